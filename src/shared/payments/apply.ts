@@ -8,7 +8,7 @@ import type { PaymentId, RefundId } from '../ids.ts'
 import { newId, publicId } from '../ids.ts'
 import { grant, lockAccount, reversePayment } from '../ledger/ledger.ts'
 import type { Verdict } from './decide.ts'
-import { changes, decide, differenceOf, pauseBefore } from './decide.ts'
+import { DISMISSED, UNDECIDED, changes, decide, differenceOf, pauseBefore } from './decide.ts'
 import { mailOwner } from './mails.ts'
 import type { PaymentRow } from './orders.ts'
 import { lockPayment } from './orders.ts'
@@ -138,7 +138,8 @@ async function write(
   return { row: { ...after, reversed }, credited, balance }
 }
 
-const receiptOf = (row: PaymentRow) => ({
+/** What the mail with the receipt of an order says. */
+export const receiptOf = (row: PaymentRow) => ({
   credits: row.credits + row.bonus,
   currency: row.currency,
   amountMinor: row.amount_minor,
@@ -155,11 +156,12 @@ export async function grantOrdered(trx: Trx, row: PaymentRow): Promise<number> {
   return bonus > 0 ? lot('bonus', bonus) : balance
 }
 
-/** Puts an undecided order into review. @returns whether it did. */
+/** Puts an undecided order into review, unless it was dismissed in one. @returns whether it did. */
 export async function putToReview(db: Db, id: PaymentId, reason: string): Promise<boolean> {
   const changed = await db('payments')
     .where({ id })
-    .whereIn('status', ['created', 'open'])
+    .whereIn('status', UNDECIDED)
+    .whereRaw('failure IS DISTINCT FROM ?', [DISMISSED])
     .update({ status: 'review', review_reason: reason, next_check_at: null, version: db.raw('version + 1') })
   return changed === 1
 }

@@ -7,6 +7,7 @@ import { parseId } from '../ids.ts'
 import { failpoint } from '../infra/failpoints.ts'
 import type { Applied } from './apply.ts'
 import { applyState, recordCheck, putToReview } from './apply.ts'
+import { DISMISSED, UNDECIDED } from './decide.ts'
 import type { PaymentDeps } from './deps.ts'
 import { endEvent, postponeEvent, takeEvent } from './events.ts'
 import type { PaymentRow } from './orders.ts'
@@ -106,9 +107,9 @@ async function checkAll(deps: PaymentDeps, hint: Hint): Promise<boolean> {
   return ids.size > 0
 }
 
-/** The field in which an event differs from its order, if the order is still undecided; else null. */
+/** The field in which an event differs from its order; null if none does, or if the order is decided for good. */
 function faultOf(row: PaymentRow, hint: Hint, isNamed: boolean): string | null {
-  if (row.status !== 'created' && row.status !== 'open') return null
+  if (!UNDECIDED.includes(row.status) || row.failure === DISMISSED) return null
   if (isNamed && hint.session !== null && row.session !== null && hint.session !== row.session) return 'session'
   if (isNamed && hint.intent !== null && row.intent !== null && hint.intent !== row.intent) return 'intent'
   if (hint.liveMode !== row.live_mode) return 'live_mode'

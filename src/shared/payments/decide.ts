@@ -49,6 +49,19 @@ export function differenceOf(row: PaymentRow, seen: OrderState): string | null {
   return null
 }
 
+/** Why an order has failed that an operator dismissed. */
+export const DISMISSED = 'dismissed'
+
+/**
+ * What may differ in a paid order: an operator has granted it all the same. Another session or intent is no state of
+ * the order, whoever granted it.
+ */
+const EXPLAINED: readonly (string | null)[] = [null, 'reference', 'live_mode', 'currency', 'amount']
+
+/** Whether a dismissal stands: unless the order itself is paid later, with nothing that differs. */
+const isDismissed = (row: PaymentRow, seen: OrderState, isDeleted: boolean): boolean =>
+  row.failure === DISMISSED && (seen.state !== 'paid' || isDeleted || differenceOf(row, seen) !== null)
+
 /** The credits to reverse for this much money: a share of them; for all of the money the bonus, too. */
 export function reversedAt(
   row: Pick<PaymentRow, 'credits' | 'bonus' | 'amount_minor'>,
@@ -57,6 +70,16 @@ export function reversedAt(
   const gone = refundedMinor + disputedMinor
   if (gone >= row.amount_minor) return row.credits + row.bonus
   return Number((BigInt(row.credits) * BigInt(gone)) / BigInt(row.amount_minor))
+}
+
+/**
+ * An amount at the provider in the order's own money. They are the same, unless an operator granted an order that was
+ * paid with another amount: then it is the same share of what was ordered as of what was paid.
+ */
+function inOrdersMoney(row: PaymentRow, seen: OrderState, minor: number): number {
+  if (seen.amountMinor === row.amount_minor || seen.amountMinor < 1) return Math.min(minor, row.amount_minor)
+  const share = (BigInt(minor) * BigInt(row.amount_minor)) / BigInt(seen.amountMinor)
+  return Math.min(Number(share), row.amount_minor)
 }
 
 /** The amount refunded: what the provider lists, and requested refunds that are not in its list yet. */
@@ -68,11 +91,11 @@ export function refundedOf(seen: Pick<OrderState, 'refunds'>, asked: readonly As
 }
 
 /** Statuses that can still change by themselves. An expired or failed order can turn out to be paid after all. */
-const UNDECIDED: readonly PaymentStatus[] = ['created', 'open', 'expired', 'failed']
+export const UNDECIDED: readonly PaymentStatus[] = ['created', 'open', 'expired', 'failed']
 
 /**
- * What an order becomes. An order in review stays as it is, and a paid one stays paid. If its account was deleted, an
- * order that turns out to be paid goes to review.
+ * What an order becomes. An order in review stays as it is, one that was dismissed there does not come back to it, and
+ * a paid one stays paid. If its account was deleted, an order that turns out to be paid goes to review.
  */
 export function decide(
   row: PaymentRow,
@@ -81,10 +104,10 @@ export function decide(
 ): Verdict {
   const difference = differenceOf(row, seen)
   const before = asItIs(row)
-  if (row.status === 'review') return before
+  if (row.status === 'review' || isDismissed(row, seen, isDeleted)) return before
   if (isDeleted && row.status !== 'paid' && seen.state === 'paid')
     return { ...before, status: 'review', review_reason: 'account_deleted' }
-  if (difference !== null) {
+  if (row.status === 'paid' ? !EXPLAINED.includes(difference) : difference !== null) {
     return row.status === 'created' || row.status === 'open' || (row.status !== 'paid' && seen.state === 'paid')
       ? { ...before, status: 'review', review_reason: difference }
       : before
@@ -98,8 +121,8 @@ export function decide(
   }
   const status = statusOf(row.status, seen.state)
   if (status !== 'paid') return { ...known, status, failure: status === 'failed' ? seen.failure : null }
-  const refunded_minor = Math.min(refundedOf(seen, asked), row.amount_minor)
-  const disputed_minor = Math.min(seen.disputedMinor, row.amount_minor)
+  const refunded_minor = inOrdersMoney(row, seen, refundedOf(seen, asked))
+  const disputed_minor = inOrdersMoney(row, seen, seen.disputedMinor)
   return {
     ...known,
     status,

@@ -7,12 +7,20 @@ import type { PaymentId, UserId } from '../ids.ts'
 import { publicId } from '../ids.ts'
 import { lockAccount } from '../ledger/ledger.ts'
 import { recordAction } from '../operators/actions.ts'
-import { grantOrdered } from './apply.ts'
+import { grantOrdered, receiptOf } from './apply.ts'
+import { DISMISSED } from './decide.ts'
+import { mailOwner } from './mails.ts'
 import type { PaymentRow, PaymentStatus } from './orders.ts'
 import { findPayment, lockPayment } from './orders.ts'
 import { countTopUp } from './settings.ts'
 
-/** Ends an order that was never paid. Changes nothing if it is already decided. */
+/** Why an order has ended whose provider never answered. */
+export const NO_ANSWER = 'no answer in a day'
+
+/**
+ * Ends an order that was never paid. Changes nothing if it is already decided. What a provider refused of an automatic
+ * payment is a decline of its card; that it never answered is none.
+ */
 export async function failOrder(
   db: Db,
   row: PaymentRow,
@@ -25,12 +33,13 @@ export async function failOrder(
       .where({ id: row.id })
       .whereIn('status', ['created', 'open'])
       .update({ status, failure, next_check_at: null, version: trx.raw('version + 1') })
-    if (ended === 1 && row.kind === 'auto') await countTopUp(trx, row.account_id, failure)
+    if (ended === 1 && row.kind === 'auto' && failure !== NO_ANSWER) await countTopUp(trx, row.account_id, failure)
   })
 }
 
 /**
- * Ends a review: the credits are granted after all, or not.
+ * Ends a review: the credits are granted after all, or not. A granted order is due for a check at once, which finds
+ * its receipt, and what was refunded meanwhile.
  * @returns the order and, where credits were granted, the balance. @throws ApiError not_found; invalid_request if
  * the order needs no operator.
  */
@@ -53,10 +62,11 @@ export async function resolveReview(
       .where({ id })
       .update(
         how === 'grant'
-          ? { ...end, status: 'paid', paid_at: trx.fn.now(), next_check_at: trx.raw("now() + interval '1 day'") }
-          : { ...end, status: 'failed', failure: 'dismissed' },
+          ? { ...end, status: 'paid', paid_at: trx.fn.now(), checks: 0, next_check_at: trx.fn.now() }
+          : { ...end, status: 'failed', failure: DISMISSED },
       )
     const balance = how === 'grant' ? await grantOrdered(trx, row) : null
+    if (how === 'grant') await mailOwner(trx, row.account_id, 'receipt', receiptOf(row))
     return { row: (await findPayment(trx, id))!, balance }
   })
 }

@@ -59,8 +59,10 @@ async function takeCredits(
   return db.transaction(async (trx) => {
     await lockAccount(trx, found.account_id)
     const row = await lockPayment(trx, found.id)
-    if (row.status !== 'paid' || row.intent === null)
+    if (row.status !== 'paid')
       throw new ApiError('invalid_request', { message: 'Only a paid payment can be refunded.' })
+    if (row.intent === null)
+      throw new ApiError('invalid_request', { message: 'No money of this payment was found at its provider.' })
     const left = row.amount_minor - row.refunded_minor - row.disputed_minor
     const amount = amountMinor ?? left
     if (!Number.isSafeInteger(amount) || amount < 1 || amount > left) {

@@ -6,7 +6,7 @@ import type { PaymentId } from '../ids.ts'
 import { recordCheck } from './apply.ts'
 import { openCheckout } from './checkout.ts'
 import type { PaymentDeps } from './deps.ts'
-import { failOrder } from './ending.ts'
+import { NO_ANSWER, failOrder } from './ending.ts'
 import { checkOrder } from './check.ts'
 import type { PaymentRow } from './orders.ts'
 import { scheduleCheck } from './orders.ts'
@@ -39,7 +39,7 @@ export async function sweepOrder(deps: PaymentDeps, id: PaymentId): Promise<void
 async function askAgain(deps: PaymentDeps, row: PaymentRow): Promise<void> {
   const isAuto = row.kind === 'auto'
   if (Date.now() - row.created_at.getTime() > KNOWN_MS)
-    return failOrder(deps.db, row, 'no answer in a day', isAuto ? 'failed' : 'expired')
+    return failOrder(deps.db, row, NO_ANSWER, isAuto ? 'failed' : 'expired')
   if (isAuto) return chargeCard(deps, row)
   try {
     await openCheckout(deps, row)

@@ -1,6 +1,8 @@
 import { expect } from 'chai'
 import Stripe from 'stripe'
+import { parseId } from '../../../src/shared/ids.ts'
 import { createCode } from '../../../src/shared/payments/codes.ts'
+import { resolveReview } from '../../../src/shared/payments/ending.ts'
 import { startGateway } from '../../../scripts/harness/harness.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { send } from '../../../scripts/harness/http.ts'
@@ -140,6 +142,28 @@ describe('buying credits', () => {
       expect(await credits(me)).to.equal(0)
     })
   }
+
+  it('puts an expired order into review for an event of another checkout, unless it was dismissed', async () => {
+    const me = await signUp()
+    const { payment, session } = await checkout(me)
+    const { session: other } = await checkout(await signUp())
+    const stands = async () =>
+      (await me.ask('GET', `/api/billing/payments/${payment.id}`)).json.payment.status as string
+    const tell = async () => {
+      const words = { id: other, object: 'checkout.session', client_reference_id: payment.id, payment_status: 'paid' }
+      const event = anEvent('checkout.session.completed', words)
+      await deliver(event, signed(event))
+      expect(await decided(`evt_${events}`)).to.equal('checked')
+      return stands()
+    }
+    await stripe.stripe.checkout.sessions.expire(session)
+    await me.ask('POST', `/api/billing/payments/${payment.id}/sync`)
+    expect(await stands()).to.equal('expired')
+    expect(await tell()).to.equal('review')
+    await resolveReview(gateway.db, null, parseId('payment', payment.id as string)!, 'dismiss')
+    expect(await tell()).to.equal('failed')
+    expect(await credits(me)).to.equal(0)
+  })
 
   it('refuses events that are forged, stale, cut or reformatted', async () => {
     const event = anEvent('checkout.session.completed', { id: 'cs_1', object: 'checkout.session' })

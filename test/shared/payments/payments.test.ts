@@ -1,7 +1,9 @@
 import { expect } from 'chai'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import { gatewayError } from '../../../src/shared/errors.ts'
+import type { AccountId } from '../../../src/shared/ids.ts'
 import { publicId } from '../../../src/shared/ids.ts'
+import { putToReview } from '../../../src/shared/payments/apply.ts'
 import { resolveReview } from '../../../src/shared/payments/ending.ts'
 import { checkOrder } from '../../../src/shared/payments/check.ts'
 import { findPayment } from '../../../src/shared/payments/orders.ts'
@@ -145,11 +147,61 @@ describe('payments', () => {
       expect(world.differences).to.include(field)
       expect(await balanceOf(db, account.id)).to.equal(0)
       await checkOrder(world.deps, row.id)
-      const how = field === 'amount' ? 'dismiss' : 'grant'
-      await resolveReview(db, null, row.id, how)
-      expect(await balanceOf(db, account.id)).to.equal(how === 'grant' ? 1050 : 0)
+      expect(await balanceOf(db, account.id)).to.equal(0)
     })
   }
+
+  /** A payment in review, since it was paid with another amount than was ordered. */
+  const inReview = async (accountId: AccountId, paid: number) => {
+    const row = await world.order(accountId)
+    await world.stripe.pay(row.session!)
+    const { payment_intent: intent } = await world.stripe.stripe.checkout.sessions.retrieve(row.session!)
+    await world.stripe.control('POST', `objects/${intent as string}`, { amount_received: paid })
+    expect(await checkOrder(world.deps, row.id)).to.include({ status: 'review', review_reason: 'amount' })
+    return { id: row.id, intent: intent as string }
+  }
+
+  it('that an operator grants after a review have a receipt, and are taken back as any other', async () => {
+    const account = await anAccount(db)
+    const { id, intent } = await inReview(account.id, 999)
+    await resolveReview(db, null, id, 'grant')
+    expect(await balanceOf(db, account.id)).to.equal(1050)
+    expect(await db('mails').where({ recipient: account.email }).pluck('kind')).to.deep.equal(['receipt'])
+    const row = (await findPayment(db, id))!
+    expect(row.next_check_at!.getTime(), 'looked at next').to.be.at.most(Date.now() + 1000)
+    await sweepOrder(world.deps, id)
+    const looked = (await findPayment(db, id))!
+    expect(looked).to.include({ status: 'paid', intent, reversed: 0 })
+    expect(looked.receipt_url).to.be.a('string')
+    await refundPayment(world.deps, null, id, { amountMinor: 500 })
+    expect(await checkOrder(world.deps, id)).to.include({ status: 'paid', refunded_minor: 500, reversed: 500 })
+    await world.stripe.stripe.refunds.create({ payment_intent: intent, amount: 499 })
+    expect(await checkOrder(world.deps, id), 'all that was paid').to.include({ refunded_minor: 1000, reversed: 1050 })
+    expect(await balanceOf(db, account.id)).to.equal(0)
+  })
+
+  it('that an operator dismisses after a review stay dismissed, whoever looks', async () => {
+    const account = await anAccount(db)
+    const { id, intent } = await inReview(account.id, 999)
+    await resolveReview(db, null, id, 'dismiss')
+    const dismissed = { status: 'failed', failure: 'dismissed', review_reason: null }
+    expect(await checkOrder(world.deps, id)).to.include(dismissed)
+    expect(await putToReview(db, id, 'amount')).to.equal(false)
+    await world.stripe.stripe.refunds.create({ payment_intent: intent })
+    expect(await checkOrder(world.deps, id)).to.include(dismissed)
+    expect(await balanceOf(db, account.id)).to.equal(0)
+  })
+
+  it('that an operator dismisses before they are paid are granted if the order itself is paid later', async () => {
+    const account = await anAccount(db)
+    const row = await world.order(account.id)
+    await putToReview(db, row.id, 'session')
+    await resolveReview(db, null, row.id, 'dismiss')
+    expect(await checkOrder(world.deps, row.id)).to.include({ status: 'failed', failure: 'dismissed' })
+    await world.stripe.pay(row.session!)
+    expect(await checkOrder(world.deps, row.id)).to.include({ status: 'paid', failure: null })
+    expect(await balanceOf(db, account.id)).to.equal(1050)
+  })
 
   it('wait while the provider is unreachable, and are opened with the same id', async () => {
     const account = await anAccount(db)

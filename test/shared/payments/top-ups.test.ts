@@ -2,7 +2,9 @@ import { expect } from 'chai'
 import type { Catalogue } from '../../../src/shared/catalogue/catalogue.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import type { AccountId } from '../../../src/shared/ids.ts'
+import { NO_ANSWER, failOrder } from '../../../src/shared/payments/ending.ts'
 import type { PaymentStatus } from '../../../src/shared/payments/orders.ts'
+import { findPayment, placeOrder } from '../../../src/shared/payments/orders.ts'
 import { billingOf, changeSettings, noticeLowBalances } from '../../../src/shared/payments/settings.ts'
 import { topUp } from '../../../src/shared/payments/top-ups.ts'
 import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
@@ -12,7 +14,7 @@ import { expectBooksToBalance } from '../../support/books.ts'
 import { withinOneDay } from '../../support/one-day.ts'
 import { opened, verbs } from '../calls/opening.ts'
 import type { PaymentWorld } from './world.ts'
-import { paymentWorld } from './world.ts'
+import { anOrder, paymentWorld } from './world.ts'
 
 const PACK = { id: 'starter', currency: 'eur', amountMinor: 1000, credits: 1000, bonus: 50 }
 const catalogue = { packs: [PACK], topUp: null } as unknown as Catalogue
@@ -101,6 +103,19 @@ describe('automatic top-up', () => {
     expect((await mailsTo(account)).filter((kind) => kind === 'top_up_off')).to.have.lengthOf(1)
     await cross(account)
     expect(await autos(account.id)).to.have.lengthOf(6)
+  })
+
+  it('counts a decline where Stripe refuses, and none where it never answers', async () => {
+    const account = await aBuyer()
+    const declinesAfter = async (failure: string) => {
+      const card = { customer: 'cus_1', method: 'pm_1' }
+      const row = await db.transaction((trx) => placeOrder(trx, { ...anOrder(account.id), kind: 'auto', ...card }))
+      await failOrder(db, row, failure)
+      expect(await findPayment(db, row.id)).to.include({ status: 'failed', failure })
+      return (await billingOf(db, account.id)).declines
+    }
+    expect(await declinesAfter('resource_missing')).to.equal(1)
+    expect(await declinesAfter(NO_ANSWER)).to.equal(1)
   })
 
   it('keeps its monthly cap (UTC), and continues in the next month', async () => {
