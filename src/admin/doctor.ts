@@ -115,10 +115,12 @@ async function examineCatalogue(db: Db, config: Config): Promise<Finding[]> {
   const current = await currentCatalogue(db, config).catch((error: unknown) => error as Error)
   const whole = await finding('catalogue', async () => {
     if (current instanceof Error) throw current
-    const served = [...current.models.values()].filter(({ routes }) => routes.length > 0)
-    if (served.length === 0) throw new Error('no model has an upstream with a key')
-    const counts = `version ${current.version}, ${served.length} of ${current.models.size} models are served`
-    return [counts, ...catalogueWarnings(current)].join('. ')
+    const models = [...current.models.values()]
+    const without = models.filter(({ routes }) => routes.length === 0).map(({ id }) => id)
+    if (without.length === models.length) throw new Error('no model has an upstream with a key')
+    const counts = `version ${current.version}, ${models.length - without.length} of ${models.length} models are served`
+    const missing = without.length > 0 ? [`Without an upstream that has a key: ${without.join(', ')}`] : []
+    return [counts, ...missing, ...catalogueWarnings(current)].join('. ')
   })
   const upstreams = current instanceof Error ? [] : usedIn(current)
   const keys = await Promise.all(

@@ -171,6 +171,12 @@ const redisVariables = variables
 export const readRedisConfig = (environment: NodeJS.ProcessEnv = process.env): z.infer<typeof redisVariables> =>
   parse(redisVariables, environment)
 
+const rateVariables = variables.pick({ GATEWAY_RATE_LIMIT: true })
+
+/** The rate limit of accounts, of which that of a key is at most as much. @throws ConfigError as `readConfig`. */
+export const readRateLimit = (environment: NodeJS.ProcessEnv = process.env): number =>
+  parse(rateVariables, environment).GATEWAY_RATE_LIMIT
+
 function parse<S extends z.ZodType>(schema: S | z.ZodType<z.infer<S>>, environment: NodeJS.ProcessEnv): z.infer<S> {
   const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
   const obeyed = obeySslmode(present)

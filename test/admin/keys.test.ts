@@ -69,6 +69,7 @@ describe("the operator's commands of keys", () => {
     ['set', { modalities: 'audio' }, /^--modalities must be one of/],
     ['set', { expires: '2000-01-01T00:00:00Z' }, /^--expires must be in the future/],
     ['set', { rate: '0' }, /^--rate must be at least 1/],
+    ['set', { rate: '1000000000' }, /^--rate must be at most that of the account, \d+\.$/],
     ['rotate', { grace: '604801' }, /^--grace must be/],
   ]
   it('say which option is wrong, and change nothing', async () => {

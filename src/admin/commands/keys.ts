@@ -5,6 +5,7 @@ import { keyLimitFields } from '../../shared/accounts/key-fields.ts'
 import type { KeyChanges } from '../../shared/accounts/key-limits.ts'
 import type { ApiKey } from '../../shared/accounts/shown-key.ts'
 import { listKeys } from '../../shared/accounts/shown-key.ts'
+import { readRateLimit } from '../../shared/config.ts'
 import { ApiError } from '../../shared/errors.ts'
 import { fieldFault } from '../../shared/field-errors.ts'
 import type { KeyId } from '../../shared/ids.ts'
@@ -122,6 +123,10 @@ function changesOf(options: Options): KeyChanges {
   if (!parsed.success) {
     const { path, message } = parsed.error.issues[0]!
     throw new CommandError(`--${OPTION_OF[String(path[0])]} ${message}.`)
+  }
+  const most = readRateLimit()
+  if ((parsed.data.rateLimit ?? 0) > most) {
+    throw new CommandError(`--rate must be at most that of the account, ${most}.`)
   }
   return { ...parsed.data, ...(options.name !== undefined && { name: nameOf(options.name) }) }
 }
