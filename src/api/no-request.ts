@@ -6,7 +6,9 @@ import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { gatewayError } from '../shared/errors.ts'
+import { gatewayError, shouldRetry } from '../shared/errors.ts'
+import { ORIGIN_HEADERS, isOpenToOrigins } from './middleware/cors.ts'
+import { requestIdOf } from './middleware/request-context.ts'
 import { GATEWAY_PATHS } from './routes.ts'
 
 /** An error of Node's parser, or of its look at slow connections. `rawPacket`: the bytes that were read last. */
@@ -37,19 +39,23 @@ export function answerParserError(error: ParserError, socket: Socket): void {
   const { _httpMessage: next } = socket as { _httpMessage?: ServerResponse | null }
   if (error.code === 'ECONNRESET' || !socket.writable || next?.headersSent) return void socket.destroy(error)
   const path = next?.req.url ?? pathIn(error.rawPacket)
-  const { status, headers, body } = answerTo(REFUSALS[error.code ?? ''] ?? NO_HTTP, path, next)
+  const { status, headers, body } = answerTo(REFUSALS[error.code ?? ''] ?? NO_HTTP, path, idOf(next))
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`, () => socket.destroy(error))
 }
 
 /** Answers a request whose Expect is not understood (RFC 9110, 10.1.1). A listener for `checkExpectation`. */
-export function answerUnknownExpectation({ url = '' }: IncomingMessage, response: ServerResponse): void {
-  const { status, headers, body } = answerTo(UNKNOWN_EXPECTATION, url)
+export function answerUnknownExpectation(request: IncomingMessage, response: ServerResponse): void {
+  const { status, headers, body } = answerTo(UNKNOWN_EXPECTATION, request.url ?? '', requestIdOf(request))
   response.writeHead(status, headers).end(body)
 }
 
-/** An answer in the form of its path. `next`: the answer in whose place it is sent, which may have an id already. */
-function answerTo({ status, message }: Refusal, path: string, next?: ServerResponse | null) {
+/** The id of the answer in whose place another is sent, or a new one. */
+const idOf = (next: ServerResponse | null | undefined): string =>
+  next?.getHeader('X-Request-Id')?.toString() ?? randomUUID()
+
+/** An answer in the form of its path, with the headers that every error there has. */
+function answerTo({ status, message }: Refusal, path: string, requestId: string) {
   const said = gatewayError('invalid_request', message)
   const isGateway = GATEWAY_PATHS.test(path)
   const body = JSON.stringify({ ok: false, ...(isGateway ? { error: said } : { error: said.type, message }) })
@@ -58,7 +64,9 @@ function answerTo({ status, message }: Refusal, path: string, next?: ServerRespo
     'Content-Length': String(Buffer.byteLength(body)),
     'Cache-Control': 'no-store',
     Connection: 'close',
-    'X-Request-Id': String(next?.getHeader('X-Request-Id') ?? randomUUID()),
+    'X-Request-Id': requestId,
+    ...(isGateway && { 'X-Should-Retry': String(shouldRetry(said.code)) }),
+    ...(isOpenToOrigins(path) && ORIGIN_HEADERS),
   }
   return { status, headers, body }
 }

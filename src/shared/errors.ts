@@ -142,6 +142,9 @@ export function gatewayError(code: ErrorCode, message = messageOf(code), param: 
   return { type: code, message, param, code }
 }
 
+/** Seconds after which a 503 may be tried again where nothing better is known. */
+export const RETRY_SECONDS = 2
+
 /**
  * Whether an SDK should send the request again (`X-Should-Retry`): not after the workers' own retries, and not if the
  * answer would be the same.

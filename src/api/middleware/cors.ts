@@ -5,7 +5,8 @@
 import type { Context } from 'koa'
 import { ALLOWANCE_HEADERS } from '../limits.ts'
 
-const GATEWAY = /^\/v1(?:\/|$)/
+/** Whether pages of any origin may read the answers of a path. */
+export const isOpenToOrigins = (path: string): boolean => /^\/v1(?:\/|$)/.test(path)
 
 /** What a page may read of an answer, beside what every page may read. */
 export const EXPOSED_HEADERS = [
@@ -14,6 +15,7 @@ export const EXPOSED_HEADERS = [
   ...ALLOWANCE_HEADERS,
   'Retry-After',
   'X-Should-Retry',
+  'Allow',
   'Location',
   'Preference-Applied',
   'Idempotent-Replayed',
@@ -43,20 +45,24 @@ const MAX_SDK_HEADERS = 30
 /** For how long a browser remembers a preflight, in seconds: two hours, the most that Chromium takes. */
 const MAX_AGE_SECONDS = '7200'
 
-const EXPOSED = EXPOSED_HEADERS.join(', ')
+/** What lets a page of any origin read an answer of `/v1`. */
+export const ORIGIN_HEADERS = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': EXPOSED_HEADERS.join(', '),
+} as const
 
 /**
  * Lets pages of any origin read the answers of `/v1`, errors too, and answers their preflights with 204.
  * @returns whether the request was one, and is answered.
  */
 export function allowOrigins(ctx: Context): boolean {
-  if (!GATEWAY.test(ctx.path)) return false
-  ctx.res.setHeader('Access-Control-Allow-Origin', '*')
+  if (!isOpenToOrigins(ctx.path)) return false
+  ctx.res.setHeader('Access-Control-Allow-Origin', ORIGIN_HEADERS['Access-Control-Allow-Origin'])
   if (isPreflight(ctx)) {
     answerPreflight(ctx)
     return true
   }
-  ctx.res.setHeader('Access-Control-Expose-Headers', EXPOSED)
+  ctx.res.setHeader('Access-Control-Expose-Headers', ORIGIN_HEADERS['Access-Control-Expose-Headers'])
   return false
 }
 

@@ -2,16 +2,13 @@
  * The one place where an error becomes an answer. Nothing of a defect's cause leaves the process.
  */
 import type { Context, Middleware } from 'koa'
-import { ApiError, gatewayError, shouldRetry } from '../../shared/errors.ts'
+import { ApiError, RETRY_SECONDS, gatewayError, shouldRetry } from '../../shared/errors.ts'
 import { isNotMigrated, isUnreachable } from '../../shared/infra/db.ts'
 import type { Log } from '../../shared/infra/log.ts'
 import type { SchemaGate } from '../../shared/infra/schema.ts'
 import { traceFields } from '../../shared/infra/trace.ts'
 import { mayStillSend } from './json-body.ts'
 import type { RequestState } from './request-context.ts'
-
-/** Seconds after which a 503 may be tried again where nothing better is known. */
-const RETRY_SECONDS = 2
 
 const REDIS_AWAY = [
   /^(Connection is closed|Stream isn't writeable|Command timed out)/,

@@ -2,6 +2,7 @@
  * What begins each request: its id, and its one log line.
  */
 import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import type { Context, ParameterizedContext } from 'koa'
 import type { LiveSession } from '../../shared/users/sessions.ts'
 import type { WebDeps } from '../deps.ts'
@@ -41,6 +42,11 @@ export type RequestState = Trace & {
 /** A client's own X-Request-Id is kept when it is a sane one. */
 const SANE_ID = /^[\w.:+/=@-]{1,128}$/
 
+/** The id of a request: its client's own X-Request-Id if it is a sane one, or a new one. */
+export function requestIdOf({ headers: { 'x-request-id': given } }: Pick<IncomingMessage, 'headers'>): string {
+  return typeof given === 'string' && SANE_ID.test(given) ? given : randomUUID()
+}
+
 /**
  * Gives every request an id, answers it as X-Request-Id, and logs and counts it when the answer has gone or was cut.
  */
@@ -50,9 +56,9 @@ export function requestContext({
   telemetry,
 }: Pick<WebDeps, 'log' | 'metrics' | 'telemetry'>): (ctx: Context & { state: RequestState }) => void {
   return (ctx) => {
-    const { 'x-request-id': given, traceparent } = ctx.req.headers
+    const { traceparent } = ctx.req.headers
     const state: RequestState = {
-      requestId: typeof given === 'string' && SANE_ID.test(given) ? given : randomUUID(),
+      requestId: requestIdOf(ctx.req),
       acceptedAt: performance.now(),
       traceparent: typeof traceparent === 'string' ? parseTraceparent(traceparent) : undefined,
     }

@@ -6,6 +6,7 @@ import type { Context } from 'koa'
 import type { Answer, LongAnswer } from '../../shared/calls/answers.ts'
 import { bytesOf, isLong } from '../../shared/calls/answers.ts'
 import { READER_BYTES } from '../../shared/calls/long-answers.ts'
+import { RETRY_SECONDS, statusOf } from '../../shared/errors.ts'
 import type { WebDeps } from '../deps.ts'
 import type { Hold } from '../outgoing.ts'
 
@@ -23,9 +24,15 @@ export async function sendAnswer(ctx: Context, deps: BodyDeps, answer: Answer | 
   // Koa's own ways look each of these up first.
   ctx.res.setHeader('Cache-Control', 'no-store')
   ctx.res.setHeader('Content-Type', 'application/json; charset=utf-8')
-  if (answer.status >= 400) ctx.res.setHeader('X-Should-Retry', 'false')
+  if (answer.status >= 400) sayWhetherToRetry(ctx, answer.status)
   ctx.body = ready
   if (isLong(answer)) ctx.length = bytesOf(answer)
+}
+
+/** A stored failure is 502 upstream_failed, or 503 service_unavailable of a call that could not be enqueued. */
+function sayWhetherToRetry({ res }: Context, status: number): void {
+  res.setHeader('X-Should-Retry', String(status === statusOf('service_unavailable')))
+  if (status === statusOf('service_unavailable')) res.setHeader('Retry-After', String(RETRY_SECONDS))
 }
 
 /**

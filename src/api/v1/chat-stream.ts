@@ -6,7 +6,7 @@ import { publicId } from '../../shared/ids.ts'
 import { bytesOf, isLong } from '../../shared/calls/answers.ts'
 import type { CallUpdate } from '../../shared/calls/channels.ts'
 import type { AnswerDeps } from './answer.ts'
-import { HEARTBEAT_MS, deliver, leave, unlessStopped, whenDisconnected } from './answer.ts'
+import { HEARTBEAT_MS, accepted, deliver, leave, unlessStopped, whenDisconnected } from './answer.ts'
 import { withBody } from './answer-body.ts'
 import type { EventStream } from './event-stream.ts'
 import { beginEventStream } from './event-stream.ts'
@@ -18,7 +18,8 @@ type Choice = { index: number; message: { tool_calls?: object[]; [field: string]
 
 /**
  * Streams a placed call. Until its first chunk a failure is answered with its own status; the stream begins with the
- * first chunk, or after 15 s of silence. A client that leaves stops the upstream's work.
+ * first chunk, or after 15 s of silence; where this process stops before that, 202 says where the answer will be. A
+ * client that leaves stops the upstream's work.
  */
 export async function answerWithChunks(
   ctx: CallContext,
@@ -40,8 +41,9 @@ export async function answerWithChunks(
     Promise.race([first, placed.wait.answer, silence(), left.then(() => 'left' as const)]),
   )
   if (early === 'left') return abandon(ctx, deps, placed)
+  if (early === null) return accepted(ctx, placed, null)
   const hold = deps.outgoing.hold(ctx)
-  if (early !== null && typeof early === 'object') {
+  if (typeof early === 'object') {
     if (early.status !== 200) return deliver(ctx, deps, placed, early)
     // Its chunks are written at once, so there must be room for all of them.
     if (isLong(early)) hold.require(bytesOf(early))

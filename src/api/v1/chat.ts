@@ -6,7 +6,7 @@ import type { CountedChat, Tokens } from '../../shared/calls/pricing.ts'
 import { chatCharge, estimateTokens } from '../../shared/calls/pricing.ts'
 import type { ChatRequest } from '../../shared/calls/requests.ts'
 import { apiKey } from '../who.ts'
-import { answerWhenDone, prefersAsync } from './answer.ts'
+import { answerWhenDone } from './answer.ts'
 import { parseChat } from './chat-body.ts'
 import { answerWithChunks } from './chat-stream.ts'
 import {
@@ -34,9 +34,7 @@ export const chatKind: CallKind<ChatModel, AskedChat> = {
     return { request, estimate, charge: chatCharge(model.price, estimate) }
   },
   answer: (ctx, deps, placed, { request, updates }) =>
-    request.stream && !prefersAsync(ctx)
-      ? answerWithChunks(ctx, deps, placed, updates)
-      : answerWhenDone(ctx, deps, placed),
+    request.stream ? answerWithChunks(ctx, deps, placed, updates) : answerWhenDone(ctx, deps, placed),
 }
 
 /** Completes a chat. Charged on an estimate of its tokens, settled on the real usage. */

@@ -8,6 +8,7 @@ import { ApiError } from '../../shared/errors.ts'
 import type { CallId } from '../../shared/ids.ts'
 import { publicId } from '../../shared/ids.ts'
 import type { CallState } from '../../shared/calls/records.ts'
+import type { CallUpdate } from '../../shared/calls/channels.ts'
 import { readState } from '../../shared/calls/records.ts'
 import type { Wait } from '../../shared/calls/replies.ts'
 import type { Retry } from '../../shared/calls/retries.ts'
@@ -56,14 +57,19 @@ type RetryDeps = Pick<WebDeps, 'db' | 'calls' | 'replies' | 'joins' | 'webProces
  * none. Of several such calls each retry joins another one.
  * @throws like `joinCall`; the call then waits for the next retry.
  */
-export async function joinRetried(ctx: CallContext, deps: RetryDeps, identity: Identity): Promise<PlacedCall | null> {
+export async function joinRetried(
+  ctx: CallContext,
+  deps: RetryDeps,
+  identity: Identity,
+  onUpdate?: (update: CallUpdate) => void,
+): Promise<PlacedCall | null> {
   if (!identity.isNumberedRetry || identity.hash === null || identity.idempotencyKey !== null) return null
   const { accountId, keyId } = ctx.state.principal
   const retry = { accountId, keyId, requestHash: identity.hash, replyTo: deps.replies.address }
   const callId = await claimUnanswered(deps, retry)
   if (!callId) return null
   try {
-    return await joinCall(ctx, deps, callId, identity)
+    return await joinCall(ctx, deps, callId, identity, onUpdate)
   } catch (error) {
     await deps.calls.markAbandoned(callId)
     throw error
@@ -89,7 +95,8 @@ async function claimUnanswered({ db, calls, webProcesses }: RetryDeps, retry: Re
 }
 
 /**
- * Joins a call: its answer comes when it ends, or at once when it has ended.
+ * Joins a call: its answer comes when it ends, or at once when it has ended. `onUpdate` is told once a worker has begun
+ * it, and no more than that: its progress and chunks go to the request that opened it.
  * @throws ApiError idempotency_conflict when it was another request, result_expired when its answer is gone,
  * rate_limited when too many wait already.
  */
@@ -98,6 +105,7 @@ export async function joinCall(
   deps: Pick<WebDeps, 'db' | 'replies' | 'joins'>,
   callId: CallId,
   identity: Identity,
+  onUpdate: (update: CallUpdate) => void = () => {},
 ): Promise<PlacedCall> {
   const state = await readState(deps.db, callId)
   if (!state || state.requestHash !== identity.hash)
@@ -116,7 +124,9 @@ export async function joinCall(
       wait: { answer: Promise.resolve(state.answer), cancel: () => {} },
     }
   }
-  const wait = await joinWithin(deps, state)
+  const hasBegun = (): void => onUpdate({ type: 'running' })
+  if (state.status === 'running') hasBegun()
+  const wait = await joinWithin(deps, state, hasBegun)
   return { callId, joined: true, hasEnded: false, status: state.status, wait }
 }
 
@@ -127,6 +137,7 @@ const JOIN_RETRY_SECONDS = 5
 export async function joinWithin(
   { replies, joins }: Pick<WebDeps, 'replies' | 'joins'>,
   call: CallState & { state: 'open' },
+  onBegun?: () => void,
 ): Promise<Wait> {
   const { callId, accountId, deadlineInMs } = call
   if (!joins.take(accountId, 1)) {
@@ -137,7 +148,7 @@ export async function joinWithin(
       retryAfterSeconds,
     })
   }
-  return await replies.join(callId, accountId, deadlineInMs, () => joins.give(accountId, 1))
+  return await replies.join(callId, accountId, deadlineInMs, () => joins.give(accountId, 1), onBegun)
 }
 
 /** SHA-256 of what is asked for, in hex: equal for two requests that differ only in the form of their answer. */

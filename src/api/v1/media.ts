@@ -9,7 +9,7 @@ import { ApiError } from '../../shared/errors.ts'
 import type { JsonObject } from '../middleware/json-body.ts'
 import { apiKey } from '../who.ts'
 import type { AnswerDeps } from './answer.ts'
-import { answerWhenDone } from './answer.ts'
+import { answerWhenDone, prefersAsync } from './answer.ts'
 import {
   CALL_ERRORS,
   CALL_LIMITS,
@@ -54,7 +54,9 @@ const parseWith = (schema: typeof imageBody | typeof videoBody) => (body: JsonOb
 }
 
 const answer = (ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, { updates }: { updates: UpdateListener }) =>
-  wantsEvents(ctx) ? answerWithEvents(ctx, deps, placed, updates) : answerWhenDone(ctx, deps, placed)
+  wantsEvents(ctx) && !prefersAsync(ctx)
+    ? answerWithEvents(ctx, deps, placed, updates)
+    : answerWhenDone(ctx, deps, placed)
 
 type AskedMedia = { request: MediaRequest; estimate: null; charge: number }
 

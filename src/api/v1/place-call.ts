@@ -46,7 +46,7 @@ const OUTSTANDING_RETRY_SECONDS = 5
 
 /**
  * Charges and enqueues a call, or joins the one that this request is a retry of.
- * @param onUpdate gets the worker's updates while a call of this request's own runs.
+ * @param onUpdate gets the worker's updates while a call of this request's own runs; of one that it joins, its start.
  * @throws ApiError upstream_unavailable, price_above_limit, price_changed, key_budget_exceeded, insufficient_credits,
  * rate_limited (too many open), account_suspended, unauthorized, ip_not_allowed, model_not_allowed (all four: changed a
  * moment ago), idempotency_conflict, overloaded, service_unavailable (nothing stays charged); KeyHasChanged.
@@ -60,12 +60,12 @@ export async function placeCall(
   const identity = identityOf(ctx, order.model.modality, order.body)
   requireUpstream(order.model)
   const guarded = priceGuard(ctx, order)
-  const retried = identity.isNumberedRetry && (await joinRetried(ctx, deps, identity))
+  const retried = identity.isNumberedRetry && (await joinRetried(ctx, deps, identity, onUpdate))
   if (retried) return retried
   deps.load.admit(order.model.modality)
   const request = openRequest(ctx, deps, order, identity, guarded)
   const outcome = await deps.calls.open(request)
-  if ('existing' in outcome) return joinCall(ctx, deps, outcome.existing, identity)
+  if ('existing' in outcome) return joinCall(ctx, deps, outcome.existing, identity, onUpdate)
   if (!outcome.opened) {
     if (outcome.refusal === 'look_up') throw new KeyHasChanged()
     throw await refusalOf(deps, request, order, outcome.refusal)

@@ -6,6 +6,7 @@ import type { Principal } from '../../shared/accounts/key-lookup.ts'
 import type { Model } from '../../shared/catalogue/catalogue.ts'
 import { findModel } from '../../shared/catalogue/catalogue.ts'
 import { newCallId } from '../../shared/calls/records.ts'
+import { unstreamed } from '../../shared/calls/requests.ts'
 import { ApiError } from '../../shared/errors.ts'
 import { publicId } from '../../shared/ids.ts'
 import type { Declaration } from '../declaration.ts'
@@ -18,6 +19,7 @@ import type { RequestState, Served } from '../middleware/request-context.ts'
 import { ALLOWANCE_HEADERS } from '../limits.ts'
 import { countersOf } from '../serve.ts'
 import { findKey, recallKey, refuseHolder } from '../who.ts'
+import { prefersAsync } from './answer.ts'
 import type { UpdateListener } from './updates.ts'
 import { bufferUpdates } from './updates.ts'
 import type { CallOrder } from './place-call.ts'
@@ -84,7 +86,7 @@ function serveCall<M extends Model, P extends Parsed>(
       for (const count of isCounted ? countersOfKey : counters) await count(ctx, principal)
       isCounted = true
       body = await (reading ??= readJsonBody(ctx, deps.incoming, principal.accountId))
-      const order = orderOf(deps, kind, body, principal)
+      const order = orderForReader(ctx, orderOf(deps, kind, body, principal))
       const updates = bufferUpdates()
       return { order, updates, placed: await placeCall(call, deps, order, updates.onUpdate) }
     }
@@ -143,6 +145,13 @@ export function orderOf<M extends Model, P extends Parsed>(
   if (!mayCall(holder, model)) throw new ApiError('model_not_allowed', { param: 'model' })
   return { ...parse(body, model), model, body }
 }
+
+/**
+ * A chat whose client does not wait is no stream: nobody would read its chunks, and the call would end with the one
+ * worker, and the one upstream, that began it.
+ */
+const orderForReader = <O extends Pick<CallOrder, 'request'>>(ctx: Context, order: O): O =>
+  prefersAsync(ctx) ? { ...order, request: unstreamed(order.request) } : order
 
 /** Gives a call its id. */
 function begin(ctx: Context & { state: RequestState }, principal: CallContext['state']['principal']): CallContext {

@@ -97,11 +97,20 @@ export class Replies {
 
   /**
    * Waits for a call that may belong to another process, or to none any more. `onOver` is called once, when nobody
-   * waits.
+   * waits; `onBegun` when a worker begins the call. Further updates go to the process that opened it alone.
    */
-  async join(callId: CallId, accountId: AccountId, deadlineInMs: number, onOver: () => void = () => {}): Promise<Wait> {
+  async join(
+    callId: CallId,
+    accountId: AccountId,
+    deadlineInMs: number,
+    onOver: () => void = () => {},
+    onBegun: () => void = () => {},
+  ): Promise<Wait> {
     const leave = await this.followers
-      .follow(accountId, (event) => this.onEvent(event))
+      .follow(accountId, (event) => {
+        if (event?.callId === callId && event.status === 'running') onBegun()
+        this.onEvent(event)
+      })
       .catch((error: unknown) => {
         onOver()
         throw error

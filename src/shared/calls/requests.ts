@@ -66,6 +66,12 @@ export type ChatRequest = {
   [field: string]: unknown
 }
 
+/** A request as it is asked for a client that will not read its chunks. */
+export function unstreamed<R extends ChatRequest | MediaRequest>(request: R): R {
+  const { stream: _stream, stream_options: _options, ...whole } = request as ChatRequest
+  return whole as R
+}
+
 /** An image or video request. `image_url` is http(s) or a `data:` image whose spelling the web has checked. */
 export type MediaRequest = {
   prompt: string

@@ -80,6 +80,7 @@ describe('pages of other origins', () => {
         'x-ratelimit-reset-requests',
         'retry-after',
         'x-should-retry',
+        'allow',
         'location',
         'preference-applied',
         'idempotent-replayed',

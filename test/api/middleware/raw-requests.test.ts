@@ -93,6 +93,12 @@ describe('requests that are hardly HTTP', () => {
     expect(ok).to.equal(false)
     return error
   }
+  /** The headers that a page of another origin and an SDK look for in every error of the gateway. */
+  function expectGatewayHeaders(top: string): void {
+    expect(top).to.match(/^x-should-retry: false\r?$/im)
+    expect(top).to.match(/^access-control-allow-origin: \*\r?$/im)
+    expect(top).to.match(/^access-control-expose-headers: .*x-should-retry/im)
+  }
   const REFUSED_BY_NODE: [what: string, status: number, rest: string][] = [
     ['headers of 20 kB', 431, `Host: x\r\nX-Big: ${'x'.repeat(20_000)}\r\n\r\n`],
     ['a header that is none', 400, 'Host: x\r\n: x\r\n\r\n'],
@@ -103,8 +109,16 @@ describe('requests that are hardly HTTP', () => {
     it(`${what} is answered ${status} in the form of the path`, async () => {
       expect(await errorOf([`GET /v1/models HTTP/1.1\r\n${rest}`], status)).to.include({ type: 'invalid_request' })
       expect(await errorOf([`GET /api/me HTTP/1.1\r\n${rest}`], status)).to.equal('invalid_request')
+      expectGatewayHeaders(await expectAnswer([`GET /v1/models HTTP/1.1\r\n${rest}`], [status]))
+      const ofConsole = await expectAnswer([`GET /api/me HTTP/1.1\r\n${rest}`], [status])
+      expect(ofConsole).not.to.match(/^(access-control|x-should-retry)/im)
     })
   }
+
+  it('an Expect that nobody knows is answered with the id that its request has', async () => {
+    const lines = [json, 'X-Request-Id: expecting', 'Expect: banana', 'Content-Length: 2']
+    expect(await expectAnswer([head(lines), '{}'], [417])).to.match(/^x-request-id: expecting\r$/im)
+  })
 
   it('a broken chunk is answered with the id that its request has, in the form of its path', async () => {
     const lines = [json, 'X-Request-Id: chunky', 'Transfer-Encoding: chunked']

@@ -76,6 +76,20 @@ describe('coming back for an answer', () => {
     expect((await fetchCall(slow.json.id, '?wait=60')).status).to.equal(200)
   })
 
+  it('Prefer: respond-async makes no stream of a chat, since nobody would read it', async () => {
+    const content = prompted('[hold]')
+    expectAccepted(await chat(gateway, account, content, { stream: true }, ASYNC), 'respond-async')
+    await running(content)
+    expect(gateway.sandbox.open(content).streams).to.equal(0)
+    gateway.sandbox.release(content)
+  })
+
+  it('Prefer: respond-async goes before Accept: text/event-stream', async () => {
+    const headers = { ...ASYNC, accept: 'text/event-stream' }
+    const id = expectAccepted(await image(gateway, account, prompted(), {}, headers), 'respond-async')
+    expect((await fetchCall(id, '?wait=60')).status).to.equal(200)
+  })
+
   it('Prefer: respond-async, wait=N answers asynchronously after N seconds', async () => {
     for (const prefer of ['respond-async, wait=60', 'wait=60, respond-async']) {
       expect((await image(gateway, account, prompted(), {}, { prefer })).status, prefer).to.equal(200)

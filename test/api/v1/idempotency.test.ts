@@ -36,6 +36,14 @@ describe('Idempotency-Key', () => {
   })
   afterEach(() => expectBooksToBalance(gateway.db))
 
+  /** Waits until a request has joined a call of the account. */
+  async function toBeJoined(): Promise<void> {
+    const redis = new Redis(gateway.config.REDIS_URL)
+    const channel = eventChannel(gateway.config.REDIS_PREFIX, account.id)
+    await until('it to join', async () => Number(((await redis.pubsub('NUMSUB', channel)) as unknown[])[1]) > 0)
+    redis.disconnect()
+  }
+
   it('makes one call of 50 parallel requests: one charge, one bill, 50 equal answers, 49 replays', async () => {
     const prompt = prompted('[delay 100]')
     const replies = await Promise.all(
@@ -232,6 +240,26 @@ describe('Idempotency-Key', () => {
     expect([third.status, isReplay(third), third.text], 'what is there already').to.deep.equal([200, true, answer.text])
   })
 
+  for (const [when, isRunning] of [
+    ['a running call', true],
+    ['a queued call once it is running', false],
+  ] as const) {
+    it(`has the events of ${when} that it joins`, async () => {
+      const prompt = prompted('[hold]')
+      const key = keyed(`events of ${when}`)
+      if (!isRunning) await gateway.stopWorker()
+      const first = image(gateway, account, prompt, {}, key)
+      if (isRunning) await until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
+      else await until('it to be charged', async () => (await balanceOf(gateway.db, account.id)) === 960)
+      const joining = image(gateway, account, prompt, {}, { ...key, accept: 'text/event-stream' })
+      await toBeJoined()
+      await gateway.startWorker()
+      await until('the upstream to have it', () => gateway.sandbox.release(prompt) > 0)
+      const [{ text }] = await Promise.all([joining, first])
+      expect(text.match(/^event: .*$/gm)).to.deep.equal(['event: queued', 'event: running', 'event: result'])
+    })
+  }
+
   it('lets a stream join a streamed call without a second bill', async () => {
     const content = prompted('[hold] [answer a b c d e]')
     const one = chat(gateway, account, content, { stream: true }, keyed('both'))
@@ -255,10 +283,7 @@ describe('Idempotency-Key', () => {
       headers: keyed('leave'),
       signal: leaving.signal,
     }).catch(() => null)
-    const redis = new Redis(gateway.config.REDIS_URL)
-    const channel = eventChannel(gateway.config.REDIS_PREFIX, account.id)
-    await until('the second to join', async () => Number(((await redis.pubsub('NUMSUB', channel)) as unknown[])[1]) > 0)
-    redis.disconnect()
+    await toBeJoined()
     leaving.abort()
     await second
     gateway.sandbox.release(content)

@@ -175,6 +175,9 @@ describe('while Redis or Postgres is away', function () {
         errorType: 'service_unavailable',
         credits: 0,
       })
+      const fetched = await get(`${gateway.url}/v1/calls/${reply.headers.get('x-call-id')}`, account.key)
+      expectAway(fetched)
+      expect(fetched.json).to.deep.equal(reply.json)
     } finally {
       await client.del(broken)
       await client.rename(`${broken}-kept`, broken).catch(() => {})

@@ -3,7 +3,7 @@ import { expectBooksToBalance } from '../../support/books.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
+import { startGateway, startTestWeb } from '../../../scripts/harness/harness.ts'
 import { get } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/until.ts'
 import { CHAT, chat, chatBody, movementsOf, prompted, recordOf } from '../../../scripts/harness/calling.ts'
@@ -38,6 +38,19 @@ describe('a streamed chat', () => {
   afterEach(() => expectBooksToBalance(gateway.db))
 
   const streamed = (content: string, more: object = {}) => chat(gateway, account, content, { stream: true, ...more })
+
+  it('is answered 202 with its id if its process stops before its first chunk, and can be fetched', async () => {
+    const stopping = await startTestWeb(gateway.config)
+    await gateway.stopWorker()
+    const waiting = chat(stopping, account, prompted('[answer one two]'), { stream: true })
+    await until('it to be charged', async () => (await balanceOf(gateway.db, account.id)) < 10_000)
+    const [reply] = await Promise.all([waiting, stopping.stop()])
+    expect(reply.status, reply.text).to.equal(202)
+    expect(reply.json).to.include({ ok: true, id: reply.headers.get('x-call-id') })
+    await gateway.startWorker()
+    const fetched = await get(`${gateway.url}${reply.headers.get('location')}?wait=60`, account.key)
+    expect([fetched.status, fetched.json.choices[0].message.content]).to.deep.equal([200, 'one two'])
+  })
 
   it("comes in OpenAI's chunks, the last of which has usage and credits, then [DONE]", async () => {
     const reply = await streamed(prompted('[answer one two three] [usage 1500 500]'))
