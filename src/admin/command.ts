@@ -1,7 +1,9 @@
 /**
  * What a command of the operator's command line is.
  */
+import type { z } from 'zod'
 import type { Db } from '../shared/infra/db.ts'
+import { line } from '../shared/text-fields.ts'
 import { findUserByEmail } from '../shared/users/users.ts'
 import type { UserRow } from '../shared/users/users.ts'
 import { parseEmail } from '../shared/users/emails.ts'
@@ -35,6 +37,22 @@ export type Command<Json = Record<string, unknown>> = {
   flags?: readonly string[]
   run: (db: Db, args: string[], options: Options) => Promise<Report<Json>>
 }
+
+/**
+ * A text of the command line, by the rule that the console has for it.
+ * @param what how it is named, such as `--note` @throws CommandError that says what is wrong with it.
+ */
+export function textOf(what: string, rule: z.ZodType<string>, text: string): string {
+  const { error } = rule.safeParse(text)
+  if (error) throw new CommandError(`${what} ${error.issues[0]!.message}.`)
+  return text
+}
+
+/** The longest note about credits, in characters. */
+const MAX_NOTE = 200
+
+/** What `--note` says about credits; null for nothing. @throws CommandError. */
+export const noteOf = ({ note = '' }: Options): string | null => textOf('--note', line(MAX_NOTE), note).trim() || null
 
 /** The user of an address, with the account that they act for. @throws CommandError where there is none. */
 export async function accountOf(db: Db, email: string | undefined): Promise<UserRow> {

@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import { MAX_GRACE_SECONDS } from '../shared/accounts/api-keys.ts'
-import { keyLimitFields } from '../shared/accounts/key-fields.ts'
+import { keyLimitFields, keyName } from '../shared/accounts/key-fields.ts'
 import type { KeyChanges } from '../shared/accounts/key-limits.ts'
 import { PERIODS } from '../shared/accounts/shown-key.ts'
 import { MODALITIES } from '../shared/calls/lifecycle.ts'
@@ -13,7 +13,6 @@ import { ApiError } from '../shared/errors.ts'
 import { nearestName } from '../shared/near-names.ts'
 import { credits, id, listOf, ok, time } from './answers.ts'
 import type { RequestFacts } from './declaration.ts'
-import { label } from './fields.ts'
 
 const shownBudget = z.strictObject({
   credits,
@@ -43,17 +42,12 @@ export const shownKey = z
   })
   .meta({ id: 'Key', description: 'A limit that is null does not apply.' })
 
-const name = label(60).meta({
-  description: 'A name to recognize it by: one line of 1 to 60 characters.',
-  examples: ['laptop'],
-})
-
 /** Asks for a new key. */
-export const newKeyBody = z.object({ name, ...keyLimitFields }).meta({ id: 'KeyRequest' })
+export const newKeyBody = z.object({ name: keyName, ...keyLimitFields }).meta({ id: 'KeyRequest' })
 
 /** Asks for a change of a key. */
 export const keyChangesBody = z
-  .object({ name: name.optional(), ...keyLimitFields })
+  .object({ name: keyName.optional(), ...keyLimitFields })
   .meta({ id: 'KeyChanges', description: 'Absent fields stay as they are; null removes a limit.' })
 
 /** Asks for another secret of a key. */

@@ -1,6 +1,7 @@
 /**
  * The worker process, put together: `main.ts` runs it, tests start it in process.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import { Worker } from 'bullmq'
 import type { Processor } from 'bullmq'
 import type { Redis } from 'ioredis'
@@ -102,7 +103,7 @@ export async function startWorker(
     stop: async () => {
       leaving.abort()
       clearInterval(schedule)
-      await drain(queueWorkers, held, drainMs)
+      await Promise.all([drain(queueWorkers, held, drainMs), health && pause(config.DRAIN_SECONDS * 1000)])
       for (const one of [held, catalogue]) one.stop()
       health?.close()
       await queues.close()

@@ -70,7 +70,7 @@ describe("the operator's commands", () => {
   it('set and remove the banner, and refuse one without text, or that ends before it begins', async () => {
     const run = (name: string, args: string[] = [], options: Record<string, string> = {}) =>
       COMMANDS.find(({ usage }) => usage.startsWith(name))!.run(db, args, options)
-    expect(await refusal('banner set', [' '])).to.match(/1 to 300/)
+    expect(await refusal('banner set', [' '])).to.match(/must not be empty/)
     expect(await refusal('banner set', ['x'], { level: 'loud' })).to.match(/--level/)
     const times = { from: '2999-01-02T00:00:00Z', until: '2999-01-01T00:00:00Z' }
     expect(await refusal('banner set', ['x'], times)).to.match(/--until must be after/)
@@ -117,7 +117,15 @@ describe("the operator's commands", () => {
       expect(await refusal('call show', [id]), id).to.match(/^There is no call/)
   })
 
-  it('give keys names of at most 60 characters', async () => {
-    expect(await refusal('key create', [account.email, 'x'.repeat(61)])).to.match(/60/)
+  it('take names and notes by the rules of the console: one line, and not too long', async () => {
+    const create = (name: string) => refusal('key create', [account.email, name])
+    expect(await create('x'.repeat(61))).to.equal('The name must be at most 60 characters.')
+    expect(await create('two\nlines')).to.equal('The name must not have line breaks or other control characters.')
+    expect(await create(' ')).to.equal('The name must not be empty.')
+    for (const command of ['credits grant', 'credits deduct']) {
+      for (const note of ['x'.repeat(201), 'two\nlines'])
+        expect(await refusal(command, [account.email, '5'], { note }), command).to.match(/^--note must/)
+    }
+    expect(await db('ledger_entries').where({ account_id: account.id })).to.have.length(1)
   })
 })

@@ -58,6 +58,15 @@ describe('a process that starts before what it needs', function () {
     return { status, down: json?.down as unknown }
   }
 
+  /** Stops a process: it reports that it drains while it still serves, and ends. */
+  async function expectToDrain(stopping: Started, url: string): Promise<void> {
+    stopping.child.kill('SIGTERM')
+    await until('it to be draining', async () => (await readiness(url)).status === 503)
+    expect(await readiness(url)).to.deep.equal({ status: 503, down: ['draining'] })
+    expect((await get(`${url}/healthz`)).status).to.equal(200)
+    expect(await stopping.ended).to.equal(0)
+  }
+
   it('a worker logs that Redis is unreachable, survives SIGHUP meanwhile, and works once Redis is there', async () => {
     await redis.kill()
     const [worker, url] = await start('worker', {
@@ -139,11 +148,12 @@ describe('a process that starts before what it needs', function () {
     await offer(databaseUrl, catalogue)
     await until('it to be ready', async () => (await readiness(url)).status === 200)
 
-    web.child.kill('SIGTERM')
-    await until('it to be draining', async () => (await readiness(url)).status === 503)
-    expect(await readiness(url)).to.deep.equal({ status: 503, down: ['draining'] })
-    // It still serves.
-    expect((await get(`${url}/healthz`)).status).to.equal(200)
-    expect(await web.ended).to.equal(0)
+    await expectToDrain(web, url)
+  })
+
+  it('an idle worker, too, is not ready any more before it closes its port', async () => {
+    const [worker, url] = await start('worker', { DRAIN_SECONDS: '5' })
+    await until('it to be ready', async () => (await readiness(url).catch(() => null))?.status === 200)
+    await expectToDrain(worker, url)
   })
 })

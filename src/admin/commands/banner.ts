@@ -2,8 +2,9 @@
 import { newId } from '../../shared/ids.ts'
 import { LEVELS, MAX_BANNER_TEXT, findBanner, removeBanner, setBanner } from '../../shared/operators/banners.ts'
 import type { Banner } from '../../shared/operators/banners.ts'
+import { label } from '../../shared/text-fields.ts'
 import type { Command } from '../command.ts'
-import { CommandError } from '../command.ts'
+import { CommandError, textOf } from '../command.ts'
 import { futureDate } from './money.ts'
 
 const describe = (banner: Banner | null): string =>
@@ -24,9 +25,7 @@ export const bannerCommands: Command[] = [
     summary: 'Set the banner, in place of the one before. Without --until it stands until it is removed.',
     options: ['level', 'from', 'until'],
     run: async (db, [given = ''], { level = 'info', ...times }) => {
-      const text = given.trim()
-      if (text === '' || Array.from(text).length > MAX_BANNER_TEXT)
-        throw new CommandError(`The text must have 1 to ${MAX_BANNER_TEXT} characters.`)
+      const text = textOf('The text', label(MAX_BANNER_TEXT), given.trim())
       const known = LEVELS.find((one) => one === level)
       if (!known) throw new CommandError(`--level must be one of ${LEVELS.join(', ')}.`)
       const from = times.from === undefined ? null : futureDate(times.from, '--from')

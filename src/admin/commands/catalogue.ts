@@ -11,8 +11,9 @@ import { readCatalogueFile } from '../../shared/catalogue/parse.ts'
 import type { StoredVersion } from '../../shared/catalogue/versions.ts'
 import { MAX_NOTE, listVersions, readVersion } from '../../shared/catalogue/versions.ts'
 import type { Db } from '../../shared/infra/db.ts'
+import { line } from '../../shared/text-fields.ts'
 import type { Command, Options, Report } from '../command.ts'
-import { CommandError } from '../command.ts'
+import { CommandError, textOf } from '../command.ts'
 
 /** The most versions that are listed. */
 const LISTED = 1000
@@ -118,10 +119,10 @@ const faulty = (faults: readonly Fault[], what: string): Report => ({
 
 /** What `--note` and `--expect` say. */
 function guardOf({ note, expect }: Options): { note: string | null; expect: number | null } {
-  if (note !== undefined && Array.from(note).length > MAX_NOTE) {
-    throw new CommandError(`A note must have at most ${MAX_NOTE} characters.`)
+  return {
+    note: note === undefined ? null : textOf('--note', line(MAX_NOTE), note),
+    expect: expect === undefined ? null : versionOf('--expect', expect),
   }
-  return { note: note ?? null, expect: expect === undefined ? null : versionOf('--expect', expect) }
 }
 
 function versionOf(what: string, text: string | undefined): number {

@@ -4,7 +4,7 @@ import type { Code } from '../../shared/payments/codes.ts'
 import { createCode, disableCode, listCodes } from '../../shared/payments/codes.ts'
 import { forgive } from '../../shared/payments/debts.ts'
 import type { Command } from '../command.ts'
-import { CommandError, accountOf } from '../command.ts'
+import { CommandError, accountOf, noteOf } from '../command.ts'
 import { amountOf, futureDate } from './money.ts'
 
 /** The most codes that are listed. */
@@ -36,9 +36,7 @@ export const codeCommands: Command[] = [
       const maxUses = Number(options.uses ?? '1')
       if (!Number.isInteger(maxUses) || maxUses < 1 || maxUses > MAX_USES)
         throw new CommandError(`--uses must be a whole number from 1 to ${MAX_USES}.`)
-      const note = options.note ?? null
-      if (note !== null && Array.from(note).length > 200)
-        throw new CommandError('A note must be at most 200 characters long.')
+      const note = noteOf(options)
       const dateOf = (text: string | undefined, option: string) =>
         text === undefined ? null : futureDate(text, option)
       const { code, made } = await createCode(db, null, {

@@ -1,7 +1,7 @@
 /** key create · list · set · rotate · revoke */
 import { z } from 'zod'
 import { MAX_GRACE_SECONDS, createKey } from '../../shared/accounts/api-keys.ts'
-import { keyLimitFields } from '../../shared/accounts/key-fields.ts'
+import { keyLimitFields, keyName } from '../../shared/accounts/key-fields.ts'
 import type { KeyChanges } from '../../shared/accounts/key-limits.ts'
 import type { ApiKey } from '../../shared/accounts/shown-key.ts'
 import { listKeys } from '../../shared/accounts/shown-key.ts'
@@ -12,9 +12,7 @@ import type { KeyId } from '../../shared/ids.ts'
 import { parseId, publicId } from '../../shared/ids.ts'
 import { changeAnyKey, revokeAnyKey, rotateAnyKey } from '../../shared/operators/key-changes.ts'
 import type { Command, Options } from '../command.ts'
-import { CommandError, accountOf } from '../command.ts'
-
-const MAX_NAME = 60
+import { CommandError, accountOf, textOf } from '../command.ts'
 
 /** API keys of any account. */
 export const keyCommands: Command[] = [
@@ -23,7 +21,7 @@ export const keyCommands: Command[] = [
     summary: 'Create an API key and print its secret, once.',
     run: async (db, [email, name = 'created by the operator']) => {
       const user = await accountOf(db, email)
-      const key = await createKey(db, user.account_id, nameOf(name)).catch((error: unknown) => {
+      const key = await createKey(db, user.account_id, textOf('The name', keyName, name)).catch((error: unknown) => {
         throw error instanceof ApiError ? new CommandError(error.message) : error
       })
       return { json: { id: publicId('key', key.id), secret: key.secret }, text: key.secret }
@@ -82,11 +80,6 @@ function keyIdOf(text = ''): KeyId {
   return id
 }
 
-function nameOf(name: string): string {
-  if (Array.from(name).length > MAX_NAME) throw new CommandError("A key's name must be at most 60 characters long.")
-  return name
-}
-
 /** Option → field, for what may go wrong with it. */
 const OPTION_OF: Record<string, string> = {
   models: 'models',
@@ -128,7 +121,7 @@ function changesOf(options: Options): KeyChanges {
   if ((parsed.data.rateLimit ?? 0) > most) {
     throw new CommandError(`--rate must be at most that of the account, ${most}.`)
   }
-  return { ...parsed.data, ...(options.name !== undefined && { name: nameOf(options.name) }) }
+  return { ...parsed.data, ...(options.name !== undefined && { name: textOf('--name', keyName, options.name) }) }
 }
 
 /** A key in one line. */

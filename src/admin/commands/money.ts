@@ -7,7 +7,11 @@ import { MAX_GRANT_CREDITS, ORIGINS, entriesOfCall } from '../../shared/ledger/l
 import type { Origin } from '../../shared/ledger/ledger.ts'
 import { deductCredits, grantCredits } from '../../shared/operators/changes.ts'
 import type { Command, Report } from '../command.ts'
-import { CommandError, accountOf } from '../command.ts'
+import { label } from '../../shared/text-fields.ts'
+import { CommandError, accountOf, noteOf, textOf } from '../command.ts'
+
+/** The longest idempotency key of a deduction, in characters. */
+const MAX_KEY = 255
 
 const GRANTABLE = ORIGINS.filter((origin) => origin !== 'signup')
 
@@ -29,7 +33,7 @@ export const moneyCommands: Command[] = [
         origin,
         amount,
         expiresAt,
-        note: options.note ?? null,
+        note: noteOf(options),
       })
       return {
         json: { grantId: publicId('grant', id), credits },
@@ -44,12 +48,13 @@ export const moneyCommands: Command[] = [
       'The same --key takes them once, however often the command runs.',
     options: ['note', 'key'],
     flags: ['debt'],
-    run: async (db, [email, amountText], { note = '', key = null, debt }) => {
+    run: async (db, [email, amountText], options) => {
       const amount = amountOf(amountText)
-      const reason = note.trim()
-      if (reason === '') throw new CommandError('Say why with --note: the customer sees it.')
+      const reason = noteOf(options)
+      if (reason === null) throw new CommandError('Say why with --note: the customer sees it.')
+      const key = options.key === undefined ? null : textOf('--key', label(MAX_KEY), options.key)
       const { account_id: accountId } = await accountOf(db, email)
-      const wanted = { id: newId('deduction'), accountId, amount, mayOwe: debt !== undefined, reason, key }
+      const wanted = { id: newId('deduction'), accountId, amount, mayOwe: options.debt !== undefined, reason, key }
       return deducted((await deductCredits(db, null, wanted))!)
     },
   },

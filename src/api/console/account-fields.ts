@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { parseEmail } from '../../shared/users/emails.ts'
 import { newPasswordFault } from '../../shared/users/passwords.ts'
 import type { ErrorCode } from '../../shared/errors.ts'
-import { line } from '../fields.ts'
+import { line } from '../../shared/text-fields.ts'
 
 /** An address; it comes out lowercased. */
 export const emailAddress = z

@@ -6,10 +6,11 @@ import { ApiError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
 import { keptReading } from '../../shared/infra/kept.ts'
 import { LEVELS, MAX_BANNER_TEXT, findBanner, removeBanner, setBanner } from '../../shared/operators/banners.ts'
+import { label } from '../../shared/text-fields.ts'
 import { done, id, ok, time } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
-import { label, moment, startOf } from '../fields.ts'
+import { moment, startOf } from '../fields.ts'
 import { operator } from '../who.ts'
 
 /** How long a process keeps what it read, in ms: everybody asks for it, again and again. */

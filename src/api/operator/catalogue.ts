@@ -12,11 +12,12 @@ import { announceVersion } from '../../shared/catalogue/notice.ts'
 import type { StoredVersion } from '../../shared/catalogue/versions.ts'
 import { MAX_NOTE, SOURCES, listVersions, readVersion } from '../../shared/catalogue/versions.ts'
 import { ApiError } from '../../shared/errors.ts'
+import { line } from '../../shared/text-fields.ts'
 import { listOf, ok, time } from '../answers.ts'
 import { catalogueChanges as changes } from '../catalogue-changes.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
-import { line, wholeNumber } from '../fields.ts'
+import { wholeNumber } from '../fields.ts'
 import { operator } from '../who.ts'
 
 /** The most versions of one answer. */

@@ -1,11 +1,13 @@
 /**
- * The limits of a key as they come from outside: from the console, from operators and from the command line.
+ * The name and the limits of a key as they come from outside: from the console, from operators and from the command
+ * line.
  */
 import { z } from 'zod'
 import { MODALITIES } from '../calls/lifecycle.ts'
 import { parseRange } from '../net/ranges.ts'
 import { PERIODS } from './shown-key.ts'
 import { isStorable } from '../storable.ts'
+import { label } from '../text-fields.ts'
 
 /** The most elements of each list. */
 const MAX_MODELS = 100
@@ -49,6 +51,12 @@ const budget = z.object({
   period: z.enum(PERIODS).meta({
     description: 'A day, a week (from Monday) or a month in UTC, or all time. All calls of the key in it count.',
   }),
+})
+
+/** The name of a key. */
+export const keyName = label(60).meta({
+  description: 'A name to recognize it by: one line of 1 to 60 characters.',
+  examples: ['laptop'],
 })
 
 /** What a key may be limited to. null: no limit of this kind. */
