@@ -11,9 +11,9 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { build, buildIsStale } from '../scripts/builder.ts'
 import { root } from '../scripts/folders.ts'
+import { readOptions } from '../scripts/options.ts'
 import { migrate } from '../scripts/harness/database.ts'
 import type { Process } from '../scripts/harness/processes.ts'
 import { killTree } from '../scripts/harness/processes.ts'
@@ -29,7 +29,10 @@ import { say, startServices } from './stack.ts'
 import { startSubjects } from './subjects.ts'
 import type { Subject } from './subjects.ts'
 
-const { values: options } = parseArgs({
+const usage =
+  'npm run bench -- [--peer] [--all] [--check] [--record] [--seconds 3] [--rounds 10] [--in-flight 1,50,200] ' +
+  '[--only floor,tollgate] [--out FILE]'
+const { values: options } = readOptions(usage, {
   options: {
     peer: { type: 'boolean', default: false },
     all: { type: 'boolean', default: false },

@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { root } from './folders.ts'
+import { readOptions } from './options.ts'
 import { packageName } from './services/postgres-binaries.ts'
 import { findProgram } from './services/processes.ts'
 import { runTool } from './tools.ts'
@@ -17,7 +17,9 @@ import { runTool } from './tools.ts'
  * fewer lanes, each with a Node and a Postgres. Prints a line for each lane, and its output where it failed; the exit
  * code is 0 only if all passed.
  */
-const { values, positionals } = parseArgs({
+const usage =
+  'npm run lanes -- [--node 20,22,24] [--postgres 13,15,18] [--pairs 20:13,22:15] [--redis PROGRAM] [-- TEST …]'
+const { values, positionals } = readOptions(usage, {
   allowPositionals: true,
   options: {
     node: { type: 'string' },

@@ -2,7 +2,6 @@ import './require-node.ts'
 import { randomInt } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { cpuMicros } from './harness/processes.ts'
 import { processName } from './harness/services.ts'
 import { ensureTemplate } from './harness/database.ts'
@@ -13,6 +12,7 @@ import { jobsOf } from './soak/jobs.ts'
 import type { Job, Result } from './soak/jobs.ts'
 import { bundlePrograms } from './soak/programs.ts'
 import { MutantRunner } from './soak/mutants/runner.ts'
+import { readOptions } from './options.ts'
 import { seconds } from './tools.ts'
 
 /**
@@ -20,7 +20,8 @@ import { seconds } from './tools.ts'
  * Exit code 1 on any breach. `--only WORD` runs the jobs with that word in their name, `--seed N` repeats the random
  * choices of a run, `--lanes N` runs N busy jobs at a time, `--part 0.1` plays a tenth of the schedules and chats.
  */
-const { values } = parseArgs({
+const usage = 'npm run soak -- [--only WORD] [--seed N] [--lanes 4] [--part 1]'
+const { values } = readOptions(usage, {
   options: {
     only: { type: 'string', default: '' },
     seed: { type: 'string' },

@@ -1,9 +1,7 @@
 /**
  * What a command of the operator's command line is.
  */
-import type { z } from 'zod'
 import type { Db } from '../shared/infra/db.ts'
-import { line } from '../shared/text-fields.ts'
 import { findUserByEmail } from '../shared/users/users.ts'
 import type { UserRow } from '../shared/users/users.ts'
 import { parseEmail } from '../shared/users/emails.ts'
@@ -16,12 +14,13 @@ export type Options = Record<string, string | undefined>
 
 /**
  * What a command did: `json` for `--json`, `text` for people. `complaint` is a sentence for stderr, and makes the
- * exit code 1.
+ * exit code 1; `warnings` are sentences for stderr that do not.
  */
 export type Report<Json = Record<string, unknown>> = {
   json: Json
   text: string
   complaint?: string
+  warnings?: string[]
   /** Printed instead, each as a line of JSON, with `--json` and without. */
   lines?: AsyncIterable<object>
 }
@@ -38,26 +37,10 @@ export type Command<Json = Record<string, unknown>> = {
   run: (db: Db, args: string[], options: Options) => Promise<Report<Json>>
 }
 
-/**
- * A text of the command line, by the rule that the console has for it.
- * @param what how it is named, such as `--note` @throws CommandError that says what is wrong with it.
- */
-export function textOf(what: string, rule: z.ZodType<string>, text: string): string {
-  const { error } = rule.safeParse(text)
-  if (error) throw new CommandError(`${what} ${error.issues[0]!.message}.`)
-  return text
-}
-
-/** The longest note about credits, in characters. */
-const MAX_NOTE = 200
-
-/** What `--note` says about credits; null for nothing. @throws CommandError. */
-export const noteOf = ({ note = '' }: Options): string | null => textOf('--note', line(MAX_NOTE), note).trim() || null
-
 /** The user of an address, with the account that they act for. @throws CommandError where there is none. */
 export async function accountOf(db: Db, email: string | undefined): Promise<UserRow> {
   const parsed = parseEmail(email)
   const user = parsed === null ? null : await findUserByEmail(db, parsed)
-  if (!user) throw new CommandError(`There is no account with the address ${email ?? '(none given)'}.`)
+  if (!user) throw new CommandError(`There is no account with the address ${email}.`)
   return user
 }

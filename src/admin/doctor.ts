@@ -57,7 +57,7 @@ async function mail(config: Config): Promise<string> {
   try {
     if (mailer.transport === 'smtp') {
       await mailer.check()
-      return 'SMTP takes the log-in'
+      return 'SMTP accepts the login'
     }
   } finally {
     mailer.close()
@@ -71,7 +71,7 @@ async function mail(config: Config): Promise<string> {
 async function payments(provider: Provider): Promise<string> {
   const now = Date.now()
   for await (const _ of provider.list(new Date(now - 60_000), new Date(now))) break
-  return `${provider.name} takes the key, ${provider.liveMode ? 'real money moves' : 'in test mode'}`
+  return `${provider.name} accepts the key, ${provider.liveMode ? 'real money moves' : 'in test mode'}`
 }
 
 async function address(config: Config): Promise<string> {

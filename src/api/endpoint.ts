@@ -1,5 +1,5 @@
 /**
- * One declaration an endpoint: everything about it stands in one place, its handler beside it.
+ * One declaration per endpoint: everything about it stands in one place, its handler beside it.
  */
 import type { Declaration, Handler, Writer } from './declaration.ts'
 import { codesOf } from './declaration.ts'
@@ -9,7 +9,8 @@ import { serveDeclared } from './serve.ts'
 
 /**
  * Declares an endpoint. Its handler comes next: `handle` for one whose answer is JSON, `write` for one that writes its
- * answer by itself. Both are given what they need of the process, by the type that they state, and make the handler.
+ * answer by itself. Both take a function that gets the dependencies which the type of its parameter names, and returns
+ * the handler.
  */
 export function endpoint<const D extends Declaration>(declaration: D) {
   const declared = { ...declaration, codes: codesOf(declaration) }

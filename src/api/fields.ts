@@ -50,7 +50,7 @@ export const pageCursor = z
   .optional()
   .meta({ description: 'The `nextCursor` of the previous page.' })
 
-/** Whether a day is in a range that Postgres can store: JavaScript has more days. */
+/** Whether a day is in a range that Postgres can store: JavaScript's range is wider. */
 const isPlausibleDate = (text: string): boolean => text >= '1970' && text < '3000'
 const PLAUSIBLE = 'must be between 1970 and 2999'
 
@@ -71,7 +71,7 @@ const isDay = (text: string): boolean => text.length === 10
 /** The first millisecond of a moment: a day begins at midnight. */
 export const startOf = (text: string): Date => new Date(isDay(text) ? `${text}T00:00:00Z` : text)
 
-/** The millisecond after a moment, whose last one belongs to it: a day ends before the next midnight. */
+/** The first millisecond after a moment, or after a day: where a range that includes it ends. */
 export const endOf = (text: string): Date => new Date(startOf(text).getTime() + (isDay(text) ? DAY_MS : 1))
 
 /** The days of a report, as a query names them. */

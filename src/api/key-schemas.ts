@@ -1,5 +1,5 @@
 /**
- * Keys in answers and requests: of those whose keys they are, and of operators.
+ * Keys in answers and requests, for their owners and for operators.
  */
 import { z } from 'zod'
 import { MAX_GRACE_SECONDS } from '../shared/accounts/api-keys.ts'
@@ -50,7 +50,7 @@ export const keyChangesBody = z
   .object({ name: keyName.optional(), ...keyLimitFields })
   .meta({ id: 'KeyChanges', description: 'Absent fields stay as they are; null removes a limit.' })
 
-/** Asks for another secret of a key. */
+/** Asks for a new secret of a key. */
 const rotationBody = z
   .object({
     graceSeconds: z
@@ -77,7 +77,7 @@ export const keyAnswer = z.strictObject({ ok, key: shownKey, warnings })
 /** A key that was made. */
 export const newKeyAnswer = z.strictObject({ ok, secret, key: shownKey, warnings })
 
-/** A key with another secret. */
+/** A key with a new secret. */
 const rotatedKeyAnswer = z.strictObject({ ok, secret, key: shownKey })
 
 /** What an endpoint that lists keys answers, whoever asks. */
@@ -110,11 +110,11 @@ export function checkLimits({ rateLimit }: KeyChanges, config: Pick<Config, 'GAT
 
 const FIELDS = Object.keys(keyChangesBody.shape)
 
-/** How many fields of a body are looked at for misspellings: a body of 1 MB has a hundred thousand. */
+/** How many fields of a body are looked at for misspellings: a body of 1 MB can have a hundred thousand. */
 const MOST_FIELDS = 30
 
 /**
- * Warns of fields that look like one of a key: nothing reads them, and the key would lack a limit unnoticed. And of
+ * Warns of fields that look like one of a key: nothing reads them, and the missing limit would go unnoticed. And of
  * models that are not in the catalogue: it changes, and so they are allowed.
  */
 export function warningsOf({ models }: KeyChanges, { sentFields }: RequestFacts, catalogue: Catalogue): string[] {

@@ -29,8 +29,8 @@ export type FailureLimit = Limit & {
 export type Limits = ReturnType<typeof createLimits>
 
 /**
- * That the requests of an endpoint count against a limit: each client network by itself, each account, or each key that
- * has a limit of its own.
+ * Says that an endpoint's requests count against a limit, separately for each client network, each account, or each key
+ * with a limit of its own.
  */
 export type LimitUse = {
   limit: keyof Limits

@@ -14,7 +14,7 @@ const numberBetween = (min: number, max: number) =>
 
 const wholeNumber = (fallback: number, min: number, max: number) => numberBetween(min, max).default(fallback)
 
-/** The queues a worker can serve; one a modality, one for mail, one for payments, one for the reconciler. */
+/** The queues a worker can serve; one per modality, one for mail, one for payments, one for the reconciler. */
 export const QUEUE_NAMES = ['chat', 'image', 'video', 'mail', 'payments', 'maintenance'] as const
 /** A queue that a worker can take. */
 export type QueueName = (typeof QUEUE_NAMES)[number]

@@ -84,7 +84,7 @@ export const isErrorCode = (text: string): text is ErrorCode => Object.hasOwn(CA
 /** The HTTP status that belongs to a code. */
 export const statusOf = (code: ErrorCode): number => CATALOGUE[code].status
 
-/** The public message of a code, unless an error has a more exact one. */
+/** The public message of a code, unless an error has a more specific one. */
 export const messageOf = (code: ErrorCode): string => CATALOGUE[code].message
 
 /** The HTTP status of success. */
@@ -99,13 +99,13 @@ export type ErrorDetails = {
   message?: string
   /** The path of the field at fault. */
   param?: string
-  /** For 429 and 503: when to try again, in whole seconds. */
+  /** For 429 and 503: after how many whole seconds to try again. */
   retryAfterSeconds?: number
   /** For a budget: when it resets; null for never. */
   resetsAt?: string | null
   /** Further response headers, such as `Allow`. */
   headers?: Record<string, string>
-  /** Further fields of a console answer, which the schema of its code has. */
+  /** Further fields of a console answer, as declared in the schema of its code. */
   more?: Record<string, unknown>
   /** For the log only; never serialized. */
   cause?: unknown

@@ -48,7 +48,9 @@ describe("the operator's commands", () => {
         /--origin must be one of purchase, bonus, adjustment/,
       )
     for (const expires of ['tomorrow', '', '5', '2090-13-45'])
-      expect(await refusal('credits grant', [account.email, '5'], { expires }), expires).to.match(/ISO 8601/)
+      expect(await refusal('credits grant', [account.email, '5'], { expires }), expires).to.match(
+        /^--expires must be a day or a time/,
+      )
     expect(await refusal('credits grant', [account.email, '5'], { expires: '2001-01-01T00:00:00Z' })).to.match(
       /in the future/,
     )
@@ -85,7 +87,6 @@ describe("the operator's commands", () => {
       expect(await refusal(name, ['nobody@example.com']), name).to.equal(
         'There is no account with the address nobody@example.com.',
       )
-      expect(await refusal(name, []), name).to.equal('There is no account with the address (none given).')
     }
     expect(await refusal('credits grant', ['nobody@example.com', '5'])).to.equal(
       'There is no account with the address nobody@example.com.',

@@ -168,7 +168,7 @@ describe('admin doctor', () => {
     const { findings } = await examined({ ...stripe, STRIPE_SECRET_KEY: 'sk_test_doctor' })
     expect(findings.find(({ name }) => name === 'payments')).to.deep.include({
       ok: true,
-      says: 'stripe takes the key, in test mode',
+      says: 'stripe accepts the key, in test mode',
     })
     await expectBroken({ ...stripe, STRIPE_SECRET_KEY: 'hunter2' }, /^payments: Stripe: /)
     const away = { ...stripe, STRIPE_SECRET_KEY: 'sk_test_doctor', STRIPE_API_BASE: 'http://127.0.0.1:9' }

@@ -20,6 +20,13 @@ describe("the operator's commands of keys", () => {
   const keyOf = async (...asked: Parameters<typeof run>): Promise<ApiKey> =>
     (await run(...asked)).json.key as unknown as ApiKey
 
+  it('warn of models that are not in the catalogue, which may come to be there', async () => {
+    const account = await anAccount(db)
+    const { warnings, json } = await run('set', [publicId('key', account.keyId)], { models: 'sandbox-chat,bogus' })
+    expect(warnings).to.include('There is no model "bogus" at the moment.')
+    expect((json.key as ApiKey).models).to.deep.equal(['sandbox-chat', 'bogus'])
+  })
+
   it('list keys, limit them and lift limits, with a record of each change', async () => {
     const account = await anAccount(db)
     const id = publicId('key', account.keyId)
@@ -63,7 +70,8 @@ describe("the operator's commands of keys", () => {
   const FAULTS: [verb: string, options: Record<string, string>, said: RegExp][] = [
     ['set', { budget: '1.5' }, /^--budget /],
     ['set', { budget: '99999999999999999' }, /^--budget /],
-    ['set', { budget: '5', period: 'year' }, /^--budget must be one of/],
+    ['set', { budget: '5', period: 'year' }, /^--period must be one of/],
+    ['set', {}, /^Name at least one thing to change/],
     ['set', { period: 'day' }, /^--period belongs to --budget/],
     ['set', { ips: '10.0.0.0/40' }, /^--ips must be an IP address/],
     ['set', { modalities: 'audio' }, /^--modalities must be one of/],

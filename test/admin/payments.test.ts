@@ -95,14 +95,23 @@ describe("the operator's commands of payments", () => {
       amountMinor: 700,
     })
     expect(text).to.include(`unknown here: ${stranger.id}`)
-    expect(complaint).to.match(/^The provider and the books differ: payments: \d+\.$/)
+    expect(complaint).to.match(/^The provider and the books differ in \d+ payments?\.$/)
     expect((await run('payment sync', [], months)).changed, 'a second time').to.equal(0)
     const before = await run('payment sync', [], { from: at(-9), to: at(-8) })
     expect(before).to.deep.equal({ checked: 0, changed: 0, missing: [], unknown: [] })
     const { from, to } = months
-    const odds: Record<string, string>[] = [{ from }, { to }, { from: 'yesterday', to }, { from: to, to: from }]
-    for (const odd of odds)
-      expect(await refusal('payment sync', [], odd), JSON.stringify(odd)).to.match(/^--(from|to) must be/)
+    for (const odd of [
+      { from: 'yesterday', to },
+      { from: to, to: from },
+    ])
+      expect(await refusal('payment sync', [], odd), JSON.stringify(odd)).to.match(/^--from must be/)
+    for (const odd of [{ from }, { to }] as Record<string, string>[])
+      expect(await refusal('payment sync', [], odd)).to.equal('Give both --from and --to.')
+    for (const [id, odd] of [
+      [[], {}],
+      [['pay_1'], { from }],
+    ] as [string[], Record<string, string>][])
+      expect(await refusal('payment sync', id, odd)).to.equal('Give either the id of a payment, or --from and --to.')
   })
 
   it('end a review, by granting or not', async () => {

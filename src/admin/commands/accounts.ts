@@ -17,6 +17,7 @@ const LISTED = 200
 function report(user: UserRow, sentence: string): Report {
   const facts = [
     user.status,
+    ...(user.role === 'admin' ? ['operator'] : []),
     `${user.credits} credits`,
     ...(user.debt > 0 ? [`debt of ${user.debt} credits`] : []),
     user.email_verified_at ? 'verified' : 'not verified',
@@ -35,7 +36,7 @@ export const accountCommands: Command[] = [
     summary: 'Create an account. Asks for the password, or reads it from the first line of standard input.',
     run: async (db, [address, password]) => {
       const email = parseEmail(address)
-      if (email === null) throw new CommandError(`${address ?? '(nothing)'} is not a valid e-mail address.`)
+      if (email === null) throw new CommandError(`${address} is not a valid e-mail address.`)
       const chosen = checked(await passwordFrom(password, `Password of ${email}`))
       const made = { id: newId('user'), accountId: newId('account'), email, passwordHash: await hashPassword(chosen) }
       const user = await makeAccount(db, null, made)
@@ -83,7 +84,10 @@ export const accountCommands: Command[] = [
       if (role !== 'admin' && role !== 'user') throw new CommandError('The role must be admin or user.')
       const user = await accountOf(db, email)
       await setAccountRole(db, null, user.account_id, role)
-      return { ...report(user, `The role is now ${role}.`), json: { ...presentUser(user), status: user.status, role } }
+      return {
+        ...report({ ...user, role }, `The role is now ${role}.`),
+        json: { ...presentUser(user), status: user.status, role },
+      }
     },
   },
 ]

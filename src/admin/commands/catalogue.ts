@@ -13,7 +13,8 @@ import { MAX_NOTE, listVersions, readVersion } from '../../shared/catalogue/vers
 import type { Db } from '../../shared/infra/db.ts'
 import { line } from '../../shared/text-fields.ts'
 import type { Command, Options, Report } from '../command.ts'
-import { CommandError, textOf } from '../command.ts'
+import { CommandError } from '../command.ts'
+import { textOf } from '../fields.ts'
 
 /** The most versions that are listed. */
 const LISTED = 1000
@@ -86,8 +87,7 @@ async function currentOf(db: Db): Promise<StoredVersion> {
 }
 
 /** The content of a file. @throws BadCatalogue with every fault. */
-function checkedFile(file: string | undefined): unknown {
-  if (file === undefined) throw new CommandError('Give the file of the catalogue.')
+function checkedFile(file = ''): unknown {
   const content = readCatalogueFile(file)
   const faults = faultsOf(content)
   if (faults.length > 0) throw new BadCatalogue(faults)
@@ -126,7 +126,8 @@ function guardOf({ note, expect }: Options): { note: string | null; expect: numb
 }
 
 function versionOf(what: string, text: string | undefined): number {
-  if (!/^\d{1,9}$/.test(text ?? '')) throw new CommandError(`${what} must be the number of a version.`)
+  if (!/^\d{1,9}$/.test(text ?? ''))
+    throw new CommandError(`${what} must be the number of a version, as "catalogue history" lists them.`)
   return Number(text)
 }
 

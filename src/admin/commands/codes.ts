@@ -4,8 +4,8 @@ import type { Code } from '../../shared/payments/codes.ts'
 import { createCode, disableCode, listCodes } from '../../shared/payments/codes.ts'
 import { forgive } from '../../shared/payments/debts.ts'
 import type { Command } from '../command.ts'
-import { CommandError, accountOf, noteOf } from '../command.ts'
-import { amountOf, futureDate } from './money.ts'
+import { CommandError, accountOf } from '../command.ts'
+import { creditsOf, futureOf, noteOf, wholeNumberOf } from '../fields.ts'
 
 /** The most codes that are listed. */
 const LISTED = 200
@@ -17,9 +17,9 @@ const describe = (code: Code): string =>
     code.id,
     code.createdAt,
     `…${code.hint}`,
-    `${code.credits} credits`,
+    code.credits === 1 ? '1 credit' : `${code.credits} credits`,
     `${code.uses} of ${code.maxUses} used`,
-    code.disabledAt ? 'disabled' : (code.expiresAt ?? ''),
+    code.disabledAt ? 'disabled' : code.expiresAt ? `expires ${code.expiresAt}` : '',
   ]
     .join('  ')
     .trimEnd()
@@ -33,18 +33,14 @@ export const codeCommands: Command[] = [
       '--expires is for the code, --credits-expire for its credits.',
     options: ['credits', 'uses', 'expires', 'credits-expire', 'note'],
     run: async (db, _args, options) => {
-      const maxUses = Number(options.uses ?? '1')
-      if (!Number.isInteger(maxUses) || maxUses < 1 || maxUses > MAX_USES)
-        throw new CommandError(`--uses must be a whole number from 1 to ${MAX_USES}.`)
-      const note = noteOf(options)
-      const dateOf = (text: string | undefined, option: string) =>
-        text === undefined ? null : futureDate(text, option)
+      const { credits, uses = '1', expires, 'credits-expire': creditsExpire } = options
+      if (credits === undefined) throw new CommandError('Say with --credits how many credits the code gives.')
       const { code, made } = await createCode(db, null, {
-        credits: amountOf(options.credits),
-        maxUses,
-        expiresAt: dateOf(options.expires, '--expires'),
-        creditsExpireAt: dateOf(options['credits-expire'], '--credits-expire'),
-        note,
+        credits: creditsOf('--credits', credits),
+        maxUses: wholeNumberOf('--uses', uses, [1, MAX_USES]),
+        expiresAt: expires === undefined ? null : futureOf('--expires', expires),
+        creditsExpireAt: creditsExpire === undefined ? null : futureOf('--credits-expire', creditsExpire),
+        note: noteOf(options),
       })
       return { json: { id: made.id, code }, text: code }
     },
@@ -63,7 +59,7 @@ export const codeCommands: Command[] = [
     run: async (db, [text = '']) => {
       const id = parseId('code', text)
       const code = id && (await disableCode(db, null, id))
-      if (!code) throw new CommandError(`There is no code ${text || '(no id given)'}.`)
+      if (!code) throw new CommandError(`There is no code ${text}.`)
       return { json: { ...code }, text: describe(code) }
     },
   },

@@ -6,8 +6,8 @@ export const doctorCommands: Command[] = [
   {
     usage: 'doctor',
     summary:
-      'Look at Postgres, Redis, storage, mail, payments, the catalogue and the key of each upstream, without sending ' +
-      'or paying for anything. Exits with 1 where something fails.',
+      'Check Postgres, Redis, storage, mail, payments, the catalogue and the key of each upstream, without sending ' +
+      'or paying for anything. Exits with 1 if anything fails.',
     run: async (db) => (await import('../doctor.ts')).doctor(db),
   },
 ]

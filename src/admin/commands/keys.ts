@@ -8,11 +8,14 @@ import { listKeys } from '../../shared/accounts/shown-key.ts'
 import { readRateLimit } from '../../shared/config.ts'
 import { ApiError } from '../../shared/errors.ts'
 import { fieldFault } from '../../shared/field-errors.ts'
+import { readVersion } from '../../shared/catalogue/versions.ts'
+import type { Db } from '../../shared/infra/db.ts'
 import type { KeyId } from '../../shared/ids.ts'
 import { parseId, publicId } from '../../shared/ids.ts'
 import { changeAnyKey, revokeAnyKey, rotateAnyKey } from '../../shared/operators/key-changes.ts'
 import type { Command, Options } from '../command.ts'
-import { CommandError, accountOf, textOf } from '../command.ts'
+import { CommandError, accountOf } from '../command.ts'
+import { textOf, wholeNumberOf } from '../fields.ts'
 
 /** API keys of any account. */
 export const keyCommands: Command[] = [
@@ -42,9 +45,11 @@ export const keyCommands: Command[] = [
     summary: 'Change the limits of an API key. "none" removes a limit; limits that are not named stay.',
     options: ['name', 'models', 'modalities', 'ips', 'expires', 'rate', 'outstanding', 'budget', 'period'],
     run: async (db, [id], options) => {
-      const key = await changeAnyKey(db, null, keyIdOf(id), changesOf(options))
+      const keyId = keyIdOf(id)
+      const changes = changesOf(options)
+      const key = await changeAnyKey(db, null, keyId, changes)
       if (!key) throw noKey(id)
-      return { json: { key }, text: lineOf(key) }
+      return { json: { key }, text: lineOf(key), warnings: await warningsOf(db, changes) }
     },
   },
   {
@@ -53,10 +58,7 @@ export const keyCommands: Command[] = [
       'Give an API key a new secret and print it, once. The old one works for --grace seconds more (default: 0).',
     options: ['grace'],
     run: async (db, [id], { grace = '0' }) => {
-      const seconds = /^\d{1,6}$/.test(grace) ? Number(grace) : Number.NaN
-      if (!(seconds <= MAX_GRACE_SECONDS)) {
-        throw new CommandError(`--grace must be a whole number of seconds, at most ${MAX_GRACE_SECONDS}.`)
-      }
+      const seconds = wholeNumberOf('--grace', grace, [0, MAX_GRACE_SECONDS], 'seconds')
       const rotated = await rotateAnyKey(db, null, keyIdOf(id), seconds)
       if (!rotated) throw noKey(id)
       return { json: { id: rotated.key.id, secret: rotated.secret, key: rotated.key }, text: rotated.secret }
@@ -72,7 +74,7 @@ export const keyCommands: Command[] = [
   },
 ]
 
-const noKey = (id = '(nothing)'): CommandError => new CommandError(`There is no key ${id}, or it was revoked.`)
+const noKey = (id = ''): CommandError => new CommandError(`There is no key ${id}, or it was revoked.`)
 
 function keyIdOf(text = ''): KeyId {
   const id = parseId('key', text)
@@ -80,7 +82,16 @@ function keyIdOf(text = ''): KeyId {
   return id
 }
 
-/** Option → field, for what may go wrong with it. */
+/** Warns of models that are not in the catalogue: it changes, and so they are allowed. */
+async function warningsOf(db: Db, { models }: KeyChanges): Promise<string[]> {
+  if (!models) return []
+  const current = await readVersion(db, 'newest')
+  const { models: known = [] } = (current?.content ?? {}) as { models?: { id: string; enabled?: boolean }[] }
+  const enabled = new Set(known.flatMap(({ id, enabled: isEnabled = true }) => (isEnabled ? [id] : [])))
+  return models.filter((id) => !enabled.has(id)).map((id) => `There is no model "${id}" at the moment.`)
+}
+
+/** Field → option, for what may be wrong with it. */
 const OPTION_OF: Record<string, string> = {
   models: 'models',
   modalities: 'modalities',
@@ -89,9 +100,11 @@ const OPTION_OF: Record<string, string> = {
   rateLimit: 'rate',
   maxOutstanding: 'outstanding',
   budget: 'budget',
+  'budget.period': 'period',
 }
 
 function changesOf(options: Options): KeyChanges {
+  if (Object.keys(options).length === 0) throw new CommandError('Name at least one thing to change, such as --budget.')
   if (options.budget === undefined && options.period !== undefined) {
     throw new CommandError('--period belongs to --budget.')
   }
@@ -115,7 +128,7 @@ function changesOf(options: Options): KeyChanges {
   )
   if (!parsed.success) {
     const { path, message } = parsed.error.issues[0]!
-    throw new CommandError(`--${OPTION_OF[String(path[0])]} ${message}.`)
+    throw new CommandError(`--${OPTION_OF[path.join('.')] ?? OPTION_OF[String(path[0])]} ${message}.`)
   }
   const most = readRateLimit()
   if ((parsed.data.rateLimit ?? 0) > most) {

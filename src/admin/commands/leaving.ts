@@ -81,7 +81,10 @@ export const leavingCommands: Command[] = [
       const kept = await deleteAccount(db, null, whom)
       if (kept) throw new CommandError(sentence(kept))
       const id = publicId('account', accountId)
-      return { json: { id, deleted: true }, text: `Deleted. What is left of it is nobody's, under ${id}.` }
+      return {
+        json: { id, deleted: true },
+        text: `Deleted. Its ledger, payments and call records stay under ${id}, without a name.`,
+      }
     },
   },
   {
@@ -112,7 +115,7 @@ export const leavingCommands: Command[] = [
       const user = await accountOf(db, email)
       const session = which === 'all' ? which : parseId('session', which)
       if (!session || !(await revokeSessions(db, null, user, session))) {
-        throw new CommandError(`There is no session ${which || '(no id given)'} of ${user.email}.`)
+        throw new CommandError(`There is no session ${which} of ${user.email}.`)
       }
       return { json: { revoked: which }, text: which === 'all' ? 'All sessions have ended.' : 'The session has ended.' }
     },

@@ -10,7 +10,15 @@ import { CommandError } from '../command.ts'
 const LISTED = 200
 
 const describe = (mail: MailRecord): string =>
-  [mail.id, mail.createdAt, mail.kind, mail.status, `${mail.tries} tries`, mail.recipient, mail.note ?? '']
+  [
+    mail.id,
+    mail.createdAt,
+    mail.kind,
+    mail.status,
+    mail.tries === 1 ? '1 try' : `${mail.tries} tries`,
+    mail.recipient,
+    mail.note ?? '',
+  ]
     .join('  ')
     .trimEnd()
 
@@ -24,7 +32,10 @@ export const mailCommands: Command[] = [
     flags: ['all'],
     run: async (db, _args, { all }) => {
       const mails = await listMails(db, all ? ['queued', 'sending', 'sent', 'skipped', 'dead'] : ['dead'], LISTED)
-      return { json: { mails }, text: mails.length === 0 ? 'No e-mails found.' : mails.map(describe).join('\n') }
+      return {
+        json: { mails },
+        text: mails.length === 0 ? (all ? 'No e-mails.' : 'No dead letters.') : mails.map(describe).join('\n'),
+      }
     },
   },
   {
@@ -35,7 +46,7 @@ export const mailCommands: Command[] = [
     run: async (db, [text = '']) => {
       const id = text === 'all' ? text : parseId('mail', text)
       const revived = id ? await requeueDeadMails(db, null, id) : 0
-      if (revived === 0 && id !== 'all') throw new CommandError(`There is no dead letter ${text || '(no id given)'}.`)
+      if (revived === 0 && id !== 'all') throw new CommandError(`There is no dead letter ${text}.`)
       return { json: { revived }, text: `${revived} queued for sending.` }
     },
   },
@@ -45,7 +56,7 @@ export const mailCommands: Command[] = [
     run: async (db, [text = '']) => {
       const id = text === 'all' ? text : parseId('mail', text)
       const discarded = id ? await discardDeadMails(db, null, id) : 0
-      if (discarded === 0 && id !== 'all') throw new CommandError(`There is no dead letter ${text || '(no id given)'}.`)
+      if (discarded === 0 && id !== 'all') throw new CommandError(`There is no dead letter ${text}.`)
       return { json: { discarded }, text: `${discarded} discarded.` }
     },
   },

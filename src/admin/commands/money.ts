@@ -3,12 +3,13 @@ import { newId, parseId, publicId } from '../../shared/ids.ts'
 import { findRecord } from '../../shared/calls/records.ts'
 import { audit } from '../../shared/ledger/audit.ts'
 import type { Deducted } from '../../shared/ledger/deductions.ts'
-import { MAX_GRANT_CREDITS, ORIGINS, entriesOfCall } from '../../shared/ledger/ledger.ts'
+import { ORIGINS, entriesOfCall } from '../../shared/ledger/ledger.ts'
 import type { Origin } from '../../shared/ledger/ledger.ts'
 import { deductCredits, grantCredits } from '../../shared/operators/changes.ts'
 import type { Command, Report } from '../command.ts'
 import { label } from '../../shared/text-fields.ts'
-import { CommandError, accountOf, noteOf, textOf } from '../command.ts'
+import { CommandError, accountOf } from '../command.ts'
+import { creditsOf, futureOf, noteOf, textOf } from '../fields.ts'
 
 /** The longest idempotency key of a deduction, in characters. */
 const MAX_KEY = 255
@@ -21,10 +22,10 @@ export const moneyCommands: Command[] = [
     usage: 'credits grant <email> <amount> [--origin purchase|bonus|adjustment] [--expires <ISO>] [--note …]',
     summary: 'Grant credits. Without --origin they count as purchased; without --expires they never expire.',
     options: ['origin', 'expires', 'note'],
-    run: async (db, [email, amountText], options) => {
-      const amount = amountOf(amountText)
+    run: async (db, [email, amountText = ''], options) => {
+      const amount = creditsOf('The amount', amountText)
       const origin = originOf(options.origin ?? 'purchase')
-      const expiresAt = options.expires === undefined ? null : futureDate(options.expires)
+      const expiresAt = options.expires === undefined ? null : futureOf('--expires', options.expires)
       const user = await accountOf(db, email)
       const id = newId('grant')
       const credits = await grantCredits(db, null, {
@@ -44,12 +45,12 @@ export const moneyCommands: Command[] = [
   {
     usage: 'credits deduct <email> <amount> --note <text> [--debt] [--key <name>]',
     summary:
-      'Take credits back. The customer sees the note. With --debt, what is spent already becomes debt. ' +
+      'Take credits back. The customer sees the note. With --debt, what has already been spent becomes debt. ' +
       'The same --key takes them once, however often the command runs.',
     options: ['note', 'key'],
     flags: ['debt'],
-    run: async (db, [email, amountText], options) => {
-      const amount = amountOf(amountText)
+    run: async (db, [email, amountText = ''], options) => {
+      const amount = creditsOf('The amount', amountText)
       const reason = noteOf(options)
       if (reason === null) throw new CommandError('Say why with --note: the customer sees it.')
       const key = options.key === undefined ? null : textOf('--key', label(MAX_KEY), options.key)
@@ -81,8 +82,13 @@ export const moneyCommands: Command[] = [
       const lines = breaches.map(({ invariant, row }) => `BREACH: ${invariant}: ${JSON.stringify(row)}`)
       return {
         json: { checked, breaches },
-        text: [`Checked ${counts}: ${breaches.length} breaches.`, ...lines].join('\n'),
-        ...(breaches.length > 0 && { complaint: `The books are wrong: breaches: ${breaches.length}.` }),
+        text: [
+          `Checked ${counts}: ${breaches.length} ${breaches.length === 1 ? 'breach' : 'breaches'}.`,
+          ...lines,
+        ].join('\n'),
+        ...(breaches.length > 0 && {
+          complaint: `The books are wrong: ${breaches.length} ${breaches.length === 1 ? 'breach' : 'breaches'}.`,
+        }),
       }
     },
   },
@@ -103,26 +109,8 @@ function deducted(done: Deducted): Report {
   }
 }
 
-/** A number of credits. @throws CommandError where it is none. */
-export function amountOf(text: string | undefined): number {
-  const amount = /^\d{1,13}$/.test(text ?? '') ? Number(text) : 0
-  if (amount < 1 || amount > MAX_GRANT_CREDITS) {
-    throw new CommandError(`The amount must be a whole number of credits from 1 to ${MAX_GRANT_CREDITS}.`)
-  }
-  return amount
-}
-
 function originOf(text: string): Origin {
   const origin = GRANTABLE.find((one) => one === text)
   if (!origin) throw new CommandError(`--origin must be one of ${GRANTABLE.join(', ')}.`)
   return origin
-}
-
-/** A moment in the future. @throws CommandError that names the option. */
-export function futureDate(text: string, option = '--expires'): Date {
-  const date = new Date(text)
-  if (Number.isNaN(date.getTime()) || !/^\d{4}-\d\d-\d\d/.test(text))
-    throw new CommandError(`${option} must be an ISO 8601 time, such as 2030-01-31T00:00:00Z.`)
-  if (date.getTime() <= Date.now()) throw new CommandError(`${option} must be in the future.`)
-  return date
 }

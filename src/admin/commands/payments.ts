@@ -23,6 +23,7 @@ import { presentRefund, refundsOf } from '../../shared/payments/refund-rows.ts'
 import { refundPayment } from '../../shared/payments/refunds.ts'
 import type { Command, Options } from '../command.ts'
 import { CommandError } from '../command.ts'
+import { momentOf, wholeNumberOf } from '../fields.ts'
 
 /** The most payments that are listed. */
 const LISTED = 200
@@ -37,7 +38,7 @@ function paymentDeps(db: Db): PaymentDeps {
 
 function paymentId(text = ''): PaymentId {
   const id = parseId('payment', text)
-  if (!id) throw new CommandError(`${text || '(no id given)'} is not the id of a payment.`)
+  if (!id) throw new CommandError(`${text} is not the id of a payment.`)
   return id
 }
 
@@ -100,12 +101,15 @@ export const paymentCommands: Command[] = [
     run: async (db, [id]) => shown(db, paymentId(id)),
   },
   {
-    usage: 'payment sync <id> | --from <ISO> --to <ISO>',
+    usage: 'payment sync [id] [--from <ISO> --to <ISO>]',
     summary:
       "Bring a payment up to date; with --from and --to, every payment in the provider's own list, and report what " +
       'is in only one of the two lists.',
     options: ['from', 'to'],
     run: async (db, [id], options) => {
+      const hasDates = options.from !== undefined || options.to !== undefined
+      if ((id === undefined) !== hasDates)
+        throw new CommandError('Give either the id of a payment, or --from and --to.')
       if (id === undefined) return reconcileAll(db, options)
       await orCommandError(checkOrder(paymentDeps(db), paymentId(id)))
       return shown(db, paymentId(id))
@@ -118,14 +122,16 @@ export const paymentCommands: Command[] = [
     flags: ['force'],
     run: async (db, [text], { amount, force }) => {
       const id = paymentId(text)
-      const amountMinor = amount === undefined ? undefined : Number(amount)
+      const bounds: [number, number] = [1, Number.MAX_SAFE_INTEGER]
+      const amountMinor =
+        amount === undefined ? undefined : wholeNumberOf('--amount', amount, bounds, 'the minor unit (cents)')
       await orCommandError(refundPayment(paymentDeps(db), null, id, { amountMinor, force: force !== undefined }))
       return shown(db, id)
     },
   },
   {
     usage: 'payment resolve <id> --grant | --dismiss',
-    summary: 'End the review of a payment: grant its credits, or not.',
+    summary: 'End the review of a payment: --grant grants its credits, --dismiss does not.',
     flags: ['grant', 'dismiss'],
     run: async (db, [text], { grant, dismiss }) => {
       if ((grant === undefined) === (dismiss === undefined)) throw new CommandError('Give either --grant or --dismiss.')
@@ -137,7 +143,8 @@ export const paymentCommands: Command[] = [
 ]
 
 async function reconcileAll(db: Db, { from, to }: Options) {
-  const [first, last] = [dateOf(from, '--from'), dateOf(to, '--to')]
+  if (from === undefined || to === undefined) throw new CommandError('Give both --from and --to.')
+  const [first, last] = [momentOf('--from', from), momentOf('--to', to)]
   if (first >= last) throw new CommandError('--from must be before --to.')
   const report = await orCommandError(reconcile(paymentDeps(db), first, last))
   const { checked, changed, missing, unknown } = report
@@ -152,13 +159,8 @@ async function reconcileAll(db: Db, { from, to }: Options) {
   return {
     json: { ...report },
     text: lines.join('\n'),
-    ...(apart > 0 && { complaint: `The provider and the books differ: payments: ${apart}.` }),
+    ...(apart > 0 && {
+      complaint: `The provider and the books differ in ${apart} ${apart === 1 ? 'payment' : 'payments'}.`,
+    }),
   }
-}
-
-function dateOf(text: string | undefined, option: string): Date {
-  const date = new Date(text ?? '')
-  if (Number.isNaN(date.getTime()) || !/^\d{4}-\d\d-\d\d/.test(text ?? ''))
-    throw new CommandError(`${option} must be an ISO 8601 time, such as 2030-01-31T00:00:00Z.`)
-  return date
 }

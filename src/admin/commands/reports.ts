@@ -37,7 +37,9 @@ function daysIn({ from, to }: Options): { from: string; to: string } {
   try {
     return daysOf({ from, to }, dayOf(Date.now()))
   } catch (error) {
-    throw error instanceof ApiError ? new CommandError(`--${error.message}`) : error
+    throw error instanceof ApiError
+      ? new CommandError(error.message.replaceAll(/\b(from|to)(?= must|\.)/g, '--$1'))
+      : error
   }
 }
 

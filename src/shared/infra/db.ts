@@ -1,5 +1,5 @@
 /**
- * Postgres: one pool a process, and what its errors mean.
+ * Postgres: one pool per process, and what its errors mean.
  */
 import knex from 'knex'
 import type { Knex } from 'knex'

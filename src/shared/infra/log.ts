@@ -36,7 +36,7 @@ export function describeError(error: unknown): Record<string, unknown> {
 }
 
 /**
- * Lines are written together, once there are 8 KiB of them or after 50 ms: one write a line would cost each call two
+ * Lines are written together, once there are 8 KiB of them or after 50 ms: one write per line would cost each call two
  * turns of the event loop. An exit flushes the rest; only SIGKILL can lose the last 50 ms. They are gathered as bytes:
  * of texts, sonic-boom would count all that wait again for each line that comes.
  */

@@ -1,7 +1,7 @@
 /**
- * The queues: one a modality, so that chat never waits behind videos; one for mail; one for payments; one for the
- * reconciler. A job
- * carries the request. What happened to a call is recorded in its row, never in a job's state or result.
+ * The queues: one per modality, so that chat never waits behind videos; one for mail; one for payments; one for the
+ * reconciler. A job carries the request. What happened to a call is recorded in its row, never in a job's state or
+ * result.
  */
 import { Queue } from 'bullmq'
 import type { JobsOptions } from 'bullmq'

@@ -1,6 +1,6 @@
 /**
  * When circuits opened: workers write it, operators read it. A circuit that opens again and again while its upstream is
- * down is one row a minute.
+ * down is one row per minute.
  */
 import type { Db } from '../infra/db.ts'
 

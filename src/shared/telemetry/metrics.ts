@@ -26,14 +26,14 @@ export function metricsOf(registry: Registry, resource: Resource): MetricProduce
 
 const hrTime = (ms: number): HrTime => [Math.floor(ms / 1000), Math.round((ms % 1000) * 1e6)]
 
-/** A metric without values yet is left out, and so are summaries, of which there are none. */
+/** Metrics that have no values yet are left out, as are summaries (there are none). */
 function converted(metric: Metric, times: Times): MetricData[] {
   if (metric.values.length === 0) return []
   const common = {
     descriptor: { name: metric.name, description: metric.help, unit: unitOf(metric.name), valueType: ValueType.DOUBLE },
     aggregationTemporality: AggregationTemporality.CUMULATIVE,
   }
-  // prom-client's types say an enum's number, its values are names.
+  // prom-client's types declare a numeric enum; the values at run time are names.
   switch (String(metric.type)) {
     case 'counter':
       return [
@@ -53,7 +53,7 @@ const unitOf = (name: string): string => (/_seconds(_total)?$/.test(name) ? 's' 
 const pointsOf = (values: Metric['values'], times: Times): DataPoint<number>[] =>
   values.map(({ labels, value }) => ({ ...times, attributes: labels as Record<string, string | number>, value }))
 
-/** Prometheus' buckets count everything up to their bound; OpenTelemetry's only what the one before does not have. */
+/** A bucket of Prometheus counts everything up to its bound; one of OpenTelemetry only what the one before does not. */
 function histogramsOf({ name, values }: Metric, times: Times): DataPoint<Histogram>[] {
   const byLabels = new Map<string, DataPoint<Histogram>>()
   for (const { labels, value, metricName } of values) {

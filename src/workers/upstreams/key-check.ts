@@ -41,7 +41,7 @@ export async function checkKey({ protocol, baseUrl, apiKey, headers }: Upstream)
     await body?.cancel()
     if (status === 401 || status === 403) return { ok: false, says: `refuses the key (${status})` }
     if (status >= 500) return { ok: false, says: `answers ${status}` }
-    if (status >= 200 && status < 300) return { ok: true, says: apiKey === null ? 'answers' : 'takes the key' }
+    if (status >= 200 && status < 300) return { ok: true, says: apiKey === null ? 'answers' : 'accepts the key' }
     return { ok: true, says: `answers ${status}: does not refuse the key` }
   } catch (error) {
     const { cause } = error as { cause?: unknown }

@@ -70,7 +70,7 @@ export function turnOf(message: ChatMessage): Turn | null {
 }
 
 /**
- * Each result of a tool must answer a call of an assistant before it, one result a call: the API refuses others.
+ * Each result of a tool must answer a call of an assistant before it, one result per call: the API refuses others.
  * @throws UpstreamError `rejected`
  */
 export function requireCalls(messages: readonly ChatMessage[]): void {
