@@ -5,6 +5,7 @@ import { z } from 'zod'
 import type { Modality } from '../calls/lifecycle.ts'
 import { MAX_SECONDS } from '../calls/media-options.ts'
 import type { ChatPrice, MediaPrice } from '../calls/pricing.ts'
+import { onceValid } from './checks.ts'
 import { RESOLUTION, chatCosts, chatPricing, mediaCosts, mediaPrices, zeroPrices } from './price-schema.ts'
 import type { WrittenPrice } from './price-schema.ts'
 import { packsSchema, topUpSchema } from './packs.ts'
@@ -90,8 +91,9 @@ const chatModel = z
     bytesPerToken: z.number().min(1).max(3).optional(),
     partTokens: z.record(name, z.int().min(0).max(100_000_000)).optional(),
   })
-  .superRefine(refuseZero)
+  .superRefine(refuseZero, onceValid('pricing', 'free'))
   .refine(({ contextLength = Infinity, maxOutputTokens = 0 }) => maxOutputTokens <= contextLength, {
+    ...onceValid('contextLength', 'maxOutputTokens'),
     path: ['contextLength'],
     message: 'must be at least "maxOutputTokens"',
   })
@@ -114,8 +116,8 @@ const mediaModel = z
       .optional(),
     resolutions: z.array(z.string().regex(RESOLUTION)).min(1).optional(),
   })
-  .superRefine(refuseZero)
-  .superRefine(checkMedia)
+  .superRefine(refuseZero, onceValid('credits', 'prices', 'free'))
+  .superRefine(checkMedia, onceValid('modality', 'durations', 'credits', 'prices'))
 
 /** A picture has no length; a price by the second needs one; and a model has one price. */
 function checkMedia(model: WrittenPrice & { modality: string; durations?: unknown }, context: Check): void {

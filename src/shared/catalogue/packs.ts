@@ -3,6 +3,7 @@
  */
 import { z } from 'zod'
 import { MAX_GRANT_CREDITS } from '../ledger/ledger.ts'
+import { onceValid } from './checks.ts'
 
 const currency = z.string().regex(/^[a-z]{3}$/, 'a currency in three lower-case letters')
 const amountMinor = z.int().min(1).max(99_999_999)
@@ -45,22 +46,21 @@ export function rateOf({ packs, topUp }: { packs: readonly Pack[]; topUp: TopUp 
   return smallest ? { currency: smallest.currency, creditsPer: smallest.credits, perMinor: smallest.amountMinor } : null
 }
 
-/** The same; null where the rate or the amount is none, which is said elsewhere. */
-const boughtFor = (sold: Rate, minor: number): number | null =>
-  sold.perMinor > 0 && [sold.creditsPer, sold.perMinor, minor].every(Number.isInteger) ? creditsFor(sold, minor) : null
-
 /** How free amounts are sold: at which rate, and between which bounds. */
 export const topUpSchema = z
   .strictObject({ currency, minMinor: amountMinor, maxMinor: amountMinor, ...rate })
   .refine(({ minMinor, maxMinor }) => minMinor <= maxMinor, {
+    ...onceValid('minMinor', 'maxMinor'),
     path: ['maxMinor'],
     message: 'must be at least minMinor',
   })
-  .refine((topUp) => (boughtFor(topUp, topUp.minMinor) ?? 1) >= 1, {
+  .refine((topUp) => creditsFor(topUp, topUp.minMinor) >= 1, {
+    ...onceValid('minMinor', 'creditsPer', 'perMinor'),
     path: ['minMinor'],
     message: 'must buy at least one credit',
   })
-  .refine((topUp) => (boughtFor(topUp, topUp.maxMinor) ?? 0) <= MAX_GRANT_CREDITS, {
+  .refine((topUp) => creditsFor(topUp, topUp.maxMinor) <= MAX_GRANT_CREDITS, {
+    ...onceValid('maxMinor', 'creditsPer', 'perMinor'),
     path: ['maxMinor'],
     message: `must buy at most ${MAX_GRANT_CREDITS} credits`,
   })

@@ -29,7 +29,9 @@ const image = {
   ],
 }
 const video = { ...image, id: 'video', modality: 'video' }
-const file = (models: object[]): object => ({ upstreams, models })
+const TOP_UP = { currency: 'eur', minMinor: 500, maxMinor: 1000, creditsPer: 100, perMinor: 90 }
+
+const file = (models: unknown[]): object => ({ upstreams, models })
 
 describe('the catalogue', () => {
   let folder: string
@@ -127,7 +129,7 @@ describe('the catalogue', () => {
         `free amounts with ${field} ${JSON.stringify(value)}`,
         {
           ...file([chat]),
-          topUp: { currency: 'eur', minMinor: 500, maxMinor: 1000, creditsPer: 100, perMinor: 90, [field]: value },
+          topUp: { ...TOP_UP, [field]: value },
         },
         new RegExp(`topUp\\.${field}`),
       ]),
@@ -216,6 +218,32 @@ describe('the catalogue', () => {
         ]),
       ),
     ).to.match(/models\[0\]\.credits.*models\[1\]\.pricing\.input/)
+  })
+
+  it('names what contradicts itself beside fields that are wrong', () => {
+    const priceless = { ...image, credits: undefined, name: 5, more: 1 }
+    const free = { ...chat, name: 5, pricing: { input: 0, output: 0, perTokens: 1000, minimum: 0 } }
+    const short = { ...chat, id: 'short', name: 5, contextLength: 10, maxOutputTokens: 20 }
+    const said = problem({
+      ...file([priceless, free, short]),
+      topUp: { ...TOP_UP, currency: 5, minMinor: 9, maxMinor: 8 },
+    })
+    for (const named of [
+      'models[0].name: must be a string',
+      'models[0].more: is not a known field',
+      'models[0].credits: either "credits" or "prices" is required',
+      'models[1].pricing: a price of zero needs "free": true',
+      'models[2].contextLength: must be at least "maxOutputTokens"',
+      'topUp.maxMinor: must be at least minMinor',
+    ])
+      expect(said).to.include(named)
+  })
+
+  it('does not compare fields that are wrong by themselves', () => {
+    const odd = { ...chat, contextLength: 'long', maxOutputTokens: 20 }
+    expect(problem(file([odd, { ...image, credits: 'x' }, 5, null]))).not.to.match(/maxOutputTokens|required/)
+    for (const topUp of [{ ...TOP_UP, perMinor: 0 }, { ...TOP_UP, minMinor: 0.5 }, 'x', null])
+      expect(problem({ ...file([]), topUp })).not.to.match(/at least one credit|at least minMinor/)
   })
 
   it('never shows a key in its messages', () => {

@@ -1,0 +1,13 @@
+/**
+ * Checks between the fields of one object.
+ */
+import type { z } from 'zod'
+
+/**
+ * Makes a check as soon as the fields that it compares are right by themselves, whatever else of their object is wrong:
+ * by default zod leaves it out where anything is, and a fault would be named only once all others are mended.
+ */
+export const onceValid = (...fields: string[]) => ({
+  when: ({ value, issues }: z.core.ParsePayload): boolean =>
+    typeof value === 'object' && value !== null && issues.every(({ path }) => !fields.includes(String(path?.[0]))),
+})
