@@ -18,14 +18,15 @@ import { seconds } from './tools.ts'
 /**
  * `npm run soak`: the crash tests in full length. Prints what was measured, and the seeds that repeat a failure.
  * Exit code 1 on any breach. `--only WORD` runs the jobs with that word in their name, `--seed N` repeats the random
- * choices of a run, `--lanes N` runs N busy jobs at a time, `--part 0.1` plays a tenth of the schedules and chats.
+ * choices of a run, `--lanes N` begins with N busy jobs at a time, `--part 0.1` plays a tenth of the schedules and
+ * chats.
  */
-const usage = 'npm run soak -- [--only WORD] [--seed N] [--lanes 4] [--part 1]'
+const usage = 'npm run soak -- [--only WORD] [--seed N] [--lanes 2] [--part 1]'
 const { values } = readOptions(usage, {
   options: {
     only: { type: 'string', default: '' },
     seed: { type: 'string' },
-    lanes: { type: 'string', default: '4' },
+    lanes: { type: 'string', default: '2' },
     part: { type: 'string', default: '1' },
   },
 })
@@ -44,15 +45,17 @@ async function run(job: Job): Promise<Result> {
   return result
 }
 
+/** Runs jobs one after the other, and then those that are left of others. */
+async function runLane(...queues: Job[][]): Promise<Result[]> {
+  const results: Result[] = []
+  for (const jobs of queues) for (let job = jobs.shift(); job; job = jobs.shift()) results.push(await run(job))
+  return results
+}
+
 /** Runs jobs, at most `lanes` at a time. */
 async function runAll(jobs: Job[], lanes: number): Promise<Result[]> {
-  const results: Result[] = []
-  await Promise.all(
-    Array.from({ length: lanes }, async () => {
-      for (let job = jobs.shift(); job; job = jobs.shift()) results.push(await run(job))
-    }),
-  )
-  return results
+  const results = await Promise.all(Array.from({ length: lanes }, () => runLane(jobs)))
+  return results.flat()
 }
 
 async function soak(): Promise<boolean> {
@@ -62,12 +65,14 @@ async function soak(): Promise<boolean> {
   ;[programs] = await Promise.all([bundlePrograms(), ensureTemplate(addresses.databaseUrl)])
   const lanes = jobsOf(addresses, { seed, part: Number(values.part), programs, runner })
   const wanted = (jobs: Job[]): Job[] => jobs.filter(({ name }) => name.includes(values.only))
-  const patient = runAll(wanted(lanes.patient), 1)
-  const measured = await runAll(wanted(lanes.first), 1)
+  const patient = runAll(wanted(lanes.patient), lanes.patient.length)
+  const measured = await runLane(wanted(lanes.first))
+  const busy = wanted(lanes.busy)
   const beside = await Promise.all([
     patient,
-    ...[lanes.kills, lanes.faults, lanes.planted].map((jobs) => runAll(wanted(jobs), 1)),
-    runAll(wanted(lanes.busy), Number(values.lanes)),
+    runAll(busy, Number(values.lanes)),
+    ...[lanes.kills, lanes.faults].map((jobs) => runLane(wanted(jobs), busy)),
+    runLane(wanted(lanes.planted)),
   ])
   const results = [measured, ...beside].flat()
   const mutants = results.filter(({ mutant }) => mutant)

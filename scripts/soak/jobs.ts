@@ -11,16 +11,46 @@ export type Result = { ok: boolean; figures: string[]; details: string; schedule
 /** One part of the soak. */
 export type Job = { name: string; run: () => Promise<Result> }
 
-/** How many random schedules there are, and how many processes run them. */
-const SCHEDULES = 10_000
-const SHARDS = 10
+/**
+ * Tests of random choices, which several processes share. `total`: how many choices in all; `variable` tells a process
+ * how many are its own. `areSchedules`: they count as schedules of the soak.
+ */
+type Shared = {
+  name: string
+  file: string
+  variable: string
+  total: number
+  processes: number
+  areSchedules: boolean
+}
 
-/** How many random schedules of payments there are, and how many processes run them. */
-const PAYMENT_SCHEDULES = 5000
-const PAYMENT_SHARDS = 3
+const CALLS: Shared = {
+  name: 'schedules',
+  file: 'test/crash/schedules.test.ts',
+  variable: 'TOLLGATE_SCHEDULES',
+  total: 10_000,
+  processes: 8,
+  areSchedules: true,
+}
 
-/** Random chats whose pre-charge is compared with a bill. */
-const CHATS = 20_000
+const PAYMENTS: Shared = {
+  name: 'schedules of payments',
+  file: 'test/crash/payments.test.ts',
+  variable: 'TOLLGATE_PAYMENT_SCHEDULES',
+  total: 5000,
+  processes: 4,
+  areSchedules: true,
+}
+
+/** Random chats, whose pre-charge is compared with a bill. */
+const CHATS: Shared = {
+  name: 'pre-charges',
+  file: 'test/upstreams/precharge.test.ts',
+  variable: 'TOLLGATE_REQUESTS',
+  total: 20_000,
+  processes: 2,
+  areSchedules: false,
+}
 
 /** A figure that a test prints (test/crash/scale.ts). */
 const FIGURE = /^\s+· (.*)$/
@@ -38,9 +68,10 @@ type Tests = { env?: Record<string, string>; schedules?: number; patient?: boole
 
 /**
  * The lanes of the soak: each runs its jobs one after the other, beside the others. `first` goes before them: it
- * measures times, and has but `patient` beside it, one process that others go before. `kills`, `faults` and `planted`
- * mostly wait; `busy`, of which there are several, takes what is left of the machine, its longest jobs first. They
- * are one more than the schedules of payments, which wait for Stripe now and then.
+ * measures times, and has but `patient` beside it, a process for each core, that others go before. `kills`, `faults`
+ * and `planted` mostly wait; `busy`, of which there are several, takes what is left of the machine: the schedules of
+ * payments, which wait for Stripe now and then, and then those of calls. `kills` and `faults` help with them when they
+ * are done: four such processes keep two cores busy, and with seven the same work takes a fifth more of CPU time.
  */
 export type Lanes = Record<'first' | 'patient' | 'kills' | 'faults' | 'planted' | 'busy', Job[]>
 
@@ -59,22 +90,21 @@ export function jobsOf(addresses: TestAddresses, { seed, part, programs, runner 
       return { ok, figures: figuresIn(output), details: ok ? '' : output, schedules, mutant: false }
     },
   })
-  const shards = (name: string, file: string, variable: string, total: number, parts: number): Job[] =>
-    Array.from({ length: parts }, (_one, nth) => {
-      const runs = Math.ceil((total * part) / parts)
+  const share = ({ name, file, variable, total, processes, areSchedules }: Shared): Job[] =>
+    Array.from({ length: processes }, (_one, nth) => {
+      const runs = Math.ceil((total * part) / processes)
       const env = { [variable]: String(runs), TOLLGATE_SEED: String(seed + nth) }
-      return test(`${name} ${nth + 1} of ${parts}`, [file], { env, schedules: runs, patient: true })
+      const schedules = areSchedules ? runs : 0
+      return test(`${name} ${nth + 1} of ${processes}`, [file], { env, schedules, patient: true })
     })
   const crash = (name: string, ...files: string[]): Job =>
     test(
       name,
       files.map((file) => `test/crash/${file}.test.ts`),
     )
-  const [calls, payments] = ['test/crash/schedules.test.ts', 'test/crash/payments.test.ts'] as const
-  const chats = { TOLLGATE_REQUESTS: String(Math.ceil(CHATS * part)) }
   return {
     first: [crash('load', 'load')],
-    patient: [test('pre-charges', ['test/upstreams/precharge.test.ts'], { env: chats, patient: true })],
+    patient: share(CHATS),
     kills: [crash('kills', 'kills'), crash('cuts', 'cuts', 'failpoints')],
     faults: [
       crash('takeovers', 'takeovers'),
@@ -85,10 +115,7 @@ export function jobsOf(addresses: TestAddresses, { seed, part, programs, runner 
       test('quotes', ['test/api/v1/quotes.test.ts']),
     ],
     planted: plantedBugs(addresses, runner),
-    busy: [
-      ...shards('schedules of payments', payments, 'TOLLGATE_PAYMENT_SCHEDULES', PAYMENT_SCHEDULES, PAYMENT_SHARDS),
-      ...shards('schedules', calls, 'TOLLGATE_SCHEDULES', SCHEDULES, SHARDS),
-    ],
+    busy: [...share(PAYMENTS), ...share(CALLS)],
   }
 }
 
