@@ -8,16 +8,31 @@ import type { Shot } from './console/shots.ts'
 import { PASSWORD, startWorld } from './harness/console-world.ts'
 import type { World } from './harness/console-world.ts'
 import { root } from './folders.ts'
+import { readOptions } from './options.ts'
 import { findProgram } from './services/processes.ts'
 import { until } from './until.ts'
 
 /**
- * `npx tsx scripts/screenshots.ts [part of a name]`: takes pictures of every page, in both themes and at three widths,
- * into docs/screenshots, and says which pages are wider than their screen or write an error.
+ * `npx tsx scripts/screenshots.ts [--readme] [part of a name]`: takes pictures of every page, in both themes and at
+ * three widths, into .screenshots, which git ignores, and names pages that are wider than their screen or log an error.
+ * With `--readme` it takes the two pictures of README.md again, into docs/screenshots.
  */
+const {
+  values: { readme },
+  positionals: [only = ''],
+} = readOptions('npx tsx scripts/screenshots.ts [--readme] [PART OF A NAME]', {
+  allowPositionals: true,
+  options: { readme: { type: 'boolean', default: false } },
+})
 
-const folder = join(root, 'docs/screenshots')
-const only = process.argv[2] ?? ''
+/** The pictures that README.md shows: the only ones in the repository. */
+const README = ['overview-wide-light', 'call-wide-dark']
+
+const folder = join(root, readme ? 'docs/screenshots' : '.screenshots')
+
+/** Whether the run takes pictures of a page. */
+const isWanted = ({ name }: Shot): boolean =>
+  readme ? README.some((picture) => picture.startsWith(`${name}-wide-`)) : name.includes(only)
 
 const FORMS = [
   { form: 'wide', viewport: { width: 1440, height: 900 } },
@@ -57,30 +72,31 @@ async function take(context: BrowserContext, page: Page, world: World, form: str
     await page.emulateMedia({ colorScheme: theme })
     await page.locator(`html[data-theme=${theme}]`).waitFor()
     await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+    const picture = `${name}-${form}-${theme}`
+    if (readme && !README.includes(picture)) continue
     const { data } = await devtools.send('Page.captureScreenshot', { format: 'webp', quality: QUALITY })
-    writeFileSync(join(folder, `${name}-${form}-${theme}.webp`), Buffer.from(data, 'base64'))
+    writeFileSync(join(folder, `${picture}.webp`), Buffer.from(data, 'base64'))
   }
   await devtools.detach()
 }
 
 async function takeAll(browser: Browser, world: World): Promise<void> {
   const pages = await inside(world)
-  for (const { form, viewport } of FORMS) {
+  for (const { form, viewport } of readme ? FORMS.slice(0, 1) : FORMS) {
     const context = await browser.newContext({ viewport, locale: 'en-GB' })
     const page = await context.newPage()
     page.setDefaultTimeout(8000)
     page.on('console', (message) => {
       if (message.type() === 'error') console.log(`  ${form}: ${message.text()} ${page.url()}`)
     })
-    const wanted = ({ name }: Shot): boolean => name.includes(only)
-    for (const shot of OUTSIDE.filter(wanted)) await take(context, page, world, form, shot)
+    for (const shot of OUTSIDE.filter(isWanted)) await take(context, page, world, form, shot)
     await signIn(page, world.url)
-    for (const shot of pages.filter(wanted)) await take(context, page, world, form, shot)
+    for (const shot of pages.filter(isWanted)) await take(context, page, world, form, shot)
     await context.close()
   }
 }
 
-if (only === '') rmSync(folder, { recursive: true, force: true })
+if (only === '' && !readme) rmSync(folder, { recursive: true, force: true })
 mkdirSync(folder, { recursive: true })
 const world = await startWorld(SHOP)
 const browser = await chromium.launch({
