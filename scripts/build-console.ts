@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, w
 import { extname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
-import type { Plugin, Rolldown } from 'vite'
+import type { Plugin } from 'vite'
 import { root } from './folders.ts'
 import { withLock } from './services/lock.ts'
 import { readIfThere } from './services/secrets.ts'
@@ -84,19 +84,13 @@ async function bundle(outDir: string): Promise<void> {
     publicDir: false,
     mode: 'production',
     oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
-    plugins: [namedEarly()],
+    plugins: [preloadedFont()],
     build: {
       outDir,
       emptyOutDir: true,
       assetsDir: 'console',
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
-      rolldownOptions: {
-        output: {
-          codeSplitting: { groups: [{ debugName: 'first', name: firstPage, includeDependenciesRecursively: false }] },
-        },
-        input: { index: join(root, 'src/console/index.html'), early: join(root, 'src/console/api/early.ts') },
-      },
       target: 'es2022',
       reportCompressedSize: false,
     },
@@ -106,40 +100,20 @@ async function bundle(outDir: string): Promise<void> {
   else process.env.NODE_ENV = NODE_ENV
 }
 
-/** What the first page needs at once is one file; the browser would ask for each of several. */
-function firstPage(module: string, modules: Rolldown.ChunkingContext): string | null {
-  const needs = (start: string): Set<string> => {
-    const found = new Set<string>()
-    const add = (id: string): void => {
-      if (found.has(id)) return
-      found.add(id)
-      for (const other of modules.getModuleInfo(id)?.importedIds ?? []) add(other)
-    }
-    add(join(root, 'src/console', start))
-    return found
-  }
-  return needs('main.tsx').has(module) && !needs('api/early.ts').has(module) ? 'first' : null
-}
-
-/**
- * Has the document name what the browser would find out late: the script that sends the first requests, which waits for
- * nothing, and the font, without which the first page would be laid out twice.
- */
-const namedEarly = (): Plugin => ({
-  name: 'named-early',
+/** Has the document name the font, which the browser would find out late, and lay out all text twice. */
+const preloadedFont = (): Plugin => ({
+  name: 'preloaded-font',
   transformIndexHtml: {
     order: 'post',
     handler: (_html, { bundle = {} }) => {
-      const built = (start: string): string => {
-        const [name, ...others] = Object.keys(bundle).filter((file) => file.startsWith(`console/${start}`))
-        if (!name || others.length > 0) throw new Error(`the build has not one file ${start}*`)
-        return `/${name}`
-      }
-      const early = { type: 'module', async: true, crossorigin: true, src: built('early-') }
-      const font = { rel: 'preload', as: 'font', crossorigin: true, href: built('inter-latin-wght-') }
+      const fonts = Object.keys(bundle).filter((file) => file.startsWith('console/inter-latin-wght-'))
+      if (fonts.length !== 1) throw new Error(`the build has ${fonts.length} files of the font`)
       return [
-        { tag: 'script', attrs: early, injectTo: 'head-prepend' },
-        { tag: 'link', attrs: font, injectTo: 'head' },
+        {
+          tag: 'link',
+          attrs: { rel: 'preload', as: 'font', crossorigin: true, href: `/${fonts[0]}` },
+          injectTo: 'head',
+        },
       ]
     },
   },

@@ -8,7 +8,6 @@ import './style/parts.css'
 import './style/playground.css'
 import './style/operator.css'
 import './state/theme.ts'
-import { open } from './state/opening.ts'
 import { App } from './app.tsx'
 import { BannerBar } from './parts/banner.tsx'
 
@@ -30,14 +29,10 @@ const PAGES = [
 /** Links to these are links to pages of ours; all others are the browser's. */
 const OURS = new RegExp(`^/(?:$|\\?|#|(?:${PAGES.join('|')})(?:[/?#]|$))`)
 
-const place = document.getElementById('console')!
-
-void open(place, () =>
-  render(
-    <LocationProvider scope={OURS}>
-      <BannerBar />
-      <App />
-    </LocationProvider>,
-    place,
-  ),
+render(
+  <LocationProvider scope={OURS}>
+    <BannerBar />
+    <App />
+  </LocationProvider>,
+  document.getElementById('console')!,
 )

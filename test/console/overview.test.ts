@@ -165,32 +165,6 @@ describe('the overview', () => {
     await close()
   })
 
-  it('is put into the document once, with everything that was asked for early', async () => {
-    const { secret } = await aCustomer(world, 'whole@example.com', 500)
-    await post(`${world.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })
-    const { page, signIn, faults, close } = await visit(browser, world)
-    await signIn('whole@example.com')
-    // However slow this machine is, the page never loses its patience with the answers.
-    await page.addInitScript(`
-      const timer = window.setTimeout
-      window.setTimeout = (then, ms, ...rest) => timer(then, ms === 100 ? 1e9 : ms, ...rest)
-      window.states = []
-      const parts = ['.shell', '.plot > canvas', '[data-testid=totals] td', 'tbody a[href^="/calls/"]', '.waiting']
-      new MutationObserver(() => {
-        const shown = parts.filter((part) => document.querySelector(part))
-        const unknown = [...document.querySelectorAll('.tile strong')].filter((tile) => tile.textContent === '…')
-        if (shown.length > 0) window.states.push([...shown, unknown.length].join(' and '))
-      }).observe(document, { childList: true, subtree: true })`)
-    await page.reload()
-    await page.locator('.plot canvas').waitFor()
-    const states = await page.evaluate<string[]>('[...new Set(window.states)]')
-    expect(states).to.deep.equal([
-      '.shell and .plot > canvas and [data-testid=totals] td and tbody a[href^="/calls/"] and 0',
-    ])
-    expect(faults()).to.deep.equal([])
-    await close()
-  })
-
   it('leaves no number alone in a row but the balance of a phone', async () => {
     await world.person('rows@example.com')
     const { page, signIn, close } = await visit(browser, world, { viewport: { width: 1440, height: 900 } })

@@ -3,8 +3,6 @@
  */
 import type { ErrorCode } from '../../shared/errors.ts'
 import { forgetToken, token } from '../state/session.ts'
-import type { Answer } from './early.ts'
-import { takeEarly } from './early.ts'
 import { requestOf } from './requests.ts'
 
 /**
@@ -46,9 +44,9 @@ type Fields = Record<string, unknown>
 
 /** Sends a request with the session token, if there is one. @throws Problem; a session that is over is forgotten. */
 export const send = <Body>(method: string, path: string, fields?: Fields): Promise<Body> =>
-  request<Answer, Body>(
-    (sent) => (method === 'GET' ? takeEarly(path, sent) : undefined) ?? fetch(path, requestOf(method, sent, fields)),
-    (answer) => answer.json() as Promise<Body>,
+  request(
+    (sent) => fetch(path, requestOf(method, sent, fields)),
+    (response) => response.json() as Promise<Body>,
   )
 
 /** Fetches a file with the session token. @throws Problem; a session that is over is forgotten. */
@@ -58,25 +56,25 @@ export const fetchFile = (path: string): Promise<Blob> =>
     (response) => response.blob(),
   )
 
-async function request<Given extends Answer, Body>(
-  ask: (sent: string | null) => Promise<Given>,
-  read: (answer: Given) => Promise<Body>,
+async function request<Body>(
+  ask: (sent: string | null) => Promise<Response>,
+  read: (response: Response) => Promise<Body>,
 ): Promise<Body> {
   const sent = token.value
-  let answer: Given
+  let response: Response
   let refusal: { error: ErrorCode; message: string }
   try {
-    answer = await ask(sent)
-    if (answer.ok) return await read(answer)
-    refusal = (await answer.json()) as typeof refusal
+    response = await ask(sent)
+    if (response.ok) return await read(response)
+    refusal = (await response.json()) as typeof refusal
   } catch {
     throw new Problem('unreachable', UNREACHABLE)
   }
-  throw failed(answer, refusal, sent)
+  throw failed(response, refusal, sent)
 }
 
 function failed(
-  { status, headers }: Answer,
+  { status, headers }: Response,
   { error, message }: { error: ErrorCode; message: string },
   sent: string | null,
 ): Problem {

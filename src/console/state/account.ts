@@ -5,7 +5,6 @@ import { effect, signal } from '@preact/signals'
 import type { AccountState, CallRecord, User } from '../api/endpoints.ts'
 import { getAccount } from '../api/endpoints.ts'
 import { readEvents } from '../api/event-reader.ts'
-import { opened } from './opening.ts'
 import { forgetToken, token } from './session.ts'
 
 /** Pauses before a broken stream is opened again, in ms; the last one repeats. */
@@ -68,7 +67,7 @@ effect(() => {
   }
   const over = new AbortController()
   void loadAccount()
-  void opened.then(() => follow(mine, over.signal))
+  void follow(mine, over.signal)
   return () => over.abort()
 })
 

@@ -4,7 +4,6 @@
 import { computed, signal } from '@preact/signals'
 import { getBanner } from '../api/endpoints.ts'
 import type { Banner } from '../api/endpoints.ts'
-import { opened } from './opening.ts'
 
 const REFRESH_MS = 60_000
 
@@ -42,7 +41,7 @@ function read(): string | null {
   }
 }
 
-void opened.then(loadBanner)
+void loadBanner()
 setInterval(() => {
   if (document.visibilityState === 'visible') void loadBanner()
 }, REFRESH_MS)
