@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, w
 import { extname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
-import type { Plugin } from 'vite'
+import type { InlineConfig, Plugin } from 'vite'
 import { root } from './folders.ts'
 import { withLock } from './services/lock.ts'
 import { readIfThere } from './services/secrets.ts'
@@ -72,18 +72,38 @@ function fingerprint(): string {
   return hash.digest('hex')
 }
 
+/** What the build and the development server have in common. */
+const common: InlineConfig = {
+  configFile: false,
+  root: join(root, 'src/console'),
+  base: '/',
+  logLevel: 'warn',
+  publicDir: false,
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+}
+
+/** What the web process serves beside the console's pages. */
+const SERVED_BY_WEB = ['/api', '/v1', '/media', '/docs', '/openapi.json', '/admin', '/hooks', '/healthz', '/readyz']
+
+/**
+ * Serves the console from its sources, changed modules at once, and passes everything else on to the web process at
+ * `web`. Resolves with the address of the pages, and stops with this process.
+ */
+export async function serveConsole(web: string): Promise<string> {
+  const { createServer } = await import('vite')
+  const proxy = Object.fromEntries(SERVED_BY_WEB.map((path) => [path, web]))
+  const server = await createServer({ ...common, mode: 'development', server: { host: '127.0.0.1', proxy } })
+  await server.listen()
+  return server.resolvedUrls?.local[0] ?? ''
+}
+
 /** The policy allows neither inline scripts (`modulePreload.polyfill`) nor `data:` URIs (inlined assets). */
 async function bundle(outDir: string): Promise<void> {
   const { build } = await import('vite')
   const { NODE_ENV } = process.env
   await build({
-    configFile: false,
-    root: join(root, 'src/console'),
-    base: '/',
-    logLevel: 'warn',
-    publicDir: false,
+    ...common,
     mode: 'production',
-    oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
     plugins: [preloadedFont()],
     build: {
       outDir,

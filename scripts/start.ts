@@ -1,5 +1,6 @@
 import './require-node.ts'
 import { BuildError } from './builder.ts'
+import { readOptions } from './options.ts'
 import { dataFolder, enter, leave, runningIn, shown } from './start/data-folder.ts'
 import { Starter, Stopped } from './start/starter.ts'
 
@@ -7,7 +8,13 @@ import { Starter, Stopped } from './start/starter.ts'
  * `npm start`: everything on a bare machine. Services and build, migrations, the sandbox upstream, one web and one
  * worker process, a demo account; then the logs, until Ctrl-C or SIGTERM stops all of it in order. Exit code 1 when
  * any part fails or dies.
+ *
+ * `npm run dev` (`--watch`): the same from the sources. Web and worker restart when a file that they import changes, and
+ * can be inspected; the console comes from Vite's development server.
  */
+const {
+  values: { watch },
+} = readOptions('npm start, or npm run dev', { options: { watch: { type: 'boolean', default: false } } })
 const folder = dataFolder()
 const holder = await enter(folder)
 if (holder !== undefined) {
@@ -34,7 +41,7 @@ function fail(message: string): void {
   over()
 }
 
-const starter = new Starter(folder, fail)
+const starter = new Starter(folder, fail, watch ? 'sources' : 'build')
 
 function interrupt(): void {
   signals += 1

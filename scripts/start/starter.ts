@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { build, buildIsStale } from '../builder.ts'
+import { serveConsole } from '../build-console.ts'
 import { seconds } from '../tools.ts'
 import { runToEnd } from './admin.ts'
 import { banner } from './banner.ts'
@@ -15,10 +16,22 @@ import { healthPort, keptSettings, sandboxCatalogue, sandboxPayments, tellStripe
 /** Thrown within a start that was asked to stop. */
 export class Stopped extends Error {}
 
+/** What web and worker run: what was compiled into dist, or their sources, started again at each change. */
+export type RunFrom = 'build' | 'sources'
+
+/** The arguments of Node for a program of the product. `inspector`: the port of its debugger when run from sources. */
+const programOf = (from: RunFrom, file: string, inspector: number): string[] =>
+  from === 'build'
+    ? [`dist/src/${file}.js`]
+    : ['--watch', '--watch-preserve-output', '--import=tsx', `--inspect=127.0.0.1:${inspector}`, `src/${file}.ts`]
+
+const [WEB_INSPECTOR, WORKER_INSPECTOR] = [9229, 9230]
+
 /** Everything that `npm start` runs, in the order of starting. It stops in reverse order. */
 export class Starter {
   private readonly folder: string
   private readonly onDeath: (reason: string) => void
+  private readonly from: RunFrom
   private readonly startedAt = Date.now()
   private readonly services: Service[] = []
   private readonly programs: Program[] = []
@@ -26,9 +39,10 @@ export class Starter {
   private stopping = false
 
   /** `onDeath` is called when one of its processes ends by itself, with its name and its last lines. */
-  constructor(folder: string, onDeath: (reason: string) => void) {
+  constructor(folder: string, onDeath: (reason: string) => void, from: RunFrom = 'build') {
     this.folder = folder
     this.onDeath = onDeath
+    this.from = from
   }
 
   /**
@@ -57,6 +71,12 @@ export class Starter {
     await tellStripe(this.environment, port)
     await this.stage('worker', () => this.worker())
     await this.welcome(port)
+    if (this.from === 'sources') {
+      const console = await this.stage('console', async () => ({
+        about: await serveConsole(`http://127.0.0.1:${port}`),
+      }))
+      say(`debuggers of web and worker: 127.0.0.1:${WEB_INSPECTOR}, :${WORKER_INSPECTOR}; pages: ${console.about}`)
+    }
     for (const program of this.programs.filter(({ name }) => name !== 'sandbox')) {
       program.follow((line) => console.log(`${program.name.padEnd(6)} | ${line}`))
     }
@@ -153,7 +173,7 @@ export class Starter {
     const port = await this.listening(async () => {
       const found = await webPort(process.env['PORT'])
       this.environment['PORT'] = String(found)
-      const program = this.run('web', ['dist/src/api/main.js'])
+      const program = this.run('web', programOf(this.from, 'api/main', WEB_INSPECTOR))
       // Another Tollgate may have taken the port, and be ready.
       const ready = async () => (isQuiet || program.hasSaid('web process listening')) && (await isReady(found))
       return { program, ready, result: found }
@@ -165,7 +185,9 @@ export class Starter {
   private async worker(): Promise<{ about: string }> {
     await this.listening(async () => {
       const port = await healthPort(process.env['HEALTH_PORT'])
-      const program = this.run('worker', ['dist/src/workers/main.js'], { HEALTH_PORT: String(port) })
+      const program = this.run('worker', programOf(this.from, 'workers/main', WORKER_INSPECTOR), {
+        HEALTH_PORT: String(port),
+      })
       return { program, ready: () => isReady(port), result: port }
     })
     return { about: 'consumes all queues' }
