@@ -69,7 +69,9 @@ const GUESTS: Record<string, string[]> = {
 }
 
 /** What of the server the console may have as code: it is pure. Of everything else it may import types. */
-const SHARED_WITH_BROWSERS = ['pricing', 'media-options', 'margin-csv'].map((name) => `src/shared/calls/${name}.ts`)
+const SHARED_WITH_BROWSERS = ['calls/pricing', 'calls/media-options', 'calls/margin-csv', 'payments/currencies'].map(
+  (name) => `src/shared/${name}.ts`,
+)
 
 /** The files of this repository that a source file imports, but for types. */
 function importsOf({ path, code }: Source): string[] {

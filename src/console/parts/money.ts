@@ -3,38 +3,35 @@
  */
 import type { Pack, TopUp } from '../api/billing.ts'
 import type { ModelEntry } from '../api/endpoints.ts'
+import { decimalText, digitsOf, stepOf } from '../../shared/payments/currencies.ts'
 import { account } from '../state/account.ts'
 import { MILLION } from './format.ts'
 
 const formats = new Map<string, Intl.NumberFormat>()
 
 function formatOf(currency: string): Intl.NumberFormat {
-  const found = formats.get(currency) ?? new Intl.NumberFormat(undefined, { style: 'currency', currency })
+  const digits = digitsOf(currency)
+  const options = { style: 'currency', currency, minimumFractionDigits: digits, maximumFractionDigits: digits } as const
+  const found = formats.get(currency) ?? new Intl.NumberFormat(undefined, options)
   formats.set(currency, found)
   return found
 }
-
-/** How many digits a currency has after the point: 2 for euros, 0 for yen. */
-const digitsOf = (currency: string): number => formatOf(currency).resolvedOptions().maximumFractionDigits ?? 2
 
 /** An amount of minor units with its currency, like €10.00. */
 export const money = (minor: number, currency: string): string =>
   formatOf(currency).format(minor / 10 ** digitsOf(currency))
 
 /** A whole number of minor units as the text of a field, without the currency: 10.00. */
-export const majorText = (minor: number, currency: string): string =>
-  (minor / 10 ** digitsOf(currency)).toFixed(digitsOf(currency))
+export const majorText = decimalText
 
-/** What was typed into a field, in minor units; null for what is no amount of this currency. */
+/** What was typed into a field, in minor units; null where it is not an amount that can be paid in this currency. */
 export function minorOf(text: string, currency: string): number | null {
   const found = /^(\d{1,9})(?:[.,](\d{1,3}))?$/.exec(text.trim())
   const digits = digitsOf(currency)
   if (!found || (found[2] ?? '').length > digits) return null
-  return Number(`${found[1]}${(found[2] ?? '').padEnd(digits, '0')}`)
+  const minor = Number(`${found[1]}${(found[2] ?? '').padEnd(digits, '0')}`)
+  return minor % stepOf(currency) === 0 ? minor : null
 }
-
-/** The smallest step of a currency, for number fields: 0.01. */
-export const stepOf = (currency: string): string => majorText(1, currency)
 
 /** The credits that a free amount buys: rounded down, as the server counts them. */
 export const creditsFor = (minor: number, { creditsPer, perMinor }: TopUp): number =>
@@ -66,6 +63,7 @@ function exactWorth(credits: number): string | null {
   const format = new Intl.NumberFormat(undefined, {
     style: 'currency',
     currency,
+    minimumFractionDigits: digitsOf(currency),
     maximumFractionDigits: digitsOf(currency) + 2,
   })
   return format.format((credits * perMinor) / creditsPer / 10 ** digitsOf(currency))

@@ -24,9 +24,20 @@ export function html(parts: TemplateStringsArray, ...values: (string | Markup | 
   return new Markup(String.raw({ raw: parts }, ...shownValues))
 }
 
+/** The digits that Stripe gives currencies which have not two (https://docs.stripe.com/currencies). */
+const DIGITS: Readonly<Record<string, number>> = Object.fromEntries([
+  ...'bif clp djf gnf jpy kmf krw mga pyg rwf vnd vuv xaf xof xpf'.split(' ').map((one) => [one, 0] as const),
+  ...'bhd jod kwd omr tnd'.split(' ').map((one) => [one, 3] as const),
+])
+
 /** An amount of minor units as people read it. */
 export function shown(amount: number, currency: string): string {
-  const format = new Intl.NumberFormat('en', { style: 'currency', currency })
-  const digits = format.resolvedOptions().maximumFractionDigits ?? 2
+  const digits = DIGITS[currency.toLowerCase()] ?? 2
+  const format = new Intl.NumberFormat('en', {
+    style: 'currency',
+    currency,
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  })
   return format.format(amount / 10 ** digits)
 }

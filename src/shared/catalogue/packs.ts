@@ -3,19 +3,33 @@
  */
 import { z } from 'zod'
 import { MAX_GRANT_CREDITS } from '../ledger/ledger.ts'
+import { stepOf } from '../payments/currencies.ts'
 import { onceValid } from './checks.ts'
 
 const currency = z.string().regex(/^[a-z]{3}$/, 'a currency in three lower-case letters')
 const amountMinor = z.int().min(1).max(99_999_999)
 const someCredits = z.int().min(1).max(MAX_GRANT_CREDITS)
 
-const packSchema = z.strictObject({
-  id: z.string().min(1).max(200),
-  currency,
-  amountMinor,
-  credits: someCredits,
-  bonus: z.int().min(0).max(MAX_GRANT_CREDITS).default(0),
-})
+/** Checks that the provider takes these amounts of a currency at all. */
+const payable =
+  <Field extends string>(...fields: Field[]) =>
+  (value: { currency: string } & Record<Field, number>, context: z.RefinementCtx): void => {
+    const step = stepOf(value.currency)
+    for (const field of fields.filter((one) => value[one] % step !== 0)) {
+      const message = `must be a multiple of ${step} in ${value.currency}: the payment provider takes no others`
+      context.addIssue({ code: 'custom', path: [field], message })
+    }
+  }
+
+const packSchema = z
+  .strictObject({
+    id: z.string().min(1).max(200),
+    currency,
+    amountMinor,
+    credits: someCredits,
+    bonus: z.int().min(0).max(MAX_GRANT_CREDITS).default(0),
+  })
+  .superRefine(payable('amountMinor'))
 
 /** A lot of credits that is sold at a fixed price, in the minor unit of its currency. */
 export type Pack = z.infer<typeof packSchema>
@@ -64,6 +78,7 @@ export const topUpSchema = z
     path: ['maxMinor'],
     message: `must buy at most ${MAX_GRANT_CREDITS} credits`,
   })
+  .superRefine(payable('minMinor', 'maxMinor'))
 
 /** How free amounts are sold, in the minor unit of the currency. */
 export type TopUp = z.infer<typeof topUpSchema>

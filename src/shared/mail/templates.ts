@@ -4,6 +4,7 @@
  */
 import type { BudgetNotice } from '../accounts/budget-notices.ts'
 
+import { decimalText } from '../payments/currencies.ts'
 import type { MailDetails, MoneyMailKind } from './mails.ts'
 
 /** A mail's content. */
@@ -121,10 +122,7 @@ export function testMail(baseUrl: string, address: string): MailContent {
 
 /** An amount of money for people: `10.00 EUR`. */
 export function moneyText(amountMinor: number, currency: string): string {
-  const code = currency.toUpperCase()
-  const digits =
-    new Intl.NumberFormat('en', { style: 'currency', currency: code }).resolvedOptions().maximumFractionDigits ?? 2
-  return `${(amountMinor / 10 ** digits).toFixed(digits)} ${code}`
+  return `${decimalText(amountMinor, currency)} ${currency.toUpperCase()}`
 }
 
 /** A mail about money. `details` are those of its request. */

@@ -4,6 +4,7 @@
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import { creditsFor } from '../catalogue/packs.ts'
 import { ApiError } from '../errors.ts'
+import { stepOf } from './currencies.ts'
 import type { AccountId } from '../ids.ts'
 import { newId, publicId } from '../ids.ts'
 import { failpoint } from '../infra/failpoints.ts'
@@ -36,6 +37,11 @@ export function termsOf({ packs, topUp }: Pick<Catalogue, 'packs' | 'topUp'>, wa
     throw new ApiError('invalid_amount', { param: 'amountMinor', message })
   }
   const { currency } = topUp
+  const step = stepOf(currency)
+  if (amountMinor % step !== 0) {
+    const message = `amountMinor must be a multiple of ${step} in ${currency.toUpperCase()}.`
+    throw new ApiError('invalid_amount', { param: 'amountMinor', message })
+  }
   return { pack: null, currency, amount_minor: amountMinor, credits: creditsFor(topUp, amountMinor), bonus: 0 }
 }
 

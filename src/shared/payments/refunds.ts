@@ -9,6 +9,7 @@ import { failpoint } from '../infra/failpoints.ts'
 import { lockAccount, remainingOfPayment, reversePayment } from '../ledger/ledger.ts'
 import { recordAction } from '../operators/actions.ts'
 import { reversedAt } from './decide.ts'
+import { stepOf } from './currencies.ts'
 import type { PaymentDeps } from './deps.ts'
 import { checkOrder } from './check.ts'
 import type { PaymentRow } from './orders.ts'
@@ -67,6 +68,11 @@ async function takeCredits(
     const amount = amountMinor ?? left
     if (!Number.isSafeInteger(amount) || amount < 1 || amount > left) {
       const message = left > 0 ? `The amount must be a whole number from 1 to ${left}.` : 'Nothing is left to refund.'
+      throw new ApiError('invalid_amount', { param: 'amountMinor', message })
+    }
+    const step = stepOf(row.currency)
+    if (amount !== left && amount % step !== 0) {
+      const message = `The amount must be a multiple of ${step} in ${row.currency.toUpperCase()}.`
       throw new ApiError('invalid_amount', { param: 'amountMinor', message })
     }
     const refundedMinor = row.refunded_minor + amount
