@@ -76,6 +76,12 @@ async function explained(db: Db, error: unknown): Promise<unknown> {
   )
 }
 
+// Its reader has what it wanted (`… | head`): there is nobody left to tell.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+  process.exit(0)
+})
+
 try {
   process.exitCode = await main(process.argv.slice(2))
 } catch (error) {

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { root } from '../../scripts/folders.ts'
@@ -55,6 +56,18 @@ describe("the operator's command line", function () {
     expect(err.trim()).to.match(sentence)
     expect(err.trim().split('\n')).to.have.lengthOf(1)
   }
+
+  it('ends quietly when its reader has read enough', async () => {
+    await anAccount(db)
+    const child = spawn(process.execPath, [...argumentsOf('admin'), 'account', 'list', '--json'], {
+      cwd: root,
+      env: { PATH: process.env.PATH, DATABASE_URL: databaseUrl },
+    })
+    // As by `| head`, which closes the pipe.
+    child.stdout.destroy()
+    const [err, [code]] = await Promise.all([text(child.stderr), once(child, 'close') as Promise<[number | null]>])
+    expect([code, err]).to.deep.equal([0, ''])
+  })
 
   it('makes an account, shows it, suspends and activates it, and prints JSON on request', async () => {
     const email = 'first@example.com'
