@@ -174,6 +174,32 @@ describe('sessions and calls in the console', () => {
     await close()
   })
 
+  it('signs out nobody but the person who signs out, whoever has signed in in another tab', async () => {
+    for (const email of ['alice@example.com', 'carol@example.com']) await world.person(email)
+    const { page, open, close } = await visit(browser, world)
+    await open('/sign-in', 'Sign in')
+    const another = await page.context().newPage()
+    await another.goto(`${world.url}/sign-in`)
+    for (const [tab, email] of [
+      [page, 'alice@example.com'],
+      [another, 'carol@example.com'],
+    ] as const) {
+      await tab.getByLabel('E-mail address').fill(email)
+      await tab.getByLabel('Password', { exact: true }).fill(PASSWORD)
+      await tab.getByLabel('Stay signed in').check()
+      await tab.getByRole('button', { name: 'Sign in' }).click()
+      await tab.getByRole('heading', { name: 'Overview' }).waitFor()
+    }
+    await page.locator('.account summary').click()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await another.reload()
+    await another.getByRole('heading', { name: 'Overview' }).waitFor()
+    await another.locator('.account summary').click()
+    await another.getByText('carol@example.com').first().waitFor()
+    await close()
+  })
+
   it('lets an operator find an account, grant credits and suspend it, and shows what was done', async () => {
     await world.person('chief@example.com', { admin: true })
     const customer = await world.person('customer@example.com')

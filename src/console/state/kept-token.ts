@@ -4,8 +4,8 @@
  */
 export const TOKEN_PLACE = 'tollgate.session'
 
-/** Storage can be forbidden by the browser. */
-function read(storage: () => Storage): string | null {
+/** The token in one place; null where none is, or where the browser forbids storage. */
+export function read(storage: () => Storage): string | null {
   try {
     return storage().getItem(TOKEN_PLACE)
   } catch {

@@ -2,7 +2,7 @@
  * Who is signed in, as far as this browser knows: the session token.
  */
 import { signal } from '@preact/signals'
-import { keptToken, TOKEN_PLACE } from './kept-token.ts'
+import { keptToken, read, TOKEN_PLACE } from './kept-token.ts'
 
 function write(storage: () => Storage, token: string | null): void {
   try {
@@ -25,15 +25,20 @@ export const signOutNotice = signal<string | null>(null)
 /** Keeps a token. `stay`: also when the browser is closed. */
 export function keepToken(value: string, stay: boolean): void {
   write(stay ? browser : tab, value)
-  write(stay ? tab : browser, null)
+  if (stay) write(tab, null)
+  else forgetOwn(browser, token.value)
   signOutNotice.value = null
   token.value = value
 }
 
+/** Removes a token from where it is kept, unless another one is kept there by now: somebody else's, who signed in. */
+function forgetOwn(storage: () => Storage, own: string | null): void {
+  if (own !== null && read(storage) === own) write(storage, null)
+}
+
 /** Forgets the token, and whatever pages have kept for this tab. `reason` is shown on the sign-in page. */
 export function forgetToken(reason: string | null = null): void {
-  write(tab, null)
-  write(browser, null)
+  forgetOwn(browser, token.value)
   try {
     // The page that kept a key here may not be loaded, to forget it by itself.
     sessionStorage.clear()
