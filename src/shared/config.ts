@@ -118,7 +118,8 @@ export class ConfigError extends Error {}
 export const EXIT_CONFIG = 78
 
 /**
- * Parses the environment. An empty value counts as absent, as platforms set them.
+ * Parses the environment. An empty value counts as absent, as platforms set them, and white space around a value is left
+ * out: a line end that was pasted with a secret fits into no header.
  * @throws ConfigError that names every offending variable (never its value: it may be a secret).
  */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
@@ -126,7 +127,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
   return Object.freeze({
     ...config,
     BASE_URL: config.BASE_URL ?? `http://localhost:${config.PORT}`,
-    secretOf: (variable: string) => environment[variable] || undefined,
+    secretOf: (variable: string) => environment[variable]?.trim() || undefined,
   })
 }
 
@@ -178,7 +179,8 @@ export const readRateLimit = (environment: NodeJS.ProcessEnv = process.env): num
   parse(rateVariables, environment).GATEWAY_RATE_LIMIT
 
 function parse<S extends z.ZodType>(schema: S | z.ZodType<z.infer<S>>, environment: NodeJS.ProcessEnv): z.infer<S> {
-  const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
+  const trimmed = Object.entries(environment).map(([name, value]) => [name, value?.trim()] as const)
+  const present = Object.fromEntries(trimmed.filter(([, value]) => value !== ''))
   const obeyed = obeySslmode(present)
   const parsed = schema.safeParse(obeyed.environment)
   const problems = [

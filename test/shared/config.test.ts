@@ -24,6 +24,17 @@ function problem(environment: NodeJS.ProcessEnv): string {
 }
 
 describe('the configuration', () => {
+  it('leaves out white space around a value, such as the line end of a pasted secret', () => {
+    const { METRICS_TOKEN, STORAGE_URL, secretOf } = read({
+      METRICS_TOKEN: 'a-token-for-metrics\n',
+      STORAGE_URL: 'file:media\r\n',
+    })
+    expect([METRICS_TOKEN, STORAGE_URL]).to.deep.equal(['a-token-for-metrics', 'file:media'])
+    expect(secretOf('NOT_SET')).to.equal(undefined)
+    const config = readConfig({ ...least, SOME_KEY: ' sk-1 \n', EMPTY_KEY: ' \n' })
+    expect([config.secretOf('SOME_KEY'), config.secretOf('EMPTY_KEY')]).to.deep.equal(['sk-1', undefined])
+  })
+
   it('has the defaults that the documentation names', () => {
     expect(read()).to.include({
       PORT: 3000,
@@ -156,7 +167,7 @@ describe('the configuration', () => {
     expect(said({ STRIPE_SECRET_KEY: '', STRIPE_WEBHOOK_SECRET: '' })).to.equal(both)
     expect(said(secret)).to.equal(`${missing('STRIPE_SECRET_KEY')}.`)
     expect(said({ ...key, STRIPE_WEBHOOK_SECRET: '' })).to.equal(`${missing('STRIPE_WEBHOOK_SECRET')}.`)
-    expect(said({ ...key, STRIPE_WEBHOOK_SECRET: ' ' })).to.equal('STRIPE_WEBHOOK_SECRET must have no spaces.')
+    expect(said({ ...key, STRIPE_WEBHOOK_SECRET: 'whsec 1' })).to.equal('STRIPE_WEBHOOK_SECRET must have no spaces.')
     expect(read({ PAYMENTS: 'stripe', ...key, ...secret })).to.include({ PAYMENTS: 'stripe', ...secret })
     expect(read().PAYMENTS).to.equal(undefined)
   })

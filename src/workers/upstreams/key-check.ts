@@ -1,6 +1,7 @@
 /**
- * Whether an upstream takes its key: asked by a request that costs nothing.
+ * Whether an upstream takes its key: asked by a request that costs nothing, with the client that calls use.
  */
+import { request } from 'undici'
 import type { Protocol, Upstream } from '../../shared/catalogue/catalogue.ts'
 import { sentenceOf } from '../../shared/infra/log.ts'
 import { anthropicKey } from './anthropic/chat.ts'
@@ -33,18 +34,16 @@ const QUESTIONS: Record<Protocol, { path: (base: string) => string; authorize: A
 export async function checkKey({ protocol, baseUrl, apiKey, headers }: Upstream): Promise<KeyCheck> {
   const { path, authorize } = QUESTIONS[protocol]
   try {
-    const { status, body } = await fetch(`${baseUrl}${path(baseUrl)}`, {
+    const { statusCode: status, body } = await request(`${baseUrl}${path(baseUrl)}`, {
       headers: { ...headers, ...(apiKey !== null && authorize(apiKey)) },
-      redirect: 'manual',
       signal: AbortSignal.timeout(PATIENCE_MS),
     })
-    await body?.cancel()
+    await body.dump()
     if (status === 401 || status === 403) return { ok: false, says: `refuses the key (${status})` }
     if (status >= 500) return { ok: false, says: `answers ${status}` }
     if (status >= 200 && status < 300) return { ok: true, says: apiKey === null ? 'answers' : 'accepts the key' }
     return { ok: true, says: `answers ${status}: does not refuse the key` }
   } catch (error) {
-    const { cause } = error as { cause?: unknown }
-    return { ok: false, says: `does not answer: ${sentenceOf(cause ?? error)}` }
+    return { ok: false, says: `does not answer: ${sentenceOf(error)}` }
   }
 }
