@@ -9,8 +9,8 @@ import { Starter, Stopped } from './start/starter.ts'
  * worker process, a demo account; then the logs, until Ctrl-C or SIGTERM stops all of it in order. Exit code 1 when
  * any part fails or dies.
  *
- * `npm run dev` (`--watch`): the same from the sources. Web and worker restart when a file that they import changes, and
- * can be inspected; the console comes from Vite's development server.
+ * `npm run dev` (`--watch`): the same from the sources. Web and worker restart when a file that they import changes,
+ * and can be debugged; the console comes from Vite's development server.
  */
 const {
   values: { watch },

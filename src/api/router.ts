@@ -42,7 +42,7 @@ export function createTable(deps: WebDeps): Table {
   if (DASHBOARD_PASSWORD !== undefined) {
     router.all(`${DASHBOARD_PATH}{/*path}`, ...createDashboard(deps, DASHBOARD_PASSWORD))
   }
-  const page = routeConsole(router)
+  const page = routeConsole(router, deps.config)
   routeDocs(router, deps, endpoints)
   const byPattern = router.routes() as unknown as Serve
   return {

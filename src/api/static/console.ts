@@ -6,22 +6,31 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type Router from '@koa/router'
 import type { Middleware } from 'koa'
+import type { Config } from '../../shared/config.ts'
 import type { RequestState } from '../middleware/request-context.ts'
 import { isServed, projectFolder, readAsset, serveAsset } from './assets.ts'
 
-/** Nothing inline and no code from elsewhere. Results and avatars may come from any https address. */
-export const CONSOLE_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "font-src 'self'",
-  "img-src 'self' data: https:",
-  "media-src 'self' https:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-].join('; ')
+/**
+ * Nothing inline and no code from elsewhere. Results and avatars may come from any https address; over http from the
+ * bucket's own endpoint, and from anywhere where the console itself is served over http.
+ */
+export function consolePolicy({ BASE_URL, S3_ENDPOINT }: Pick<Config, 'BASE_URL' | 'S3_ENDPOINT'>): string {
+  const media = ['https:']
+  if (BASE_URL.startsWith('http:')) media.push('http:')
+  else if (S3_ENDPOINT?.startsWith('http:')) media.push(new URL(S3_ENDPOINT).origin)
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "font-src 'self'",
+    `img-src 'self' data: ${media.join(' ')}`,
+    `media-src 'self' ${media.join(' ')}`,
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+}
 
 /** The pages' paths. Any other path is 404: for a browser with the page that says so, for a program with an error. */
 export const CONSOLE_PATHS = [
@@ -63,20 +72,22 @@ const FOREVER = 'public, max-age=31536000, immutable'
  */
 export function routeConsole(
   router: Router<RequestState>,
+  config: Pick<Config, 'BASE_URL' | 'S3_ENDPOINT'>,
   folder = join(projectFolder(), 'dist/console'),
 ): Middleware | undefined {
   const project = projectFolder()
-  router.get('/pages/icon.svg', serveAsset(readAsset(join(project, 'assets/pages/icon.svg')), CONSOLE_POLICY))
+  const policy = consolePolicy(config)
+  router.get('/pages/icon.svg', serveAsset(readAsset(join(project, 'assets/pages/icon.svg')), policy))
   if (!existsSync(join(folder, 'index.html'))) {
     for (const path of CONSOLE_PATHS) router.get(path, notBuilt)
     return undefined
   }
-  const page = serveAsset(readAsset(join(folder, 'index.html')), CONSOLE_POLICY)
+  const page = serveAsset(readAsset(join(folder, 'index.html')), policy)
   for (const path of CONSOLE_PATHS) router.get(path, page)
   for (const name of readdirSync(join(folder, HASHED))) {
     if (!isServed(name)) continue
     const asset = readAsset(join(folder, HASHED, name))
-    router.get(`/${HASHED}/${name}`, serveAsset(asset, CONSOLE_POLICY, FOREVER))
+    router.get(`/${HASHED}/${name}`, serveAsset(asset, policy, FOREVER))
   }
   return page
 }

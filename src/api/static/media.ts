@@ -25,11 +25,15 @@ const FRESH_SECONDS = 86_400
  */
 const HARMLESS = "sandbox; default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'"
 
+/** The address is the permission: any page that has it may show and read the result, and so may a sandboxed one. */
+const OPEN_TO_ORIGINS = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': 'Content-Range, Accept-Ranges, ETag',
+  'Cross-Origin-Resource-Policy': 'cross-origin',
+}
+
 const HEADERS = {
   'Cache-Control': `private, max-age=${FRESH_SECONDS}, immutable`,
-  // The address is the permission: any page that has it may show the result, and so may a sandboxed one.
-  'Access-Control-Allow-Origin': '*',
-  'Cross-Origin-Resource-Policy': 'cross-origin',
   'Content-Security-Policy': HARMLESS,
   'X-Content-Type-Options': 'nosniff',
 }
@@ -57,6 +61,7 @@ export const serveMedia = endpoint({
   },
   errors: ['not_found', 'service_unavailable'],
 }).write(({ media }: Pick<WebDeps, 'media'>) => async (_input, ctx) => {
+  ctx.set(OPEN_TO_ORIGINS)
   // The path as it was sent, not decoded: a name has one spelling.
   const name = parseMediaName(ctx.path.replace(/^\/media\//, ''))
   const found = name && (await locate(media, name, ctx.method === 'HEAD' ? 'HEAD' : 'GET'))

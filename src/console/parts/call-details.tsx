@@ -168,14 +168,27 @@ export function ownAddress(url: string): string {
   return pathname.startsWith('/media/') ? pathname : url
 }
 
+/** Why a result is not shown: its time is over, or it cannot be loaded now or by this page. Known once `check` ran. */
+export function useLoadFailure(address: string): { failure: 'gone' | 'unreachable' | null; check: () => void } {
+  const [failure, setFailure] = useState<'gone' | 'unreachable' | null>(null)
+  const check = (): void => {
+    // A redirect to the bucket is an answer too: only the address itself says that the result is gone.
+    void fetch(address, { method: 'HEAD', redirect: 'manual', credentials: 'omit' }).then(
+      ({ status }) => setFailure(status === 404 || status === 410 ? 'gone' : 'unreachable'),
+      () => setFailure('unreachable'),
+    )
+  }
+  return { failure, check }
+}
+
 /** The picture or film, as long as it is kept. */
 export function Media({ url, modality }: { url: string; modality: CallRecord['modality'] }) {
-  const [gone, setGone] = useState(false)
   const address = ownAddress(url)
-  if (gone)
+  const { failure, check } = useLoadFailure(address)
+  if (failure)
     return (
       <p class="soft">
-        The result has expired or cannot be shown here:{' '}
+        {failure === 'gone' ? 'The result is no longer kept:' : 'The result cannot be loaded here:'}{' '}
         <a href={url} rel="noreferrer">
           {url}
         </a>
@@ -184,10 +197,10 @@ export function Media({ url, modality }: { url: string; modality: CallRecord['mo
   return (
     <figure class="media">
       {modality === 'video' ? (
-        <video src={address} controls muted playsInline preload="auto" onError={() => setGone(true)} />
+        <video src={address} controls muted playsInline preload="auto" onError={check} />
       ) : (
         <a href={address} target="_blank" rel="noreferrer">
-          <img src={address} alt="Generated image" onError={() => setGone(true)} />
+          <img src={address} alt="Generated image" onError={check} />
         </a>
       )}
       <figcaption>

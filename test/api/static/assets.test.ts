@@ -9,15 +9,15 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { request } from 'undici'
 import { ensureConsole } from '../../../scripts/build-console.ts'
 import { root } from '../../../scripts/folders.ts'
-import { CONSOLE_PATHS, routeConsole } from '../../../src/api/static/console.ts'
+import { CONSOLE_PATHS, consolePolicy, routeConsole } from '../../../src/api/static/console.ts'
 import type { RequestState } from '../../../src/api/middleware/request-context.ts'
 import { startTestWeb } from '../../../scripts/harness/harness.ts'
 import type { TestWeb } from '../../../scripts/harness/harness.ts'
 import { get } from '../../../scripts/harness/http.ts'
 
 const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: https:; " +
-  "media-src 'self' https:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+  "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: https: http:; " +
+  "media-src 'self' https: http:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 describe('the pages as files', () => {
   let web: TestWeb
@@ -127,9 +127,23 @@ describe('the pages as files', () => {
       expect(await seen(path, browser), path).to.deep.equal([404, 'application/json'])
   })
 
+  it('may show results from any https address, and over http only where the bucket or the console is on http', () => {
+    const policy = (BASE_URL: string, S3_ENDPOINT?: string) =>
+      /img-src ([^;]*)/.exec(consolePolicy({ BASE_URL, S3_ENDPOINT }))![1]
+    expect(policy('https://gate.example')).to.equal("'self' data: https:")
+    expect(policy('https://gate.example', 'http://10.0.0.5:9000/x')).to.equal(
+      "'self' data: https: http://10.0.0.5:9000",
+    )
+    expect(policy('http://localhost:3000', 'http://127.0.0.1:9000')).to.equal("'self' data: https: http:")
+  })
+
   it('say what to do if they were not built', async () => {
     const router = new Router<RequestState>()
-    routeConsole(router, join(root, 'dist/there-is-no-such-folder'))
+    routeConsole(
+      router,
+      { BASE_URL: 'https://gateway.example', S3_ENDPOINT: undefined },
+      join(root, 'dist/there-is-no-such-folder'),
+    )
     const handle = new Koa<RequestState>().use(router.routes()).callback()
     const server = createServer((request, response) => void handle(request, response)).listen(0, '127.0.0.1')
     await once(server, 'listening')

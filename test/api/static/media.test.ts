@@ -73,6 +73,26 @@ describe('GET /media/:name', () => {
     return response.resume()
   }
 
+  it('lets pages of any origin read every answer: results, redirects to a bucket, and refusals', async () => {
+    const bucket = await listen({
+      locate: () => Promise.resolve({ kind: 'redirect', url: 'https://bucket.example/signed' }),
+    } as unknown as MediaReader)
+    const answers = await Promise.all([
+      get(),
+      get(video, { Range: 'bytes=0-9' }),
+      get(video, { Range: `bytes=${VIDEO.length}-` }),
+      get(newName('mp4')),
+      fetch(`${bucket.origin}/media/${video}`, { redirect: 'manual' }),
+    ])
+    bucket.server.closeAllConnections()
+    bucket.server.close()
+    expect(answers.map(({ status }) => status)).to.deep.equal([200, 206, 416, 404, 302])
+    for (const { headers } of answers) {
+      expect(headers.get('access-control-allow-origin')).to.equal('*')
+      expect(headers.get('cross-origin-resource-policy')).to.equal('cross-origin')
+    }
+  })
+
   it('serves the bytes with their type, and with headers that make them harmless', async () => {
     const response = await get()
     expect(response.status).to.equal(200)
