@@ -221,7 +221,7 @@ export const CALL_PATH: readonly Mutant[] = [
     why: 'What was delivered is paid.',
     edits: [
       {
-        file: 'src/workers/calls/chat-settlement.ts',
+        file: 'src/shared/calls/chat-settlement.ts',
         find: "return counted > 0 ? { is: 'paid', tokens: cutTokens(evidence), finish: 'length' } : REFUNDED",
         replace: 'return REFUNDED',
       },
@@ -233,7 +233,7 @@ export const CALL_PATH: readonly Mutant[] = [
     why: 'The upstream has the prompt once the request was sent.',
     edits: [
       {
-        file: 'src/workers/calls/chat-settlement.ts',
+        file: 'src/shared/calls/chat-settlement.ts',
         find: "return sent ? { is: 'paid', tokens: cutTokens(evidence), finish: 'cancelled' } : REFUNDED",
         replace: 'return REFUNDED',
       },

@@ -9,6 +9,8 @@
 import type { GatewayError } from '../errors.ts'
 import type { CallId } from '../ids.ts'
 import type { CallStatus, Modality } from './lifecycle.ts'
+import type { Tokens } from './pricing.ts'
+import { allInput } from './pricing.ts'
 
 /** A finished HTTP answer. */
 export type Answer = { status: number; body: string }
@@ -57,9 +59,56 @@ export type ChatUsage = {
   prompt_tokens_details?: { cached_tokens: number; cache_write_tokens?: number }
 }
 
+/** A chat answer in OpenAI's form, without its usage. `choices` is never empty. */
+export type ChatCompletion = {
+  id: string
+  object: 'chat.completion'
+  created: number
+  choices: Record<string, unknown>[]
+  [field: string]: unknown
+}
+
 /** The stored output of a chat call. `completion` must not have a `usage` of its own. */
 export const chatOutput = (completion: Record<string, unknown>, usage: ChatUsage & Record<string, unknown>): string =>
   JSON.stringify({ ...completion, usage })
+
+/**
+ * The stored output of a chat call that is settled on these tokens, under the gateway's own id of the model.
+ * @param details the upstream's further counts
+ */
+export const settledOutput = (
+  completion: ChatCompletion,
+  model: string,
+  tokens: Tokens,
+  details: Record<string, unknown> = {},
+): string => chatOutput(answered(completion, model), { ...details, ...usageOf(tokens, details) })
+
+/** The completion, our own fields first, under the gateway's own model id; the upstream's other fields follow. */
+function answered({ id, object, created, choices, ...rest }: ChatCompletion, model: string): Record<string, unknown> {
+  return { id, object, created, model, choices, ...withoutOwn(rest) }
+}
+
+const withoutOwn = ({ model: _model, usage: _usage, ok: _ok, ...rest }: Record<string, unknown>) => rest
+
+/** The usage of an answer, in OpenAI's fields: there the three input counts are a sum and two parts of it. */
+function usageOf(tokens: Tokens, { prompt_tokens_details: reported }: Record<string, unknown>): ChatUsage {
+  const { cached = 0, written = 0, output } = tokens
+  const input = allInput(tokens)
+  const parts = { cached_tokens: cached, ...(written > 0 && { cache_write_tokens: written }) }
+  return {
+    input_tokens: input,
+    output_tokens: output,
+    prompt_tokens: input,
+    completion_tokens: output,
+    total_tokens: input + output,
+    ...((reported !== undefined || cached + written > 0) && {
+      prompt_tokens_details: { ...(isObject(reported) && reported), ...parts },
+    }),
+  }
+}
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The stored output of an image or video call; `created` in Unix seconds. */
 export const mediaOutput = (created: number, urls: string[]): string =>

@@ -3,15 +3,14 @@
  */
 import type { ChatModel, Route } from '../../shared/catalogue/catalogue.ts'
 import type { Settlement } from '../../shared/calls/types.ts'
-import { chatOutput } from '../../shared/calls/answers.ts'
-import type { ChatUsage } from '../../shared/calls/answers.ts'
-import type { ChatPrice, Tokens } from '../../shared/calls/pricing.ts'
+import { settleChat } from '../../shared/calls/chat-settlement.ts'
+import { settledOutput } from '../../shared/calls/answers.ts'
+import type { ChatPrice } from '../../shared/calls/pricing.ts'
 import { allInput, chatCost } from '../../shared/calls/pricing.ts'
 import type { ChatRequest } from '../../shared/calls/requests.ts'
 import { countOutput } from '../../shared/calls/words.ts'
 import { publicId } from '../../shared/ids.ts'
 import type { SpanAttributes } from '../../shared/telemetry/telemetry.ts'
-import { settleChat } from './chat-settlement.ts'
 import { StreamedAnswer } from './streamed-answer.ts'
 import type { PaidAnswer } from './streamed-answer.ts'
 import type { WorkerDeps } from '../deps.ts'
@@ -19,9 +18,8 @@ import type { Outcome, Run } from './run.ts'
 import { sending, upstreamFailure } from './run.ts'
 import { chatMicroUsd } from './costs.ts'
 import { checkDestinations } from './references.ts'
-import type { ChatAdapter, ChatCompletion, UpstreamContext } from '../upstreams/adapter.ts'
+import type { ChatAdapter, UpstreamContext } from '../upstreams/adapter.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
-import { asFields } from '../upstreams/fields.ts'
 
 /** A chat whose first attempt may have been sent is sent once more; a third time would only cost more. */
 const MAX_ATTEMPTS = 2
@@ -129,31 +127,6 @@ function settlementOf(
     costMicroUsd: spent.total,
     upstream: route.upstream.name,
     resultUrl: null,
-    output: chatOutput(answered(completion, model.id), { ...usage?.details, ...usageOf(tokens, usage?.details) }),
-  }
-}
-
-/** The completion, our own fields first, under the gateway's own model id; the upstream's other fields follow. */
-function answered({ id, object, created, choices, ...rest }: ChatCompletion, model: string): Record<string, unknown> {
-  return { id, object, created, model, choices, ...withoutOwn(rest) }
-}
-
-const withoutOwn = ({ model: _model, usage: _usage, ok: _ok, ...rest }: Record<string, unknown>) => rest
-
-/** The usage of an answer, in OpenAI's fields: there the three input counts are a sum and two parts of it. */
-function usageOf(tokens: Tokens, details: Record<string, unknown> = {}): ChatUsage {
-  const { cached = 0, written = 0, output } = tokens
-  const input = allInput(tokens)
-  const parts = { cached_tokens: cached, ...(written > 0 && { cache_write_tokens: written }) }
-  const { prompt_tokens_details: reported } = details
-  return {
-    input_tokens: input,
-    output_tokens: output,
-    prompt_tokens: input,
-    completion_tokens: output,
-    total_tokens: input + output,
-    ...((reported !== undefined || cached + written > 0) && {
-      prompt_tokens_details: { ...asFields(reported), ...parts },
-    }),
+    output: settledOutput(completion, model.id, tokens, usage?.details),
   }
 }

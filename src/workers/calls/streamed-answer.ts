@@ -2,17 +2,19 @@
  * A chat answer that is read from its upstream as a stream, up to whichever end it comes to.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { ChatCompletion } from '../../shared/calls/answers.ts'
+import { ChatAssembly, saysSomething } from '../../shared/calls/chat-assembly.ts'
+import { settleChat } from '../../shared/calls/chat-settlement.ts'
+import type { ChatEnd, ChatVerdict } from '../../shared/calls/chat-settlement.ts'
 import type { Tokens } from '../../shared/calls/pricing.ts'
 import type { ChatRequest } from '../../shared/calls/requests.ts'
 import { failpoint } from '../../shared/infra/failpoints.ts'
-import { settleChat } from './chat-settlement.ts'
-import type { ChatEnd, ChatVerdict } from './chat-settlement.ts'
-import { ChatAssembly, ChunkRelay, saysSomething } from './chat-stream.ts'
+import { ChunkRelay } from './chunk-relay.ts'
 import type { WorkerDeps } from '../deps.ts'
 import { Cancelled, DeadlinePassed, Requeued } from './held-calls.ts'
 import type { Run } from './run.ts'
 import type { StopSignal } from '../stop.ts'
-import type { ChatCompletion, ChatEvent, UpstreamUsage } from '../upstreams/adapter.ts'
+import type { ChatEvent, UpstreamUsage } from '../upstreams/adapter.ts'
 import { AnswerTooLong, UpstreamError } from '../upstreams/adapter.ts'
 
 /** An answer that is to be paid, and the tokens on which it is settled. */

@@ -3,6 +3,7 @@
  * failure means. It knows neither database nor queue; it neither retries nor charges (the call processor does).
  */
 import type { Route } from '../../shared/catalogue/catalogue.ts'
+import type { ChatCompletion } from '../../shared/calls/answers.ts'
 import type { Tokens } from '../../shared/calls/pricing.ts'
 import type { ChatRequest, MediaRequest } from '../../shared/calls/requests.ts'
 import type { UpstreamRef } from '../../shared/calls/types.ts'
@@ -33,15 +34,6 @@ export type UpstreamUsage = Tokens & { costMicroUsd?: number; details: Record<st
  * malformedAnswer. `isCut`: it was longer than MAX_ANSWER_BYTES, and this is what was taken of it.
  */
 export type ChatResult = { completion: ChatCompletion; usage: UpstreamUsage | null; isCut?: boolean }
-
-/** `choices` is never empty: an answer without choices is a failure. */
-export type ChatCompletion = {
-  id: string
-  object: 'chat.completion'
-  created: number
-  choices: Record<string, unknown>[]
-  [field: string]: unknown
-}
 
 /**
  * What a chat stream yields, in order: chunks in OpenAI's form (without `usage`), and usages, the last of which counts.

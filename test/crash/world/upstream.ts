@@ -1,3 +1,4 @@
+import type { ChatCompletion } from '../../../src/shared/calls/answers.ts'
 import type { ChatRequest, MediaRequest } from '../../../src/shared/calls/requests.ts'
 import type { UpstreamRef } from '../../../src/shared/calls/types.ts'
 import type { Tokens } from '../../../src/shared/calls/pricing.ts'
@@ -5,7 +6,6 @@ import { platformSignal } from '../../../src/workers/stop.ts'
 import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
 import type {
   Adapter,
-  ChatCompletion,
   ChatEvent,
   ChatResult,
   DirectMediaAdapter,

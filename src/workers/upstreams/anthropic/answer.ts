@@ -2,7 +2,8 @@
  * From an answer of the Messages API to a chat completion of OpenAI's kind.
  */
 import { randomUUID } from 'node:crypto'
-import type { ChatCompletion, ChatResult, UpstreamUsage } from '../adapter.ts'
+import type { ChatCompletion } from '../../../shared/calls/answers.ts'
+import type { ChatResult, UpstreamUsage } from '../adapter.ts'
 import { AnswerTooLong } from '../adapter.ts'
 import { readCut } from '../cut-json.ts'
 import { billed, failureIn, malformedAnswer } from '../failures.ts'

@@ -3,9 +3,10 @@
  * pass, and whatever the answer holds.
  */
 import { randomUUID } from 'node:crypto'
+import type { ChatCompletion } from '../../../shared/calls/answers.ts'
 import { passingFields } from '../../../shared/calls/chat-fields.ts'
 import type { ChatRequest } from '../../../shared/calls/requests.ts'
-import type { ChatAdapter, ChatCompletion, ChatEvent, ChatResult, UpstreamContext } from '../adapter.ts'
+import type { ChatAdapter, ChatEvent, ChatResult, UpstreamContext } from '../adapter.ts'
 import { AnswerTooLong } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
 import { readCut } from '../cut-json.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { ChatCompletion } from '../../../../src/workers/upstreams/adapter.ts'
+import type { ChatCompletion } from '../../../../src/shared/calls/answers.ts'
 import { completionOf, finishOf, usageOf } from '../../../../src/workers/upstreams/anthropic/answer.ts'
 import { chunksOf } from '../../../../src/workers/upstreams/anthropic/stream.ts'
 import { choicesOf, chatOf, contextOf, drained, promptOf, routeTo, startWorld } from '../sandbox-upstreams.ts'

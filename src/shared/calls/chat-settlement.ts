@@ -3,8 +3,8 @@
  *
  * What was delivered is paid; what the upstream failed to do is refunded in full.
  */
-import { allInput } from '../../shared/calls/pricing.ts'
-import type { Tokens } from '../../shared/calls/pricing.ts'
+import { allInput } from './pricing.ts'
+import type { Tokens } from './pricing.ts'
 
 /**
  * How a chat ended:

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { settleChat } from '../../../src/workers/calls/chat-settlement.ts'
-import type { ChatEnd, ChatEvidence } from '../../../src/workers/calls/chat-settlement.ts'
+import { settleChat } from '../../../src/shared/calls/chat-settlement.ts'
+import type { ChatEnd, ChatEvidence } from '../../../src/shared/calls/chat-settlement.ts'
 
 /** A relayed stream with some words and no reported usage. */
 const about = (end: ChatEnd, more: Partial<ChatEvidence> = {}): ChatEvidence => ({
