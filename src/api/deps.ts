@@ -25,6 +25,7 @@ import type { WebMetrics } from './ops/metrics.ts'
 import type { Outgoing } from './outgoing.ts'
 import type { Quota } from './quota.ts'
 import type { Turns } from './turns.ts'
+import type { RelayedStreams } from './v1/relayed-stream.ts'
 import type { Unbegun } from './v1/unbegun.ts'
 
 /** What the routes of a web process need. */
@@ -48,6 +49,8 @@ export type WebDeps = {
   incoming: Incoming
   /** Bytes of answers that their clients have not taken yet. */
   outgoing: Outgoing
+  /** What has been sent on of chat streams. */
+  relayed: RelayedStreams
   /** Requests that wait for a call which another request opened. */
   joins: Quota
   /** Of the requests of accounts in the console. */

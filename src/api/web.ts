@@ -41,6 +41,7 @@ import { Outgoing } from './outgoing.ts'
 import { Quota } from './quota.ts'
 import { Turns } from './turns.ts'
 import { readAnswer } from './v1/read-answer.ts'
+import { RelayedStreams } from './v1/relayed-stream.ts'
 import { Unbegun } from './v1/unbegun.ts'
 
 /** How long a stopping process lets waiting requests have their answer, in ms (docs/architecture.md#stopping). */
@@ -121,6 +122,7 @@ const createBounds = (config: Config) => ({
   incoming: new Incoming(),
   outgoing: new Outgoing(),
   joins: new Quota(MAX_JOINS),
+  relayed: new RelayedStreams(),
   turns: new Turns({ atOnce: Math.max(2, Math.ceil(config.DATABASE_POOL / 4)), waiting: MAX_WAITING }),
 })
 
@@ -163,12 +165,13 @@ async function disconnect({ db, redis, queues, mailer, telemetry }: Services): P
 }
 
 function createReplies(config: Config, services: Services, subscriber: Redis): Replies {
+  const address = randomUUID()
   return new Replies({
     subscriber,
     publisher: services.redis,
     prefix: config.REDIS_PREFIX,
-    address: randomUUID(),
-    readAnswer: readAnswer(services),
+    address,
+    readAnswer: readAnswer({ ...services, address }),
     findEnded: (ids) => findEnded(services.db, ids),
   })
 }

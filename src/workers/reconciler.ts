@@ -6,6 +6,7 @@
 import type { StaleCall } from '../shared/calls/types.ts'
 import { accountsToEmpty, markEmptied } from '../shared/accounts/accounts.ts'
 import { callsWithMedia, forgetMedia } from '../shared/calls/erasing.ts'
+import { SETTLE_LOST_SECONDS, mayHaveDelivered } from '../shared/calls/lifecycle.ts'
 import { gatewayError } from '../shared/errors.ts'
 import { publicId } from '../shared/ids.ts'
 import { underLease } from '../shared/infra/leases.ts'
@@ -140,7 +141,7 @@ export async function reconcileCalls(deps: WorkerDeps): Promise<void> {
  */
 async function reconcile(deps: WorkerDeps, call: StaleCall): Promise<void> {
   failpoint('stale.found', call.id)
-  if (call.overdue) return refundLost(deps, call, 'The call was not finished in time.', { overdue: true })
+  if (call.overdue) return endLost(deps, call, 'The call was not finished in time.', { overdue: true })
   if (await deps.queues.hasJob(call.modality, call.id)) return deps.calls.renew([call.id], STILL_QUEUED_LEASE_SECONDS)
   if (call.submitted) {
     deps.log.warn(about(call), 'task without a job: enqueued again')
@@ -161,15 +162,19 @@ async function reconcile(deps: WorkerDeps, call: StaleCall): Promise<void> {
     return deps.calls.renew([call.id], LEFT_TO_WEB_LEASE_SECONDS)
   }
   const lost = call.status === 'queued' ? 'The call was lost before it began.' : 'The call was lost while it ran.'
-  return refundLost(deps, call, lost, { attempt: call.attempt, from: call.status })
+  return endLost(deps, call, lost, { attempt: call.attempt, from: call.status })
 }
 
-async function refundLost(
-  { calls, publisher, log }: WorkerDeps,
+/** Refunds a call; what was delivered of one, its web process is to settle first. */
+async function endLost(
+  { calls, queues, publisher, log }: WorkerDeps,
   call: StaleCall,
   sentence: string,
   guard: Parameters<WorkerDeps['calls']['refund']>[2],
 ): Promise<void> {
+  if (mayHaveDelivered(call) && (await queues.isLeftToReader(call.id, call.replyTo))) {
+    return calls.renew([call.id], SETTLE_LOST_SECONDS)
+  }
   const error = gatewayError('upstream_failed', `${sentence} The credits charged for it were refunded.`)
   const ended = await calls.refund(call.id, error, guard)
   if (!ended) return

@@ -180,9 +180,12 @@ function stopsOf(signal: AbortSignal): Set<() => void> {
   return stops
 }
 
-/** Stops waiting for a client that has gone, and records that it got no answer, so that its retry can join the call. */
+/**
+ * Stops waiting for a client that has gone, and records that it got no answer, so that its retry can join the call. What
+ * has been delivered of a stream is settled by this process should the worker be lost: that is waited for.
+ */
 export async function leave(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): Promise<void> {
-  placed.wait.cancel()
+  if (!placed.relayed?.leave()) placed.wait.cancel()
   await recordAbandoned(ctx, deps, placed.callId)
   ctx.respond = false
 }

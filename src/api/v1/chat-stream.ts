@@ -28,7 +28,7 @@ export async function answerWithChunks(
   updates: UpdateListener,
 ): Promise<void> {
   const left = whenDisconnected(ctx)
-  const chunks = new ChunkWriter()
+  const chunks = new ChunkWriter(placed)
   const first = new Promise<'begin'>((resolve) =>
     updates.attach((one) => {
       if (one.type !== 'chunks') return
@@ -55,10 +55,8 @@ export async function answerWithChunks(
   void unlessStopped(deps.stopping, Promise.race([placed.wait.answer, left.then(() => null)])).then(async (answer) => {
     if (!answer && !deps.stopping.aborted) return abandon(ctx, deps, placed)
     if (answer)
-      await withBody(deps, answer, (body) => chunks.finish(answer.status, body, placed)).catch(() =>
-        chunks.fail(LOST, placed),
-      )
-    else chunks.fail('The service is restarting. The answer to this call can be fetched later:', placed)
+      await withBody(deps, answer, (body) => chunks.finish(answer.status, body)).catch(() => chunks.fail(LOST))
+    else chunks.fail('The service is restarting. The answer to this call can be fetched later:')
     events.end()
   })
 }
@@ -87,20 +85,18 @@ async function abandon(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): 
 
 const LOST = 'Part of the stream was lost. The whole answer can be fetched:'
 
-/** Writes chunks in order, and detects a lost one. */
+/** Writes the chunks of a placed call. */
 class ChunkWriter {
   private early: string[] | null = []
   private events: EventStream | null = null
-  private next = 0
-  private broken = false
-  private complete = false
+  private readonly placed: PlacedCall
 
-  take(update: CallUpdate & { type: 'chunks' }): void {
-    if (update.from !== this.next) this.broken = true
-    if (this.broken) return
-    this.next += update.chunks.length
-    for (const chunk of update.chunks) {
-      if (/"finish_reason":"/.test(chunk)) this.complete = true
+  constructor(placed: PlacedCall) {
+    this.placed = placed
+  }
+
+  take({ chunks }: CallUpdate & { type: 'chunks' }): void {
+    for (const chunk of chunks) {
       if (this.events) this.events.send(chunk)
       else this.early?.push(chunk)
     }
@@ -113,17 +109,19 @@ class ChunkWriter {
   }
 
   /** The end of the stream, from the call's answer. */
-  finish(status: number, text: string, placed: PlacedCall): void {
+  finish(status: number, text: string): void {
+    const { relayed } = this.placed
     const body = JSON.parse(text) as { error?: object } & Completion
     if (status !== 200) return this.sendError(body.error!)
-    if (this.next === 0) this.sendWhole(body)
-    else if (this.broken || !this.complete) return this.fail(LOST, placed)
+    if (!relayed?.hasBegun) this.sendWhole(body)
+    else if (!relayed.isWhole) return this.fail(LOST)
     this.send(body, { choices: [], usage: body.usage })
     this.events?.send('[DONE]')
   }
 
-  fail(sentence: string, placed: PlacedCall): void {
-    this.sendError(gatewayError('service_unavailable', `${sentence} GET /v1/calls/${publicId('call', placed.callId)}`))
+  fail(sentence: string): void {
+    const where = `/v1/calls/${publicId('call', this.placed.callId)}`
+    this.sendError(gatewayError('service_unavailable', `${sentence} GET ${where}`))
   }
 
   private sendError(error: object): void {

@@ -120,6 +120,7 @@ export async function joinCall(
       callId,
       joined: true,
       hasEnded: true,
+      relayed: null,
       status: 'running',
       wait: { answer: Promise.resolve(state.answer), cancel: () => {} },
     }
@@ -127,7 +128,7 @@ export async function joinCall(
   const hasBegun = (): void => onUpdate({ type: 'running' })
   if (state.status === 'running') hasBegun()
   const wait = await joinWithin(deps, state, hasBegun)
-  return { callId, joined: true, hasEnded: false, status: state.status, wait }
+  return { callId, joined: true, hasEnded: false, status: state.status, relayed: null, wait }
 }
 
 /** When a refused request may be sent again, in seconds. */

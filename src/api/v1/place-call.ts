@@ -6,7 +6,7 @@ import type { Model } from '../../shared/catalogue/catalogue.ts'
 import { ApiError, gatewayError } from '../../shared/errors.ts'
 import { publicId } from '../../shared/ids.ts'
 import { DEADLINE_SECONDS } from '../../shared/calls/lifecycle.ts'
-import type { OpenOutcome, OpenRequest } from '../../shared/calls/types.ts'
+import type { Ended, OpenOutcome, OpenRequest } from '../../shared/calls/types.ts'
 import type { Tokens } from '../../shared/calls/pricing.ts'
 import type { CallUpdate } from '../../shared/calls/channels.ts'
 import type { ChatRequest, MediaRequest } from '../../shared/calls/requests.ts'
@@ -18,6 +18,7 @@ import { guardError, priceGuard } from './price-guards.ts'
 import type { Identity } from './joining.ts'
 import { identityOf, joinCall, joinRetried } from './joining.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
+import type { RelayedStream } from './relayed-stream.ts'
 
 /** A validated body, and the credits that its call is charged when it opens. `estimate` for chats only. */
 export type CallOrder = {
@@ -30,7 +31,18 @@ export type CallOrder = {
 
 type PlaceDeps = Pick<
   WebDeps,
-  'config' | 'db' | 'calls' | 'queues' | 'replies' | 'joins' | 'webProcesses' | 'unbegun' | 'load' | 'log' | 'telemetry'
+  | 'config'
+  | 'db'
+  | 'calls'
+  | 'queues'
+  | 'replies'
+  | 'relayed'
+  | 'joins'
+  | 'webProcesses'
+  | 'unbegun'
+  | 'load'
+  | 'log'
+  | 'telemetry'
 >
 
 /** @throws ApiError upstream_unavailable where nobody serves the model. */
@@ -71,23 +83,55 @@ export async function placeCall(
     throw await refusalOf(deps, request, order, outcome.refusal)
   }
   ctx.state.opened = true
-  const release = (): void => deps.unbegun.release(request.id)
-  const pass = (update: CallUpdate): void => {
-    release()
-    placed.status = 'running'
-    onUpdate?.(update)
-  }
-  const wait = deps.replies.expect(request.id, request.deadlineSeconds * 1000, pass, release)
-  const placed: PlacedCall = { callId: request.id, wait, status: 'queued', joined: false, hasEnded: false }
+  const placed = waitFor(deps, request, isStreamed(order.request), onUpdate)
   // Before the job is enqueued, so that both are sent in one write and no follower sees the end of the call first.
   deps.replies.publishEvent(request.accountId, { callId: request.id, status: 'queued', balance: outcome.balance })
   try {
     await enqueue(ctx, deps, order, request, outcome.outstanding)
   } catch (error) {
-    wait.cancel()
+    placed.wait.cancel()
     throw error
   }
   return placed
+}
+
+/** Waits for a call that was opened, and is yet to be enqueued. */
+function waitFor(
+  deps: PlaceDeps,
+  request: OpenRequest,
+  streamed: boolean,
+  onUpdate: (update: CallUpdate) => void = () => {},
+): PlacedCall {
+  const relayed = streamed ? deps.relayed.begin() : null
+  const pass = (update: CallUpdate): void => {
+    deps.unbegun.release(request.id)
+    placed.status = 'running'
+    if (!relayed || update.type !== 'chunks' || relayed.take(update)) onUpdate(update)
+  }
+  const over = (): void => {
+    deps.unbegun.release(request.id)
+    relayed?.release()
+  }
+  const settleLost = relayed && (() => settleRelayed(deps, relayed, request, onUpdate))
+  const wait = deps.replies.expect(request.id, request.deadlineSeconds * 1000, pass, over, settleLost)
+  const placed: PlacedCall = { callId: request.id, wait, status: 'queued', joined: false, hasEnded: false, relayed }
+  return placed
+}
+
+/** Settles a stream whose worker was lost on what was sent on, and ends its chunks as those of one that we cut. */
+async function settleRelayed(
+  { calls, log }: PlaceDeps,
+  relayed: RelayedStream,
+  request: OpenRequest,
+  onUpdate: (update: CallUpdate) => void,
+): Promise<Ended | null> {
+  const settlement = relayed.settlement(request)
+  const ended = settlement && (await calls.settle(request.id, request.modality, settlement))
+  if (!ended) return null
+  const { id, requestId } = request
+  log.warn({ call: publicId('call', id), requestId, tokens: settlement.tokens }, 'stream settled without its worker')
+  onUpdate(relayed.lastChunks())
+  return ended
 }
 
 function openRequest(

@@ -5,11 +5,13 @@ import type { Context } from 'koa'
 import type { Principal } from '../../shared/accounts/key-lookup.ts'
 import type { CallId } from '../../shared/ids.ts'
 import type { Wait } from '../../shared/calls/replies.ts'
+import type { RelayedStream } from './relayed-stream.ts'
 import type { RequestState } from '../middleware/request-context.ts'
 
 /**
  * A placed call and the wait for its answer. `status` follows the worker's updates. `joined`: another request had
- * opened it; `hasEnded`: before it was joined, so that its answer is there.
+ * opened it; `hasEnded`: before it was joined, so that its answer is there. `relayed`: what has come of its stream; null
+ * where its chunks do not come to this request.
  */
 export type PlacedCall = {
   callId: CallId
@@ -17,6 +19,7 @@ export type PlacedCall = {
   status: 'queued' | 'running'
   joined: boolean
   hasEnded: boolean
+  relayed: RelayedStream | null
 }
 
 /** The context of a request that places a call. */

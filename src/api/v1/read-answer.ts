@@ -3,17 +3,24 @@
  */
 import type { Db } from '../../shared/infra/db.ts'
 import { gatewayError } from '../../shared/errors.ts'
+import type { CallId } from '../../shared/ids.ts'
+import type { Queues } from '../../shared/infra/queues.ts'
 import type { Calls } from '../../shared/calls/calls.ts'
 import type { ReadAnswer } from '../../shared/calls/replies.ts'
+import { mayHaveDelivered } from '../../shared/calls/lifecycle.ts'
 import { readState } from '../../shared/calls/records.ts'
+
+/** What reading needs. `address`: this process's own. */
+type ReadDeps = { db: Db; calls: Calls; queues: Pick<Queues, 'isLeftToReader'>; address: string }
 
 /**
  * Reads a call's answer from its row. Past its deadline the waiting request itself refunds the call, by the same
- * guarded verb as every other process, so it gets an answer even if no worker is left.
+ * guarded verb as every other process, so it gets an answer even if no worker is left. What another process may have
+ * delivered of it, that one settles.
  */
-export function readAnswer({ db, calls }: { db: Db; calls: Calls }): ReadAnswer {
+export function readAnswer({ db, calls, queues, address }: ReadDeps): ReadAnswer {
   return async (callId, overdue) => {
-    if (overdue) {
+    if (overdue && !(await isLeftToAnother(db, queues, callId, address))) {
       const ended = await calls.refund(
         callId,
         gatewayError('upstream_failed', 'The call was not finished in time. The credits charged for it were refunded.'),
@@ -25,4 +32,15 @@ export function readAnswer({ db, calls }: { db: Db; calls: Calls }): ReadAnswer 
     const state = await readState(db, callId)
     return state?.state === 'ended' ? state.answer : null
   }
+}
+
+async function isLeftToAnother(
+  db: Db,
+  queues: ReadDeps['queues'],
+  callId: CallId,
+  address: string,
+): Promise<boolean> {
+  const state = await readState(db, callId)
+  if (state?.state !== 'open' || !mayHaveDelivered(state) || state.replyTo === address) return false
+  return await queues.isLeftToReader(callId, state.replyTo)
 }

@@ -187,7 +187,7 @@ export class Calls {
         status: 'succeeded',
         cost: settlement.cost,
         http_status: SUCCESS,
-        upstream: settlement.upstream,
+        upstream: settlement.upstream ?? undefined,
         ...countsOf(settlement.tokens),
         cost_micro_usd: settlement.costMicroUsd ?? undefined,
         result_url: settlement.resultUrl,

@@ -8,12 +8,14 @@ import type { CallStatus } from './lifecycle.ts'
 
 /**
  * An update that a worker publishes while a call runs. `progress` is 0 to 100. `chunks` are chat chunks as JSON
- * texts; `from` is the number of the first of them, so that a lost message is noticed.
+ * texts; `from` is the number of the first of them, so that a lost message is noticed. `lost`: its worker is gone, and
+ * what was delivered of its stream is to be settled (docs/architecture.md#lost-streams).
  */
 export type CallUpdate =
   | { type: 'running' }
   | { type: 'progress'; progress: number }
   | { type: 'chunks'; from: number; chunks: string[] }
+  | { type: 'lost' }
 
 /**
  * A change of an account, for its followers: of one of its calls, or (`callId` null) of its balance alone. Amounts in

@@ -138,13 +138,14 @@ function mergeToolCalls(known: unknown, pieces: Chunk[]): Chunk[] {
   return calls
 }
 
-const choicesOf = ({ choices }: Chunk): Chunk[] => (Array.isArray(choices) ? (choices as Chunk[]) : [])
+/** The choices of a chunk. */
+export const choicesOf = ({ choices }: Chunk): Chunk[] => (Array.isArray(choices) ? (choices as Chunk[]) : [])
 
 /** Whether there are words in a chunk. */
 export const saysSomething = (chunk: Chunk): boolean => choicesOf(chunk).some(({ delta }) => wordBytes(delta) > 0)
 
 /** What a chunk adds to its answer, in bytes of JSON. */
-const sizeOfChunk = (chunk: Chunk): number =>
+export const sizeOfChunk = (chunk: Chunk): number =>
   choicesOf(chunk).reduce(
     (sum, { delta, logprobs }) =>
       sum + sizeOfDelta(delta) + (logprobs ? Buffer.byteLength(JSON.stringify(logprobs)) : 0),

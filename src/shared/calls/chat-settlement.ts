@@ -13,9 +13,10 @@ import type { Tokens } from './pricing.ts'
  * - `too_long`: the answer reached MAX_ANSWER_BYTES.
  * - `client_left`: the client of its stream has gone.
  * - `shutdown`: this worker has no time left.
+ * - `worker_lost`: the worker of a stream is gone, and its web process counts what it sent on.
  * - `upstream_failed`: everything else.
  */
-export type ChatEnd = 'finished' | 'deadline' | 'too_long' | 'client_left' | 'shutdown' | 'upstream_failed'
+export type ChatEnd = 'finished' | 'deadline' | 'too_long' | 'client_left' | 'shutdown' | 'worker_lost' | 'upstream_failed'
 
 /** Everything that the decision depends on. All counts are tokens. */
 export type ChatEvidence = {
@@ -54,6 +55,7 @@ export function settleChat(evidence: ChatEvidence): ChatVerdict {
       return { is: 'paid', tokens: tokensOf(evidence), finish: 'stop' }
     case 'deadline':
     case 'too_long':
+    case 'worker_lost':
       return counted > 0 ? { is: 'paid', tokens: cutTokens(evidence), finish: 'length' } : REFUNDED
     case 'client_left':
       // The upstream has the whole prompt from here on, whether or not anything came back.

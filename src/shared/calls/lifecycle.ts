@@ -59,5 +59,12 @@ export const QUEUED_LEASE_SECONDS = 6
 /** How long a running call may stay silent. Workers renew the leases of their calls well before that. */
 export const RUNNING_LEASE_SECONDS = 20
 
+/** Whether something of an open call may have reached a reader: chat streams are relayed while they run. */
+export const mayHaveDelivered = ({ modality, status }: { modality: Modality; status: CallStatus }): boolean =>
+  modality === 'chat' && status === 'running'
+
+/** How long a web process has to settle a stream whose worker was lost, before the call is refunded. */
+export const SETTLE_LOST_SECONDS = 5
+
 /** How far past its deadline an unfinished call may be before anybody may refund it. */
 export const DEADLINE_GRACE_SECONDS = 3

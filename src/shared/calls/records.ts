@@ -16,7 +16,7 @@ type Known = { callId: CallId; accountId: AccountId; modality: Modality; request
 
 /** The state of a call, for a client that wants its answer. */
 export type CallState =
-  | ({ state: 'open'; status: 'queued' | 'running'; deadlineInMs: number } & Known)
+  | ({ state: 'open'; status: 'queued' | 'running'; deadlineInMs: number; replyTo: string } & Known)
   | ({ state: 'ended' } & Known & Ended<Answer | LongAnswer>)
   | ({ state: 'expired' } & Known)
 
@@ -87,7 +87,8 @@ export async function readState(db: Db, id: CallId): Promise<CallState | null> {
   if (!row) return null
   const common = { callId: row.id, accountId: row.account_id, modality: row.modality, requestHash: row.request_hash }
   if (!hasEnded(row.status)) {
-    return { state: 'open', ...common, status: row.status as 'queued' | 'running', deadlineInMs: row.deadline_in_ms }
+    const status = row.status as 'queued' | 'running'
+    return { state: 'open', ...common, status, deadlineInMs: row.deadline_in_ms, replyTo: row.reply_to }
   }
   if (row.output_bytes === null) return { state: 'expired', ...common }
   const call = {

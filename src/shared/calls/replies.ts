@@ -13,6 +13,7 @@ import type { AccountEvent, CallUpdate } from './channels.ts'
 import { cancelChannel, eventChannel, readReply, replyChannel } from './channels.ts'
 import { Followers } from './followers.ts'
 import { hasEnded } from './lifecycle.ts'
+import type { Ended } from './types.ts'
 
 /** Pauses after a reconnect at which the waiting calls' rows are read, in ms. */
 const RECHECK_AFTER_MS = [50, 1000, 3000, 8000]
@@ -32,6 +33,9 @@ export type ReadAnswer = (callId: CallId, overdue: boolean) => Promise<Answer | 
 /** Which of these calls have ended. */
 export type FindEnded = (callIds: CallId[]) => Promise<CallId[]>
 
+/** Settles what this process has delivered of a call whose worker was lost; null where it was nothing, or too late. */
+export type SettleLost = () => Promise<Ended | null>
+
 /** A wait for one call. `cancel` forgets it; the call goes on. */
 export type Wait = { answer: Promise<Answer | LongAnswer>; cancel: () => void }
 
@@ -40,6 +44,7 @@ type Waiter = {
   resolve: (answer: Answer | LongAnswer) => void
   onUpdate: (update: CallUpdate) => void
   onOver: () => void
+  settleLost: SettleLost | null
   overdueAt: number
 }
 
@@ -61,6 +66,7 @@ export class Replies {
   /** Who follows the changes of an account, on the same connection. */
   readonly followers: Followers
   private ticks: NodeJS.Timeout[] = []
+  private readonly settling = new Set<CallId>()
 
   constructor(options: Options) {
     this.options = options
@@ -84,15 +90,17 @@ export class Replies {
 
   /**
    * Waits for a call that this process opens. To be called before its job is enqueued: the answer may come at once.
-   * `onOver` is called once, when it is not waited for any more.
+   * `onOver` is called once, when it is not waited for any more; `settleLost` when its worker was lost, or has not ended
+   * it in time.
    */
   expect(
     callId: CallId,
     deadlineInMs: number,
     onUpdate: (update: CallUpdate) => void = () => {},
     onOver: () => void = () => {},
+    settleLost: SettleLost | null = null,
   ): Wait {
-    return this.wait(callId, deadlineInMs, onUpdate, onOver)
+    return this.wait(callId, deadlineInMs, { onUpdate, onOver, settleLost })
   }
 
   /**
@@ -115,15 +123,14 @@ export class Replies {
         onOver()
         throw error
       })
-    const wait = this.wait(
-      callId,
-      deadlineInMs,
-      () => {},
-      () => {
+    const wait = this.wait(callId, deadlineInMs, {
+      onUpdate: () => {},
+      onOver: () => {
         leave()
         onOver()
       },
-    )
+      settleLost: null,
+    })
     // It may have ended before the subscription stood.
     await this.checkCall(callId, false)
     return wait
@@ -166,6 +173,7 @@ export class Replies {
     const reply = readReply(message)
     if (reply.kind === 'end') this.resolveAll(reply.callId, reply.answer)
     else if (reply.kind === 'stored') void this.checkCall(reply.callId, false)
+    else if (reply.update.type === 'lost') void this.endLost(reply.callId, false)
     else for (const waiter of this.waiters.get(reply.callId) ?? []) waiter.onUpdate(reply.update)
   }
 
@@ -187,9 +195,29 @@ export class Replies {
       for (const waiter of waiters) {
         if (waiter.overdueAt > now) continue
         waiter.overdueAt = now + OVERDUE_CHECK_MS
-        void this.checkCall(callId, true)
+        void this.endLost(callId, true)
       }
     }
+  }
+
+  /**
+   * Ends a call whose worker was lost, or that is `overdue`: what was delivered here is settled before anything else
+   * may be done with it. Never throws.
+   */
+  async endLost(callId: CallId, overdue: boolean): Promise<void> {
+    if (this.settling.has(callId)) return
+    this.settling.add(callId)
+    try {
+      for (const { settleLost } of this.waiters.get(callId) ?? []) {
+        const ended = await settleLost?.().catch(() => null)
+        if (!ended) continue
+        this.publishEvent(ended.accountId, { callId, status: ended.status, balance: ended.balance })
+        return this.resolveAll(callId, ended.answer)
+      }
+    } finally {
+      this.settling.delete(callId)
+    }
+    await this.checkCall(callId, overdue)
   }
 
   /** Never throws: while Postgres is down, the next check decides. */
@@ -203,13 +231,16 @@ export class Replies {
     for (const pause of RECHECK_AFTER_MS) setTimeout(() => void this.recheck(), pause).unref()
   }
 
-  private wait(callId: CallId, deadlineInMs: number, onUpdate: (update: CallUpdate) => void, onOver: () => void): Wait {
+  private wait(
+    callId: CallId,
+    deadlineInMs: number,
+    listeners: Pick<Waiter, 'onUpdate' | 'onOver' | 'settleLost'>,
+  ): Wait {
     const all = this.waiters.get(callId) ?? new Set<Waiter>()
     this.waiters.set(callId, all)
     const waiter: Waiter = {
       overdueAt: performance.now() + deadlineInMs + OVERDUE_CHECK_MS,
-      onUpdate,
-      onOver,
+      ...listeners,
       resolve: () => {},
     }
     all.add(waiter)

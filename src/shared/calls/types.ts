@@ -106,7 +106,8 @@ export type Settlement = {
   tokens: Tokens | null
   /** What it cost at its upstreams, in micro-dollars; null where that is unknown. */
   costMicroUsd: number | null
-  upstream: string
+  /** Null where it is not known. */
+  upstream: string | null
   resultUrl: string | null
   /** See `answers.ts`. */
   output: string

@@ -8,7 +8,7 @@ import type { JobsOptions } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { QueueName } from '../config.ts'
 import type { AccountId, CallId, MailId, PaymentId } from '../ids.ts'
-import { replyChannel } from '../calls/channels.ts'
+import { replyChannel, writeReply } from '../calls/channels.ts'
 import type { Modality } from '../calls/lifecycle.ts'
 import { failpoint } from './failpoints.ts'
 import type { Tokens } from '../calls/pricing.ts'
@@ -72,6 +72,9 @@ export const WORKER_TIMES: Record<QueueName, { lockDuration: number; stalledInte
 /** How long it is remembered that a call's job was missed, in seconds. */
 const MISSED_SECONDS = 60
 
+/** How long it is remembered that a web process was asked to settle a call, in seconds. */
+const ASKED_SECONDS = 60
+
 /** The default fails a job on its second crash; the call's row says what may still be done, not this counter. */
 export const MAX_STALLED_COUNT = 1000
 
@@ -123,6 +126,9 @@ export function createQueues(connection: Redis, prefix: string) {
     /** Whether a call without a job is to be left to its web process, once: see `isLeftToWeb`. */
     isLeftToWeb: (callId: CallId, replyTo: string) => isLeftToWeb(connection, prefix, callId, replyTo),
 
+    /** Whether a call whose worker was lost is to be left to its web process, once: see `isLeftToReader`. */
+    isLeftToReader: (callId: CallId, replyTo: string) => isLeftToReader(connection, prefix, callId, replyTo),
+
     /** How many jobs wait for a worker. */
     async depth(name: QueueName): Promise<number> {
       const counts = await queue(name).getJobCounts('waiting', 'prioritized')
@@ -170,4 +176,20 @@ async function isLeftToWeb(redis: Redis, prefix: string, callId: CallId, replyTo
   const [, listeners] = (await redis.pubsub('NUMSUB', replyChannel(prefix, replyTo))) as [string, number]
   if (Number(listeners) === 0) return false
   return (await redis.set(`${prefix}:missed:${callId}`, '1', 'EX', MISSED_SECONDS, 'NX')) === 'OK'
+}
+
+/**
+ * Asks the web process of a call whose worker was lost to settle what it has sent on of its stream. Where the process
+ * lives, the call is left to it for SETTLE_LOST_SECONDS, the first time that this is asked. It is remembered after the
+ * question: who dies in between leaves it to be asked again.
+ */
+export async function isLeftToReader(
+  redis: Pick<Redis, 'publish' | 'set'>,
+  prefix: string,
+  callId: CallId,
+  replyTo: string,
+): Promise<boolean> {
+  const lost = writeReply({ callId, kind: 'update', update: { type: 'lost' } })
+  if ((await redis.publish(replyChannel(prefix, replyTo), lost)) === 0) return false
+  return (await redis.set(`${prefix}:lost:${callId}`, '1', 'EX', ASKED_SECONDS, 'NX')) === 'OK'
 }

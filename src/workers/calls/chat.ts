@@ -26,10 +26,10 @@ const MAX_ATTEMPTS = 2
 
 /** Runs a chat call to its end. @throws UpstreamError when every try failed. */
 export async function runChat(deps: WorkerDeps, model: ChatModel, run: Run): Promise<Outcome> {
-  if (run.call.resumed && run.call.attempt > MAX_ATTEMPTS) return upstreamFailure('The call was interrupted too often.')
   const request = run.job.request as ChatRequest
   // The lost attempt may already have streamed a part to its reader.
   if (run.call.resumed && request.stream) return upstreamFailure('The worker was lost while it streamed.')
+  if (run.call.resumed && run.call.attempt > MAX_ATTEMPTS) return upstreamFailure('The call was interrupted too often.')
   await checkDestinations(deps.fetcher, request, run.signal)
   const settlement = await deps.upstreams.tryRoutes(model, run.signal, async (route, begun) => {
     const adapter = deps.upstreams.adapterOf(route.upstream.protocol).chat

@@ -24,6 +24,7 @@ import type { WorkerDeps } from '../deps.ts'
 import type { Stop } from '../stop.ts'
 import { Spending } from './costs.ts'
 import { Cancelled, DeadlinePassed, Requeued } from './held-calls.ts'
+import { leaveToReader } from './lost-streams.ts'
 import { BEGIN_AFTER_MS, LateBegin, mayFollowUnwritten, takeUnwritten } from './late-begin.ts'
 import type { Outcome, Run } from './run.ts'
 import { aboutRun, describeFailure, upstreamFailure } from './run.ts'
@@ -88,6 +89,7 @@ async function processJob(deps: WorkerDeps, handed: Handed, report?: (outcome: O
   const call =
     takeUnwritten(job, catalogue) ?? (await retryWhileUnreachable(BEGIN_PATIENCE_MS, () => take(deps, job, name)))
   if (!call) return publishEnd(deps, job.data)
+  await leaveToReader(deps, call, job, token)
   try {
     const model = findModel(catalogue, call.model, call.modality)
     const { outcome, unwritten } = await work(deps, model, call, name, handed)

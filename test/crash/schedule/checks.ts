@@ -142,6 +142,12 @@ function checkCost({ world, prices }: ScheduleRun, request: Request, row: CallRo
   const about = `${asked.modality} ${asked.prompt}: collected and uncollected make the price`
   if (asked.modality !== 'chat')
     return void expect(paid, about).to.equal(mediaCost(price[asked.modality], shapeOf(asked)))
+  if (isSettledByWeb(world, row)) {
+    const delivered = tokensOf(row, request.received, null)
+    return void expect(paid, `${about} of what was delivered before its worker was lost`).to.equal(
+      chatCost(price.chat, delivered),
+    )
+  }
   const costs = [...costsOfTaken(world, request, row, price.chat)]
   // Chats end early that their client left, that their worker had to end, and that ran into their deadline.
   const mayBeCut =
@@ -151,6 +157,10 @@ function checkCost({ world, prices }: ScheduleRun, request: Request, row: CallRo
   const whole = tokensOf(row, wordsOf(manner).join(''), manner.long ? null : manner.usage)
   expect(paid, about).to.equal(chatCost(price.chat, whole))
 }
+
+/** Whether a call was settled by the web process that had sent its stream on. */
+const isSettledByWeb = ({ webs, settledBy }: World, { id }: CallRow): boolean =>
+  webs.some(({ process }) => process === settledBy.get(id))
 
 /** What each chat cost that the process which settled a call had sent for it: usually there is one. */
 function costsOfTaken(world: World, { asked }: Request, row: CallRow, price: ChatPrice): Set<number> {

@@ -1,4 +1,3 @@
-import { readAnswer } from '../../../src/api/v1/read-answer.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import { newId } from '../../../src/shared/ids.ts'
 import type { AccountId, CallId } from '../../../src/shared/ids.ts'
@@ -77,7 +76,7 @@ async function make(run: ScheduleRun, move: Move): Promise<void> {
     case 'cut wire':
       return cutWire(world, move.which)
     case 'flush':
-      return world.dispatch.flush()
+      return world.flush()
     case 'mend wire':
       return void world.wire.mend()
     case 'sweep grants':
@@ -165,12 +164,12 @@ async function leave({ world, requests }: ScheduleRun, which: number): Promise<v
   await world.turns.rest()
 }
 
-async function lookOverdue({ db, world, requests }: ScheduleRun, which: number): Promise<void> {
+async function lookOverdue({ world, requests }: ScheduleRun, which: number): Promise<void> {
   const request = pick(
     requests.filter(({ placed, web }) => placed && web.process.alive),
     which,
   )
-  if (request) readAnswer({ db, calls: request.web.calls })(request.callId, true).catch(() => {})
+  if (request) void request.web.replies.endLost(request.callId, true)
   await world.turns.rest()
 }
 

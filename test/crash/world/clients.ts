@@ -7,6 +7,7 @@ import type { Answer, LongAnswer } from '../../../src/shared/calls/answers.ts'
 import { newCallId } from '../../../src/shared/calls/records.ts'
 import { chatCharge, estimateTokens, mediaCost, outputLimit } from '../../../src/shared/calls/pricing.ts'
 import type { MediaShape } from '../../../src/shared/calls/pricing.ts'
+import type { CallUpdate } from '../../../src/shared/calls/channels.ts'
 import type { ErrorCode } from '../../../src/shared/errors.ts'
 import { ApiError } from '../../../src/shared/errors.ts'
 import type { AccountId, CallId, KeyId } from '../../../src/shared/ids.ts'
@@ -37,6 +38,8 @@ export class Request {
   readonly web: Web
   outcome: Outcome = { is: 'unknown' }
   left = false
+  /** The words of a stream that reached this client. */
+  received = ''
   /** The id that the request got, or that of the call that it joined. */
   callId: CallId
   placed: PlacedCall | null = null
@@ -65,9 +68,16 @@ export class Request {
     this.placed?.wait.cancel()
   }
 
+  private read(update: CallUpdate): void {
+    if (update.type !== 'chunks') return
+    const chunks = update.chunks.map((text) => JSON.parse(text) as { choices: { delta: { content?: string } }[] })
+    this.received += chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('')
+  }
+
   private async place(order: CallOrder): Promise<void> {
     try {
-      this.placed = await placeCall(this.ctx, this.web.deps as unknown as Parameters<typeof placeCall>[1], order)
+      const deps = this.web.deps as unknown as Parameters<typeof placeCall>[1]
+      this.placed = await placeCall(this.ctx, deps, order, (update) => this.read(update))
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
       this.outcome = { is: 'refused', code: error.code }

@@ -12,6 +12,7 @@ type Subscriber = {
 /** Publish and subscribe. A subscriber never gets what is published while its connection is cut. */
 export class Wire {
   private readonly subscribers: Subscriber[] = []
+  private readonly keys = new Set<string>()
 
   /** A process's subscriber connection. */
   subscriberOf(process: Process): Redis {
@@ -33,11 +34,10 @@ export class Wire {
 
   /** A process's connection for publishing. */
   publisherOf(process: Process): Redis {
-    const publish = async (channel: string, message: string) => {
-      if (process.alive) this.publish(channel, message)
-    }
+    const publish = async (channel: string, message: string) => (process.alive ? this.publish(channel, message) : 0)
     return {
       publish,
+      set: async (key: string) => this.setOnce(key),
       pipeline: () => pipelineOf(publish),
       pubsub: async (_command: string, channel: string) => [channel, this.listeners(channel).length],
     } as unknown as Redis
@@ -62,12 +62,25 @@ export class Wire {
     return this.subscribers.filter((one) => one.process.alive && one.connected && one.channels.has(channel))
   }
 
-  private publish(channel: string, message: string): void {
-    for (const one of this.listeners(channel)) one.onMessage.forEach((notify) => notify(channel, message))
+  /** Forgets every key. */
+  flush(): void {
+    this.keys.clear()
+  }
+
+  private publish(channel: string, message: string): number {
+    const listeners = this.listeners(channel)
+    for (const one of listeners) one.onMessage.forEach((notify) => notify(channel, message))
+    return listeners.length
+  }
+
+  private setOnce(key: string): 'OK' | null {
+    if (this.keys.has(key)) return null
+    this.keys.add(key)
+    return 'OK'
   }
 }
 
-type Publish = (channel: string, message: string) => Promise<void>
+type Publish = (channel: string, message: string) => Promise<number>
 
 function pipelineOf(publish: Publish) {
   const waiting: Parameters<Publish>[] = []

@@ -5,15 +5,16 @@ import type { CatalogueHolder } from '../../../src/shared/catalogue/holder.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import type { AccountId, CallId } from '../../../src/shared/ids.ts'
 import type { CallJob } from '../../../src/shared/infra/queues.ts'
+import { isLeftToReader } from '../../../src/shared/infra/queues.ts'
 import { createLog } from '../../../src/shared/infra/log.ts'
-import { Calls } from '../../../src/shared/calls/calls.ts'
+import type { Calls } from '../../../src/shared/calls/calls.ts'
 import { createPublisher, listenForCancels } from '../../../src/shared/calls/publisher.ts'
 import { findEnded } from '../../../src/shared/calls/records.ts'
 import { Quota } from '../../../src/api/quota.ts'
+import { RelayedStreams } from '../../../src/api/v1/relayed-stream.ts'
 import { Unbegun } from '../../../src/api/v1/unbegun.ts'
 import { Replies } from '../../../src/shared/calls/replies.ts'
 import { readAnswer } from '../../../src/api/v1/read-answer.ts'
-import type { StaleCall } from '../../../src/shared/calls/types.ts'
 import { createCallProcessor } from '../../../src/workers/calls/processor.ts'
 import type { WorkerDeps } from '../../../src/workers/deps.ts'
 import { createFetcher } from '../../../src/workers/fetching/fetcher.ts'
@@ -24,6 +25,7 @@ import { createUpstreams } from '../../../src/workers/upstreams/registry.ts'
 import { Process, Scheduler } from '../../support/faults.ts'
 import { Dispatch } from './dispatch.ts'
 import { Upstream } from './upstream.ts'
+import { LostCalls, callsOf } from './verbs.ts'
 import { Wire } from './wire.ts'
 
 /** Open calls that one account may have in a world: few, so that the bound is reached. */
@@ -45,6 +47,8 @@ const config = {
   LONG_CALL_AFTER_SECONDS: 20,
 } as Config
 
+const limits = { resultSeconds: config.RESULT_TTL_SECONDS, maxOutstanding: MAX_OUTSTANDING }
+
 const log = createLog('silent', 'worker')
 
 // Opens nothing before it fetches, which no model of a world asks for.
@@ -59,67 +63,6 @@ const upstreamEntry: UpstreamEntry = {
   apiKey: null,
 }
 
-const verbs = [
-  'open',
-  'begin',
-  'resume',
-  'submitted',
-  'requeue',
-  'renew',
-  'refund',
-  'markAbandoned',
-  'findStale',
-] as const
-
-/** The verbs of a process of its own, each one effect. */
-function callsOf(db: Db, turns: Scheduler, process: Process, { lost, settledBy }: CallRecords): Calls {
-  const calls = new Calls(db, { resultSeconds: config.RESULT_TTL_SECONDS, maxOutstanding: MAX_OUTSTANDING })
-  const gated = Object.create(calls) as Calls
-  for (const verb of verbs) {
-    const own = calls[verb].bind(calls) as (...given: unknown[]) => Promise<unknown>
-    Object.assign(gated, {
-      [verb]: (...given: unknown[]) => turns.effect(process, `${verb} ${nameOf(given[0])}`, () => own(...given)),
-    })
-  }
-  gated.findStale = (limit) => turns.effect(process, 'find stale', async () => lost.seen(await calls.findStale(limit)))
-  gated.settle = (id, ...rest) =>
-    turns.effect(process, `settle ${id}`, async () => {
-      const ended = await calls.settle(id, ...rest)
-      if (ended?.status === 'succeeded') settledBy.set(id, process)
-      return ended
-    })
-  gated.refund = (id, error, ...rest) =>
-    turns.effect(process, `refund ${id}`, async () => {
-      const ended = await calls.refund(id, error, ...rest)
-      if (ended && error.message.startsWith('The call was lost ')) lost.refunded(id)
-      return ended
-    })
-  return gated
-}
-
-/** What a world records of its calls for those who judge it: which were lost, and which process settled one. */
-type CallRecords = { lost: LostCalls; settledBy: Map<CallId, Process> }
-
-/** Calls as a reconciler saw them when it looked, and those of them that it refunded as lost. */
-class LostCalls {
-  /** The attempt that was refunded, as it was when the call was looked at. */
-  readonly attempts = new Map<CallId, number>()
-  private readonly looked = new Map<CallId, number>()
-
-  seen(stale: StaleCall[]): StaleCall[] {
-    for (const { id, attempt } of stale) this.looked.set(id, attempt)
-    return stale
-  }
-
-  refunded(id: CallId): void {
-    this.attempts.set(id, this.looked.get(id) ?? -1)
-  }
-}
-
-/** The first argument of a verb: an id, or a request to open with one. */
-const nameOf = (given: unknown): string =>
-  typeof given === 'string' ? given : ((given as { id?: string } | undefined)?.id ?? '')
-
 export type Web = {
   process: Process
   calls: Calls
@@ -130,6 +73,7 @@ export type Web = {
     calls: Calls
     replies: Replies
     joins: Quota
+    relayed: RelayedStreams
     queues: WorkerDeps['queues']
     load: { admit: () => void; stop: () => void }
     log: typeof log
@@ -212,13 +156,15 @@ export class World {
   /** Starts a web process. */
   async addWeb(): Promise<Web> {
     const process = new Process(`web-${++this.processes}`)
-    const calls = callsOf(this.db, this.turns, process, this)
+    const calls = callsOf(this.db, this.turns, process, limits, this)
+    const queues = this.queuesOf(process)
+    const address = `${this.name}-${process.name}`
     const replies = new Replies({
       subscriber: this.wire.subscriberOf(process),
       publisher: this.wire.publisherOf(process),
       prefix: config.REDIS_PREFIX,
-      address: `${this.name}-${process.name}`,
-      readAnswer: readAnswer({ db: this.db, calls }),
+      address,
+      readAnswer: readAnswer({ db: this.db, calls, queues, address }),
       findEnded: (ids) => findEnded(this.db, ids),
     })
     await replies.start()
@@ -229,7 +175,8 @@ export class World {
       replies,
       unbegun: new Unbegun(this.db, log),
       joins: new Quota({ perAccount: 1_000_000, perProcess: 1_000_000 }),
-      queues: this.dispatch.queuesOf(process),
+      queues,
+      relayed: new RelayedStreams(),
       log,
       load: { admit: () => {}, stop: () => {} },
       stopping: new AbortController().signal,
@@ -242,7 +189,7 @@ export class World {
   /** Starts a worker process. */
   async addWorker(): Promise<Worker> {
     const process = new Process(`worker-${++this.processes}`)
-    const calls = callsOf(this.db, this.turns, process, this)
+    const calls = callsOf(this.db, this.turns, process, limits, this)
     const held = createHeldCalls(calls, log)
     const catalogue: CatalogueHolder = {
       current: () => this.catalogue(),
@@ -263,7 +210,7 @@ export class World {
       log,
       db: this.db,
       calls,
-      queues: this.dispatch.queuesOf(process),
+      queues: this.queuesOf(process),
       catalogue,
       held,
       upstreams: {
@@ -288,6 +235,23 @@ export class World {
     }
     this.workers.push(worker)
     return worker
+  }
+
+  private queuesOf(process: Process): WorkerDeps['queues'] {
+    const redis = this.wire.publisherOf(process)
+    return {
+      ...this.dispatch.queuesOf(process),
+      isLeftToReader: (id, replyTo) =>
+        this.turns.effect(process, `leave ${id} to its reader`, () =>
+          isLeftToReader(redis, config.REDIS_PREFIX, id, replyTo),
+        ),
+    }
+  }
+
+  /** Redis loses everything. */
+  flush(): void {
+    this.dispatch.flush()
+    this.wire.flush()
   }
 
   /** Those that live. */

@@ -1,0 +1,31 @@
+/**
+ * Streams whose worker was lost: what was delivered of one is settled by the web process that sent it on
+ * (docs/architecture.md#lost-streams).
+ */
+import type { Job } from 'bullmq'
+import { DelayedError } from 'bullmq'
+import { SETTLE_LOST_SECONDS } from '../../shared/calls/lifecycle.ts'
+import type { ChatRequest } from '../../shared/calls/requests.ts'
+import type { BegunCall } from '../../shared/calls/types.ts'
+import type { CallJob } from '../../shared/infra/queues.ts'
+import type { WorkerDeps } from '../deps.ts'
+
+/**
+ * Leaves a stream that another worker had begun to its web process for a time, once. To be called before such a call is
+ * refunded, for whatever reason.
+ * @throws DelayedError where it is left: the job runs again after that time, and the call has ended then or is refunded
+ */
+export async function leaveToReader(
+  { queues }: Pick<WorkerDeps, 'queues'>,
+  { id, replyTo, resumed }: Pick<BegunCall, 'id' | 'replyTo' | 'resumed'>,
+  job: Job<CallJob>,
+  token: string | undefined,
+): Promise<void> {
+  if (!resumed || !isStream(job)) return
+  if (!(await queues.isLeftToReader(id, replyTo))) return
+  await job.moveToDelayed(Date.now() + SETTLE_LOST_SECONDS * 1000, token)
+  throw new DelayedError()
+}
+
+const isStream = ({ name, data }: Job<CallJob>): boolean =>
+  name === 'chat' && (data.request as ChatRequest | null)?.stream === true

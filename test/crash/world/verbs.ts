@@ -1,0 +1,73 @@
+import type { Db } from '../../../src/shared/infra/db.ts'
+import type { CallId } from '../../../src/shared/ids.ts'
+import type { CallLimits } from '../../../src/shared/calls/calls.ts'
+import { Calls } from '../../../src/shared/calls/calls.ts'
+import type { StaleCall } from '../../../src/shared/calls/types.ts'
+import type { Process, Scheduler } from '../../support/faults.ts'
+
+const verbs = [
+  'open',
+  'begin',
+  'resume',
+  'submitted',
+  'requeue',
+  'renew',
+  'refund',
+  'markAbandoned',
+  'findStale',
+] as const
+
+/** The verbs of a process of its own, each one effect. */
+export function callsOf(
+  db: Db,
+  turns: Scheduler,
+  process: Process,
+  limits: CallLimits,
+  { lost, settledBy }: CallRecords,
+): Calls {
+  const calls = new Calls(db, limits)
+  const gated = Object.create(calls) as Calls
+  for (const verb of verbs) {
+    const own = calls[verb].bind(calls) as (...given: unknown[]) => Promise<unknown>
+    Object.assign(gated, {
+      [verb]: (...given: unknown[]) => turns.effect(process, `${verb} ${nameOf(given[0])}`, () => own(...given)),
+    })
+  }
+  gated.findStale = (limit) => turns.effect(process, 'find stale', async () => lost.seen(await calls.findStale(limit)))
+  gated.settle = (id, ...rest) =>
+    turns.effect(process, `settle ${id}`, async () => {
+      const ended = await calls.settle(id, ...rest)
+      if (ended?.status === 'succeeded') settledBy.set(id, process)
+      return ended
+    })
+  gated.refund = (id, error, ...rest) =>
+    turns.effect(process, `refund ${id}`, async () => {
+      const ended = await calls.refund(id, error, ...rest)
+      if (ended && error.message.startsWith('The call was lost ')) lost.refunded(id)
+      return ended
+    })
+  return gated
+}
+
+/** What a world records of its calls for those who judge it: which were lost, and which process settled one. */
+export type CallRecords = { lost: LostCalls; settledBy: Map<CallId, Process> }
+
+/** Calls as a reconciler saw them when it looked, and those of them that it refunded as lost. */
+export class LostCalls {
+  /** The attempt that was refunded, as it was when the call was looked at. */
+  readonly attempts = new Map<CallId, number>()
+  private readonly looked = new Map<CallId, number>()
+
+  seen(stale: StaleCall[]): StaleCall[] {
+    for (const { id, attempt } of stale) this.looked.set(id, attempt)
+    return stale
+  }
+
+  refunded(id: CallId): void {
+    this.attempts.set(id, this.looked.get(id) ?? -1)
+  }
+}
+
+/** The first argument of a verb: an id, or a request to open with one. */
+const nameOf = (given: unknown): string =>
+  typeof given === 'string' ? given : ((given as { id?: string } | undefined)?.id ?? '')
