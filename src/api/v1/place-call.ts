@@ -5,6 +5,7 @@ import { findKey } from '../../shared/accounts/shown-key.ts'
 import type { Model } from '../../shared/catalogue/catalogue.ts'
 import { ApiError, gatewayError } from '../../shared/errors.ts'
 import { publicId } from '../../shared/ids.ts'
+import { WORKER_LOST } from '../../shared/calls/chat-settlement.ts'
 import { DEADLINE_SECONDS } from '../../shared/calls/lifecycle.ts'
 import type { Ended, OpenOutcome, OpenRequest } from '../../shared/calls/types.ts'
 import type { Tokens } from '../../shared/calls/pricing.ts'
@@ -112,23 +113,27 @@ function waitFor(
     deps.unbegun.release(request.id)
     relayed?.release()
   }
-  const settleLost = relayed && (() => settleRelayed(deps, relayed, request, onUpdate))
-  const wait = deps.replies.expect(request.id, request.deadlineSeconds * 1000, pass, over, settleLost)
+  const endDelivered = relayed && ((overdue: boolean) => endRelayed(deps, relayed, request, { overdue, onUpdate }))
+  const wait = deps.replies.expect(request.id, request.deadlineSeconds * 1000, pass, over, endDelivered)
   const placed: PlacedCall = { callId: request.id, wait, status: 'queued', joined: false, hasEnded: false, relayed }
   return placed
 }
 
-/** Settles a stream whose worker was lost on what was sent on, and ends its chunks as those of one that we cut. */
-async function settleRelayed(
+/**
+ * Ends a stream whose worker was lost: settled on the words that were sent on, with a last chunk as of one that we cut;
+ * refunded where there were none. One that is only overdue, others refund.
+ */
+async function endRelayed(
   { calls, log }: PlaceDeps,
   relayed: RelayedStream,
   request: OpenRequest,
-  onUpdate: (update: CallUpdate) => void,
+  { overdue, onUpdate }: { overdue: boolean; onUpdate: (update: CallUpdate) => void },
 ): Promise<Ended | null> {
+  const { id, modality, requestId } = request
   const settlement = relayed.settlement(request)
-  const ended = settlement && (await calls.settle(request.id, request.modality, settlement))
+  if (!settlement) return overdue ? null : await calls.refund(id, WORKER_LOST, { from: 'running' })
+  const ended = await calls.settle(id, modality, settlement)
   if (!ended) return null
-  const { id, requestId } = request
   log.warn({ call: publicId('call', id), requestId, tokens: settlement.tokens }, 'stream settled without its worker')
   onUpdate(relayed.lastChunks())
   return ended

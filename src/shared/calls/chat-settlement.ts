@@ -3,6 +3,8 @@
  *
  * What was delivered is paid; what the upstream failed to do is refunded in full.
  */
+import type { GatewayError } from '../errors.ts'
+import { gatewayError } from '../errors.ts'
 import { allInput } from './pricing.ts'
 import type { Tokens } from './pricing.ts'
 
@@ -44,6 +46,12 @@ export type ChatVerdict =
   | { is: 'paid'; tokens: Tokens; finish: 'stop' | 'length' | 'cancelled' }
   | { is: 'refunded' }
   | { is: 'requeued' }
+
+/** The end of a stream whose worker was lost before it had delivered any words. */
+export const WORKER_LOST: GatewayError = gatewayError(
+  'upstream_failed',
+  'The worker was lost while it streamed. The credits charged for this call were refunded.',
+)
 
 const REFUNDED: ChatVerdict = { is: 'refunded' }
 

@@ -33,8 +33,11 @@ export type ReadAnswer = (callId: CallId, overdue: boolean) => Promise<Answer | 
 /** Which of these calls have ended. */
 export type FindEnded = (callIds: CallId[]) => Promise<CallId[]>
 
-/** Settles what this process has delivered of a call whose worker was lost; null where it was nothing, or too late. */
-export type SettleLost = () => Promise<Ended | null>
+/**
+ * Ends a call of a stream by what this process has delivered of it, because its worker was lost, or is `overdue`; null
+ * where that does not say how it ends, or it had ended before.
+ */
+export type EndDelivered = (overdue: boolean) => Promise<Ended | null>
 
 /** A wait for one call. `cancel` forgets it; the call goes on. */
 export type Wait = { answer: Promise<Answer | LongAnswer>; cancel: () => void }
@@ -44,7 +47,7 @@ type Waiter = {
   resolve: (answer: Answer | LongAnswer) => void
   onUpdate: (update: CallUpdate) => void
   onOver: () => void
-  settleLost: SettleLost | null
+  endDelivered: EndDelivered | null
   overdueAt: number
 }
 
@@ -66,7 +69,7 @@ export class Replies {
   /** Who follows the changes of an account, on the same connection. */
   readonly followers: Followers
   private ticks: NodeJS.Timeout[] = []
-  private readonly settling = new Set<CallId>()
+  private readonly ending = new Set<CallId>()
 
   constructor(options: Options) {
     this.options = options
@@ -90,17 +93,17 @@ export class Replies {
 
   /**
    * Waits for a call that this process opens. To be called before its job is enqueued: the answer may come at once.
-   * `onOver` is called once, when it is not waited for any more; `settleLost` when its worker was lost, or has not ended
-   * it in time.
+   * `onOver` is called once, when it is not waited for any more; `endDelivered` when its worker was lost, or has not
+   * ended it in time.
    */
   expect(
     callId: CallId,
     deadlineInMs: number,
     onUpdate: (update: CallUpdate) => void = () => {},
     onOver: () => void = () => {},
-    settleLost: SettleLost | null = null,
+    endDelivered: EndDelivered | null = null,
   ): Wait {
-    return this.wait(callId, deadlineInMs, { onUpdate, onOver, settleLost })
+    return this.wait(callId, deadlineInMs, { onUpdate, onOver, endDelivered })
   }
 
   /**
@@ -129,7 +132,7 @@ export class Replies {
         leave()
         onOver()
       },
-      settleLost: null,
+      endDelivered: null,
     })
     // It may have ended before the subscription stood.
     await this.checkCall(callId, false)
@@ -201,21 +204,21 @@ export class Replies {
   }
 
   /**
-   * Ends a call whose worker was lost, or that is `overdue`: what was delivered here is settled before anything else
-   * may be done with it. Never throws.
+   * Ends a call whose worker was lost, or that is `overdue`: what was delivered here decides, before anything else is
+   * done with it. Never throws.
    */
   async endLost(callId: CallId, overdue: boolean): Promise<void> {
-    if (this.settling.has(callId)) return
-    this.settling.add(callId)
+    if (this.ending.has(callId)) return
+    this.ending.add(callId)
     try {
-      for (const { settleLost } of this.waiters.get(callId) ?? []) {
-        const ended = await settleLost?.().catch(() => null)
+      for (const { endDelivered } of this.waiters.get(callId) ?? []) {
+        const ended = await endDelivered?.(overdue).catch(() => null)
         if (!ended) continue
         this.publishEvent(ended.accountId, { callId, status: ended.status, balance: ended.balance })
         return this.resolveAll(callId, ended.answer)
       }
     } finally {
-      this.settling.delete(callId)
+      this.ending.delete(callId)
     }
     await this.checkCall(callId, overdue)
   }
@@ -234,7 +237,7 @@ export class Replies {
   private wait(
     callId: CallId,
     deadlineInMs: number,
-    listeners: Pick<Waiter, 'onUpdate' | 'onOver' | 'settleLost'>,
+    listeners: Pick<Waiter, 'onUpdate' | 'onOver' | 'endDelivered'>,
   ): Wait {
     const all = this.waiters.get(callId) ?? new Set<Waiter>()
     this.waiters.set(callId, all)

@@ -3,7 +3,7 @@
  */
 import type { ChatModel, Route } from '../../shared/catalogue/catalogue.ts'
 import type { Settlement } from '../../shared/calls/types.ts'
-import { settleChat } from '../../shared/calls/chat-settlement.ts'
+import { WORKER_LOST, settleChat } from '../../shared/calls/chat-settlement.ts'
 import { settledOutput } from '../../shared/calls/answers.ts'
 import type { ChatPrice } from '../../shared/calls/pricing.ts'
 import { allInput, chatCost } from '../../shared/calls/pricing.ts'
@@ -28,7 +28,7 @@ const MAX_ATTEMPTS = 2
 export async function runChat(deps: WorkerDeps, model: ChatModel, run: Run): Promise<Outcome> {
   const request = run.job.request as ChatRequest
   // The lost attempt may already have streamed a part to its reader.
-  if (run.call.resumed && request.stream) return upstreamFailure('The worker was lost while it streamed.')
+  if (run.call.resumed && request.stream) return { is: 'failed', error: WORKER_LOST }
   if (run.call.resumed && run.call.attempt > MAX_ATTEMPTS) return upstreamFailure('The call was interrupted too often.')
   await checkDestinations(deps.fetcher, request, run.signal)
   const settlement = await deps.upstreams.tryRoutes(model, run.signal, async (route, begun) => {
