@@ -107,6 +107,12 @@ export const WORDS = {
   tool: word('chat', '[tool]', "call the first of the request's tools; [tool NAME]: that one", (rest) => rest),
   refusal: word('chat', '[refusal]', 'the model declines to answer', flag),
   chunks: word('chat', '[chunks N MS]', 'stream the text in N chunks, MS milliseconds apart', counts),
+  think: word(
+    'chat',
+    '[think MS]',
+    'after the last word of a stream, think so long before its end and its usage',
+    count,
+  ),
   'no-done': word('chat', '[no-done]', 'end the stream without its last event', flag),
   'error-after': word('chat', '[error-after N]', 'an error event after N chunks', count),
   'reset-after': word('chat', '[reset-after N]', 'reset the connection after N chunks', count),

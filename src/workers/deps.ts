@@ -14,6 +14,7 @@ import type { Audits } from '../shared/metrics/audits.ts'
 import type { Telemetry } from '../shared/telemetry/telemetry.ts'
 import type { Fetcher } from './fetching/fetcher.ts'
 import type { HeldCalls } from './calls/held-calls.ts'
+import type { Reasoners } from './calls/reasoning.ts'
 import type { Results } from './calls/results.ts'
 import type { Upstreams } from './upstreams/registry.ts'
 
@@ -27,6 +28,8 @@ export type WorkerDeps = {
   publisher: Publisher
   catalogue: CatalogueHolder
   held: HeldCalls
+  /** Models that have reported reasoning. */
+  reasoners: Reasoners
   fetcher: Fetcher
   upstreams: Upstreams
   results: Results

@@ -141,7 +141,7 @@ export async function reconcileCalls(deps: WorkerDeps): Promise<void> {
  */
 async function reconcile(deps: WorkerDeps, call: StaleCall): Promise<void> {
   failpoint('stale.found', call.id)
-  if (call.overdue) return endLost(deps, call, 'The call was not finished in time.', { overdue: true })
+  if (call.overdue) return refundLost(deps, call, 'The call was not finished in time.', { overdue: true })
   if (await deps.queues.hasJob(call.modality, call.id)) return deps.calls.renew([call.id], STILL_QUEUED_LEASE_SECONDS)
   if (call.submitted) {
     deps.log.warn(about(call), 'task without a job: enqueued again')
@@ -162,11 +162,11 @@ async function reconcile(deps: WorkerDeps, call: StaleCall): Promise<void> {
     return deps.calls.renew([call.id], LEFT_TO_WEB_LEASE_SECONDS)
   }
   const lost = call.status === 'queued' ? 'The call was lost before it began.' : 'The call was lost while it ran.'
-  return endLost(deps, call, lost, { attempt: call.attempt, from: call.status })
+  return refundLost(deps, call, lost, { attempt: call.attempt, from: call.status })
 }
 
 /** Refunds a call; what was delivered of one, its web process is to settle first. */
-async function endLost(
+async function refundLost(
   { calls, queues, publisher, log }: WorkerDeps,
   call: StaleCall,
   sentence: string,

@@ -34,6 +34,7 @@ import type { Fetcher, FetcherSettings } from './fetching/fetcher.ts'
 import { serveHealth } from './health-server.ts'
 import { createHeldCalls } from './calls/held-calls.ts'
 import type { HeldCalls } from './calls/held-calls.ts'
+import { Reasoners } from './calls/reasoning.ts'
 import { createPaymentProcessor } from './payments/processor.ts'
 import { createMailProcessor } from './mail/processor.ts'
 import { createWorkerMetrics, showWork } from './metrics.ts'
@@ -82,6 +83,7 @@ export async function startWorker(
     queues,
     catalogue,
     held,
+    reasoners: new Reasoners(),
     fetcher,
     upstreams,
     results: createResults(createMediaStore(config), fetcher),

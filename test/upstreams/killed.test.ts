@@ -126,7 +126,7 @@ describe('a worker process that is killed', function () {
       await expectEnd(call, CHAT_COST, 2)
     })
 
-    it(`leaves a begun stream that is paid as far as it was delivered, and not restarted: ${nameOf(target)}`, async () => {
+    it(`leaves a begun stream that is paid as far as it went, and not restarted: ${nameOf(target)}`, async () => {
       const call = streaming.get(nameOf(target))!
       const { received } = call
       await received.ended

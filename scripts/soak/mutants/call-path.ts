@@ -1,5 +1,5 @@
 import type { Mutant } from './mutant.ts'
-import { CUTS, CUT_CHATS, ENDS, LATE, MOMENTS, RETRIES, SCHEDULES, VERBS } from './judges.ts'
+import { CUTS, CUT_CHATS, ENDS, KILLED, LATE, LEFT_STREAMS, MOMENTS, RETRIES, SCHEDULES, VERBS } from './judges.ts'
 
 const CALLS = 'src/shared/calls/calls.ts'
 const STATEMENTS = 'src/shared/calls/statements.ts'
@@ -227,6 +227,30 @@ export const CALL_PATH: readonly Mutant[] = [
       },
     ],
     tests: [ENDS, CUT_CHATS],
+  },
+  {
+    name: 'a stream of a lost worker is refunded',
+    why: 'What was delivered is paid, however many workers a customer can end.',
+    edits: [
+      {
+        file: 'src/workers/calls/lost-streams.ts',
+        find: 'if (!(await queues.isLeftToReader(id, replyTo))) return',
+        replace: 'if (queues) return',
+      },
+    ],
+    tests: [KILLED],
+  },
+  {
+    name: 'hidden reasoning is given away to whoever leaves before its report',
+    why: 'The upstream bills it, and a customer can leave after the last word on purpose.',
+    edits: [
+      {
+        file: 'src/workers/calls/streamed-answer.ts',
+        find: 'if (!this.sent || !this.reasons || this.isReported) return',
+        replace: 'if (this.reasons || !this.reasons) return',
+      },
+    ],
+    tests: [LEFT_STREAMS],
   },
   {
     name: 'a left stream is refunded',

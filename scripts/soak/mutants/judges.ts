@@ -14,6 +14,8 @@ export const ARITHMETIC = 'test/shared/calls/price-arithmetic.test.ts'
 export const GUARDS = 'test/api/v1/price-guards.test.ts'
 export const PRECHARGE = 'test/upstreams/precharge.test.ts'
 export const ENDS = 'test/shared/calls/chat-settlement.test.ts'
+export const KILLED = 'test/upstreams/killed.test.ts'
+export const LEFT_STREAMS = 'test/upstreams/left-streams.test.ts'
 export const VERSIONS = 'test/shared/catalogue/versions.test.ts'
 export const VERSION_OF_CALL = 'test/workers/calls/catalogue.test.ts'
 export const LATE = 'test/workers/calls/late-begin.test.ts'
@@ -40,6 +42,8 @@ export const JUDGES = [
   ENDS,
   LATE,
   CUT_CHATS,
+  KILLED,
+  LEFT_STREAMS,
   RETRIES,
   VERSIONS,
   VERSION_OF_CALL,

@@ -181,8 +181,8 @@ function stopsOf(signal: AbortSignal): Set<() => void> {
 }
 
 /**
- * Stops waiting for a client that has gone, and records that it got no answer, so that its retry can join the call. What
- * has been delivered of a stream is settled by this process should the worker be lost: that is waited for.
+ * Stops waiting for a client that has gone, and records that it got no answer, so that its retry can join the call.
+ * Only a stream that has delivered something is still waited for: this process settles it should its worker be lost.
  */
 export async function leave(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): Promise<void> {
   if (!placed.relayed?.leave()) placed.wait.cancel()

@@ -34,12 +34,7 @@ export function readAnswer({ db, calls, queues, address }: ReadDeps): ReadAnswer
   }
 }
 
-async function isLeftToAnother(
-  db: Db,
-  queues: ReadDeps['queues'],
-  callId: CallId,
-  address: string,
-): Promise<boolean> {
+async function isLeftToAnother(db: Db, queues: ReadDeps['queues'], callId: CallId, address: string): Promise<boolean> {
   const state = await readState(db, callId)
   if (state?.state !== 'open' || !mayHaveDelivered(state) || state.replyTo === address) return false
   return await queues.isLeftToReader(callId, state.replyTo)

@@ -44,7 +44,12 @@ async function streamSteered(
   const { steering } = exchange
   const between = steering.chunks?.[1] ?? 0
   let sent = 0
+  let hasThought = steering.think === undefined
   for (const one of events) {
+    if (!one.content && sent > 0 && !hasThought) {
+      hasThought = true
+      if (!(await pause(exchange, steering.think!))) return false
+    }
     if (one.content) {
       if (sent === steering['error-after']) return writeSteered(exchange, failure)
       if (sent === steering['hang-after']) return false

@@ -144,6 +144,15 @@ export const choicesOf = ({ choices }: Chunk): Chunk[] => (Array.isArray(choices
 /** Whether there are words in a chunk. */
 export const saysSomething = (chunk: Chunk): boolean => choicesOf(chunk).some(({ delta }) => wordBytes(delta) > 0)
 
+/** Whether there is reasoning in a chunk, under any of its names. */
+export const hasReasoning = (chunk: Chunk): boolean =>
+  choicesOf(chunk).some(({ delta }) => {
+    const { reasoning, reasoning_content: thoughts, reasoning_details: details } = (delta ?? {}) as Chunk
+    return [reasoning, thoughts, details].some(
+      (one) => (typeof one === 'string' || Array.isArray(one)) && one.length > 0,
+    )
+  })
+
 /** What a chunk adds to its answer, in bytes of JSON. */
 export const sizeOfChunk = (chunk: Chunk): number =>
   choicesOf(chunk).reduce(

@@ -18,7 +18,14 @@ import type { Tokens } from './pricing.ts'
  * - `worker_lost`: the worker of a stream is gone, and its web process counts what it sent on.
  * - `upstream_failed`: everything else.
  */
-export type ChatEnd = 'finished' | 'deadline' | 'too_long' | 'client_left' | 'shutdown' | 'worker_lost' | 'upstream_failed'
+export type ChatEnd =
+  | 'finished'
+  | 'deadline'
+  | 'too_long'
+  | 'client_left'
+  | 'shutdown'
+  | 'worker_lost'
+  | 'upstream_failed'
 
 /** Everything that the decision depends on. All counts are tokens. */
 export type ChatEvidence = {

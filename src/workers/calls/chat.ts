@@ -35,6 +35,7 @@ export async function runChat(deps: WorkerDeps, model: ChatModel, run: Run): Pro
     const adapter = deps.upstreams.adapterOf(route.upstream.protocol).chat
     if (!adapter) throw new UpstreamError('rejected', `${route.upstream.protocol} serves no chat`)
     const answer = await sending(run, route, () => ask(deps, adapter, route, run, begun), spanAttributes)
+    if (answer.usage?.reasoned) deps.reasoners.add(route)
     return settlementOf(model, run, route, answer)
   })
   return { is: 'settled', settlement }
@@ -84,7 +85,7 @@ const contextOf = (route: Route, { call, signal, traceparent }: Run): UpstreamCo
 function ask(deps: WorkerDeps, adapter: ChatAdapter, route: Route, run: Run, begun: () => void): Promise<PaidAnswer> {
   const request = run.job.request as ChatRequest
   const streamed = () =>
-    new StreamedAnswer(deps, run, begun).read((onSent) =>
+    new StreamedAnswer(deps, run, route, begun).read((onSent) =>
       adapter.streamChat(request, { ...contextOf(route, run), onSent }),
     )
   if (request.stream) return streamed()

@@ -14,8 +14,11 @@ const RENEW_MS = (RUNNING_LEASE_SECONDS * 1000) / 3
 /** What `createHeldCalls` returns. */
 export type HeldCalls = ReturnType<typeof createHeldCalls>
 
-/** A call that is worked on, and how others in this process end that work early. */
-export type HeldCall = { id: CallId; ending: Stop }
+/**
+ * A call that is worked on, and how others in this process end that work early. `leave`: the client of its stream has
+ * left, which ends the work unless that decides otherwise.
+ */
+export type HeldCall = { id: CallId; ending: Stop; leave: () => void }
 
 /** A set of held calls whose leases are renewed until `stop`. */
 export function createHeldCalls(calls: Pick<Calls, 'renew'>, log: Log) {
@@ -30,16 +33,17 @@ export function createHeldCalls(calls: Pick<Calls, 'renew'>, log: Log) {
   return {
     /** Holds a call until it is released. */
     hold(id: CallId): HeldCall {
-      const call = { id, ending: new Stop() }
+      const ending = new Stop()
+      const call = { id, ending, leave: () => ending.abort(new Cancelled()) }
       held.add(call)
       if (isLeaving) call.ending.abort(new Requeued())
       return call
     },
     /** The work on a call is done. */
     release: (call: HeldCall): void => void held.delete(call),
-    /** Ends the work on a call if this process holds it: the client of its stream has disconnected. */
+    /** The client of a call's stream has left: ends the work on it if this process holds it. */
     cancel: (id: CallId): void => {
-      for (const call of held) if (call.id === id) call.ending.abort(new Cancelled())
+      for (const call of held) if (call.id === id) call.leave()
     },
     /** Ends the work on all calls, and on those that are held from now on: this process has no time left. */
     requeueAll(): void {

@@ -185,6 +185,7 @@ async function work(
     job: job.data,
     name,
     begin,
+    held,
     signal: ending,
     maybeSent: false,
     upstream: call.upstream,

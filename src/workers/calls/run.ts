@@ -15,6 +15,7 @@ import { FetchFailed } from '../fetching/failure.ts'
 import { MediaRefused } from '../storage/refused.ts'
 import type { FailureKind } from '../upstreams/adapter.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
+import type { HeldCall } from './held-calls.ts'
 import { failureMicroUsd } from './costs.ts'
 import type { Spending } from './costs.ts'
 import type { LateBegin } from './late-begin.ts'
@@ -28,6 +29,8 @@ export type Run = {
   name: string
   /** Its begin, where that is written later. */
   begin: LateBegin | null
+  /** Where others in this process end it. */
+  held: HeldCall
   /** Ends the work: deadline, shutdown, or the client of a stream that left (see `held-calls.ts` for the reasons). */
   signal: StopSignal
   /** Whether an upstream may have the request: what was certainly not sent can be handed to another worker. */

@@ -3,15 +3,17 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChatCompletion } from '../../shared/calls/answers.ts'
-import { ChatAssembly, saysSomething } from '../../shared/calls/chat-assembly.ts'
+import { ChatAssembly, hasReasoning, saysSomething } from '../../shared/calls/chat-assembly.ts'
 import { settleChat } from '../../shared/calls/chat-settlement.ts'
 import type { ChatEnd, ChatVerdict } from '../../shared/calls/chat-settlement.ts'
 import type { Tokens } from '../../shared/calls/pricing.ts'
 import type { ChatRequest } from '../../shared/calls/requests.ts'
+import type { Route } from '../../shared/catalogue/catalogue.ts'
 import { failpoint } from '../../shared/infra/failpoints.ts'
 import { ChunkRelay } from './chunk-relay.ts'
 import type { WorkerDeps } from '../deps.ts'
 import { Cancelled, DeadlinePassed, Requeued } from './held-calls.ts'
+import { asksForReasoning } from './reasoning.ts'
 import type { Run } from './run.ts'
 import type { StopSignal } from '../stop.ts'
 import type { ChatEvent, UpstreamUsage } from '../upstreams/adapter.ts'
@@ -26,6 +28,12 @@ export type PaidAnswer = { completion: ChatCompletion; tokens: Tokens; usage: Up
  */
 const FLUSH_MS = 1000
 
+/**
+ * How long a stream whose reader has left is read on where its model reasons, in ms: what it bills beside its words is
+ * known only at its end.
+ */
+const READ_ON_MS = 30_000
+
 /** One try to read a streamed answer, passed on to its client as it comes where the client asked for that. */
 export class StreamedAnswer {
   private readonly run: Run
@@ -35,10 +43,14 @@ export class StreamedAnswer {
   private usage: UpstreamUsage | null = null
   private isReportStale = false
   private sent = false
+  private reasons: boolean
+  private hasLeft = false
+  private readingOn: NodeJS.Timeout | undefined
 
   /** @param begun is called before the first chunk leaves for the client */
-  constructor({ config, publisher }: WorkerDeps, run: Run, begun: () => void) {
+  constructor({ config, publisher, reasoners }: WorkerDeps, run: Run, route: Route, begun: () => void) {
     const { call, job } = run
+    this.reasons = reasoners.has(route) || asksForReasoning(job.request as ChatRequest, route)
     this.run = run
     this.begun = begun
     this.assembly = new ChatAssembly(config.MAX_ANSWER_BYTES)
@@ -52,11 +64,16 @@ export class StreamedAnswer {
    * @throws where nothing is to be paid: whatever ended it
    */
   async read(open: (onSent: () => void) => AsyncIterable<ChatEvent>): Promise<PaidAnswer> {
+    const { held } = this.run
+    const { leave } = held
+    if (this.relay) held.leave = () => this.leave()
     const { end, failure } = await this.receive(
       open(() => {
         this.sent = true
       }),
     )
+    held.leave = leave
+    clearTimeout(this.readingOn)
     const verdict = settleChat({
       end,
       sent: this.sent,
@@ -69,6 +86,24 @@ export class StreamedAnswer {
     await this.finishRelay(end, verdict)
     if (verdict.is !== 'paid') throw this.billedAs(failure)
     return { completion: this.assembly.completion(verdict.finish), tokens: verdict.tokens, usage: this.usage }
+  }
+
+  /** The reader has left: ends the work, now or once what the model has reasoned is known. */
+  private leave(): void {
+    if (this.hasLeft) return
+    this.hasLeft = true
+    this.relay?.drop()
+    if (!this.sent || !this.reasons || this.isReported) return this.cancel()
+    this.readingOn = setTimeout(() => this.cancel(), READ_ON_MS)
+  }
+
+  private cancel(): void {
+    this.run.held.ending.abort(new Cancelled())
+  }
+
+  /** Whether the last report counts what has come. Some report their input before anything has. */
+  private get isReported(): boolean {
+    return this.usage !== null && !this.isReportStale && this.assembly.tokens > 0
   }
 
   /** What a stream has reported was billed, and so were the words that came behind it. */
@@ -85,13 +120,17 @@ export class StreamedAnswer {
         if (event.type === 'usage') {
           this.usage = event.usage
           this.isReportStale = false
+          if (this.hasLeft && this.isReported) return { end: 'client_left', failure: null }
         } else this.take(event.chunk)
         if (this.assembly.isFull) throw new AnswerTooLong('the answer is as long as it may become')
       }
       if (this.assembly.isEmpty) throw new UpstreamError('unknown', 'the stream had no chunk')
       return { end: 'finished', failure: null }
     } catch (failure) {
-      return { end: endOf(failure, this.run.signal), failure }
+      if (!this.hasLeft) return { end: endOf(failure, this.run.signal), failure }
+      // Nobody waits for another try.
+      this.cancel()
+      return { end: 'client_left', failure }
     }
   }
 
@@ -101,7 +140,8 @@ export class StreamedAnswer {
     failpoint('upstream.streaming', call.id)
     const taken = this.assembly.add(chunk)
     if (saysSomething(taken)) this.isReportStale = true
-    this.relay?.push(JSON.stringify({ ...taken, model: call.model }))
+    this.reasons ||= hasReasoning(taken)
+    if (!this.hasLeft) this.relay?.push(JSON.stringify({ ...taken, model: call.model }))
   }
 
   /** Lets what the client is to see leave before the call ends. */
@@ -111,7 +151,7 @@ export class StreamedAnswer {
       run: { call, signal },
     } = this
     if (!relay) return
-    const isShown = verdict.is === 'paid' && end !== 'client_left'
+    const isShown = verdict.is === 'paid' && !this.hasLeft && end !== 'client_left'
     if (signal.aborted && !isShown) relay.drop()
     const last = isShown ? this.assembly.lastChunk(verdict.finish) : null
     if (last) relay.push(JSON.stringify({ ...last, model: call.model }))

@@ -25,9 +25,9 @@ export type UpstreamContext = {
 
 /**
  * Real token counts as the upstream reports them, in disjoint counts; its own further counts stay in `details`.
- * `costMicroUsd`: what it says that this answer cost, where it says so.
+ * `costMicroUsd`: what it says that this answer cost, where it says so. `reasoned`: some of its output was reasoning.
  */
-export type UpstreamUsage = Tokens & { costMicroUsd?: number; details: Record<string, unknown> }
+export type UpstreamUsage = Tokens & { costMicroUsd?: number; reasoned?: boolean; details: Record<string, unknown> }
 
 /**
  * A chat answer in OpenAI's form without its `usage`; `usage` is null where the upstream reports none or

@@ -25,7 +25,9 @@ export function checkedUsage(
   details: Fields,
 ): UpstreamUsage | null {
   if (!isCount(input) || !isCount(cached) || !isCount(written) || !isCount(output)) return null
-  return { input, cached, written, output, details }
+  const thoughts = asFields(details.completion_tokens_details).reasoning_tokens ?? details.reasoning_tokens
+  const reasoned = isCount(thoughts) && thoughts > 0
+  return { input, cached, written, output, ...(reasoned && { reasoned }), details }
 }
 
 /**
@@ -55,8 +57,13 @@ export function openaiUsage(usage: unknown): UpstreamUsage | null {
     },
     details,
   )
+  if (!counted) return null
   const costMicroUsd = reportedCost(fields)
-  return counted && costMicroUsd !== null ? { ...counted, costMicroUsd } : counted
+  return {
+    ...counted,
+    ...(isCount(output) && beyond > output && { reasoned: true }),
+    ...(costMicroUsd !== null && { costMicroUsd }),
+  }
 }
 
 /** The parts of a prompt that a cache had a part in: under OpenAI's names, or DeepSeek's. */

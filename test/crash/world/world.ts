@@ -19,6 +19,7 @@ import { createCallProcessor } from '../../../src/workers/calls/processor.ts'
 import type { WorkerDeps } from '../../../src/workers/deps.ts'
 import { createFetcher } from '../../../src/workers/fetching/fetcher.ts'
 import { createHeldCalls } from '../../../src/workers/calls/held-calls.ts'
+import { Reasoners } from '../../../src/workers/calls/reasoning.ts'
 import { reconcileCalls } from '../../../src/workers/reconciler.ts'
 import type { Results } from '../../../src/workers/calls/results.ts'
 import { createUpstreams } from '../../../src/workers/upstreams/registry.ts'
@@ -213,6 +214,7 @@ export class World {
       queues: this.queuesOf(process),
       catalogue,
       held,
+      reasoners: new Reasoners(),
       upstreams: {
         ...upstreams,
         adapterOf: () => adapter,

@@ -31,8 +31,8 @@ describe('the settlement of a chat', () => {
     )
   })
 
-  for (const end of ['deadline', 'too_long'] as const) {
-    it(`charges the part of an answer that Tollgate cut (${end}), and nothing for none`, () => {
+  for (const end of ['deadline', 'too_long', 'worker_lost'] as const) {
+    it(`charges the part of an answer that was cut here (${end}), and nothing for none`, () => {
       expect(settleChat(about(end))).to.deep.equal(paid(20, 7, 'length'))
       expect(settleChat(about(end, { isRelayed: false }))).to.deep.equal(paid(20, 7, 'length'))
       expect(settleChat(about(end, NOTHING))).to.deep.equal({ is: 'refunded' })
@@ -75,7 +75,7 @@ describe('the settlement of a chat', () => {
       fc.property(
         fc.nat(500),
         fc.nat(500),
-        fc.constantFrom<ChatEnd>('deadline', 'too_long', 'client_left'),
+        fc.constantFrom<ChatEnd>('deadline', 'too_long', 'client_left', 'worker_lost'),
         (counted, input, end) => {
           const whole = settleChat(about('finished', { counted: counted + 1, estimatedInput: input }))
           const cut = settleChat(about(end, { counted: counted + 1, estimatedInput: input }))
