@@ -118,8 +118,8 @@ export class ConfigError extends Error {}
 export const EXIT_CONFIG = 78
 
 /**
- * Parses the environment. An empty value counts as absent, as platforms set them, and white space around a value is left
- * out: a line end that was pasted with a secret fits into no header.
+ * Parses the environment. An empty value counts as absent, as platforms set them, and white space around a value is
+ * left out: a line end that was pasted with a secret fits into no header.
  * @throws ConfigError that names every offending variable (never its value: it may be a secret).
  */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
