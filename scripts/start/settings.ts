@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import { root } from '../folders.ts'
 import { freePort, isFree } from '../services/ports.ts'
@@ -57,6 +58,12 @@ export function sandboxPayments(folder: string, port: number): Environment {
   }
 }
 
+/** How the programs of this machine reach one that listens at HOST: as 127.0.0.1, where that is among its addresses. */
+export function localHost({ HOST: host = '127.0.0.1' }: Environment): string {
+  if (['0.0.0.0', '::', 'localhost'].includes(host)) return '127.0.0.1'
+  return isIPv6(host) ? `[${host}]` : host
+}
+
 /** Sets where the Stripe sandbox sends its events. Throws an Error if the sandbox does not listen. */
 export async function tellStripe(environment: Environment, webPort: number): Promise<void> {
   const { STRIPE_API_BASE: base, STRIPE_SECRET_KEY: key, STRIPE_WEBHOOK_SECRET: secret } = environment
@@ -64,7 +71,7 @@ export async function tellStripe(environment: Environment, webPort: number): Pro
   const answer = await fetch(`${base}/stripe/control/endpoint`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ url: `http://127.0.0.1:${webPort}/hooks/stripe`, secret }),
+    body: JSON.stringify({ url: `http://${localHost(environment)}:${webPort}/hooks/stripe`, secret }),
   })
   if (!answer.ok) throw new Error(`The sandbox's Stripe answers ${answer.status}.`)
 }
@@ -75,6 +82,8 @@ export async function tellStripe(environment: Environment, webPort: number): Pro
 export function keptSettings(folder: string): Environment {
   const settings: Environment = {
     APP_SECRET: process.env['APP_SECRET'] || keptSecret(join(folder, 'app-secret'), 32),
+    // What is started on a laptop is not for its network.
+    HOST: process.env['HOST'] || '127.0.0.1',
     // No balancer looks here.
     DRAIN_SECONDS: process.env['DRAIN_SECONDS'] || '0',
     SANDBOX_API_KEY: process.env['SANDBOX_API_KEY'] || 'sandbox',

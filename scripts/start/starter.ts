@@ -11,7 +11,15 @@ import { demoAccount } from './demo.ts'
 import { Program } from './program.ts'
 import { postgresFor, redisFor } from './services.ts'
 import type { Service } from './services.ts'
-import { healthPort, keptSettings, sandboxCatalogue, sandboxPayments, tellStripe, webPort } from './settings.ts'
+import {
+  healthPort,
+  keptSettings,
+  localHost,
+  sandboxCatalogue,
+  sandboxPayments,
+  tellStripe,
+  webPort,
+} from './settings.ts'
 
 /** Thrown within a start that was asked to stop. */
 export class Stopped extends Error {}
@@ -175,11 +183,28 @@ export class Starter {
       this.environment['PORT'] = String(found)
       const program = this.run('web', programOf(this.from, 'api/main', WEB_INSPECTOR))
       // Another Tollgate may have taken the port, and be ready.
-      const ready = async () => (isQuiet || program.hasSaid('web process listening')) && (await isReady(found))
+      const ready = async () => (isQuiet || program.hasSaid('web process listening')) && (await this.isReady(found))
       return { program, ready, result: found }
     })
     const moved = process.env['PORT'] || port === 3000 ? '' : ' (3000 is taken)'
-    return { about: `http://localhost:${port}${moved}`, port }
+    return { about: `${this.shownAddress(port)}${moved}`, port }
+  }
+
+  private address(port: number): string {
+    return `http://${localHost(this.environment)}:${port}`
+  }
+
+  private shownAddress(port: number): string {
+    return this.address(port).replace('//127.0.0.1:', '//localhost:')
+  }
+
+  private async isReady(port: number): Promise<boolean> {
+    try {
+      const answer = await fetch(`${this.address(port)}/readyz`, { signal: AbortSignal.timeout(2_000) })
+      return answer.ok
+    } catch {
+      return false
+    }
   }
 
   private async worker(): Promise<{ about: string }> {
@@ -188,15 +213,15 @@ export class Starter {
       const program = this.run('worker', programOf(this.from, 'workers/main', WORKER_INSPECTOR), {
         HEALTH_PORT: String(port),
       })
-      return { program, ready: () => isReady(port), result: port }
+      return { program, ready: () => this.isReady(port), result: port }
     })
     return { about: 'consumes all queues' }
   }
 
   private async welcome(port: number): Promise<void> {
-    const base = `http://localhost:${port}`
+    const base = this.shownAddress(port)
     const models = (key: string): Promise<Response> =>
-      fetch(`http://127.0.0.1:${port}/v1/models`, { headers: { authorization: `Bearer ${key}` } })
+      fetch(`${this.address(port)}/v1/models`, { headers: { authorization: `Bearer ${key}` } })
     const environment = { ...process.env, ...this.environment }
     const demo = await demoAccount(this.folder, environment, async (key) => (await models(key)).ok)
     const { data } = (await (await models(demo.key)).json()) as { data: ListedModel[] }
@@ -208,12 +233,3 @@ export class Starter {
 
 /** Whether the programs log nothing about listening. */
 const isQuiet = ['warn', 'error', 'fatal', 'silent'].includes(process.env['LOG_LEVEL'] ?? '')
-
-async function isReady(port: number): Promise<boolean> {
-  try {
-    const answer = await fetch(`http://127.0.0.1:${port}/readyz`, { signal: AbortSignal.timeout(2_000) })
-    return answer.ok
-  } catch {
-    return false
-  }
-}

@@ -1,8 +1,9 @@
 /**
  * The HTTP server of the web process.
  */
-import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Config } from '../shared/config.ts'
+import { listenAt } from '../shared/infra/http-server.ts'
 import { answerParserError, answerUnknownExpectation } from './no-request.ts'
 import { closeSlowReaders } from './slow-readers.ts'
 
@@ -20,15 +21,14 @@ const OPTIONS = {
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
-/** Serves requests at a port, and answers what never becomes one. `handler` never rejects. */
-export async function listen(handler: Handler, port: number): Promise<Server> {
-  const server = createServer(OPTIONS, (request, response) => void handler(request, response))
-  server.on('clientError', answerParserError)
-  server.on('checkExpectation', answerUnknownExpectation)
+/** Serves requests at PORT, and answers what never becomes one. `handler` never rejects. @throws as `listenAt`. */
+export async function listen(handler: Handler, config: Pick<Config, 'HOST' | 'PORT'>): Promise<Server> {
+  const answering = {
+    request: (request: IncomingMessage, response: ServerResponse) => void handler(request, response),
+    unknownExpectation: answerUnknownExpectation,
+    error: answerParserError,
+  }
+  const server = await listenAt(config, config.PORT, answering, OPTIONS)
   server.once('close', closeSlowReaders(server))
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, resolve)
-  })
   return server
 }

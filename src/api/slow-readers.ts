@@ -26,8 +26,6 @@ export function watchReaders(server: Server, slowMs: number): ReaderWatch {
   const sockets = new Map<Socket, Progress | null>()
   const watch = (socket: Socket): void => {
     sockets.set(socket, null)
-    // Each of its pipelined requests listens for its end.
-    socket.setMaxListeners(0)
     socket.once('close', () => sockets.delete(socket))
   }
   server.on('connection', watch)

@@ -97,7 +97,7 @@ export async function startWeb(
   })
   void replies.start().catch((error: unknown) => log.error({ err: error }, 'replies not subscribed'))
   webProcesses.start(() => void unbegun.enqueueAgain())
-  const server = await listen(app.callback(), config.PORT)
+  const server = await listen(app.callback(), config)
   const { port } = server.address() as AddressInfo
   log.info({ port, catalogue: catalogue.version() }, 'web process listening')
 

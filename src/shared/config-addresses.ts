@@ -2,6 +2,7 @@
  * The addresses that an operator sets: what each must look like. Problems are sentences without the value,
  * since addresses have passwords in them.
  */
+import { isIP } from 'node:net'
 import { z } from 'zod'
 import { parseStorageUrl } from './media/media.ts'
 
@@ -42,6 +43,14 @@ export const originUrl = checked(begins(/^https?:\/\/[^/]+/, 'must be an http(s)
   if (username || password) return 'must have no user name and no password'
   return /^\/*$/.test(pathname) && search === '' && hash === '' ? null : 'must have no path: give the service a host'
 }).transform((url) => new URL(url).origin)
+
+/** Where a process listens: an address of its machine, or a name that leads to one. */
+export const listenAddress = z
+  .string()
+  .refine(
+    (text) => isIP(text) > 0 || /^(?!\d*(\.\d*)*$)[\w-]+(\.[\w-]+)*$/.test(text),
+    'must be an IP address or a host name',
+  )
 
 /** Where Postgres is. */
 export const postgresUrl = checked(

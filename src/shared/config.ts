@@ -2,7 +2,16 @@
  * The configuration: the one reader of `process.env`, validated at start by one schema (docs/configuration.md).
  */
 import { z } from 'zod'
-import { httpUrl, obeySslmode, originUrl, postgresUrl, redisUrl, smtpUrl, storageUrl } from './config-addresses.ts'
+import {
+  httpUrl,
+  listenAddress,
+  obeySslmode,
+  originUrl,
+  postgresUrl,
+  redisUrl,
+  smtpUrl,
+  storageUrl,
+} from './config-addresses.ts'
 import { nearestName } from './near-names.ts'
 
 const numberBetween = (min: number, max: number) =>
@@ -37,6 +46,7 @@ const stripeKey = stripeSecret.regex(/^[\w-]+$/, 'must be a key of Stripe')
 
 const variables = z.object({
   PORT: wholeNumber(3000, 0, 65535),
+  HOST: listenAddress.optional(),
   BASE_URL: originUrl.optional(),
   DATABASE_URL: postgresUrl,
   DATABASE_SSL: z.enum(['off', 'require', 'verify']).default('off'),

@@ -139,12 +139,15 @@ function paymentsWith(
   return paymentsOf(config, { db, log, observer, publishBalance })
 }
 
-/** Serves the health where HEALTH_PORT is set. @throws where the port is not to be had. */
+/** Serves the health where HEALTH_PORT is set. @throws as `listenAt`. */
 const openHealth = async (
-  { HEALTH_PORT: port, METRICS_TOKEN: token }: Config,
-  watched: Parameters<typeof serveHealth>[1],
+  config: Config,
+  watched: Parameters<typeof serveHealth>[2],
   { registry }: ReturnType<typeof createWorkerMetrics>,
-) => (port === undefined ? undefined : serveHealth(port, watched, { registry, token }))
+) => {
+  const { HEALTH_PORT: port, METRICS_TOKEN: token } = config
+  return port === undefined ? undefined : serveHealth(config, port, watched, { registry, token })
+}
 
 /**
  * Looks at what the process needs, and waits for a Postgres or Redis that is away.

@@ -3,6 +3,7 @@
 /** Values that each variable must not have. */
 export const BAD: Record<string, string[]> = {
   PORT: ['x', '-1', '70000', '80.5', '1e3'],
+  HOST: ['300.1.1.1', '127.0.0', '[::1]', 'a b', 'http://x'],
   BASE_URL: [
     'localhost',
     'ftp://x',

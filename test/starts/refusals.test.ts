@@ -187,6 +187,12 @@ describe('a process that cannot start', function () {
       settings: () => ({ REDIS_URL: evicting.url }),
       says: /REDIS_URL: this Redis evicts keys \(maxmemory-policy allkeys-lru\)/,
     },
+    ...['192.0.2.1', '300.1.1.1', '[::1]'].map((HOST) => ({
+      what: `HOST=${HOST}`,
+      in: ['web', 'worker'] as Kind[],
+      settings: () => ({ HOST, HEALTH_PORT: '0' }),
+      says: /HOST (is no address of this machine|must be an IP address or a host name)/,
+    })),
     { what: 'a taken port', in: ['web'], settings: () => ({ PORT: port() }), says: /EADDRINUSE/ },
     { what: 'a taken port', in: ['worker'], settings: () => ({ HEALTH_PORT: port() }), says: /EADDRINUSE/ },
     {

@@ -82,7 +82,7 @@ export const showModelLatency = endpoint({
   },
   errors: [],
 }).handle(({ db, catalogue }: Pick<WebDeps, 'db' | 'catalogue'>) => {
-  const read = keptReading(KEPT_MS, () => latencyOfModels(db))
+  const read = keptReading({ forMs: KEPT_MS }, () => latencyOfModels(db))
   return async () => {
     const offered = new Set(presentModels(catalogue.current()).map(({ id }) => id))
     return { ok: true, data: (await read()).filter(({ model }) => offered.has(model)) }

@@ -32,7 +32,7 @@ export const showBanner = endpoint({
   answers: { 200: { description: 'The banner that is to be shown now; null: none.', schema: bannerAnswer } },
   errors: ['service_unavailable', 'internal_error'],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => {
-  const standing = keptReading(KEPT_MS, () => findBanner(db))
+  const standing = keptReading({ forMs: KEPT_MS }, () => findBanner(db))
   return async () => {
     const found = await standing()
     const now = new Date().toISOString()

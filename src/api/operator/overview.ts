@@ -89,7 +89,7 @@ export const showOverview = endpoint({
     'day, up to a minute.',
   answers: { 200: { description: 'The figures.', schema: overview } },
   errors: [],
-}).handle((deps: Pick<WebDeps, 'config' | 'db' | 'queues'>) => keptReading(KEPT_MS, () => read(deps)))
+}).handle((deps: Pick<WebDeps, 'config' | 'db' | 'queues'>) => keptReading({ forMs: KEPT_MS }, () => read(deps)))
 
 async function read({
   config,

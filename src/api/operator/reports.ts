@@ -120,6 +120,6 @@ export const showUpstreams = endpoint({
   answers: { 200: { description: 'Upstreams that had calls in the last 24 hours.', schema: listOf(upstreamReport) } },
   errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => {
-  const report = keptReading(KEPT_MS, () => reportUpstreams(db))
+  const report = keptReading({ forMs: KEPT_MS }, () => reportUpstreams(db))
   return async () => ({ ok: true, data: await report() })
 })

@@ -2,7 +2,7 @@
  * GET /healthz and GET /readyz.
  */
 import { z } from 'zod'
-import { unavailableServices } from '../../shared/infra/health.ts'
+import { readServices } from '../../shared/infra/health.ts'
 import { ok } from '../answers.ts'
 import { Reply } from '../declaration.ts'
 import type { WebDeps } from '../deps.ts'
@@ -34,7 +34,10 @@ export const readyz = endpoint({
       schema: readiness,
     },
   },
-}).handle(({ leaving, ...watched }: Pick<WebDeps, 'db' | 'redis' | 'schema' | 'catalogue' | 'leaving'>) => async () => {
-  const down = [...(await unavailableServices(watched)), ...(leaving.aborted ? ['draining'] : [])]
-  return down.length === 0 ? { ok: true, down } : new Reply(503, { ok: false, down })
+}).handle(({ leaving, ...watched }: Pick<WebDeps, 'db' | 'redis' | 'schema' | 'catalogue' | 'leaving'>) => {
+  const unavailable = readServices(watched)
+  return async () => {
+    const down = [...(await unavailable()), ...(leaving.aborted ? ['draining'] : [])]
+    return down.length === 0 ? { ok: true, down } : new Reply(503, { ok: false, down })
+  }
 })

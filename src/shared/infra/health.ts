@@ -4,19 +4,26 @@
 import type { Redis } from 'ioredis'
 import type { CatalogueHolder } from '../catalogue/holder.ts'
 import type { Db } from './db.ts'
+import { keptReading } from './kept.ts'
 import type { SchemaGate } from './schema.ts'
 
 /** How long a look at Postgres or Redis may take, in ms. */
 const PATIENCE_MS = 2000
 
+/** For how long a reading is the same for everybody, in ms: whoever asks, and however often, costs no more than that. */
+const KEPT_MS = 500
+
 /** What is looked at. */
 export type Watched = { db: Db; redis: Redis; schema: SchemaGate; catalogue: Pick<CatalogueHolder, 'version'> }
 
 /**
- * What keeps a process from its work, by name: `postgres`, `redis`, a `schema` that is not new enough, or a `catalogue`
- * that is not there yet.
+ * Reads what keeps a process from its work, by name: `postgres`, `redis`, a `schema` that is not new enough, or a
+ * `catalogue` that is not there yet.
  */
-export async function unavailableServices({ db, redis, schema, catalogue }: Watched): Promise<string[]> {
+export const readServices = (watched: Watched): (() => Promise<string[]>) =>
+  keptReading({ forMs: KEPT_MS, timesAsLong: 0 }, () => unavailableServices(watched))
+
+async function unavailableServices({ db, redis, schema, catalogue }: Watched): Promise<string[]> {
   const [postgres, queue, migrated] = await Promise.all([
     answers(db.raw('SELECT 1')),
     answers(redis.ping()),
@@ -33,14 +40,12 @@ export async function unavailableServices({ db, redis, schema, catalogue }: Watc
 }
 
 async function answers(probe: PromiseLike<unknown>): Promise<boolean> {
-  const late = new Promise<boolean>((resolve) => {
-    setTimeout(() => resolve(false), PATIENCE_MS).unref()
+  return new Promise((resolve) => {
+    const late = setTimeout(resolve, PATIENCE_MS, false).unref()
+    const say = (answer: boolean) => () => {
+      clearTimeout(late)
+      resolve(answer)
+    }
+    probe.then(say(true), say(false))
   })
-  return Promise.race([
-    Promise.resolve(probe).then(
-      () => true,
-      () => false,
-    ),
-    late,
-  ])
 }

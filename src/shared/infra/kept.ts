@@ -2,18 +2,24 @@
  * Readings that are kept for a moment, so that many who ask at once, or again and again, cost one.
  */
 
-/** A reading is kept for so many times as long as it took: it never keeps Postgres busy for more than a part of it. */
+/** A report is kept for so many times as long as it took: it never keeps Postgres busy for more than a part of it. */
 const TIMES_AS_LONG = 20
 
 /** However long it took, a reading is made again after this, in ms; unless it is kept for longer anyway. */
 const MOST_MS = 60_000
 
+/** How long a reading is kept: `forMs`, or `timesAsLong` as it took (20 where absent), up to a minute. */
+export type Keeping = { forMs: number; timesAsLong?: number }
+
 /**
- * The same reading for everybody who asks within `forMs` of it, or within twenty times as long as it took, up to a
- * minute. One that failed is not kept.
+ * The same reading for everybody who asks while it is kept. One that failed is not kept.
  * @param now a clock in ms, for tests
  */
-export function keptReading<T>(forMs: number, read: () => Promise<T>, now = () => performance.now()): () => Promise<T> {
+export function keptReading<T>(
+  { forMs, timesAsLong = TIMES_AS_LONG }: Keeping,
+  read: () => Promise<T>,
+  now = () => performance.now(),
+): () => Promise<T> {
   let kept: { reading: Promise<T>; until: number } | undefined
   return () => {
     if (kept && now() < kept.until) return kept.reading
@@ -24,7 +30,7 @@ export function keptReading<T>(forMs: number, read: () => Promise<T>, now = () =
     reading.then(
       () => {
         const took = now() - began
-        mine.until = Math.max(mine.until, now() + Math.min(TIMES_AS_LONG * took, MOST_MS))
+        mine.until = Math.max(mine.until, now() + Math.min(timesAsLong * took, MOST_MS))
       },
       () => {
         if (kept === mine) kept = undefined

@@ -7,7 +7,7 @@ describe('a kept reading', () => {
     const clock = { now: 0 }
     let readings = 0
     const read = keptReading(
-      10_000,
+      { forMs: 10_000 },
       async () => {
         clock.now += tookMs
         return ++readings
@@ -41,7 +41,7 @@ describe('a kept reading', () => {
 
   it('is not kept if it failed', async () => {
     let tries = 0
-    const read = keptReading(10_000, async () => {
+    const read = keptReading({ forMs: 10_000 }, async () => {
       tries++
       if (tries === 1) throw new Error('away')
       return tries
