@@ -33,14 +33,15 @@ type ExactPaths = Map<string, Map<string, Serve>>
 
 /** The table of the whole service. */
 export function createTable(deps: WebDeps): Table {
-  const router = new Router<RequestState>()
+  // A path has one spelling: what is said of it elsewhere, of its headers or in a proxy, holds for all that it serves.
+  const router = new Router<RequestState>({ sensitive: true, strict: true })
   const exact: ExactPaths = new Map()
   for (const one of endpoints as readonly Endpoint[]) {
     if (one.offered?.(deps.config) ?? true) addEndpoint(router, exact, one, one.serve(deps))
   }
   const { DASHBOARD_PASSWORD } = deps.config
   if (DASHBOARD_PASSWORD !== undefined) {
-    router.all(`${DASHBOARD_PATH}{/*path}`, ...createDashboard(deps, DASHBOARD_PASSWORD))
+    router.all(`${DASHBOARD_PATH}{/{*path}}`, ...createDashboard(deps, DASHBOARD_PASSWORD))
   }
   const page = routeConsole(router, deps.config)
   routeDocs(router, deps, endpoints)

@@ -33,7 +33,7 @@ const listOf = <T>(oneOrMany: T | T[]): T[] => (Array.isArray(oneOrMany) ? oneOr
 export class Board implements IServerAdapter {
   private readonly basePath: string
   private readonly readBody: ReadBody
-  private readonly router = new Router({ strict: true })
+  private readonly router = new Router({ sensitive: true, strict: true })
   private readonly files = new Map<string, string>()
   private queues: BullBoardQueues = new Map()
   private uiConfig: UIConfig = {}

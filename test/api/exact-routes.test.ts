@@ -1,0 +1,58 @@
+import { expect } from 'chai'
+import { CONSOLE_PATHS } from '../../src/api/static/console.ts'
+import { endpoints } from '../../src/api/routes.ts'
+import { startTestWeb, testConfig } from '../../scripts/harness/harness.ts'
+import type { TestWeb } from '../../scripts/harness/harness.ts'
+
+describe('a path', () => {
+  let web: TestWeb
+  before(async () => {
+    const settings = {
+      DASHBOARD_PASSWORD: 'p',
+      METRICS_TOKEN: 't',
+      PAYMENTS: 'stripe',
+      STRIPE_SECRET_KEY: 'sk_test_x',
+      STRIPE_WEBHOOK_SECRET: 'whsec_x',
+    }
+    web = await startTestWeb(await testConfig('http://127.0.0.1:9', settings))
+  })
+  after(() => web.stop())
+
+  const statusOf = async (method: string, path: string): Promise<number> => {
+    const response = await fetch(`${web.url}${path}`, { method, redirect: 'manual' })
+    await response.arrayBuffer()
+    return response.status
+  }
+
+  /** Other spellings of a path; its parameters are filled in first. */
+  const spellings = (path: string): string[] => {
+    const [, first] = path.split('/') as [string, string]
+    return [path.replace(first, first.toUpperCase()), `${path}/`, `/${path}`]
+  }
+
+  it('of an endpoint has one spelling, by its case and its slashes', async () => {
+    for (const { method, path } of endpoints) {
+      const filled = path.replace(/:\w+/g, 'x')
+      for (const other of spellings(filled)) {
+        expect(await statusOf(method.toUpperCase(), other), `${method} ${other}`).to.equal(404)
+      }
+    }
+  })
+
+  const PAGES = [...CONSOLE_PATHS.filter((path) => path !== '/' && !path.includes(':')), '/docs', '/openapi.json']
+  it('of a page or a document has one spelling, too', async () => {
+    for (const path of [...PAGES, '/docs/docs.css', '/pages/icon.svg']) {
+      expect(await statusOf('GET', path), path).to.be.oneOf([200, 503])
+      for (const other of [path.toUpperCase(), `${path}/`]) expect(await statusOf('GET', other), other).to.equal(404)
+    }
+  })
+
+  it('of the dashboard has one spelling, and its own page links to that with a slash', async () => {
+    for (const path of ['/admin/queues', '/admin/queues/', '/admin/queues/queue/chat']) {
+      expect(await statusOf('GET', path), path).to.equal(401)
+    }
+    for (const path of ['/Admin/queues', '/admin/QUEUES', '/admin/queuesx']) {
+      expect(await statusOf('GET', path), path).to.equal(404)
+    }
+  })
+})
