@@ -59,7 +59,7 @@ export function banner({
   const password = demo.password ?? '(created from another data folder; see there)'
   return [
     '',
-    `Tollgate is up after ${took}. Ctrl-C stops it; everything is kept for the next start.`,
+    `Tollgate is up after ${took}. Ctrl-C stops it; all but calls that still wait is kept for the next start.`,
     '',
     `  Console    ${publicUrl}/`,
     `  Sign in    ${demo.email}   ${password}`,

@@ -26,7 +26,10 @@ export async function postgresFor(folder: string, say: (line: string) => void, o
   return { url: postgres.url, about: `127.0.0.1:${postgres.port}, data in ${shown(postgres.data)}`, own: postgres }
 }
 
-/** The Redis of this start: that of REDIS_URL, or a private one over the data folder. */
+/**
+ * The Redis of this start: that of REDIS_URL, or a private one. Jobs have prompts in them, so it keeps nothing on disk;
+ * Postgres has what the next start needs.
+ */
 export async function redisFor(folder: string, say: (line: string) => void, onDeath: OnDeath): Promise<Service> {
   const given = process.env['REDIS_URL']
   if (given) return { url: given, about: 'from REDIS_URL' }
@@ -35,7 +38,6 @@ export async function redisFor(folder: string, say: (line: string) => void, onDe
     program,
     folder,
     port: 6379,
-    durable: true,
     onDeath: (log) => onDeath(`Redis ended. Its last lines:\n${log}`),
   })
   return { url: redis.url, about: `${program} on 127.0.0.1:${redis.port}`, own: redis }

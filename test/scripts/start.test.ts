@@ -6,7 +6,7 @@ import { createServer as createHttpServer } from 'node:http'
 import type { Server } from 'node:http'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { root } from '../../scripts/folders.ts'
@@ -91,6 +91,9 @@ describe('npm start', function () {
       for (const secret of ['demo.json', 'app-secret', 'running.json', 'stripe-sandbox.json']) {
         expect(statSync(join(folder, secret)).mode & 0o777, secret).to.equal(0o600)
       }
+      expect(readdirSync(join(folder, 'redis')), 'prompts rest on no disk').to.deep.equal([])
+      const others = await fetch(base.replace('localhost', '127.0.0.2')).catch((error: Error) => error.cause)
+      expect(others, 'it listens for this machine alone').to.include({ code: 'ECONNREFUSED' })
       processes = runningIn(folder)?.processes ?? []
       expect(processes.map(lives)).to.deep.equal([true, true, true, true, true])
       const second = await start(folder)

@@ -1,10 +1,14 @@
 import { expect } from 'chai'
-import { execFile } from 'node:child_process'
-import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { Redis } from 'ioredis'
 import { z } from 'zod'
+import { freePort } from '../../../scripts/services/ports.ts'
 import { root } from '../../../scripts/folders.ts'
 import { startTestWeb } from '../../../scripts/harness/harness.ts'
 import { readCatalogue } from '../../support/catalogue.ts'
@@ -237,14 +241,39 @@ describe('docker-compose.yml', () => {
     }
   })
 
-  it('keeps jobs when Redis restarts, and never evicts one', () => {
-    expect(services.redis!.command).to.deep.equal([
-      'redis-server',
-      '--appendonly',
-      'yes',
-      '--maxmemory-policy',
-      'noeviction',
-    ])
+  it('has a Redis that asks for a password, never evicts a job, and keeps no prompt on disk', async () => {
+    const [shell, ...args] = services.redis!.command! as [string, ...string[]]
+    const port = await freePort()
+    // Compose writes $ as $$.
+    const command = args.map((one) => one.replaceAll('$$', '$').replace('requirepass', `port ${port}\nrequirepass`))
+    const env = { PATH: process.env['PATH'], REDISCLI_AUTH: 'secret' }
+    const folder = mkdtempSync(join(tmpdir(), 'tollgate-compose-'))
+    const server = spawn(shell, command, { env, cwd: folder, stdio: 'ignore' })
+    const redis = new Redis({ port, password: 'secret', retryStrategy: () => 50 }).on('error', () => {})
+    try {
+      for (const [name, value] of Object.entries({ 'maxmemory-policy': 'noeviction', save: '', appendonly: 'no' })) {
+        expect(await redis.config('GET', name)).to.deep.equal([name, value])
+      }
+      const stranger = new Redis({ port, retryStrategy: () => null }).on('error', () => {})
+      expect(await stranger.get('x').catch((error: Error) => error.message)).to.match(/NOAUTH/)
+      stranger.disconnect()
+    } finally {
+      redis.disconnect()
+      server.kill()
+      await once(server, 'exit')
+    }
+    expect(readdirSync(folder)).to.deep.equal([])
+    rmSync(folder, { recursive: true })
+    expect(services.redis!.volumes).to.equal(undefined)
+  })
+
+  it('has no password of its own: each is asked for', () => {
+    const text = read('docker-compose.yml')
+    for (const name of ['APP_SECRET', 'POSTGRES_PASSWORD', 'REDIS_PASSWORD']) {
+      const uses = [...text.matchAll(new RegExp(`\\$\\{${name}(\\W)`, 'g'))].map((match) => match[1])
+      expect(new Set(uses), name).to.deep.equal(new Set([':']))
+      expect(text).not.to.include(`\${${name}:-`)
+    }
   })
 
   it('shares the results between web and workers, on volumes that it declares', () => {
