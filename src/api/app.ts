@@ -6,6 +6,7 @@ import type { Context, Middleware } from 'koa'
 import { AnswerGone } from '../shared/calls/long-answers.ts'
 import { traceFields } from '../shared/infra/trace.ts'
 import type { WebDeps } from './deps.ts'
+import { warnOfProxies } from './middleware/client-address.ts'
 import { allowOrigins } from './middleware/cors.ts'
 import { errorHandler, isServiceAway } from './middleware/error-handler.ts'
 import type { RequestState } from './middleware/request-context.ts'
@@ -34,9 +35,11 @@ export function createApp(deps: WebDeps): Koa<RequestState> {
 function edge(deps: WebDeps): Middleware<RequestState> {
   const begin = requestContext(deps)
   const secure = securityHeaders(deps.config)
+  const warn = warnOfProxies(deps.config.TRUST_PROXY, deps.log)
   return async (koaContext, next) => {
     const ctx = koaContext as Context & { state: RequestState }
     begin(ctx)
+    warn(ctx.req)
     secure(ctx)
     if (!allowOrigins(ctx)) await next()
     if (deps.draining.aborted && !ctx.headerSent) ctx.set('Connection', 'close')

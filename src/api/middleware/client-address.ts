@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
+import type { Log } from '../../shared/infra/log.ts'
 
 /**
  * The client's IP address, IPv4-mapped IPv6 as IPv4, IPv6 in its canonical form without a zone; empty when it is not
@@ -16,6 +17,23 @@ export function clientAddress(request: Pick<IncomingMessage, 'headers' | 'socket
   const claimed = parseAddress(forwarded[Math.max(0, forwarded.length - trustedHops)] ?? '')
   return claimed ?? parseAddress(request.socket.remoteAddress ?? '') ?? ''
 }
+
+/** Warns, once a process, of a proxy whose word about its clients is not believed: all of them share one limit. */
+export function warnOfProxies(
+  trustedHops: number,
+  log: Pick<Log, 'warn'>,
+): (request: Pick<IncomingMessage, 'headers'>) => void {
+  let isSaid = trustedHops > 0
+  return ({ headers }) => {
+    if (isSaid || headers['x-forwarded-for'] === undefined) return
+    isSaid = true
+    log.warn(UNTRUSTED_PROXY)
+  }
+}
+
+const UNTRUSTED_PROXY =
+  'A request came with X-Forwarded-For, which is ignored: TRUST_PROXY is 0. If a proxy stands before this process, ' +
+  'its clients share the limits of one address; set TRUST_PROXY to the number of proxies.'
 
 /** The part of an address that one client has: an IPv6 network of /64, whose addresses cost nothing. */
 export function networkOf(address: string): string {

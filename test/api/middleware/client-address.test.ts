@@ -1,5 +1,9 @@
 import { expect } from 'chai'
-import { clientAddress, networkOf } from '../../../src/api/middleware/client-address.ts'
+import pino from 'pino'
+import { testConfig } from '../../../scripts/harness/harness.ts'
+import { clientAddress, networkOf, warnOfProxies } from '../../../src/api/middleware/client-address.ts'
+import { startWeb } from '../../../src/api/web.ts'
+import type { Log } from '../../../src/shared/infra/log.ts'
 
 const request = (peer: string | undefined, forwarded?: string | string[]) =>
   ({
@@ -76,5 +80,38 @@ describe('the network of a client', () => {
     expect(networkOf('2001:db8::1')).to.equal('2001:db8:0:0::/64')
     expect(networkOf('::1')).to.equal('0:0:0:0::/64')
     expect(networkOf('2001:db8:1:3::1')).not.to.equal(networkOf('2001:db8:1:2::1'))
+  })
+})
+
+describe('a proxy whose word is not believed', () => {
+  const forwarded = { headers: { 'x-forwarded-for': '1.2.3.4' } }
+  const warningsOf = (trustedHops: number, requests: { headers: Record<string, string> }[]): string[] => {
+    const said: string[] = []
+    const warn = warnOfProxies(trustedHops, { warn: (text: string) => void said.push(text) } as Pick<Log, 'warn'>)
+    for (const request of requests) warn(request)
+    return said
+  }
+
+  it('is warned of once, with the variable that believes it', () => {
+    const said = warningsOf(0, [{ headers: {} }, forwarded, forwarded])
+    expect(said).to.have.lengthOf(1)
+    expect(said[0]).to.include('TRUST_PROXY')
+    expect(said[0]).not.to.include('1.2.3.4')
+  })
+
+  it('is not warned of where none stands there, or its word is believed', () => {
+    expect(warningsOf(0, [{ headers: {} }])).to.deep.equal([])
+    expect(warningsOf(1, [forwarded])).to.deep.equal([])
+  })
+
+  it('is warned of in the log of a web process', async () => {
+    const lines: string[] = []
+    const log = pino({}, { write: (line: string) => void lines.push(line) })
+    const { port, stop } = await startWeb(await testConfig('http://127.0.0.1:9'), log, 0)
+    for (let times = 0; times < 2; times++) {
+      await fetch(`http://127.0.0.1:${port}/healthz`, { headers: { 'x-forwarded-for': '1.2.3.4' } })
+    }
+    await stop()
+    expect(lines.filter((line) => line.includes('TRUST_PROXY'))).to.have.lengthOf(1)
   })
 })
