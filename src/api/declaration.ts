@@ -10,6 +10,7 @@ import type { ErrorCode } from '../shared/errors.ts'
 import type { Trace } from '../shared/infra/trace.ts'
 import type { WebDeps } from './deps.ts'
 import type { LimitUse } from './limits.ts'
+import { MAX_BODY_BYTES } from './middleware/body-bytes.ts'
 import type { Envelope, RequestState } from './middleware/request-context.ts'
 
 /** The groups of the document. */
@@ -57,6 +58,8 @@ export type Declaration = {
   headers?: z.ZodObject
   /** `ignored`: nothing is asked for, but whatever comes must be a JSON object. */
   body?: z.ZodType | 'ignored'
+  /** The longest body, where it is not what `who` implies: 1 MB of whoever has logged in, 16 kB of anybody. */
+  maxBodyBytes?: number
   /** The endpoint can also be asked without a body, which is the same as an empty object. */
   bodyIsOptional?: boolean
   /** By their status. */
@@ -110,6 +113,7 @@ export type AnswerOf<D extends Declaration> = BodyOf<D['answers'][200]> | Replie
 export type Endpoint = Declaration & {
   /** Every code that it can answer with. */
   codes: ReadonlySet<ErrorCode>
+  maxBodyBytes: number
   /** Makes what serves it, once a process. */
   serve: (deps: WebDeps) => Middleware<RequestState>
 }
@@ -129,8 +133,15 @@ const BODY_ERRORS = ['invalid_json', 'payload_too_large', 'unsupported_media_typ
 /** What can happen to every request that looks something up. */
 const SERVICE_ERRORS = ['internal_error', 'service_unavailable'] as const satisfies ErrorCode[]
 
+/** A declaration with what it implies: its codes, and the longest body that it takes. */
+export const servedOf = <const D extends Declaration>(declaration: D) => ({
+  ...declaration,
+  codes: codesOf(declaration),
+  maxBodyBytes: declaration.maxBodyBytes ?? MAX_BODY_BYTES[declaration.who === null ? 'anybody' : 'known'],
+})
+
 /** The codes that a declaration states, and those that its holder, its limits, its fields and its body bring along. */
-export function codesOf({ who, limits = [], params, query, body, errors }: Declaration): ReadonlySet<ErrorCode> {
+function codesOf({ who, limits = [], params, query, body, errors }: Declaration): ReadonlySet<ErrorCode> {
   return new Set<ErrorCode>([
     ...(who?.errors ?? []),
     ...(body ? BODY_ERRORS : []),

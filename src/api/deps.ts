@@ -19,6 +19,7 @@ import type { PaymentDeps } from '../shared/payments/deps.ts'
 import type { Telemetry } from '../shared/telemetry/telemetry.ts'
 import type { MediaReader } from '../shared/media/reader.ts'
 import type { Incoming } from './incoming.ts'
+import type { LargeBodies } from './large-bodies.ts'
 import type { Limits } from './limits.ts'
 import type { Load } from './load.ts'
 import type { WebMetrics } from './ops/metrics.ts'
@@ -47,6 +48,8 @@ export type WebDeps = {
   longAnswers: LongAnswers
   /** Bytes of bodies that have not come whole yet. */
   incoming: Incoming
+  /** Bodies that wait to be parsed. */
+  largeBodies: LargeBodies
   /** Bytes of answers that their clients have not taken yet. */
   outgoing: Outgoing
   /** What has been sent on of chat streams. */

@@ -2,7 +2,7 @@
  * One declaration per endpoint: everything about it stands in one place, its handler beside it.
  */
 import type { Declaration, Handler, Writer } from './declaration.ts'
-import { codesOf } from './declaration.ts'
+import { servedOf } from './declaration.ts'
 import type { WebDeps } from './deps.ts'
 import type { AnyHandler } from './serve.ts'
 import { serveDeclared } from './serve.ts'
@@ -13,7 +13,7 @@ import { serveDeclared } from './serve.ts'
  * the handler.
  */
 export function endpoint<const D extends Declaration>(declaration: D) {
-  const declared = { ...declaration, codes: codesOf(declaration) }
+  const declared = servedOf(declaration)
   const complete = (make: (deps: WebDeps) => unknown, writes: boolean) => ({
     ...declared,
     serve: (deps: WebDeps) => serveDeclared(declared, make(deps) as AnyHandler, deps, { writes }),

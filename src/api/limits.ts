@@ -10,13 +10,13 @@ import { ApiError } from '../shared/errors.ts'
 /** Where a counter stands after this request. Times in whole seconds. */
 export type Allowance = { limit: number; remaining: number; resetSeconds: number }
 
-/** One limit. `take` counts one event of `who`. */
+/** `points`: events of somebody in a window, where that is not the same for all. `count`: 1 where absent. */
+export type Taking = { points?: number; count?: number }
+
+/** One limit. `take` counts one event of `who`, or `count` of them. */
 export type Limit = {
-  /**
-   * @param points how many events `who` has in a window, where that is not the same for all.
-   * @throws ApiError rate_limited, with `Retry-After`.
-   */
-  take: (who: string, points?: number) => Promise<Allowance>
+  /** @throws ApiError rate_limited, with `Retry-After`. */
+  take: (who: string, taking?: Taking) => Promise<Allowance>
 }
 
 /** A limit of failures alone. `take` counts one, `refuseSpent` asks whether anything is left. */
@@ -35,6 +35,8 @@ export type Limits = ReturnType<typeof createLimits>
 export type LimitUse = {
   limit: keyof Limits
   per: 'client' | 'account' | 'key'
+  /** Counts once for each so many bytes of a body that it begins, and for the most where its length is not said. */
+  perBytes?: number
   /** Answers have headers that show what is left of it. */
   shown?: boolean
 }
@@ -52,6 +54,8 @@ const ADDRESS_CHANGES_PER_HOUR = 10
 const REDEMPTIONS_PER_HOUR = 10
 const CHECKOUTS_PER_HOUR = 100
 const PAYMENT_READS_PER_MINUTE = 120
+const LINKS_PER_MINUTE = 600
+const WEBHOOKS_PER_MINUTE = 3000
 const DASHBOARD_FAILURES_PER_TEN_MINUTES = 10
 
 const TEN_MINUTES = 600
@@ -68,26 +72,29 @@ export function createLimits(redis: Redis, config: Config) {
   })
   const limit = (name: string, points: number, seconds: number): Limit => {
     const limiter = new RateLimiterRedis(counter(name, points, seconds))
-    return { take: (who) => take(limiter, points, who) }
+    return { take: (who, taking) => take(limiter, points, who, taking) }
   }
   // The console works without Redis. Until it is back each process counts for itself: more generous, never open.
   const consoleLimit = (name: string, points: number, seconds: number): Limit => {
     const options = counter(name, points, seconds)
     const limiter = new RateLimiterRedis({ ...options, insuranceLimiter: new RateLimiterMemory(options) })
-    return { take: (who) => take(limiter, points, who) }
+    return { take: (who, taking) => take(limiter, points, who, taking) }
   }
   const failureLimit = (name: string, points: number, seconds: number): FailureLimit => {
     const limiter = new RateLimiterRedis(counter(name, points, seconds))
-    return { take: (who) => take(limiter, points, who), refuseSpent: (who) => refuseSpent(limiter, points, who) }
+    return {
+      take: (who, taking) => take(limiter, points, who, taking),
+      refuseSpent: (who) => refuseSpent(limiter, points, who),
+    }
   }
   // One counter for a key whatever its limit, so that a change of the limit does not restart its window.
   const limitOfEach = (name: string, usual: number, seconds: number): Limit => {
     const limiters = new Map<number, RateLimiterRedis>()
     return {
-      take: (who, points = usual) => {
+      take: (who, { points = usual, ...taking } = {}) => {
         const limiter = limiters.get(points) ?? new RateLimiterRedis(counter(name, points, seconds))
         limiters.set(points, limiter)
-        return take(limiter, points, who)
+        return take(limiter, points, who, taking)
       },
     }
   }
@@ -101,6 +108,8 @@ export function createLimits(redis: Redis, config: Config) {
     forgots: consoleLimit('forgots', FORGOTS_PER_HOUR, HOUR),
     passwordChanges: consoleLimit('passwords', config.LOGIN_RATE_LIMIT, TEN_MINUTES),
     addressChanges: consoleLimit('addresses', ADDRESS_CHANGES_PER_HOUR, HOUR),
+    links: consoleLimit('links', LINKS_PER_MINUTE, 60),
+    webhooks: consoleLimit('webhooks', WEBHOOKS_PER_MINUTE, 60),
     testMails: consoleLimit('testmails', TEST_MAILS_PER_TEN_MINUTES, TEN_MINUTES),
     redemptions: consoleLimit('redemptions', REDEMPTIONS_PER_HOUR, HOUR),
     checkouts: consoleLimit('checkouts', CHECKOUTS_PER_HOUR, HOUR),
@@ -109,9 +118,14 @@ export function createLimits(redis: Redis, config: Config) {
   }
 }
 
-async function take(limiter: RateLimiterRedis, points: number, who: string): Promise<Allowance> {
+async function take(
+  limiter: RateLimiterRedis,
+  points: number,
+  who: string,
+  { count = 1 }: Taking = {},
+): Promise<Allowance> {
   try {
-    return allowanceOf(await limiter.consume(who), points)
+    return allowanceOf(await limiter.consume(who, count), points)
   } catch (error) {
     if (!(error instanceof RateLimiterRes)) throw error
     throw spent(allowanceOf(error, points))

@@ -14,6 +14,7 @@ import { ALLOWANCE_HEADERS, allowanceHeaders } from './limits.ts'
 import { clientAddress, networkOf } from './middleware/client-address.ts'
 import { deviceOf } from './middleware/device.ts'
 import type { JsonObject } from './middleware/json-body.ts'
+import { maxBytesOf } from './middleware/body-bytes.ts'
 import { hasBody, readJsonBody } from './middleware/json-body.ts'
 import type { RequestState, Served } from './middleware/request-context.ts'
 import { parseFields } from './parse-fields.ts'
@@ -45,7 +46,7 @@ export function serveDeclared(
     ctx.state.endpoint = declared
     const who = find ? await find(ctx) : null
     for (const count of counters) await count(ctx, who)
-    const sent = readBody && (await readBody(ctx))
+    const sent = readBody && (await readBody(ctx, who))
     const params = declared.params && parseParams(declared.params, ctx.params)
     const query = declared.query && parseFields(declared.query, ctx.query)
     const body = bodySchema && parseFields(bodySchema, sent)
@@ -84,20 +85,25 @@ type Counter = (ctx: Request, who: unknown) => Promise<void> | null
 export const countersOf = ({ limits = [] }: Declaration, deps: WebDeps): Counter[] =>
   limits.map((use) => counter(use, deps))
 
-function counter({ limit: name, per, shown }: LimitUse, { config, limits }: WebDeps): Counter {
+function counter({ limit: name, per, perBytes, shown }: LimitUse, { config, limits }: WebDeps): Counter {
   const limit = limits[name]
   if (per === 'key') {
     return (ctx, who) => {
       const { keyId, rateLimit } = who as Pick<Principal, 'keyId' | 'rateLimit'>
-      return rateLimit === null ? null : showTaken(ctx, shown, limit.take(keyId, rateLimit))
+      return rateLimit === null ? null : showTaken(ctx, shown, limit.take(keyId, { points: rateLimit }))
     }
   }
   const keyOf =
     per === 'client'
       ? (ctx: Request) => networkOf(clientAddress(ctx.req, config.TRUST_PROXY))
       : (_ctx: Request, who: unknown) => (who as { accountId: AccountId }).accountId
-  return (ctx, who) => showTaken(ctx, shown, limit.take(keyOf(ctx, who)))
+  const countOf = (ctx: Request) => (perBytes === undefined ? {} : { count: Math.ceil(bytesOf(ctx) / perBytes) || 1 })
+  return (ctx, who) => showTaken(ctx, shown, limit.take(keyOf(ctx, who), countOf(ctx)))
 }
+
+/** How long a body says that it is; as long as it may be, where it says nothing. */
+const bytesOf = (ctx: Request): number =>
+  ctx.get('transfer-encoding') === '' ? Number(ctx.get('content-length')) : maxBytesOf(ctx)
 
 async function showTaken(ctx: Request, shown: boolean | undefined, taken: Promise<Allowance>): Promise<void> {
   show(ctx, shown, await taken)
@@ -113,17 +119,18 @@ function show(ctx: Request, shown: boolean | undefined, allowance: Allowance): v
   for (const name of ALLOWANCE_HEADERS) ctx.res.setHeader(name, headers[name])
 }
 
-/** Reads a body, which is counted for the network of its client. */
+/** Reads a body, which is counted for the account of its sender, or for their network where nobody has logged in. */
 function bodyReader(
   { body, bodyIsOptional }: Declaration,
-  { config, incoming }: WebDeps,
-): ((ctx: Request) => Promise<JsonObject>) | undefined {
+  deps: WebDeps,
+): ((ctx: Request, who: unknown) => Promise<JsonObject>) | undefined {
   if (!body) return undefined
   const mayBeAbsent = body === 'ignored' || bodyIsOptional
-  return async (ctx) =>
-    mayBeAbsent && !hasBody(ctx)
-      ? {}
-      : readJsonBody(ctx, incoming, networkOf(clientAddress(ctx.req, config.TRUST_PROXY)))
+  return async (ctx, who) => {
+    if (mayBeAbsent && !hasBody(ctx)) return {}
+    const account = (who as { accountId: AccountId } | null)?.accountId
+    return readJsonBody(ctx, deps, account ?? networkOf(clientAddress(ctx.req, deps.config.TRUST_PROXY)))
+  }
 }
 
 function parseParams(schema: z.ZodObject, params: unknown): unknown {

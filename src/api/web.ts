@@ -31,6 +31,7 @@ import { createMediaReader } from '../shared/media/reader.ts'
 import { startTelemetry } from '../shared/telemetry/start.ts'
 import { createApp } from './app.ts'
 import { Incoming } from './incoming.ts'
+import { LargeBodies } from './large-bodies.ts'
 import { createLimits } from './limits.ts'
 import { listen } from './listen.ts'
 import { createLoad } from './load.ts'
@@ -120,6 +121,7 @@ export async function startWeb(
 /** What bounds how much of the process requests may hold. */
 const createBounds = (config: Config) => ({
   incoming: new Incoming(),
+  largeBodies: new LargeBodies(),
   outgoing: new Outgoing(),
   joins: new Quota(MAX_JOINS),
   relayed: new RelayedStreams(),

@@ -9,6 +9,7 @@ import type { Endpoint } from '../../src/api/declaration.ts'
 import { Reply } from '../../src/api/declaration.ts'
 import type { WebDeps } from '../../src/api/deps.ts'
 import { Incoming } from '../../src/api/incoming.ts'
+import { LargeBodies } from '../../src/api/large-bodies.ts'
 import { endpoint } from '../../src/api/endpoint.ts'
 import { UNDECLARED, errorHandler } from '../../src/api/middleware/error-handler.ts'
 import type { RequestState } from '../../src/api/middleware/request-context.ts'
@@ -31,6 +32,7 @@ const counted = (name: string) => ({
 const deps = {
   config: { TRUST_PROXY: 0 },
   incoming: new Incoming(),
+  largeBodies: new LargeBodies(),
   limits: { logins: counted('network'), testMails: counted('account') },
 } as unknown as WebDeps
 

@@ -26,8 +26,8 @@ const WATCHED_MS = 2500
 
 /**
  * Another client, in a thread of its own. It asks for /healthz again and again, and says how long the slowest answer
- * took, in ms; but no more than the CPU time of the process's main thread meanwhile (in steps of 10 ms), as other programs
- * of the machine take time too.
+ * took, in ms; but no more than the CPU time of the process's main thread meanwhile (in steps of 10 ms), as other
+ * programs of the machine take time too.
  */
 const OTHER_CLIENT = `
   const { readFileSync } = require('node:fs')

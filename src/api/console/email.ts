@@ -24,6 +24,7 @@ export const verify = endpoint({
   tag,
   summary: 'Verify an e-mail address',
   who: null,
+  limits: [{ limit: 'links', per: 'client' }],
   body: z.object({ token: mailedToken }).meta({ id: 'VerifyRequest' }),
   answers: { 200: { description: 'The account, verified.', schema: userAnswer } },
   errors: ['invalid_token'],
@@ -78,6 +79,7 @@ export const confirmNewAddress = endpoint({
   summary: 'Confirm a new e-mail address',
   description: 'This also verifies the new address. Links to the previous one stop working.',
   who: null,
+  limits: [{ limit: 'links', per: 'client' }],
   body: z.object({ token: mailedToken }).meta({ id: 'ConfirmRequest' }),
   answers: { 200: { description: 'The account with its new address.', schema: userAnswer } },
   errors: ['invalid_token'],
@@ -99,6 +101,7 @@ export const showNewAddress = endpoint({
   summary: 'Show the address that a link confirms',
   description: 'The link can still be used. The answer is no error where it no longer works.',
   who: null,
+  limits: [{ limit: 'links', per: 'client' }],
   body: z.object({ token: mailedToken }).meta({ id: 'NewAddressRequest' }),
   answers: {
     200: {
@@ -140,6 +143,7 @@ export const reset = endpoint({
   summary: 'Set a new password with a mailed link',
   description: 'Ends all sessions. A refused password does not use up the link.',
   who: null,
+  limits: [{ limit: 'links', per: 'client' }],
   body: z.object({ token: mailedToken, password: passwordOfReset }).meta({ id: 'ResetRequest' }),
   answers: { 200: { description: 'The password has been changed.', schema: said } },
   errors: ['invalid_token', ...PASSWORD_ERRORS, 'overloaded'],

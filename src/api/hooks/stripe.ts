@@ -23,16 +23,11 @@ export const receiveStripeEvent = endpoint({
   description: 'The raw body, signed in `Stripe-Signature`. It only prompts Tollgate to read the payment from Stripe.',
   offered: sells,
   who: null,
+  limits: [{ limit: 'webhooks', per: 'client' }],
+  maxBodyBytes: 262_144,
   headers: z.object({ 'Stripe-Signature': z.string() }),
   answers: { 200: { description: 'The event is stored.', schema: done } },
-  errors: [
-    'invalid_signature',
-    'payload_too_large',
-    'rate_limited',
-    'overloaded',
-    'internal_error',
-    'service_unavailable',
-  ],
+  errors: ['invalid_signature', 'payload_too_large', 'overloaded', 'internal_error', 'service_unavailable'],
 }).write(({ config, db, incoming, log, payments, queues }: Deps) => async (_input, ctx) => {
   const sender = networkOf(clientAddress(ctx.req, config.TRUST_PROXY))
   // A signature is over the bytes that came, and over nothing that was parsed and written again.

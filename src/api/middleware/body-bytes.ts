@@ -6,24 +6,30 @@ import type { Context } from 'koa'
 import { HttpMethodEnum, koaBody } from 'koa-body'
 import { ApiError } from '../../shared/errors.ts'
 import type { Incoming } from '../incoming.ts'
+import type { RequestState } from './request-context.ts'
 
-/** 1 MB of bytes, whatever Content-Length says (docs/api.md#request-bodies). */
-export const MAX_BODY_BYTES = 1_048_576
+/** The longest body (docs/api.md#request-bodies), whatever Content-Length says: of whoever is known, or of anybody. */
+export const MAX_BODY_BYTES = { known: 1_048_576, anybody: 16_384 }
+
+/** The longest body of a request: what its endpoint takes, and where none serves it, what anybody may send. */
+export const maxBytesOf = ({ state }: { state: Partial<RequestState> }): number =>
+  state.endpoint?.maxBodyBytes ?? MAX_BODY_BYTES.anybody
 
 // latin1 maps each byte to one character, so that the bytes come through unharmed, whatever they are said to be.
-const gather = koaBody({
-  json: false,
-  urlencoded: false,
-  multipart: false,
-  text: true,
-  textTypes: ['*/*'],
-  encoding: 'latin1',
-  textLimit: MAX_BODY_BYTES,
-  parsedMethods: Object.values(HttpMethodEnum),
-  onError: (error) => {
-    throw error
-  },
-})
+const gatherer = (textLimit: number) =>
+  koaBody({
+    json: false,
+    urlencoded: false,
+    multipart: false,
+    text: true,
+    textTypes: ['*/*'],
+    encoding: 'latin1',
+    textLimit,
+    parsedMethods: Object.values(HttpMethodEnum),
+    onError: (error) => {
+      throw error
+    },
+  })
 
 /**
  * Reads a body. What has come of it is counted for its sender while the rest is on its way.
@@ -32,13 +38,14 @@ const gather = koaBody({
  */
 export async function readBytes(ctx: Context, incoming: Incoming, sender: string): Promise<Buffer | null> {
   const { req } = ctx
+  const maxBytes = maxBytesOf(ctx)
   if (req.destroyed) return null
   if (req.complete) {
     const whole = (req.read() as Buffer | null) ?? Buffer.alloc(0)
-    if (whole.length > MAX_BODY_BYTES) throw new ApiError('payload_too_large')
+    if (whole.length > maxBytes) throw new ApiError('payload_too_large')
     return whole
   }
-  const gathering = gather(ctx, async () => {})
+  const gathering = gatherer(maxBytes)(ctx, async () => {})
   // Only now does somebody read: a listener before would have let the first bytes pass.
   const stopCounting = incoming.count(req, sender)
   try {

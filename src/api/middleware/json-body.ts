@@ -5,8 +5,8 @@
  */
 import type { Context, ParameterizedContext } from 'koa'
 import { ApiError } from '../../shared/errors.ts'
-import type { Incoming } from '../incoming.ts'
-import { MAX_BODY_BYTES, readBytes } from './body-bytes.ts'
+import type { WebDeps } from '../deps.ts'
+import { maxBytesOf, readBytes } from './body-bytes.ts'
 import type { RequestState } from './request-context.ts'
 
 /** Deeper JSON makes later walks of it fail; no request of ours needs it. */
@@ -27,24 +27,31 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
  * Whether more of a body may still come than is ever read: one that is too long, or of a length that nobody knows. An
  * answer to such a request ends its connection, because Node would go on reading the rest.
  */
-export function mayStillSend({ req }: Pick<Context, 'req'>): boolean {
+export function mayStillSend(ctx: Pick<Context, 'req' | 'state'>): boolean {
+  const { req } = ctx
   if (req.complete) return false
-  return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > MAX_BODY_BYTES
+  return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > maxBytesOf(ctx)
 }
 
 type Request = ParameterizedContext<RequestState>
 
 /**
- * Reads and parses a body. What has come of it is counted for its sender while the rest is on its way.
+ * Reads a body, and parses it when it is its turn. What has come of it is counted for its sender while the rest is on
+ * its way.
  * @throws ApiError unsupported_media_type, payload_too_large, invalid_json, or rate_limited and overloaded where too
- * much comes too slowly.
+ * much comes at once or too slowly.
  */
-export async function readJsonBody(ctx: Request, incoming: Incoming, sender: string): Promise<JsonObject> {
+export async function readJsonBody(
+  ctx: Request,
+  { incoming, largeBodies }: Pick<WebDeps, 'incoming' | 'largeBodies'>,
+  sender: string,
+): Promise<JsonObject> {
   const { 'content-type': type = '', 'content-encoding': encoding = '', 'content-length': length } = ctx.req.headers
   requireJson(type, encoding)
-  if (Number(length) > MAX_BODY_BYTES) throw new ApiError('payload_too_large')
+  if (Number(length) > maxBytesOf(ctx)) throw new ApiError('payload_too_large')
   const bytes = await readBytes(ctx as Context, incoming, sender)
   if (bytes === null) throw new ApiError('invalid_json', { message: 'The request body ended before it was complete.' })
+  await largeBodies.turnOf(sender, bytes.length)
   return parseJsonObject(bytes)
 }
 

@@ -19,7 +19,7 @@ import { whenOver } from './when-over.ts'
 export type Envelope = 'gateway' | 'console'
 
 /** What of an endpoint's declaration concerns all its answers. */
-export type Served = { path: string; envelope?: Envelope; codes: ReadonlySet<ErrorCode> }
+export type Served = { path: string; envelope?: Envelope; codes: ReadonlySet<ErrorCode>; maxBodyBytes: number }
 
 /** What middleware and handlers know of the request they serve. */
 export type RequestState = Trace & {

@@ -16,7 +16,7 @@ import { hasBody, readJsonBody } from '../middleware/json-body.ts'
 import type { RequestState } from '../middleware/request-context.ts'
 import { Board } from './board.ts'
 
-type DashboardDeps = Pick<WebDeps, 'config' | 'queues' | 'limits' | 'incoming'>
+type DashboardDeps = Pick<WebDeps, 'config' | 'queues' | 'limits' | 'incoming' | 'largeBodies'>
 
 /** Where it lives; bull-board must know. */
 export const DASHBOARD_PATH = '/admin/queues'
@@ -109,13 +109,14 @@ function serveBoard(deps: DashboardDeps): Middleware<RequestState> {
   }
 }
 
-async function loadBoard({ config, queues, incoming }: DashboardDeps) {
+async function loadBoard(deps: DashboardDeps) {
+  const { config, queues } = deps
   const [{ createBullBoard }, { BullMQAdapter }] = await Promise.all([
     import('@bull-board/api'),
     import('@bull-board/api/bullMQAdapter'),
   ])
   const board = new Board(DASHBOARD_PATH, async (ctx) =>
-    hasBody(ctx) ? readJsonBody(ctx, incoming, networkOf(clientAddress(ctx.req, config.TRUST_PROXY))) : {},
+    hasBody(ctx) ? readJsonBody(ctx, deps, networkOf(clientAddress(ctx.req, config.TRUST_PROXY))) : {},
   )
   const readOnlyMode = config.DASHBOARD_WRITE === 'off'
   createBullBoard({

@@ -27,7 +27,8 @@ export type BodyRules = Pick<ChatModel, 'maxOutputTokens' | 'partTokens'> & {
  * @throws ApiError invalid_messages, or invalid_request that names the field.
  */
 export function parseChat(body: JsonObject, model: BodyRules): ChatRequest {
-  const messages = plainMessages(body.messages) ?? parseMessages(body, model)
+  const messages = plainMessages(body.messages) ?? parseMessages(body)
+  checkParts(messages, model.partTokens)
   const allowed = model.upstreams.flatMap(({ allow }) => allow)
   const unknown = unknownField(body, allowed)
   if (unknown !== null) throw unknownFieldError([unknown])
@@ -38,12 +39,9 @@ export function parseChat(body: JsonObject, model: BodyRules): ChatRequest {
   return { ...further, ...options, messages, max_tokens: limit }
 }
 
-/** @throws ApiError invalid_messages, or invalid_request that names a bad address. */
-function parseMessages(body: JsonObject, { partTokens }: BodyRules): ChatMessage[] {
-  const messages = parseBody(messagesOnly, { messages: body.messages }).messages as ChatMessage[]
-  checkParts(messages, partTokens)
-  return messages
-}
+/** @throws ApiError invalid_messages. */
+const parseMessages = ({ messages }: JsonObject): ChatMessage[] =>
+  parseBody(messagesOnly, { messages }).messages as ChatMessage[]
 
 const OPTIONS = new Map<string, z.ZodType>(Object.entries(chatOptions.shape))
 

@@ -9,6 +9,7 @@ import { ApiError } from '../../shared/errors.ts'
 import { credits, id, ok } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
+import { LARGE_BYTES } from '../large-bodies.ts'
 import type { JsonObject } from '../middleware/json-body.ts'
 import { apiKey } from '../who.ts'
 import { chatKind } from './chat.ts'
@@ -60,7 +61,7 @@ export const quoteCall = endpoint({
   summary: 'Quote a call',
   description: 'The body is checked like that of the call. Nothing is charged, recorded or sent to an upstream.',
   who: apiKey,
-  limits: [{ limit: 'quotes', per: 'account', shown: true }],
+  limits: [{ limit: 'quotes', per: 'account', perBytes: LARGE_BYTES, shown: true }],
   headers: callRequestHeaders.pick({ 'X-Max-Credits': true }),
   body: quoteBody,
   answers: { 200: { description: 'The quote.', schema: quote, headers: allowanceHeaders } },

@@ -10,7 +10,7 @@ import { unstreamed } from '../../shared/calls/requests.ts'
 import { ApiError } from '../../shared/errors.ts'
 import { publicId } from '../../shared/ids.ts'
 import type { Declaration } from '../declaration.ts'
-import { codesOf } from '../declaration.ts'
+import { servedOf } from '../declaration.ts'
 import { isUnreachable } from '../../shared/infra/db.ts'
 import type { WebDeps } from '../deps.ts'
 import type { JsonObject } from '../middleware/json-body.ts'
@@ -51,7 +51,7 @@ export function callEndpoint<M extends Model, P extends Parsed, const D extends 
   declaration: D,
   kind: CallKind<M, P>,
 ) {
-  const declared = { ...declaration, codes: codesOf(declaration) }
+  const declared = servedOf(declaration)
   return { ...declared, serve: (deps: WebDeps) => serveCall(declared, kind, deps) }
 }
 
@@ -85,7 +85,7 @@ function serveCall<M extends Model, P extends Parsed>(
       // A remembered key has no limit of its own: what was counted for it was its account's.
       for (const count of isCounted ? countersOfKey : counters) await count(ctx, principal)
       isCounted = true
-      body = await (reading ??= readJsonBody(ctx, deps.incoming, principal.accountId))
+      body = await (reading ??= readJsonBody(ctx, deps, principal.accountId))
       const order = orderForReader(ctx, orderOf(deps, kind, body, principal))
       const updates = bufferUpdates()
       return { order, updates, placed: await placeCall(call, deps, order, updates.onUpdate) }

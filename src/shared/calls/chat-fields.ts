@@ -12,7 +12,7 @@ export const MAX_MESSAGES = 2000
 export const MAX_TOOLS = 128
 
 /** Most parts, tool calls and pieces of reasoning in all messages of one request: far more than people send. */
-const MAX_ELEMENTS = 10_000
+export const MAX_ELEMENTS = 10_000
 
 /** Most http(s) addresses in the parts of one request's messages. */
 export const MAX_ADDRESSES = 50

@@ -10,7 +10,7 @@ import type { SchemaGate } from './schema.ts'
 /** How long a look at Postgres or Redis may take, in ms. */
 const PATIENCE_MS = 2000
 
-/** For how long a reading is the same for everybody, in ms: whoever asks, and however often, costs no more than that. */
+/** For how long a reading is the same for everybody, in ms: whoever asks, and however often, costs no more. */
 const KEPT_MS = 500
 
 /** What is looked at. */

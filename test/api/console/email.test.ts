@@ -37,7 +37,7 @@ describe('/api/email', () => {
         '',
         'a',
         'a'.repeat(43),
-        'a'.repeat(100_000),
+        'a'.repeat(10_000),
         '\0',
         '\ud800',
         ['a'],

@@ -114,14 +114,13 @@ describe('a request body', () => {
   })
 
   it('that is not of a call has at most 1 MB too', async () => {
-    const verify = (bytes: number) =>
-      fetch(`${gateway.url}/api/email/verify`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
+    const quote = (bytes: number) =>
+      send('POST', `${gateway.url}/v1/quotes`, {
+        key: account.key,
         body: JSON.stringify({ token: 'x'.repeat(bytes - 12) }),
       })
-    expect((await verify(1_048_576)).status).to.equal(400)
-    expect((await verify(1_048_577)).status).to.equal(413)
+    expect((await quote(1_048_576)).status).to.equal(400)
+    expect((await quote(1_048_577)).status).to.equal(413)
   })
 
   it('with commas in its strings does not count as having many values', async () => {

@@ -1,13 +1,39 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { z } from 'zod'
-import { MAX_MESSAGES, ROLES, chatMessages, chatOptions } from '../../../src/shared/calls/chat-fields.ts'
+import { MAX_ELEMENTS, MAX_MESSAGES, ROLES, chatMessages, chatOptions } from '../../../src/shared/calls/chat-fields.ts'
 import { isPlainOption, plainMessages } from '../../../src/shared/calls/plain-chats.ts'
 
 const RUNS = 2000
 
 /** A value as a body has it: what JSON can say. */
 const written = (value: unknown): unknown => JSON.parse(JSON.stringify(value) ?? 'null') as unknown
+
+/** Mostly plain parts, with everything that makes one not plain, or wrong. */
+const part = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ type: fc.constant('text'), text: fc.string({ unit: 'binary' }) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      type: fc.constant('image_url'),
+      image_url: fc.oneof(fc.string(), fc.record({ url: fc.string() })),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record(
+      {
+        type: fc.constantFrom<unknown>('text', 'image_url', 'input_audio', '', null, 7),
+        text: fc.constantFrom<unknown>('x', null, 7),
+        image_url: fc.constantFrom<unknown>('x', { url: 'x', detail: 'low' }, { url: 7 }, { detail: 'low' }, [], null),
+        cache_control: fc.constantFrom<unknown>({ type: 'ephemeral' }, { type: 'ephemeral', ttl: '1h' }, null),
+        extra: fc.constant(1),
+      },
+      { requiredKeys: [] },
+    ),
+  },
+  { weight: 1, arbitrary: fc.constantFrom<unknown>(null, 'x', 7, [], ['type', 'text']) },
+)
 
 /** Mostly plain messages, with everything that makes one not plain, or wrong. */
 const message = fc.oneof(
@@ -25,6 +51,10 @@ const message = fc.oneof(
       },
       { requiredKeys: [] },
     ),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({ role: fc.constantFrom(...ROLES), content: fc.array(part, { maxLength: 3 }) }),
   },
   { weight: 1, arbitrary: fc.constantFrom<unknown>(null, 'x', 7, [], ['role', 'content']) },
 )
@@ -81,6 +111,11 @@ describe('chats that are looked at by hand', () => {
       expect(plainMessages(many(count)) !== null, `${count} messages`).to.equal(
         chatMessages.safeParse(many(count)).success,
       )
+    }
+    for (const count of [0, 1, MAX_ELEMENTS, MAX_ELEMENTS + 1]) {
+      const content = Array.from({ length: count }, () => ({ type: 'text', text: 'x' }))
+      const sent = [{ role: 'user', content }]
+      expect(plainMessages(sent) !== null, `${count} parts`).to.equal(chatMessages.safeParse(sent).success)
     }
   })
 })

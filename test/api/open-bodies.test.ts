@@ -1,0 +1,74 @@
+import { expect } from 'chai'
+import { endpoints } from '../../src/api/routes.ts'
+import type { Endpoint } from '../../src/api/declaration.ts'
+import type { TestWeb } from '../../scripts/harness/harness.ts'
+import { startTestWeb, testConfig } from '../../scripts/harness/harness.ts'
+import type { Reply } from '../../scripts/harness/http.ts'
+import { send } from '../../scripts/harness/http.ts'
+import { until } from '../../scripts/until.ts'
+
+const KB = 1024
+
+const ofAnybody = (endpoints as readonly Endpoint[]).filter(({ who, method }) => who === null && method !== 'get')
+
+describe('a body of an endpoint that needs no login', () => {
+  let web: TestWeb
+  before(async () => {
+    const payments = { PAYMENTS: 'stripe', STRIPE_SECRET_KEY: 'sk_test_x', STRIPE_WEBHOOK_SECRET: 'whsec_x' }
+    web = await startTestWeb(await testConfig('http://127.0.0.1:9', payments))
+  })
+  after(() => web.stop())
+
+  const bodyOf = (bytes: number): string => JSON.stringify({ x: 'x'.repeat(bytes - JSON.stringify({ x: '' }).length) })
+  const post = ({ method, path }: Endpoint, bytes: number): Promise<Reply> =>
+    send(method.toUpperCase(), `${web.url}${path}`, { body: bodyOf(bytes) })
+
+  it('is there to be looked at', () => {
+    expect(ofAnybody.map(({ path }) => path)).to.include.members([
+      '/api/auth/login',
+      '/api/email/verify',
+      '/api/email/reset',
+      '/hooks/stripe',
+    ])
+  })
+
+  for (const one of ofAnybody) {
+    const most = (one.path === '/hooks/stripe' ? 256 : 16) * KB
+    it(`${one.path} is at most ${most / KB} kB`, async () => {
+      expect((await post(one, most)).status).to.be.oneOf([400, 401, 200])
+      const { status, json } = await post(one, most + 1)
+      expect([status, json.error]).to.deep.equal([413, 'payload_too_large'])
+    })
+
+    it(`${one.path} is refused in chunks too, with no Content-Length to go by`, async () => {
+      const response = await fetch(`${web.url}${one.path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: new Blob([bodyOf(most + 1)]).stream(),
+        duplex: 'half',
+      } as RequestInit)
+      expect(response.status).to.equal(413)
+    })
+  }
+
+  it('has a limit for each network, whatever it asks for', () => {
+    for (const { path, limits = [] } of ofAnybody) {
+      expect(
+        limits.some(({ per }) => per === 'client'),
+        path,
+      ).to.equal(true)
+    }
+  })
+
+  it('is answered 429 where one network sends links without end', async () => {
+    let last: Reply | undefined
+    await until('the refusal', async () => {
+      const [one] = await Promise.all(
+        Array.from({ length: 50 }, () => send('POST', `${web.url}/api/email/verify`, { body: '{"token":"x"}' })),
+      )
+      last = one
+      return one!.status === 429
+    })
+    expect(last!.json.error).to.equal('rate_limited')
+  })
+})
