@@ -20,6 +20,7 @@ import * as payments from './012_payments.ts'
 import * as billing from './013_billing.ts'
 import * as rowRules from './014_row_rules.ts'
 import * as rowRulesOfOldRows from './015_row_rules_of_old_rows.ts'
+import * as revivedGrants from './019_revived_grants.ts'
 import { MigrationLock } from './lock.ts'
 import { applySql, dropSql, staleSql } from './sql.ts'
 
@@ -49,6 +50,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '013_billing': billing,
   '014_row_rules': rowRules,
   '015_row_rules_of_old_rows': rowRulesOfOldRows,
+  '019_revived_grants': revivedGrants,
 }
 
 /** The functions of `sql/` are written for the newest schema: every step back begins with taking them out. */

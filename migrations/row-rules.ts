@@ -14,9 +14,16 @@ export type RowRules = Record<string, Record<string, string>>
 /** Makes the functions, and the constraints without a look at the rows that are there: `VALIDATE` does that. */
 export async function addRowRules(db: Knex, tables: RowRules): Promise<void> {
   for (const [table, rules] of Object.entries(tables)) {
-    const names = Object.entries(rules).map(([name, rule]) => `      WHEN NOT (${rule})\n        THEN '${name}'`)
-    await db.raw(`
-CREATE FUNCTION keeps_rules(r ${table}) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+    await setRowRules(db, table, rules)
+    await db.raw(`ALTER TABLE ${table} ADD CONSTRAINT ${table}_rules CHECK (keeps_rules(${table}.*)) NOT VALID`)
+  }
+}
+
+/** Makes or replaces the function of a table. Rows that are there keep a new rule already, or are validated anew. */
+export async function setRowRules(db: Knex, table: string, rules: Record<string, string>): Promise<void> {
+  const names = Object.entries(rules).map(([name, rule]) => `      WHEN NOT (${rule})\n        THEN '${name}'`)
+  await db.raw(`
+CREATE OR REPLACE FUNCTION keeps_rules(r ${table}) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
   broken text := CASE
 ${names.join('\n')}
@@ -28,9 +35,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION keeps_rules(${table})
   IS 'Whether a row keeps the rules of ${table}; the error names the one that it breaks.';
-ALTER TABLE ${table} ADD CONSTRAINT ${table}_rules CHECK (keeps_rules(${table}.*)) NOT VALID;
 `)
-  }
 }
 
 /** Takes them out again. */

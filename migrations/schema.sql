@@ -319,10 +319,11 @@ CREATE TABLE grants (
   amount bigint NOT NULL, -- Credits granted.
   remaining bigint NOT NULL, -- Credits left = sum of the grant's ledger entries.
   open boolean NOT NULL, -- Whether anything remains.
-  expires_at timestamptz, -- From then on it pays for nothing; null: never.
+  expires_at timestamptz, -- From then on what is left of it pays for nothing; null: never.
   note text, -- The operator's remark.
   created_at timestamptz NOT NULL DEFAULT now(), -- When it was granted.
   payment_id uuid, -- The payment that bought it.
+  revived_until timestamptz, -- Until when it pays again, by what came back to it past its time: a day after expires_at, or after a payment was reinstated.
   CONSTRAINT grants_pkey PRIMARY KEY (id),
   CONSTRAINT grants_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT grants_payment_fkey FOREIGN KEY (payment_id, account_id) REFERENCES payments(id, account_id),
@@ -677,7 +678,7 @@ CREATE FUNCTION check_ledger() RETURNS trigger;
 CREATE FUNCTION check_payment() RETURNS trigger;
 
 -- Repays the debt of these accounts from what they can spend, by entries of kind collection; answers the balances after it.
-CREATE FUNCTION collect_debts(account_ids uuid[]) RETURNS TABLE(account_id uuid, balance bigint) SET plan_cache_mode=force_generic_plan;
+CREATE FUNCTION collect_debts(account_ids uuid[]) RETURNS TABLE(account_id uuid, balance bigint);
 
 -- Counts the open calls of a key and what it used of its budget, after its limits were changed.
 CREATE FUNCTION count_key_use(counted_key uuid) RETURNS void;
@@ -685,20 +686,11 @@ CREATE FUNCTION count_key_use(counted_key uuid) RETURNS void;
 -- Takes credits back from an account, once for a request; what it cannot spend becomes debt or refuses it all.
 CREATE FUNCTION deduct_credits(the_deduction uuid, the_account uuid, wanted bigint, may_owe boolean, why text, request_key text) RETURNS TABLE(outcome text, deduction uuid, taken bigint, left_owing bigint, balance bigint, spendable bigint);
 
--- Settles or refunds calls and keeps their results; a row for each call that this very statement ended, none for the others.
-CREATE FUNCTION end_calls(outcomes jsonb, outputs text[]) RETURNS TABLE(id uuid, account_id uuid, status text, credits bigint, uncollected bigint, balance bigint, latency_ms bigint, created_at timestamptz, reply_to text, model text, modality text, upstream text, precharged bigint, running_ms bigint) SET plan_cache_mode=force_generic_plan;
+-- Settles or refunds calls and keeps their results; a row for each call that this very statement ended, with the place of the outcome that did, none for the others.
+CREATE FUNCTION end_calls(outcomes jsonb, outputs text[]) RETURNS TABLE(place bigint, id uuid, account_id uuid, status text, credits bigint, uncollected bigint, balance bigint, latency_ms bigint, created_at timestamptz, reply_to text, model text, modality text, upstream text, precharged bigint, running_ms bigint) SET plan_cache_mode=force_generic_plan;
 
--- Settles or refunds one call as end_calls does: a row if this very statement ended it.
-CREATE FUNCTION end_one_call(end_output text, end_id uuid, end_status text, end_cost bigint, of_attempt integer, from_status text, only_overdue boolean, end_http_status integer, end_error_type text, end_input bigint, end_cached bigint, end_written bigint, end_repeated bigint, end_tokens bigint, end_micro_usd bigint, end_upstream text, end_result_url text, result_seconds integer, ran_ms bigint, taken_price uuid) RETURNS TABLE(id uuid, account_id uuid, status text, credits bigint, uncollected bigint, balance bigint, latency_ms bigint, created_at timestamptz, reply_to text, model text, modality text, upstream text, precharged bigint, running_ms bigint) SET plan_cache_mode=force_generic_plan;
-
--- Settles or refunds calls: end_usual_calls, for the release before.
-CREATE FUNCTION end_plain_calls(outputs text[], ids uuid[], statuses text[], costs bigint[], attempts_of integer[], from_statuses text[], overdues boolean[], http_statuses integer[], error_types text[], inputs bigint[], cached_inputs bigint[], cache_writes bigint[], repeated_inputs bigint[], output_counts bigint[], costs_micro_usd bigint[], upstreams text[], result_urls text[], result_seconds integer) RETURNS TABLE(id uuid, account_id uuid, status text, credits bigint, uncollected bigint, balance bigint, latency_ms bigint, created_at timestamptz, reply_to text, model text, modality text, upstream text, precharged bigint, running_ms bigint);
-
--- Settles or refunds calls as end_calls does: a row for each call that this very statement ended.
-CREATE FUNCTION end_usual_calls(outputs text[], ids uuid[], statuses text[], costs bigint[], attempts_of integer[], from_statuses text[], overdues boolean[], http_statuses integer[], error_types text[], inputs bigint[], cached_inputs bigint[], cache_writes bigint[], repeated_inputs bigint[], output_counts bigint[], costs_micro_usd bigint[], upstreams text[], result_urls text[], result_seconds integer, ran_ms_of bigint[], price_versions_of uuid[]) RETURNS TABLE(id uuid, account_id uuid, status text, credits bigint, uncollected bigint, balance bigint, latency_ms bigint, created_at timestamptz, reply_to text, model text, modality text, upstream text, precharged bigint, running_ms bigint) SET plan_cache_mode=force_generic_plan;
-
--- Judges requests by the limits of their keys, a row for each in its place.
-CREATE FUNCTION judge_keys(requests jsonb, keys uuid[], moment timestamptz) RETURNS TABLE(place bigint, refusal text, fate text) SET plan_cache_mode=force_generic_plan;
+-- Removes what rests in expired grants of these accounts, by entries of kind expiry; answers how many grants.
+CREATE FUNCTION expire_grants(account_ids uuid[], moment timestamptz) RETURNS integer;
 
 -- Refuses changes of what was ordered, and of what was paid.
 CREATE FUNCTION keep_payment_terms() RETURNS trigger;
@@ -812,6 +804,8 @@ DECLARE
       WHEN NOT (r.payment_id IS NULL
         OR (r.origin IN ('purchase', 'bonus') AND r.expires_at IS NULL))
         THEN 'grants_payment_gives_purchases'
+      WHEN NOT (r.revived_until IS NULL OR coalesce(r.revived_until > r.expires_at, false))
+        THEN 'grants_revived_once_expired'
     END;
 BEGIN
   IF broken IS NULL THEN RETURN true; END IF;
@@ -846,17 +840,14 @@ BEGIN
     MESSAGE = format('new row for relation "ledger_entries" violates check constraint "%s"', broken);
 END $$;
 
+-- Moves credits: entries, grants and balances; answers the accounts where some came back so late that they expired.
+CREATE FUNCTION move_credits(moment timestamptz, accounts_of uuid[], grants_of uuid[], amounts bigint[], kinds text[], calls_of uuid[] DEFAULT NULL::uuid[], payment uuid DEFAULT NULL::uuid, deduction uuid DEFAULT NULL::uuid, remark text DEFAULT NULL::text) RETURNS uuid[];
+
 -- Asks for the mail about a budget of which 80 or 100 percent is used.
 CREATE FUNCTION notify_of_budget() RETURNS trigger;
 
--- Charges and opens calls: for each an outcome of opened, exists, price_above_limit, price_changed, insufficient_credits, key_budget_exceeded, too_many_calls, too_many_calls_of_key, too_many_bytes, account_suspended, unauthorized, ip_not_allowed, model_not_allowed, look_up (a key that was remembered has changed), or try_alone (only a batch of its own can tell).
+-- Charges and opens calls: for each an outcome of opened, exists, price_above_limit, price_changed, insufficient_credits, key_budget_exceeded, too_many_calls, too_many_calls_of_key, too_many_bytes, account_suspended, unauthorized, ip_not_allowed, model_not_allowed, or look_up (a key that was remembered has changed).
 CREATE FUNCTION open_calls(requests jsonb, max_outstanding integer, max_request_bytes bigint) RETURNS TABLE(id uuid, outcome text, existing_id uuid, balance bigint, outstanding integer) SET plan_cache_mode=force_generic_plan;
-
--- Charges and opens one call that has no Idempotency-Key and no guard: the outcome of open_calls.
-CREATE FUNCTION open_one_call(new_id uuid, new_account uuid, new_key uuid, new_modality text, new_model text, new_price uuid, new_amount bigint, new_input bigint, new_output bigint, new_version integer, lease_seconds integer, deadline_seconds integer, new_request text, new_reply_to text, new_hash text, new_bytes bigint, most_outstanding integer, most_bytes bigint, new_secret_version integer, new_address text, new_prices text) RETURNS TABLE(id uuid, outcome text, existing_id uuid, balance bigint, outstanding integer) SET plan_cache_mode=force_generic_plan;
-
--- Charges and opens calls that have no Idempotency-Key and no guard: the outcomes of open_calls.
-CREATE FUNCTION open_plain_calls(ids uuid[], accounts_of uuid[], keys_of uuid[], modalities text[], models text[], prices_of uuid[], amounts bigint[], estimated_inputs bigint[], estimated_outputs bigint[], catalogue_versions integer[], lease_seconds integer, deadline_seconds integer[], request_ids text[], replies_to text[], request_hashes text[], bytes_of bigint[], max_outstanding integer, max_request_bytes bigint, secret_versions integer[], addresses text[], new_prices jsonb) RETURNS TABLE(id uuid, outcome text, existing_id uuid, balance bigint, outstanding integer) SET plan_cache_mode=force_generic_plan;
 
 -- What a key used in the window that a new budget of this period would have now, but for its open calls.
 CREATE FUNCTION past_key_use(counted_key uuid, period text) RETURNS TABLE(starts_at timestamptz, counted_until timestamptz, used bigint, open_calls uuid[]);
@@ -869,6 +860,9 @@ CREATE FUNCTION result_is_kept(ended_call uuid) RETURNS boolean;
 
 -- Brings what is reversed of a payment to a number of credits: takes back or reinstates them; answers the balance.
 CREATE FUNCTION reverse_payment(the_payment uuid, target bigint) RETURNS TABLE(moved bigint, owed bigint, balance bigint);
+
+-- Takes credits from what accounts can spend, in burn order, by entries of one kind.
+CREATE FUNCTION spend_credits(moment timestamptz, accounts_of uuid[], amounts bigint[], kind text, calls_of uuid[] DEFAULT NULL::uuid[], deduction uuid DEFAULT NULL::uuid, remark text DEFAULT NULL::text) RETURNS void;
 
 -- Grants of these accounts that can pay now, in burn order, with running sums.
 CREATE FUNCTION spendable_lots(account_ids uuid[]) RETURNS TABLE(grant_id uuid, account_id uuid, remaining bigint, upto bigint);

@@ -3,34 +3,22 @@
 -- accounts' rows.
 CREATE OR REPLACE FUNCTION collect_debts(account_ids uuid[])
 RETURNS TABLE (account_id uuid, balance bigint)
-LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql AS $$
 #variable_conflict use_column
+DECLARE
+  moment timestamptz := clock_timestamp();
+  debtors uuid[];
+  amounts bigint[];
 BEGIN
-  RETURN QUERY
-  WITH part AS MATERIALIZED (
-    SELECT acc.id AS account_id, lot.grant_id, overlap.amount,
-      row_number() OVER movement_order AS nth,
-      sum(overlap.amount) OVER movement_order AS upto
-    FROM accounts acc
-    JOIN spendable_lots(account_ids) lot ON lot.account_id = acc.id AND lot.upto - lot.remaining < acc.debt
-    CROSS JOIN LATERAL (SELECT (least(lot.upto, acc.debt) - (lot.upto - lot.remaining))::bigint AS amount) overlap
-    WHERE acc.id = ANY (account_ids)
-    WINDOW movement_order AS (PARTITION BY acc.id ORDER BY lot.upto)
-  ), new_entry AS (
-    INSERT INTO ledger_entries (account_id, seq, grant_id, kind, amount, balance_after)
-    SELECT p.account_id, acc.ledger_seq + p.nth, p.grant_id, 'collection', -p.amount, acc.credits - p.upto
-    FROM part p JOIN accounts acc ON acc.id = p.account_id AND acc.id = ANY (account_ids)
-  ), burnt AS (
-    UPDATE grants g SET remaining = g.remaining - p.amount, open = g.remaining > p.amount
-    FROM part p WHERE g.id = p.grant_id AND g.account_id = ANY (account_ids)
-  ), account AS (
-    UPDATE accounts acc SET credits = acc.credits - s.amount, debt = acc.debt - s.amount,
-      ledger_seq = acc.ledger_seq + s.entries
-    FROM (SELECT p.account_id, sum(p.amount)::bigint AS amount, count(*) AS entries FROM part p GROUP BY p.account_id) s
-    WHERE acc.id = s.account_id AND acc.id = ANY (account_ids)
-  )
-  SELECT acc.id, (acc.credits - coalesce((SELECT max(p.upto) FROM part p WHERE p.account_id = acc.id), 0))::bigint
-  FROM accounts acc WHERE acc.id = ANY (account_ids);
+  PERFORM expire_grants(account_ids, moment);
+  SELECT array_agg(acc.id), array_agg(least(acc.debt, acc.credits)) INTO debtors, amounts
+  FROM accounts acc WHERE acc.id = ANY (account_ids) AND acc.debt > 0 AND acc.credits > 0;
+  IF debtors IS NOT NULL THEN
+    PERFORM spend_credits(moment, debtors, amounts, 'collection');
+    UPDATE accounts acc SET debt = acc.debt - s.amount FROM unnest(debtors, amounts) AS s (account_id, amount)
+    WHERE acc.id = s.account_id AND acc.id = ANY (account_ids);
+  END IF;
+  RETURN QUERY SELECT acc.id, acc.credits FROM accounts acc WHERE acc.id = ANY (account_ids);
 END $$;
 COMMENT ON FUNCTION collect_debts IS
   'Repays the debt of these accounts from what they can spend, by entries of kind collection; '

@@ -7,9 +7,13 @@ RETURNS TABLE (outcome text, deduction uuid, taken bigint, left_owing bigint, ba
 LANGUAGE plpgsql AS $$
 DECLARE
   made deductions%ROWTYPE;
+  moment timestamptz;
 BEGIN
-  SELECT a.credits INTO balance FROM accounts a WHERE a.id = the_account FOR NO KEY UPDATE;
+  PERFORM FROM accounts a WHERE a.id = the_account FOR NO KEY UPDATE;
   IF NOT FOUND THEN RETURN; END IF;
+  moment := clock_timestamp();
+  PERFORM expire_grants(ARRAY[the_account], moment);
+  balance := (SELECT a.credits FROM accounts a WHERE a.id = the_account);
   SELECT d.* INTO made FROM deductions d
   WHERE d.account_id = the_account AND (d.id = the_deduction OR d.idempotency_key = request_key);
   IF FOUND THEN
@@ -20,7 +24,7 @@ BEGIN
     RETURN NEXT;
     RETURN;
   END IF;
-  spendable := coalesce((SELECT max(lot.upto) FROM spendable_lots(ARRAY[the_account]) lot), 0);
+  spendable := balance;
   taken := least(wanted, spendable);
   left_owing := wanted - taken;
   IF left_owing > 0 AND NOT may_owe THEN
@@ -30,25 +34,9 @@ BEGIN
   END IF;
   INSERT INTO deductions (id, account_id, credits, moved, owed, reason, idempotency_key)
   VALUES (the_deduction, the_account, wanted, taken, left_owing, why, request_key);
-  WITH part AS MATERIALIZED (
-    SELECT lot.grant_id, overlap.amount, row_number() OVER movement_order AS nth,
-      sum(overlap.amount) OVER movement_order AS upto
-    FROM spendable_lots(ARRAY[the_account]) lot
-    CROSS JOIN LATERAL (SELECT (least(lot.upto, taken) - (lot.upto - lot.remaining))::bigint AS amount) overlap
-    WHERE lot.upto - lot.remaining < taken
-    WINDOW movement_order AS (ORDER BY lot.upto)
-  ), new_entry AS (
-    INSERT INTO ledger_entries (account_id, seq, grant_id, kind, amount, balance_after, note, deduction_id)
-    SELECT the_account, a.ledger_seq + p.nth, p.grant_id, 'adjustment', -p.amount, a.credits - p.upto, why,
-      the_deduction
-    FROM part p, accounts a WHERE a.id = the_account
-  ), burnt AS (
-    UPDATE grants g SET remaining = g.remaining - p.amount, open = g.remaining > p.amount
-    FROM part p WHERE g.id = p.grant_id AND g.account_id = the_account
-  )
-  UPDATE accounts a SET credits = a.credits - taken, debt = a.debt + left_owing,
-    ledger_seq = a.ledger_seq + (SELECT count(*) FROM part)
-  WHERE a.id = the_account RETURNING a.credits INTO balance;
+  PERFORM spend_credits(moment, ARRAY[the_account], ARRAY[taken], 'adjustment', deduction => the_deduction,
+    remark => why);
+  UPDATE accounts a SET debt = a.debt + left_owing WHERE a.id = the_account RETURNING a.credits INTO balance;
   outcome := 'deducted';
   deduction := the_deduction;
   RETURN NEXT;

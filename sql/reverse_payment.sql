@@ -17,9 +17,13 @@ DECLARE
   made uuid;
   lots uuid[] := '{}';
   parts bigint[] := '{}';
+  moment timestamptz;
 BEGIN
   SELECT a.* INTO acc FROM accounts a WHERE a.id = (SELECT p.account_id FROM payments p WHERE p.id = the_payment)
     FOR NO KEY UPDATE;
+  moment := clock_timestamp();
+  PERFORM expire_grants(ARRAY[acc.id], moment);
+  SELECT a.* INTO acc FROM accounts a WHERE a.id = acc.id;
   SELECT p.* INTO pay FROM payments p WHERE p.id = the_payment FOR NO KEY UPDATE;
   moved := 0;
   owed := 0;
@@ -32,7 +36,6 @@ BEGIN
     rest := target - pay.reversed;
     FOR lot IN SELECT g.id, g.remaining FROM grants g
       WHERE g.account_id = acc.id AND g.open AND (g.payment_id = pay.id OR g.origin = 'purchase')
-        AND (g.expires_at IS NULL OR g.expires_at > now())
       ORDER BY g.payment_id IS DISTINCT FROM pay.id, g.origin = 'bonus', g.created_at DESC, g.id DESC
     LOOP
       EXIT WHEN rest = 0;
@@ -71,16 +74,10 @@ BEGIN
     elsewhere := -rest;
   END IF;
 
-  INSERT INTO ledger_entries (account_id, seq, grant_id, payment_id, kind, amount, balance_after)
-  SELECT acc.id, acc.ledger_seq + m.nth, m.id, pay.id, CASE WHEN m.amount < 0 THEN 'reversal' ELSE 'reinstatement' END,
-    m.amount, acc.credits + sum(m.amount) OVER (ORDER BY m.nth)
-  FROM unnest(lots, parts) WITH ORDINALITY AS m (id, amount, nth);
-  UPDATE grants g SET remaining = g.remaining + m.amount, open = g.remaining + m.amount > 0,
-    expires_at = CASE WHEN m.amount > 0 AND g.expires_at <= now() THEN now() + interval '24 hours'
-      ELSE g.expires_at END
-  FROM unnest(lots, parts) AS m (id, amount) WHERE g.id = m.id;
-  acc.credits := acc.credits + coalesce((SELECT sum(m) FROM unnest(parts) m), 0);
-  acc.ledger_seq := acc.ledger_seq + cardinality(lots);
+  PERFORM move_credits(moment, array_fill(acc.id, ARRAY[cardinality(lots)]), lots, parts,
+    array_fill(CASE WHEN target > pay.reversed THEN 'reversal' ELSE 'reinstatement' END, ARRAY[cardinality(lots)]),
+    payment => pay.id);
+  SELECT a.* INTO acc FROM accounts a WHERE a.id = acc.id;
   acc.debt := acc.debt + owed;
   moved := -coalesce((SELECT sum(m) FROM unnest(parts) m), 0);
 

@@ -2,7 +2,7 @@ import type { Mutant } from './mutant.ts'
 import { BUDGETS, SCHEDULES } from './judges.ts'
 
 const END_SQL = 'sql/end_calls.sql'
-const JUDGE_SQL = 'sql/judge_keys.sql'
+const OPEN_SQL = 'sql/open_calls.sql'
 
 /** Bugs in what a budget of a key counts. */
 export const OF_BUDGETS: readonly Mutant[] = [
@@ -23,7 +23,7 @@ export const OF_BUDGETS: readonly Mutant[] = [
     why: 'Calls of several keys share a statement, and each is judged by the budget of its own.',
     edits: [
       {
-        file: JUDGE_SQL,
+        file: OPEN_SQL,
         find: 'b.key_id = k.id AND b.key_id = ANY (keys)',
         replace: 'b.key_id = k.id AND b.key_id = keys[1]',
       },
@@ -33,7 +33,7 @@ export const OF_BUDGETS: readonly Mutant[] = [
   {
     name: 'the calls of one batch do not count for each other',
     why: 'A budget for one call must not open two that come in one statement.',
-    edits: [{ file: JUDGE_SQL, find: 'coalesce(w.used, 0) + r.upto >', replace: 'coalesce(w.used, 0) + r.amount >' }],
+    edits: [{ file: OPEN_SQL, find: 'used_of[key_place] + credits_of[key_place] +', replace: 'used_of[key_place] +' }],
     tests: [BUDGETS],
   },
   {

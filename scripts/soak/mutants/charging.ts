@@ -1,9 +1,7 @@
 import type { Mutant } from './mutant.ts'
-import { MOMENTS, SCHEDULES, VERBS, DEBTS, BATCHES, PRICING, PRECHARGE, SAME_BOOKS, KEY_LIMITS } from './judges.ts'
+import { MOMENTS, SCHEDULES, VERBS, DEBTS, BATCHES, PRICING, PRECHARGE, KEY_LIMITS } from './judges.ts'
 
 const OPEN_SQL = 'sql/open_calls.sql'
-const OPEN_PLAIN_SQL = 'sql/open_plain_calls.sql'
-const OPEN_ONE_SQL = 'sql/open_one_call.sql'
 const LOTS_SQL = 'sql/spendable_lots.sql'
 
 /** Bugs in what a call is charged: lots, batches, bounds, grants, the estimate. */
@@ -16,16 +14,6 @@ export const CHARGING: readonly Mutant[] = [
         file: OPEN_SQL,
         find: 'ANY (account_ids) ORDER BY acc.id FOR NO KEY UPDATE',
         replace: 'ANY (account_ids)',
-      },
-      {
-        file: OPEN_PLAIN_SQL,
-        find: 'ANY (accounts_of) ORDER BY acc.id FOR NO KEY UPDATE',
-        replace: 'ANY (accounts_of) ORDER BY acc.id',
-      },
-      {
-        file: OPEN_ONE_SQL,
-        find: 'WHERE acc.id = new_account FOR NO KEY UPDATE',
-        replace: 'WHERE acc.id = new_account',
       },
     ],
     tests: [SCHEDULES, VERBS, BATCHES],
@@ -46,31 +34,25 @@ export const CHARGING: readonly Mutant[] = [
     name: 'expired lots can be spent',
     why: 'An expired grant pays for nothing from that moment.',
     edits: [
-      { file: LOTS_SQL, find: 'AND g.open AND (g.expires_at IS NULL OR g.expires_at > now())', replace: 'AND g.open' },
+      { file: OPEN_SQL, find: 'PERFORM expire_grants(account_ids, moment);', replace: '' },
+      {
+        file: LOTS_SQL,
+        find: 'AND (g.expires_at IS NULL OR coalesce(g.revived_until, g.expires_at) > now())',
+        replace: '',
+      },
     ],
     tests: [VERBS],
   },
   {
     name: 'the lot that expires last burns first',
     why: 'Charges take what expires first.',
-    edits: [{ file: LOTS_SQL, find: 'ORDER BY g.expires_at', replace: 'ORDER BY g.expires_at DESC' }],
+    edits: [{ file: LOTS_SQL, find: 'g.expires_at) NULLS LAST', replace: 'g.expires_at) DESC NULLS LAST' }],
     tests: [VERBS],
   },
   {
     name: 'the order of an account is lost in a batch',
     why: 'Requests of one account are charged in the order in which they came.',
-    edits: [
-      {
-        file: OPEN_SQL,
-        find: 'WINDOW account_order AS (PARTITION BY c.account_id ORDER BY c.place)',
-        replace: 'WINDOW account_order AS (PARTITION BY c.account_id ORDER BY c.place DESC)',
-      },
-      {
-        file: OPEN_PLAIN_SQL,
-        find: 'WINDOW in_order AS (PARTITION BY r.holder ORDER BY r.place)',
-        replace: 'WINDOW in_order AS (PARTITION BY r.holder ORDER BY r.place DESC)',
-      },
-    ],
+    edits: [{ file: OPEN_SQL, find: 'ORDER BY u.account_id, u.place', replace: 'ORDER BY u.account_id, u.place DESC' }],
     tests: [BATCHES],
   },
   {
@@ -88,57 +70,57 @@ export const CHARGING: readonly Mutant[] = [
   {
     name: 'a used idempotency key opens a second call',
     why: 'The duplicate check gone, the index answers with a defect.',
-    edits: [{ file: OPEN_SQL, find: "WHEN same.id IS NOT NULL THEN 'exists'", replace: '' }],
+    edits: [{ file: OPEN_SQL, find: "WHEN existing_id IS NOT NULL THEN 'exists'", replace: '' }],
     tests: [SCHEDULES],
+  },
+  {
+    name: 'two calls of a batch have one Idempotency-Key',
+    why: 'The second is the first again, in one statement as in two.',
+    edits: [{ file: OPEN_SQL, find: "names := names || (r.account_id || ' ' || r.idempotency_key);", replace: '' }],
+    tests: [BATCHES],
   },
   {
     name: 'the bound of open calls is ignored',
     why: 'One account could fill every queue.',
-    edits: [
-      { file: OPEN_SQL, find: "WHEN c.outstanding_calls >= max_outstanding THEN 'too_many_calls'", replace: '' },
-      {
-        file: OPEN_SQL,
-        find: "WHEN c.outstanding_calls + c.nth > max_outstanding THEN 'try_alone'",
-        replace: 'WHEN false THEN NULL',
-      },
-    ],
+    edits: [{ file: OPEN_SQL, find: "WHEN outstanding >= max_outstanding THEN 'too_many_calls'", replace: '' }],
     tests: [SCHEDULES],
   },
   {
-    name: 'the short charge asks for no bounds',
-    why: 'What the general statement refuses must not slip through the short one.',
+    name: 'the bound of bytes is ignored',
+    why: 'One account could fill the memory of Redis.',
     edits: [
-      { file: OPEN_PLAIN_SQL, find: 'AND open_calls_of[part.holder] + part.calls <= max_outstanding', replace: '' },
-      { file: OPEN_ONE_SQL, find: 'acc.outstanding_calls < most_outstanding AND ', replace: '' },
+      {
+        file: OPEN_SQL,
+        find: "WHEN held_bytes + r.request_bytes > max_request_bytes THEN 'too_many_bytes'",
+        replace: '',
+      },
     ],
-    tests: [SAME_BOOKS, SCHEDULES],
+    tests: [DEBTS, BATCHES],
   },
   {
-    name: 'the short charge takes debtors and limited keys',
-    why: 'Only the general statement looks at debts, and at the limits of keys.',
-    edits: [
-      { file: OPEN_PLAIN_SQL, find: ' AND held.debt = 0 AND NOT held.keys_limited', replace: '' },
-      { file: OPEN_ONE_SQL, find: ' AND acc.debt = 0 AND NOT acc.keys_limited', replace: '' },
-    ],
-    tests: [SAME_BOOKS, DEBTS],
+    name: 'a charge takes debtors',
+    why: 'Who owes makes no calls, not even free ones.',
+    edits: [{ file: OPEN_SQL, find: 'WHEN r.debt > 0 OR r.amount > balance', replace: 'WHEN r.amount > balance' }],
+    tests: [DEBTS],
   },
   {
-    name: 'the short charge takes revoked keys',
+    name: 'a charge forgets what a key may use',
+    why: 'The limits of a key are judged under the lock of its account.',
+    edits: [{ file: OPEN_SQL, find: 'WHEN r.model <> ALL (r.models) OR', replace: 'WHEN' }],
+    tests: [KEY_LIMITS],
+  },
+  {
+    name: 'a charge takes revoked keys',
     why: 'A key that was revoked a moment ago opens nothing.',
-    edits: [OPEN_PLAIN_SQL, OPEN_ONE_SQL].map((file) => ({ file, find: 'AND k.revoked_at IS NULL', replace: '' })),
+    edits: [
+      { file: OPEN_SQL, find: 'r.found_key IS NULL OR r.revoked_at IS NOT NULL', replace: 'r.found_key IS NULL' },
+    ],
     tests: [MOMENTS],
   },
   {
     name: 'a charge takes a key as it was remembered',
     why: 'A key that is not looked up is whatever the charge finds under the lock of its account.',
-    edits: [
-      { file: OPEN_SQL, find: "IS NOT TRUE THEN 'look_up'", replace: "IS NULL THEN 'look_up'" },
-      ...[OPEN_PLAIN_SQL, OPEN_ONE_SQL].map((file) => ({
-        file,
-        find: 'AND (k.rate_limit IS NULL OR ',
-        replace: 'AND (true OR ',
-      })),
-    ],
+    edits: [{ file: OPEN_SQL, find: "IS NOT TRUE THEN 'look_up'", replace: "IS NULL THEN 'look_up'" }],
     tests: [KEY_LIMITS],
   },
   {

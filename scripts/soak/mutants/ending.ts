@@ -1,17 +1,15 @@
 import type { Edit } from '../../tree-copy.ts'
 import type { Mutant } from './mutant.ts'
-import { SCHEDULES, VERBS, DEBTS, SAME_BOOKS } from './judges.ts'
+import { BATCHES, DEBTS, EXPIRY, SCHEDULES, VERBS } from './judges.ts'
 
 const END_SQL = 'sql/end_calls.sql'
 
-const END_PLAIN_SQL = 'sql/end_usual_calls.sql'
-
-const END_ONE_SQL = 'sql/end_one_call.sql'
+const MOVE_SQL = 'sql/move_credits.sql'
 
 const STATUS_GUARD: Edit = {
   file: END_SQL,
-  find: "WHERE o.nth = 1 AND c.status IN ('queued', 'running')",
-  replace: 'WHERE o.nth = 1',
+  find: "WHERE c.status IN ('queued', 'running')",
+  replace: 'WHERE true',
 }
 
 /** Bugs in how a call ends: settlements, refunds, debts. */
@@ -77,20 +75,8 @@ export const ENDING: readonly Mutant[] = [
     edits: [
       {
         file: END_SQL,
-        find: 'SELECT x.id AS call_id, x.account_id, x.turn, x.status, charged.grant_id,',
-        replace: `SELECT x.id AS call_id, x.account_id, x.turn, x.status,
-          (SELECT g.id FROM grants g WHERE g.account_id = x.account_id ORDER BY g.id DESC LIMIT 1) AS grant_id,`,
-      },
-      {
-        file: END_PLAIN_SQL,
-        find: 'AS holder, charge.grant_id,',
-        replace: `AS holder,
-          (SELECT g.id FROM grants g WHERE g.account_id = c.account_id ORDER BY g.id DESC LIMIT 1) AS grant_id,`,
-      },
-      {
-        file: END_ONE_SQL,
-        find: 'charge.grant_id,',
-        replace: '(SELECT g.id FROM grants g WHERE g.account_id = c.account_id ORDER BY g.id DESC LIMIT 1),',
+        find: 'array_agg(e.grant_id ORDER BY e.seq DESC)',
+        replace: 'array_agg((SELECT g.id FROM grants g WHERE g.account_id = e.account_id ORDER BY g.id DESC LIMIT 1))',
       },
     ],
     tests: [SCHEDULES],
@@ -101,18 +87,8 @@ export const ENDING: readonly Mutant[] = [
     edits: [
       {
         file: END_SQL,
-        find: 'now() + make_interval(secs => e.result_seconds) FROM ended e',
-        replace: 'now() + make_interval(secs => e.result_seconds) FROM ended e WHERE false',
-      },
-      {
-        file: END_PLAIN_SQL,
-        find: 'FROM unnest(ids, outputs) AS u (id, output)',
-        replace: 'FROM unnest(ids, outputs) AS u (id, output) WHERE false',
-      },
-      {
-        file: END_ONE_SQL,
-        find: 'VALUES (end_id, end_output, now() + make_interval(secs => result_seconds))',
-        replace: 'SELECT end_id, end_output, now() WHERE false',
+        find: 'FROM unnest(places, ended) AS e (place, id);',
+        replace: 'FROM unnest(places, ended) AS e (place, id) WHERE false;',
       },
     ],
     tests: [SCHEDULES],
@@ -120,86 +96,69 @@ export const ENDING: readonly Mutant[] = [
   {
     name: 'debt is forgotten by a refund',
     why: 'Credits that come back are credits that the account gets.',
-    edits: [{ file: END_SQL, find: 'IF owes THEN', replace: 'IF false THEN' }],
+    edits: [{ file: END_SQL, find: 'IF owing IS NOT NULL THEN PERFORM', replace: 'IF false THEN PERFORM' }],
     tests: [DEBTS, SCHEDULES],
   },
   {
     name: "what a settlement leaves is nobody's debt",
     why: 'What was produced must be paid for one day.',
-    edits: [{ file: END_SQL, find: 'debt = acc.debt + s.uncollected,', replace: '' }],
+    edits: [{ file: END_SQL, find: ', debt = acc.debt + s.lost', replace: '' }],
     tests: [SCHEDULES],
   },
   {
     name: 'the bytes of requests are not given free again',
     why: 'An account would be shut out for good.',
-    edits: [
-      { file: END_SQL, find: 'request_bytes = acc.request_bytes - s.bytes,', replace: '' },
-      { file: END_PLAIN_SQL, find: 'request_bytes = acc.request_bytes - s.bytes, ', replace: '' },
-      { file: END_ONE_SQL, find: 'request_bytes = acc.request_bytes - bytes,', replace: '' },
-    ],
+    edits: [{ file: END_SQL, find: 'request_bytes = acc.request_bytes - s.bytes, ', replace: '' }],
     tests: [SCHEDULES],
   },
   {
-    name: 'the short end ends what another attempt works on',
-    why: 'The attempt is the fence of a refund, whichever statement makes it.',
-    edits: [
-      { file: END_PLAIN_SQL, find: 'AND (u.attempt IS NULL OR u.attempt = c.attempts)', replace: '' },
-      { file: END_ONE_SQL, find: 'AND (of_attempt IS NULL OR of_attempt = c.attempts)', replace: '' },
-    ],
-    tests: [SAME_BOOKS, VERBS],
+    name: 'calls that give back have their turn before those that collect',
+    why: 'A call would go uncollected beside a balance that could have paid for it.',
+    edits: [{ file: END_SQL, find: 'x.due > x.held DESC, x.place', replace: 'x.due > x.held, x.place' }],
+    tests: [BATCHES],
   },
   {
     name: 'a chat is settled at a price that its row does not have',
     why: 'What a job says decides nothing about money.',
-    edits: [
-      { file: END_SQL, find: 'AND (o.price_version IS NULL OR o.price_version = c.price_version)', replace: '' },
-      { file: END_PLAIN_SQL, find: 'AND (u.price_version IS NULL OR u.price_version = c.price_version)', replace: '' },
-      { file: END_ONE_SQL, find: 'AND (taken_price IS NULL OR taken_price = c.price_version)', replace: '' },
-    ],
+    edits: [{ file: END_SQL, find: 'AND (o.price_version IS NULL OR o.price_version = c.price_version)', replace: '' }],
     tests: [VERBS],
   },
   {
     name: 'what ended before its begin was written costs nothing',
     why: 'Its upstream was asked, and bills.',
     edits: [
-      { file: END_SQL, find: 'WHEN c.attempts = 0 AND e.ran_ms IS NULL THEN 0', replace: 'WHEN c.attempts = 0 THEN 0' },
-      {
-        file: END_PLAIN_SQL,
-        find: 'WHEN c.attempts = 0 AND u.ran_ms IS NULL THEN 0',
-        replace: 'WHEN c.attempts = 0 THEN 0',
-      },
-      {
-        file: END_ONE_SQL,
-        find: 'WHEN c.attempts = 0 AND ran_ms IS NULL THEN 0',
-        replace: 'WHEN c.attempts = 0 THEN 0',
-      },
+      { file: END_SQL, find: 'WHEN c.attempts = 0 AND o.ran_ms IS NULL THEN 0', replace: 'WHEN c.attempts = 0 THEN 0' },
     ],
     tests: [VERBS],
   },
   {
-    name: 'the short end ends a call twice',
-    why: 'A call that has ended is left alone.',
-    edits: [
-      { file: END_PLAIN_SQL, find: "u.place AND c.status IN ('queued', 'running')", replace: 'u.place' },
-      { file: END_ONE_SQL, find: "c.status IN ('queued', 'running')", replace: 'true' },
-    ],
-    tests: [SAME_BOOKS, SCHEDULES],
+    name: 'a grant is revived by a refund',
+    why: 'What had not been spent when a grant expired is gone, whatever comes back.',
+    edits: [{ file: END_SQL, find: 'PERFORM expire_grants(account_ids, moment);', replace: '' }],
+    tests: [EXPIRY],
   },
   {
-    name: 'the short end gives nothing a day more',
-    why: 'Credits that come back to a lot past its time can be spent for a day.',
+    name: 'a grant lives a day from whatever came back last',
+    why: 'Busy accounts would keep it for ever.',
     edits: [
       {
-        file: END_PLAIN_SQL,
-        find: "THEN now() + interval '24 hours'\n        ELSE g.expires_at END",
-        replace: 'THEN g.expires_at ELSE g.expires_at END',
-      },
-      {
-        file: END_ONE_SQL,
-        find: "THEN now() + interval '24 hours' ELSE g.expires_at END",
-        replace: 'THEN g.expires_at ELSE g.expires_at END',
+        file: MOVE_SQL,
+        find: 'CASE WHEN s.is_reinstated THEN now() ELSE g.expires_at END',
+        replace: 'now()',
       },
     ],
-    tests: [VERBS, SAME_BOOKS],
+    tests: [EXPIRY],
+  },
+  {
+    name: 'what comes back to an expired grant is lost',
+    why: 'A call that fails gives its credits back: they can be spent for a day after the expiry.',
+    edits: [{ file: MOVE_SQL, find: 'WHEN s.comes_back AND g.expires_at <= moment', replace: 'WHEN false' }],
+    tests: [EXPIRY],
+  },
+  {
+    name: 'what comes back too late can be seen',
+    why: 'It expires in the statement that gives it back, so that no balance has it.',
+    edits: [{ file: MOVE_SQL, find: 'IF late IS NOT NULL THEN PERFORM', replace: 'IF false THEN PERFORM' }],
+    tests: [EXPIRY],
   },
 ]

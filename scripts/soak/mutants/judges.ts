@@ -21,7 +21,7 @@ export const VERSION_OF_CALL = 'test/workers/calls/catalogue.test.ts'
 export const LATE = 'test/workers/calls/late-begin.test.ts'
 export const CUT_CHATS = 'test/upstreams/cut-chats.test.ts'
 export const RETRIES = 'test/shared/calls/retries.test.ts'
-export const SAME_BOOKS = 'test/shared/calls/same-books.test.ts'
+export const EXPIRY = 'test/shared/calls/expiry.test.ts'
 export const KEY_LIMITS = 'test/shared/calls/key-limits.test.ts'
 
 /** The tests that must pass where no bug is planted. */
@@ -31,7 +31,7 @@ export const JUDGES = [
   DEBTS,
   DEDUCTIONS,
   BATCHES,
-  SAME_BOOKS,
+  EXPIRY,
   KEY_LIMITS,
   BUDGETS,
   MOMENTS,

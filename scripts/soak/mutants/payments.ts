@@ -93,7 +93,11 @@ export const OF_PAYMENTS: readonly Mutant[] = [
     name: 'what a call gives back to a reversed grant can be spent',
     why: 'The money of that grant went back: what returns to it repays the debt in the same transaction.',
     edits: [
-      { file: 'sql/end_calls.sql', find: '    IF owes THEN\n', replace: "    IF owes AND status <> 'failed' THEN\n" },
+      {
+        file: 'sql/end_calls.sql',
+        find: 'IF owing IS NOT NULL THEN PERFORM',
+        replace: "IF owing IS NOT NULL AND 'refund' <> ALL (kinds) THEN PERFORM",
+      },
     ],
     tests: [PAYMENTS, PAYMENT_SCHEDULES],
   },

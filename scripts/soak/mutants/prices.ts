@@ -73,8 +73,8 @@ export const PRICES: readonly Mutant[] = [
     edits: [
       {
         file: 'sql/open_calls.sql',
-        find: "WHEN same.id IS NOT NULL THEN 'exists'",
-        replace: "WHEN r.guarded IS NOT NULL THEN r.guarded WHEN same.id IS NOT NULL THEN 'exists'",
+        find: "WHEN existing_id IS NOT NULL THEN 'exists'",
+        replace: "WHEN r.guarded IS NOT NULL THEN r.guarded WHEN existing_id IS NOT NULL THEN 'exists'",
       },
     ],
     tests: [GUARDS],

@@ -83,9 +83,7 @@ export class Calls {
   async open(request: OpenRequest): Promise<OpenOutcome> {
     failpoint('call.opening', request.id)
     const startedAt = performance.now()
-    const together = await retryWhileUnreachable(OPEN_PATIENCE_MS, () => this.openTogether(request))
-    const row = together.outcome === 'try_alone' ? await this.openAlone(request) : together
-    const outcome = outcomeOf(request, row)
+    const outcome = outcomeOf(request, await retryWhileUnreachable(OPEN_PATIENCE_MS, () => this.openTogether(request)))
     if (!outcome.opened) return outcome
     failpoint('call.opened', request.id)
     this.observer?.opened(request, performance.now() - startedAt)
@@ -273,11 +271,6 @@ export class Calls {
       [DEADLINE_GRACE_SECONDS, limit],
     )
     return rows
-  }
-
-  private async openAlone(request: OpenRequest): Promise<OpenRow> {
-    const [row] = await retryWhileUnreachable(OPEN_PATIENCE_MS, () => openCalls(this.db, [request], this.limits))
-    return row!
   }
 
   private async end(

@@ -68,55 +68,18 @@ export type OpenRow = { id: CallId; outcome: string; existing_id: CallId | null;
 export type AccountLimits = { maxOutstanding: number; maxRequestBytes?: number }
 
 const OPEN = { name: 'open_calls', text: 'SELECT * FROM open_calls($1::jsonb, $2, $3)' }
-
-/** A statement over a function of so many parameters. */
-const calling = (name: string, parameters: number) => ({
-  name,
-  text: `SELECT * FROM ${name}(${Array.from({ length: parameters }, (_, nth) => `$${nth + 1}`).join()})`,
-})
-const OPEN_PLAIN = calling('open_plain_calls', 21)
-const OPEN_ONE = calling('open_one_call', 21)
-const END = calling('end_usual_calls', 20)
-const END_ONE = calling('end_one_call', 20)
+const END = { name: 'end_calls', text: 'SELECT * FROM end_calls($1::jsonb, $2)' }
 
 /** Opens calls; a row for each, in the order of the requests. */
 export async function openCalls(db: Db, requests: OpenRequest[], limits: AccountLimits): Promise<OpenRow[]> {
   const { maxOutstanding, maxRequestBytes = MAX_REQUEST_BYTES } = limits
-  const isPlain = requests.every(({ idempotency, guarded }) => idempotency === null && !guarded)
-  if (isPlain && requests.length === 1) return openOne(db, requests[0]!, maxOutstanding, maxRequestBytes)
-  const rows = isPlain
-    ? await runPrepared<OpenRow>(db, OPEN_PLAIN, listsOf(requests, maxOutstanding, maxRequestBytes))
-    : await runPrepared<OpenRow>(db, OPEN, [JSON.stringify(requests.map(rowOf)), maxOutstanding, maxRequestBytes])
-  const byId = new Map(rows.map((row) => [row.id, row]))
-  return requests.map((request) => byId.get(request.id)!)
-}
-
-/** Opens a call that is alone: most of those of a service that is not busy. */
-function openOne(db: Db, request: OpenRequest, maxOutstanding: number, maxRequestBytes: number): Promise<OpenRow[]> {
-  const version = priceVersionOf(request.model, request.price)
-  return runPrepared<OpenRow>(db, OPEN_ONE, [
-    request.id,
-    request.accountId,
-    request.keyId,
-    request.modality,
-    request.model,
-    version.id,
-    request.amount,
-    request.estimate?.input,
-    request.estimate?.output,
-    request.catalogueVersion,
-    QUEUED_LEASE_SECONDS,
-    request.deadlineSeconds,
-    request.requestId,
-    request.replyTo,
-    request.requestHash,
-    request.requestBytes,
+  const rows = await runPrepared<OpenRow>(db, OPEN, [
+    JSON.stringify(requests.map(rowOf)),
     maxOutstanding,
     maxRequestBytes,
-    request.secretVersion,
-    request.address,
-    JSON.stringify([{ hash: version.hash, price: request.price }]),
   ])
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  return requests.map((request) => byId.get(request.id)!)
 }
 
 /** A request as `open_calls` reads it. */
@@ -149,80 +112,14 @@ function rowOf(request: OpenRequest) {
   }
 }
 
-/** Requests as `open_plain_calls` reads them: a list of each field. */
-function listsOf(requests: OpenRequest[], maxOutstanding: number, maxRequestBytes: number): unknown[] {
-  const prices = requests.map(({ model, price }) => priceVersionOf(model, price))
-  const known = new Map(prices.map(({ id, hash }, nth) => [id, { id, hash, price: requests[nth]!.price }]))
-  return [
-    plainArray(requests.map(({ id }) => id)),
-    plainArray(requests.map(({ accountId }) => accountId)),
-    plainArray(requests.map(({ keyId }) => keyId)),
-    plainArray(requests.map(({ modality }) => modality)),
-    textArray(requests.map(({ model }) => model)),
-    plainArray(prices.map(({ id }) => id)),
-    plainArray(requests.map(({ amount }) => amount)),
-    plainArray(requests.map(({ estimate }) => estimate?.input)),
-    plainArray(requests.map(({ estimate }) => estimate?.output)),
-    plainArray(requests.map(({ catalogueVersion }) => catalogueVersion)),
-    QUEUED_LEASE_SECONDS,
-    plainArray(requests.map(({ deadlineSeconds }) => deadlineSeconds)),
-    textArray(requests.map(({ requestId }) => requestId)),
-    textArray(requests.map(({ replyTo }) => replyTo)),
-    plainArray(requests.map(({ requestHash }) => requestHash)),
-    plainArray(requests.map(({ requestBytes }) => requestBytes)),
-    maxOutstanding,
-    maxRequestBytes,
-    plainArray(requests.map(({ secretVersion }) => secretVersion)),
-    textArray(requests.map(({ address }) => address)),
-    JSON.stringify([...known.values()]),
-  ]
-}
-
-/** The fields of an outcome as the functions read them after its output; `result_seconds` is the same for all. */
-const OUTCOME_FIELDS = [
-  'id',
-  'status',
-  'cost',
-  'attempt',
-  'from_status',
-  'overdue',
-  'http_status',
-  'error_type',
-  'input_tokens',
-  'cached_input_tokens',
-  'cache_write_tokens',
-  'repeated_input_tokens',
-  'output_tokens',
-  'cost_micro_usd',
-  'upstream',
-  'result_url',
-  'result_seconds',
-  'ran_ms',
-  'price_version',
-] as const
-
 /** Ends calls; null for each that had ended before. */
 export async function endCalls(db: Db, items: { row: OutcomeRow; output: string }[]): Promise<(EndedRow | null)[]> {
-  const rows = await (items.length === 1
-    ? runPrepared<EndedRow>(db, END_ONE, [items[0]!.output, ...OUTCOME_FIELDS.map((field) => items[0]!.row[field])])
-    : runPrepared<EndedRow>(db, END, [
-        textArray(items.map(({ output }) => output)),
-        ...OUTCOME_FIELDS.map((field) => listOf(items, field)),
-      ]))
-  const ended = new Map(rows.map((row) => [row.id, row]))
-  return items.map(({ row }) => {
-    const mine = ended.get(row.id) ?? null
-    // One call twice in one batch: only the first ended it.
-    ended.delete(row.id)
-    return mine
-  })
-}
-
-/** A field of all outcomes, as `end_usual_calls` reads it. */
-function listOf(items: { row: OutcomeRow }[], field: (typeof OUTCOME_FIELDS)[number]): unknown {
-  if (field === 'result_seconds') return items[0]!.row.result_seconds
-  if (field === 'upstream' || field === 'result_url') return textArray(items.map(({ row }) => row[field]))
-  return plainArray(items.map(({ row }) => row[field]))
+  const rows = await runPrepared<EndedRow & { place: number }>(db, END, [
+    JSON.stringify(items.map(({ row }) => row)),
+    textArray(items.map(({ output }) => output)),
+  ])
+  const ended = new Map(rows.map(({ place, ...row }) => [place, row]))
+  return items.map((_, index) => ended.get(index + 1) ?? null)
 }
 
 /** What a worker reads of a call that it takes. */

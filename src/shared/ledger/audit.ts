@@ -144,7 +144,13 @@ const INVARIANTS: Record<string, string> = {
   'an account with debt has nothing to spend': `
     SELECT acc.id AS account_id, acc.debt, g.id AS grant_id, g.remaining FROM accounts acc JOIN grants g
       ON g.account_id = acc.id
-    WHERE acc.debt > 0 AND g.remaining > 0 AND (g.expires_at IS NULL OR g.expires_at > now())`,
+    WHERE acc.debt > 0 AND g.remaining > 0 AND (g.expires_at IS NULL
+      OR coalesce(g.revived_until, g.expires_at) > now())`,
+  'no grant outlives its first expiry by more than a day, or by one from when a payment was reinstated': `
+    SELECT g.id AS grant_id, g.expires_at, g.revived_until FROM grants g
+    WHERE g.revived_until > g.expires_at + interval '24 hours' AND g.revived_until > coalesce((
+      SELECT max(e.created_at) FROM ledger_entries e WHERE e.grant_id = g.id AND e.kind = 'reinstatement'),
+      '-infinity') + interval '24 hours'`,
   "an account's request bytes are those of its open calls": `
     SELECT acc.id AS account_id, acc.request_bytes, coalesce(sum(c.request_bytes), 0)::bigint AS open
     FROM accounts acc LEFT JOIN calls c ON c.account_id = acc.id AND c.finished_at IS NULL

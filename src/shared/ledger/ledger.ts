@@ -157,34 +157,19 @@ export async function expireGrants(db: Db, limit: number): Promise<number> {
     const due = await trx('grants')
       .where({ open: true })
       .where('expires_at', '<=', trx.fn.now())
+      // Of those past their time, which the index has, few have got something back that can still be spent.
+      .whereRaw('coalesce(revived_until, expires_at) <= now()')
       .orderBy('expires_at')
       .limit(limit)
       .select<{ account_id: AccountId }[]>('account_id')
     const accounts = [...new Set(due.map((row) => row.account_id))].toSorted()
     if (accounts.length === 0) return 0
     await trx('accounts').whereIn('id', accounts).orderBy('id').forNoKeyUpdate().select('id')
-    const { rows } = await trx.raw<{ rows: unknown[] }>(
-      `
-      WITH rest AS MATERIALIZED (
-        SELECT g.id, g.account_id, g.remaining,
-          row_number() OVER burn_order AS nth, sum(g.remaining) OVER burn_order AS upto
-        FROM grants g WHERE g.account_id = ANY (?::uuid[]) AND g.open AND g.expires_at <= now()
-        WINDOW burn_order AS (PARTITION BY g.account_id ORDER BY g.expires_at, g.created_at, g.id)
-      ), emptied AS (
-        UPDATE grants g SET remaining = 0, open = false FROM rest WHERE g.id = rest.id
-      ), entry AS (
-        INSERT INTO ledger_entries (account_id, seq, grant_id, kind, amount, balance_after)
-        SELECT rest.account_id, acc.ledger_seq + rest.nth, rest.id, 'expiry', -rest.remaining, acc.credits - rest.upto
-        FROM rest JOIN accounts acc ON acc.id = rest.account_id
-      ), account AS (
-        UPDATE accounts acc SET credits = acc.credits - s.amount, ledger_seq = acc.ledger_seq + s.entries
-        FROM (SELECT account_id, sum(remaining)::bigint AS amount, count(*) AS entries FROM rest GROUP BY account_id) s
-        WHERE acc.id = s.account_id
-      )
-      SELECT id FROM rest`,
+    const { rows } = await trx.raw<{ rows: { expired: number }[] }>(
+      'SELECT expire_grants(?::uuid[], clock_timestamp()) AS expired',
       [accounts],
     )
-    return rows.length
+    return rows[0]!.expired
   })
 }
 
@@ -269,7 +254,7 @@ export type Grant = {
   origin: Origin
   amount: number
   remaining: number
-  /** When it expires and pays for nothing any more; null: never. */
+  /** When it pays for nothing any more, by now: later than at first where something came back to it; null: never. */
   expiresAt: string | null
   createdAt: string
 }
@@ -288,7 +273,14 @@ export async function listGrants(db: Db, accountId: AccountId): Promise<Grant[]>
   const rows = await db('grants')
     .where({ account_id: accountId })
     .orderBy('id', 'desc')
-    .select<GrantRow[]>('id', 'origin', 'amount', 'remaining', 'expires_at', 'created_at')
+    .select<GrantRow[]>(
+      'id',
+      'origin',
+      'amount',
+      'remaining',
+      db.raw('coalesce(revived_until, expires_at) AS expires_at'),
+      'created_at',
+    )
   return rows.map((row) => ({
     id: publicId('grant', row.id),
     origin: row.origin,

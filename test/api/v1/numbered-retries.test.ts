@@ -92,7 +92,7 @@ describe('a retry that an SDK numbers', () => {
         headers: numbered(0),
         signal: leaving.signal,
       }).catch(() => null)
-      await untilItWaits(gateway.db, '%open_one_call%')
+      await untilItWaits(gateway.db, '%open_calls%')
       leaving.abort()
       await sent
       // The service has noticed the disconnect once it has answered a later request.

@@ -34,7 +34,7 @@ describe('a change between the checks of a call and its charge', () => {
     const { reply } = await gateway.db.transaction(async (trx) => {
       await trx('accounts').where({ id: account.id }).forUpdate().first('id')
       const sent = image(gateway, account, prompt)
-      await untilItWaits(gateway.db, '%open_one_call%')
+      await untilItWaits(gateway.db, '%open_calls%')
       await change(trx)
       return { reply: sent }
     })

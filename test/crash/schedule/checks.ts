@@ -199,13 +199,14 @@ function checkOneCallAKey(requests: readonly Request[], rows: Map<CallId, CallRo
 }
 
 /**
- * In the ledger: at most three entries a call and grant, none of an expired lot, and every balance that was answered.
+ * In the ledger: at most three entries a call and grant, none of an expired grant, and every balance that was answered.
  */
 async function checkEntries(db: Db, ids: readonly AccountId[]): Promise<void> {
   const { rows: spentLate } = await db.raw<{ rows: object[] }>(
     `
     SELECT e.* FROM ledger_entries e JOIN grants g ON g.id = e.grant_id
-    WHERE e.account_id = ANY (?::uuid[]) AND e.kind = 'charge' AND e.created_at > g.expires_at`,
+    WHERE e.account_id = ANY (?::uuid[]) AND e.kind = 'charge'
+      AND e.created_at > coalesce(g.revived_until, g.expires_at)`,
     [[...ids]],
   )
   expect(spentLate, `an expired lot paid: ${JSON.stringify(spentLate)}`).to.deep.equal([])

@@ -100,7 +100,7 @@ async function make(run: ScheduleRun, move: Move): Promise<void> {
     case 'expire lot':
       return void (await db('grants')
         .where({ id: pick(pick(accounts, move.who)!.grants, move.amount)! })
-        .update({ expires_at: db.fn.now() }))
+        .update({ expires_at: db.raw('least(expires_at, now())') }))
     case 'pass edge':
       return passEdge(db, pick(accounts, move.who)!)
     case 'revoke key':

@@ -72,41 +72,68 @@ describe('a batch of calls in one statement', () => {
       'account_suspended',
       'unauthorized',
       'opened',
-      'try_alone',
+      'opened',
     ])
     expect(await Promise.all([funded, short, suspended, revoked].map(({ id }) => balanceOf(db, id)))).to.deep.equal([
-      0, 5, 100, 100,
+      0, 0, 100, 100,
     ])
   })
 
-  it('lets calls be retried alone if their outcome depends on others of the batch', async () => {
+  it('judges each call by what those before it have left', async () => {
     const account = await anAccount(db, 100)
+    const amounts = [60, 60, 30, 101, 10, 1]
     expect(
-      await outcomes(db, [anOrder(account, 60), anOrder(account, 60), anOrder(account, 30), anOrder(account, 101)]),
-    ).to.deep.equal(['opened', 'try_alone', 'try_alone', 'insufficient_credits'])
-    const key = { idempotency: { key: 'twice', seconds: 60 }, requestHash: 'aa'.repeat(32) }
-    expect(await outcomes(db, [anOrder(account, 1, key), anOrder(account, 1, key)])).to.deep.equal([
+      await outcomes(
+        db,
+        amounts.map((amount) => anOrder(account, amount)),
+      ),
+    ).to.deep.equal([
       'opened',
-      'try_alone',
+      'insufficient_credits',
+      'opened',
+      'insufficient_credits',
+      'opened',
+      'insufficient_credits',
     ])
+    expect(await balanceOf(db, account.id)).to.equal(0)
     const few = await anAccount(db, 100)
     expect(
-      await outcomes(db, [anOrder(few, 1), anOrder(few, 1), anOrder(few, 1)], { maxOutstanding: 2 }),
-    ).to.deep.equal(['opened', 'opened', 'try_alone'])
-    expect(await outcomes(db, [anOrder(few, 1)], { maxOutstanding: 2 })).to.deep.equal(['too_many_calls'])
+      await outcomes(db, [anOrder(few, 1), anOrder(few, 101), anOrder(few, 1), anOrder(few, 1)], { maxOutstanding: 2 }),
+    ).to.deep.equal(['opened', 'insufficient_credits', 'opened', 'too_many_calls'])
+    const small = await anAccount(db, 100)
+    expect(
+      await outcomes(
+        db,
+        [60, 50, 40, 1].map((requestBytes) => anOrder(small, 1, { requestBytes })),
+        { maxOutstanding: 9, maxRequestBytes: 100 },
+      ),
+    ).to.deep.equal(['opened', 'too_many_bytes', 'opened', 'too_many_bytes'])
   })
 
-  it('gives a call that is retried alone its own outcome', async () => {
-    const account = await anAccount(db, 100)
+  it('opens one call of several with one Idempotency-Key, and answers the others with it', async () => {
+    const [one, two] = [await anAccount(db, 100), await anAccount(db, 100)]
+    const key = { idempotency: { key: 'twice', seconds: 60 }, requestHash: 'aa'.repeat(32) }
+    const orders = [one, one, two, one, one].map((account, at) => anOrder(account, 10, at === 3 ? {} : key))
+    const rows = await openCalls(db, orders, { maxOutstanding: 1000 })
+    expect(rows.map((row) => [row.outcome, row.existing_id])).to.deep.equal([
+      ['opened', null],
+      ['exists', orders[0]!.id],
+      ['opened', null],
+      ['opened', null],
+      ['exists', orders[0]!.id],
+    ])
+    expect([await balanceOf(db, one.id), await balanceOf(db, two.id)]).to.deep.equal([80, 90])
+  })
+
+  it('ends a call by the first of its outcomes that may end it', async () => {
     const calls = verbs(db)
-    const words = (await Promise.all([60, 60, 30, 20, 10].map((amount) => calls.open(anOrder(account, amount))))).map(
-      wordOf,
-    )
-    expect(words).to.include('opened').and.to.include('insufficient_credits')
-    const spent = [60, 60, 30, 20, 10]
-      .filter((_, at) => words[at] === 'opened')
-      .reduce((sum, amount) => sum + amount, 0)
-    expect(await balanceOf(db, account.id)).to.equal(100 - spent)
+    const account = await anAccount(db, 100)
+    const id = await opened(calls, account, 10)
+    await calls.begin(id)
+    await calls.begin(id)
+    const stale = failed(id)
+    const ends = await endCalls(db, [{ ...stale, row: { ...stale.row, attempt: 1 } }, settled(id, 4), failed(id)])
+    expect(ends.map((end) => end && [end.status, end.balance])).to.deep.equal([null, ['succeeded', 96], null])
   })
 
   it('spreads the charges of an account over its lots as separate statements would', async () => {

@@ -90,17 +90,25 @@ export async function movements(db: Db, id: CallId, grants: readonly GrantId[]):
 export const rowOf = async (db: Db, id: CallId): Promise<Record<string, unknown>> =>
   await db('calls').where({ id }).first<Record<string, unknown>>()
 
-/** Moves the expiry of a lot into the past. */
-export async function letExpire(db: Db, grant: GrantId): Promise<void> {
+/** Moves the expiry of a lot into the past, unless it is there. */
+export const letExpire = (db: Db, grant: GrantId): Promise<void> =>
+  changeTimes(db, grant, { expires_at: db.raw("least(expires_at, now() - interval '1 second')") })
+
+/** Lets so many hours pass for a lot. */
+export const letPass = (db: Db, grant: GrantId, hours: number): Promise<void> =>
+  changeTimes(db, grant, {
+    expires_at: db.raw('expires_at - make_interval(hours => ?)', [hours]),
+    revived_until: db.raw('revived_until - make_interval(hours => ?)', [hours]),
+  })
+
+async function changeTimes(db: Db, grant: GrantId, times: object): Promise<void> {
   await db.transaction(async (trx) => {
     // Nothing changes a grant beside its account's lock; one that did would change what a movement has just read.
     await trx.raw(
       'SELECT FROM accounts WHERE id = (SELECT account_id FROM grants WHERE id = ?) FOR NO KEY UPDATE',
       grant,
     )
-    await trx('grants')
-      .where({ id: grant })
-      .update({ expires_at: trx.raw("now() - interval '1 second'") })
+    await trx('grants').where({ id: grant }).update(times)
   })
 }
 

@@ -35,7 +35,7 @@ describe('a retry of a call that is just being ended', () => {
     await noResults.raw('LOCK TABLE call_results IN SHARE MODE')
     const settled = calls.settle(id, 'image', aResult(5))
     try {
-      await untilItWaits(db, '%end_one_call%')
+      await untilItWaits(db, '%end_calls%')
       const claimed = claim({ accountId: account.id, keyId: account.keyId, requestHash: HASH, replyTo: 'another' })
       await untilItWaits(db, '%UPDATE calls SET abandoned_at%')
       await noResults.rollback()

@@ -54,13 +54,13 @@ describe('the verbs of a call', () => {
       expect(await balanceOf(db, account.id)).to.equal(0)
     })
 
-    it('takes nothing from an expired lot, even before it was swept', async () => {
+    it('takes nothing from an expired lot, and what was left of it leaves the balance first', async () => {
       const account = await anAccount(db, [{ amount: 100, days: 1 }, { amount: 5 }])
       await letExpire(db, account.grants[0]!)
       expect(wordOf(await calls.open(anOrder(account, 6)))).to.equal('insufficient_credits')
       const id = await opened(calls, account, 5)
       expect(await movements(db, id, account.grants)).to.deep.equal(['charge -5 1'])
-      expect(await balanceOf(db, account.id)).to.equal(100)
+      expect(await balanceOf(db, account.id)).to.equal(0)
     })
 
     it('opens a free call without a ledger entry, also with an empty balance', async () => {
@@ -155,23 +155,6 @@ describe('the verbs of a call', () => {
         http_status: 502,
         error_type: 'upstream_failed',
       })
-    })
-
-    it('into an expired lot makes it spendable for another day', async () => {
-      const account = await anAccount(db, [{ amount: 30, days: 1 }])
-      const [grant] = account.grants
-      const id = await opened(calls, account, 30)
-      await letExpire(db, grant!)
-      await expireGrants(db, 1000)
-      await calls.refund(id, failure)
-      const { expires_at: until } = await db('grants').where({ id: grant }).first<{ expires_at: Date }>('expires_at')
-      expect(until.getTime() - Date.now()).to.be.within(86_400_000 - 60_000, 86_400_000 + 60_000)
-      const again = await opened(calls, account, 10)
-      await calls.settle(again, 'image', aResult(10))
-      await letExpire(db, grant!)
-      await expireGrants(db, 1000)
-      expect(await balanceOf(db, account.id)).to.equal(0)
-      expect(await remainders(db, [grant!])).to.deep.equal([0])
     })
 
     it('does not change the expiry of a valid lot', async () => {

@@ -188,6 +188,10 @@ describe('the database itself', () => {
     expect(await lot({ amount: 0, remaining: 0, open: false })).to.equal('grants_amount_positive')
     expect(await lot({ amount: 1_000_000_000_001 })).to.equal('grants_amount_positive')
     expect(await lot({ origin: 'theft' })).to.equal('grants_origin_known')
+    expect(await lot({ revived_until: db.raw("expires_at - interval '1 hour'") })).to.equal(
+      'grants_revived_once_expired',
+    )
+    expect(await lot({ expires_at: null, revived_until: db.fn.now() })).to.equal('grants_revived_once_expired')
     expect(
       await refusal(async (trx) =>
         trx('ledger_entries').insert({

@@ -39,6 +39,12 @@ export const FALSIFICATIONS: [title: string, sql: string, of: (it: Scene) => unk
     ['a grant has exactly one grant entry, of its amount'],
   ],
   [
+    'a grant that outlives its day',
+    "UPDATE grants SET revived_until = expires_at + interval '25 hours' WHERE id = ?",
+    (it) => [it.account.grants[0]],
+    ['no grant outlives its first expiry by more than a day, or by one from when a payment was reinstated'],
+  ],
+  [
     'an entry whose amount was changed',
     "UPDATE ledger_entries SET amount = amount - 1 WHERE call_id = ? AND kind = 'charge'",
     (it) => [it.settled],

@@ -1,0 +1,22 @@
+-- Removes what rests in grants past their time from the balances, with one entry each. Whoever calls this holds the
+-- accounts' rows. Whatever moves credits calls it first, so that a grant that gets something back does not revive what
+-- was left when it expired, and so that a balance is what can be spent.
+CREATE OR REPLACE FUNCTION expire_grants(account_ids uuid[], moment timestamptz) RETURNS integer
+LANGUAGE plpgsql AS $$
+DECLARE
+  accounts_of uuid[];
+  lots uuid[];
+  parts bigint[];
+BEGIN
+  SELECT array_agg(due.account_id), array_agg(due.id), array_agg(-due.remaining) INTO accounts_of, lots, parts
+  FROM (
+    SELECT g.account_id, g.id, g.remaining FROM grants g
+    WHERE g.account_id = ANY (account_ids) AND g.open AND coalesce(g.revived_until, g.expires_at) <= moment
+    ORDER BY coalesce(g.revived_until, g.expires_at), g.created_at, g.id
+  ) due;
+  IF lots IS NULL THEN RETURN 0; END IF;
+  PERFORM move_credits(moment, accounts_of, lots, parts, array_fill('expiry'::text, ARRAY[cardinality(lots)]));
+  RETURN cardinality(lots);
+END $$;
+COMMENT ON FUNCTION expire_grants IS
+  'Removes what rests in expired grants of these accounts, by entries of kind expiry; answers how many grants.';
