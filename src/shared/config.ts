@@ -23,6 +23,13 @@ const numberBetween = (min: number, max: number) =>
 
 const wholeNumber = (fallback: number, min: number, max: number) => numberBetween(min, max).default(fallback)
 
+/** A part of a whole. */
+const share = z
+  .string()
+  .regex(/^(\d+|\d*\.\d+)$/, 'must be a number such as 0.5')
+  .transform(Number)
+  .pipe(z.number().gt(0, 'must be above 0').lte(1, 'must be at most 1'))
+
 /** The queues a worker can serve; one per modality, one for mail, one for payments, one for the reconciler. */
 export const QUEUE_NAMES = ['chat', 'image', 'video', 'mail', 'payments', 'maintenance'] as const
 /** A queue that a worker can take. */
@@ -70,6 +77,7 @@ const variables = z.object({
   REGISTER_RATE_LIMIT: wholeNumber(300, 1, 1_000_000_000),
   MAIL_RATE_LIMIT: wholeNumber(5, 1, 1_000_000_000),
   MAX_OUTSTANDING_CALLS: wholeNumber(1000, 1, 1_000_000),
+  ACCOUNT_SHARE: share.default(0.5),
   TRUST_PROXY: wholeNumber(0, 0, 16),
   LONG_CALL_REPLY: z.enum(['wait', 'heartbeat', 'accepted']).default('wait'),
   LONG_CALL_AFTER_SECONDS: wholeNumber(20, 1, 3600),

@@ -15,6 +15,7 @@ import type { Telemetry } from '../shared/telemetry/telemetry.ts'
 import type { Fetcher } from './fetching/fetcher.ts'
 import type { HeldCalls } from './calls/held-calls.ts'
 import type { Reasoners } from './calls/reasoning.ts'
+import type { JobPlaces } from './calls/job-places.ts'
 import type { Results } from './calls/results.ts'
 import type { Upstreams } from './upstreams/registry.ts'
 
@@ -30,6 +31,7 @@ export type WorkerDeps = {
   held: HeldCalls
   /** Models that have reported reasoning. */
   reasoners: Reasoners
+  places: JobPlaces
   fetcher: Fetcher
   upstreams: Upstreams
   results: Results

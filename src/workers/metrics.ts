@@ -101,7 +101,7 @@ function measureUpstreams(registry: Registry, upstreams: Upstreams): Upstreams {
       }
     }
   showHealth(registry, upstreams)
-  return { ...upstreams, tryRoutes: (model, signal, work) => upstreams.tryRoutes(model, signal, measured(work)) }
+  return { ...upstreams, tryRoutes: (model, caller, work) => upstreams.tryRoutes(model, caller, measured(work)) }
 }
 
 function showHealth(registry: Registry, { health }: Pick<Upstreams, 'health'>): void {

@@ -149,6 +149,7 @@ async function reconcile(deps: WorkerDeps, call: StaleCall): Promise<void> {
       call.modality,
       {
         callId: call.id,
+        accountId: call.accountId,
         request: null,
         catalogueVersion: call.catalogueVersion,
         requestId: call.requestId,

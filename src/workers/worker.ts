@@ -30,9 +30,10 @@ import { traceFields } from '../shared/infra/trace.ts'
 import { createCallProcessor } from './calls/processor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { createFetcher } from './fetching/fetcher.ts'
-import type { Fetcher, FetcherSettings } from './fetching/fetcher.ts'
+import type { FetcherSettings } from './fetching/fetcher.ts'
 import { serveHealth } from './health-server.ts'
 import { createHeldCalls } from './calls/held-calls.ts'
+import { createJobPlaces } from './calls/job-places.ts'
 import type { HeldCalls } from './calls/held-calls.ts'
 import { Reasoners } from './calls/reasoning.ts'
 import { createPaymentProcessor } from './payments/processor.ts'
@@ -40,7 +41,6 @@ import { createMailProcessor } from './mail/processor.ts'
 import { createWorkerMetrics, showWork } from './metrics.ts'
 import { sayQueueErrors } from './queue-errors.ts'
 import { RECONCILE_EVERY_MS, createReconciler } from './reconciler.ts'
-import { referencesBy } from './calls/references.ts'
 import { createResults } from './calls/results.ts'
 import { createMediaStore } from './storage/create-store.ts'
 import { createUpstreams } from './upstreams/registry.ts'
@@ -74,7 +74,7 @@ export async function startWorker(
   const held = createHeldCalls(calls, log)
   const queues = createQueues(redis, config.REDIS_PREFIX)
   const fetcher = createFetcher(fetching)
-  const upstreams = metrics.measureUpstreams(upstreamsBy(fetcher, config, { db, log }))
+  const upstreams = metrics.measureUpstreams(upstreamsBy(config, { db, log }))
   const deps: WorkerDeps = {
     config,
     log,
@@ -84,6 +84,7 @@ export async function startWorker(
     catalogue,
     held,
     reasoners: new Reasoners(),
+    places: createJobPlaces(config, queues),
     fetcher,
     upstreams,
     results: createResults(createMediaStore(config), fetcher),
@@ -118,9 +119,9 @@ export async function startWorker(
 }
 
 /** The upstreams of a worker. That a circuit has opened is noted for operators; no call waits for it. */
-const upstreamsBy = (fetcher: Fetcher, { MAX_ANSWER_BYTES }: Config, { db, log }: { db: Db; log: Log }) =>
+const upstreamsBy = ({ ACCOUNT_SHARE, MAX_ANSWER_BYTES }: Config, { db, log }: { db: Db; log: Log }) =>
   createUpstreams({
-    withReference: referencesBy(fetcher),
+    accountShare: ACCOUNT_SHARE,
     maxAnswerBytes: MAX_ANSWER_BYTES,
     opened: (upstream) => {
       log.warn({ upstream }, 'circuit opened')

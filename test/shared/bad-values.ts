@@ -32,6 +32,7 @@ export const BAD: Record<string, string[]> = {
   CALL_RETENTION_DAYS: ['0', '-1', 'never'],
   LOG_LEVEL: ['loud'],
   APP_SECRET_PREVIOUS: ['short'],
+  ACCOUNT_SHARE: ['0', '1.1', '-0.5', '50%', '1e-1'],
   CHAT_CONCURRENCY: ['0'],
   CREDITS_HELP_URL: ['a\nb'],
   DASHBOARD_WRITE: ['yes'],

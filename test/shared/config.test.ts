@@ -55,6 +55,7 @@ describe('the configuration', () => {
       TRUST_PROXY: 0,
       LONG_CALL_REPLY: 'wait',
       LONG_CALL_AFTER_SECONDS: 20,
+      ACCOUNT_SHARE: 0.5,
       CHAT_CONCURRENCY: 100,
       IMAGE_CONCURRENCY: 20,
       VIDEO_CONCURRENCY: 50,

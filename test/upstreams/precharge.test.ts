@@ -11,7 +11,7 @@ import type { UpstreamUsage } from '../../src/workers/upstreams/adapter.ts'
 import { createUpstreams } from '../../src/workers/upstreams/registry.ts'
 import type { Upstreams } from '../../src/workers/upstreams/registry.ts'
 import { seed, report } from '../crash/scale.ts'
-import { contextOf, decodeReference, routeTo } from '../workers/upstreams/sandbox-upstreams.ts'
+import { contextOf, routeTo } from '../workers/upstreams/sandbox-upstreams.ts'
 import { startBilling } from './support/billing.ts'
 import type { Bill } from './support/billing.ts'
 import { chatBodies } from './support/chat-bodies.ts'
@@ -44,7 +44,7 @@ describe('the pre-charge of any chat', () => {
   let billing: Awaited<ReturnType<typeof startBilling>>
   before(async () => {
     billing = await startBilling()
-    upstreams = createUpstreams({ withReference: decodeReference })
+    upstreams = createUpstreams({ accountShare: 1 })
   })
   after(async () => {
     await upstreams.close()

@@ -9,7 +9,7 @@ import { until } from '../../scripts/until.ts'
 describe('a worker', () => {
   let gateway: Gateway
   before(async () => {
-    gateway = await startGateway({ CHAT_CONCURRENCY: '6' })
+    gateway = await startGateway({ CHAT_CONCURRENCY: '6', ACCOUNT_SHARE: '1' })
   })
   after(() => gateway.stop())
   afterEach(() => expectBooksToBalance(gateway.db))

@@ -1,5 +1,17 @@
 import type { Mutant } from './mutant.ts'
-import { CUTS, CUT_CHATS, ENDS, KILLED, LATE, LEFT_STREAMS, MOMENTS, RETRIES, SCHEDULES, VERBS } from './judges.ts'
+import {
+  CUTS,
+  CUT_CHATS,
+  ENDS,
+  KILLED,
+  LATE,
+  LEFT_STREAMS,
+  MOMENTS,
+  PLACES,
+  RETRIES,
+  SCHEDULES,
+  VERBS,
+} from './judges.ts'
 
 const CALLS = 'src/shared/calls/calls.ts'
 const STATEMENTS = 'src/shared/calls/statements.ts'
@@ -227,6 +239,18 @@ export const CALL_PATH: readonly Mutant[] = [
       },
     ],
     tests: [ENDS, CUT_CHATS],
+  },
+  {
+    name: 'an account holds more than its share of places',
+    why: 'One account must not hold every place of a worker or of an upstream, whether others wait or not.',
+    edits: [
+      {
+        file: 'src/workers/places.ts',
+        find: 'this.taken < total && this.heldBy(account) < shareOf(total, this.share)',
+        replace: 'this.taken < total && this.heldBy(account) < total',
+      },
+    ],
+    tests: [PLACES],
   },
   {
     name: 'a stream of a lost worker is refunded',

@@ -15,6 +15,7 @@ export const GUARDS = 'test/api/v1/price-guards.test.ts'
 export const PRECHARGE = 'test/upstreams/precharge.test.ts'
 export const ENDS = 'test/shared/calls/chat-settlement.test.ts'
 export const KILLED = 'test/upstreams/killed.test.ts'
+export const PLACES = 'test/workers/places.test.ts'
 export const LEFT_STREAMS = 'test/upstreams/left-streams.test.ts'
 export const VERSIONS = 'test/shared/catalogue/versions.test.ts'
 export const VERSION_OF_CALL = 'test/workers/calls/catalogue.test.ts'
@@ -44,6 +45,7 @@ export const JUDGES = [
   CUT_CHATS,
   KILLED,
   LEFT_STREAMS,
+  PLACES,
   RETRIES,
   VERSIONS,
   VERSION_OF_CALL,

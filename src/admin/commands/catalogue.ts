@@ -7,11 +7,13 @@ import { BadCatalogue, faultText, faultsOf } from '../../shared/catalogue/faults
 import { marginFaults } from '../../shared/catalogue/margins.ts'
 import type { PricedCatalogue } from '../../shared/catalogue/margins.ts'
 import { announceFromCommand } from '../../shared/catalogue/notice.ts'
+import { privateUpstreams } from '../../shared/catalogue/private-upstreams.ts'
 import { readCatalogueFile } from '../../shared/catalogue/parse.ts'
 import type { StoredVersion } from '../../shared/catalogue/versions.ts'
 import { MAX_NOTE, listVersions, readVersion } from '../../shared/catalogue/versions.ts'
 import type { Db } from '../../shared/infra/db.ts'
 import { line } from '../../shared/text-fields.ts'
+import type { ValidCatalogue } from '../../shared/catalogue/private-upstreams.ts'
 import type { Command, Options, Report } from '../command.ts'
 import { CommandError } from '../command.ts'
 import { textOf } from '../fields.ts'
@@ -53,7 +55,8 @@ export const catalogueCommands: Command<object>[] = [
       withFaults(async () => {
         const content = checkedFile(file)
         const why = { source: 'command', operator: null, ...guardOf(options) } as const
-        return reportOf(await applyCatalogue(db, { content, ...why }))
+        const report = await reportOf(await applyCatalogue(db, { content, ...why }))
+        return { ...report, text: [report.text, ...warningLines(warningsOf(content))].join('\n') }
       }),
   },
   {
@@ -94,12 +97,17 @@ function checkedFile(file = ''): unknown {
   return content
 }
 
-/** What there is to say against a catalogue that could be applied: costs that exceed their prices. */
+/** What there is to say against a catalogue that could be applied: costs that exceed their prices, and warnings. */
 function judged(content: unknown): Report {
   const losses = marginFaults(content as PricedCatalogue)
   if (losses.length > 0) return faulty(losses, 'sells below its cost')
-  return { json: { faults: [] }, text: 'The catalogue is valid.' }
+  const warnings = warningsOf(content)
+  return { json: { faults: [], warnings }, text: ['The catalogue is valid.', ...warningLines(warnings)].join('\n') }
 }
+
+const warningsOf = (content: unknown): Fault[] => privateUpstreams((content as ValidCatalogue).upstreams)
+
+const warningLines = (warnings: readonly Fault[]): string[] => warnings.map((one) => `Warning: ${faultText([one])}`)
 
 /** Does what reads a catalogue; its faults are an answer. */
 async function withFaults(work: () => Promise<Report>): Promise<Report> {

@@ -8,6 +8,8 @@ import { diffCatalogues, diffText } from '../../shared/catalogue/diff.ts'
 import { BadCatalogue, faultsOf } from '../../shared/catalogue/faults.ts'
 import { marginFaults } from '../../shared/catalogue/margins.ts'
 import type { PricedCatalogue } from '../../shared/catalogue/margins.ts'
+import { privateUpstreams } from '../../shared/catalogue/private-upstreams.ts'
+import type { ValidCatalogue } from '../../shared/catalogue/private-upstreams.ts'
 import { announceVersion } from '../../shared/catalogue/notice.ts'
 import type { StoredVersion } from '../../shared/catalogue/versions.ts'
 import { MAX_NOTE, SOURCES, listVersions, readVersion } from '../../shared/catalogue/versions.ts'
@@ -99,6 +101,7 @@ export const checkCatalogue = endpoint({
           description: 'Every mistake, by its path. A catalogue with mistakes cannot be applied.',
         }),
         losses: faults.meta({ description: 'Every cost that exceeds its price.' }),
+        warnings: faults.meta({ description: 'Upstreams in a private network that may fetch images by themselves.' }),
         changes,
       }),
     },
@@ -113,6 +116,7 @@ export const checkCatalogue = endpoint({
     version: current?.version ?? 0,
     faults: wrong,
     losses: isValid ? marginFaults(catalogue as PricedCatalogue) : [],
+    warnings: isValid ? privateUpstreams((catalogue as ValidCatalogue).upstreams) : [],
     changes: isValid ? diffCatalogues(current?.content, catalogue) : [],
   }
 })

@@ -174,9 +174,8 @@ function openRequest(
 const isStreamed = (request: CallOrder['request']): boolean => 'stream' in request && request.stream === true
 
 /** What a worker would read of the row of a chat that is answered whole. */
-const rowOf = ({ model, accountId, replyTo, amount }: OpenRequest, estimate: Tokens): ChatRow => ({
+const rowOf = ({ model, replyTo, amount }: OpenRequest, estimate: Tokens): ChatRow => ({
   model,
-  accountId,
   replyTo,
   charged: amount,
   estimate,
@@ -235,6 +234,7 @@ async function enqueue(
   })
   const job: CallJob = {
     callId: request.id,
+    accountId: request.accountId,
     request: order.request,
     catalogueVersion: request.catalogueVersion,
     requestId,

@@ -263,7 +263,8 @@ export class Calls {
   async findStale(limit: number): Promise<StaleCall[]> {
     const { rows } = await this.db.raw<{ rows: StaleCall[] }>(
       `
-      SELECT id, modality, model, catalogue_version AS "catalogueVersion", status, attempts AS attempt,
+      SELECT id, account_id AS "accountId", modality, model, catalogue_version AS "catalogueVersion", status,
+        attempts AS attempt,
         request_id AS "requestId", reply_to AS "replyTo", upstream_ref IS NOT NULL AS submitted,
         deadline_at + make_interval(secs => ?) < now() AS overdue
       FROM calls WHERE finished_at IS NULL AND lease_until < now()

@@ -135,6 +135,7 @@ export type UnwrittenBegin = { ranMs: number; priceVersion: PriceVersionId }
 /** An open call whose lease has run out. */
 export type StaleCall = {
   id: CallId
+  accountId: AccountId
   modality: Modality
   model: string
   /** Null where it was opened before there were versions. */

@@ -45,6 +45,7 @@ const upstreamSchema = z.strictObject({
   results: z.enum(['store', 'link']).default('store'),
   headers: z.record(headerName, headerValue).default({}),
   concurrency: z.int().min(1).optional(),
+  fetchImages: z.boolean().optional(),
 })
 
 const entryFields = {

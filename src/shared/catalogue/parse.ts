@@ -9,6 +9,7 @@ import type { MediaPrice } from '../calls/pricing.ts'
 import type { Catalogue, MediaModel, Model, Upstream } from './catalogue.ts'
 import { catalogueSchema } from './catalogue.ts'
 import { BadCatalogue, faultsOf } from './faults.ts'
+import { privateUpstreams } from './private-upstreams.ts'
 
 /** The largest text of a catalogue, in bytes. */
 export const MAX_CATALOGUE_BYTES = 1_000_000
@@ -88,14 +89,16 @@ function configuredUpstreams(
 
 /**
  * Warnings about a valid catalogue, one sentence each: a video costs the same however long it is, so its model should
- * state durations.
+ * state durations; and an upstream in a private network should say whether it fetches images.
  */
-export function catalogueWarnings({ models }: Catalogue): string[] {
-  return [...models.values()]
+export function catalogueWarnings({ models, upstreams }: Catalogue): string[] {
+  const fetching = privateUpstreams(Object.fromEntries(upstreams.map((one) => [one.name, one])))
+  const unstated = [...models.values()]
     .filter((model) => model.modality === 'video' && model.routes.length > 0 && model.durations === undefined)
     .map(
       ({ id }) =>
         `The video model "${id}" states no durations: up to ${UNSTATED_MAX_SECONDS} seconds cost the same, ` +
         'and where a request names none, the upstream decides how long its video is.',
     )
+  return [...unstated, ...fetching.map(({ path, message }) => `${path} ${message}.`)]
 }

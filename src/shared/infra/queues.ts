@@ -18,6 +18,8 @@ import type { Trace } from './trace.ts'
 /** A call to be worked. `request` is null where only the result of a submitted task is to be collected. */
 export type CallJob = Trace & {
   callId: CallId
+  /** Whose call it is. Absent: a job of an earlier release. */
+  accountId?: AccountId
   request: ChatRequest | MediaRequest | null
   /** The version of the catalogue that it was opened at; absent or null: opened before there were versions. */
   catalogueVersion?: number | null
@@ -30,7 +32,7 @@ export type CallJob = Trace & {
 }
 
 /** What a worker needs to know of a chat before it asks an upstream. `charged`: its pre-charge, in credits. */
-export type ChatRow = { model: string; accountId: AccountId; replyTo: string; charged: number; estimate: Tokens }
+export type ChatRow = { model: string; replyTo: string; charged: number; estimate: Tokens }
 
 /** Asks a worker to look at a mail. Its recipient and content stay in Postgres. */
 export type MailJob = { mailId: MailId }

@@ -114,14 +114,22 @@ export function namesPublicHost(url: URL): boolean {
   return literal === null ? isPublicName(url.hostname) : isPublicAddress(literal)
 }
 
+/** Ports that web servers have: their own two, and those above 1023, which need no privilege. */
+const WEB_PORTS: readonly string[] = ['', '80', '443']
+
+/** Whether the port of an http(s) URL is one of a web server: others are those of other services. */
+export const hasUsualPort = ({ port }: URL): boolean => WEB_PORTS.includes(port) || Number(port) > 1023
+
+const ODD_PORT = 'must name port 80, port 443 or a port above 1023'
 const SPECIAL_HOST = 'must not name a private, loopback, link-local or otherwise special address'
 const MALFORMED = 'must be an http(s) address or a base64 data: URI of a PNG, JPEG, WebP or GIF image'
 
 /**
  * What is wrong with an `image_url`, as the end of a sentence about it, or null if nothing is: an http(s) address of at
- * most 2,048 characters without credentials, or a base64 data URI of an image. Refuses every spelling of an address
- * that is not public, and the spellings that URL parsers disagree about (backslashes, white space, missing slashes,
- * IPv4 addresses in other forms than `a.b.c.d`): the upstream that gets the text may read another host from it.
+ * most 2,048 characters without credentials and with a web server's port, or a base64 data URI of an image. Refuses
+ * every spelling of an address that is not public, and the spellings that URL parsers disagree about (backslashes, white
+ * space, missing slashes, IPv4 addresses in other forms than `a.b.c.d`): the upstream that gets the text may read another
+ * host from it.
  */
 export function imageUrlProblem(text: string): string | null {
   if (/^data:/i.test(text)) return parseDataImage(text) ? null : MALFORMED
@@ -132,7 +140,8 @@ export function imageUrlProblem(text: string): string | null {
   if (authority === undefined || /[\s\\\p{Cc}]/u.test(text) || !URL.canParse(text)) return MALFORMED
   if (authority.includes('@')) return 'must not contain credentials'
   const url = new URL(text)
-  return namesPublicHost(url) && !isAmbiguous(authority, url) ? null : SPECIAL_HOST
+  if (!namesPublicHost(url) || isAmbiguous(authority, url)) return SPECIAL_HOST
+  return hasUsualPort(url) ? null : ODD_PORT
 }
 
 /** Whether an IPv4 address is spelled ambiguously: `0127.0.0.1` is 87.0.0.1 to one parser and 127.0.0.1 to another. */

@@ -15,9 +15,9 @@ import { StreamedAnswer } from './streamed-answer.ts'
 import type { PaidAnswer } from './streamed-answer.ts'
 import type { WorkerDeps } from '../deps.ts'
 import type { Outcome, Run } from './run.ts'
-import { sending, upstreamFailure } from './run.ts'
+import { callerOf, sending, upstreamFailure } from './run.ts'
 import { chatMicroUsd } from './costs.ts'
-import { checkDestinations } from './references.ts'
+import { withReferences } from './references.ts'
 import type { ChatAdapter, UpstreamContext } from '../upstreams/adapter.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
 
@@ -30,13 +30,16 @@ export async function runChat(deps: WorkerDeps, model: ChatModel, run: Run): Pro
   // The lost attempt may already have streamed a part to its reader.
   if (run.call.resumed && request.stream) return { is: 'failed', error: WORKER_LOST }
   if (run.call.resumed && run.call.attempt > MAX_ATTEMPTS) return upstreamFailure('The call was interrupted too often.')
-  await checkDestinations(deps.fetcher, request, run.signal)
-  const settlement = await deps.upstreams.tryRoutes(model, run.signal, async (route, begun) => {
-    const adapter = deps.upstreams.adapterOf(route.upstream.protocol).chat
-    if (!adapter) throw new UpstreamError('rejected', `${route.upstream.protocol} serves no chat`)
-    const answer = await sending(run, route, () => ask(deps, adapter, route, run, begun), spanAttributes)
-    if (answer.usage?.reasoned) deps.reasoners.add(route)
-    return settlementOf(model, run, route, answer)
+  const settlement = await withReferences(deps, run, (references) => {
+    const caller = { ...callerOf(run), prepare: references.prepare }
+    return deps.upstreams.tryRoutes(model, caller, async (route, begun) => {
+      const adapter = deps.upstreams.adapterOf(route.upstream.protocol).chat
+      if (!adapter) throw new UpstreamError('rejected', `${route.upstream.protocol} serves no chat`)
+      const asked = { adapter, route, request: references.requestFor(request, route) }
+      const answer = await sending(run, route, () => ask(deps, run, asked, begun), spanAttributes)
+      if (answer.usage?.reasoned) deps.reasoners.add(route)
+      return settlementOf(model, run, route, answer)
+    })
   })
   return { is: 'settled', settlement }
 }
@@ -81,18 +84,21 @@ const contextOf = (route: Route, { call, signal, traceparent }: Run): UpstreamCo
   traceparent,
 })
 
+/** What is asked at a route: the request as its upstream gets it. */
+type Asked = { adapter: ChatAdapter; route: Route; request: ChatRequest }
+
 /** @param begun to be called before the first chunk leaves: a second try would show its reader two answers in one. */
-function ask(deps: WorkerDeps, adapter: ChatAdapter, route: Route, run: Run, begun: () => void): Promise<PaidAnswer> {
-  const request = run.job.request as ChatRequest
+function ask(deps: WorkerDeps, run: Run, asked: Asked, begun: () => void): Promise<PaidAnswer> {
+  const { adapter, route, request } = asked
   const streamed = () =>
     new StreamedAnswer(deps, run, route, begun).read((onSent) =>
       adapter.streamChat(request, { ...contextOf(route, run), onSent }),
     )
   if (request.stream) return streamed()
-  if (!mayRunOutOfTime(run) && !mayBeTooLong(run, deps.config.MAX_ANSWER_BYTES)) return whole(adapter, route, run)
+  if (!mayRunOutOfTime(run) && !mayBeTooLong(run, deps.config.MAX_ANSWER_BYTES)) return whole(run, asked)
   return streamed().catch((error: unknown) => {
     if (!isRefusalToStream(error)) throw error
-    return whole(adapter, route, run)
+    return whole(run, asked)
   })
 }
 
@@ -100,8 +106,8 @@ function ask(deps: WorkerDeps, adapter: ChatAdapter, route: Route, run: Run, beg
 const isRefusalToStream = (error: unknown): boolean =>
   error instanceof UpstreamError && error.kind === 'rejected' && /\bstream/i.test(error.message)
 
-async function whole(adapter: ChatAdapter, route: Route, run: Run): Promise<PaidAnswer> {
-  const { completion, usage, isCut } = await adapter.chat(run.job.request as ChatRequest, contextOf(route, run))
+async function whole(run: Run, { adapter, route, request }: Asked): Promise<PaidAnswer> {
+  const { completion, usage, isCut } = await adapter.chat(request, contextOf(route, run))
   const verdict = settleChat({
     end: isCut ? 'too_long' : 'finished',
     sent: true,

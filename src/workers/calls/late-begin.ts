@@ -37,16 +37,16 @@ export const mayFollowUnwritten = (job: Job<CallJob>): boolean =>
  * @returns null where its begin must be written first.
  */
 export function takeUnwritten(job: Job<CallJob>, catalogue: Catalogue): BegunCall | null {
-  const { callId, row, deadlineAt } = job.data
+  const { callId, accountId, row, deadlineAt } = job.data
   const now = Date.now()
-  if (!row || !isWholeChat(job) || mayFollowUnwritten(job)) return null
+  if (!row || !accountId || !isWholeChat(job) || mayFollowUnwritten(job)) return null
   if (Math.abs(now - job.timestamp) > FRESH_MS || deadlineAt - now < ROOM_MS) return null
   const model = findModel(catalogue, row.model, 'chat')
   if (!model) return null
   failpoint('call.taken', callId)
   return {
     id: callId,
-    accountId: row.accountId,
+    accountId,
     model: row.model,
     modality: 'chat',
     price: model.price,

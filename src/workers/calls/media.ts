@@ -11,9 +11,9 @@ import { failpoint } from '../../shared/infra/failpoints.ts'
 import type { WorkerDeps } from '../deps.ts'
 import { DeadlinePassed } from './held-calls.ts'
 import type { Outcome, Run } from './run.ts'
-import { aboutRun, inSpan, sending, upstreamFailure } from './run.ts'
+import { aboutRun, callerOf, inSpan, sending, upstreamFailure } from './run.ts'
 import { shapeMicroUsd } from './costs.ts'
-import { checkDestinations } from './references.ts'
+import { withReferences } from './references.ts'
 import { NotStored } from './results.ts'
 import type { MediaSource, TaskMediaAdapter } from '../upstreams/adapter.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
@@ -44,15 +44,20 @@ export async function runMedia(deps: WorkerDeps, model: MediaModel, run: Run): P
 
 async function submit(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Submitted> {
   const request = run.job.request as MediaRequest
-  await checkDestinations(deps.fetcher, request, run.signal)
-  return deps.upstreams.tryRoutes(model, run.signal, async (route) => {
-    const adapter = deps.upstreams.mediaAdapterOf(route, model.modality)
-    const cost = shapeMicroUsd(route, request)
-    return sending(run, route, async () =>
-      adapter.kind === 'direct'
-        ? { route, cost, done: await adapter.generate(request, contextOf(route, run)) }
-        : { route, cost, ref: await adapter.submit(request, contextOf(route, run)) },
-    )
+  const adapterOf = (route: Route) => deps.upstreams.mediaAdapterOf(route, model.modality)
+  return withReferences(deps, run, (references) => {
+    const prepare = (route: Route) => references.prepare(route, adapterOf(route))
+    return deps.upstreams.tryRoutes(model, { ...callerOf(run), prepare }, async (route) => {
+      const adapter = adapterOf(route)
+      const cost = shapeMicroUsd(route, request)
+      const sent = references.requestFor(request, route, adapter)
+      const upload = references.uploadFor(request, route, adapter)
+      return sending(run, route, async () =>
+        adapter.kind === 'direct'
+          ? { route, cost, done: await adapter.generate(sent, { ...contextOf(route, run), upload }) }
+          : { route, cost, ref: await adapter.submit(sent, { ...contextOf(route, run), upload }) },
+      )
+    })
   })
 }
 

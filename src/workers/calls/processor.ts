@@ -30,7 +30,7 @@ import type { Outcome, Run } from './run.ts'
 import { aboutRun, describeFailure, upstreamFailure } from './run.ts'
 import { runChat } from './chat.ts'
 import { cancelTask, runMedia } from './media.ts'
-import { AddressRefused } from './references.ts'
+import { ReferenceRefused } from './references.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
 
 /** How long to wait for Postgres before a call is begun, in ms; the queue tries again after that. */
@@ -47,7 +47,9 @@ export function createCallProcessor(deps: WorkerDeps, beginAfterMs = BEGIN_AFTER
   // With a third parameter BullMQ would make an AbortController for each job (docs/performance.md#what-paid).
   return (job: Job<CallJob>, token?: string): Promise<void> => {
     const handed = { job, token, beginAfterMs, traceparent: job.data.traceparent }
-    return deps.telemetry ? processTraced(deps, deps.telemetry, handed) : processJob(deps, handed)
+    return deps.places.within(job, token, () =>
+      deps.telemetry ? processTraced(deps, deps.telemetry, handed) : processJob(deps, handed),
+    )
   }
 }
 
@@ -249,7 +251,7 @@ async function outcomeOf({ calls, log }: WorkerDeps, run: Run, error: unknown): 
   if (signal.reason instanceof DeadlinePassed) return upstreamFailure('The upstream did not answer in time.')
   if (signal.reason instanceof Cancelled)
     return upstreamFailure('The client left before its call was sent to an upstream.')
-  if (error instanceof AddressRefused) return upstreamFailure(error.message)
+  if (error instanceof ReferenceRefused) return upstreamFailure(error.message)
   if (error instanceof UpstreamError) {
     log.warn({ ...aboutRun(run), kind: error.kind, err: error }, 'upstream failed')
     return upstreamFailure(describeFailure(error))

@@ -1,66 +1,155 @@
 /**
- * The addresses that customers name: `image_url` of media, image parts of chats (docs/api.md#addresses-in-requests).
+ * The pictures that customers name, by address or as `data:` URIs: `image_url` of media, image parts of chats
+ * (docs/api.md#addresses-in-requests).
  */
-import type { ChatRequest, MediaRequest } from '../../shared/calls/requests.ts'
+import type { Route } from '../../shared/catalogue/catalogue.ts'
+import type { ChatMessage, ChatRequest, MediaRequest } from '../../shared/calls/requests.ts'
 import { addressesOf } from '../../shared/calls/requests.ts'
-import type { Destination } from '../fetching/destinations.ts'
-import type { Fetcher } from '../fetching/fetcher.ts'
+import type { WorkerDeps } from '../deps.ts'
+import type { CallImages, FetchedImage } from '../fetching/call-images.ts'
 import { FetchFailed } from '../fetching/failure.ts'
 import { MediaRefused } from '../storage/refused.ts'
-import { UpstreamError } from '../upstreams/adapter.ts'
-import type { WithReference } from '../upstreams/references.ts'
 import { platformSignal } from '../stop.ts'
-import type { StopSignal } from '../stop.ts'
+import type { MediaAdapter } from '../upstreams/adapter.ts'
+import { dataUriOf, handoverOf } from '../upstreams/references.ts'
+import type { Reference } from '../upstreams/references.ts'
+import type { Run } from './run.ts'
+import { aboutRun } from './run.ts'
+
+type AnyRequest = ChatRequest | MediaRequest
+
+const isAddress = (url: unknown): url is string => typeof url === 'string' && /^https?:/i.test(url)
 
 /** The http(s) addresses of a request that an upstream would fetch, or we for it. */
-export function addressesIn(request: ChatRequest | MediaRequest): string[] {
-  const all =
-    'messages' in request
-      ? (request as ChatRequest).messages.flatMap((message) => addressesOf(message).map(({ url }) => url))
-      : [request.image_url]
-  return all.filter((url): url is string => typeof url === 'string' && /^https?:/i.test(url))
+export const addressesIn = (request: AnyRequest): string[] =>
+  ('messages' in request
+    ? (request as ChatRequest).messages.flatMap((message) => addressesOf(message).map(({ url }) => url))
+    : [request.image_url]
+  ).filter(isAddress)
+
+/** A picture that a request names cannot be used: its upstream was sent nothing. Its message is public. */
+export class ReferenceRefused extends Error {}
+
+/**
+ * What a customer is told of an address that failed, whatever the reason: by the differences one could look around in
+ * networks from here. The log knows.
+ */
+const UNFETCHED = 'image_url: The image could not be fetched.'
+
+const TOO_MANY = 'image_url: Too many images of this account could not be used in the last minute.'
+
+/** An address of another kind than an image's, for an upstream that fetches nothing. */
+const IMAGES_ONLY = 'The model takes no other addresses than those of images.'
+
+/** The pictures of a call, as each of its routes gets them. */
+export type References = {
+  /** Fetches what a route needs; before its upstream's place is taken. @throws ReferenceRefused */
+  prepare: (route: Route, adapter?: MediaAdapter) => Promise<void>
+  /** The request as the route's upstream gets it, once prepared. */
+  requestFor: <R extends AnyRequest>(request: R, route: Route, adapter?: MediaAdapter) => R
+  /** The picture that the route uploads, once prepared; undefined where it uploads none. */
+  uploadFor: (request: MediaRequest, route: Route, adapter: MediaAdapter) => Reference | undefined
 }
 
-/** A request names an address that may not be handed on: nothing was sent. Its message is public. */
-export class AddressRefused extends Error {}
-
-const REFUSALS: Partial<Record<Destination, string>> = {
-  private: 'image_url leads to an address that is not public.',
-  unchecked: 'The names in image_url could not be looked up in time.',
+/** A request that names no pictures. */
+const NONE: References = {
+  prepare: async () => {},
+  requestFor: (request) => request,
+  uploadFor: () => undefined,
 }
 
 /**
- * Looks up the names in a request, just before they are fetched or passed on; the web process has checked only their
- * spelling. A name that does not resolve is left to the upstream that fetches it. `signal` is the call's.
- * @throws AddressRefused where a name leads into a private network now, or could not be looked up at all
+ * Does the work of a call with its pictures. Where their names lead is looked up first, whoever fetches them: the web
+ * process has checked only their spelling. A name that does not resolve is left to the upstream that fetches it.
+ * @throws ReferenceRefused where one leads into a private network now, could not be looked up, or cannot be used
  */
-export async function checkDestinations(
-  fetcher: Fetcher,
-  request: ChatRequest | MediaRequest,
-  signal: StopSignal,
-): Promise<void> {
+export async function withReferences<T>(
+  { fetcher, log }: WorkerDeps,
+  run: Run,
+  work: (references: References) => Promise<T>,
+): Promise<T> {
+  const request = run.job.request as AnyRequest
   const addresses = addressesIn(request)
-  if (addresses.length === 0) return signal.throwIfAborted()
-  const refusal = REFUSALS[await fetcher.destinationOf(addresses, platformSignal(signal))]
-  if (refusal) throw new AddressRefused(refusal)
+  run.signal.throwIfAborted()
+  if (addresses.length === 0 && !('image_url' in request)) return work(NONE)
+  const call = { account: run.call.accountId, signal: platformSignal(run.signal) }
+  const refusing = (error: unknown): unknown => {
+    if (!(error instanceof FetchFailed || error instanceof MediaRefused)) return error
+    const why = error instanceof FetchFailed ? error.problem : error.reason
+    log.info({ ...aboutRun(run), why, err: error }, 'image_url not used')
+    return refusalOf(error, addresses.length > 0)
+  }
+  return fetcher.withImages(call, async (images) => {
+    await images.check(addresses).catch((error: unknown) => {
+      throw refusing(error)
+    })
+    return work(referencesOf(request, images, refusing))
+  })
 }
 
-/** Fetches references for adapters that send bytes. */
-export function referencesBy(fetcher: Fetcher): WithReference {
-  return async (url, signal, send) => {
-    let isSending = false
-    try {
-      return await fetcher.withImage(url, signal, (image) => {
-        isSending = true
-        return send(image)
+function refusalOf(error: FetchFailed | MediaRefused, isFetched: boolean): ReferenceRefused {
+  if (error instanceof FetchFailed && error.problem === 'too_many') return new ReferenceRefused(TOO_MANY)
+  // What stands in the request itself tells its customer nothing of any network.
+  return new ReferenceRefused(isFetched ? UNFETCHED : `image_url: ${error.message}`)
+}
+
+function referencesOf(request: AnyRequest, images: CallImages, refusing: (error: unknown) => unknown): References {
+  let fetched: ReadonlyMap<string, FetchedImage> = new Map()
+  return {
+    prepare: async (route, adapter) => {
+      const wanted = wantedBy(request, route, adapter)
+      if (wanted.length === 0) return
+      fetched = await images.fetch(wanted).catch((error: unknown) => {
+        throw refusing(error)
       })
-    } catch (error) {
-      if (isSending) throw error
-      if (error instanceof FetchFailed || error instanceof MediaRefused) {
-        throw new UpstreamError('rejected', `image_url: ${error.message}`, { cause: error })
-      }
-      if (signal.aborted) throw new UpstreamError('aborted', 'ended while the reference was fetched', { cause: error })
-      throw error
+    },
+    requestFor: (asked, route, adapter) => (handoverOf(route, adapter) === 'data' ? withData(asked, fetched) : asked),
+    uploadFor: ({ image_url: url }, route, adapter) =>
+      url !== undefined && handoverOf(route, adapter) === 'upload' ? fetched.get(url) : undefined,
+  }
+}
+
+/** The pictures that have to be fetched or decoded here for a route. */
+function wantedBy(request: AnyRequest, route: Route, adapter?: MediaAdapter): string[] {
+  switch (handoverOf(route, adapter)) {
+    case 'none':
+    case 'address':
+      return []
+    case 'upload':
+      return [(request as MediaRequest).image_url].filter((url) => url !== undefined)
+    case 'data': {
+      if ('messages' in request && (request as ChatRequest).messages.some(namesMoreThanImages))
+        throw new ReferenceRefused(IMAGES_ONLY)
+      return addressesIn(request)
     }
+  }
+}
+
+const namesMoreThanImages = (message: ChatMessage): boolean =>
+  addressesOf(message).some(({ field, url }) => field !== 'image_url' && isAddress(url))
+
+/** A request with data URIs in the place of its images' addresses. */
+function withData<R extends AnyRequest>(request: R, fetched: ReadonlyMap<string, FetchedImage>): R {
+  const dataOf = (url: unknown): unknown => {
+    const image = isAddress(url) ? fetched.get(url) : undefined
+    return image ? dataUriOf(image) : url
+  }
+  if (!('messages' in request)) return { ...request, image_url: dataOf(request.image_url) }
+  const messages = (request as ChatRequest).messages.map((message) =>
+    Array.isArray(message.content)
+      ? { ...message, content: message.content.map((part) => partWith(part, dataOf)) }
+      : message,
+  )
+  return { ...request, messages }
+}
+
+/** A part of a message with another address of its image. */
+function partWith(part: unknown, dataOf: (url: unknown) => unknown): unknown {
+  const { type, image_url: image } = part as { type?: unknown; image_url?: unknown }
+  if (type !== 'image_url') return part
+  const isObject = typeof image === 'object' && image !== null
+  return {
+    ...(part as object),
+    image_url: isObject ? { ...image, url: dataOf((image as { url?: unknown }).url) } : dataOf(image),
   }
 }

@@ -51,6 +51,9 @@ export const aboutRun = ({ call, job }: Run) => ({
   attempt: call.attempt,
 })
 
+/** For whom its upstreams are asked. */
+export const callerOf = ({ call, signal }: Run) => ({ account: call.accountId, signal })
+
 /** How the work on a call ended. */
 export type Outcome =
   | { is: 'settled'; settlement: Settlement }
@@ -71,7 +74,6 @@ export async function sending<T>(
   send: () => Promise<T>,
   attributesOf?: (answer: T) => SpanAttributes,
 ): Promise<T> {
-  const before = run.upstream
   run.maybeSent = true
   run.upstream = route.upstream.name
   failpoint('upstream.sending', run.call.id)
@@ -82,7 +84,6 @@ export async function sending<T>(
   } catch (error) {
     run.spent.add(failureMicroUsd(route, error))
     if (error instanceof UpstreamError && NOT_ACCEPTED.has(error.kind)) run.maybeSent = false
-    if (isAboutFile(error)) run.upstream = before
     throw error
   }
 }
@@ -135,7 +136,7 @@ async function askInSpan<T>(
   }
 }
 
-/** The file that a customer referred to cannot be had: no failure of the upstream. */
+/** The file that an upstream has made cannot be had. */
 const isAboutFile = (error: unknown): boolean =>
   error instanceof UpstreamError && (error.cause instanceof FetchFailed || error.cause instanceof MediaRefused)
 
@@ -153,8 +154,7 @@ export function upstreamFailure(sentence: string): Outcome {
 
 /** The public sentence about an upstream's failure. */
 export function describeFailure(error: UpstreamError): string {
-  // Messages about files are public by their class, and a customer can only correct an image_url if they know what is
-  // wrong with it.
+  // Messages about files are public by their class.
   if (isAboutFile(error)) return error.message
   const status = error.status === null ? '' : ` (HTTP ${error.status})`
   switch (error.kind) {

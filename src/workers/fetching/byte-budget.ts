@@ -1,8 +1,10 @@
 /**
- * Bytes that a process may hold at once for one purpose. Who finds too few left waits for its turn.
+ * Bytes that a process may hold at once for one purpose. Who finds too few left waits for its turn; no account ever has
+ * more than its part of them, and one that waits for its own bytes is waited for by no other.
  */
+import type { AccountId } from '../../shared/ids.ts'
 
-type Waiting = { bytes: number; begin: () => void }
+type Waiting = { account: AccountId; bytes: number; begin: () => void }
 
 /** A share of a budget. */
 export type Share = {
@@ -15,32 +17,35 @@ export type Share = {
 /** Shares out `total` bytes, first come, first served: a large share is not overtaken by small ones behind it. */
 export class ByteBudget {
   private left: number
+  private readonly perAccount: number
+  private readonly held = new Map<AccountId, number>()
   private waiting: Waiting[] = []
 
-  constructor(total: number) {
+  /** @param perAccount the most bytes that one account may have at once */
+  constructor(total: number, perAccount: number) {
     this.left = total
+    this.perAccount = perAccount
   }
 
   /**
    * Waits until so many bytes are left, and takes them.
-   * @param bytes at most the whole budget: more would never be left
+   * @param bytes at most what one account may have: more would never be left
    * @throws the signal's reason once that has aborted; nothing is taken then
    */
-  async take(bytes: number, signal: AbortSignal): Promise<Share> {
+  async take(account: AccountId, bytes: number, signal: AbortSignal): Promise<Share> {
     signal.throwIfAborted()
-    if (this.waiting.length > 0 || bytes > this.left) await this.turn(bytes, signal)
-    else this.left -= bytes
+    await this.turn(account, bytes, signal)
     let held = bytes
     const lowerTo = (next: number): void => {
       if (next >= held) return
-      this.left += held - next
+      this.change(account, next - held)
       held = next
       this.serve()
     }
     return { lowerTo, release: () => lowerTo(0) }
   }
 
-  private turn(bytes: number, signal: AbortSignal): Promise<void> {
+  private turn(account: AccountId, bytes: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {
         this.waiting = this.waiting.filter((one) => one !== mine)
@@ -52,17 +57,36 @@ export class ByteBudget {
         signal.removeEventListener('abort', onAbort)
         resolve()
       }
-      const mine: Waiting = { bytes, begin }
+      const mine: Waiting = { account, bytes, begin }
       this.waiting.push(mine)
       signal.addEventListener('abort', onAbort, { once: true })
+      this.serve()
     })
   }
 
   private serve(): void {
-    while (this.waiting.length > 0 && this.waiting[0]!.bytes <= this.left) {
-      const next = this.waiting.shift()!
-      this.left -= next.bytes
-      next.begin()
+    const passed = new Set<AccountId>()
+    for (const one of [...this.waiting]) {
+      const { account, bytes, begin } = one
+      if (passed.has(account) || this.heldBy(account) + bytes > this.perAccount) {
+        passed.add(account)
+        continue
+      }
+      if (bytes > this.left) return
+      this.waiting = this.waiting.filter((other) => other !== one)
+      this.change(account, bytes)
+      begin()
     }
+  }
+
+  private heldBy(account: AccountId): number {
+    return this.held.get(account) ?? 0
+  }
+
+  private change(account: AccountId, bytes: number): void {
+    const held = this.heldBy(account) + bytes
+    this.left -= bytes
+    if (held > 0) this.held.set(account, held)
+    else this.held.delete(account)
   }
 }

@@ -63,9 +63,16 @@ function lookupBy(find: (hostname: string) => Promise<ResolvedAddress[]>): Looku
 /** What cancels the look-ups of connections that outlive a single download: nothing but their own limits. */
 const NEVER = new AbortController().signal
 
+/** Where an address is found: itself, but in tests, where a local server stands for one of the public internet. */
+export type Dial = (address: ResolvedAddress) => ResolvedAddress
+
 /** Connections to the public internet only. `signal` cancels their look-ups. */
-export function publicConnections(resolve: Resolver, connectMs: number, signal: AbortSignal = NEVER): Agent {
-  const lookUp = lookupBy((hostname) => publicAddressesOf(hostname, resolve, signal))
+export function publicConnections(
+  resolve: Resolver,
+  connectMs: number,
+  { signal = NEVER, dial = (address) => address }: { signal?: AbortSignal; dial?: Dial | undefined } = {},
+): Agent {
+  const lookUp = lookupBy(async (hostname) => (await publicAddressesOf(hostname, resolve, signal)).map(dial))
   const connect = buildConnector({ timeout: connectMs, lookup: lookUp })
   return new Agent({
     // Node calls no lookup hook for a literal address: a guard of names alone would let http://127.0.0.1 through.

@@ -1,7 +1,7 @@
 /**
  * Where the addresses of a request lead: the check before they are fetched or handed on to an upstream.
  */
-import { literalAddress, namesPublicHost } from '../../shared/net/addresses.ts'
+import { hasUsualPort, literalAddress, namesPublicHost } from '../../shared/net/addresses.ts'
 import type { Resolver } from './connections.ts'
 import { publicAddressesOf } from './connections.ts'
 import { startDeadline, unlessAborted } from './deadline.ts'
@@ -12,7 +12,7 @@ import { FetchFailed } from './failure.ts'
  * - `public`: every name has addresses of the public internet alone.
  * - `unresolved`: some names have no address now, or their name servers give no answer; the rest are public.
  * - `unchecked`: some names could not be asked for in time, so nothing may be handed on.
- * - `private`: an address or a name leads to somewhere that is not public.
+ * - `private`: an address or a name leads to somewhere that is not public, or to a port that is no web server's.
  */
 export type Destination = 'public' | 'unresolved' | 'unchecked' | 'private'
 
@@ -50,12 +50,12 @@ export async function destinationOf(
   return FROM_BEST_TO_WORST.findLast((one) => found.has(one))!
 }
 
-/** The different names in addresses; null where an address is not one of the public internet by its spelling. */
+/** The different names in addresses; null where one may not be reached by its spelling. */
 function namesOf(urls: readonly string[]): string[] | null {
   const names = new Set<string>()
   for (const text of urls) {
     const url = readable(text)
-    if (url === null || !namesPublicHost(url)) return null
+    if (url === null || !namesPublicHost(url) || !hasUsualPort(url)) return null
     if (literalAddress(url) === null) names.add(url.hostname)
   }
   return [...names]

@@ -3,7 +3,7 @@
  */
 import type { Agent, Dispatcher } from 'undici'
 import { request } from 'undici'
-import { namesPublicHost } from '../../shared/net/addresses.ts'
+import { hasUsualPort, namesPublicHost } from '../../shared/net/addresses.ts'
 import type { MediaKind } from '../../shared/media/media.ts'
 import { NOTHING, started } from '../storage/started.ts'
 import { notPublic } from './connections.ts'
@@ -38,6 +38,8 @@ export type DownloadOptions = {
 export type Download = {
   /** What the server declares. Only for logs: the type is decided from the bytes. */
   declaredType: string | null
+  /** How many bytes it says there are; null where it does not say. */
+  declaredBytes: number | null
   /** The bytes. It throws instead of ending where they are too many or do not all come. */
   body: AsyncGenerator<Uint8Array, void, void>
 }
@@ -94,6 +96,7 @@ async function followed(
   for (let redirects = 0; ; redirects += 1) {
     const isTrusted = options.trustedOrigins?.includes(url.origin) ?? false
     if (!isTrusted && !namesPublicHost(url)) throw notPublic()
+    if (!isTrusted && !hasUsualPort(url)) throw new FetchFailed('refused', 'The address names a port of its own.')
     const sent = request(url, {
       dispatcher: isTrusted ? agents.trusted : agents.public,
       headers: { ...OWN_HEADERS[options.kind], ...headers },
@@ -144,7 +147,12 @@ async function accepted(
     answer.body.on('error', () => {}).destroy()
     throw refusal
   }
-  return { declaredType: header(answer, 'content-type'), body: await started(limited(answer, maxBytes, deadline)) }
+  const length = header(answer, 'content-length')
+  return {
+    declaredType: header(answer, 'content-type'),
+    declaredBytes: length === null ? null : Number(length),
+    body: await started(limited(answer, maxBytes, deadline)),
+  }
 }
 
 function refusalOf(answer: Answer, maxBytes: number): FetchFailed | null {

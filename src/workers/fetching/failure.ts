@@ -18,6 +18,8 @@ export type FetchProblem =
   | 'broken'
   /** More bytes than allowed. */
   | 'too_large'
+  /** Too many of its account have failed lately: it was not tried. */
+  | 'too_many'
 
 /** Details of a failure; `cause` is for the log only. */
 export type FetchFailedDetails = { retryable?: boolean; status?: number; cause?: unknown }

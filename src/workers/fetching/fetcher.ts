@@ -4,44 +4,37 @@
  * It reaches public addresses, and an upstream's own configured origin; nothing else.
  */
 import type { Agent } from 'undici'
-import type { MediaExtension, MediaType } from '../../shared/media/media.ts'
-import { MEDIA_TYPES, parseDataImage } from '../../shared/media/media.ts'
-import { inspect } from '../storage/inspect.ts'
 import { ByteBudget } from './byte-budget.ts'
-import type { Resolver } from './connections.ts'
+import { CallImages, MAX_REFERENCE_BYTES } from './call-images.ts'
+import type { ImagesCall } from './call-images.ts'
+import type { Dial, Resolver } from './connections.ts'
 import { publicConnections, systemResolver, trustedConnections } from './connections.ts'
-import type { Destination } from './destinations.ts'
-import { destinationOf } from './destinations.ts'
 import type { Download, DownloadOptions, FetchTimeouts } from './download.ts'
 import { download } from './download.ts'
 import { createNameResolver, oncePerCall } from './names.ts'
+import { RecentFailures } from './recent-failures.ts'
+import type { ReferencePace } from './reference-clock.ts'
 
 const TIMEOUTS: FetchTimeouts = { connect: 5000, firstByte: 60_000, idle: 30_000, total: 600_000 }
 
-/** The largest image that a customer's `image_url` may name, in bytes (docs/api.md#addresses-in-requests). */
-export const MAX_REFERENCE_BYTES = 20 * 1024 * 1024
+/** What the images of one call may take: 20 s in all, and 16 kB a second each. */
+const PACE: ReferencePace = { totalMs: 20_000, bytesPerSecond: 16_000, graceMs: 3000 }
 
 /** Images of customers that are in this process at once, being fetched or being sent on, in bytes. */
 const REFERENCE_BYTES = 160 * 1024 * 1024
 
-/** A complete image in memory. Its pieces are the whole file, in their order. */
-export type FetchedImage = { pieces: Uint8Array[]; contentType: MediaType; extension: MediaExtension }
+/** What one account may have of them. */
+const ACCOUNT_PART = 1 / 4
+
+/** How many images of one account may fail in a minute before its further ones are not tried in that minute. */
+const MOST_FAILURES = 30
 
 /** Fetches. Everything throws `FetchFailed`, or the signal's reason once that has aborted. */
 export type Fetcher = {
   /** Opens the http(s) address of a result and returns when the body begins. */
   download(url: string, options: DownloadOptions): Promise<Download>
-  /**
-   * Gives `use` the image that a customer's `image_url` names, fetched or decoded, and found complete. `signal` is its
-   * call's. Its bytes count until `use` has ended: too many images at once wait for each other, in the order they came.
-   * @throws MediaRefused too, for what is no complete PNG, JPEG, WebP or GIF of at most 20 MB; whatever `use` throws
-   */
-  withImage<T>(imageUrl: string, signal: AbortSignal, use: (image: FetchedImage) => Promise<T>): Promise<T>
-  /**
-   * Where a customer's http(s) addresses lead, before they are fetched or handed on to an upstream that fetches by
-   * itself. `signal` is their call's: what is looked up for it here is not looked up again by `withImage`.
-   */
-  destinationOf(urls: readonly string[], signal: AbortSignal): Promise<Destination>
+  /** Does the work of a call with the images that it names, which are held until it has ended. */
+  withImages<T>(call: ImagesCall, work: (images: CallImages) => Promise<T>): Promise<T>
   /** Closes all connections, those of downloads that still run too. */
   close(): Promise<void>
 }
@@ -52,9 +45,14 @@ export type FetcherSettings = {
   resolver?: Resolver
   /** Finds the names of upstreams' configured origins. */
   upstreamResolver?: Resolver
+  /** Where the public addresses that customers name are found. */
+  dial?: Dial
   timeouts?: Partial<FetchTimeouts>
+  pace?: Partial<ReferencePace>
   /** Bytes of customers' images at once: at least one of the largest. */
   referenceBytes?: number
+  /** Failing images of one account in a minute. */
+  mostFailures?: number
 }
 
 /**
@@ -67,46 +65,31 @@ export function createFetcher(settings: FetcherSettings = {}): Fetcher {
   const results = publicConnections(settings.resolver ?? createNameResolver(), limits.connect)
   const trusted = trustedConnections(settings.upstreamResolver ?? systemResolver, limits.connect)
   const references = new Set<Agent>()
-  const budget = new ByteBudget(settings.referenceBytes ?? REFERENCE_BYTES)
-  const withReferences = async (signal: AbortSignal, fetch: (open: Fetcher['download']) => Promise<FetchedImage>) => {
-    const agent = publicConnections(customerNames(signal), limits.connect, signal)
-    references.add(agent)
-    try {
-      return await fetch((url, options) => download({ public: agent, trusted }, limits, url, options))
-    } finally {
-      references.delete(agent)
-      await agent.destroy()
-    }
+  const { referenceBytes = REFERENCE_BYTES } = settings
+  const world = {
+    budget: new ByteBudget(referenceBytes, Math.max(Math.floor(referenceBytes * ACCOUNT_PART), MAX_REFERENCE_BYTES)),
+    failures: new RecentFailures(settings.mostFailures ?? MOST_FAILURES),
+    pace: { ...PACE, ...settings.pace },
+    lookUpMs: limits.connect,
   }
   return {
     download: (url, options) => download({ public: results, trusted }, limits, url, options),
-    withImage: async (imageUrl, signal, use) => {
-      const share = await budget.take(MAX_REFERENCE_BYTES, signal)
+    withImages: async (call, work) => {
+      const resolve = customerNames(call.signal)
+      const agent = publicConnections(resolve, limits.connect, { signal: call.signal, dial: settings.dial })
+      references.add(agent)
+      const open: Fetcher['download'] = (url, options) => download({ public: agent, trusted }, limits, url, options)
+      const images = new CallImages({ ...world, resolve, open }, call)
       try {
-        const image = await withReferences(signal, (open) => fetchImage(open, imageUrl, signal))
-        share.lowerTo(image.pieces.reduce((sum, { length }) => sum + length, 0))
-        return await use(image)
+        return await work(images)
       } finally {
-        share.release()
+        await images.release()
+        references.delete(agent)
+        await agent.destroy()
       }
     },
-    destinationOf: (urls, signal) => destinationOf(urls, customerNames(signal), limits.connect, signal),
     close: async () => {
       await Promise.all([results, trusted, ...references].map((agent) => agent.destroy()))
     },
   }
-}
-
-async function fetchImage(open: Fetcher['download'], imageUrl: string, signal: AbortSignal): Promise<FetchedImage> {
-  const limit = { kind: 'image', maxBytes: MAX_REFERENCE_BYTES } as const
-  const inline = parseDataImage(imageUrl)
-  const source = inline ? decoded(inline.base64) : (await open(imageUrl, { ...limit, signal })).body
-  const { extension, body } = await inspect(source, limit)
-  const pieces: Uint8Array[] = []
-  for await (const piece of body) pieces.push(piece)
-  return { pieces, contentType: MEDIA_TYPES[extension], extension }
-}
-
-async function* decoded(base64: string): AsyncGenerator<Uint8Array> {
-  yield Buffer.from(base64, 'base64')
 }

@@ -10,7 +10,12 @@ export type MediaExpectation = {
   kind: MediaKind
   /** The most bytes of the whole file. */
   maxBytes: number
+  /** The most bytes that an image may unpack to; by default `MAX_UNPACKED_BYTES`. */
+  maxUnpackedBytes?: number
 }
+
+/** The most bytes that an image that an upstream has made may unpack to. */
+export const MAX_UNPACKED_BYTES = 512 * 1024 * 1024
 
 /** Bytes whose type is known. The body must be read, or closed, to its end. */
 export type Inspected = {
@@ -33,7 +38,8 @@ export async function inspect(source: AsyncIterable<Uint8Array>, expected: Media
     const extension = sniff(Buffer.concat(head).subarray(0, SNIFF_BYTES))
     if (extension === null || kindOf(extension) !== expected.kind) throw refusalOf(head, expected.kind)
     const progress = { bytes: 0 }
-    const body = checked({ head, rest: chunks }, new Reading(FORMATS[extension]()), expected.maxBytes, progress)
+    const reading = new Reading(FORMATS[extension](expected.maxUnpackedBytes ?? MAX_UNPACKED_BYTES))
+    const body = checked({ head, rest: chunks }, reading, expected.maxBytes, progress)
     return { extension, body: await started(body), progress }
   } catch (error) {
     await chunks.return?.()

@@ -8,6 +8,7 @@ import type { Tokens } from '../../shared/calls/pricing.ts'
 import type { ChatRequest, MediaRequest } from '../../shared/calls/requests.ts'
 import type { UpstreamRef } from '../../shared/calls/types.ts'
 import type { StopSignal } from '../stop.ts'
+import type { Reference } from './references.ts'
 
 /** Everything an adapter needs beside the request. */
 export type UpstreamContext = {
@@ -17,6 +18,8 @@ export type UpstreamContext = {
   signal: StopSignal
   /** The call's public id, sent as `Idempotency-Key` and in the logs: harmless where it is ignored, never trusted. */
   callId: string
+  /** The picture whose bytes an adapter that `uploads` sends; absent where there is none. */
+  upload?: Reference | undefined
   /** W3C trace context to pass on. */
   traceparent?: string
   /** To be called when the request begins to leave: until then the upstream knows nothing of it. */
@@ -62,6 +65,8 @@ export type MediaSource = { costMicroUsd?: number } & (
 /** Media over one HTTP request, which blocks until the result is there. */
 export type DirectMediaAdapter = {
   kind: 'direct'
+  /** It sends the bytes of a picture, not its address: `handoverOf`. */
+  uploads?: boolean
   generate(request: MediaRequest, context: UpstreamContext): Promise<MediaSource>
 }
 
@@ -77,6 +82,8 @@ export type TaskState =
  */
 export type TaskMediaAdapter = {
   kind: 'task'
+  /** It sends the bytes of a picture, not its address: `handoverOf`. */
+  uploads?: boolean
   submit(request: MediaRequest, context: UpstreamContext): Promise<UpstreamRef>
   check(ref: UpstreamRef, context: UpstreamContext): Promise<TaskState>
   /** Stops a task whose call has ended; failures do not matter. */

@@ -5,8 +5,11 @@
 import { circuitBreaker, CircuitState as BreakerState, ConsecutiveBreaker, handleWhen } from 'cockatiel'
 import type { CircuitBreakerPolicy } from 'cockatiel'
 import type { Upstream } from '../../shared/catalogue/catalogue.ts'
+import type { AccountId } from '../../shared/ids.ts'
 import type { FailureKind } from './adapter.ts'
 import { UpstreamError } from './adapter.ts'
+import { Places } from '../places.ts'
+import type { Waiting } from '../places.ts'
 import type { StopSignal } from '../stop.ts'
 
 /** An upstream at one moment, for metrics and logs. */
@@ -18,13 +21,17 @@ export type UpstreamHealth = {
   waiting: number
 }
 
+/** For whom something is done at an upstream, and what ends it. */
+export type Caller = { account: AccountId; signal: StopSignal }
+
 /** How an upstream does, as this worker saw it. */
 export type Health = {
   /**
-   * Does one piece of work at an upstream within its `concurrency`, and learns from how it ends. Waits for its turn.
+   * Does one piece of work at an upstream within its `concurrency` and its account's share of that, and learns from how
+   * it ends. Waits for its turn.
    * @throws whatever the work throws; UpstreamError `aborted` at the signal while it waits
    */
-  during<T>(upstream: Upstream, signal: StopSignal, work: () => Promise<T>): Promise<T>
+  during<T>(upstream: Upstream, caller: Caller, work: () => Promise<T>): Promise<T>
   /** Until when the upstream's circuit is open, in Unix ms; 0 where it is closed. A test that runs keeps it open. */
   openUntil(upstream: string): number
   /** Every upstream that this process has used. */
@@ -50,21 +57,30 @@ const STATES = {
   [BreakerState.Isolated]: 'open',
 } as const
 
-/** The health of all upstreams, nothing known yet. @param opened is called for each circuit that opens. */
+/**
+ * The health of all upstreams, nothing known yet.
+ * @param accountShare what one account may have of an upstream's `concurrency`
+ * @param opened is called for each circuit that opens
+ */
 export function createHealth(
+  accountShare: number,
   settings: BreakerSettings = BREAKER,
   opened: (upstream: string) => void = () => {},
 ): Health {
   const circuits = new Map<string, CircuitState>()
+  const circuitOf = ({ name }: Upstream): CircuitState => {
+    const known = circuits.get(name) ?? new CircuitState(accountShare, settings, () => opened(name))
+    circuits.set(name, known)
+    return known
+  }
   return {
-    async during(upstream, signal, work) {
-      let circuit = circuits.get(upstream.name)
-      if (!circuit) circuits.set(upstream.name, (circuit = new CircuitState(settings, () => opened(upstream.name))))
-      await circuit.semaphore.acquire(upstream.concurrency ?? Infinity, signal)
+    async during(upstream, caller, work) {
+      const circuit = circuitOf(upstream)
+      await circuit.semaphore.acquire(upstream.concurrency ?? Infinity, caller)
       try {
         return await circuit.run(work)
       } finally {
-        circuit.semaphore.release()
+        circuit.semaphore.release(caller)
       }
     },
     openUntil: (upstream) => circuits.get(upstream)?.openUntil() ?? 0,
@@ -80,11 +96,12 @@ export function createHealth(
 
 /** What is known of one upstream. */
 class CircuitState {
-  readonly semaphore = new Semaphore()
+  readonly semaphore: Semaphore
   readonly breaker: CircuitBreakerPolicy
   private coolsUntil = 0
 
-  constructor({ failures, coolDownMs }: BreakerSettings, opened: () => void) {
+  constructor(accountShare: number, { failures, coolDownMs }: BreakerSettings, opened: () => void) {
+    this.semaphore = new Semaphore(accountShare)
     this.breaker = circuitBreaker(
       handleWhen((error) => error instanceof UpstreamError && TRIPS_BREAKER.has(error.kind)),
       {
@@ -110,40 +127,47 @@ class CircuitState {
   }
 }
 
-/** A limit of what goes on at once; who comes first goes first. The limit is the catalogue's of the moment. */
+/** A limit of what goes on at once, shared out among accounts. The limit is the catalogue's of the moment. */
 class Semaphore {
-  taken = 0
-  private readonly queue: (() => void)[] = []
+  private readonly places: Places
 
-  get waiting(): number {
-    return this.queue.length
+  constructor(accountShare: number) {
+    this.places = new Places(accountShare)
   }
 
-  acquire(limit: number, signal: StopSignal): Promise<void> {
+  get taken(): number {
+    return this.places.taken
+  }
+
+  get waiting(): number {
+    return this.places.waiting
+  }
+
+  acquire(limit: number, { account, signal }: Caller): Promise<void> {
     if (signal.aborted) return Promise.reject(ended(signal))
-    if (this.taken < limit) {
-      this.taken += 1
-      return Promise.resolve()
-    }
+    if (this.places.take(account, limit)) return Promise.resolve()
     return new Promise((resolve, reject) => {
       const leave = () => {
-        this.queue.splice(this.queue.indexOf(enter), 1)
+        this.places.leave(waiting)
         reject(ended(signal))
       }
       const enter = () => {
         signal.removeEventListener('abort', leave)
         resolve()
       }
+      const waiting: Waiting = { account, total: limit, enter }
       signal.addEventListener('abort', leave, { once: true })
-      this.queue.push(enter)
+      this.places.wait(waiting)
     })
   }
 
-  /** Hands the turn to the next in the queue; nobody else can take it in between. */
-  release(): void {
-    const next = this.queue.shift()
-    if (next) next()
-    else this.taken -= 1
+  /** Hands the turn to the next who may have it; nobody else can take it in between. */
+  release({ account }: Caller): void {
+    this.places.give(account)
+    for (let next = this.places.next(); next; next = this.places.next()) {
+      this.places.take(next.account, next.total)
+      next.enter()
+    }
   }
 }
 

@@ -2,8 +2,8 @@
  * All that a call processor needs of the upstreams:
  *
  * - `adapterOf(protocol)` and `mediaAdapterOf(route, modality)`: who speaks to a route's upstream.
- * - `tryRoutes(model, signal, work)`: does one piece of work at the model's upstreams in their order, again where
- *   that is safe (`choice.ts`), within each upstream's limit and with regard to its health (`health.ts`). For the
+ * - `tryRoutes(model, caller, work)`: does one piece of work at the model's upstreams in their order, again where
+ *   that is safe (`routing.ts`), within each upstream's limit and with regard to its health (`circuits.ts`). For the
  *   submission of media and for whole chats; polls of a task are the processor's own to repeat.
  * - `health()`: a snapshot for metrics.
  * - `close()`: at the end of the process; ends requests that still run.
@@ -18,13 +18,12 @@ import { anthropicKey, createAnthropicChat } from './anthropic/chat.ts'
 import { BACKOFF_MS, nextAttempt } from './routing.ts'
 import type { FailedTry } from './routing.ts'
 import { BREAKER, createHealth } from './circuits.ts'
-import type { BreakerSettings, UpstreamHealth } from './circuits.ts'
+import type { BreakerSettings, Caller, UpstreamHealth } from './circuits.ts'
 import { bearer, createConnections, TIMEOUTS } from './http.ts'
 import type { Connections, Timeouts } from './http.ts'
 import { createOpenaiChat } from './openai/chat.ts'
 import { createOpenaiImages } from './openai/images.ts'
 import { openaiVideos } from './openai/videos.ts'
-import type { WithReference } from './references.ts'
 import { platformSignal } from '../stop.ts'
 import type { StopSignal } from '../stop.ts'
 import { createTaskAdapter } from './tasks/engine.ts'
@@ -35,7 +34,8 @@ import { replicateTasks } from './tasks/replicate.ts'
 
 /** What the adapters are built on. Everything but the first three is for tests. */
 export type UpstreamDeps = {
-  withReference: WithReference
+  /** What one account may have of an upstream's `concurrency`. */
+  accountShare: number
   /** Is called for each circuit that opens. */
   opened?: (upstream: string) => void
   /** The longest answer of a chat, in bytes. */
@@ -51,15 +51,21 @@ export type UpstreamDeps = {
  */
 export type Work<T> = (route: Route, begun: () => void) => Promise<T>
 
+/**
+ * For whom routes are tried. `prepare` is done before a place at the route's upstream is taken; what it throws ends the
+ * tries.
+ */
+export type RouteCaller = Caller & { prepare?: (route: Route) => Promise<void> }
+
 /** What `createUpstreams` returns. */
 export type Upstreams = ReturnType<typeof createUpstreams>
 
 /** The upstreams of this process. Opens no connection yet. */
 export function createUpstreams(deps: UpstreamDeps) {
-  const { withReference, timeouts = TIMEOUTS, breaker = BREAKER, backoffMs = BACKOFF_MS } = deps
+  const { timeouts = TIMEOUTS, breaker = BREAKER, backoffMs = BACKOFF_MS } = deps
   const connections = createConnections(timeouts, deps.maxAnswerBytes)
-  const adapters = createAdapters(connections, withReference)
-  const health = createHealth(breaker, deps.opened)
+  const adapters = createAdapters(connections)
+  const health = createHealth(deps.accountShare, breaker, deps.opened)
   return {
     /** The adapter of a protocol. */
     adapterOf: (protocol: Protocol): Adapter => adapters[protocol],
@@ -72,7 +78,7 @@ export function createUpstreams(deps: UpstreamDeps) {
     },
 
     /** @throws UpstreamError, the last one, once nothing may be tried any more; at once what is none */
-    tryRoutes: async <T>(model: Pick<Model, 'modality' | 'routes'>, signal: StopSignal, work: Work<T>): Promise<T> => {
+    tryRoutes: async <T>(model: Pick<Model, 'modality' | 'routes'>, caller: RouteCaller, work: Work<T>): Promise<T> => {
       const failed: FailedTry[] = []
       for (;;) {
         const { modality, routes } = model
@@ -87,10 +93,11 @@ export function createUpstreams(deps: UpstreamDeps) {
           random: Math.random,
         })
         if (step.is === 'give_up') throw failed.at(-1)?.error ?? new UpstreamError('rejected', 'no upstream at all')
-        if (step.afterMs > 0) await pause(step.afterMs, signal)
+        if (step.afterMs > 0) await pause(step.afterMs, caller.signal)
+        await caller.prepare?.(step.route)
         let isFinal = false
         try {
-          return await health.during(step.route.upstream, signal, () =>
+          return await health.during(step.route.upstream, caller, () =>
             work(step.route, () => {
               isFinal = true
             }),
@@ -117,7 +124,7 @@ async function pause(ms: number, signal: StopSignal): Promise<void> {
 }
 
 /** One adapter a protocol; a protocol that is missing here does not compile. */
-function createAdapters({ http }: Connections, withReference: WithReference): Record<Protocol, Adapter> {
+function createAdapters({ http }: Connections): Record<Protocol, Adapter> {
   const byBearer = http(bearer)
   const byKey = http(falKey)
   const bearerTasks = (preset: TaskPreset) => createTaskAdapter(byBearer, preset)
@@ -125,8 +132,8 @@ function createAdapters({ http }: Connections, withReference: WithReference): Re
   return {
     openai: {
       chat: openaiChat,
-      image: createOpenaiImages(byBearer, withReference),
-      video: bearerTasks(openaiVideos(withReference)),
+      image: createOpenaiImages(byBearer),
+      video: bearerTasks(openaiVideos),
     },
     anthropic: { chat: createAnthropicChat(http(anthropicKey)) },
     fal: { image: createTaskAdapter(byKey, falTasks('image')), video: createTaskAdapter(byKey, falTasks('video')) },

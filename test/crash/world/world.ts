@@ -201,7 +201,7 @@ export class World {
     }
     const adapter = this.upstream.adapterOf(process)
     const upstreams = createUpstreams({
-      withReference: () => Promise.reject(new Error('no references here')),
+      accountShare: 1,
       breaker: { failures: 1e9, coolDownMs: 1 },
       backoffMs: 0,
     })
@@ -215,6 +215,8 @@ export class World {
       catalogue,
       held,
       reasoners: new Reasoners(),
+      // What one account may have of a process is not what is played here.
+      places: { within: (_job, _token, work) => work() } satisfies WorkerDeps['places'],
       upstreams: {
         ...upstreams,
         adapterOf: () => adapter,

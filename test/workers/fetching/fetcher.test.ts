@@ -2,11 +2,12 @@ import { networkInterfaces } from 'node:os'
 import { expect } from 'chai'
 import { systemResolver } from '../../../src/workers/fetching/connections.ts'
 import type { Resolver } from '../../../src/workers/fetching/connections.ts'
-import { MAX_REFERENCE_BYTES } from '../../../src/workers/fetching/fetcher.ts'
+import { MAX_REFERENCE_BYTES } from '../../../src/workers/fetching/call-images.ts'
 import { MediaRefused } from '../../../src/workers/storage/refused.ts'
 import { until } from '../../../scripts/until.ts'
 import { bytesOf, failureOf, fixture } from '../storage/media-files.ts'
-import { LOOPBACK, PUBLIC, answering, failed, hanging, imageOf, signal, useFetchers } from './harness.ts'
+import { LOOPBACK, PUBLIC, answering, failed, imageOf, signal, useFetchers, withImages } from './harness.ts'
+import { BOMBS, large } from '../storage/bombs.ts'
 
 const HAS_IPV6 = Object.values(networkInterfaces())
   .flat()
@@ -128,7 +129,7 @@ describe('the fetcher', () => {
       const resolver = answering(PUBLIC, LOOPBACK)
       const fetcher = fetcherWith({ resolver, timeouts: { connect: 200 } })
       const url = `http://rebinding.example.com:${canary.port}/`
-      expect(await fetcher.destinationOf([url], signal)).to.equal('public')
+      await withImages(fetcher, signal, (images) => images.check([url]))
       expect((await failed(imageOf(fetcher, url, signal))).problem, 'at the checked address').to.equal('unreachable')
       expect(resolver.asked.length).to.equal(1)
       expect((await failed(fetcher.download(url, { kind: 'image', signal }))).problem).to.equal('refused')
@@ -196,98 +197,59 @@ describe('the fetcher', () => {
       expect(await failureOf(imageOf(fetcherWith(), uri, signal))).to.include({ reason: 'too_large' })
     })
 
-    it('waits while the images in use need too much memory, and then reserves only what it needs', async () => {
-      const size = fixture('rgb.png').length
+    it('waits while the images in use need too much memory, those of its account or of all', async () => {
+      const size = 200_000
       const fetcher = fetcherWith({ referenceBytes: MAX_REFERENCE_BYTES + size })
-      const uri = `data:image/png;base64,${fixture('rgb.png').toString('base64')}`
-      const order: string[] = []
+      const uris = [large(size), large(MAX_REFERENCE_BYTES - size), large(size)]
+      const order: number[] = []
       const ends: (() => void)[] = []
-      const use = (name: string): Promise<void> =>
-        fetcher.withImage(uri, signal, () => {
-          order.push(name)
-          return new Promise((resolve) => {
-            ends.push(resolve)
-          })
-        })
-      const uses = ['a', 'b', 'c'].map(use)
-      // Two small images leave no room for the largest that the third could be.
-      await until('two in use', () => order.length === 2)
-      expect(await failureOf(fetcher.withImage(uri, AbortSignal.timeout(50), async () => {}))).to.include({
-        name: 'TimeoutError',
-      })
-      expect(order).to.deep.equal(['a', 'b'])
-      ends[0]!()
-      await until('the third in use', () => order.length === 3)
+      const uses = uris.map((uri, at) =>
+        withImages(
+          fetcher,
+          signal,
+          async (images) => {
+            await images.fetch([uri])
+            order.push(at)
+            await new Promise<void>((resolve) => {
+              ends.push(resolve)
+            })
+          },
+          at < 2 ? 'one' : 'other',
+        ),
+      )
+      await until('three in use', () => order.length === 3)
+      const own = imageOf(fetcher, large(size), AbortSignal.timeout(50), 'one')
+      expect(await failureOf(own), 'all of its account').to.include({ name: 'TimeoutError' })
+      const all = imageOf(fetcher, large(size), AbortSignal.timeout(50), 'a third')
+      expect(await failureOf(all), 'all of the process').to.include({ name: 'TimeoutError' })
       for (const end of ends) end()
       await Promise.all(uses)
+      await imageOf(fetcher, large(size), signal, 'one')
+    })
+
+    it('is refused by its header where it would unpack to more than 64 MB', async () => {
+      const startedAt = process.cpuUsage()
+      for (const bytes of BOMBS) {
+        const uri = `data:image/png;base64,${bytes.toString('base64')}`
+        expect(await failureOf(imageOf(fetcherWith(), uri, signal))).to.include({ reason: 'too_large' })
+      }
+      expect(process.cpuUsage(startedAt).user / 1000, 'ms of CPU').to.be.below(1000)
+    })
+
+    it('is not tried where too many of its account have failed in the last minute', async () => {
+      const fetcher = fetcherWith({ mostFailures: 3 })
+      const broken = `data:image/png;base64,${Buffer.from('<svg/>').toString('base64')}`
+      const whole = `data:image/png;base64,${fixture('rgb.png').toString('base64')}`
+      for (let nth = 0; nth < 3; nth++)
+        expect(await failureOf(imageOf(fetcher, broken, signal))).to.include({ reason: 'unsupported_type' })
+      expect((await failed(imageOf(fetcher, whole, signal))).problem).to.equal('too_many')
+      expect((await imageOf(fetcher, whole, signal, 'another account')).extension).to.equal('png')
     })
 
     it('trusts no origin', async () => {
       const canary = await server((_, response) => response.end(fixture('rgb.png')))
       expect((await failed(imageOf(fetcherWith(), `${canary.origin}/`, signal))).problem).to.equal('refused')
       expect(canary.connections()).to.equal(0)
-    })
-  })
-
-  describe('destinationOf', () => {
-    it('classifies an address', async () => {
-      const cases: [string, Resolver, string][] = [
-        ['https://cdn.example.com/a.png', answering(PUBLIC), 'public'],
-        ['https://8.8.8.8/a.png', answering(LOOPBACK), 'public'],
-        ['https://cdn.example.com/a.png', answering(LOOPBACK), 'private'],
-        ['https://cdn.example.com/a.png', answering([...PUBLIC, { address: '10.0.0.1', family: 4 }]), 'private'],
-        ['https://cdn.example.com/a.png', answering([{ address: '169.254.169.254', family: 4 }]), 'private'],
-        ['http://127.1/a.png', answering(PUBLIC), 'private'],
-        ['http://localhost/a.png', answering(PUBLIC), 'private'],
-        ['ftp://cdn.example.com/a.png', answering(PUBLIC), 'private'],
-        ['https://cdn.example.com/a.png', answering([]), 'unresolved'],
-        [
-          'https://cdn.example.com/a.png',
-          () => Promise.reject(Object.assign(new Error('again'), { code: 'EAI_AGAIN' })),
-          'unresolved',
-        ],
-        ['https://cdn.example.com/a.png', hanging, 'unchecked'],
-      ]
-      for (const [url, resolver, expected] of cases) {
-        expect(await fetcherWith({ resolver, timeouts: { connect: 30 } }).destinationOf([url], signal), url).to.equal(
-          expected,
-        )
-      }
-    })
-
-    it('returns the worst of several, and looks each name up once', async () => {
-      const zone: Record<string, Resolver> = {
-        'a.example.com': answering(PUBLIC),
-        'b.example.com': answering([]),
-        'c.example.com': hanging,
-        'd.example.com': answering(LOOPBACK),
-      }
-      const worstOf = async (letters: string) => {
-        const asked: string[] = []
-        const resolver: Resolver = (hostname, given) => {
-          asked.push(hostname)
-          return zone[hostname]!(hostname, given)
-        }
-        const urls = `${letters}${letters}`.split('').map((letter, at) => `https://${letter}.example.com/${at}.png`)
-        const worst = await fetcherWith({ resolver, timeouts: { connect: 30 } }).destinationOf(urls, signal)
-        expect(asked.length, letters).to.equal(new Set(asked).size)
-        return worst
-      }
-      expect(await worstOf('')).to.equal('public')
-      expect(await worstOf('a')).to.equal('public')
-      expect(await worstOf('ba')).to.equal('unresolved')
-      expect(await worstOf('cba')).to.equal('unchecked')
-      expect(await worstOf('dcba')).to.equal('private')
-    })
-
-    it('ends with the reason of the signal', async () => {
-      const reason = new Error('stop')
-      const controller = new AbortController()
-      const work = failureOf(
-        fetcherWith({ resolver: hanging }).destinationOf(['https://cdn.example.com/'], controller.signal),
-      )
-      controller.abort(reason)
-      expect(await work).to.equal(reason)
     })
   })
 

@@ -1,10 +1,12 @@
 /** Servers and fetchers of one test, closed after it. */
 import type { RequestListener } from 'node:http'
 import { expect } from 'chai'
+import type { AccountId } from '../../../src/shared/ids.ts'
 import type { Resolver } from '../../../src/workers/fetching/connections.ts'
 import type { DownloadOptions } from '../../../src/workers/fetching/download.ts'
 import { FetchFailed } from '../../../src/workers/fetching/failure.ts'
-import type { FetchedImage, Fetcher, FetcherSettings } from '../../../src/workers/fetching/fetcher.ts'
+import type { CallImages, FetchedImage } from '../../../src/workers/fetching/call-images.ts'
+import type { Fetcher, FetcherSettings } from '../../../src/workers/fetching/fetcher.ts'
 import { createFetcher } from '../../../src/workers/fetching/fetcher.ts'
 import { bytesOf, failureOf } from '../storage/media-files.ts'
 import type { Listening } from './servers.ts'
@@ -41,9 +43,17 @@ export async function failed(work: Promise<unknown>): Promise<FetchFailed> {
   return error as FetchFailed
 }
 
+/** Work with the images of a call of an account. */
+export const withImages = <T>(
+  fetcher: Fetcher,
+  whose: AbortSignal,
+  work: (images: CallImages) => Promise<T>,
+  account = 'somebody',
+): Promise<T> => fetcher.withImages({ account: account as AccountId, signal: whose }, work)
+
 /** The image at an address, kept after its use. */
-export const imageOf = (fetcher: Fetcher, url: string, whose: AbortSignal): Promise<FetchedImage> =>
-  fetcher.withImage(url, whose, (image) => Promise.resolve(image))
+export const imageOf = (fetcher: Fetcher, url: string, whose: AbortSignal, account?: string): Promise<FetchedImage> =>
+  withImages(fetcher, whose, async (images) => (await images.fetch([url])).get(url)!, account)
 
 /** Makes servers and fetchers for the tests of the enclosing `describe`. */
 export function useFetchers() {

@@ -3,7 +3,7 @@ import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
 import type { FailureKind } from '../../../src/workers/upstreams/adapter.ts'
 import { createHealth } from '../../../src/workers/upstreams/circuits.ts'
 import type { Health } from '../../../src/workers/upstreams/circuits.ts'
-import { failureOf, routeTo } from './sandbox-upstreams.ts'
+import { callerUntil, failureOf, routeTo } from './sandbox-upstreams.ts'
 import { until } from '../../../scripts/until.ts'
 
 /** Longer than any test takes. */
@@ -11,7 +11,7 @@ const COOL_DOWN_MS = 600_000
 
 /** Waited for by tests; long enough to see the circuit open before it is over. */
 const SHORT_MS = 1000
-const never = new AbortController().signal
+const never = callerUntil(new AbortController().signal)
 const upstreamOf = (concurrency?: number) =>
   routeTo('openai', 'http://x.test', { upstream: { name: 'a', concurrency } }).upstream
 
@@ -41,7 +41,7 @@ function held() {
 describe('the health of an upstream', () => {
   let health: Health
   beforeEach(() => {
-    health = createHealth({ failures: 3, coolDownMs: COOL_DOWN_MS })
+    health = createHealth(1, { failures: 3, coolDownMs: COOL_DOWN_MS })
   })
 
   for (const kind of ['not_sent', 'overloaded', 'unknown', 'late'] as const) {
@@ -63,7 +63,7 @@ describe('the health of an upstream', () => {
 
   it('reports each circuit that opens, once', async () => {
     const opened: string[] = []
-    const told = createHealth({ failures: 2, coolDownMs: COOL_DOWN_MS }, (upstream) => opened.push(upstream))
+    const told = createHealth(1, { failures: 2, coolDownMs: COOL_DOWN_MS }, (upstream) => opened.push(upstream))
     await failTimes(told, 3, 'unknown')
     expect(opened).to.deep.equal(['a'])
   })
@@ -82,7 +82,7 @@ describe('the health of an upstream', () => {
   })
 
   it('is probed by one request after the cool-down, while others are sent elsewhere', async () => {
-    health = createHealth({ failures: 3, coolDownMs: SHORT_MS })
+    health = createHealth(1, { failures: 3, coolDownMs: SHORT_MS })
     await failTimes(health, 3, 'unknown')
     await cooled(health)
     const { work, end } = held()
@@ -97,7 +97,7 @@ describe('the health of an upstream', () => {
   })
 
   it('stays bad if the probe fails', async () => {
-    health = createHealth({ failures: 3, coolDownMs: SHORT_MS })
+    health = createHealth(1, { failures: 3, coolDownMs: SHORT_MS })
     await failTimes(health, 3, 'unknown')
     await cooled(health)
     await fail(health, 'not_sent')
@@ -112,13 +112,13 @@ describe('the health of an upstream', () => {
 
 describe('the concurrency of an upstream', () => {
   it('is never exceeded, and requests run in order', async () => {
-    const health = createHealth()
+    const health = createHealth(1)
     const order: number[] = []
     let now = 0
     let most = 0
     await Promise.all(
       Array.from({ length: 20 }, (_, at) =>
-        health.during(upstreamOf(3), new AbortController().signal, async () => {
+        health.during(upstreamOf(3), callerUntil(new AbortController().signal), async () => {
           order.push(at)
           most = Math.max(most, (now += 1))
           await new Promise(setImmediate)
@@ -132,7 +132,7 @@ describe('the concurrency of an upstream', () => {
   })
 
   it('shows how many run and how many wait', async () => {
-    const health = createHealth()
+    const health = createHealth(1)
     const { work, end } = held()
     const all = [1, 2, 3].map(() => health.during(upstreamOf(2), never, work))
     expect(health.snapshot()[0]).to.include({ inFlight: 2, waiting: 1 })
@@ -141,11 +141,11 @@ describe('the concurrency of an upstream', () => {
   })
 
   it('is not held by requests that were aborted or that failed', async () => {
-    const health = createHealth()
+    const health = createHealth(1)
     const { work, end } = held()
     const first = health.during(upstreamOf(1), never, work)
     const leaving = new AbortController()
-    const second = failureOf(health.during(upstreamOf(1), leaving.signal, () => Promise.resolve()))
+    const second = failureOf(health.during(upstreamOf(1), callerUntil(leaving.signal), () => Promise.resolve()))
     const third = failureOf(
       health.during(upstreamOf(1), never, () => Promise.reject(new UpstreamError('unknown', 'x'))),
     )
@@ -155,8 +155,33 @@ describe('the concurrency of an upstream', () => {
     await first
     expect(await third).to.include({ kind: 'unknown' })
     expect(await health.during(upstreamOf(1), never, () => Promise.resolve('free'))).to.equal('free')
-    expect(await failureOf(health.during(upstreamOf(1), leaving.signal, () => Promise.resolve()))).to.include({
+    expect(
+      await failureOf(health.during(upstreamOf(1), callerUntil(leaving.signal), () => Promise.resolve())),
+    ).to.include({
       kind: 'aborted',
     })
+  })
+
+  it('is never held by one account beyond its share, whether others wait or not', async () => {
+    const health = createHealth(0.5)
+    const begun: string[] = []
+    const works = ['one', 'one', 'one', 'other'].map((account) => {
+      const { work, end } = held()
+      const done = health.during(upstreamOf(4), callerUntil(never.signal as AbortSignal, account), () => {
+        begun.push(account)
+        return work()
+      })
+      return { done, end }
+    })
+    await new Promise(setImmediate)
+    expect(begun).to.deep.equal(['one', 'one', 'other'])
+    expect(health.snapshot()[0]).to.include({ inFlight: 3, waiting: 1 })
+    works[0]!.end()
+    await works[0]!.done
+    await new Promise(setImmediate)
+    expect(begun).to.deep.equal(['one', 'one', 'other', 'one'])
+    for (const { end } of works) end()
+    await Promise.all(works.map(({ done }) => done))
+    expect(health.snapshot()[0]).to.include({ inFlight: 0, waiting: 0 })
   })
 })

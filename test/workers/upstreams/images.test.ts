@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { MediaRequest } from '../../../src/shared/calls/requests.ts'
 import type { Protocol } from '../../../src/shared/catalogue/catalogue.ts'
 import type { DirectMediaAdapter, FailureKind } from '../../../src/workers/upstreams/adapter.ts'
-import { failureOf, HASTY, promptOf, startWorld } from './sandbox-upstreams.ts'
+import { failureOf, HASTY, promptOf, startWorld, uploading } from './sandbox-upstreams.ts'
 import { PIXEL, PIXEL_URI } from '../../support/pixel.ts'
 import type { RouteChanges, World } from './sandbox-upstreams.ts'
 
@@ -62,7 +62,8 @@ describe('an image request to OpenAI', () => {
   const sent = async (request: Omit<MediaRequest, 'prompt'>, changes?: RouteChanges) => {
     const prompt = promptOf('sent')
     const image = world.upstreams.adapterOf('openai').image as DirectMediaAdapter
-    await image.generate({ prompt, ...request }, world.context('openai', changes))
+    const context = uploading(world.context('openai', changes), image, request.image_url)
+    await image.generate({ prompt, ...request }, context)
     const [line] = world.sandbox.journal(prompt)
     return {
       path: line!.path,

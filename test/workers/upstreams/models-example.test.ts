@@ -6,12 +6,11 @@ import { catalogueWarnings, readCatalogueFile } from '../../../src/shared/catalo
 import { readCatalogue } from '../../support/catalogue.ts'
 import { applyRules } from '../../../src/workers/upstreams/body-rules.ts'
 import { createUpstreams } from '../../../src/workers/upstreams/registry.ts'
-import { decodeReference } from './sandbox-upstreams.ts'
 
 for (const file of ['models.example.json', 'models.json']) {
   describe(file, () => {
     const catalogue = readCatalogue(file, () => 'made-up')
-    const upstreams = createUpstreams({ withReference: decodeReference })
+    const upstreams = createUpstreams({ accountShare: 1 })
     after(() => upstreams.close())
 
     it('has for each model only upstreams whose protocol serves its modality', () => {

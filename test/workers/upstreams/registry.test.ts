@@ -4,7 +4,16 @@ import type { Protocol, Route } from '../../../src/shared/catalogue/catalogue.ts
 import type { Modality } from '../../../src/shared/calls/lifecycle.ts'
 import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
 import type { ChatAdapter, DirectMediaAdapter, TaskMediaAdapter } from '../../../src/workers/upstreams/adapter.ts'
-import { chatOf, choicesOf, contextOf, failureOf, promptOf, routeTo, startWorld } from './sandbox-upstreams.ts'
+import {
+  callerUntil,
+  chatOf,
+  choicesOf,
+  contextOf,
+  failureOf,
+  promptOf,
+  routeTo,
+  startWorld,
+} from './sandbox-upstreams.ts'
 import { until } from '../../../scripts/until.ts'
 import type { World } from './sandbox-upstreams.ts'
 
@@ -51,7 +60,7 @@ describe('the attempts of a call', () => {
   const deadRoute = (): Route => routeTo('openai', 'http://127.0.0.1:1', { upstream: { name: `u${(names += 1)}` } })
 
   const tryChat = (routes: Route[], prompt: string, ended = signal) =>
-    world.upstreams.tryRoutes({ modality: 'chat', routes }, ended, async (route) => ({
+    world.upstreams.tryRoutes({ modality: 'chat', routes }, callerUntil(ended), async (route) => ({
       model: route.model,
       result: await chat.chat(chatOf(prompt), contextOf(route, ended)),
     }))
@@ -97,7 +106,7 @@ describe('the attempts of a call', () => {
       const image = world.upstreams.adapterOf('openai').image as DirectMediaAdapter
       const routes = [sandboxRoute(), sandboxRoute()]
       await failureOf(
-        world.upstreams.tryRoutes({ modality: 'image', routes }, signal, (route) =>
+        world.upstreams.tryRoutes({ modality: 'image', routes }, callerUntil(signal), (route) =>
           image.generate({ prompt: picture }, contextOf(route)),
         ),
       )
@@ -108,7 +117,7 @@ describe('the attempts of a call', () => {
       await failureOf(
         world.upstreams.tryRoutes(
           { modality: 'video', routes: [sandboxRoute('fal'), sandboxRoute('fal')] },
-          signal,
+          callerUntil(signal),
           (route) => video.submit({ prompt: film }, contextOf(route)),
         ),
       )
@@ -131,7 +140,7 @@ describe('the attempts of a call', () => {
     const failure = await failureOf(
       world.upstreams.tryRoutes(
         { modality: 'chat', routes: [sandboxRoute(), sandboxRoute()] },
-        signal,
+        callerUntil(signal),
         async (route, begun) => {
           for await (const event of chat.streamChat(chatOf(prompt), contextOf(route))) {
             begun()
@@ -161,7 +170,7 @@ describe('the attempts of a call', () => {
       world.upstreams.health().find(({ upstream }) => upstream === route.upstream.name)!.state
     expect([stateOf(sick), stateOf(well)]).to.deep.equal(['open', 'closed'])
     let tried = 0
-    await world.upstreams.tryRoutes({ modality: 'chat', routes: [sick, well] }, signal, (route) => {
+    await world.upstreams.tryRoutes({ modality: 'chat', routes: [sick, well] }, callerUntil(signal), (route) => {
       tried += 1
       return Promise.resolve(route)
     })
@@ -176,7 +185,9 @@ describe('the attempts of a call', () => {
   it('pass on at once what is not a failure of an upstream', async () => {
     const defect = new Error('a defect')
     const outcome = await world.upstreams
-      .tryRoutes({ modality: 'chat', routes: [sandboxRoute(), sandboxRoute()] }, signal, () => Promise.reject(defect))
+      .tryRoutes({ modality: 'chat', routes: [sandboxRoute(), sandboxRoute()] }, callerUntil(signal), () =>
+        Promise.reject(defect),
+      )
       .catch((error: unknown) => error)
     expect(outcome).to.equal(defect)
   })

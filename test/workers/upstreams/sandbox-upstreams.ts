@@ -2,8 +2,11 @@ import { createSandbox } from '../../../src/sandbox/server.ts'
 import type { Sandbox } from '../../../src/sandbox/server.ts'
 import type { Protocol, Route, Upstream } from '../../../src/shared/catalogue/catalogue.ts'
 import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
-import type { ChatEvent, ChatResult, UpstreamContext } from '../../../src/workers/upstreams/adapter.ts'
+import type { ChatEvent, ChatResult, MediaAdapter, UpstreamContext } from '../../../src/workers/upstreams/adapter.ts'
 import type { Patience, Timeouts } from '../../../src/workers/upstreams/http.ts'
+import type { AccountId } from '../../../src/shared/ids.ts'
+import type { Caller } from '../../../src/workers/upstreams/circuits.ts'
+import { handoverOf } from '../../../src/workers/upstreams/references.ts'
 import { createUpstreams } from '../../../src/workers/upstreams/registry.ts'
 import type { UpstreamDeps, Upstreams } from '../../../src/workers/upstreams/registry.ts'
 import type { ChatRequest } from '../../../src/shared/calls/requests.ts'
@@ -17,9 +20,18 @@ const BASES: Record<Protocol, string> = {
   openrouter: '/openrouter/api/v1',
 }
 
-/** Fetches references that are data URIs, and no others. */
-export const decodeReference: UpstreamDeps['withReference'] = (url, _signal, send) =>
-  send({ pieces: [Buffer.from(url.split(',')[1]!, 'base64')], contentType: 'image/png', extension: 'png' })
+/** A context with the picture of a request, as an adapter that uploads gets it. Decodes data URIs, and no others. */
+export function uploading(context: UpstreamContext, adapter: MediaAdapter, image: string | undefined): UpstreamContext {
+  if (image === undefined || handoverOf(context.route, adapter) !== 'upload') return context
+  const pieces = [Buffer.from(image.split(',')[1]!, 'base64')]
+  return { ...context, upload: { pieces, contentType: 'image/png', extension: 'png' } }
+}
+
+/** For whom a test asks. */
+export const callerUntil = (signal: AbortSignal, account = 'somebody'): Caller => ({
+  account: account as AccountId,
+  signal,
+})
 
 const short: Patience = { headersMs: 200, bodyMs: 200 }
 
@@ -70,7 +82,7 @@ export type World = {
 
 export async function startWorld(deps: Partial<UpstreamDeps> = {}): Promise<World> {
   const sandbox = await createSandbox({ videoSeconds: 0.02, imageSeconds: 0.02 })
-  const upstreams = createUpstreams({ withReference: decodeReference, backoffMs: 20, ...deps })
+  const upstreams = createUpstreams({ accountShare: 1, backoffMs: 20, ...deps })
   return {
     sandbox,
     upstreams,

@@ -3,7 +3,7 @@ import { PROTOCOLS, SERVED } from '../../../src/shared/catalogue/catalogue.ts'
 import { createUpstreams } from '../../../src/workers/upstreams/registry.ts'
 
 describe('what a protocol serves', () => {
-  const upstreams = createUpstreams({ withReference: () => Promise.reject(new Error('not asked for')) })
+  const upstreams = createUpstreams({ accountShare: 1 })
   after(() => upstreams.close())
 
   for (const protocol of PROTOCOLS) {

@@ -11,7 +11,7 @@ import type {
   UpstreamContext,
 } from '../../../src/workers/upstreams/adapter.ts'
 import { pauseAfter } from '../../../src/workers/upstreams/tasks/engine.ts'
-import { contextOf, failureOf, HASTY, promptOf, routeTo, startWorld } from './sandbox-upstreams.ts'
+import { contextOf, failureOf, HASTY, promptOf, routeTo, startWorld, uploading } from './sandbox-upstreams.ts'
 import { PIXEL_URI } from '../../support/pixel.ts'
 import { until } from '../../../scripts/until.ts'
 import type { RouteChanges, World } from './sandbox-upstreams.ts'
@@ -186,7 +186,8 @@ describe('what is submitted', () => {
   ) => {
     const prompt = promptOf('sent')
     const tasks = world.upstreams.adapterOf(protocol)[modality] as TaskMediaAdapter
-    await tasks.submit({ prompt, ...request }, world.context(protocol, { model, ...changes }))
+    const context = uploading(world.context(protocol, { model, ...changes }), tasks, request.image_url)
+    await tasks.submit({ prompt, ...request }, context)
     const { path, body } = world.sandbox.journal(prompt)[0]!
     return { path, prompt, body: body as Record<string, unknown> }
   }

@@ -133,11 +133,12 @@ function Sides({ text, edit }: { text: string; edit: (text: string) => void }) {
 }
 
 /** What is wrong with a catalogue, and what it would change. */
-function Findings({ check: { version, faults, losses, changes } }: { check: CatalogueCheck }) {
+function Findings({ check: { version, faults, losses, warnings, changes } }: { check: CatalogueCheck }) {
   return (
     <div role="status" data-testid="findings">
       {faults.length > 0 && <Places title="It cannot be applied" places={faults} />}
       {losses.length > 0 && <Places title="It sells below its cost" places={losses} />}
+      {warnings.length > 0 && <Places title="Who fetches the images of customers?" places={warnings} />}
       {faults.length === 0 && <Changes title={`Compared with version ${version}`} changes={changes} />}
     </div>
   )

@@ -1,5 +1,5 @@
 import type { Format } from './reading.ts'
-import { broken, pass, take } from './reading.ts'
+import { allowUnpacked, broken, pass, take } from './reading.ts'
 
 const EXTENSION = 0x21
 const IMAGE = 0x2c
@@ -19,10 +19,15 @@ function* subBlocks(): Format<number> {
   return total
 }
 
-/** GIF: blocks in order, at least one image with data, and the trailer. */
-export function* gif(): Format {
+/**
+ * GIF: blocks in order, at least one image with data, and the trailer. A pixel of its screen, and of each
+ * image, is a byte.
+ */
+export function* gif(maxUnpacked: number): Format {
   const screen = yield* take(13)
   if (screen.readUInt16LE(6) === 0 || screen.readUInt16LE(8) === 0) throw broken('it has no size')
+  let unpacked = screen.readUInt16LE(6) * screen.readUInt16LE(8)
+  allowUnpacked(unpacked, maxUnpacked)
   yield* pass(tableSize(screen[10]!))
   let images = 0
   for (;;) {
@@ -33,6 +38,8 @@ export function* gif(): Format {
       yield* subBlocks()
     } else if (block === IMAGE) {
       const image = yield* take(9)
+      unpacked += image.readUInt16LE(4) * image.readUInt16LE(6)
+      allowUnpacked(unpacked, maxUnpacked)
       yield* pass(tableSize(image[8]!) + 1)
       if ((yield* subBlocks()) === 0) throw broken('an image is empty')
       images += 1

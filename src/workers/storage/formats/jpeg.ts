@@ -1,5 +1,5 @@
 import type { Format } from './reading.ts'
-import { broken, pass, passUntil, take } from './reading.ts'
+import { allowUnpacked, broken, pass, passUntil, take } from './reading.ts'
 
 const SOI = 0xd8
 const EOI = 0xd9
@@ -31,7 +31,7 @@ function* endOfScan(): Format<number> {
  * JPEG: a frame header with a size, at least one scan, and an end-of-image marker behind it. What follows that (a
  * second picture, a maker's notes) is let be, as by every decoder.
  */
-export function* jpeg(): Format {
+export function* jpeg(maxUnpacked: number): Format {
   yield* pass(2)
   let frame = false
   let scan = false
@@ -41,7 +41,7 @@ export function* jpeg(): Format {
     marker ??= yield* markerCode()
     if (marker === EOI) break
     if (marker === 0 || marker === SOI) throw broken('a marker is out of place')
-    if (!standsAlone(marker)) frame = (yield* segment(marker)) || frame
+    if (!standsAlone(marker)) frame = (yield* segment(marker, maxUnpacked)) || frame
     if (marker === SOS && !frame) throw broken('a scan comes before its frame')
     scan ||= marker === SOS
     marker = marker === SOS ? yield* endOfScan() : null
@@ -50,7 +50,7 @@ export function* jpeg(): Format {
 }
 
 /** Passes over the segment of a marker; true when it was a frame header. */
-function* segment(marker: number): Format<boolean> {
+function* segment(marker: number, maxUnpacked: number): Format<boolean> {
   const length = (yield* take(2)).readUInt16BE(0)
   if (length < 2) throw broken('a length is wrong')
   if (!isFrame(marker)) {
@@ -58,8 +58,24 @@ function* segment(marker: number): Format<boolean> {
     return false
   }
   if (length < 8) throw broken('its frame header is too short')
-  const size = yield* take(5)
-  if (size.readUInt16BE(1) === 0 || size.readUInt16BE(3) === 0) throw broken('it has no size')
-  yield* pass(length - 7)
+  const frame = yield* take(length - 2)
+  if (frame.readUInt16BE(1) === 0 || frame.readUInt16BE(3) === 0) throw broken('it has no size')
+  allowUnpacked(unpackedSize(frame), maxUnpacked)
   return true
+}
+
+/** Bytes of a component in a frame header: its id, how it is sampled, its quantization table. */
+const COMPONENT_BYTES = 3
+
+/** How many bytes a frame unpacks to: of each component as many samples as it has (colours mostly have fewer). */
+function unpackedSize(frame: Buffer): number {
+  const [height, width, count] = [frame.readUInt16BE(1), frame.readUInt16BE(3), frame[5] ?? 0]
+  const sampling = Array.from({ length: count }, (_one, nth) => frame[7 + nth * COMPONENT_BYTES] ?? 0x11)
+  const across = sampling.map((factors) => factors >> 4)
+  const down = sampling.map((factors) => factors & 15)
+  const [most, highest] = [Math.max(1, ...across), Math.max(1, ...down)]
+  return sampling.reduce(
+    (sum, _factors, nth) => sum + Math.ceil((width * across[nth]!) / most) * Math.ceil((height * down[nth]!) / highest),
+    0,
+  )
 }

@@ -1,10 +1,7 @@
 import { createInflate, crc32 } from 'node:zlib'
 import { MediaRefused } from '../refused.ts'
 import type { Format } from './reading.ts'
-import { broken, pass, take, waitFor } from './reading.ts'
-
-/** The most bytes that an image may unpack to: beyond it, the file is a bomb rather than a picture. */
-export const MAX_UNPACKED_BYTES = 512 * 1024 * 1024
+import { allowUnpacked, broken, pass, take, waitFor } from './reading.ts'
 
 /** Channels by colour type, and the bit depths that each allows (the PNG standard, 11.2.1). */
 const COLOUR_TYPES: Record<number, { channels: number; depths: number[] }> = {
@@ -41,7 +38,6 @@ function unpackedSize(header: Buffer): number {
     const rows = Math.ceil((height - y) / stepY)
     if (columns > 0 && rows > 0) size += rows * (1 + Math.ceil((columns * bits) / 8))
   }
-  if (size > MAX_UNPACKED_BYTES) throw new MediaRefused('too_large', 'The image has too many pixels.')
   return size
 }
 
@@ -85,14 +81,17 @@ class Pixels {
 
 /**
  * PNG: every chunk with a right CRC, IHDR first, image data that unpacks to exactly what the header promises, IEND.
+ * What would be too large is refused by its header, before anything is unpacked.
  * Bytes behind IEND are no part of the picture and are let be, as by every decoder.
  */
-export function* png(): Format {
+export function* png(maxUnpacked: number): Format {
   yield* pass(8)
   const header = yield* take(25)
   if (header.toString('latin1', 4, 8) !== 'IHDR' || header.readUInt32BE(0) !== 13) throw broken('its header is missing')
   if (crc32(header.subarray(4, 21)) !== header.readUInt32BE(21)) throw broken('a checksum is wrong')
-  const pixels = new Pixels(unpackedSize(header.subarray(8, 21)))
+  const unpacked = unpackedSize(header.subarray(8, 21))
+  allowUnpacked(unpacked, maxUnpacked)
+  const pixels = new Pixels(unpacked)
   try {
     for (let type = ''; type !== 'IEND';) type = yield* chunk((part) => pixels.write(part))
     yield* waitFor(pixels.finish())

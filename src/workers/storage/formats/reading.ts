@@ -18,6 +18,11 @@ export type Format<Result = void> = Generator<Need, Result, Buffer | null>
 /** The file ended in the middle. */
 export const cutShort = () => new MediaRefused('damaged', 'The file is cut short.')
 
+/** Refuses what unpacks to more than allowed: beyond it, the file is a bomb rather than a picture. */
+export function allowUnpacked(bytes: number, most: number): void {
+  if (bytes > most) throw new MediaRefused('too_large', 'The image has too many pixels.')
+}
+
 /** The file contradicts its own format. */
 export const broken = (what: string) => new MediaRefused('damaged', `The file is damaged: ${what}.`)
 

@@ -8,8 +8,19 @@ import type { Format } from './reading.ts'
 import { docTypeOf, webm } from './webm.ts'
 import { webp } from './webp.ts'
 
-/** How each stored type is read, from its first byte to its last. */
-export const FORMATS: Record<MediaExtension, () => Format> = { png, jpg: jpeg, webp, gif, mp4, mov: mp4, webm }
+/**
+ * How each stored type is read, from its first byte to its last. `maxUnpacked`: the most bytes that an image may unpack
+ * to, by its header.
+ */
+export const FORMATS: Record<MediaExtension, (maxUnpacked: number) => Format> = {
+  png,
+  jpg: jpeg,
+  webp,
+  gif,
+  mp4,
+  mov: mp4,
+  webm,
+}
 
 /** How many bytes of a file decide its type. */
 export const SNIFF_BYTES = 1024

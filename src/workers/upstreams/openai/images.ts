@@ -10,18 +10,15 @@ import type { Fields } from '../fields.ts'
 import { formOf } from '../form.ts'
 import type { UpstreamHttp, UpstreamRequest } from '../http.ts'
 import { bytesOf, sourceOf } from '../media-source.ts'
-import { withUpload } from '../references.ts'
-import type { Reference, WithReference } from '../references.ts'
 import { sizeOf } from '../sizes.ts'
 
 /** The images of every server that speaks OpenAI's wire format. */
-export function createOpenaiImages(http: UpstreamHttp, withReference: WithReference): DirectMediaAdapter {
+export function createOpenaiImages(http: UpstreamHttp): DirectMediaAdapter {
   return {
     kind: 'direct',
+    uploads: true,
     async generate(request, context) {
-      const answer = await withUpload(withReference, request, context, (upload) =>
-        http.json(outgoing(request, context, upload), context),
-      )
+      const answer = await http.json(outgoing(request, context), context)
       const failure = failureIn(answer)
       if (failure) throw failure
       return firstImage(answer)
@@ -32,8 +29,7 @@ export function createOpenaiImages(http: UpstreamHttp, withReference: WithRefere
 /** An edit is an upload of the picture, which is fetched here: OpenAI takes no address. Seedream does, as `image`. */
 function outgoing(
   { prompt, image_url: imageUrl, resolution }: MediaRequest,
-  { route }: UpstreamContext,
-  upload: Reference | null,
+  { route, upload }: UpstreamContext,
 ): UpstreamRequest {
   const size = sizeOf('image', resolution)
   const fields: Fields = { model: route.model, prompt, ...(size && { size }) }

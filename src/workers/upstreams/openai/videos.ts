@@ -7,8 +7,6 @@ import type { UpstreamContext } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
 import type { Fields } from '../fields.ts'
 import { formOf } from '../form.ts'
-import { withUpload } from '../references.ts'
-import type { Reference, WithReference } from '../references.ts'
 import { sizeOf } from '../sizes.ts'
 import { reasonOf } from '../tasks/engine.ts'
 import type { TaskPreset, TaskReport } from '../tasks/engine.ts'
@@ -16,27 +14,20 @@ import type { TaskPreset, TaskReport } from '../tasks/engine.ts'
 const pathOf = ({ id }: { id: string }): string => `/videos/${encodeURIComponent(id)}`
 
 /** The preset of every server with OpenAI's `/videos`. */
-export function openaiVideos(withReference: WithReference): TaskPreset {
-  return {
-    submission: (request, context, upload) => ({
-      method: 'POST',
-      path: '/videos',
-      body: { form: formFor(request, context, upload) },
-    }),
-    withUpload: (request, context, send) => withUpload(withReference, request, context, send),
-    accepted: ({ id }) => ({ id }),
-    status: (task) => ({ method: 'GET', path: pathOf(task) }),
-    report: (answer, task, { route }) => reportOf(answer, `${route.upstream.baseUrl}${pathOf(task)}/content`),
-    cancellation: (task) => ({ method: 'DELETE', path: pathOf(task) }),
-    pace: 0.5,
-  }
+export const openaiVideos: TaskPreset = {
+  uploads: true,
+  submission: (request, context) => ({ method: 'POST', path: '/videos', body: { form: formFor(request, context) } }),
+  accepted: ({ id }) => ({ id }),
+  status: (task) => ({ method: 'GET', path: pathOf(task) }),
+  report: (answer, task, { route }) => reportOf(answer, `${route.upstream.baseUrl}${pathOf(task)}/content`),
+  cancellation: (task) => ({ method: 'DELETE', path: pathOf(task) }),
+  pace: 0.5,
 }
 
 /** Always a form, which every such server takes: OpenAI's own clients send nothing else. `seconds` is a text there. */
 function formFor(
   { prompt, image_url: imageUrl, duration, resolution }: MediaRequest,
-  { route }: UpstreamContext,
-  upload: Reference | null,
+  { route, upload }: UpstreamContext,
 ) {
   const size = sizeOf('video', resolution)
   const fields: Fields = {

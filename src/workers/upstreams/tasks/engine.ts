@@ -12,7 +12,6 @@ import type { Fields } from '../fields.ts'
 import { isSameOrigin } from '../http.ts'
 import type { UpstreamHttp, UpstreamRequest } from '../http.ts'
 import { sourceOf } from '../media-source.ts'
-import type { Reference, Upload } from '../references.ts'
 
 type Unsent<Methods> = { method: Methods; body?: UpstreamRequest['body'] } & ({ path: string } | { url: string })
 
@@ -31,10 +30,10 @@ export type TaskReport =
 
 /** How an upstream does tasks. */
 export type TaskPreset = {
-  /** The submission. `upload` is what `withUpload` gave. */
-  submission(request: MediaRequest, context: UpstreamContext, upload: Reference | null): Unsent<'POST'>
-  /** Gives `send` the picture whose bytes the submission carries. Absent where no submission carries bytes. */
-  withUpload?<T>(request: MediaRequest, context: UpstreamContext, send: Upload<T>): Promise<T>
+  /** The submission. */
+  submission(request: MediaRequest, context: UpstreamContext): Unsent<'POST'>
+  /** A submission carries the bytes of a picture. */
+  uploads?: boolean
   /**
    * The task's id and addresses in the answer to the submission; an id that is no text makes the answer
    * malformedAnswer.
@@ -71,11 +70,10 @@ export const pauseAfter = (ageMs: number, pace: number): number =>
 export function createTaskAdapter(http: UpstreamHttp, preset: TaskPreset): TaskMediaAdapter {
   return {
     kind: 'task',
+    uploads: preset.uploads ?? false,
 
     async submit(request, context) {
-      const send: Upload<Fields> = (upload) =>
-        http.json({ ...preset.submission(request, context, upload), kind: 'submit' }, context)
-      const answer = await (preset.withUpload ? preset.withUpload(request, context, send) : send(null))
+      const answer = await http.json({ ...preset.submission(request, context), kind: 'submit' }, context)
       const { id, urls = {} } = preset.accepted(answer)
       if (!isText(id)) throw malformedAnswer('the submission was answered without a task')
       const { baseUrl } = context.route.upstream

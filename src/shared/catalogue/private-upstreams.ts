@@ -1,0 +1,24 @@
+/**
+ * Upstreams in a private network that fetch customers' addresses by themselves
+ * (docs/upstreams.md#images-that-customers-name). Pure. A warning, not a fault: whether an upstream fetches anything only
+ * its operator knows.
+ */
+import { namesPublicHost } from '../net/addresses.ts'
+import type { Fault } from './faults.ts'
+
+/** What of an upstream decides it. */
+type Fetching = { baseUrl: string; fetchImages?: boolean | undefined }
+
+/** The part of a valid catalogue's content that is looked at. */
+export type ValidCatalogue = { upstreams: Readonly<Record<string, Fetching>> }
+
+/** Every upstream of a valid catalogue at a private address whose entry does not say who fetches images. */
+export const privateUpstreams = (upstreams: ValidCatalogue['upstreams']): Fault[] =>
+  Object.entries(upstreams)
+    .filter(([, { baseUrl, fetchImages }]) => fetchImages === undefined && !namesPublicHost(new URL(baseUrl)))
+    .map(([name]) => ({
+      path: `upstreams.${name}`,
+      message:
+        'is in a private network and may fetch the addresses of images that customers name, which can lead there: ' +
+        'set "fetchImages" to true, so that they are fetched here, or to false if it fetches nothing',
+    }))

@@ -1,0 +1,202 @@
+import type { RequestListener } from 'node:http'
+import { createServer as createSocketServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import { expect } from 'chai'
+import { createLog } from '../../src/shared/infra/log.ts'
+import type { ResolvedAddress } from '../../src/workers/fetching/connections.ts'
+import { startWorker } from '../../src/workers/worker.ts'
+import { balanceOf } from '../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../scripts/harness/factories.ts'
+import { prompted } from '../../scripts/harness/calling.ts'
+import type { Gateway } from '../../scripts/harness/harness.ts'
+import { startGateway } from '../../scripts/harness/harness.ts'
+import type { Reply } from '../../scripts/harness/http.ts'
+import { until } from '../../scripts/until.ts'
+import { expectBooksToBalance } from '../support/books.ts'
+import { PIXEL, PIXEL_URI } from '../support/pixel.ts'
+import type { Listening } from '../workers/fetching/servers.ts'
+import { serve } from '../workers/fetching/servers.ts'
+import { BOMBS } from '../workers/storage/bombs.ts'
+import { FUNDS, aFundedAccount, ask, everyProtocol, modelEntry } from './support/targets.ts'
+import type { Target } from './support/targets.ts'
+
+/** The one sentence about an address that failed, whatever the reason. */
+const UNFETCHED = 'image_url: The image could not be fetched. The credits charged for this call were refunded.'
+
+/** A public address that servers of this test stand for. */
+const PUBLIC = '93.184.216.34'
+
+const IMAGE: Target = { protocol: 'openai', modality: 'image' }
+const CHAT: Target = { protocol: 'openai', modality: 'chat' }
+
+/** Sends a byte at once, and one more each second. */
+const trickle: RequestListener = (_request, response) => {
+  response.writeHead(200, { 'content-type': 'image/png' })
+  response.write('x')
+  const timer = setInterval(() => response.write('x'), 1000)
+  response.on('close', () => clearInterval(timer))
+}
+
+const answers: Record<string, RequestListener> = {
+  '/pixel.png': (_request, response) => response.end(Buffer.from(PIXEL, 'base64')),
+  '/slow.png': trickle,
+  '/silent.png': () => {},
+  '/missing.png': (_request, response) => response.writeHead(404).end(),
+  '/page.png': (_request, response) => response.end('<html></html>'),
+  '/cut.png': (_request, response) => response.end(Buffer.from(PIXEL, 'base64').subarray(0, -3)),
+  '/bomb.png': (_request, response) => response.end(BOMBS[0]),
+  '/port.png': (_request, response) => response.writeHead(302, { location: 'http://public.example:22/' }).end(),
+}
+
+describe('the images that customers name', function () {
+  let gateway: Gateway
+  let files: Listening
+  let worker: Awaited<ReturnType<typeof startWorker>>
+  let account: TestAccount
+  let other: TestAccount
+
+  const resolver = async (hostname: string): Promise<ResolvedAddress[]> => {
+    if (hostname === 'public.example') return [{ address: PUBLIC, family: 4 }]
+    throw Object.assign(new Error('no such name'), { code: 'ENOTFOUND' })
+  }
+  /** The public address is played by this machine. */
+  const dial = (found: ResolvedAddress): ResolvedAddress =>
+    found.address === PUBLIC ? { address: '127.0.0.1', family: 4 } : found
+
+  before(async () => {
+    files = await serve((request, response) => answers[request.url!]!(request, response))
+    gateway = await startGateway({ IMAGE_CONCURRENCY: '4' }, (catalogue) => {
+      everyProtocol(catalogue)
+      for (const protocol of ['openai', 'anthropic', 'fal', 'replicate', 'openrouter']) {
+        catalogue.upstreams[`kept-${protocol}`] = { ...catalogue.upstreams[protocol], fetchImages: true }
+        const modalities = protocol === 'anthropic' ? ['chat'] : protocol === 'openrouter' ? ['chat', 'image'] : []
+        if (protocol === 'fal' || protocol === 'replicate') modalities.push('image')
+        if (protocol === 'openai') modalities.push('chat')
+        for (const modality of modalities as Target['modality'][]) {
+          const upstreams = [{ upstream: `kept-${protocol}`, model: `sandbox/${modality}` }]
+          catalogue.models.push(modelEntry(`kept-${protocol}-${modality}`, modality, upstreams))
+        }
+      }
+      catalogue.upstreams.narrow = { ...catalogue.upstreams.openai, concurrency: 1 }
+      catalogue.models.push(modelEntry('narrow-image', 'image', [{ upstream: 'narrow', model: 'm' }]))
+    })
+    await gateway.stopWorker()
+    const settings = { resolver, dial, timeouts: { connect: 2000 }, mostFailures: 40, pace: { graceMs: 1000 } }
+    worker = await startWorker(gateway.config, createLog('error', 'worker'), 500, settings)
+  })
+  after(async () => {
+    await worker.stop()
+    await gateway.stop()
+    await files.close()
+  })
+  beforeEach(async () => {
+    ;[account, other] = await Promise.all([aFundedAccount(gateway), aFundedAccount(gateway)])
+  })
+  afterEach(() => expectBooksToBalance(gateway.db))
+
+  const at = (path: string): string => `http://public.example:${files.port}${path}`
+  const edit = (image_url: string, who = account, model = 'openai-image'): Promise<Reply> =>
+    ask(gateway, who, IMAGE, prompted(), { more: { image_url, model } })
+  const messagesWith = (prompt: string, ...urls: string[]) => [
+    {
+      role: 'user',
+      content: [{ type: 'text', text: prompt }, ...urls.map((url) => ({ type: 'image_url', image_url: { url } }))],
+    },
+  ]
+
+  it('are fetched before a place at the upstream is taken', async () => {
+    const slow = edit(at('/slow.png'), account, 'narrow-image')
+    await until('the slow server to be asked', () => files.requests.some(({ url }) => url === '/slow.png'))
+    const reply = await ask(gateway, other, IMAGE, prompted(), { more: { model: 'narrow-image' } })
+    expect(reply.status, reply.text).to.equal(200)
+    expect((await slow).status).to.equal(502)
+  })
+
+  it('leave the calls of other accounts alone, however slow the servers of twenty of one account are', async () => {
+    let left = 20
+    const slow = Array.from({ length: left }, () =>
+      edit(at('/slow.png')).finally(() => {
+        left -= 1
+      }),
+    )
+    await until('a slow server to be asked', () => files.requests.some(({ url }) => url === '/slow.png'))
+    for (const more of [{}, { image_url: PIXEL_URI }, { image_url: at('/pixel.png') }]) {
+      const reply = await ask(gateway, other, IMAGE, prompted(), { more })
+      expect(reply.status, reply.text).to.equal(200)
+    }
+    expect(left, 'that still wait').to.be.above(0)
+    for (const reply of await Promise.all(slow)) {
+      expect(reply.status, reply.text).to.equal(502)
+      expect(reply.json.error.message).to.equal(UNFETCHED)
+    }
+    expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
+  })
+
+  it('fail with one sentence, whatever the reason', async () => {
+    const closed = createSocketServer().listen(0, '127.0.0.1')
+    await once(closed, 'listening')
+    const { port } = closed.address() as AddressInfo
+    closed.close()
+    const reasons = {
+      closed: `http://public.example:${port}/`,
+      'no TLS': at('/').replace('http:', 'https:'),
+      'no such name': 'http://nowhere.example/',
+      ...Object.fromEntries(
+        ['/missing.png', '/page.png', '/cut.png', '/bomb.png', '/port.png'].map((path) => [path, at(path)]),
+      ),
+    }
+    for (const [reason, url] of Object.entries(reasons)) {
+      const reply = await edit(url)
+      expect(reply.status, reason).to.equal(502)
+      expect(reply.json.error.message, reason).to.equal(UNFETCHED)
+    }
+    expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
+  })
+
+  it('are refused at ports of other services', async () => {
+    for (const port of [22, 25, 81, 444, 1023]) {
+      const url = `http://public.example:${port}/x.png`
+      const media = await edit(url)
+      expect([media.status, media.json.error.param], String(port)).to.deep.equal([400, 'image_url'])
+      const chat = await ask(gateway, account, CHAT, '', { more: { messages: messagesWith('Look', url) } })
+      expect([chat.status, chat.json.error.param]).to.deep.equal([400, 'messages[0].content[1].image_url'])
+    }
+  })
+
+  for (const [protocol, modality] of [
+    ['openai', 'chat'],
+    ['anthropic', 'chat'],
+    ['openrouter', 'chat'],
+    ['fal', 'image'],
+    ['replicate', 'image'],
+    ['openrouter', 'image'],
+  ] as const) {
+    it(`are sent as data to an upstream with fetchImages: ${protocol} ${modality}`, async () => {
+      const asked = (prompt: string, url: string) =>
+        ask(gateway, account, { protocol, modality }, prompt, {
+          more: {
+            model: `kept-${protocol}-${modality}`,
+            ...(modality === 'chat' ? { messages: messagesWith(prompt, url, url) } : { image_url: url }),
+          },
+        })
+      const prompt = prompted()
+      const reply = await asked(prompt, at('/pixel.png'))
+      expect(reply.status, reply.text).to.equal(200)
+      const sent = JSON.stringify(gateway.sandbox.journal(prompt)[0]!.body)
+      expect(sent).to.include(PIXEL)
+      expect(sent).to.not.include('public.example')
+      const unresolved = prompted()
+      const failed = await asked(unresolved, 'http://nowhere.example/x.png')
+      expect([failed.status, failed.json.error.message]).to.deep.equal([502, UNFETCHED])
+      expect(gateway.sandbox.journal(unresolved), 'nothing was sent').to.deep.equal([])
+    })
+  }
+
+  it('are fetched in twenty seconds in all', async () => {
+    const startedAt = performance.now()
+    const reply = await edit(at('/silent.png'))
+    expect([reply.status, reply.json.error.message]).to.deep.equal([502, UNFETCHED])
+    expect(performance.now() - startedAt).to.be.within(15_000, 24_000)
+  })
+})
