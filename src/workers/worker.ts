@@ -74,7 +74,6 @@ export async function startWorker(
   const held = createHeldCalls(calls, log)
   const queues = createQueues(redis, config.REDIS_PREFIX)
   const fetcher = createFetcher(fetching)
-  const upstreams = metrics.measureUpstreams(upstreamsBy(config, { db, log }))
   const deps: WorkerDeps = {
     config,
     log,
@@ -86,7 +85,7 @@ export async function startWorker(
     reasoners: new Reasoners(),
     places: createJobPlaces(config, queues),
     fetcher,
-    upstreams,
+    upstreams: metrics.measureUpstreams(upstreamsBy(config, { db, log })),
     results: createResults(createMediaStore(config), fetcher),
     publisher: metrics.measureReplies(createPublisher(redis, config.REDIS_PREFIX)),
     mailer: createMailer(config),
@@ -112,7 +111,7 @@ export async function startWorker(
       await queues.close()
       for (const one of [subscriber, redis]) one.disconnect()
       deps.mailer.close()
-      await Promise.all([upstreams.close(), fetcher.close(), telemetry?.stop()])
+      await Promise.all([deps.upstreams.close(), fetcher.close(), telemetry?.stop()])
       await db.destroy()
     },
   }

@@ -147,6 +147,18 @@ describe("the operator's commands of the catalogue", () => {
     expect(await readVersion(db, 'newest')).to.equal(null)
   })
 
+  it('warn, when a file is checked or applied, of upstreams that may fetch images in a private network', async () => {
+    for (const name of ['check', 'apply']) {
+      const { warnings, complaint } = await admin(name, [file(priced(40))])
+      expect(complaint, name).to.equal(undefined)
+      expect(warnings![0], name).to.match(/^Warning: upstreams\.sandbox: is in a private network .* "fetchImages"/)
+      const said = priced(41, ({ upstreams }) => {
+        for (const one of Object.values(upstreams)) Object.assign(one, { fetchImages: true })
+      })
+      expect((await admin(name, [file(said)])).warnings, name).to.deep.equal([])
+    }
+  })
+
   it('end with exit code 1 on a conflict, with a sentence on stderr and one object on stdout', async () => {
     await admin('apply', [file(priced(40))])
     const args = ['catalogue', 'apply', file(priced(50)), '--expect', '0', '--json']

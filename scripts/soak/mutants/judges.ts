@@ -24,6 +24,7 @@ export const CUT_CHATS = 'test/upstreams/cut-chats.test.ts'
 export const RETRIES = 'test/shared/calls/retries.test.ts'
 export const EXPIRY = 'test/shared/calls/expiry.test.ts'
 export const KEY_LIMITS = 'test/shared/calls/key-limits.test.ts'
+export const SHARES = 'test/workers/places.test.ts'
 
 /** The tests that must pass where no bug is planted. */
 export const JUDGES = [
@@ -51,4 +52,5 @@ export const JUDGES = [
   VERSION_OF_CALL,
   PAYMENTS,
   PAYMENT_SCHEDULES,
+  SHARES,
 ]

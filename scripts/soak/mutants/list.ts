@@ -7,6 +7,7 @@ import { ENDING } from './ending.ts'
 import type { Mutant } from './mutant.ts'
 import { OF_PAYMENTS } from './payments.ts'
 import { PRICES } from './prices.ts'
+import { OF_SHARING } from './sharing.ts'
 
 /** All bugs that the tests must find. */
 export const MUTANTS: readonly Mutant[] = [
@@ -18,4 +19,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...CALL_PATH,
   ...PRICES,
   ...OF_CATALOGUE,
+  ...OF_SHARING,
 ]

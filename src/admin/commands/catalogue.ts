@@ -55,8 +55,8 @@ export const catalogueCommands: Command<object>[] = [
       withFaults(async () => {
         const content = checkedFile(file)
         const why = { source: 'command', operator: null, ...guardOf(options) } as const
-        const report = await reportOf(await applyCatalogue(db, { content, ...why }))
-        return { ...report, text: [report.text, ...warningLines(warningsOf(content))].join('\n') }
+        const applied = await applyCatalogue(db, { content, ...why })
+        return { ...(await reportOf(applied)), warnings: applied.is === 'applied' ? warningsOf(content) : [] }
       }),
   },
   {
@@ -101,13 +101,11 @@ function checkedFile(file = ''): unknown {
 function judged(content: unknown): Report {
   const losses = marginFaults(content as PricedCatalogue)
   if (losses.length > 0) return faulty(losses, 'sells below its cost')
-  const warnings = warningsOf(content)
-  return { json: { faults: [], warnings }, text: ['The catalogue is valid.', ...warningLines(warnings)].join('\n') }
+  return { json: { faults: [] }, text: 'The catalogue is valid.', warnings: warningsOf(content) }
 }
 
-const warningsOf = (content: unknown): Fault[] => privateUpstreams((content as ValidCatalogue).upstreams)
-
-const warningLines = (warnings: readonly Fault[]): string[] => warnings.map((one) => `Warning: ${faultText([one])}`)
+const warningsOf = (content: unknown): string[] =>
+  privateUpstreams((content as ValidCatalogue).upstreams).map((one) => `Warning: ${faultText([one])}.`)
 
 /** Does what reads a catalogue; its faults are an answer. */
 async function withFaults(work: () => Promise<Report>): Promise<Report> {

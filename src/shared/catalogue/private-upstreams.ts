@@ -1,7 +1,7 @@
 /**
- * Upstreams in a private network that fetch customers' addresses by themselves
- * (docs/upstreams.md#images-that-customers-name). Pure. A warning, not a fault: whether an upstream fetches anything only
- * its operator knows.
+ * Upstreams in a private network that may fetch customers' addresses by themselves
+ * (docs/upstreams.md#images-that-customers-name). Pure. A warning, not a fault: whether an upstream fetches anything
+ * only its operator knows.
  */
 import { namesPublicHost } from '../net/addresses.ts'
 import type { Fault } from './faults.ts'

@@ -127,9 +127,9 @@ const MALFORMED = 'must be an http(s) address or a base64 data: URI of a PNG, JP
 /**
  * What is wrong with an `image_url`, as the end of a sentence about it, or null if nothing is: an http(s) address of at
  * most 2,048 characters without credentials and with a web server's port, or a base64 data URI of an image. Refuses
- * every spelling of an address that is not public, and the spellings that URL parsers disagree about (backslashes, white
- * space, missing slashes, IPv4 addresses in other forms than `a.b.c.d`): the upstream that gets the text may read another
- * host from it.
+ * every spelling of an address that is not public, and the spellings that URL parsers disagree about (backslashes,
+ * white space, missing slashes, IPv4 addresses in other forms than `a.b.c.d`): the upstream that gets the text may read
+ * another host from it.
  */
 export function imageUrlProblem(text: string): string | null {
   if (/^data:/i.test(text)) return parseDataImage(text) ? null : MALFORMED

@@ -10,9 +10,9 @@ import type { CallImages, FetchedImage } from '../fetching/call-images.ts'
 import { FetchFailed } from '../fetching/failure.ts'
 import { MediaRefused } from '../storage/refused.ts'
 import { platformSignal } from '../stop.ts'
-import type { MediaAdapter } from '../upstreams/adapter.ts'
+import type { MediaAdapter, Reference } from '../upstreams/adapter.ts'
 import { dataUriOf, handoverOf } from '../upstreams/references.ts'
-import type { Reference } from '../upstreams/references.ts'
+
 import type { Run } from './run.ts'
 import { aboutRun } from './run.ts'
 

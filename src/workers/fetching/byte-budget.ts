@@ -66,7 +66,7 @@ export class ByteBudget {
 
   private serve(): void {
     const passed = new Set<AccountId>()
-    for (const one of [...this.waiting]) {
+    for (const one of this.waiting) {
       const { account, bytes, begin } = one
       if (passed.has(account) || this.heldBy(account) + bytes > this.perAccount) {
         passed.add(account)

@@ -8,7 +8,9 @@ import type { Tokens } from '../../shared/calls/pricing.ts'
 import type { ChatRequest, MediaRequest } from '../../shared/calls/requests.ts'
 import type { UpstreamRef } from '../../shared/calls/types.ts'
 import type { StopSignal } from '../stop.ts'
-import type { Reference } from './references.ts'
+
+/** A picture that a customer referred to: the pieces of its file, and what that is called in a form. */
+export type Reference = { pieces: Uint8Array[]; contentType: string; extension: string }
 
 /** Everything an adapter needs beside the request. */
 export type UpstreamContext = {

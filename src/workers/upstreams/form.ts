@@ -4,7 +4,7 @@
 import { FormData } from 'undici'
 import type { Fields } from './fields.ts'
 import { fileOf } from './references.ts'
-import type { Reference } from './references.ts'
+import type { Reference } from './adapter.ts'
 
 /** A form of these fields and perhaps one file. A form knows only texts: everything else goes as its JSON. */
 export function formOf(fields: Fields, file?: { field: string; reference: Reference }): FormData {

@@ -2,10 +2,7 @@
  * How the pictures that a request names get to an upstream.
  */
 import type { Route } from '../../shared/catalogue/catalogue.ts'
-import type { MediaAdapter } from './adapter.ts'
-
-/** A picture that a customer referred to: the pieces of its file, and what that is called in a form. */
-export type Reference = { pieces: Uint8Array[]; contentType: string; extension: string }
+import type { MediaAdapter, Reference } from './adapter.ts'
 
 /**
  * - `none`: it gets none.

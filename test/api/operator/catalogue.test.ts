@@ -114,6 +114,7 @@ describe('/api/operator/catalogue', () => {
       'setting creditMicroUsd',
     ])
     expect(json.losses.map(({ path }: { path: string }) => path)[0]).to.match(/^models\[3\]\.upstreams\[0\]\.cost/)
+    expect(json.warnings.map(({ path }: { path: string }) => path)).to.include('upstreams.sandbox')
     expect((await shown()).version).to.equal(before.version)
   })
 

@@ -6,6 +6,7 @@ import { findModel } from '../../../src/shared/catalogue/catalogue.ts'
 import type { Catalogue } from '../../../src/shared/catalogue/catalogue.ts'
 import { BadCatalogue } from '../../../src/shared/catalogue/faults.ts'
 import { catalogueWarnings } from '../../../src/shared/catalogue/parse.ts'
+import { privateUpstreams } from '../../../src/shared/catalogue/private-upstreams.ts'
 import { readCatalogue } from '../../support/catalogue.ts'
 
 const upstreams = {
@@ -207,6 +208,26 @@ describe('the catalogue', () => {
     )
     expect(warnings).to.have.length(1)
     expect(warnings[0]).to.match(/^The video model "video" states no durations/)
+  })
+
+  it('warns of upstreams in a private network that may fetch images, unless it says who fetches them', () => {
+    const warned = (baseUrl: string, fetchImages?: boolean): boolean =>
+      privateUpstreams({ one: { baseUrl, fetchImages } }).length > 0
+    const inside = ['http://127.0.0.1:11434/v1', 'http://10.1.2.3/v1', 'http://[fd00::1]/', 'http://vllm:8000/v1']
+    for (const baseUrl of [...inside, 'https://gpu.internal/v1', 'http://gpu.local', 'http://localhost:1']) {
+      expect([warned(baseUrl), warned(baseUrl, true), warned(baseUrl, false)], baseUrl).to.deep.equal([
+        true,
+        false,
+        false,
+      ])
+    }
+    expect(['https://api.openai.com/v1', 'https://8.8.8.8/'].map((baseUrl) => warned(baseUrl))).to.deep.equal([
+      false,
+      false,
+    ])
+    const open = { protocol: 'openai', baseUrl: 'http://vllm:8000/v1' }
+    const [warning] = catalogueWarnings(read({ ...file([chat]), upstreams: { ...upstreams, open } }))
+    expect(warning).to.match(/^upstreams\.open is in a private network/)
   })
 
   it('names every fault in one message', () => {

@@ -191,6 +191,15 @@ describe('addresses', () => {
       expect(imageUrlProblem(head + '🐈'.repeat(2049 - head.length))).to.match(/at most 2,048 characters/)
     })
 
+    it('accepts the ports of web servers alone', () => {
+      for (const port of [80, 443, 1024, 8080, 65_535])
+        expect(imageUrlProblem(`http://example.com:${port}/`), String(port)).to.equal(null)
+      for (const port of [0, 1, 22, 25, 81, 442, 444, 1023])
+        expect(imageUrlProblem(`https://example.com:${port}/`), String(port)).to.match(
+          /port 80, port 443 or a port above/,
+        )
+    })
+
     it('never repeats the text, which may contain a secret', () => {
       expect(imageUrlProblem('http://10.0.0.1/?key=hush')).not.to.contain('hush')
     })

@@ -36,6 +36,7 @@ const aJob = ({ data, ...changes }: Changes = {}): Job<CallJob> =>
     attemptsMade: 0,
     data: {
       callId: newId('call'),
+      accountId: newId('account'),
       request: { messages: [], max_tokens: 5 },
       requestId: 'r',
       deadlineAt: Date.now() + 300_000,
@@ -73,6 +74,7 @@ describe('a chat whose begin can wait', () => {
     ['of a job from a clock that is ahead', { timestamp: Date.now() + 60_000 }],
     ['of a chat that must end soon', { data: { deadlineAt: Date.now() + 3000 } }],
     ['of a job of an earlier release', { data: { row: undefined } }],
+    ['of a job that names no account', { data: { accountId: undefined } }],
     ['of a model that is not offered', { data: { row: { ...row, model: 'nobody' } } }],
   ]
   for (const [what, changes] of first) {
