@@ -95,6 +95,7 @@ export async function startStack({
     GATEWAY_RATE_LIMIT: '1000000000',
     CHAT_CONCURRENCY: '500',
     IMAGE_CONCURRENCY: '100',
+    ACCOUNT_SHARE: '1',
     STORAGE_URL: `file:${join(folder, 'media')}`,
     MAIL_FILE: join(folder, 'mail.jsonl'),
     NODE_ENV: 'production',

@@ -65,7 +65,7 @@ const stage = await startStage(
   'measure-streams',
   () => runProgram('upstream', 'scripts/measure/ticking-upstream.ts'),
   catalogueOf,
-  { CHAT_CONCURRENCY: '1000' },
+  { CHAT_CONCURRENCY: '1000', ACCOUNT_SHARE: '1' },
 )
 try {
   const seconds = Number(options.seconds)

@@ -67,10 +67,15 @@ describe('two releases on one database', function () {
     sandbox = await createSandbox({ imageSeconds: 0.05, videoSeconds: 0.5 })
     releases = releasePair()
     // Models alone: an older release may not know what else a catalogue can have.
-    town = await install(sandbox, { CHAT_CONCURRENCY: '60' }, undefined, (catalogue: Partial<Catalogue>) => {
-      delete catalogue.packs
-      delete catalogue.topUp
-    })
+    town = await install(
+      sandbox,
+      { CHAT_CONCURRENCY: '60', ACCOUNT_SHARE: '1' },
+      undefined,
+      (catalogue: Partial<Catalogue>) => {
+        delete catalogue.packs
+        delete catalogue.topUp
+      },
+    )
     // As the older release makes it, and as it makes accounts.
     await town.db.raw('DROP SCHEMA public CASCADE')
     await town.db.raw('CREATE SCHEMA public')

@@ -20,7 +20,7 @@ describe('an orderly stop', () => {
 
   before(async () => {
     sandbox = await createSandbox()
-    town = await install(sandbox, { CHAT_CONCURRENCY: '60' })
+    town = await install(sandbox, { CHAT_CONCURRENCY: '60', ACCOUNT_SHARE: '1' })
     ;[web, worker] = await Promise.all([town.start('web'), town.start('worker')])
   })
   after(async () => {

@@ -138,7 +138,7 @@ describe('calls that a killed process left', () => {
     flushed: async () => {
       const redis = await startPrivateRedis()
       const installation = await newInstallation(
-        { CHAT_CONCURRENCY: '4', IMAGE_CONCURRENCY: '4', VIDEO_CONCURRENCY: '4' },
+        { CHAT_CONCURRENCY: '4', IMAGE_CONCURRENCY: '4', VIDEO_CONCURRENCY: '4', ACCOUNT_SHARE: '1' },
         { redisUrl: redis.url },
       )
       const [web] = await Promise.all([installation.start('web'), installation.start('worker')])

@@ -102,7 +102,7 @@ describe('an upstream whose answer is bad', function () {
   }
 
   before(async () => {
-    gateway = await startGateway({ IMAGE_CONCURRENCY: '100' }, everyProtocol)
+    gateway = await startGateway({ IMAGE_CONCURRENCY: '100', ACCOUNT_SHARE: '1' }, everyProtocol)
     canary = await startCanary()
     await inTurns(
       rows.map(({ bad, target }) => () => {

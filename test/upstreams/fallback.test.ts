@@ -56,7 +56,7 @@ describe('a model of two upstreams', () => {
   before(async () => {
     for (const [name, manner] of Object.entries({ ...MANNERS, limited: limited.answer }))
       servers[name] = await serve(manner)
-    gateway = await startGateway({}, ({ upstreams, models }) => {
+    gateway = await startGateway({ ACCOUNT_SHARE: '1' }, ({ upstreams, models }) => {
       const { sandbox } = upstreams
       const add = (id: string, modality: Modality, names: string[], more: object = {}) =>
         models.push(

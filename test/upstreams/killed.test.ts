@@ -55,7 +55,7 @@ describe('a worker process that is killed', function () {
   }
 
   before(async () => {
-    gateway = await startGateway({ IMAGE_CONCURRENCY: '100' }, everyProtocol)
+    gateway = await startGateway({ IMAGE_CONCURRENCY: '100', ACCOUNT_SHARE: '1' }, everyProtocol)
     await withChildWorker(gateway, async (victim) => {
       await beginAll()
       await victim.kill()

@@ -116,7 +116,10 @@ describe('a call through the whole system', () => {
 
   // All calls of the table run at once; each test waits for its own.
   before(async () => {
-    gateway = await startGateway({ IMAGE_CONCURRENCY: '100', VIDEO_CONCURRENCY: '100' }, everyProtocol)
+    gateway = await startGateway(
+      { IMAGE_CONCURRENCY: '100', VIDEO_CONCURRENCY: '100', ACCOUNT_SHARE: '1' },
+      everyProtocol,
+    )
     const begin = (hasty: boolean) =>
       rows
         .filter(({ scenario }) => Boolean(scenario.hasty) === hasty)
