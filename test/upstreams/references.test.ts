@@ -1,4 +1,4 @@
-import type { RequestListener } from 'node:http'
+import type { RequestListener, ServerResponse } from 'node:http'
 import { createServer as createSocketServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
@@ -30,6 +30,19 @@ const PUBLIC = '93.184.216.34'
 const IMAGE: Target = { protocol: 'openai', modality: 'image' }
 const CHAT: Target = { protocol: 'openai', modality: 'chat' }
 
+/** Answers nothing until it is let go. */
+const held: { isLetGo: boolean; waiting: ServerResponse[] } = { isLetGo: false, waiting: [] }
+
+const hold: RequestListener = (_request, response) => {
+  if (held.isLetGo) response.writeHead(404).end()
+  else held.waiting.push(response)
+}
+
+function letGo(): void {
+  held.isLetGo = true
+  for (const response of held.waiting.splice(0)) response.writeHead(404).end()
+}
+
 /** Sends a byte at once, and one more each second. */
 const trickle: RequestListener = (_request, response) => {
   response.writeHead(200, { 'content-type': 'image/png' })
@@ -40,6 +53,7 @@ const trickle: RequestListener = (_request, response) => {
 
 const answers: Record<string, RequestListener> = {
   '/pixel.png': (_request, response) => response.end(Buffer.from(PIXEL, 'base64')),
+  '/held.png': hold,
   '/slow.png': trickle,
   '/silent.png': () => {},
   '/missing.png': (_request, response) => response.writeHead(404).end(),
@@ -105,27 +119,20 @@ describe('the images that customers name', function () {
     },
   ]
 
-  it('are fetched before a place at the upstream is taken', async () => {
-    const slow = edit(at('/slow.png'), account, 'narrow-image')
-    await until('the slow server to be asked', () => files.requests.some(({ url }) => url === '/slow.png'))
-    const reply = await ask(gateway, other, IMAGE, prompted(), { more: { model: 'narrow-image' } })
-    expect(reply.status, reply.text).to.equal(200)
-    expect((await slow).status).to.equal(502)
-  })
-
   it('leave the calls of other accounts alone, however slow the servers of twenty of one account are', async () => {
     let left = 20
     const slow = Array.from({ length: left }, () =>
-      edit(at('/slow.png')).finally(() => {
+      edit(at('/held.png')).finally(() => {
         left -= 1
       }),
     )
-    await until('a slow server to be asked', () => files.requests.some(({ url }) => url === '/slow.png'))
+    await until('all places of the account to be held', () => held.waiting.length === 2)
     for (const more of [{}, { image_url: PIXEL_URI }, { image_url: at('/pixel.png') }]) {
       const reply = await ask(gateway, other, IMAGE, prompted(), { more })
       expect(reply.status, reply.text).to.equal(200)
     }
-    expect(left, 'that still wait').to.be.above(0)
+    expect(left, 'that still wait').to.equal(20)
+    letGo()
     for (const reply of await Promise.all(slow)) {
       expect(reply.status, reply.text).to.equal(502)
       expect(reply.json.error.message).to.equal(UNFETCHED)
@@ -143,7 +150,10 @@ describe('the images that customers name', function () {
       'no TLS': at('/').replace('http:', 'https:'),
       'no such name': 'http://nowhere.example/',
       ...Object.fromEntries(
-        ['/missing.png', '/page.png', '/cut.png', '/bomb.png', '/port.png'].map((path) => [path, at(path)]),
+        ['/missing.png', '/slow.png', '/page.png', '/cut.png', '/bomb.png', '/port.png'].map((path) => [
+          path,
+          at(path),
+        ]),
       ),
     }
     for (const [reason, url] of Object.entries(reasons)) {
@@ -193,9 +203,16 @@ describe('the images that customers name', function () {
     })
   }
 
-  it('are fetched in twenty seconds in all', async () => {
+  it('are fetched in twenty seconds in all, before a place at the upstream is taken', async () => {
     const startedAt = performance.now()
-    const reply = await edit(at('/silent.png'))
+    let hasEnded = false
+    const silent = edit(at('/silent.png'), account, 'narrow-image').finally(() => {
+      hasEnded = true
+    })
+    await until('the silent server to be asked', () => files.requests.some(({ url }) => url === '/silent.png'))
+    const beside = await ask(gateway, other, IMAGE, prompted(), { more: { model: 'narrow-image' } })
+    expect([beside.status, hasEnded], beside.text).to.deep.equal([200, false])
+    const reply = await silent
     expect([reply.status, reply.json.error.message]).to.deep.equal([502, UNFETCHED])
     expect(performance.now() - startedAt).to.be.within(15_000, 24_000)
   })
