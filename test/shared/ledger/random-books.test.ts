@@ -10,9 +10,10 @@ import { expectBooksToBalance } from '../../support/books.ts'
 import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { aGrant, anAccount, balanceOf, debtOf } from '../../../scripts/harness/factories.ts'
-import { aResult, anOrder, letExpire, outstandingOf, remainders, verbs } from '../calls/opening.ts'
+import { aResult, anOrder, letExpire, letPass, outstandingOf, remainders, verbs } from '../calls/opening.ts'
 
-type Lot = { left: number; expires: number }
+/** `revived`: when it expires if something comes back past its time; null: too late for that, or it never expired. */
+type Lot = { left: number; expires: number; expiredOnce: boolean; revived: number | null }
 type Call = { id: CallId; taken: number[] }
 
 /**
@@ -20,7 +21,7 @@ type Call = { id: CallId; taken: number[] }
  */
 class Model {
   lots: Lot[] = []
-  revivals = 0
+  expiries = 0
   debt = 0
   inBurnOrder = (): number[] =>
     [...this.lots.keys()].toSorted((a, b) => this.lots[a]!.expires - this.lots[b]!.expires || a - b)
@@ -39,14 +40,21 @@ class Model {
     this.debt -= sum(this.take(Math.min(this.debt, this.spendable())))
   }
   giveBack({ taken }: Call, amount: number, order: number[]): void {
-    // Lots that one movement revives expire together.
-    const revived = 1 + ++this.revivals * 1e-6
     for (const at of order.toReversed()) {
       const back = Math.min(taken[at] ?? 0, amount)
       amount -= back
-      this.lots[at]!.left += back
-      if (back > 0 && this.lots[at]!.expires <= 0) this.lots[at]!.expires = revived
+      const lot = this.lots[at]!
+      if (lot.expires <= 0 && lot.revived === null) continue
+      lot.left += back
+      if (back > 0 && lot.expires <= 0) lot.expires = lot.revived!
     }
+  }
+  /** The first time that a lot expires; from the second on a day has passed since then. @returns whether it has. */
+  expire(at: number): boolean {
+    const isOver = this.lots[at]!.expiredOnce
+    // What comes back within the day lives a day from then: the lot that expired first burns first.
+    this.lots[at] = { left: 0, expires: 0, expiredOnce: true, revived: isOver ? null : 1 + ++this.expiries * 1e-6 }
+    return isOver
   }
 }
 
@@ -100,7 +108,7 @@ describe('the books under any sequence of movements', () => {
 
   async function addLot(model: Model, account: TestAccount, amount: number, days: number | null): Promise<void> {
     account.grants.push(await aGrant(db, account.id, { amount, ...(days !== null && { days }) }))
-    model.lots.push({ left: amount, expires: days ?? Infinity })
+    model.lots.push({ left: amount, expires: days ?? Infinity, expiredOnce: false, revived: null })
   }
 
   const take = ({ id: accountId }: TestAccount, { amount, mayOwe }: { amount: number; mayOwe: boolean }) =>
@@ -151,8 +159,8 @@ describe('the books under any sequence of movements', () => {
             }
           } else if (one.do === 'expire') {
             const at = one.lot % model.lots.length
-            model.lots[at] = { left: 0, expires: 0 }
-            await letExpire(db, account.grants[at]!)
+            if (model.expire(at)) await letPass(db, account.grants[at]!, 24)
+            else await letExpire(db, account.grants[at]!)
             await expireGrants(db, 1000)
           }
           model.repay()
