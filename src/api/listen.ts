@@ -4,6 +4,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Config } from '../shared/config.ts'
 import { listenAt } from '../shared/infra/http-server.ts'
+import { reportDefect } from '../shared/infra/defects.ts'
 import { answerParserError, answerUnknownExpectation } from './no-request.ts'
 import { closeSlowReaders } from './slow-readers.ts'
 
@@ -21,10 +22,18 @@ const OPTIONS = {
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
-/** Serves requests at PORT, and answers what never becomes one. `handler` never rejects. @throws as `listenAt`. */
+/**
+ * Serves requests at PORT, and answers what never becomes one. `handler` answers its own failures; the connection of one
+ * that does not is broken. @throws as `listenAt`.
+ */
 export async function listen(handler: Handler, config: Pick<Config, 'HOST' | 'PORT'>): Promise<Server> {
   const answering = {
-    request: (request: IncomingMessage, response: ServerResponse) => void handler(request, response),
+    request: (request: IncomingMessage, response: ServerResponse) => {
+      handler(request, response).catch((error: unknown) => {
+        response.destroy()
+        reportDefect(error)
+      })
+    },
     unknownExpectation: answerUnknownExpectation,
     error: answerParserError,
   }

@@ -2,6 +2,7 @@
  * Shedding: a call that would only wait until its deadline is refused before it is charged.
  */
 import { ApiError } from '../shared/errors.ts'
+import { reportDefect } from '../shared/infra/defects.ts'
 import type { Log } from '../shared/infra/log.ts'
 import type { Queues } from '../shared/infra/queues.ts'
 import type { Replies } from '../shared/calls/replies.ts'
@@ -33,7 +34,9 @@ export function createLoad(queues: Queues, replies: Pick<Replies, 'waiting'>, lo
       log.warn({ err: error }, 'queue depth unknown')
     }
   }
-  const timer = setInterval(() => void look(), LOOK_MS)
+  const timer = setInterval(() => {
+    look().catch(reportDefect)
+  }, LOOK_MS)
   return {
     /** @throws ApiError overloaded where a new call of this modality would wait too long. */
     admit(modality: Modality): void {

@@ -37,7 +37,10 @@ const LOOKED_AT = 2048
 export function answerParserError(error: ParserError, socket: Socket): void {
   // The answer that would come next on this connection: Node's own listener looks at the same one.
   const { _httpMessage: next } = socket as { _httpMessage?: ServerResponse | null }
-  if (error.code === 'ECONNRESET' || !socket.writable || next?.headersSent) return void socket.destroy(error)
+  if (error.code === 'ECONNRESET' || !socket.writable || next?.headersSent) {
+    socket.destroy(error)
+    return
+  }
   const path = next?.req.url ?? pathIn(error.rawPacket)
   const { status, headers, body } = answerTo(REFUSALS[error.code ?? ''] ?? NO_HTTP, path, idOf(next))
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)

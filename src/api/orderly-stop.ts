@@ -43,7 +43,8 @@ export class OrderlyStop {
     this.leaving.abort()
     await pause(this.openMs)
     this.draining.abort()
-    const closed = new Promise((resolve) => server.close(resolve))
+    const closing = new Promise((resolve) => server.close(resolve))
+    const closed = () => closing
     const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS)
     await within(this.drainMs - this.openMs, closed)
     this.stopping.abort()
@@ -53,8 +54,8 @@ export class OrderlyStop {
   }
 }
 
-async function within(ms: number, closed: Promise<unknown>): Promise<void> {
+async function within(ms: number, closed: () => Promise<unknown>): Promise<void> {
   const late = new AbortController()
-  await Promise.race([closed, pause(ms, undefined, { signal: late.signal }).catch(() => {})])
+  await Promise.race([closed(), pause(ms, undefined, { signal: late.signal }).catch(() => {})])
   late.abort()
 }

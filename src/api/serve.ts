@@ -90,7 +90,7 @@ function counter({ limit: name, per, perBytes, shown }: LimitUse, { config, limi
   if (per === 'key') {
     return (ctx, who) => {
       const { keyId, rateLimit } = who as Pick<Principal, 'keyId' | 'rateLimit'>
-      return rateLimit === null ? null : showTaken(ctx, shown, limit.take(keyId, { points: rateLimit }))
+      return rateLimit === null ? null : showTaken(ctx, shown, () => limit.take(keyId, { points: rateLimit }))
     }
   }
   const keyOf =
@@ -98,15 +98,15 @@ function counter({ limit: name, per, perBytes, shown }: LimitUse, { config, limi
       ? (ctx: Request) => networkOf(clientAddress(ctx.req, config.TRUST_PROXY))
       : (_ctx: Request, who: unknown) => (who as { accountId: AccountId }).accountId
   const countOf = (ctx: Request) => (perBytes === undefined ? {} : { count: Math.ceil(bytesOf(ctx) / perBytes) || 1 })
-  return (ctx, who) => showTaken(ctx, shown, limit.take(keyOf(ctx, who), countOf(ctx)))
+  return (ctx, who) => showTaken(ctx, shown, () => limit.take(keyOf(ctx, who), countOf(ctx)))
 }
 
 /** How long a body says that it is; as long as it may be, where it says nothing. */
 const bytesOf = (ctx: Request): number =>
   ctx.get('transfer-encoding') === '' ? Number(ctx.get('content-length')) : maxBytesOf(ctx)
 
-async function showTaken(ctx: Request, shown: boolean | undefined, taken: Promise<Allowance>): Promise<void> {
-  show(ctx, shown, await taken)
+async function showTaken(ctx: Request, shown: boolean | undefined, take: () => Promise<Allowance>): Promise<void> {
+  show(ctx, shown, await take())
 }
 
 /** Sets the headers that show what is left of a limit, unless another one leaves less. */

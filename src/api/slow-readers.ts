@@ -33,7 +33,9 @@ export function watchReaders(server: Server, slowMs: number): ReaderWatch {
     look: (passedMs) => {
       for (const [socket, before] of sockets) sockets.set(socket, look(socket, before, passedMs, slowMs))
     },
-    stop: () => void server.off('connection', watch),
+    stop: () => {
+      server.off('connection', watch)
+    },
   }
 }
 

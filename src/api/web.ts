@@ -8,6 +8,7 @@ import type { Redis } from 'ioredis'
 import { createKeyLookup } from '../shared/accounts/key-lookup.ts'
 import type { Config } from '../shared/config.ts'
 import type { Db } from '../shared/infra/db.ts'
+import { reportDefect } from '../shared/infra/defects.ts'
 import type { Log } from '../shared/infra/log.ts'
 import { openDatabase, refuseStart } from '../shared/infra/process.ts'
 import type { Running } from '../shared/infra/process.ts'
@@ -68,7 +69,7 @@ export async function startWeb(
   const { db, redis, queues } = services
   const subscriber = connectPersistent(config)
   const catalogue = holdCatalogue({ db, log, secretOf: config.secretOf })
-  listenForVersions(subscriber, config.REDIS_PREFIX, () => void catalogue.refresh())
+  listenForVersions(subscriber, config.REDIS_PREFIX, catalogue.refreshLater)
   const stop = new OrderlyStop(config.DRAIN_SECONDS * 1000, drainMs)
   const replies = createReplies(config, services, subscriber)
   const webProcesses = new WebProcesses(redis, config.REDIS_PREFIX, replies.address)
@@ -96,8 +97,10 @@ export async function startWeb(
     payments: paymentsWith(config, { db, log, replies }, metrics),
     ...stop.signals,
   })
-  void replies.start().catch((error: unknown) => log.error({ err: error }, 'replies not subscribed'))
-  webProcesses.start(() => void unbegun.enqueueAgain())
+  replies.start().catch((error: unknown) => log.error({ err: error }, 'replies not subscribed'))
+  webProcesses.start(() => {
+    unbegun.enqueueAgain().catch(reportDefect)
+  })
   const server = await listen(app.callback(), config)
   const { port } = server.address() as AddressInfo
   log.info({ port, catalogue: catalogue.version() }, 'web process listening')
@@ -105,7 +108,7 @@ export async function startWeb(
   return {
     port,
     server,
-    reload: () => void catalogue.refresh(),
+    reload: catalogue.refreshLater,
     stop: async () => {
       await stop.drain(server)
       load.stop()
@@ -187,7 +190,7 @@ async function lookAround(needed: Needed & { config: Config }, log: Log, leaving
   const { looked, there } = lookAtAll(needed, log, leaving)
   const [warning] = await Promise.all([lookAtStorage(needed.config), looked])
   if (warning !== null) log.warn(warning)
-  void there.catch((error: unknown) => {
+  there.catch((error: unknown) => {
     if (!leaving.aborted) refuseStart('web', error)
   })
 }

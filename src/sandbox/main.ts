@@ -36,15 +36,22 @@ function readNumber(flag: string, given: string): number {
   return Number(given)
 }
 
+/** What nobody met: it is said, and the sandbox goes on. */
+const report = (defect: unknown): void => console.error('defect', defect)
+
 async function main(): Promise<void> {
   const options = readCommandLine()
   if (options === 'help') {
     console.log(commandHelp())
     return
   }
+  process.on('unhandledRejection', report)
+  process.on('uncaughtException', report)
   const sandbox = await createSandbox(options)
   console.log(`sandbox upstream listening on ${sandbox.url}`)
-  const stop = (): void => void sandbox.close()
+  const stop = (): void => {
+    sandbox.close().catch(report)
+  }
   process.once('SIGTERM', stop)
   process.once('SIGINT', stop)
 }

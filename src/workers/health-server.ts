@@ -5,6 +5,7 @@
 import type { RequestListener, Server } from 'node:http'
 import type { Registry } from 'prom-client'
 import type { Config } from '../shared/config.ts'
+import { reportDefect } from '../shared/infra/defects.ts'
 import { readServices } from '../shared/infra/health.ts'
 import type { Watched } from '../shared/infra/health.ts'
 import { listenAt } from '../shared/infra/http-server.ts'
@@ -25,18 +26,26 @@ export async function serveHealth(
     const answer = (status: number, body: object) => {
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
     }
+    const failed = (error: unknown) => {
+      response.destroy()
+      reportDefect(error)
+    }
     if (url === '/healthz') return answer(200, { ok: true })
     if (url === '/metrics' && token !== undefined) {
       if (!mayScrape(headers.authorization ?? '', token)) return answer(401, { ok: false, error: 'unauthorized' })
-      return void registry
+      registry
         .metrics()
         .then((text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text))
+        .catch(failed)
+      return
     }
     if (url !== '/readyz') return answer(404, { ok: false })
-    void unavailable().then((services) => {
-      const down = [...services, ...(watched.leaving.aborted ? ['draining'] : [])]
-      answer(down.length === 0 ? 200 : 503, { ok: down.length === 0, down })
-    })
+    unavailable()
+      .then((services) => {
+        const down = [...services, ...(watched.leaving.aborted ? ['draining'] : [])]
+        answer(down.length === 0 ? 200 : 503, { ok: down.length === 0, down })
+      })
+      .catch(failed)
   }
   return listenAt(config, port, { request })
 }

@@ -7,6 +7,7 @@ import type { Processor } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { Config, QueueName } from '../shared/config.ts'
 import type { Db } from '../shared/infra/db.ts'
+import { reportDefect } from '../shared/infra/defects.ts'
 import type { Log } from '../shared/infra/log.ts'
 import { openDatabase } from '../shared/infra/process.ts'
 import type { Running } from '../shared/infra/process.ts'
@@ -101,7 +102,7 @@ export async function startWorker(
   log.info({ queues: config.WORKER_QUEUES, catalogue: catalogue.version() }, 'worker process running')
 
   return {
-    reload: () => void catalogue.refresh(),
+    reload: catalogue.refreshLater,
     stop: async () => {
       leaving.abort()
       clearInterval(schedule)
@@ -135,7 +136,9 @@ function paymentsWith(
   { payments: observer }: ReturnType<typeof createWorkerMetrics>,
 ) {
   const publisher = createPublisher(redis, config.REDIS_PREFIX)
-  const publishBalance: PaymentDeps['publishBalance'] = (account, balance) => void publisher.balance(account, balance)
+  const publishBalance: PaymentDeps['publishBalance'] = (account, balance) => {
+    publisher.balance(account, balance).catch(reportDefect)
+  }
   return paymentsOf(config, { db, log, observer, publishBalance })
 }
 
@@ -170,8 +173,8 @@ async function lookAround(needed: Needed & { config: Config }, log: Log): Promis
 /** Listens for clients that have left and for new versions of the catalogue, on a connection of its own. */
 function subscribe({ config, held, catalogue }: Pick<WorkerDeps, 'config' | 'held' | 'catalogue'>): Redis {
   const subscriber = connectPersistent(config)
-  void listenForCancels(subscriber, config.REDIS_PREFIX, held.cancel)
-  listenForVersions(subscriber, config.REDIS_PREFIX, () => void catalogue.refresh())
+  listenForCancels(subscriber, config.REDIS_PREFIX, held.cancel)
+  listenForVersions(subscriber, config.REDIS_PREFIX, catalogue.refreshLater)
   return subscriber
 }
 

@@ -18,11 +18,11 @@ describe('waiting for an answer or the end of the process', () => {
 
   it('puts one listener on the signal of the process, and keeps nothing of a wait that has ended', async () => {
     const { signal } = new AbortController()
-    await unlessStopped(signal, Promise.reject(new Error('lost'))).catch(() => {})
+    await unlessStopped(signal, () => Promise.reject(new Error('lost'))).catch(() => {})
     const kept = await Promise.all(
       Array.from({ length: 100 }, async () => {
         const answer = { text: 'answer' }
-        expect(await unlessStopped(signal, Promise.resolve(answer))).to.equal(answer)
+        expect(await unlessStopped(signal, () => Promise.resolve(answer))).to.equal(answer)
         return new WeakRef(answer)
       }),
     )
@@ -35,10 +35,10 @@ describe('waiting for an answer or the end of the process', () => {
 
   it('ends with null when the process stops, or has stopped', async () => {
     const process = new AbortController()
-    const waiting = unlessStopped(process.signal, new Promise(() => {}))
+    const waiting = unlessStopped(process.signal, () => new Promise(() => {}))
     process.abort()
     expect(await waiting).to.equal(null)
-    expect(await unlessStopped(process.signal, new Promise(() => {}))).to.equal(null)
+    expect(await unlessStopped(process.signal, () => new Promise(() => {}))).to.equal(null)
     expect(listeners(process.signal)).to.equal(0)
   })
 })

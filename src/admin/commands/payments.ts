@@ -43,9 +43,9 @@ function paymentId(text = ''): PaymentId {
 }
 
 /** Turns errors that an operator can act on into sentences. */
-async function orCommandError<T>(work: Promise<T>): Promise<T> {
+async function orCommandError<T>(work: () => Promise<T>): Promise<T> {
   try {
-    return await work
+    return await work()
   } catch (error) {
     if (error instanceof ApiError || error instanceof ProviderRefused) throw new CommandError(error.message)
     if (error instanceof ProviderAway) throw new CommandError('The payment provider does not answer. Try again later.')
@@ -111,7 +111,7 @@ export const paymentCommands: Command[] = [
       if ((id === undefined) !== hasDates)
         throw new CommandError('Give either the id of a payment, or --from and --to.')
       if (id === undefined) return reconcileAll(db, options)
-      await orCommandError(checkOrder(paymentDeps(db), paymentId(id)))
+      await orCommandError(() => checkOrder(paymentDeps(db), paymentId(id)))
       return shown(db, paymentId(id))
     },
   },
@@ -125,7 +125,7 @@ export const paymentCommands: Command[] = [
       const bounds: [number, number] = [1, Number.MAX_SAFE_INTEGER]
       const amountMinor =
         amount === undefined ? undefined : wholeNumberOf('--amount', amount, bounds, 'the minor unit (cents)')
-      await orCommandError(refundPayment(paymentDeps(db), null, id, { amountMinor, force: force !== undefined }))
+      await orCommandError(() => refundPayment(paymentDeps(db), null, id, { amountMinor, force: force !== undefined }))
       return shown(db, id)
     },
   },
@@ -136,7 +136,7 @@ export const paymentCommands: Command[] = [
     run: async (db, [text], { grant, dismiss }) => {
       if ((grant === undefined) === (dismiss === undefined)) throw new CommandError('Give either --grant or --dismiss.')
       const id = paymentId(text)
-      await orCommandError(resolveReview(db, null, id, grant === undefined ? 'dismiss' : 'grant'))
+      await orCommandError(() => resolveReview(db, null, id, grant === undefined ? 'dismiss' : 'grant'))
       return shown(db, id)
     },
   },
@@ -146,7 +146,7 @@ async function reconcileAll(db: Db, { from, to }: Options) {
   if (from === undefined || to === undefined) throw new CommandError('Give both --from and --to.')
   const [first, last] = [momentOf('--from', from), momentOf('--to', to)]
   if (first >= last) throw new CommandError('--from must be before --to.')
-  const report = await orCommandError(reconcile(paymentDeps(db), first, last))
+  const report = await orCommandError(() => reconcile(paymentDeps(db), first, last))
   const { checked, changed, missing, unknown } = report
   const lines = [
     `Checked ${checked} payments; ${changed} changed.`,

@@ -14,6 +14,7 @@ import type { AccountEvent } from '../../shared/calls/channels.ts'
 import { findRecords } from '../../shared/calls/records.ts'
 import { ApiError } from '../../shared/errors.ts'
 import type { CallId } from '../../shared/ids.ts'
+import { reportDefect } from '../../shared/infra/defects.ts'
 import { events } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
@@ -75,7 +76,7 @@ export function followAccount(deps: Deps, checkMs = SESSION_CHECK_MS) {
     const { renew } = place
     const check = setInterval(() => {
       renew()
-      void checkSession(deps, token, stream)
+      checkSession(deps, token, stream).catch(reportDefect)
     }, checkMs)
     const end = (): void => stream.end()
     deps.draining.addEventListener('abort', end)
@@ -134,7 +135,7 @@ class Changes {
   /** Starts sending: the account's summary now, then every change. */
   sendTo(events: EventStream): void {
     this.events = events
-    void this.flush()
+    this.flush().catch(reportDefect)
   }
 
   stop(): void {
@@ -144,7 +145,9 @@ class Changes {
 
   private schedule(): void {
     if (this.sending || this.over) return
-    this.timer ??= setTimeout(() => void this.flush(), GATHER_MS)
+    this.timer ??= setTimeout(() => {
+      this.flush().catch(reportDefect)
+    }, GATHER_MS)
   }
 
   private async flush(): Promise<void> {

@@ -33,7 +33,11 @@ export async function takePlace(
   const take = async (): Promise<boolean> => (await redis.eval(TAKE, 1, key, stream, most, LEASE_MS)) === 1
   if (!(await take().catch(() => true))) return null
   return {
-    renew: () => void take().catch(() => {}),
-    leave: () => void redis.zrem(key, stream).catch(() => {}),
+    renew: () => {
+      take().catch(() => {})
+    },
+    leave: () => {
+      redis.zrem(key, stream).catch(() => {})
+    },
   }
 }

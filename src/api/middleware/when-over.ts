@@ -14,7 +14,10 @@ type Watched = Context['res'] & { [ENDING]?: (() => void)[] }
  */
 export function whenOver({ req: { socket }, res }: { req: Context['req']; res: Watched }, then: () => void): void {
   if (res.closed || socket.destroyed) return then()
-  if (res[ENDING]) return void res[ENDING].push(then)
+  if (res[ENDING]) {
+    res[ENDING].push(then)
+    return
+  }
   const ending = (res[ENDING] = [then])
   const over = (): void => {
     res.off('close', over)

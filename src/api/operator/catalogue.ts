@@ -133,7 +133,7 @@ export const applyVersion = endpoint({
   errors: ['invalid_request', 'conflict'],
 }).handle((deps: Needed) => async ({ who, body: { catalogue, expect, note = null } }) => {
   const application = { content: catalogue, source: 'page', operator: who.userId, note, expect } as const
-  return answerOf(deps, await refusing(applyCatalogue(deps.db, application)))
+  return answerOf(deps, await refusing(() => applyCatalogue(deps.db, application)))
 })
 
 /** Lists the versions. */
@@ -185,7 +185,7 @@ export const rollBackTo = endpoint({
   errors: ['invalid_request', 'conflict'],
 }).handle((deps: Needed) => async ({ who, params, body: { expect, note = null } }) => {
   const back = { version: params.version, operator: who.userId, note, expect }
-  const done = await refusing(rollBack(deps.db, back))
+  const done = await refusing(() => rollBack(deps.db, back))
   if (!done) throw new ApiError('not_found')
   return answerOf(deps, done)
 })
@@ -196,9 +196,9 @@ function found(version: StoredVersion | null): StoredVersion {
 }
 
 /** @throws ApiError invalid_request that names every fault of a catalogue by its path. */
-async function refusing<T>(applying: Promise<T>): Promise<T> {
+async function refusing<T>(apply: () => Promise<T>): Promise<T> {
   try {
-    return await applying
+    return await apply()
   } catch (error) {
     if (error instanceof BadCatalogue) throw new ApiError('invalid_request', { message: error.message })
     throw error

@@ -7,6 +7,7 @@ import type { Context } from 'koa'
 import { gatewayError } from '../../shared/errors.ts'
 import type { CallId } from '../../shared/ids.ts'
 import { publicId } from '../../shared/ids.ts'
+import { reportDefect } from '../../shared/infra/defects.ts'
 import { failpoint } from '../../shared/infra/failpoints.ts'
 import type { Answer, LongAnswer } from '../../shared/calls/answers.ts'
 import { traceFields } from '../../shared/infra/trace.ts'
@@ -43,12 +44,14 @@ export async function answerWhenDone(ctx: CallContext, deps: AnswerDeps, placed:
     case 'answered':
       failpoint('call.answering', placed.callId)
       // It may leave before it has read all of its answer.
-      onDisconnect(ctx, () => void recordAbandoned(ctx, deps, placed.callId))
+      onDisconnect(ctx, () => {
+        recordAbandoned(ctx, deps, placed.callId).catch(reportDefect)
+      })
       return deliver(ctx, deps, placed, outcome.answer)
     case 'left':
       return leave(ctx, deps, placed)
     case 'late':
-      if (patience!.afterwards === 'heartbeat') return keepAlive(ctx, deps, placed, whenDisconnected(ctx))
+      if (patience!.afterwards === 'heartbeat') return keepAlive(ctx, deps, placed)
       return accepted(ctx, placed, patience!.preference)
     case 'stopping':
       return accepted(ctx, placed, null)
@@ -140,21 +143,21 @@ function waitOutcome(
     const timer = patience ? setTimeout(end, patience.ms, { is: 'late' }) : undefined
     const forget = onStop(stopping, () => end({ is: 'stopping' }))
     onDisconnect(ctx, () => end({ is: 'left' }))
-    void placed.wait.answer.then((answer) => end({ is: 'answered', answer }))
+    placed.wait.answer.then((answer) => end({ is: 'answered', answer }), reportDefect)
   })
 }
 
 /**
- * What is waited for, or null when this process stops before it. The signal lives as long as the process: what stayed
+ * What `work` answers, or null when this process stops before it. The signal lives as long as the process: what stayed
  * on it would keep its request, answer and all, for as long.
  */
-export async function unlessStopped<T>(stopping: AbortSignal, work: Promise<T>): Promise<T | null> {
+export async function unlessStopped<T>(stopping: AbortSignal, work: () => Promise<T>): Promise<T | null> {
   let forget = (): void => {}
   const stopped = new Promise<null>((resolve) => {
     forget = onStop(stopping, () => resolve(null))
   })
   try {
-    return await Promise.race([work, stopped])
+    return await Promise.race([work(), stopped])
   } finally {
     forget()
   }
@@ -199,7 +202,7 @@ async function recordAbandoned(ctx: CallContext, { calls, log }: AnswerDeps, cal
 /**
  * Begins a 200 and keeps it alive by spaces, which JSON allows before a value; a late failure has `ok: false` in it.
  */
-function keepAlive(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, left: Promise<void>): void {
+function keepAlive(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): void {
   const body = new PassThrough()
   ctx.status = 200
   ctx.type = 'application/json'
@@ -208,12 +211,33 @@ function keepAlive(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, left:
   ctx.body = body
   body.write(' ')
   const beat = setInterval(() => body.write(' '), HEARTBEAT_MS)
-  void unlessStopped(deps.stopping, Promise.race([placed.wait.answer, left.then(() => null)])).then(async (answer) => {
+  afterwards(ctx, deps, placed, async (answer) => {
     clearInterval(beat)
     if (answer) await endWith(ctx, deps, placed, body, answer)
     else if (deps.stopping.aborted) await breakOff(ctx, deps, placed, body)
     else await leave(ctx, deps, placed)
   })
+}
+
+/**
+ * Ends an answer that has begun, when its call has ended (`answer`), its client has left or this process stops (null).
+ * Nobody waits for that: where it fails, the connection is broken, and a retry joins the call.
+ */
+export function afterwards(
+  ctx: CallContext,
+  deps: AnswerDeps,
+  placed: PlacedCall,
+  end: (answer: Answer | LongAnswer | null) => Promise<void>,
+): void {
+  const left = whenDisconnected(ctx)
+  unlessStopped(deps.stopping, () => Promise.race([placed.wait.answer, left.then(() => null)]))
+    .then(end)
+    .catch((error: unknown) => {
+      deps.log.error({ ...traceFields(ctx.state), err: error }, 'answer not ended')
+      ctx.res.destroy()
+      return recordAbandoned(ctx, deps, placed.callId)
+    })
+    .catch(reportDefect)
 }
 
 /**

@@ -71,7 +71,7 @@ async function waitFor(
     timer = setTimeout(() => resolve(null), seconds * 1000)
   })
   try {
-    return await unlessStopped(deps.stopping, Promise.race([wait.answer, late]))
+    return await unlessStopped(deps.stopping, () => Promise.race([wait.answer, late]))
   } finally {
     clearTimeout(timer)
     wait.cancel()

@@ -6,7 +6,7 @@ import { publicId } from '../../shared/ids.ts'
 import { bytesOf, isLong } from '../../shared/calls/answers.ts'
 import type { CallUpdate } from '../../shared/calls/channels.ts'
 import type { AnswerDeps } from './answer.ts'
-import { HEARTBEAT_MS, accepted, deliver, leave, unlessStopped, whenDisconnected } from './answer.ts'
+import { HEARTBEAT_MS, accepted, afterwards, deliver, leave, unlessStopped, whenDisconnected } from './answer.ts'
 import { withBody } from './answer-body.ts'
 import type { EventStream } from './event-stream.ts'
 import { beginEventStream } from './event-stream.ts'
@@ -36,8 +36,7 @@ export async function answerWithChunks(
       resolve('begin')
     }),
   )
-  const early = await unlessStopped(
-    deps.stopping,
+  const early = await unlessStopped(deps.stopping, () =>
     Promise.race([first, placed.wait.answer, silence(), left.then(() => 'left' as const)]),
   )
   if (early === 'left') return abandon(ctx, deps, placed)
@@ -52,7 +51,7 @@ export async function answerWithChunks(
   // Without a first byte the headers are not sent either, and routers give up after 30 s.
   if (early === 'silence') events.comment()
   chunks.writeTo(events)
-  void unlessStopped(deps.stopping, Promise.race([placed.wait.answer, left.then(() => null)])).then(async (answer) => {
+  afterwards(ctx, deps, placed, async (answer) => {
     if (!answer && !deps.stopping.aborted) return abandon(ctx, deps, placed)
     if (answer)
       await withBody(deps, answer, (body) => chunks.finish(answer.status, body)).catch(() => chunks.fail(LOST))

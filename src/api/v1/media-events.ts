@@ -4,7 +4,7 @@
 import { publicId } from '../../shared/ids.ts'
 import type { CallUpdate } from '../../shared/calls/channels.ts'
 import type { AnswerDeps } from './answer.ts'
-import { acceptedText, leave, unlessStopped, whenDisconnected } from './answer.ts'
+import { acceptedText, afterwards, leave } from './answer.ts'
 import { withBody } from './answer-body.ts'
 import type { EventStream } from './event-stream.ts'
 import { beginEventStream } from './event-stream.ts'
@@ -21,14 +21,16 @@ export function answerWithEvents(
   placed: PlacedCall,
   updates: UpdateListener,
 ): void {
-  const left = whenDisconnected(ctx)
   const events = beginEventStream(ctx, deps.outgoing.hold(ctx))
   const id = publicId('call', placed.callId)
   events.send(JSON.stringify({ id, status: 'queued' }), 'queued')
   updates.attach((one) => sendUpdate(events, id, one))
-  void unlessStopped(deps.stopping, Promise.race([placed.wait.answer, left.then(() => null)])).then(async (answer) => {
-    if (answer) await withBody(deps, answer, (body) => events.send(body, answer.status === 200 ? 'result' : 'error'))
-    else if (deps.stopping.aborted) events.send(acceptedText(placed), 'running')
+  afterwards(ctx, deps, placed, async (answer) => {
+    const later = () => events.send(acceptedText(placed), 'running')
+    if (answer)
+      // One that cannot be read now can be fetched later.
+      await withBody(deps, answer, (body) => events.send(body, answer.status === 200 ? 'result' : 'error')).catch(later)
+    else if (deps.stopping.aborted) later()
     else return leave(ctx, deps, placed)
     events.end()
   })

@@ -31,15 +31,15 @@ export async function stream(exchange: Exchange, events: Iterable<StreamEvent>, 
   if (steering['hang-body']) return
   const hold = steering.hold && exchange.state.holds.add(exchange.prompt)
   if (hold) res.once('close', hold.drop)
-  if (await streamSteered(exchange, events, failure, hold?.over)) res.end()
+  if (await streamSteered(exchange, events, failure, hold)) res.end()
 }
 
-/** Returns whether the stream is to end in the regular way. Its second piece waits for `released`. */
+/** Returns whether the stream is to end in the regular way. Its second piece waits for `hold` to be over. */
 async function streamSteered(
   exchange: Exchange,
   events: Iterable<StreamEvent>,
   failure: string,
-  released?: Promise<void>,
+  hold?: { over: Promise<void> },
 ): Promise<boolean> {
   const { steering } = exchange
   const between = steering.chunks?.[1] ?? 0
@@ -57,7 +57,7 @@ async function streamSteered(
         cut(exchange)
         return false
       }
-      if (sent === 1) await released
+      if (sent === 1) await hold?.over
       if (sent > 0 && between > 0 && !(await pause(exchange, between))) return false
       if (steering.truncated && sent > 0) return writeSteered(exchange, one.text.slice(0, one.text.length / 2))
       sent += 1

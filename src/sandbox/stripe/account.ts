@@ -44,6 +44,8 @@ export interface Timers {
   readonly stopped: AbortSignal
   /** Does something after so many milliseconds, unless the sandbox has closed by then. */
   readonly later: (ms: number, work: () => void) => void
+  /** The handler of what nobody waits for. */
+  readonly failed: (failure: unknown) => void
 }
 
 /** What one secret key sees: the objects of one account in one mode, and where its events go. */

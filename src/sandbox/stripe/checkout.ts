@@ -123,7 +123,9 @@ function create({ account, fields, origin }: Call): Stripe.Checkout.Session {
   account.lineItems.set(id, items)
   account.objects.add(session)
   const left = (session.expires_at - session.created) * 1000
-  account.timers.later(left, () => void dueSession(account, session))
+  account.timers.later(left, () => {
+    dueSession(account, session)
+  })
   return session
 }
 

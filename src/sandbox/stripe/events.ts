@@ -36,7 +36,7 @@ export function emit(account: StripeAccount, type: string, object: object): Stor
     return event
   }
   const late = account.overtaken.splice(0)
-  void sendInOrder(account, fault === 'doubled' ? [event, event, ...late] : [event, ...late])
+  sendInOrder(account, fault === 'doubled' ? [event, event, ...late] : [event, ...late]).catch(account.timers.failed)
   return event
 }
 
@@ -66,7 +66,9 @@ export async function deliver(
   }
   const pause = endpoint.retryMs[tried]
   if (pause !== undefined && !posting)
-    account.timers.later(pause, () => void deliver(account, event, undefined, tried + 1))
+    account.timers.later(pause, () => {
+      deliver(account, event, undefined, tried + 1).catch(account.timers.failed)
+    })
   return status
 }
 

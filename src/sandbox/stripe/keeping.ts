@@ -45,7 +45,9 @@ function restore(world: StripeWorld, kept: KeptAccount): void {
   for (const session of account.objects.list('checkout.session')) {
     if (session.status !== 'open') continue
     const left = Math.max(0, session.expires_at * 1000 - Date.now())
-    account.timers.later(left, () => void dueSession(account, session))
+    account.timers.later(left, () => {
+      dueSession(account, session)
+    })
   }
 }
 

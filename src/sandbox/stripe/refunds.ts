@@ -105,7 +105,11 @@ function create({ account, fields }: Call): Stripe.Refund {
   addRefunded(charge, amount)
   emit(account, 'refund.created', refund)
   emit(account, 'charge.refunded', charge)
-  if (behaviour === 'failed') account.timers.later(account.laterMs, () => void finishRefund(account, refund, 'failed'))
+  if (behaviour === 'failed') {
+    account.timers.later(account.laterMs, () => {
+      finishRefund(account, refund, 'failed')
+    })
+  }
   return refund
 }
 

@@ -50,6 +50,11 @@ export class StripeWorld implements Timers {
     this.timers.add(timer)
   }
 
+  /** Leaves a failure to the process, which says it. */
+  failed(failure: unknown): void {
+    throw failure
+  }
+
   /** Hands every change to `write`: a moment after it, and at the end. */
   keep(write: () => void): void {
     this.write = write

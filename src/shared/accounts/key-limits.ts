@@ -137,7 +137,9 @@ const columnsOf = (changes: KeyChanges): Record<string, unknown> =>
 async function setBudget(trx: Trx, id: KeyId, accountId: AccountId, budget: Budget | null): Promise<void> {
   await trx('budgets')
     .where({ key_id: id })
-    .modify((query) => void (budget && query.whereNot({ period: budget.period })))
+    .modify((query) => {
+      if (budget) void query.whereNot({ period: budget.period })
+    })
     .delete()
   if (!budget) return
   await trx('budgets')

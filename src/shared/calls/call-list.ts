@@ -43,7 +43,9 @@ export async function listCalls(
   const rows = await db('calls')
     .where({ account_id: accountId, ...equalities(filter) })
     .where((query) => within(query, filter))
-    .modify((query) => void (after && query.whereRaw(`(created_at, id) < (${MOMENT}, ?)`, [after.micros, after.id])))
+    .modify((query) => {
+      if (after) void query.whereRaw(`(created_at, id) < (${MOMENT}, ?)`, [after.micros, after.id])
+    })
     .orderBy([
       { column: 'created_at', order: 'desc' },
       { column: 'id', order: 'desc' },

@@ -48,6 +48,6 @@ export class Followers {
     const all = this.followers.get(account)
     if (!all?.delete(follower) || all.size > 0) return
     this.followers.delete(account)
-    void this.subscriber.unsubscribe(eventChannel(this.prefix, account)).catch(() => {})
+    this.subscriber.unsubscribe(eventChannel(this.prefix, account)).catch(() => {})
   }
 }

@@ -51,13 +51,10 @@ export type Publisher = ReturnType<typeof createPublisher>
 /**
  * Runs `onCancel` for every call whose streaming client has left: the worker that holds it stops the upstream's work.
  */
-export async function listenForCancels(
-  subscriber: Redis,
-  prefix: string,
-  onCancel: (callId: CallId) => void,
-): Promise<void> {
+export function listenForCancels(subscriber: Redis, prefix: string, onCancel: (callId: CallId) => void): void {
   subscriber.on('message', (channel: string, message: string) => {
     if (channel === cancelChannel(prefix)) onCancel(message as CallId)
   })
-  await subscriber.subscribe(cancelChannel(prefix))
+  // A subscription waits for the connection; only the end of the process ends that.
+  subscriber.subscribe(cancelChannel(prefix)).catch(() => {})
 }

@@ -11,6 +11,7 @@ import type { AccountId, CallId } from '../ids.ts'
 import type { Answer, LongAnswer } from './answers.ts'
 import type { AccountEvent, CallUpdate } from './channels.ts'
 import { cancelChannel, eventChannel, readReply, replyChannel } from './channels.ts'
+import { reportDefect } from '../infra/defects.ts'
 import { Followers } from './followers.ts'
 import { hasEnded } from './lifecycle.ts'
 import type { Ended } from './types.ts'
@@ -85,7 +86,7 @@ export class Replies {
   /** Begins to listen; requests are served only after it. */
   async start(): Promise<void> {
     if (this.ticks.length === 0) {
-      this.ticks.push(setInterval(() => void this.recheck(), RECHECK_EVERY_MS).unref())
+      this.ticks.push(setInterval(() => this.recheckLater(), RECHECK_EVERY_MS).unref())
       this.ticks.push(setInterval(() => this.checkOverdue(), OVERDUE_LOOK_MS).unref())
     }
     await this.options.subscriber.subscribe(replyChannel(this.options.prefix, this.address))
@@ -149,9 +150,7 @@ export class Replies {
    * reloaded.
    */
   publishEvent(account: AccountId, event: AccountEvent): void {
-    void this.options.publisher
-      .publish(eventChannel(this.options.prefix, account), JSON.stringify(event))
-      .catch(() => {})
+    this.options.publisher.publish(eventChannel(this.options.prefix, account), JSON.stringify(event)).catch(() => {})
   }
 
   /** Checks whether calls that are waited for have ended without a reply. Never throws. */
@@ -175,14 +174,14 @@ export class Replies {
   private onReply(message: string): void {
     const reply = readReply(message)
     if (reply.kind === 'end') this.resolveAll(reply.callId, reply.answer)
-    else if (reply.kind === 'stored') void this.checkCall(reply.callId, false)
-    else if (reply.update.type === 'lost') void this.endLost(reply.callId, false)
+    else if (reply.kind === 'stored') this.checkCall(reply.callId, false).catch(reportDefect)
+    else if (reply.update.type === 'lost') this.endLost(reply.callId, false).catch(reportDefect)
     else for (const waiter of this.waiters.get(reply.callId) ?? []) waiter.onUpdate(reply.update)
   }
 
   private onEvent(event: AccountEvent | null): void {
     if (event?.callId && hasEnded(event.status) && this.waiters.has(event.callId))
-      void this.checkCall(event.callId, false)
+      this.checkCall(event.callId, false).catch(reportDefect)
   }
 
   private resolveAll(callId: CallId, answer: Answer | LongAnswer): void {
@@ -198,7 +197,7 @@ export class Replies {
       for (const waiter of waiters) {
         if (waiter.overdueAt > now) continue
         waiter.overdueAt = now + OVERDUE_CHECK_MS
-        void this.endLost(callId, true)
+        this.endLost(callId, true).catch(reportDefect)
       }
     }
   }
@@ -231,7 +230,11 @@ export class Replies {
 
   /** After a (re)connect: answers may have been published while nobody listened. */
   private recheckSoon(): void {
-    for (const pause of RECHECK_AFTER_MS) setTimeout(() => void this.recheck(), pause).unref()
+    for (const pause of RECHECK_AFTER_MS) setTimeout(() => this.recheckLater(), pause).unref()
+  }
+
+  private recheckLater(): void {
+    this.recheck().catch(reportDefect)
   }
 
   private wait(

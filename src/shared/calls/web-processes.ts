@@ -42,14 +42,15 @@ export class WebProcesses {
     this.beat()
   }
 
-  private readonly beat = (): void =>
-    void this.redis.hset(this.key, this.address, Date.now()).then(
+  private readonly beat = (): void => {
+    this.redis.hset(this.key, this.address, Date.now()).then(
       (added) => {
         if (added === 1 && this.wasKnown) this.onForgotten()
         this.wasKnown = true
       },
       () => {},
     )
+  }
 
   /**
    * Ends the heartbeat and removes it: every request of this process was answered or marked as abandoned. Never

@@ -5,6 +5,7 @@ import { LRUCache } from 'lru-cache'
 import type { Config } from '../config.ts'
 import { ApiError } from '../errors.ts'
 import type { Db } from '../infra/db.ts'
+import { reportDefect } from '../infra/defects.ts'
 import type { Log } from '../infra/log.ts'
 import type { Catalogue } from './catalogue.ts'
 import { catalogueWarnings, parseCatalogue } from './parse.ts'
@@ -36,6 +37,8 @@ export type CatalogueHolder = {
   version: () => number | null
   /** Takes the newest version, where there is a newer one that this process can use. Never throws. */
   refresh: () => Promise<void>
+  /** The same, for whoever does not wait for it. */
+  refreshLater: () => void
   /** Stops checking for new versions. */
   stop: () => void
 }
@@ -84,10 +87,13 @@ export function holdCatalogue({ db, log, secretOf }: Options): CatalogueHolder {
   const lookAgain = (): void => {
     if (stopped) return
     clearTimeout(timer)
-    timer = setTimeout(() => void refresh(), current ? LOOK_MS.usually : LOOK_MS.withoutAny).unref()
+    timer = setTimeout(refreshLater, current ? LOOK_MS.usually : LOOK_MS.withoutAny).unref()
   }
   // One check after the other: a notice that arrives during a check may be about a version that it does not see.
   const refresh = (): Promise<void> => (looking = looking.then(look).then(lookAgain))
+  const refreshLater = (): void => {
+    refresh().catch(reportDefect)
+  }
   const usable = (): Catalogue => {
     if (current) return current
     throw new ApiError('service_unavailable', { message: 'There is no catalogue yet.' })
@@ -97,6 +103,7 @@ export function holdCatalogue({ db, log, secretOf }: Options): CatalogueHolder {
     at: async (version) => (version === null || version === current?.version ? usable() : readKept(version)),
     version: () => current?.version ?? null,
     refresh,
+    refreshLater,
     stop: () => {
       stopped = true
       clearTimeout(timer)

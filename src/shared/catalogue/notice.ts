@@ -48,5 +48,5 @@ export function listenForVersions(subscriber: Redis, prefix: string, onNotice: (
     if (channel === channelOf(prefix)) onNotice()
   })
   subscriber.on('ready', onNotice)
-  void subscriber.subscribe(channelOf(prefix)).catch(() => {})
+  subscriber.subscribe(channelOf(prefix)).catch(() => {})
 }

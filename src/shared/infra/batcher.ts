@@ -3,6 +3,7 @@
  */
 
 import { setTimeout } from 'node:timers/promises'
+import { reportDefect } from './defects.ts'
 
 /** How many items one statement carries at most. */
 const MAX_BATCH = 64
@@ -60,6 +61,8 @@ export function batched<Item, Answer>(
       waiting.push({ item, resolve, reject })
       if (busy) return
       busy = true
-      setImmediate(() => void sendAll())
+      setImmediate(() => {
+        sendAll().catch(reportDefect)
+      })
     })
 }

@@ -25,9 +25,11 @@ export const readServices = (watched: Watched): (() => Promise<string[]>) =>
 
 async function unavailableServices({ db, redis, schema, catalogue }: Watched): Promise<string[]> {
   const [postgres, queue, migrated] = await Promise.all([
-    answers(db.raw('SELECT 1')),
-    answers(redis.ping()),
-    answers(schema.missing().then((missing) => (missing.length === 0 ? 'OK' : Promise.reject(new Error('behind'))))),
+    answers(() => db.raw('SELECT 1')),
+    answers(() => redis.ping()),
+    answers(async () => {
+      if ((await schema.missing()).length > 0) throw new Error('behind')
+    }),
   ])
   const away = [
     ...(postgres ? [] : ['postgres']),
@@ -39,13 +41,13 @@ async function unavailableServices({ db, redis, schema, catalogue }: Watched): P
   return away.length > 0 || catalogue.version() !== null ? away : ['catalogue']
 }
 
-async function answers(probe: PromiseLike<unknown>): Promise<boolean> {
+async function answers(probe: () => PromiseLike<unknown>): Promise<boolean> {
   return new Promise((resolve) => {
     const late = setTimeout(resolve, PATIENCE_MS, false).unref()
     const say = (answer: boolean) => () => {
       clearTimeout(late)
       resolve(answer)
     }
-    probe.then(say(true), say(false))
+    probe().then(say(true), say(false))
   })
 }

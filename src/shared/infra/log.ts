@@ -53,6 +53,8 @@ type Destination = ReturnType<typeof pino.destination>
  */
 export function openDestination(options: { dest?: string; minLength?: number } = {}): Destination {
   const destination = pino.destination({ ...TOGETHER, ...options })
+  // A log that cannot be written ends no process: the library throws, unless somebody listens.
+  destination.on('error', () => {})
   const write = destination.write.bind(destination) as unknown as (bytes: Buffer) => boolean
   let unwritten = 0
   let timer: NodeJS.Timeout | undefined

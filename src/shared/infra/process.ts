@@ -2,6 +2,7 @@
  * What every process opens first: configuration, log, Postgres.
  */
 import { connectDb } from './db.ts'
+import { surviveDefects } from './defects.ts'
 import { ConfigError, EXIT_CONFIG, configWarnings, readConfig } from '../config.ts'
 import type { Config } from '../config.ts'
 import { createLog, sentenceOf } from './log.ts'
@@ -45,6 +46,7 @@ export async function runProcess(
   try {
     const config = readConfig()
     const log = createLog(config.LOG_LEVEL, name)
+    surviveDefects(log)
     for (const warning of configWarnings(config)) log.warn(warning)
     running = await start(config, log)
     warnings.logTo(log)
@@ -58,7 +60,7 @@ function stopOnSignals(running: Running, log: Log): void {
   const stop = (signal: string) => {
     log.info({ signal }, 'stopping')
     setTimeout(() => process.exit(1), FORCE_EXIT_MS).unref()
-    void running.stop().then(
+    running.stop().then(
       () => process.exit(0),
       (error: unknown) => {
         log.error({ err: error }, 'stop failed')

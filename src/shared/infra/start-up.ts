@@ -36,10 +36,11 @@ export class ServiceAway extends Error {}
  */
 export async function lookAtPostgres(db: Db): Promise<string> {
   try {
-    const asked = db.raw<{ rows: { version: string; number: number }[] }>(
-      `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number`,
+    const { rows } = await within(PATIENCE_MS, () =>
+      db.raw<{ rows: { version: string; number: number }[] }>(
+        `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number`,
+      ),
     )
-    const { rows } = await within(asked)
     const { version, number } = rows[0]!
     if (number < OLDEST_POSTGRES * 10_000) {
       throw new ConfigError(`DATABASE_URL: Postgres ${version} is too old; it must be ${OLDEST_POSTGRES} or newer.`)
@@ -69,7 +70,7 @@ export async function lookAtRedis(
 ): Promise<{ version: string | null; policy: string | null }> {
   const { redis, firstError } = connectOnce(config)
   try {
-    const looked = await within(ask(redis))
+    const looked = await within(PATIENCE_MS, () => ask(redis))
     const complaint = firstError()
     if (complaint) throw complaint
     return looked
@@ -117,13 +118,17 @@ class NoAnswer extends Error {
   override message = 'no answer'
 }
 
-async function within<T>(asked: PromiseLike<T>): Promise<T> {
+/** The most that any look of a start or of `doctor` may take, in ms. */
+export const LOOK_MS = 10_000
+
+/** What `ask` answers. @throws NoAnswer after so many ms: the service took the question, and is silent */
+export async function within<T>(ms: number, ask: () => PromiseLike<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new NoAnswer()), PATIENCE_MS)
+    timer = setTimeout(() => reject(new NoAnswer()), ms)
   })
   try {
-    return await Promise.race([asked, late])
+    return await Promise.race([ask(), late])
   } finally {
     clearTimeout(timer)
   }
@@ -175,9 +180,10 @@ export function lookAtAll(
     }),
   ]
   const there = Promise.all(looks.map((one) => one.there))
-  // Whoever waits for the first looks only hears of a failure there.
-  there.catch(() => {})
-  return { looked: Promise.all(looks.map((one) => one.looked)), there }
+  const looked = Promise.all(looks.map((one) => one.looked))
+  // Whoever waits for one of the two hears of a failure there.
+  for (const one of [there, looked]) one.catch(() => {})
+  return { looked, there }
 }
 
 function begin(look: (away: () => void) => Promise<unknown>): { looked: Promise<unknown>; there: Promise<unknown> } {
@@ -190,7 +196,7 @@ function begin(look: (away: () => void) => Promise<unknown>): { looked: Promise<
 }
 
 async function lookAtSchema(schema: SchemaGate): Promise<void> {
-  const missing = await schema.missing().catch((error: unknown) => {
+  const missing = await within(LOOK_MS, () => schema.missing()).catch((error: unknown) => {
     throw awayOf(error) ?? error
   })
   if (missing.length === 0) return

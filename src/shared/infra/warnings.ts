@@ -17,7 +17,9 @@ export type HeldWarnings = {
  */
 export function holdWarnings(): HeldWarnings {
   const held: Error[] = []
-  let tell: (warning: Error) => void = (warning) => void held.push(warning)
+  let tell = (warning: Error): void => {
+    held.push(warning)
+  }
   if (process.listenerCount('warning') > 0) {
     process.removeAllListeners('warning')
     process.on('warning', (warning) => tell(warning))

@@ -212,7 +212,9 @@ export async function listEntries(
 ): Promise<EntryPage> {
   const rows = await entries(db)
     .where('entry.account_id', accountId)
-    .modify((query) => void (before !== null && query.where('entry.seq', '<', before)))
+    .modify((query) => {
+      if (before !== null) void query.where('entry.seq', '<', before)
+    })
     .orderBy('entry.seq', 'desc')
     .limit(limit + 1)
   return { entries: rows.slice(0, limit).map(entryOf), next: rows.length > limit ? rows[limit - 1]!.seq : null }

@@ -90,7 +90,9 @@ function smtpMailer(
       })
       return { messageId }
     },
-    check: async () => void (await transport.verify()),
+    check: async () => {
+      await transport.verify()
+    },
     close: () => transport.close(),
   }
 }

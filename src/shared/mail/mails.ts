@@ -187,7 +187,9 @@ export async function listMails<S extends MailStatus>(
 ): Promise<(MailRecord & { status: S })[]> {
   const rows = await db('mails')
     .whereIn('status', [...statuses])
-    .modify((query) => void (before && query.where('id', '<', before)))
+    .modify((query) => {
+      if (before) void query.where('id', '<', before)
+    })
     .orderBy('id', 'desc')
     .limit(limit)
     .select<(MailRow & { status: S })[]>(
@@ -218,7 +220,9 @@ export async function listMails<S extends MailStatus>(
 export async function requeueMails(db: Db | Trx, id: MailId | 'all'): Promise<number> {
   return db('mails')
     .where({ status: 'dead' })
-    .modify((query) => void (id !== 'all' && query.where({ id })))
+    .modify((query) => {
+      if (id !== 'all') void query.where({ id })
+    })
     .update({ status: 'queued', tries: 0, next_try_at: db.fn.now(), finished_at: null })
 }
 
@@ -226,7 +230,9 @@ export async function requeueMails(db: Db | Trx, id: MailId | 'all'): Promise<nu
 export async function discardMails(db: Db | Trx, id: MailId | 'all'): Promise<number> {
   return db('mails')
     .where({ status: 'dead' })
-    .modify((query) => void (id !== 'all' && query.where({ id })))
+    .modify((query) => {
+      if (id !== 'all') void query.where({ id })
+    })
     .update({ status: 'skipped', note: 'discarded by an operator' })
 }
 

@@ -4,6 +4,7 @@
  */
 import { Gauge, Registry, collectDefaultMetrics } from 'prom-client'
 import type { Config } from '../config.ts'
+import { showDefects } from '../infra/defects.ts'
 import { RELEASE } from '../release.ts'
 import { isSameSecret } from '../infra/same-secret.ts'
 
@@ -19,6 +20,7 @@ export function createRegistry({ METRICS_TOKEN, OTEL_EXPORTER_OTLP_ENDPOINT }: W
     labelNames: ['version', 'node'],
     registers: [registry],
   }).set({ version: RELEASE, node: process.versions.node }, 1)
+  showDefects(registry)
   // The event loop and the garbage collector are only watched if somebody reads the metrics.
   if ((METRICS_TOKEN ?? OTEL_EXPORTER_OTLP_ENDPOINT) !== undefined) collectDefaultMetrics({ register: registry })
   return registry

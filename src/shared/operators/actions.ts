@@ -110,7 +110,9 @@ export async function listActions(
     )
     .leftJoin('users as account', 'account.id', 'owner.user_id')
     .modify((query) => narrow(query, filter))
-    .modify((query) => void (before && query.where('action.id', '<', before)))
+    .modify((query) => {
+      if (before) void query.where('action.id', '<', before)
+    })
     .orderBy('action.id', 'desc')
     .limit(limit)
     .select<ActionRow[]>(

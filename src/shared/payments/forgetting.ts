@@ -94,16 +94,17 @@ export async function forgetCustomer({ db, provider, log }: PaymentDeps, custome
   const row = rows[0]
   if (!row) return
   const request = db('customers_to_forget').where({ provider: provider.name, customer })
-  const later = (seconds: number) =>
-    request.clone().update({ next_try_at: db.raw('now() + make_interval(secs => ?)', [seconds]) })
-  if (row.is_whole && row.undecided) return void (await later(HOUR_SECONDS))
+  const later = async (seconds: number): Promise<void> => {
+    await request.clone().update({ next_try_at: db.raw('now() + make_interval(secs => ?)', [seconds]) })
+  }
+  if (row.is_whole && row.undecided) return later(HOUR_SECONDS)
   try {
     if (row.is_whole) await provider.forgetCustomer(customer)
     else await provider.forgetCards(customer, row.asked_at)
   } catch (error) {
     if (!(error instanceof ProviderAway) && !(error instanceof ProviderRefused)) throw error
     log.warn({ err: error }, 'customer not forgotten by the provider')
-    return void (await later(Math.min(FIRST_PAUSE_SECONDS * 2 ** (row.tries - 1), HOUR_SECONDS)))
+    return later(Math.min(FIRST_PAUSE_SECONDS * 2 ** (row.tries - 1), HOUR_SECONDS))
   }
   // A request that was renewed meanwhile stays due.
   await request.clone().where({ is_whole: row.is_whole }).whereRaw('asked_at = ?::timestamptz', [row.asked]).delete()

@@ -146,7 +146,9 @@ export async function listPayments(
 ): Promise<PaymentPage> {
   const rows = await db('payments')
     .where({ account_id: accountId })
-    .modify((query) => void (before !== null && query.where('id', '<', before)))
+    .modify((query) => {
+      if (before !== null) void query.where('id', '<', before)
+    })
     .orderBy('id', 'desc')
     .limit(limit + 1)
     .select<PaymentRow[]>('*')

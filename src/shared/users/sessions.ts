@@ -99,7 +99,9 @@ export const endSession = async (db: Db | Trx, userId: UserId, sessionId: Sessio
 export async function endSessions(trx: Db | Trx, userId: UserId, except: SessionId | null = null): Promise<void> {
   await trx('sessions')
     .where({ user_id: userId })
-    .modify((query) => void (except && query.whereNot({ id: except })))
+    .modify((query) => {
+      if (except) void query.whereNot({ id: except })
+    })
     .delete()
 }
 

@@ -40,7 +40,9 @@ export function createHeldCalls(calls: Pick<Calls, 'renew'>, log: Log) {
       return call
     },
     /** The work on a call is done. */
-    release: (call: HeldCall): void => void held.delete(call),
+    release(call: HeldCall): void {
+      held.delete(call)
+    },
     /** The client of a call's stream has left: ends the work on it if this process holds it. */
     cancel: (id: CallId): void => {
       for (const call of held) if (call.id === id) call.leave()

@@ -13,6 +13,7 @@ import type { Catalogue, Model } from '../../shared/catalogue/catalogue.ts'
 import { findModel } from '../../shared/catalogue/catalogue.ts'
 import { UnusableVersion } from '../../shared/catalogue/holder.ts'
 import { isUnreachable, retryWhileUnreachable } from '../../shared/infra/db.ts'
+import { reportDefect } from '../../shared/infra/defects.ts'
 import { ApiError, gatewayError } from '../../shared/errors.ts'
 import { publicId } from '../../shared/ids.ts'
 import type { CallJob } from '../../shared/infra/queues.ts'
@@ -149,7 +150,7 @@ async function writeBegin(
     if (!begun) return ending.abort(new Cancelled())
     call.attempt = begun.attempt
     call.remainingMs = begun.remainingMs
-    void publisher.begun(call)
+    publisher.begun(call).catch(reportDefect)
   } catch (error) {
     log.warn({ call: publicId('call', call.id), err: error }, 'begin not written')
   }
@@ -228,8 +229,11 @@ async function runCall(deps: WorkerDeps, model: Model | null, run: Run): Promise
  */
 function publishBegun({ publisher }: WorkerDeps, call: BegunCall): NodeJS.Timeout | undefined {
   if (call.resumed || call.attempt === 0) return undefined
-  if (call.modality === 'chat') return setTimeout(() => void publisher.begun(call), UPDATE_AFTER_MS)
-  void publisher.begun(call)
+  const publish = (): void => {
+    publisher.begun(call).catch(reportDefect)
+  }
+  if (call.modality === 'chat') return setTimeout(publish, UPDATE_AFTER_MS)
+  publish()
 }
 
 /** A job that comes past its call's deadline is refunded unread; a task that runs on is cancelled. */

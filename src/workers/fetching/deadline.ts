@@ -29,8 +29,13 @@ export function startDeadline(caller: AbortSignal, limitMs: number): Deadline {
   }
 }
 
-/** Waits for something that knows no signal itself, such as a look-up of a name, but not past a signal's end. */
-export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+/**
+ * Begins something that knows no signal itself, such as a look-up of a name, and waits for it, but not past a signal's
+ * end; after that it is not even begun. It is a function, because a promise that was made before would be left to
+ * itself there, and its rejection to nobody.
+ * @throws the signal's reason once that has aborted, or whatever `work` throws
+ */
+export async function unlessAborted<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted()
   let stop = () => {}
   const aborted = new Promise<never>((_, reject) => {
@@ -38,7 +43,7 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
     signal.addEventListener('abort', stop, { once: true })
   })
   try {
-    return await Promise.race([work, aborted])
+    return await Promise.race([work(), aborted])
   } finally {
     signal.removeEventListener('abort', stop)
   }

@@ -37,8 +37,12 @@ export async function destinationOf(
   const found = new Set<Destination>(['public'])
   const deadline = startDeadline(signal, limitMs)
   const queueWorkers = Array.from({ length: Math.min(NAMES_AT_ONCE, names.length) }, async () => {
-    for (let name = names.shift(); name !== undefined && !found.has('private'); name = names.shift()) {
-      found.add(await destinationOfName(name, resolve, deadline.signal))
+    while (names.length > 0 && !found.has('private')) {
+      if (deadline.signal.aborted) {
+        found.add('unchecked')
+        return
+      }
+      found.add(await destinationOfName(names.shift()!, resolve, deadline.signal))
     }
   })
   try {
@@ -71,7 +75,7 @@ function readable(text: string): URL | null {
 
 async function destinationOfName(name: string, resolve: Resolver, signal: AbortSignal): Promise<Destination> {
   try {
-    await unlessAborted(publicAddressesOf(name, resolve, signal), signal)
+    await unlessAborted(() => publicAddressesOf(name, resolve, signal), signal)
     return 'public'
   } catch (error) {
     if (signal.aborted || !(error instanceof FetchFailed) || error.problem === 'unchecked') return 'unchecked'

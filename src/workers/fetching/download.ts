@@ -97,15 +97,16 @@ async function followed(
     const isTrusted = options.trustedOrigins?.includes(url.origin) ?? false
     if (!isTrusted && !namesPublicHost(url)) throw notPublic()
     if (!isTrusted && !hasUsualPort(url)) throw new FetchFailed('refused', 'The address names a port of its own.')
-    const sent = request(url, {
+    const asked = {
       dispatcher: isTrusted ? agents.trusted : agents.public,
       headers: { ...OWN_HEADERS[options.kind], ...headers },
       headersTimeout: limits.firstByte,
       bodyTimeout: limits.idle,
       signal,
-    })
+    }
+    const from = url
     // undici notices a signal only once it is connected.
-    const answer = await unlessAborted(sent, signal)
+    const answer = await unlessAborted(() => request(from, asked), signal)
     const location = REDIRECTS.has(answer.statusCode) ? header(answer, 'location') : null
     if (location === null) return answer
     answer.body.on('error', () => {}).destroy()

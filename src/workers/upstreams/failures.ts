@@ -51,7 +51,9 @@ const WORDS: Readonly<Record<string, FailureKind>> = {
 const connectErrors = new WeakSet<Error>()
 
 /** Remembers that this error is one of connecting: DNS, refusal, time-out, TLS handshake. */
-export const markConnectError = (error: Error): void => void connectErrors.add(error)
+export function markConnectError(error: Error): void {
+  connectErrors.add(error)
+}
 
 /** What a status means where the error's own words do not say more. */
 function kindOfStatus(status: number): FailureKind {

@@ -311,7 +311,10 @@ function bodyOf({ body, headers }: Dispatcher.ResponseData, maxBytes: number, { 
     release: (whole) => {
       // Nobody reads any more: an error from here on concerns nobody.
       body.on('error', () => {})
-      if (!whole) return void body.destroy()
+      if (!whole) {
+        body.destroy()
+        return
+      }
       const timer = setTimeout(() => body.destroy(), REST_MS).unref()
       body.once('close', () => clearTimeout(timer)).resume()
     },

@@ -197,6 +197,7 @@ export class World {
       at: async (version) => (version === null ? undefined : this.versions.get(version)) ?? this.catalogue(),
       version: () => this.catalogueVersion,
       refresh: async () => {},
+      refreshLater: () => {},
       stop: () => {},
     }
     const adapter = this.upstream.adapterOf(process)
@@ -229,7 +230,7 @@ export class World {
       } satisfies Results,
       publisher: createPublisher(this.wire.publisherOf(process), config.REDIS_PREFIX),
     } as unknown as WorkerDeps
-    await listenForCancels(this.wire.subscriberOf(process), config.REDIS_PREFIX, held.cancel)
+    listenForCancels(this.wire.subscriberOf(process), config.REDIS_PREFIX, held.cancel)
     const worker = {
       process,
       deps,

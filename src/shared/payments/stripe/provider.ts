@@ -30,7 +30,9 @@ export function createStripe(config: PaymentsConfig, asking: Asking & { webhookS
       return made.id
     },
     forgetCards: (customer, until) => forgetCards(stripe, customer, until),
-    forgetCustomer: async (customer) => void (await find(() => stripe.customers.del(customer))),
+    forgetCustomer: async (customer) => {
+      await find(() => stripe.customers.del(customer))
+    },
     list: (from, to) => list(stripe, from, to),
   }
 }

@@ -94,7 +94,7 @@ export function* png(maxUnpacked: number): Format {
   const pixels = new Pixels(unpacked)
   try {
     for (let type = ''; type !== 'IEND';) type = yield* chunk((part) => pixels.write(part))
-    yield* waitFor(pixels.finish())
+    yield* waitFor(() => pixels.finish())
   } finally {
     pixels.abandon()
   }

@@ -10,7 +10,7 @@ type Need =
   | { kind: 'take'; bytes: number; orEnd: boolean }
   | { kind: 'pass'; bytes: number; sink?: (part: Buffer) => void | Promise<void> }
   | { kind: 'until'; byte: number }
-  | { kind: 'wait'; work: Promise<void> }
+  | { kind: 'wait'; work: () => Promise<void> }
 
 /** A format, or a part of one. It returns when the file is complete and throws `MediaRefused` when it is broken. */
 export type Format<Result = void> = Generator<Need, Result, Buffer | null>
@@ -47,7 +47,7 @@ export function* passUntil(byte: number): Format {
 }
 
 /** Waits for something that runs beside the reading. */
-export function* waitFor(work: Promise<void>): Format {
+export function* waitFor(work: () => Promise<void>): Format {
   yield { kind: 'wait', work }
 }
 
@@ -105,8 +105,8 @@ export class Reading {
     return offset + part.length
   }
 
-  private async settle(work: Promise<void>): Promise<void> {
-    await work
+  private async settle(work: () => Promise<void>): Promise<void> {
+    await work()
     this.next(null)
   }
 
