@@ -15,6 +15,7 @@ import type { CallId } from '../../src/shared/ids.ts'
 import type { Failpoint, FailpointName } from '../../src/shared/infra/failpoints.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { connectTestDb, newDatabaseUrl } from './database.ts'
+import { failForDefects } from './defects.ts'
 import { testConfig } from './harness.ts'
 import type { Catalogue, Settings } from './harness.ts'
 import { PATIENCE_MS, until } from '../until.ts'
@@ -83,6 +84,7 @@ export class Program {
       env: { ...env, FAILPOINT_LOG: this.stepsFile },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
+    failForDefects(kind, [this.child.stdout, this.child.stderr])
     for (const stream of [this.child.stdout, this.child.stderr]) {
       if (stream) createInterface({ input: stream }).on('line', (line) => this.lines.push(line))
     }

@@ -6,6 +6,7 @@ import type { ChildProcess } from 'node:child_process'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../folders.ts'
+import { failForDefects } from './defects.ts'
 
 export type Process = { name: string; pid: number; child: ChildProcess; port: number }
 
@@ -41,6 +42,7 @@ export function run(
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  failForDefects(name, [child.stdout, child.stderr])
   return new Promise((resolve, reject) => {
     let seen = ''
     const look = (text: Buffer) => {

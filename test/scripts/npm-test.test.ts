@@ -10,13 +10,17 @@ import { namesFiles } from '../../scripts/test-arguments.ts'
 import { testFiles } from '../../scripts/test-order.ts'
 import { privateFolder } from '../../scripts/harness/services.ts'
 
-async function mocha(files: Record<string, string>, env: NodeJS.ProcessEnv): Promise<{ code: number; output: string }> {
+async function mocha(
+  files: Record<string, string>,
+  env: NodeJS.ProcessEnv,
+  jobs = '2',
+): Promise<{ code: number; output: string }> {
   const folder = privateFolder()
   mkdirSync(folder, { recursive: true })
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
   const bin = join(dirname(createRequire(import.meta.url).resolve('mocha/package.json')), 'bin', 'mocha.js')
   const paths = Object.keys(files).map((name) => join(folder, name))
-  const child = spawn(process.execPath, [bin, '--parallel', '--jobs', '2', ...paths], {
+  const child = spawn(process.execPath, [bin, '--parallel', '--jobs', jobs, ...paths], {
     cwd: root,
     env: { ...process.env, TOLLGATE_TEST_RESULT: '', ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -40,6 +44,59 @@ describe('a test run', () => {
     const { code, output } = await mocha(files, {})
     expect(output.trimEnd().split('\n').at(-1)).to.equal('2 passed, 2 failed, 1 skipped')
     expect(output).to.include('the reason, in full')
+    expect(code).not.to.equal(0)
+  })
+
+  it('fails each file whose promise was rejected with nobody to handle it', async () => {
+    const left = (late: string) => `
+      it("is fine", () => {})
+      it("leaves one", async () => {
+        ${late}Promise.reject(new Error("left alone")))
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      })`
+    // More files than processes: mocha takes all listeners away after each.
+    const rejecting = Object.fromEntries(
+      ['a', 'b', 'c', 'd'].map((name, nth) => [
+        `${name}.test.ts`,
+        left(nth % 2 === 0 ? 'void (' : 'setTimeout(() => void '),
+      ]),
+    )
+    const { code, output } = await mocha(rejecting, {})
+    for (const file of Object.keys(rejecting)) expect(output).to.match(new RegExp(`Error: left alone\\s+at .*${file}`))
+    expect(output.trimEnd().split('\n').at(-1)).to.equal('8 passed, 4 failed')
+    expect(code).not.to.equal(0)
+  })
+
+  it('fails a file whose last test left a rejection behind', async () => {
+    const { code, output } = await mocha(
+      { 'last.test.ts': 'it("leaves one", () => { void Promise.reject(new Error("left alone")) })' },
+      {},
+      '1',
+    )
+    expect(output).to.match(/Error: left alone\s+at .*last\.test\.ts/)
+    expect(code).not.to.equal(0)
+  })
+
+  it('fails a test whose process logged a defect that nobody met', async () => {
+    const harness = join(root, 'scripts/harness/processes.ts')
+    // The line comes in two pieces.
+    const program = `
+      process.stdout.write('{"msg":"up"}\\n{"level":"error","de')
+      setTimeout(() => console.log('fect":"rejection","msg":"x"}'), 50)
+      setTimeout(() => {}, 1e6)`
+    const { code, output } = await mocha(
+      {
+        'started.test.ts': `
+          const { run } = await import(${JSON.stringify(harness)})
+          it("starts one", async () => {
+            const { child } = await run('the program', ['-e', ${JSON.stringify(program)}], {}, /up/)
+            await new Promise((resolve) => setTimeout(resolve, 1000))
+            child.kill()
+          })`,
+      },
+      {},
+    )
+    expect(output).to.match(/the program has had a defect/)
     expect(code).not.to.equal(0)
   })
 

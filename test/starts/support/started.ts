@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { build, buildIsStale } from '../../../scripts/builder.ts'
 import { root } from '../../../scripts/folders.ts'
+import { failForDefects } from '../../../scripts/harness/defects.ts'
 import { dyingWithParent } from '../../../scripts/services/processes.ts'
 import { PATIENCE_MS, until } from '../../../scripts/until.ts'
 
@@ -59,6 +60,7 @@ export class Started {
     this.child.stdio[3]!.on('data', (said: Buffer) => {
       this.times = JSON.parse(said.toString()) as Times
     })
+    failForDefects(kind, [this.child.stdout, this.child.stderr])
     for (const stream of [this.child.stdout!, this.child.stderr!])
       createInterface({ input: stream }).on('line', (line) => this.lines.push(line))
     this.ended = once(this.child, 'close').then(([code]) => code as number | null)

@@ -5,6 +5,7 @@ import { root } from '../../../scripts/folders.ts'
 import { dyingWithParent } from '../../../scripts/services/processes.ts'
 import type { Config } from '../../../src/shared/config.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
+import { failForDefects } from '../../../scripts/harness/defects.ts'
 import { argumentsOf } from '../../../scripts/harness/installation.ts'
 
 /** A separate worker process, which can be killed. */
@@ -35,6 +36,7 @@ export async function startChildWorker(config: Config, more: Record<string, stri
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, ...environmentOf(config), SANDBOX_API_KEY: 'sk-made-up', LOG_LEVEL: 'info', ...more },
   })
+  failForDefects('the worker', [child.stdout])
   const closed = once(child, 'close')
   await taking(child)
   const end = async (signal: NodeJS.Signals): Promise<void> => {
