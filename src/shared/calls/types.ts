@@ -129,8 +129,11 @@ export type RefundGuard = {
   unwritten?: UnwrittenBegin | null
 }
 
-/** What stands for the begin of a chat that ended before it was written: how long it ran, and at which price. */
-export type UnwrittenBegin = { ranMs: number; priceVersion: PriceVersionId }
+/**
+ * What stands for the begin of a chat that ended before it was written: how long it ran, and the price that it was
+ * taken to have; absent: whichever its row has.
+ */
+export type UnwrittenBegin = { ranMs: number; priceVersion?: PriceVersionId }
 
 /** An open call whose lease has run out. */
 export type StaleCall = {

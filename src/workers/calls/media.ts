@@ -72,11 +72,11 @@ async function findLost(deps: WorkerDeps, model: MediaModel, run: Run): Promise<
   return null
 }
 
-const contextOf = (route: Route, { call, signal, traceparent }: Run) => ({
+const contextOf = (route: Route, { signal, ...run }: Pick<Run, 'call' | 'signal' | 'traceparent'>) => ({
   route,
   signal,
-  callId: publicId('call', call.id),
-  traceparent,
+  callId: publicId('call', run.call.id),
+  traceparent: run.traceparent,
 })
 
 /** Stores the reference, and extends the lease beyond the next poll. False: another attempt owns the call. */
@@ -144,12 +144,16 @@ const CANCEL_MS = 5000
 /**
  * Asks the upstream to stop a task whose call has ended. Failures do not matter: the credits are refunded anyway.
  */
-export async function cancelTask(deps: WorkerDeps, model: Model, run: Run): Promise<void> {
+export async function cancelTask(
+  deps: Pick<WorkerDeps, 'upstreams' | 'log'>,
+  model: Model,
+  run: Pick<Run, 'call' | 'job' | 'traceparent'>,
+): Promise<void> {
   const route = model.routes.find((one) => one.upstream.name === run.call.upstream)
   if (!route || !run.call.upstreamRef || model.modality === 'chat') return
   const adapter = deps.upstreams.mediaAdapterOf(route, model.modality)
   if (adapter.kind !== 'task') return
-  const context = { ...contextOf(route, run), signal: AbortSignal.timeout(CANCEL_MS) }
+  const context = contextOf(route, { ...run, signal: AbortSignal.timeout(CANCEL_MS) })
   await adapter
     .cancel(run.call.upstreamRef, context)
     .catch((error: unknown) => deps.log.warn({ ...aboutRun(run), err: error }, 'task not cancelled'))

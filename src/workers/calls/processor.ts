@@ -24,6 +24,7 @@ import type { SpanEnd, Telemetry } from '../../shared/telemetry/telemetry.ts'
 import type { WorkerDeps } from '../deps.ts'
 import type { Stop } from '../stop.ts'
 import { Spending } from './costs.ts'
+import { giveUp, isGivenUp } from './deaths.ts'
 import { Cancelled, DeadlinePassed, Requeued } from './held-calls.ts'
 import { leaveToReader } from './lost-streams.ts'
 import { BEGIN_AFTER_MS, LateBegin, mayFollowUnwritten, takeUnwritten } from './late-begin.ts'
@@ -86,6 +87,11 @@ const spanEnd = (outcome: Outcome): SpanEnd => ({
 /** @param report is told how the work ended, before that is written */
 async function processJob(deps: WorkerDeps, handed: Handed, report?: (outcome: Outcome) => void): Promise<void> {
   const { job, token } = handed
+  const givenUp = isGivenUp(job) ? await giveUp(deps, job) : null
+  if (givenUp) {
+    await publishOutcome(deps, job.data, givenUp.ended)
+    return givenUp.cancel()
+  }
   const catalogue = currentCatalogueOf(deps, job) ?? (await catalogueOf(deps, job, token))
   if (!catalogue) return publishEnd(deps, job.data)
   const name = randomUUID()

@@ -45,7 +45,7 @@ export type Run = {
 }
 
 /** The fields of a log line about a run's call. */
-export const aboutRun = ({ call, job }: Run) => ({
+export const aboutRun = ({ call, job }: Pick<Run, 'call' | 'job'>) => ({
   call: publicId('call', call.id),
   ...traceFields(job),
   attempt: call.attempt,

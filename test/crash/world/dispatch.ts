@@ -3,6 +3,7 @@ import type { Job, Processor } from 'bullmq'
 import type { Modality } from '../../../src/shared/calls/lifecycle.ts'
 import type { CallId } from '../../../src/shared/ids.ts'
 import type { CallJob, Queues } from '../../../src/shared/infra/queues.ts'
+import { MAX_DEATHS } from '../../../src/workers/calls/deaths.ts'
 import type { Process, Scheduler } from '../../support/faults.ts'
 
 /** What happens to the next jobs that are added: accepted, accepted without an acknowledgement, or refused. */
@@ -33,6 +34,8 @@ const ATTEMPTS = 3
  * the first still has it, and accepts a job again whose call has ended long ago. It never runs anything by itself.
  */
 export class Dispatch {
+  /** Calls whose workers died, or seemed to, as often as is tried. */
+  readonly givenUp = new Set<CallId>()
   fate: EnqueueFate = 'taken'
   /** Failures that no run of a job should have. */
   readonly defects: unknown[] = []
@@ -96,6 +99,7 @@ export class Dispatch {
     if (entry?.state !== 'active') return
     entry.state = 'waiting'
     entry.stalls++
+    if (entry.stalls === MAX_DEATHS) this.givenUp.add(id)
   }
 
   /** Makes every job older by so many seconds. */

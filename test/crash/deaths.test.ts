@@ -1,0 +1,132 @@
+import { expect } from 'chai'
+import { join } from 'node:path'
+import { root } from '../../scripts/folders.ts'
+import { anAccount, balanceOf } from '../../scripts/harness/factories.ts'
+import type { Installation, Program } from '../../scripts/harness/installation.ts'
+import { install } from '../../scripts/harness/installation.ts'
+import type { FailpointName } from '../../src/shared/infra/failpoints.ts'
+import type { Sandbox } from '../../src/sandbox/server.ts'
+import { createSandbox } from '../../src/sandbox/server.ts'
+import { until } from '../../scripts/until.ts'
+import { expectBooksToBalance } from '../support/books.ts'
+import { callsOf } from '../support/crash.ts'
+import type { DnsServer } from '../support/dns-server.ts'
+import { startDnsServer } from '../support/dns-server.ts'
+import { callOnce, chat, image, video } from './clients.ts'
+
+const FUNDS = 10_000
+
+describe('workers and the calls that could end them', () => {
+  let sandbox: Sandbox
+  let town: Installation
+  let web: Program
+  before(async () => {
+    sandbox = await createSandbox()
+    town = await install(sandbox)
+    web = await town.start('web')
+  })
+  after(async () => {
+    await town.end()
+    await sandbox.close()
+  })
+  // One that a failed test left running would take the calls of the next.
+  afterEach(() => Promise.all(workers.splice(0).map((worker) => worker.kill())))
+  afterEach(() => expectBooksToBalance(town.db))
+
+  const workers: Program[] = []
+  /** Launches a worker that is killed at the end of the test at the latest. */
+  function launched(settings: Record<string, string> = {}): Program {
+    const worker = town.launch('worker', settings)
+    workers.push(worker)
+    return worker
+  }
+
+  describe('nine host names of one chat whose name server is silent', () => {
+    let dns: DnsServer
+    before(async () => {
+      dns = await startDnsServer((name) => (name.includes('silent-') ? 'silent' : undefined))
+    })
+    after(() => dns.close())
+
+    it('leave the worker and the calls beside it alone: the chat is 502, refunded', async () => {
+      const preload = join(root, 'scripts/harness/name-server-preload.cjs')
+      const worker = await launched({
+        NODE_OPTIONS: `--require=${JSON.stringify(preload)}`,
+        NAME_SERVER: dns.address,
+      }).up()
+      const [hostile, other] = await Promise.all([anAccount(town.db, FUNDS), anAccount(town.db, FUNDS)])
+      const content = Array.from({ length: 9 }, (_one, nth) => ({
+        type: 'image_url',
+        image_url: { url: `http://silent-${nth}.example.com/a.png` },
+      }))
+      const attack = callOnce(web.url, hostile.key, {
+        path: 'chat/completions',
+        body: { model: 'sandbox-chat', max_tokens: 1, messages: [{ role: 'user', content }] },
+      })
+      await until('the name server to be asked', () => dns.questions.length > 0)
+      const beside = callOnce(web.url, other.key, chat('[delay 8000] lives beside it'))
+      const { status, reply } = await attack
+      expect(status, reply?.text).to.equal(502)
+      expect(reply!.json.error.message).to.match(/could not be looked up in time/)
+      expect((await beside).status).to.equal(200)
+      expect((await callOnce(web.url, other.key, chat('comes after it'))).status).to.equal(200)
+      expect(worker.end, worker.log()).to.equal(null)
+      expect(await balanceOf(town.db, hostile.id)).to.equal(FUNDS)
+    })
+  })
+
+  const BEGINS: FailpointName[] = ['call.taken', 'call.begun', 'upstream.sending', 'task.polling']
+  const begins = ({ steps }: Program): string[] =>
+    steps.map(({ name }) => name).filter((name) => (BEGINS as string[]).includes(name))
+
+  /** How often a worker may have begun the call: a death before the begin is one, too. */
+  const CASES: { title: string; crashAt: FailpointName; ask: { path: string; body: object }; attempts: number }[] = [
+    { title: 'a chat', crashAt: 'upstream.sending', ask: chat('ends its worker'), attempts: 2 },
+    { title: 'an image, before it is begun', crashAt: 'call.beginning', ask: image('ends its worker'), attempts: 0 },
+    { title: 'a video with a task', crashAt: 'task.polling', ask: video('ends its worker'), attempts: 2 },
+  ]
+  for (const { title, crashAt, ask, attempts } of CASES) {
+    it(`are refunded at the second death, and never tried a third time: ${title}`, async () => {
+      const account = await anAccount(town.db, FUNDS)
+      const answer = callOnce(web.url, account.key, ask)
+      for (let deaths = 0; deaths < 2; deaths += 1) await launched({ crashAt }).ended
+      const third = await launched().up()
+      const { status, reply } = await answer
+      expect(status, reply?.text).to.equal(500)
+      expect(reply!.json.error).to.include({ type: 'internal_error' })
+      expect(reply!.json.error.message).to.match(/ended twice/)
+      expect(begins(third), third.log()).to.deep.equal([])
+      const calls = await callsOf(town.db, account.id)
+      expect(calls.map((one) => [one.status, one.attempts])).to.deep.equal([['failed', attempts]])
+      expect(await balanceOf(town.db, account.id)).to.equal(FUNDS)
+    })
+  }
+
+  it('are refunded too where something else ended the workers, which cannot be told apart', async () => {
+    const account = await anAccount(town.db, FUNDS)
+    const answer = callOnce(web.url, account.key, chat('[delay 60000] is only beside it'))
+    for (let deaths = 0; deaths < 2; deaths += 1) {
+      const worker = await launched().up()
+      await worker.reaches('upstream.sending')
+      await worker.kill()
+    }
+    const third = await launched().up()
+    const { status, reply } = await answer
+    expect(status, reply?.text).to.equal(500)
+    expect(begins(third)).to.deep.equal([])
+    expect(await balanceOf(town.db, account.id)).to.equal(FUNDS)
+  })
+
+  it('are not counted as deaths where the workers were asked to stop', async () => {
+    const account = await anAccount(town.db, FUNDS)
+    const answer = callOnce(web.url, account.key, video('handed over twice [duration 60]'))
+    for (let stops = 0; stops < 2; stops += 1) {
+      const worker = await launched().up()
+      await worker.reaches('task.polled')
+      expect((await worker.stop()).code).to.equal(0)
+    }
+    await launched().up()
+    const { status, reply } = await answer
+    expect(status, reply?.text).to.equal(200)
+  })
+})
