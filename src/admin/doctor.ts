@@ -9,7 +9,7 @@ import { catalogueWarnings, parseCatalogue } from '../shared/catalogue/parse.ts'
 import { readVersion } from '../shared/catalogue/versions.ts'
 import type { Db } from '../shared/infra/db.ts'
 import { sentenceOf } from '../shared/infra/log.ts'
-import { ServiceAway, lookAtPostgres, lookAtRedis } from '../shared/infra/start-up.ts'
+import { LOOK_MS, ServiceAway, lookAtPostgres, lookAtRedis, within } from '../shared/infra/start-up.ts'
 import { createMailer } from '../shared/mail/mailer.ts'
 import { providerOf } from '../shared/payments/deps.ts'
 import type { Provider } from '../shared/payments/provider.ts'
@@ -20,12 +20,12 @@ import type { Report } from './command.ts'
 /** One thing that was looked at. */
 type Finding = { name: string; ok: boolean; says: string }
 
-/** What a look finds; what it throws is a failure. */
+/** What a look finds; what it throws is a failure, and so is silence. */
 type Look = () => Promise<string>
 
 async function finding(name: string, look: Look): Promise<Finding> {
   try {
-    return { name, ok: true, says: await look() }
+    return { name, ok: true, says: await within(LOOK_MS, look) }
   } catch (error) {
     const said = error instanceof ServiceAway && error.cause !== undefined ? error.cause : error
     return { name, ok: false, says: sentenceOf(said) || (said as Error).name }
@@ -112,7 +112,7 @@ function usedIn({ models, upstreams }: Catalogue): Upstream[] {
 }
 
 async function examineCatalogue(db: Db, config: Config): Promise<Finding[]> {
-  const current = await currentCatalogue(db, config).catch((error: unknown) => error as Error)
+  const current = await within(LOOK_MS, () => currentCatalogue(db, config)).catch((error: unknown) => error as Error)
   const whole = await finding('catalogue', async () => {
     if (current instanceof Error) throw current
     const models = [...current.models.values()]
@@ -124,7 +124,7 @@ async function examineCatalogue(db: Db, config: Config): Promise<Finding[]> {
   })
   const upstreams = current instanceof Error ? [] : usedIn(current)
   const keys = await Promise.all(
-    upstreams.map(async (upstream) => ({ name: `upstream ${upstream.name}`, ...(await checkKey(upstream)) })),
+    upstreams.map(async (upstream) => ({ name: `upstream ${upstream.name}`, ...(await checkKey(upstream, LOOK_MS)) })),
   )
   return [whole, ...keys]
 }

@@ -7,7 +7,7 @@ import { missingSchema } from '../../migrations/index.ts'
 import { connectDb, isNotMigrated } from '../shared/infra/db.ts'
 import type { Db } from '../shared/infra/db.ts'
 import { sentenceOf, withoutSecrets } from '../shared/infra/log.ts'
-import { awayOf, lookAtPostgres } from '../shared/infra/start-up.ts'
+import { awayOf, lookAtPostgres, within } from '../shared/infra/start-up.ts'
 import { accountCommands } from './commands/accounts.ts'
 import { catalogueCommands } from './commands/catalogue.ts'
 import { doctorCommands } from './commands/doctor.ts'
@@ -37,6 +37,9 @@ const COMMANDS: Command<object>[] = [
   ...doctorCommands,
 ]
 
+/** How long a command waits until its connections are closed, in ms. */
+const CLOSE_MS = 2000
+
 async function main(argv: string[]): Promise<number> {
   const typed = readCommandLine(COMMANDS, argv)
   if ('help' in typed) {
@@ -56,7 +59,8 @@ async function main(argv: string[]): Promise<number> {
   } catch (error) {
     throw await explained(db, error)
   } finally {
-    await db.destroy()
+    // A Postgres that is silent does not say goodbye either.
+    await within(CLOSE_MS, () => db.destroy()).catch(() => {})
   }
 }
 
@@ -82,13 +86,22 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(0)
 })
 
-try {
-  process.exitCode = await main(process.argv.slice(2))
-} catch (error) {
+/** Says what ended a command, without secrets; its exit code. */
+function fail(error: unknown): number {
   console.error(
     error instanceof CommandError || error instanceof ConfigError
       ? error.message
-      : withoutSecrets((error as Error).message),
+      : withoutSecrets(String((error as Error).message)),
   )
-  process.exitCode = error instanceof ConfigError ? EXIT_CONFIG : 1
+  return error instanceof ConfigError ? EXIT_CONFIG : 1
 }
+
+// What nobody waits for ends a command too: what it would print is then not to be trusted.
+for (const event of ['unhandledRejection', 'uncaughtException'] as const) {
+  process.on(event, (defect: unknown) => process.exit(fail(defect)))
+}
+
+const code = await main(process.argv.slice(2)).catch(fail)
+// A connection that does not answer would keep the process. What was printed leaves first.
+for (const stream of [process.stdout, process.stderr]) await new Promise((resolve) => stream.write('', resolve))
+process.exit(code)

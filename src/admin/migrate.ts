@@ -48,6 +48,9 @@ async function release(db: Db, log: Log, catalogue: { path: string; content: unk
 }
 
 const warnings = holdWarnings()
+for (const event of ['unhandledRejection', 'uncaughtException'] as const) {
+  process.on(event, (defect: unknown) => refuseStart('release', defect))
+}
 try {
   const config = readReleaseConfig()
   const catalogue = { path: config.MODELS_FILE, content: readChecked(config.MODELS_FILE) }

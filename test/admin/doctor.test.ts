@@ -1,9 +1,16 @@
 import { expect } from 'chai'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import type { Server } from 'node:net'
 import { SMTPServer } from 'smtp-server'
 import { doctor } from '../../src/admin/doctor.ts'
 import { createSandbox } from '../../src/sandbox/server.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { connectTestDb, newDatabaseUrl, offer } from '../../scripts/harness/database.ts'
+import { argumentsOf } from '../../scripts/harness/installation.ts'
+import { root } from '../../scripts/folders.ts'
+import { PATIENCE_MS } from '../../scripts/until.ts'
 import { sandboxCatalogue, testConfig } from '../../scripts/harness/harness.ts'
 import { startS3 } from '../workers/storage/s3-server.ts'
 
@@ -190,5 +197,56 @@ describe('admin doctor', () => {
     const broken = await brokenIn({ DATABASE_URL })
     expect(broken.map((one) => one.split(':')[0])).to.deep.equal(['schema', 'catalogue'])
     expect(broken[0]).to.match(/^schema: not migrated: 001_.*run the release phase/)
+  })
+
+  describe('where services take a connection and keep silent', () => {
+    let silent: Server
+    let at: string
+    before(async () => {
+      silent = createServer(() => {})
+      silent.listen(0, '127.0.0.1')
+      await once(silent, 'listening')
+      at = `127.0.0.1:${(silent.address() as { port: number }).port}`
+    })
+    after(() => silent.close())
+
+    /** What the command itself prints in such an environment; it has to end by itself. */
+    async function printed(change: Record<string, string>): Promise<{ code: number | null; lines: string[] }> {
+      const child = spawn(process.execPath, [...argumentsOf('admin'), 'doctor'], {
+        cwd: root,
+        env: { ...process.env, ...good, ...change, AWS_ACCESS_KEY_ID: 'x', AWS_SECRET_ACCESS_KEY: 'x' },
+        stdio: ['ignore', 'pipe', 'ignore'],
+      })
+      let text = ''
+      child.stdout.on('data', (piece: Buffer) => {
+        text += piece.toString()
+      })
+      const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS)
+      const [code] = (await once(child, 'close')) as [number | null]
+      clearTimeout(timer)
+      return { code, lines: text.split('\n') }
+    }
+
+    it('fails each of them, and ends', async () => {
+      const settings = { DATABASE_URL: await newDatabaseUrl() }
+      const { MODELS_FILE } = await testConfig(`http://${at}`, settings, (catalogue) => {
+        delete catalogue.upstreams['unreachable']
+        catalogue.models = catalogue.models.filter(({ id }) => id === 'sandbox-chat')
+      })
+      const others = {
+        ...settings,
+        MODELS_FILE,
+        REDIS_URL: `redis://${at}`,
+        SMTP_URL: `smtp://${at}`,
+        STORAGE_URL: 's3://bucket',
+        S3_ENDPOINT: `http://${at}`,
+      }
+      const [all, postgres] = await Promise.all([printed(others), printed({ DATABASE_URL: `postgres://x:y@${at}/z` })])
+      const failed = ({ lines }: { lines: string[] }) =>
+        lines.flatMap((line) => /^FAIL {2}([^:]+): /.exec(line)?.[1] ?? [])
+      expect(failed(all), all.lines.join('\n')).to.deep.equal(['Redis', 'storage', 'mail', 'upstream sandbox'])
+      expect(failed(postgres), postgres.lines.join('\n')).to.deep.equal(['Postgres', 'schema', 'catalogue'])
+      expect([all.code, postgres.code]).to.deep.equal([1, 1])
+    })
   })
 })

@@ -4,13 +4,11 @@
 import { access, constants, mkdir } from 'node:fs/promises'
 import { ConfigError } from '../config.ts'
 import { sentenceOf } from '../infra/log.ts'
+import { LOOK_MS, within } from '../infra/start-up.ts'
 import { bucketAt } from './bucket.ts'
 import type { Bucket, S3Access } from './bucket.ts'
 import { parseStorageUrl } from './media.ts'
 import type { StorageSettings } from './reader.ts'
-
-/** How long a look at a bucket may take, in ms. */
-const PATIENCE_MS = 10_000
 
 /** What S3 answers where the settings are wrong, and not the service. */
 const WRONG_SETTINGS = new Set([
@@ -52,9 +50,12 @@ async function lookAtFolder(folder: string): Promise<null> {
 
 async function lookAtBucket({ sdk, client, name, prefix }: Bucket): Promise<string | null> {
   try {
-    await client.send(new sdk.ListObjectsV2Command({ Bucket: name, Prefix: prefix, MaxKeys: 1 }), {
-      abortSignal: AbortSignal.timeout(PATIENCE_MS),
-    })
+    // The library looks for credentials before it looks at the signal.
+    await within(LOOK_MS, () =>
+      client.send(new sdk.ListObjectsV2Command({ Bucket: name, Prefix: prefix, MaxKeys: 1 }), {
+        abortSignal: AbortSignal.timeout(LOOK_MS),
+      }),
+    )
     return null
   } catch (error) {
     const said = error as Error

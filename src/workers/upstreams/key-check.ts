@@ -12,9 +12,6 @@ import { falKey } from './tasks/fal.ts'
 /** What an upstream says. `says` is for operators. */
 export type KeyCheck = { ok: boolean; says: string }
 
-/** How long an upstream may take, in ms. */
-const PATIENCE_MS = 10_000
-
 // No such request: fal looks at the key first, and has nothing else that is free.
 const FAL_REQUEST = '/fal-ai/flux/requests/00000000-0000-0000-0000-000000000000/status'
 
@@ -30,13 +27,19 @@ const QUESTIONS: Record<Protocol, { path: (base: string) => string; authorize: A
   openrouter: { path: () => '/key', authorize: bearer },
 }
 
-/** Asks an upstream. A server that answers, and knows no such question, is taken as well. */
-export async function checkKey({ protocol, baseUrl, apiKey, headers }: Upstream): Promise<KeyCheck> {
+/**
+ * Asks an upstream. A server that answers, and knows no such question, is taken as well.
+ * @param patienceMs how long it may take
+ */
+export async function checkKey(
+  { protocol, baseUrl, apiKey, headers }: Upstream,
+  patienceMs: number,
+): Promise<KeyCheck> {
   const { path, authorize } = QUESTIONS[protocol]
   try {
     const { statusCode: status, body } = await request(`${baseUrl}${path(baseUrl)}`, {
       headers: { ...headers, ...(apiKey !== null && authorize(apiKey)) },
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.timeout(patienceMs),
     })
     await body.dump()
     if (status === 401 || status === 403) return { ok: false, says: `refuses the key (${status})` }
