@@ -6,6 +6,7 @@ import type { Job, Queue } from 'bullmq'
 import { DelayedError, Job as QueueJob } from 'bullmq'
 import type { Config } from '../../shared/config.ts'
 import type { AccountId } from '../../shared/ids.ts'
+import { reportDefect } from '../../shared/infra/defects.ts'
 import type { CallJob, Queues } from '../../shared/infra/queues.ts'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
 import { Places } from '../places.ts'
@@ -88,7 +89,7 @@ class QueuePlaces {
       state.isCalled = true
       if (!state.isMoved) return
       forget()
-      void this.fetch(id, account)
+      this.fetch(id, account).catch(reportDefect)
     }
     const waiting: Waiting = { account, total: this.total, enter }
     const timer = setTimeout(forget, backAfterMs).unref()
