@@ -23,8 +23,8 @@ const OPTIONS = {
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
 /**
- * Serves requests at PORT, and answers what never becomes one. `handler` answers its own failures; the connection of one
- * that does not is broken. @throws as `listenAt`.
+ * Serves requests at PORT, and answers what never becomes one. `handler` answers its own failures; the connection of
+ * one that does not is broken. @throws as `listenAt`.
  */
 export async function listen(handler: Handler, config: Pick<Config, 'HOST' | 'PORT'>): Promise<Server> {
   const answering = {

@@ -67,7 +67,7 @@ describe('workers and the calls that could end them', () => {
       const beside = callOnce(web.url, other.key, chat('[delay 8000] lives beside it'))
       const { status, reply } = await attack
       expect(status, reply?.text).to.equal(502)
-      expect(reply!.json.error.message).to.match(/could not be looked up in time/)
+      expect(reply!.json.error.message).to.match(/image_url: The image could not be fetched/)
       expect((await beside).status).to.equal(200)
       expect((await callOnce(web.url, other.key, chat('comes after it'))).status).to.equal(200)
       expect(worker.end, worker.log()).to.equal(null)

@@ -1,6 +1,6 @@
 /**
- * What every test process has (.mocharc.json): an unhandled rejection fails the file in which it comes. mocha alone lets
- * it pass, where it would be a defect of a real process.
+ * What every test process has (.mocharc.json): an unhandled rejection fails the file in which it comes. mocha alone
+ * lets it pass, where it would be a defect of a real process.
  */
 import type { Context } from 'mocha'
 

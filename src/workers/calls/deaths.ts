@@ -1,6 +1,6 @@
 /**
- * Calls whose jobs were in workers that died. What ends a worker may be the call itself, and would end the next one too:
- * the second death is the last (docs/architecture.md#when-a-process-dies).
+ * Calls whose jobs were in workers that died. What ends a worker may be the call itself, and would end the next one
+ * too: the second death is the last (docs/architecture.md#when-a-process-dies).
  */
 import type { Job } from 'bullmq'
 import type { Ended } from '../../shared/calls/types.ts'
@@ -18,8 +18,8 @@ import { cancelTask } from './media.ts'
 export const MAX_DEATHS = 2
 
 /**
- * Whether a job is not to be tried again. The queue counts how often its lock has run out in a worker: in one that died,
- * or was silent for as long, also before it had begun the call. A job that was handed back is not counted.
+ * Whether a job is not to be tried again. The queue counts how often its lock has run out in a worker: in one that
+ * died, or was silent for as long, also before it had begun the call. A job that was handed back is not counted.
  */
 export const isGivenUp = (job: Job<CallJob>): boolean => job.stalledCounter >= MAX_DEATHS
 

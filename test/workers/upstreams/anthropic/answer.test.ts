@@ -62,6 +62,7 @@ describe('an answer of the Messages API', () => {
       cached: 3000,
       written: 200,
       output: 5,
+      reasoned: true,
       details: {
         prompt_tokens_details: { cached_tokens: 3000, cache_write_tokens: 200 },
         completion_tokens_details: { reasoning_tokens: 2 },
