@@ -90,9 +90,16 @@ const seconds = z.number().gt(0).lte(MAX_SECONDS)
 /** What media models offer. */
 const options = {
   durations: z
-    .union([z.array(seconds).min(1), z.strictObject({ min: seconds, max: seconds, default: seconds.optional() })])
+    .union([
+      z.array(seconds).min(1),
+      z.strictObject({ min: seconds, max: seconds, default: seconds.optional(), step: seconds }),
+    ])
     .optional()
-    .meta({ description: 'Videos: the durations offered, in seconds, if the model states them.' }),
+    .meta({
+      description:
+        'Videos: the durations offered, in seconds, if the model states them: a list, or those from `min` in steps of ' +
+        '`step` up to `max`.',
+    }),
   resolutions: z
     .array(z.string())
     .min(1)

@@ -125,7 +125,10 @@ const variablesFor = ({ PAYMENTS }: NodeJS.ProcessEnv) => (PAYMENTS === 'stripe'
 /** Everything an operator can set, parsed; names as in the environment, units as in docs/configuration.md. */
 export type Config = Omit<z.infer<typeof variables>, 'BASE_URL'> & {
   BASE_URL: string
-  /** The rest of the environment, for the catalogue's `apiKeyEnv` only: nothing else reads a variable by name. */
+  /**
+   * The rest of the environment, for the catalogue's `apiKeyEnv` only: nothing else reads a variable by name. Never one
+   * that `isOwnVariable` knows, whatever an old version of the catalogue names.
+   */
   secretOf: (variable: string) => string | undefined
 }
 
@@ -145,7 +148,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
   return Object.freeze({
     ...config,
     BASE_URL: config.BASE_URL ?? `http://localhost:${config.PORT}`,
-    secretOf: (variable: string) => environment[variable]?.trim() || undefined,
+    secretOf: (variable: string) => (isOwnVariable(variable) ? undefined : environment[variable]?.trim() || undefined),
   })
 }
 
@@ -211,6 +214,26 @@ function parse<S extends z.ZodType>(schema: S | z.ZodType<z.infer<S>>, environme
 
 /** Names that only the scripts of the repository read. */
 const NAMES_OF_SCRIPTS = ['TOLLGATE_DATA']
+
+/** Variables that the libraries, Node, the shell and hosting platforms read or set, in upper case. */
+const VARIABLES_OF_OTHERS = new RegExp(
+  [
+    '^(AWS|S3|STRIPE|PG|POSTGRES|POSTGRESQL|MYSQL|DATABASE|REDIS|SMTP|MAIL|NODE|NPM|UV|V8|OTEL|LD|DYLD|SSL|TLS|OPENSSL)_',
+    '^(PG[A-Z]+|DYNO|HEROKU_.+|KUBERNETES_.+|TOLLGATE_.+)$',
+    '^(HTTPS?|FTP|ALL|NO|GLOBAL_AGENT_.*)_PROXY$',
+    '^(PATH|HOME|HOMEPATH|USERPROFILE|USER|USERNAME|LOGNAME|SHELL|PWD|OLDPWD|HOSTNAME|LANG|TERM|TZ|TMPDIR|TEMP|TMP)$',
+    '^(DEBUG|CI)$',
+    // Addresses of databases and the like, with their passwords, under whatever name a platform gives them.
+    '_(URL|URI|DSN)$',
+  ].join('|'),
+)
+
+/**
+ * Whether Tollgate or what it runs on reads this variable: then the catalogue may not name it as an upstream's key,
+ * which would hand its value to the upstream. A new variable of the schema above is covered by itself.
+ */
+export const isOwnVariable = (name: string): boolean =>
+  Object.hasOwn(variables.shape, name.toUpperCase()) || VARIABLES_OF_OTHERS.test(name.toUpperCase())
 
 /** Hosts that nobody else reaches. */
 const LOCAL_HOST = /^(localhost|.*\.localhost|127(\.\d+){3}|0\.0\.0\.0|\[::1?\])$/

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../scripts/folders.ts'
-import { ConfigError, configWarnings, readConfig, readDatabaseConfig } from '../../src/shared/config.ts'
+import { ConfigError, configWarnings, isOwnVariable, readConfig, readDatabaseConfig } from '../../src/shared/config.ts'
 import type { Config } from '../../src/shared/config.ts'
 import { BAD, FREE } from './bad-values.ts'
 
@@ -131,6 +131,22 @@ describe('the configuration', () => {
       undefined,
     ])
     expect(JSON.stringify(config)).not.to.include('sk-1')
+  })
+
+  it('gives no variable of its own as the key of an upstream, whatever a catalogue names', () => {
+    const documented = [...Object.keys(BAD), ...FREE]
+    const others = [
+      'AWS_SECRET_ACCESS_KEY',
+      'S3_KEY',
+      'PGPASSWORD',
+      'NODE_EXTRA_CA_CERTS',
+      'OTEL_EXPORTER_OTLP_HEADERS',
+    ]
+    const config = read(Object.fromEntries(others.map((name) => [name, 'secret'])))
+    for (const name of [...documented, ...others, 'PATH', 'LD_PRELOAD', 'SSL_CERT_FILE', 'HTTPS_PROXY', 'no_proxy'])
+      expect([isOwnVariable(name), config.secretOf(name)], name).to.deep.equal([true, undefined])
+    for (const name of ['OPENAI_API_KEY', 'FAL_KEY', 'REPLICATE_API_TOKEN', 'PGLM_KEY', 'KEY_OF_MINE', 'HOMEGROWN_KEY'])
+      expect(isOwnVariable(name), name).to.equal(false)
   })
 
   it('requires only Postgres for the admin command', () => {

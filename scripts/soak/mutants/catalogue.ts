@@ -1,5 +1,5 @@
 import type { Mutant } from './mutant.ts'
-import { VERSIONS, VERSION_OF_CALL } from './judges.ts'
+import { OWN_VARIABLES, VERSIONS, VERSION_OF_CALL } from './judges.ts'
 
 /** Bugs in how versions of the catalogue are applied and used. */
 export const OF_CATALOGUE: readonly Mutant[] = [
@@ -26,5 +26,17 @@ export const OF_CATALOGUE: readonly Mutant[] = [
       },
     ],
     tests: [VERSIONS],
+  },
+  {
+    name: 'a secret of the server is named by an operator',
+    why: "An upstream gets the keys that are meant for upstreams, and never Tollgate's own secrets.",
+    edits: [
+      {
+        file: 'src/shared/config.ts',
+        find: 'isOwnVariable(variable) ? undefined : environment[variable]',
+        replace: 'environment[variable]',
+      },
+    ],
+    tests: [OWN_VARIABLES],
   },
 ]

@@ -18,6 +18,7 @@ export const KILLED = 'test/upstreams/killed.test.ts'
 export const PLACES = 'test/workers/places.test.ts'
 export const LEFT_STREAMS = 'test/upstreams/left-streams.test.ts'
 export const VERSIONS = 'test/shared/catalogue/versions.test.ts'
+export const OWN_VARIABLES = 'test/shared/config.test.ts'
 export const VERSION_OF_CALL = 'test/workers/calls/catalogue.test.ts'
 export const LATE = 'test/workers/calls/late-begin.test.ts'
 export const CUT_CHATS = 'test/upstreams/cut-chats.test.ts'
@@ -49,6 +50,7 @@ export const JUDGES = [
   PLACES,
   RETRIES,
   VERSIONS,
+  OWN_VARIABLES,
   VERSION_OF_CALL,
   PAYMENTS,
   PAYMENT_SCHEDULES,

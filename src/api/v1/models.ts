@@ -4,7 +4,6 @@
 import type { Principal } from '../../shared/accounts/key-lookup.ts'
 import type { Catalogue, ChatModel, MediaModel, Model } from '../../shared/catalogue/catalogue.ts'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
-import type { Durations } from '../../shared/calls/media-options.ts'
 import { leastMediaCost } from '../../shared/calls/media-options.ts'
 import type { ChatPrice } from '../../shared/calls/pricing.ts'
 import { chatCost } from '../../shared/calls/pricing.ts'
@@ -33,7 +32,7 @@ export type ModelEntry = {
   /** Media: the rows of the price, where it has some. */
   prices?: MediaModel['prices']
   /** Media: what the catalogue states. */
-  durations?: Durations
+  durations?: MediaModel['durations']
   resolutions?: string[]
 }
 

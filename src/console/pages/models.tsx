@@ -169,7 +169,9 @@ const Took = ({ latency: { p50Ms, p95Ms } }: { latency: ModelLatency }) => (
 )
 
 const durationsText = (durations: NonNullable<ModelEntry['durations']>): string =>
-  Array.isArray(durations) ? `${durations.join(', ')} s` : `${durations.min} to ${durations.max} s`
+  Array.isArray(durations)
+    ? `${durations.join(', ')} s`
+    : `${durations.min} to ${durations.max} s, in steps of ${durations.step} s`
 
 type OneModel = { id: string; models: ModelEntry[] | undefined; latency: ModelLatency | undefined } & Parameters<
   typeof ErrorMessage

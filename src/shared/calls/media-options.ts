@@ -5,8 +5,11 @@
 import type { MediaPrice, MediaShape } from './pricing.ts'
 import { mediaCost } from './pricing.ts'
 
-/** The seconds of a video: those of a list, or all between two, both included. */
-export type Durations = number[] | { min: number; max: number; default?: number }
+/** From `min` in steps of `step` (`DEFAULT_STEP` if absent) up to `max`, which is one of them, in seconds. */
+type Range = { min: number; max: number; default?: number; step?: number }
+
+/** The seconds of a video: those of a list, or of a range. */
+export type Durations = number[] | Range
 
 /** What the catalogue states about a model. */
 export type MediaOptions = { modality: 'image' | 'video'; durations?: Durations; resolutions?: string[] }
@@ -17,13 +20,44 @@ export const MAX_SECONDS = 600
 /** The longest duration of a model that states none, in seconds. */
 export const UNSTATED_MAX_SECONDS = 10
 
+/** The step of durations where a model states none, in seconds: an upstream cannot round one up unseen. */
+export const DEFAULT_STEP = 0.1
+
+/** A model without durations. */
+const UNSTATED = { min: 0, max: UNSTATED_MAX_SECONDS } as const
+
+/**
+ * Whether `seconds` is `min` and a whole number of steps, as decimals: floating point would refuse 0.3 of steps of 0.1.
+ */
+export function fitsStep(seconds: number, { min, step = DEFAULT_STEP }: Pick<Range, 'min' | 'step'>): boolean {
+  const digits = Math.max(...[seconds, min, step].map(fractionDigits))
+  const [some, first, one] = [seconds, min, step].map((decimal) => scaled(decimal, digits)) as [bigint, bigint, bigint]
+  return (some - first) % one === 0n
+}
+
+/** A decimal as it is written, `1e-7` too. */
+function partsOf(decimal: number): { digits: string; fraction: number } {
+  const [mantissa = '', exponent = '0'] = String(decimal).split('e')
+  const [whole = '', fraction = ''] = mantissa.split('.')
+  return { digits: whole + fraction, fraction: fraction.length - Number(exponent) }
+}
+
+const fractionDigits = (decimal: number): number => Math.max(0, partsOf(decimal).fraction)
+
+/** `decimal × 10 ** digits`, exactly; `digits` are at least those of its fraction. */
+function scaled(decimal: number, digits: number): bigint {
+  const { digits: written, fraction } = partsOf(decimal)
+  return BigInt(written) * 10n ** BigInt(digits - fraction)
+}
+
 /** The resolutions of a model that states none. */
 const UNSTATED_RESOLUTIONS = { image: ['1K'], video: ['480p', '720p'] } as const
 
 /** Whether a model makes videos of so many seconds. */
 export function offersDuration({ durations }: Pick<MediaOptions, 'durations'>, seconds: number): boolean {
-  if (durations === undefined) return seconds <= UNSTATED_MAX_SECONDS
-  return Array.isArray(durations) ? durations.includes(seconds) : seconds >= durations.min && seconds <= durations.max
+  if (Array.isArray(durations)) return durations.includes(seconds)
+  const range = durations ?? UNSTATED
+  return seconds >= range.min && seconds <= range.max && fitsStep(seconds, range)
 }
 
 /** The seconds of a request that names none; undefined where the model states none: the upstream's own default. */
@@ -31,11 +65,14 @@ export function defaultDuration({ durations }: Pick<MediaOptions, 'durations'>):
   return Array.isArray(durations) ? durations[0] : (durations?.default ?? durations?.min)
 }
 
-/** Durations to choose from, in seconds: those of a list, or the whole numbers of a range. */
+/** Durations to choose from, in seconds: those of a list; of a range its steps, about one of them a second. */
 export function durationChoices({ durations }: Pick<MediaOptions, 'durations'>): number[] {
   if (Array.isArray(durations)) return durations
-  const { min, max } = durations ?? { min: 1, max: UNSTATED_MAX_SECONDS }
-  return Array.from({ length: Math.max(0, Math.floor(max) - Math.ceil(min) + 1) }, (_one, at) => Math.ceil(min) + at)
+  const { min, max, step = DEFAULT_STEP } = durations ?? { ...UNSTATED, min: 1 }
+  const stride = Math.max(1, Math.round(1 / step)) * step
+  // Rounded to nine digits, which no duration has: a sum of steps is a decimal.
+  const choices = Array.from({ length: Math.floor((max - min) / stride) + 1 }, (_one, at) => min + at * stride)
+  return choices.map((seconds) => Number(seconds.toFixed(9)))
 }
 
 /** The resolutions that a model offers. */
@@ -44,8 +81,9 @@ export const offeredResolutions = ({ modality, resolutions }: MediaOptions): rea
 
 /** The offered durations as words: `4 or 8 seconds`, `1 to 10 seconds`. */
 export function durationsText({ durations }: Pick<MediaOptions, 'durations'>): string {
-  if (durations === undefined) return `at most ${UNSTATED_MAX_SECONDS} seconds`
-  return `${Array.isArray(durations) ? durations.join(' or ') : `${durations.min} to ${durations.max}`} seconds`
+  if (durations === undefined) return `at most ${UNSTATED_MAX_SECONDS} seconds in steps of ${DEFAULT_STEP}`
+  if (Array.isArray(durations)) return `${durations.join(' or ')} seconds`
+  return `${durations.min} to ${durations.max} seconds in steps of ${durations.step ?? DEFAULT_STEP}`
 }
 
 /** Everything that may be asked of a model, but for durations between the shortest and the longest. */

@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import type { Modality } from '../calls/lifecycle.ts'
-import { MAX_SECONDS } from '../calls/media-options.ts'
+import { DEFAULT_STEP, MAX_SECONDS, fitsStep } from '../calls/media-options.ts'
 import type { ChatPrice, MediaPrice } from '../calls/pricing.ts'
 import { onceValid } from './checks.ts'
 import { RESOLUTION, chatCosts, chatPricing, mediaCosts, mediaPrices, zeroPrices } from './price-schema.ts'
@@ -102,8 +102,15 @@ const chatModel = z
 const seconds = z.number().gt(0).lte(MAX_SECONDS)
 
 const range = z
-  .strictObject({ min: seconds, max: seconds, default: seconds.optional() })
-  .refine(({ min, max, default: one = min }) => min <= one && one <= max)
+  .strictObject({ min: seconds, max: seconds, default: seconds.optional(), step: seconds.default(DEFAULT_STEP) })
+  .refine(({ min, max, default: one = min }) => min <= one && one <= max, {
+    ...onceValid('min', 'max', 'default'),
+    message: 'must have its "default" between "min" and "max"',
+  })
+  .refine(({ min, max, default: one = min, step }) => [max, one].every((end) => fitsStep(end, { min, step })), {
+    ...onceValid('min', 'max', 'default', 'step'),
+    message: `must reach "max" and "default" from "min" in whole steps ("step", ${DEFAULT_STEP} if absent)`,
+  })
 
 const mediaModel = z
   .strictObject({
@@ -113,7 +120,10 @@ const mediaModel = z
     credits: chatPricing.shape.minimum.optional(),
     prices: mediaPrices.optional(),
     durations: z
-      .union([z.array(seconds).min(1), range], `a list of seconds, or {"min", "max", "default"?}, up to ${MAX_SECONDS}`)
+      .union(
+        [z.array(seconds).min(1), range],
+        `a list of seconds, or {"min", "max", "default"?, "step"?}, up to ${MAX_SECONDS}`,
+      )
       .optional(),
     resolutions: z.array(z.string().regex(RESOLUTION)).min(1).optional(),
   })
@@ -184,6 +194,8 @@ export type Catalogue = {
   packs: readonly Pack[]
   /** How free amounts are sold; null: not at all. */
   topUp: TopUp | null
+  /** What is not used of it, and why: the version is older than a rule that it breaks. */
+  refused: readonly { path: string; message: string }[]
 }
 
 /** The enabled model of this id and modality; null if there is none (`unsupported_model`). */

@@ -9,5 +9,8 @@ import type { z } from 'zod'
  */
 export const onceValid = (...fields: string[]) => ({
   when: ({ value, issues }: z.core.ParsePayload): boolean =>
-    typeof value === 'object' && value !== null && issues.every(({ path }) => !fields.includes(String(path?.[0]))),
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    issues.every(({ path }) => !fields.includes(String(path?.[0]))),
 })

@@ -2,9 +2,12 @@
  * The faults of a catalogue: all of them at once, each with the path at which it stands.
  */
 import { z } from 'zod'
+import { isOwnVariable } from '../config.ts'
 import { fieldFault, fieldPath } from '../field-errors.ts'
 import { SERVED, catalogueSchema, modelFields } from './catalogue.ts'
 import type { Protocol } from './catalogue.ts'
+import type { RouteRules } from './route-rules.ts'
+import { faultsOfRules } from './route-rules.ts'
 
 /** One fault: `models[0].pricing.input`, `is required`. The path of the whole is `(top)`. */
 export type Fault = { path: string; message: string }
@@ -24,8 +27,17 @@ export class BadCatalogue extends Error {
 export const faultText = (faults: readonly Fault[], between = '\n'): string =>
   faults.map(({ path, message }) => `${path}: ${message}`).join(between)
 
-/** Every fault of a catalogue's content, those of its shape before those between its parts; none if it is valid. */
-export function faultsOf(content: unknown): Fault[] {
+/**
+ * Every fault of a catalogue's content, those of its shape before those between its parts; none if it is valid, and may
+ * be applied.
+ */
+export const faultsOf = (content: unknown): Fault[] => {
+  const faults = faultsOfShape(content)
+  return [...faults, ...refusedOf(content)]
+}
+
+/** Faults for which no process can use a content: what is not as the schema says, and names that lead nowhere. */
+export function faultsOfShape(content: unknown): Fault[] {
   if (isTooDeep(content, MAX_DEPTH)) return [{ path: '(top)', message: `is nested more than ${MAX_DEPTH} levels deep` }]
   const parsed = catalogueSchema.safeParse(content, { error: fieldFault })
   return [...(parsed.error?.issues ?? []).flatMap(faultsOfIssue), ...hiddenFaults(content), ...faultsBetween(content)]
@@ -74,6 +86,46 @@ const hiddenFaults = (content: unknown): Fault[] =>
         faultsOfIssue({ ...issue, path: ['models', index, ...issue.path] }),
       ),
     )
+
+/**
+ * Faults for which a process leaves out one upstream or one way to serve a model, and uses the rest: a version that was
+ * applied before a rule was made may have them, a new one may not. Empty where the content is nested too deeply.
+ */
+export function refusedOf(content: unknown): Fault[] {
+  if (isTooDeep(content, MAX_DEPTH)) return []
+  const upstreams = isObject(content) && isObject(content.upstreams) ? content.upstreams : {}
+  const keys = Object.entries(upstreams).flatMap(([name, upstream]) =>
+    isObject(upstream) && typeof upstream.apiKeyEnv === 'string' && isOwnVariable(upstream.apiKeyEnv)
+      ? [{ path: pathText(['upstreams', name, 'apiKeyEnv']), message: OWN_VARIABLE }]
+      : [],
+  )
+  const rules = modelsOf(content).flatMap(([index, model]) =>
+    listOf(model.upstreams).flatMap((entry, at) =>
+      faultsOfRules(rulesOf(entry), model).map(({ path, message }) => ({
+        path: `${pathText(['models', index, 'upstreams', at])}.${path}`,
+        message,
+      })),
+    ),
+  )
+  return [...keys, ...rules]
+}
+
+const OWN_VARIABLE = 'is read by Tollgate or what it runs on: its value is no key of an upstream. Name another variable'
+
+const isText = (value: unknown): value is string => typeof value === 'string'
+
+/** The rules of an entry of any shape: what of it is no rule is a fault of its shape. */
+function rulesOf(entry: unknown): RouteRules {
+  const { rename, drop, set, allow } = isObject(entry) ? entry : {}
+  return {
+    rename: Object.fromEntries(
+      Object.entries(isObject(rename) ? rename : {}).filter((one): one is [string, string] => isText(one[1])),
+    ),
+    drop: listOf(drop).filter(isText),
+    set: isObject(set) ? set : {},
+    allow: listOf(allow).filter(isText),
+  }
+}
 
 /** What no field says alone: ids that stand twice, upstreams that are not there or serve no such model. */
 function faultsBetween(content: unknown): Fault[] {

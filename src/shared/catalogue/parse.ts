@@ -8,8 +8,9 @@ import { UNSTATED_MAX_SECONDS } from '../calls/media-options.ts'
 import type { MediaPrice } from '../calls/pricing.ts'
 import type { Catalogue, MediaModel, Model, Upstream } from './catalogue.ts'
 import { catalogueSchema } from './catalogue.ts'
-import { BadCatalogue, faultsOf } from './faults.ts'
+import { BadCatalogue, faultsOfShape, refusedOf } from './faults.ts'
 import { privateUpstreams } from './private-upstreams.ts'
+import { faultsOfRules } from './route-rules.ts'
 
 /** The largest text of a catalogue, in bytes. */
 export const MAX_CATALOGUE_BYTES = 1_000_000
@@ -40,7 +41,8 @@ export function readCatalogueFile(path: string): unknown {
 }
 
 /**
- * The catalogue of a content. An upstream whose key this process does not have is not configured.
+ * The catalogue of a content. An upstream whose key this process does not have is not configured; nor is what stands in
+ * a version from before a rule that it breaks.
  * @param secretOf reads the keys; they are never shown
  * @throws BadCatalogue that names every fault by its path
  */
@@ -49,7 +51,7 @@ export function parseCatalogue(
   { version, createdAt }: Pick<Catalogue, 'version' | 'createdAt'>,
   secretOf: Config['secretOf'],
 ): Catalogue {
-  const faults = faultsOf(content)
+  const faults = faultsOfShape(content)
   if (faults.length > 0) throw new BadCatalogue(faults)
   const file = catalogueSchema.parse(content)
   const upstreams = configuredUpstreams(file, secretOf)
@@ -58,7 +60,7 @@ export function parseCatalogue(
     .map((model): [string, Model] => {
       const routes = model.upstreams.flatMap(({ upstream: name, ...entry }) => {
         const upstream = upstreams.get(name)
-        return upstream ? [{ ...entry, upstream }] : []
+        return upstream && faultsOfRules(entry, model).length === 0 ? [{ ...entry, upstream }] : []
       })
       const common = { version, routes }
       return [
@@ -69,7 +71,16 @@ export function parseCatalogue(
       ]
     })
   const { packs, topUp = null } = file
-  return { version, createdAt, models: new Map(models), upstreams: [...upstreams.values()], packs, topUp }
+  const configured = [...upstreams.values()]
+  return {
+    version,
+    createdAt,
+    models: new Map(models),
+    upstreams: configured,
+    packs,
+    topUp,
+    refused: refusedOf(content),
+  }
 }
 
 const mediaPriceOf = ({ prices, credits = 0 }: Pick<MediaModel, 'prices' | 'credits'>): MediaPrice =>
@@ -88,11 +99,13 @@ function configuredUpstreams(
 }
 
 /**
- * Warnings about a valid catalogue, one sentence each: a video costs the same however long it is, so its model should
- * state durations; and an upstream in a private network should say whether it fetches images.
+ * Warnings about a catalogue, one sentence each: what of it is not used, because the version is older than the rule that
+ * it breaks; a video costs the same however long it is, so its model should state durations; and an upstream in a private
+ * network should say whether it fetches images.
  */
-export function catalogueWarnings({ models, upstreams }: Catalogue): string[] {
+export function catalogueWarnings({ models, upstreams, refused }: Catalogue): string[] {
   const fetching = privateUpstreams(Object.fromEntries(upstreams.map((one) => [one.name, one])))
+  const unused = refused.map(({ path, message }) => `Not used of the catalogue: ${path}: ${message}.`)
   const unstated = [...models.values()]
     .filter((model) => model.modality === 'video' && model.routes.length > 0 && model.durations === undefined)
     .map(
@@ -100,5 +113,5 @@ export function catalogueWarnings({ models, upstreams }: Catalogue): string[] {
         `The video model "${id}" states no durations: up to ${UNSTATED_MAX_SECONDS} seconds cost the same, ` +
         'and where a request names none, the upstream decides how long its video is.',
     )
-  return [...unstated, ...fetching.map(({ path, message }) => `${path} ${message}.`)]
+  return [...unused, ...unstated, ...fetching.map(({ path, message }) => `${path} ${message}.`)]
 }

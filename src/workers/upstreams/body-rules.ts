@@ -3,20 +3,19 @@
  * the same thing by different names, and refuse what they do not know.
  */
 import type { Route } from '../../shared/catalogue/catalogue.ts'
+import type { Form } from '../../shared/catalogue/route-rules.ts'
 import { UpstreamError } from './adapter.ts'
 import type { Fields } from './fields.ts'
 
 /** The rules of a route. */
 export type BodyRules = Pick<Route, 'rename' | 'drop' | 'set'>
 
-/**
- * Forms into which a renamed field's value can be put, written behind the new name: `"duration": "duration:string"`.
- * Video models want 5, "5" or "5s", and image models one address or a list of them.
- */
-const FORMS: Readonly<Record<string, (value: unknown) => unknown>> = {
+/** What the forms make of a value: video models want 5, "5" or "5s", and image models one address or a list of them. */
+const FORMS: Readonly<Record<Form, (value: unknown) => unknown>> = {
   string: (value) => String(value),
   seconds: (value) => `${String(value)}s`,
-  // Down: a length that is sent must not be longer than the one that was priced.
+  // Down: a length that is sent must not be longer than the one that was priced. The catalogue's check asks for whole
+  // durations beside it.
   integer: (value) => Math.floor(Number(value)),
   list: (value) => [value],
 }
@@ -39,7 +38,7 @@ export function applyRules(body: Fields, { rename, drop, set }: BodyRules): Fiel
 }
 
 function formed(value: unknown, form: string, rule: string): unknown {
-  const put = Object.hasOwn(FORMS, form) ? FORMS[form] : undefined
+  const put = Object.hasOwn(FORMS, form) ? FORMS[form as Form] : undefined
   if (put) return put(value)
   throw new UpstreamError('rejected', `the catalogue renames to "${rule}": forms are ${Object.keys(FORMS).join(', ')}`)
 }

@@ -76,7 +76,7 @@ describe('the price of an image or a video', () => {
         { resolution: '1080p', perSecond: 40 },
         { resolution: '720p', perSecond: 25 },
       ],
-      durations: { min: 1, max: 10, default: 4 },
+      durations: { min: 1, max: 10, default: 4, step: 0.1 },
       resolutions: ['720p', '1080p', '480p'],
     })
     expect(listed('listed-video')).to.include({ credits: 44 })

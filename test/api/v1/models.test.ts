@@ -39,7 +39,7 @@ describe('GET /v1/models', () => {
       .to.include({ modality: 'video', credits: 250 })
       .and.not.to.have.any.keys('durations', 'resolutions')
     expect(model('sized-video')).to.deep.include({ durations: [4, 8], resolutions: ['720p', '1080p'] })
-    expect(model('ranged-video')).to.deep.include({ durations: { min: 2, max: 12.5, default: 5 } })
+    expect(model('ranged-video')).to.deep.include({ durations: { min: 2, max: 12.5, default: 5, step: 0.1 } })
     expect(model('sized-image')).to.deep.include({ resolutions: ['16x16', '1K', '2K'] })
     expect(model('sandbox-chat')).to.deep.include({
       modality: 'chat',

@@ -149,7 +149,15 @@ export class World {
       { ...common, id: 'video', modality: 'video', ...VIDEO, ...video, price: video },
     ]
     const byId = new Map(models.map((model) => [model.id, model]))
-    const catalogue = { version, createdAt: 1, models: byId, upstreams: [upstreamEntry], packs: [], topUp: null }
+    const catalogue = {
+      version,
+      createdAt: 1,
+      models: byId,
+      upstreams: [upstreamEntry],
+      packs: [],
+      topUp: null,
+      refused: [],
+    }
     this.versions.set(version, catalogue)
     return catalogue
   }

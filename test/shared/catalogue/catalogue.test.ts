@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { findModel } from '../../../src/shared/catalogue/catalogue.ts'
 import type { Catalogue } from '../../../src/shared/catalogue/catalogue.ts'
-import { BadCatalogue } from '../../../src/shared/catalogue/faults.ts'
+import { BadCatalogue, faultsOf } from '../../../src/shared/catalogue/faults.ts'
 import { catalogueWarnings } from '../../../src/shared/catalogue/parse.ts'
 import { privateUpstreams } from '../../../src/shared/catalogue/private-upstreams.ts'
 import { readCatalogue } from '../../support/catalogue.ts'
@@ -162,9 +162,19 @@ describe('the catalogue', () => {
       file([{ ...video, durations: { min: 2, max: 4, default: 5 } }]),
       /models\[0\]\.durations/,
     ],
+    ...[
+      { min: 1, max: 9.95 },
+      { min: 1, max: 10, step: 2 },
+      { min: 1, max: 9, default: 4, step: 2 },
+      { min: 1, max: 9, step: 0 },
+    ].map((durations): [string, object, RegExp] => [
+      `durations that are no steps: ${JSON.stringify(durations)}`,
+      file([{ ...video, durations }]),
+      /models\[0\]\.durations/,
+    ]),
     [
       'an unknown field of durations',
-      file([{ ...video, durations: { min: 2, max: 4, step: 1 } }]),
+      file([{ ...video, durations: { min: 2, max: 4, unit: 'm' } }]),
       /models\[0\]\.durations/,
     ],
     ['durations of a chat', file([{ ...chat, durations: [4] }]), /models\[0\]\.durations: /],
@@ -275,9 +285,26 @@ describe('the catalogue', () => {
     expect(() => readCatalogue(join(folder, 'none.json'), secretOf)).to.throw(BadCatalogue, /cannot be read/)
   })
 
-  it('accepts the file of this repository', () => {
-    const { models } = readCatalogue('models.json', () => 'a key')
-    expect(models.size).to.be.above(0)
-    for (const model of models.values()) expect(model.routes, model.id).not.to.deep.equal([])
+  for (const name of ['models.json', 'models.example.json']) {
+    it(`accepts ${name} of this repository, and uses all of it`, () => {
+      const { models, refused } = readCatalogue(name, () => 'a key')
+      expect(refused).to.deep.equal([])
+      expect(models.size).to.be.above(0)
+      for (const model of models.values()) expect(model.routes, model.id).not.to.deep.equal([])
+    })
+  }
+
+  it('takes a range without a step, in tenths of a second', () => {
+    const { models } = read(file([{ ...video, durations: { min: 1, max: 10 } }]))
+    expect(models.get('video')).to.deep.include({ durations: { min: 1, max: 10, step: 0.1 } })
   })
+
+  const OWN = ['APP_SECRET', 'STRIPE_SECRET_KEY', 'DATABASE_URL', 'AWS_SECRET_ACCESS_KEY', 'PGPASSWORD', 'NODE_OPTIONS']
+  for (const apiKeyEnv of [...OWN, 'https_proxy', 'PATH', 'HOME', 'HEROKU_POSTGRESQL_BLUE_URL', 'npm_config_token']) {
+    it(`refuses ${apiKeyEnv} as the variable of an upstream's key`, () =>
+      expect(faultsOf({ upstreams: { one: { ...upstreams.one, apiKeyEnv } }, models: [] })).to.have.nested.property(
+        '[0].path',
+        'upstreams.one.apiKeyEnv',
+      ))
+  }
 })

@@ -1,0 +1,119 @@
+/**
+ * What `rename`, `drop`, `set` and `allow` of a model's upstream may say (docs/upstreams.md#adapting-requests). A call is
+ * charged for what its fields ask for before it is sent, so no rule may take away, replace or let a customer write a
+ * field that bounds or routes the bill.
+ */
+
+/** Forms into which a renamed field's value can be put, written behind the new name: `"duration": "duration:string"`. */
+export const FORMS = ['string', 'seconds', 'integer', 'list'] as const
+/** One of them. */
+export type Form = (typeof FORMS)[number]
+
+const isForm = (text: string): boolean => FORMS.some((form) => form === text)
+
+/**
+ * Fields that bound or route the bill, by what they are: one may be renamed within its kind and not otherwise.
+ * `fixed` ones are sent as they were charged: never dropped, set or allowed. `loose` ones are what upstreams call the
+ * same thing; the operator may set them, and no customer writes them by another name.
+ */
+const KINDS: readonly { fixed: readonly string[]; loose?: readonly string[] }[] = [
+  { fixed: ['max_tokens', 'max_completion_tokens', 'max_output_tokens'] },
+  { fixed: ['n', 'num_images', 'num_outputs', 'num_generations', 'best_of', 'batch_size'] },
+  { fixed: ['model'] },
+  { fixed: ['messages'] },
+  { fixed: ['stream'] },
+  { fixed: ['stream_options'] },
+  { fixed: ['prompt'], loose: ['text', 'text_prompt', 'input'] },
+  { fixed: ['duration', 'seconds', 'duration_seconds', 'num_seconds'], loose: ['length', 'video_length'] },
+  { fixed: ['resolution', 'size'], loose: ['image_size', 'video_size', 'aspect_ratio', 'quality'] },
+]
+
+/** Fields that upstreams bill for, or by which another model, vendor or tier serves a call: the operator's to set. */
+const PAID: readonly string[] = [
+  ...['service_tier', 'speed', 'inference_geo', 'models', 'route', 'provider', 'transforms', 'plugins', 'extra_body'],
+  ...['web_search', 'web_search_options', 'search_parameters', 'tools', 'functions', 'prediction'],
+  ...['reasoning', 'thinking', 'thinking_budget', 'enable_thinking', 'chat_template_kwargs'],
+  ...['prompt_cache_retention', 'cache_control', 'store', 'background', 'modalities', 'audio', 'generate_audio'],
+  ...['num_frames', 'frames_per_second', 'fps', 'num_inference_steps', 'steps', 'upscale'],
+]
+
+const FIELD_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
+
+const kindOf = (name: string) => KINDS.find(({ fixed, loose = [] }) => fixed.includes(name) || loose.includes(name))
+
+const isFixed = (name: string): boolean => kindOf(name)?.fixed.includes(name) ?? false
+
+/** A rule that may not be: its path within the entry, and why. */
+type RuleFault = { path: string; message: string }
+
+/** The rules of one of a model's upstreams, of which an old version of the catalogue may have any. */
+export type RouteRules = {
+  rename?: Readonly<Record<string, string>>
+  drop?: readonly string[]
+  set?: Readonly<Record<string, unknown>>
+  allow?: readonly string[]
+}
+
+/** What the rules of a model depend on. */
+export type RuledModel = { modality?: unknown; durations?: unknown; resolutions?: unknown }
+
+/** Every fault of the rules of one of a model's upstreams; paths begin in that entry. */
+export const faultsOfRules = (rules: RouteRules, model: RuledModel): RuleFault[] => [
+  ...Object.entries(rules.rename ?? {}).flatMap(([from, to]) => at(`rename.${from}`, faultOfRename(from, to, model))),
+  ...(rules.drop ?? []).flatMap((name, index) => at(`drop[${index}]`, faultOfDrop(name, model))),
+  ...Object.keys(rules.set ?? {}).flatMap((name) => at(`set.${name}`, faultOfSet(name, rules.rename ?? {}))),
+  ...(rules.allow ?? []).flatMap((name, index) => at(`allow[${index}]`, faultOfName(name) ?? faultOfFixed(name))),
+]
+
+const at = (path: string, message: string | null): RuleFault[] => (message === null ? [] : [{ path, message }])
+
+const faultOfName = (name: string): string | null =>
+  FIELD_NAME.test(name) ? null : `"${name}" is not the name of a field`
+
+const faultOfFixed = (name: string): string | null =>
+  isFixed(name) ? `"${name}" bounds or routes the bill: it is sent as it was charged` : null
+
+function faultOfRename(from: string, to: string, model: RuledModel): string | null {
+  const [name = '', form] = to.split(':', 2)
+  if (to.split(':').length > 2 || (form !== undefined && !isForm(form)))
+    return `"${to}" has an unknown form: forms are ${FORMS.join(', ')}`
+  const wrongName = faultOfName(from) ?? faultOfName(name)
+  if (wrongName !== null) return wrongName
+  const kind = kindOf(from)
+  if (isFixed(from) && kindOf(name) !== kind)
+    return `"${from}" bounds or routes the bill, and may only be renamed to ${namesOf(kind)}`
+  if (kindOf(name) !== kind && kindOf(name) !== undefined)
+    return `"${name}" bounds or routes the bill, and may only be renamed from ${namesOf(kindOf(name))}`
+  if (PAID.includes(name) && name !== from) return `"${name}" is billed: nothing may be renamed to it`
+  return form === 'integer' && kind === LENGTHS && !isWhole(model.durations)
+    ? 'whole seconds need whole "durations": a list of them, or a whole "min" and a "step" of 1'
+    : null
+}
+
+const LENGTHS = kindOf('duration')
+
+const namesOf = (kind: (typeof KINDS)[number] | undefined): string =>
+  [...(kind?.fixed ?? []), ...(kind?.loose ?? [])].join(', ')
+
+/** Whether all durations that a model offers are whole seconds. */
+function isWhole(durations: unknown): boolean {
+  if (Array.isArray(durations)) return durations.every((one) => Number.isInteger(one))
+  if (typeof durations !== 'object' || durations === null) return false
+  const { min, step } = durations as { min?: unknown; step?: unknown }
+  return Number.isInteger(min) && Number.isInteger(step)
+}
+
+/** Of what a model offers in one way only, there is nothing to send where the upstream makes nothing else. */
+function faultOfDrop(name: string, { durations, resolutions }: RuledModel): string | null {
+  const offered = kindOf(name) === LENGTHS ? durations : kindOf(name) === SHAPES ? resolutions : undefined
+  if (Array.isArray(offered) && offered.length === 1) return faultOfName(name)
+  return faultOfName(name) ?? faultOfFixed(name)
+}
+
+const SHAPES = kindOf('resolution')
+
+function faultOfSet(name: string, rename: Readonly<Record<string, string>>): string | null {
+  const wrong = faultOfName(name) ?? faultOfFixed(name)
+  const source = Object.keys(rename).find((from) => isFixed(from) && rename[from]!.split(':')[0] === name)
+  return wrong ?? (source === undefined ? null : `"${source}" is renamed to it, and is sent as it was charged`)
+}
