@@ -97,8 +97,8 @@ const options = {
     .optional()
     .meta({
       description:
-        'Videos: the durations offered, in seconds, if the model states them: a list, or those from `min` in steps of ' +
-        '`step` up to `max`.',
+        'Videos: the durations offered, in seconds, if the model states them: a list, or those from `min` in steps ' +
+        'of `step` up to `max`.',
     }),
   resolutions: z
     .array(z.string())

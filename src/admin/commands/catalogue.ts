@@ -1,9 +1,10 @@
 /** catalogue show · check · diff · apply · history · rollback */
 import type { Applied } from '../../shared/catalogue/changes.ts'
-import { applyCatalogue, rollBack } from '../../shared/catalogue/changes.ts'
+import { applyCatalogue, judgeCatalogue, rollBack } from '../../shared/catalogue/changes.ts'
 import { diffCatalogues, diffText } from '../../shared/catalogue/diff.ts'
 import type { Fault } from '../../shared/catalogue/faults.ts'
-import { BadCatalogue, faultText, faultsOf } from '../../shared/catalogue/faults.ts'
+import { BadCatalogue, faultText } from '../../shared/catalogue/faults.ts'
+import { hasMasks, maskedCatalogue } from '../../shared/catalogue/header-masks.ts'
 import { marginFaults } from '../../shared/catalogue/margins.ts'
 import type { PricedCatalogue } from '../../shared/catalogue/margins.ts'
 import { announceFromCommand } from '../../shared/catalogue/notice.ts'
@@ -27,23 +28,28 @@ export const catalogueCommands: Command<object>[] = [
     usage: 'catalogue show',
     summary: 'Show the current version of the catalogue.',
     run: async (db) => {
-      const { content, source: _source, ...about } = await currentOf(db)
+      const { content: stored, source: _source, ...about } = await currentOf(db)
+      const content = maskedCatalogue(stored)
       return { json: { ...about, catalogue: content }, text: JSON.stringify(content, null, 2) }
     },
   },
   {
     usage: 'catalogue check <file>',
     summary: 'Check a catalogue: print every fault with its path, and every cost above its price. Exits with 1 if any.',
-    run: (_db, [file]) => withFaults(async () => judged(checkedFile(file))),
+    run: (db, [file = '']) =>
+      withFaults(async () => {
+        const given = readCatalogueFile(file)
+        // Only what a mask stands for is in the database: any other file is checked without one.
+        return judged(checked(given, hasMasks(given) ? await readVersion(db, 'newest') : null))
+      }),
   },
   {
     usage: 'catalogue diff <file>',
     summary: 'Show what a catalogue would change, model by model.',
-    run: (db, [file]) =>
+    run: (db, [file = '']) =>
       withFaults(async () => {
-        const content = checkedFile(file)
         const current = await readVersion(db, 'newest')
-        const changes = diffCatalogues(current?.content, content)
+        const changes = diffCatalogues(current?.content, checked(readCatalogueFile(file), current))
         return { json: { version: current?.version ?? 0, changes }, text: diffText(changes) || 'No changes.' }
       }),
   },
@@ -51,9 +57,9 @@ export const catalogueCommands: Command<object>[] = [
     usage: 'catalogue apply <file> [--note …] [--expect <version>]',
     summary: 'Apply a catalogue as a new version; with --expect, only if that version is still the current one.',
     options: ['note', 'expect'],
-    run: (db, [file], options) =>
+    run: (db, [file = ''], options) =>
       withFaults(async () => {
-        const content = checkedFile(file)
+        const content = readCatalogueFile(file)
         const why = { source: 'command', operator: null, ...guardOf(options) } as const
         const applied = await applyCatalogue(db, { content, ...why })
         return { ...(await reportOf(applied)), warnings: applied.is === 'applied' ? warningsOf(content) : [] }
@@ -89,10 +95,9 @@ async function currentOf(db: Db): Promise<StoredVersion> {
   return current
 }
 
-/** The content of a file. @throws BadCatalogue with every fault. */
-function checkedFile(file = ''): unknown {
-  const content = readCatalogueFile(file)
-  const faults = faultsOf(content)
+/** The content of a file, after `current`. @throws BadCatalogue with every fault. */
+function checked(given: unknown, current: StoredVersion | null): unknown {
+  const { content, faults } = judgeCatalogue(given, current?.content)
   if (faults.length > 0) throw new BadCatalogue(faults)
   return content
 }

@@ -3,9 +3,10 @@
  */
 import { z } from 'zod'
 import type { Applied } from '../../shared/catalogue/changes.ts'
-import { applyCatalogue, rollBack } from '../../shared/catalogue/changes.ts'
-import { diffCatalogues, diffText } from '../../shared/catalogue/diff.ts'
-import { BadCatalogue, faultsOf } from '../../shared/catalogue/faults.ts'
+import { applyCatalogue, judgeCatalogue, rollBack } from '../../shared/catalogue/changes.ts'
+import { changesUpstreams, diffCatalogues, diffText } from '../../shared/catalogue/diff.ts'
+import { BadCatalogue } from '../../shared/catalogue/faults.ts'
+import { MASK, maskedCatalogue } from '../../shared/catalogue/header-masks.ts'
 import { marginFaults } from '../../shared/catalogue/margins.ts'
 import type { PricedCatalogue } from '../../shared/catalogue/margins.ts'
 import { privateUpstreams } from '../../shared/catalogue/private-upstreams.ts'
@@ -15,6 +16,8 @@ import type { StoredVersion } from '../../shared/catalogue/versions.ts'
 import { MAX_NOTE, SOURCES, listVersions, readVersion } from '../../shared/catalogue/versions.ts'
 import { ApiError } from '../../shared/errors.ts'
 import { line } from '../../shared/text-fields.ts'
+import { confirmPassword } from '../../shared/users/password-changes.ts'
+import type { LiveSession } from '../../shared/users/sessions.ts'
 import { listOf, ok, time } from '../answers.ts'
 import { catalogueChanges as changes } from '../catalogue-changes.ts'
 import type { WebDeps } from '../deps.ts'
@@ -39,7 +42,15 @@ const aboutVersion = {
 
 const versionRecord = z.strictObject(aboutVersion).meta({ id: 'CatalogueVersion' })
 
-const content = z.unknown().meta({ description: 'The content, as it was given.' })
+const content = z.unknown().meta({
+  description:
+    `The content, as it was given, but for the values of headers: they are write-only, and \`${MASK}\` here. ` +
+    'Applied as it is, it stands for the value that the upstream has.',
+})
+
+const needsPassword = z
+  .boolean()
+  .meta({ description: 'Whether your password is needed: upstreams are new or changed.' })
 
 const faults = z.array(z.strictObject({ path: z.string(), message: z.string() }))
 
@@ -55,6 +66,10 @@ const why = {
     .max(MAX_VERSION)
     .meta({ description: 'The version that you edited; 0 for none. If another one is current: 409 `conflict`.' }),
   note: line(MAX_NOTE).optional(),
+  password: z
+    .string({ error: 'must be a string' })
+    .optional()
+    .meta({ description: 'Your password; needed where upstreams are new or changed, and else not looked at.' }),
 }
 
 const path = { params: z.object({ version: wholeNumber(1, MAX_VERSION) }) } as const
@@ -66,7 +81,9 @@ const applied = {
   },
 } as const
 
-type Needed = Pick<WebDeps, 'db' | 'redis' | 'config' | 'catalogue' | 'log'>
+const APPLYING = ['invalid_request', 'conflict', 'wrong_password', 'overloaded'] as const
+
+type Needed = Pick<WebDeps, 'db' | 'redis' | 'config' | 'catalogue' | 'log' | 'limits'>
 
 /** Shows the current version. */
 export const showCatalogue = endpoint({
@@ -80,7 +97,7 @@ export const showCatalogue = endpoint({
   errors: ['not_found'],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async () => {
   const { content: catalogue, ...about } = found(await readVersion(db, 'newest'))
-  return { ok: true, ...about, catalogue }
+  return { ok: true, ...about, catalogue: maskedCatalogue(catalogue) }
 })
 
 /** Checks a catalogue, and shows what it would change. Changes nothing. */
@@ -103,21 +120,24 @@ export const checkCatalogue = endpoint({
         losses: faults.meta({ description: 'Every cost that exceeds its price.' }),
         warnings: faults.meta({ description: 'Upstreams in a private network that may fetch images by themselves.' }),
         changes,
+        needsPassword,
       }),
     },
   },
   errors: ['invalid_request'],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ body: { catalogue } }) => {
   const current = await readVersion(db, 'newest')
-  const wrong = faultsOf(catalogue)
-  const isValid = wrong.length === 0
+  const judged = judgeCatalogue(catalogue, current?.content)
+  const isValid = judged.faults.length === 0
+  const changed = isValid ? diffCatalogues(current?.content, judged.content) : []
   return {
     ok: true,
     version: current?.version ?? 0,
-    faults: wrong,
-    losses: isValid ? marginFaults(catalogue as PricedCatalogue) : [],
-    warnings: isValid ? privateUpstreams((catalogue as ValidCatalogue).upstreams) : [],
-    changes: isValid ? diffCatalogues(current?.content, catalogue) : [],
+    faults: judged.faults,
+    losses: isValid ? marginFaults(judged.content as PricedCatalogue) : [],
+    warnings: isValid ? privateUpstreams((judged.content as ValidCatalogue).upstreams) : [],
+    changes: changed,
+    needsPassword: changesUpstreams(changed),
   }
 })
 
@@ -127,13 +147,16 @@ export const applyVersion = endpoint({
   method: 'post',
   path: '/api/operator/catalogue',
   summary: 'Apply a catalogue',
-  description: 'Every process uses it within 2 s. Open calls keep the version at which they were opened.',
+  description:
+    'Every process uses it within 2 s. Open calls keep the version at which they were opened. New or changed upstreams ' +
+    'need your password; prices do not.',
   body: z.object({ catalogue: given, ...why }),
   answers: applied,
-  errors: ['invalid_request', 'conflict'],
-}).handle((deps: Needed) => async ({ who, body: { catalogue, expect, note = null } }) => {
+  errors: APPLYING,
+}).handle((deps: Needed) => async ({ who, body: { catalogue, expect, note = null, password } }) => {
   const application = { content: catalogue, source: 'page', operator: who.userId, note, expect } as const
-  return answerOf(deps, await refusing(() => applyCatalogue(deps.db, application)))
+  const confirmUpstreams = () => confirm(deps, who, password)
+  return answerOf(deps, await refusing(() => applyCatalogue(deps.db, { ...application, confirmUpstreams })))
 })
 
 /** Lists the versions. */
@@ -162,14 +185,21 @@ export const showVersion = endpoint({
   answers: {
     200: {
       description: 'The version, and what rolling back to it would change.',
-      schema: z.strictObject({ ok, ...aboutVersion, catalogue: content, changes }),
+      schema: z.strictObject({ ok, ...aboutVersion, catalogue: content, changes, needsPassword }),
     },
   },
   errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ params }) => {
   const { content: catalogue, ...about } = found(await readVersion(db, params.version))
   const current = await readVersion(db, 'newest')
-  return { ok: true, ...about, catalogue, changes: diffCatalogues(current?.content, catalogue) }
+  const changed = diffCatalogues(current?.content, catalogue)
+  return {
+    ok: true,
+    ...about,
+    catalogue: maskedCatalogue(catalogue),
+    changes: changed,
+    needsPassword: changesUpstreams(changed),
+  }
 })
 
 /** Applies an earlier version again, as a new one. */
@@ -179,13 +209,14 @@ export const rollBackTo = endpoint({
   method: 'post',
   path: '/api/operator/catalogue/versions/:version/rollback',
   summary: 'Roll the catalogue back',
-  description: 'Applies the content of an earlier version as a new one.',
+  description: 'Applies the content of an earlier version as a new one. Your password as where one is applied.',
   body: z.object(why),
   answers: applied,
-  errors: ['invalid_request', 'conflict'],
-}).handle((deps: Needed) => async ({ who, params, body: { expect, note = null } }) => {
+  errors: APPLYING,
+}).handle((deps: Needed) => async ({ who, params, body: { expect, note = null, password } }) => {
   const back = { version: params.version, operator: who.userId, note, expect }
-  const done = await refusing(() => rollBack(deps.db, back))
+  const confirmUpstreams = () => confirm(deps, who, password)
+  const done = await refusing(() => rollBack(deps.db, { ...back, confirmUpstreams }))
   if (!done) throw new ApiError('not_found')
   return answerOf(deps, done)
 })
@@ -203,6 +234,19 @@ async function refusing<T>(apply: () => Promise<T>): Promise<T> {
     if (error instanceof BadCatalogue) throw new ApiError('invalid_request', { message: error.message })
     throw error
   }
+}
+
+/**
+ * New and changed upstreams get keys and prompts: a session alone must not lead them elsewhere.
+ * @throws ApiError wrong_password, rate_limited, overloaded.
+ */
+async function confirm({ db, limits }: Needed, who: LiveSession, password: string | undefined): Promise<void> {
+  if (password === undefined) {
+    const message = 'New or changed upstreams need your password, as password.'
+    throw new ApiError('wrong_password', { message, param: 'password' })
+  }
+  await limits.passwordChanges.take(who.accountId)
+  await confirmPassword(db, who.userId, password)
 }
 
 /**

@@ -5,18 +5,25 @@ import type { Db } from '../infra/db.ts'
 import type { UserId } from '../ids.ts'
 import { recordAction } from '../operators/actions.ts'
 import type { Change } from './diff.ts'
-import { diffCatalogues } from './diff.ts'
+import { changesUpstreams, diffCatalogues, diffText } from './diff.ts'
+import type { Fault } from './faults.ts'
 import { BadCatalogue, faultsOf } from './faults.ts'
+import { withoutMasks } from './header-masks.ts'
 import type { Source, StoredVersion } from './versions.ts'
 import { isLastFile, isSameContent, readVersion, storeVersion } from './versions.ts'
 
-/** What to apply. `expect`: the version that must still be the current one, 0 for none; null if any may be. */
+/**
+ * What to apply. `expect`: the version that must still be the current one, 0 for none; null if any may be.
+ * `confirmUpstreams` is awaited before new or changed upstreams are applied, which get keys and prompts; what it throws
+ * keeps the catalogue as it is.
+ */
 export type Application = {
   content: unknown
   source: Source
   operator: UserId | null
   note: string | null
   expect: number | null
+  confirmUpstreams?: () => Promise<void>
 }
 
 /**
@@ -29,39 +36,57 @@ export type Applied =
   | { is: 'conflict'; version: number; by: string; changes: Change[] }
 
 /**
+ * A content as it would be applied after `former`: with the values that its masks stand for, and with every fault.
+ * A file has no masks: what it says must not depend on what is current.
+ */
+export function judgeCatalogue(content: unknown, former: unknown): { content: unknown; faults: Fault[] } {
+  const unmasked = withoutMasks(content, former)
+  return { content: unmasked.content, faults: [...faultsOf(unmasked.content), ...unmasked.faults] }
+}
+
+/**
  * Applies a content as a new version.
  * @throws BadCatalogue with every fault; nothing is changed then
  */
 export async function applyCatalogue(db: Db, application: Application): Promise<Applied> {
-  const faults = faultsOf(application.content)
-  if (faults.length > 0) throw new BadCatalogue(faults)
   for (;;) {
     const current = await readVersion(db, 'newest')
+    const former = application.source === 'file' ? undefined : current?.content
+    const { content, faults } = judgeCatalogue(application.content, former)
+    if (faults.length > 0) throw new BadCatalogue(faults)
     if (application.expect !== null && application.expect !== (current?.version ?? 0)) {
       return conflictOf(db, application.expect, current)
     }
     // The content of a file is stored even so: what counts is whether the next file is another.
-    if (current && application.source !== 'file' && isSameContent(current.content, application.content)) {
+    if (current && application.source !== 'file' && isSameContent(current.content, content)) {
       return { is: 'unchanged', version: current.version }
     }
-    const version = await store(db, current?.version ?? 0, application)
-    if (version !== null) {
-      return { is: 'applied', version, changes: diffCatalogues(current?.content, application.content) }
-    }
+    const changes = diffCatalogues(current?.content, content)
+    if (changesUpstreams(changes)) await application.confirmUpstreams?.()
+    const version = await store(db, current?.version ?? 0, { ...application, content }, changes)
+    if (version !== null) return { is: 'applied', version, changes }
   }
 }
 
 /** Stores the version and its record together; null if another was stored meanwhile. */
-const store = (db: Db, current: number, application: Application): Promise<number | null> =>
+const store = (db: Db, current: number, application: Application, changes: readonly Change[]): Promise<number | null> =>
   db.transaction(async (trx) => {
     const version = await storeVersion(trx, current, application)
     const { source, operator, note } = application
     if (version !== null && source !== 'file') {
       const action = source === 'rollback' ? 'catalogue_rolled_back' : 'catalogue_applied'
-      await recordAction(trx, operator, action, null, { version, note })
+      await recordAction(trx, operator, action, null, { version, note, changes: recorded(changes) })
     }
     return version
   })
+
+/** How much of the changes an action keeps, in characters: the versions themselves keep all. */
+const MAX_RECORDED = 10_000
+
+function recorded(changes: readonly Change[]): string {
+  const text = diffText(changes)
+  return text.length <= MAX_RECORDED ? text : `${text.slice(0, MAX_RECORDED).toWellFormed()}…`
+}
 
 async function conflictOf(db: Db, expected: number, current: StoredVersion | null): Promise<Applied> {
   const before = await readVersion(db, expected)
@@ -85,17 +110,17 @@ export async function applyFile(db: Db, content: unknown): Promise<number | null
   return applied.is === 'applied' ? applied.version : null
 }
 
-/** Who rolls back to which version, and why. `expect` as in an Application. */
-export type Rollback = Pick<Application, 'operator' | 'note' | 'expect'> & { version: number }
+/** Who rolls back to which version, and why. The rest as in an Application. */
+export type Rollback = Omit<Application, 'content' | 'source'> & { version: number }
 
 /**
  * Applies the content of an earlier version again, as a new one.
  * @returns null if there is no such version
  * @throws BadCatalogue if this release no longer takes its content
  */
-export async function rollBack(db: Db, { version, operator, note, expect }: Rollback): Promise<Applied | null> {
+export async function rollBack(db: Db, { version, note, ...rest }: Rollback): Promise<Applied | null> {
   const earlier = await readVersion(db, version)
   if (!earlier) return null
   const why = note ?? `Back to version ${version}.`
-  return applyCatalogue(db, { content: earlier.content, source: 'rollback', operator, note: why, expect })
+  return applyCatalogue(db, { ...rest, content: earlier.content, source: 'rollback', note: why })
 }

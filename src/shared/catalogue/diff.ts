@@ -1,8 +1,9 @@
 /**
  * What differs between two versions of the catalogue, model by model. Works on contents as they were given: an older
- * version need not be what this release takes.
+ * version need not be what this release takes. Changes are for operators' eyes: of headers they say only that they differ.
  */
 import { isDeepStrictEqual } from 'node:util'
+import { MASK, maskedHeaders, maskedUpstream } from './header-masks.ts'
 
 /** A field that differs, by its path within its part. Absent before or after: null. */
 export type FieldChange = { path: string; before: unknown; after: unknown }
@@ -30,9 +31,32 @@ export function diffCatalogues(before: unknown, after: unknown): Change[] {
   return [
     ...diffParts('model', byId(oldModels), byId(newModels)),
     ...diffOrder(byId(oldModels), byId(newModels)),
-    ...diffParts('upstream', fieldsOf(oldUpstreams), fieldsOf(newUpstreams)),
+    ...diffParts('upstream', fieldsOf(oldUpstreams), fieldsOf(newUpstreams)).map(withoutSecrets),
     ...diffParts('setting', oldSettings, newSettings),
   ]
+}
+
+/**
+ * Whether changes send an upstream's key, headers or prompts anywhere else than before: one that is only removed sends
+ * nothing.
+ */
+export const changesUpstreams = (changes: readonly Change[]): boolean =>
+  changes.some(({ part, change }) => part === 'upstream' && change !== 'removed')
+
+/** A change of an upstream, with its headers masked. */
+const withoutSecrets = (change: Change): Change => ({
+  ...change,
+  fields: change.fields.map(({ path, before, after }) => ({
+    path,
+    before: withoutSecret(path, before),
+    after: withoutSecret(path, after),
+  })),
+})
+
+function withoutSecret(path: string, value: unknown): unknown {
+  if (path === '') return maskedUpstream(value)
+  if (path === 'headers') return maskedHeaders(value)
+  return path.startsWith('headers.') && value !== null ? MASK : value
 }
 
 /** Models by their ids. */

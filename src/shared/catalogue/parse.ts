@@ -99,9 +99,9 @@ function configuredUpstreams(
 }
 
 /**
- * Warnings about a catalogue, one sentence each: what of it is not used, because the version is older than the rule that
- * it breaks; a video costs the same however long it is, so its model should state durations; and an upstream in a private
- * network should say whether it fetches images.
+ * Warnings about a catalogue, one sentence each: what of it is not used, because the version is older than the rule
+ * that it breaks; a video costs the same however long it is, so its model should state durations; and an upstream in a
+ * private network should say whether it fetches images.
  */
 export function catalogueWarnings({ models, upstreams, refused }: Catalogue): string[] {
   const fetching = privateUpstreams(Object.fromEntries(upstreams.map((one) => [one.name, one])))

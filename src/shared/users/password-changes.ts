@@ -4,7 +4,7 @@
  */
 import type { Db, Trx } from '../infra/db.ts'
 import { ApiError } from '../errors.ts'
-import type { AccountId, MailId } from '../ids.ts'
+import type { AccountId, MailId, UserId } from '../ids.ts'
 import { newId } from '../ids.ts'
 import { requestMail } from '../mail/mails.ts'
 import { findToken, spendToken } from './one-time-tokens.ts'
@@ -36,6 +36,16 @@ export async function changePassword(
     await setPasswordHash(trx, userId, hashes.next)
     await endSessions(trx, userId, sessionId)
   })
+}
+
+/**
+ * Checks that whoever is logged in knows the password, before something that a stolen session must not do.
+ * @throws ApiError wrong_password, overloaded.
+ */
+export async function confirmPassword(db: Db, userId: UserId, password: string): Promise<void> {
+  const user = await findUser(db, userId)
+  const isRight = await withHashing(() => verifyPassword(user?.password_hash ?? null, password))
+  if (!isRight) throw new ApiError('wrong_password')
 }
 
 /**

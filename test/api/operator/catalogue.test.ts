@@ -50,7 +50,7 @@ describe('/api/operator/catalogue', () => {
     expect(data[0]).to.deep.include({
       action: 'catalogue_applied',
       operatorEmail: operator.email,
-      details: { version: before.version + 1, note: 'dearer' },
+      details: { version: before.version + 1, note: 'dearer', changes: '~ model sandbox-image credits: 40 → 41' },
     })
     const same = await post('', { catalogue: priced(before, 41), expect: before.version + 1 })
     expect(same.json).to.deep.equal({ ok: true, version: before.version + 1, changes: [] })
