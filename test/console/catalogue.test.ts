@@ -3,7 +3,7 @@ import type { Browser } from 'playwright-core'
 import { applyCatalogue } from '../../src/shared/catalogue/changes.ts'
 import { readVersion } from '../../src/shared/catalogue/versions.ts'
 import { closeBrowser, openBrowser } from '../support/browser.ts'
-import { startWorld } from '../../scripts/harness/console-world.ts'
+import { PASSWORD, startWorld } from '../../scripts/harness/console-world.ts'
 import type { World } from '../../scripts/harness/console-world.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
 import { get } from '../../scripts/harness/http.ts'
@@ -90,9 +90,30 @@ describe("the operator's page of the catalogue", () => {
     await page.getByRole('heading', { name: `Version ${first + 3}` }).waitFor()
     await until('the old price', async () => (await listed()) === 40)
     expect(await credits.inputValue()).to.equal('40')
+
+    // Upstreams change with the password alone, and what their headers say is not shown again.
+    await page.reload()
+    const content = JSON.parse(await source.inputValue()) as Catalogue & { upstreams: Record<string, object> }
+    content.upstreams['other'] = {
+      protocol: 'openai',
+      baseUrl: 'http://127.0.0.1:9',
+      headers: { 'X-Key': 'not shown' },
+    }
+    await source.fill(JSON.stringify(content))
+    await compare.click()
+    const password = page.getByLabel('Your password')
+    for (const [typed, told] of [
+      ['wrong password 1', 'The current password is wrong.'],
+      [PASSWORD, `Version ${first + 4}`],
+    ] as const) {
+      await password.fill(typed)
+      await page.getByRole('button', { name: `Apply as version ${first + 4}` }).click()
+      await page.getByText(told).first().waitFor()
+    }
+    await until('the mask', async () => (await source.inputValue()).includes('"X-Key": "•••"'))
     await page.setViewportSize({ width: 390, height: 800 })
     await fitsTheScreen(page)
-    expect(faults(/409/)).to.deep.equal([])
+    expect(faults(/400|409/)).to.deep.equal([])
     await close()
   })
 })

@@ -78,8 +78,7 @@ export const applyCatalogue = (body: Asked<'POST /api/operator/catalogue'>['body
 export const getVersions = () => ask('GET /api/operator/catalogue/versions')
 export const getVersion = (version: number) =>
   ask('GET /api/operator/catalogue/versions/:version', { params: { version: String(version) } })
-export const rollBackTo = (version: number, expect: number) =>
-  ask('POST /api/operator/catalogue/versions/:version/rollback', {
-    params: { version: String(version) },
-    body: { expect },
-  })
+export const rollBackTo = (
+  version: number,
+  body: Asked<'POST /api/operator/catalogue/versions/:version/rollback'>['body'],
+) => ask('POST /api/operator/catalogue/versions/:version/rollback', { params: { version: String(version) }, body })

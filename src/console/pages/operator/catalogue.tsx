@@ -11,9 +11,10 @@ import {
   getVersions,
   rollBackTo,
 } from '../../api/operator.ts'
+import { Problem } from '../../api/client.ts'
 import { Action, Empty, ErrorMessage, Loading, Time } from '../../parts/basics.tsx'
 import { Dialog } from '../../parts/dialogs.tsx'
-import { Field, useSubmit } from '../../parts/forms.tsx'
+import { Field, PasswordField, useSubmit } from '../../parts/forms.tsx'
 import { List } from '../../parts/list.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
@@ -64,6 +65,7 @@ function Editor({ version, catalogue, done }: EditorProps) {
   const [text, setText] = useState(base.text)
   const [check, setCheck] = useState<CatalogueCheck | null>(null)
   const [note, setNote] = useState('')
+  const [password, setPassword] = useState('')
   const { busy, problem, run } = useSubmit()
   // A newer version is shown where nothing was typed; else the comparison shows what it means for what was.
   if (version > base.version) {
@@ -82,14 +84,18 @@ function Editor({ version, catalogue, done }: EditorProps) {
   const apply = (): void =>
     run(async () => {
       if (given.fault !== null || !check) return
-      try {
-        await applyCatalogue({ catalogue: given.catalogue, expect: check.version, ...(note.trim() && { note }) })
-        setNote('')
-      } finally {
-        // After a conflict, too: what was compared with is no longer the current version.
-        setCheck(null)
-        done()
-      }
+      const sent = { catalogue: given.catalogue, expect: check.version, ...(note.trim() && { note }) }
+      await untilRight(() => applyCatalogue({ ...sent, ...(check.needsPassword && { password }) }), {
+        over: () => {
+          // After a conflict, too: what was compared with is no longer the current version.
+          setCheck(null)
+          setPassword('')
+          done()
+        },
+      })
+      setNote('')
+      // What was typed is applied: the version that comes back takes its place, with masks for what is secret.
+      setBase({ ...base, text })
     })
   return (
     <section class="panel" data-testid="catalogue">
@@ -101,6 +107,7 @@ function Editor({ version, catalogue, done }: EditorProps) {
       {check && check.faults.length === 0 && check.changes.length > 0 ? (
         <>
           <Field label="Note" value={note} maxLength={500} onInput={(event) => setNote(event.currentTarget.value)} />
+          {check.needsPassword && <OwnPassword value={password} put={setPassword} />}
           <Action busy={busy} busyText="Applying…" onClick={apply}>
             Apply as version {check.version + 1}
           </Action>
@@ -113,6 +120,27 @@ function Editor({ version, catalogue, done }: EditorProps) {
     </section>
   )
 }
+
+/** Does something; `over` where it is done, or fails otherwise than by a password that is wrong and can be typed again. */
+async function untilRight(work: () => Promise<unknown>, { over }: { over: () => void }): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (!(error instanceof Problem && error.code === 'wrong_password')) over()
+    throw error
+  }
+  over()
+}
+
+const OwnPassword = ({ value, put }: { value: string; put: (value: string) => void }) => (
+  <PasswordField
+    label="Your password"
+    autoComplete="current-password"
+    hint="Upstreams are new or changed: they get keys and prompts."
+    value={value}
+    onInput={(event) => put(event.currentTarget.value)}
+  />
+)
 
 /** The form of the prices, and the text beside it: what is typed in one stands in the other. */
 function Sides({ text, edit }: { text: string; edit: (text: string) => void }) {
@@ -229,19 +257,18 @@ type AskProps = { version: number; current: number; close: () => void; done: () 
 function AskBack({ version, current, close, done }: AskProps) {
   const { data, problem, reload } = useLoad(`catalogue ${version} from ${current}`, () => getVersion(version))
   const back = useSubmit()
+  const [password, setPassword] = useState('')
   const goBack = (): void =>
     back.run(async () => {
-      try {
-        await rollBackTo(version, current)
-        close()
-      } finally {
-        done()
-      }
+      const sent = { expect: current, ...(data?.needsPassword && { password }) }
+      await untilRight(() => rollBackTo(version, sent), { over: done })
+      close()
     })
   return (
     <Dialog title={`Roll back to version ${version}?`} close={close}>
       <ErrorMessage problem={problem} retry={reload} />
       {data ? <Changes title={`Compared with version ${current}`} changes={data.changes} /> : !problem && <Loading />}
+      {data?.needsPassword && <OwnPassword value={password} put={setPassword} />}
       <ErrorMessage problem={back.problem} />
       <Action busy={back.busy} busyText="Rolling back…" onClick={goBack}>
         Roll back
