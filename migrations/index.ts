@@ -21,6 +21,7 @@ import * as billing from './013_billing.ts'
 import * as rowRules from './014_row_rules.ts'
 import * as rowRulesOfOldRows from './015_row_rules_of_old_rows.ts'
 import * as revivedGrants from './019_revived_grants.ts'
+import * as forcedRotations from './022_forced_rotations.ts'
 import { MigrationLock } from './lock.ts'
 import { applySql, dropSql, staleSql } from './sql.ts'
 
@@ -51,6 +52,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '014_row_rules': rowRules,
   '015_row_rules_of_old_rows': rowRulesOfOldRows,
   '019_revived_grants': revivedGrants,
+  '022_forced_rotations': forcedRotations,
 }
 
 /** The functions of `sql/` are written for the newest schema: every step back begins with taking them out. */

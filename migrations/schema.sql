@@ -47,6 +47,7 @@ CREATE TABLE api_keys (
   secret_version integer NOT NULL DEFAULT 1, -- Counts its secrets: each rotation makes the next one.
   previous_hash bytea, -- SHA-256 of the secret before the last rotation, if it had a grace.
   previous_until timestamptz, -- Until when that secret is still good.
+  secret_ended_at timestamptz, -- When an operator ended its secret: nobody has one until its owner rotates the key; null: its secret is good.
   CONSTRAINT api_keys_pkey PRIMARY KEY (id),
   CONSTRAINT api_keys_hash_key UNIQUE (key_hash),
   CONSTRAINT api_keys_of_account UNIQUE (id, account_id),
@@ -386,7 +387,7 @@ CREATE TABLE mails (
   CONSTRAINT mails_pkey PRIMARY KEY (id),
   CONSTRAINT mails_user_fkey FOREIGN KEY (user_id) REFERENCES users(id),
   CONSTRAINT mails_finished_or_not CHECK (((status = ANY (ARRAY['sent'::text, 'skipped'::text, 'dead'::text])) = (finished_at IS NOT NULL))),
-  CONSTRAINT mails_kind_known CHECK ((kind = ANY (ARRAY['verification'::text, 'reset'::text, 'address'::text, 'address_notice'::text, 'budget'::text, 'receipt'::text, 'low_balance'::text, 'top_up_off'::text]))),
+  CONSTRAINT mails_kind_known CHECK ((kind = ANY (ARRAY['verification'::text, 'reset'::text, 'address'::text, 'address_notice'::text, 'budget'::text, 'receipt'::text, 'low_balance'::text, 'top_up_off'::text, 'key_rotated'::text]))),
   CONSTRAINT mails_note_length CHECK ((char_length(note) <= 500)),
   CONSTRAINT mails_recipient_is_lowercase CHECK (((recipient = lower(recipient)) AND ((length(recipient) >= 3) AND (length(recipient) <= 254)))),
   CONSTRAINT mails_reset_knows_no_account CHECK (((kind = 'reset'::text) = (user_id IS NULL))),

@@ -10,6 +10,7 @@ import type { ErrorCode } from '../shared/errors.ts'
 import type { Trace } from '../shared/infra/trace.ts'
 import type { WebDeps } from './deps.ts'
 import type { LimitUse } from './limits.ts'
+import type { LooksAt } from './looks.ts'
 import { MAX_BODY_BYTES } from './middleware/body-bytes.ts'
 import type { Envelope, RequestState } from './middleware/request-context.ts'
 
@@ -22,6 +23,8 @@ export type Who<Holder> = {
   scheme: 'apiKey' | 'sessionToken' | 'metricsToken'
   /** The codes that everybody else is refused with. */
   errors: readonly ErrorCode[]
+  /** They see what is not their own: their endpoints declare `looksAt`. */
+  sees?: 'others'
   /** Finds whoever sends a request. @throws ApiError one of `errors`. */
   find: (deps: WebDeps) => (ctx: ParameterizedContext<RequestState>) => Promise<Holder>
 }
@@ -49,6 +52,8 @@ export type Declaration = {
   offered?: (config: Config) => boolean
   /** null: everybody. */
   who: Who<unknown> | null
+  /** What of accounts an operator sees by it; for endpoints of operators, which must say so. */
+  looksAt?: LooksAt
   /** What a request counts against. */
   limits?: readonly LimitUse[]
   /** The parameters of the path. What does not parse leads to nothing: `not_found`. */
@@ -67,6 +72,9 @@ export type Declaration = {
   /** The codes that its handler answers with, and its fields where they have codes of their own. */
   errors: readonly ErrorCode[]
 }
+
+/** What a declaration must say beside its type: an operator's endpoint, what it shows of accounts. */
+export type Complete<D extends Declaration> = D['who'] extends { sees: 'others' } ? { looksAt: LooksAt } : unknown
 
 type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined
 

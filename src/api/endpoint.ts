@@ -1,7 +1,7 @@
 /**
  * One declaration per endpoint: everything about it stands in one place, its handler beside it.
  */
-import type { Declaration, Handler, Writer } from './declaration.ts'
+import type { Complete, Declaration, Handler, Writer } from './declaration.ts'
 import { servedOf } from './declaration.ts'
 import type { WebDeps } from './deps.ts'
 import type { AnyHandler } from './serve.ts'
@@ -12,8 +12,8 @@ import { serveDeclared } from './serve.ts'
  * answer by itself. Both take a function that gets the dependencies which the type of its parameter names, and returns
  * the handler.
  */
-export function endpoint<const D extends Declaration>(declaration: D) {
-  const declared = servedOf(declaration)
+export function endpoint<const D extends Declaration>(declaration: D & Complete<D>) {
+  const declared = servedOf<D>(declaration)
   const complete = (make: (deps: WebDeps) => unknown, writes: boolean) => ({
     ...declared,
     serve: (deps: WebDeps) => serveDeclared(declared, make(deps) as AnyHandler, deps, { writes }),

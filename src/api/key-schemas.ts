@@ -39,6 +39,9 @@ export const shownKey = z
     maxOutstanding: z.int().nullable(),
     budget: shownBudget.nullable(),
     previousSecretUntil: time.nullable().meta({ description: 'Until when the secret from before a rotation works.' }),
+    secretEndedAt: time
+      .nullable()
+      .meta({ description: 'When an operator ended its secret: it is refused until its owner rotates it.' }),
   })
   .meta({ id: 'Key', description: 'A limit that is null does not apply.' })
 

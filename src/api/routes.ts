@@ -47,7 +47,7 @@ import {
 import { showMargins } from './operator/margins.ts'
 import { endSessionOf, endSessionsOf, showLedgerOf, showSessionsOf } from './operator/support.ts'
 import { takeCredits } from './operator/deductions.ts'
-import { endAnyKey, limitKey, renewAnyKey, showKeysOf } from './operator/keys.ts'
+import { endAnyKey, endSecretOf, limitKey, showKeysOf } from './operator/keys.ts'
 import { showOverview } from './operator/overview.ts'
 import { discardMail, retryMail, showDeadMails, showUpstreams } from './operator/reports.ts'
 import { exportActions, showActions } from './operator/actions.ts'
@@ -136,7 +136,7 @@ const operators = [
   showLedgerOf,
   showKeysOf,
   limitKey,
-  renewAnyKey,
+  endSecretOf,
   endAnyKey,
   showAllCalls,
   showAnyCall,

@@ -9,8 +9,11 @@ import { ApiError } from '../shared/errors.ts'
 import type { WebDeps } from './deps.ts'
 import type { Declaration, RequestFacts } from './declaration.ts'
 import { Reply } from './declaration.ts'
+import { noteLook } from '../shared/operators/looks.ts'
+import type { LiveSession } from '../shared/users/sessions.ts'
 import type { Allowance, LimitUse } from './limits.ts'
 import { ALLOWANCE_HEADERS, allowanceHeaders } from './limits.ts'
+import { lookOf } from './looks.ts'
 import { clientAddress, networkOf } from './middleware/client-address.ts'
 import { deviceOf } from './middleware/device.ts'
 import type { JsonObject } from './middleware/json-body.ts'
@@ -54,11 +57,23 @@ export function serveDeclared(
     const leave = await enter(who)
     try {
       const answer = await handler(input as never, ctx as Context & { state: RequestState })
+      if (declared.looksAt === 'accounts') await recordLook(declared, deps, input, answer)
       if (!writes) send(ctx, answer)
     } finally {
       leave()
     }
   }
+}
+
+/** Records what an operator is about to see: what cannot be recorded is not shown. */
+async function recordLook(
+  { path }: Declaration,
+  { db }: WebDeps,
+  { who, params, query }: { who: unknown; params: unknown; query: unknown },
+  answer: unknown,
+): Promise<void> {
+  const look = lookOf({ path, params, query, answer: answer instanceof Reply ? answer.body : answer })
+  if (look) await noteLook(db, (who as LiveSession).userId, look)
 }
 
 /**

@@ -25,8 +25,9 @@ export const session: Who<LiveSession> = {
 }
 
 /** A user whose role is `admin` at this moment. */
-export const operator: Who<LiveSession> = {
+export const operator: Who<LiveSession> & { sees: 'others' } = {
   scheme: 'sessionToken',
+  sees: 'others',
   errors: ['unauthorized', 'forbidden', 'rate_limited'],
   find:
     ({ db }) =>

@@ -77,7 +77,7 @@ export const redeem = endpoint({
       schema: z.strictObject({ ok, credits, balance: credits }),
     },
   },
-  errors: ['invalid_request', 'invalid_code', 'code_used'],
+  errors: ['invalid_request', 'invalid_code', 'code_used', 'forbidden'],
 }).handle(({ db, replies }: Pick<WebDeps, 'db' | 'replies'>) => async ({ who: { accountId }, body }) => {
   const redeemed = await redeemCode(db, accountId, body.code)
   replies.publishEvent(accountId, { callId: null, balance: redeemed.balance })

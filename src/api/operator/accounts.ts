@@ -15,7 +15,6 @@ import type { AccountPlace, OperatedAccount, Sort } from '../../shared/operators
 import { SORTS, STANDINGS, findAccount, findAccounts } from '../../shared/operators/accounts.ts'
 import { listActions } from '../../shared/operators/actions.ts'
 import { grantCredits, setAccountStatus } from '../../shared/operators/changes.ts'
-import { noteLook } from '../../shared/operators/looks.ts'
 import { line } from '../../shared/text-fields.ts'
 import { call, credits, grant, id, ok, pageOf } from '../answers.ts'
 import { createCursors } from '../console/cursors.ts'
@@ -36,6 +35,7 @@ const accountPath = { ...declared, params: pathId('account', 'The `id` of an acc
 /** Finds accounts by a part of their address or by their id. */
 export const searchAccounts = endpoint({
   ...declared,
+  looksAt: 'accounts',
   method: 'get',
   path: '/api/operator/accounts',
   summary: 'Find accounts',
@@ -80,6 +80,7 @@ function placeOf(text: string, sort: Sort): AccountPlace {
 /** Shows one account with its grants, its latest calls and what operators did to it. */
 export const showOperated = endpoint({
   ...accountPath,
+  looksAt: 'accounts',
   method: 'get',
   path: '/api/operator/accounts/:id',
   summary: 'Show an account',
@@ -101,7 +102,7 @@ export const showOperated = endpoint({
     },
   },
   errors: [],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params }) => {
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ params }) => {
   const [account, standing, grants, { calls }, actions] = await Promise.all([
     findAccount(db, params.id),
     summaryOf(db, params.id),
@@ -110,7 +111,6 @@ export const showOperated = endpoint({
     listActions(db, { accountId: params.id, changes: true }, LATEST),
   ])
   if (!account || !standing) throw new ApiError('not_found')
-  await noteLook(db, who.userId, params.id)
   const { held, running: openCalls, debt } = standing
   return { ok: true, account, held, openCalls, debt, grants, calls, actions }
 })
@@ -120,6 +120,7 @@ const GRANTABLE = ORIGINS.filter((origin) => origin !== 'signup')
 /** Gives credits. */
 export const giveCredits = endpoint({
   ...accountPath,
+  looksAt: 'recorded',
   method: 'post',
   path: '/api/operator/accounts/:id/grants',
   summary: 'Grant credits',
@@ -164,6 +165,7 @@ const statusAnswer = z.strictObject({ ok, account: operatedAccount })
 /** Suspends an account. */
 export const suspendAccount = endpoint({
   ...accountPath,
+  looksAt: 'recorded',
   method: 'post',
   path: '/api/operator/accounts/:id/suspend',
   summary: 'Suspend an account',
@@ -179,6 +181,7 @@ export const suspendAccount = endpoint({
 /** Activates an account. */
 export const activateAccount = endpoint({
   ...accountPath,
+  looksAt: 'recorded',
   method: 'post',
   path: '/api/operator/accounts/:id/activate',
   summary: 'Activate an account',

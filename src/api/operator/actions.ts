@@ -53,6 +53,7 @@ async function narrowed(db: Db, { account, operator: who, ...rest }: Query): Pro
 /** Lists what operators did, newest first. */
 export const showActions = endpoint({
   ...declared,
+  looksAt: 'nobody',
   path: '/api/operator/actions',
   summary: 'List operator actions',
   query: z.object({ ...filters, limit: pageLimit, cursor: pageCursor }),
@@ -74,6 +75,7 @@ const COLUMNS = ['createdAt', 'operator', 'action', 'accountId', 'account', 'det
 /** Exports what operators did, newest first. */
 export const exportActions = endpoint({
   ...declared,
+  looksAt: 'recorded',
   path: '/api/operator/exports/actions',
   summary: 'Export operator actions as CSV',
   query: z.object(filters),

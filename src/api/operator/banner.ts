@@ -46,6 +46,7 @@ const declared = { tag: 'Operators', who: operator, path: '/api/operator/banner'
 /** Shows operators the banner that is set. */
 export const showTheBanner = endpoint({
   ...declared,
+  looksAt: 'nobody',
   method: 'get',
   summary: 'Show the banner that is set',
   answers: { 200: { description: 'It may be still to come; null: none is set.', schema: bannerAnswer } },
@@ -57,6 +58,7 @@ const when = moment.nullish().transform((text) => (text ? startOf(text) : null))
 /** Sets the banner. */
 export const changeBanner = endpoint({
   ...declared,
+  looksAt: 'nobody',
   method: 'put',
   summary: 'Set the banner',
   description: 'In place of the one before. The pages that are open show it within about a minute.',
@@ -82,6 +84,7 @@ export const changeBanner = endpoint({
 /** Removes the banner. */
 export const removeTheBanner = endpoint({
   ...declared,
+  looksAt: 'nobody',
   method: 'delete',
   summary: 'Remove the banner',
   answers: { 200: { description: 'There is no banner any more.', schema: done } },

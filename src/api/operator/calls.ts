@@ -12,7 +12,6 @@ import type { AccountId } from '../../shared/ids.ts'
 import { parseId, publicId } from '../../shared/ids.ts'
 import { entriesOfCall } from '../../shared/ledger/ledger.ts'
 import { addressesOf, findAccount } from '../../shared/operators/accounts.ts'
-import { noteLook } from '../../shared/operators/looks.ts'
 import { findUserByEmail } from '../../shared/users/users.ts'
 import { line } from '../../shared/text-fields.ts'
 import { call, callWithLedger, id, pageOf } from '../answers.ts'
@@ -32,6 +31,7 @@ const anyCall = call.extend({ accountId: id('acc'), accountEmail: z.string() }).
 /** Lists calls of all accounts, newest first. */
 export const showAllCalls = endpoint({
   ...declared,
+  looksAt: 'accounts',
   method: 'get',
   path: '/api/operator/calls',
   summary: 'List the calls of all accounts',
@@ -79,6 +79,7 @@ async function ownerOf(db: Db, text: string, { keyId }: AnyCallFilter): Promise<
 /** Shows any call, what it moved, and whose it is. */
 export const showAnyCall = endpoint({
   ...declared,
+  looksAt: 'accounts',
   method: 'get',
   path: '/api/operator/calls/:id',
   summary: 'Show any call',
@@ -90,10 +91,9 @@ export const showAnyCall = endpoint({
     },
   },
   errors: [],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params }) => {
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ params }) => {
   const [found, origin] = await Promise.all([findRecord(db, params.id), findOrigin(db, params.id)])
   if (!found || !origin) throw new ApiError('not_found')
-  await noteLook(db, who.userId, origin.accountId)
   const [ledger, account] = await Promise.all([entriesOfCall(db, params.id), findAccount(db, origin.accountId)])
   return { ok: true, call: found, startedAt: origin.startedAt, ledger, account }
 })

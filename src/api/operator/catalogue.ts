@@ -88,6 +88,7 @@ type Needed = Pick<WebDeps, 'db' | 'redis' | 'config' | 'catalogue' | 'log' | 'l
 /** Shows the current version. */
 export const showCatalogue = endpoint({
   ...declared,
+  looksAt: 'nobody',
   method: 'get',
   path: '/api/operator/catalogue',
   summary: 'Show the catalogue',
@@ -103,6 +104,7 @@ export const showCatalogue = endpoint({
 /** Checks a catalogue, and shows what it would change. Changes nothing. */
 export const checkCatalogue = endpoint({
   ...declared,
+  looksAt: 'nobody',
   method: 'post',
   path: '/api/operator/catalogue/check',
   summary: 'Check a catalogue',
@@ -144,6 +146,7 @@ export const checkCatalogue = endpoint({
 /** Applies a catalogue as a new version. */
 export const applyVersion = endpoint({
   ...declared,
+  looksAt: 'nobody',
   method: 'post',
   path: '/api/operator/catalogue',
   summary: 'Apply a catalogue',
@@ -162,6 +165,7 @@ export const applyVersion = endpoint({
 /** Lists the versions. */
 export const showVersions = endpoint({
   ...declared,
+  looksAt: 'nobody',
   method: 'get',
   path: '/api/operator/catalogue/versions',
   summary: 'List the versions of the catalogue',
@@ -179,6 +183,7 @@ export const showVersions = endpoint({
 export const showVersion = endpoint({
   ...declared,
   ...path,
+  looksAt: 'nobody',
   method: 'get',
   path: '/api/operator/catalogue/versions/:version',
   summary: 'Show a version of the catalogue',
@@ -206,6 +211,7 @@ export const showVersion = endpoint({
 export const rollBackTo = endpoint({
   ...declared,
   ...path,
+  looksAt: 'nobody',
   method: 'post',
   path: '/api/operator/catalogue/versions/:version/rollback',
   summary: 'Roll the catalogue back',

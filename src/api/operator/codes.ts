@@ -45,6 +45,7 @@ const futureOrNull = (date: Date | null, param: string): Date | null => {
 /** Makes a redemption code. The code itself is in this answer and nowhere else. */
 export const makeCode = endpoint({
   ...declared,
+  looksAt: 'nobody',
   method: 'post',
   path: '/api/operator/codes',
   summary: 'Create a redemption code',
@@ -80,6 +81,7 @@ export const makeCode = endpoint({
 /** Lists redemption codes, newest first. */
 export const showCodes = endpoint({
   ...declared,
+  looksAt: 'nobody',
   method: 'get',
   path: '/api/operator/codes',
   summary: 'List redemption codes',
@@ -90,6 +92,7 @@ export const showCodes = endpoint({
 /** Disables a code for good. */
 export const endCode = endpoint({
   ...declared,
+  looksAt: 'nobody',
   method: 'post',
   path: '/api/operator/codes/:id/disable',
   summary: 'Disable a redemption code',
@@ -108,6 +111,7 @@ const debtor = z.strictObject({ accountId: id('acc'), email: z.string(), debt: c
 /** Lists who owes credits. */
 export const showDebts = endpoint({
   ...declared,
+  looksAt: 'accounts',
   method: 'get',
   path: '/api/operator/debts',
   summary: 'List accounts with debt',
@@ -118,6 +122,7 @@ export const showDebts = endpoint({
 /** Lets a debt go. */
 export const forgiveDebtOf = endpoint({
   ...declared,
+  looksAt: 'recorded',
   method: 'post',
   path: '/api/operator/accounts/:id/forgive-debt',
   summary: 'Forgive the debt of an account',

@@ -15,6 +15,7 @@ import { operator } from '../who.ts'
 
 /** Takes credits from an account. */
 export const takeCredits = endpoint({
+  looksAt: 'recorded',
   tag: 'Operators',
   who: operator,
   method: 'post',

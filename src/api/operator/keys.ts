@@ -1,15 +1,16 @@
 /**
  * /api/operator: the keys of any account.
  */
+import { z } from 'zod'
 import { listKeys } from '../../shared/accounts/shown-key.ts'
 import { ApiError } from '../../shared/errors.ts'
 import { findAccount } from '../../shared/operators/accounts.ts'
-import { noteLook } from '../../shared/operators/looks.ts'
-import { changeAnyKey, revokeAnyKey, rotateAnyKey } from '../../shared/operators/key-changes.ts'
-import { done } from '../answers.ts'
+import { changeAnyKey, endSecretOfAnyKey, revokeAnyKey } from '../../shared/operators/key-changes.ts'
+import { done, ok } from '../answers.ts'
+import { enqueueMail } from '../console/enqueue-mail.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
-import { checkLimits, keyAnswer, keyChangesBody, listedKeys, rotation, warningsOf } from '../key-schemas.ts'
+import { checkLimits, keyAnswer, keyChangesBody, listedKeys, shownKey, warningsOf } from '../key-schemas.ts'
 import { pathId } from '../path-id.ts'
 import { operator } from '../who.ts'
 
@@ -20,21 +21,22 @@ const onKey = { ...declared, params: pathId('key', 'The `id` of a key.') } as co
 /** Lists the keys of an account, revoked ones too. */
 export const showKeysOf = endpoint({
   ...declared,
+  looksAt: 'accounts',
   method: 'get',
   path: '/api/operator/accounts/:id/keys',
   summary: 'List the API keys of an account',
   params: pathId('account', 'The `id` of an account.'),
   answers: listedKeys,
   errors: [],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params }) => {
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ params }) => {
   if (!(await findAccount(db, params.id))) throw new ApiError('not_found')
-  await noteLook(db, who.userId, params.id)
   return { ok: true, data: await listKeys(db, params.id) }
 })
 
 /** Changes the name or the limits of any key. */
 export const limitKey = endpoint({
   ...onKey,
+  looksAt: 'recorded',
   method: 'patch',
   path: '/api/operator/keys/:id',
   summary: 'Change any API key',
@@ -51,21 +53,32 @@ export const limitKey = endpoint({
     },
 )
 
-/** Gives any key another secret. */
-export const renewAnyKey = endpoint({
+/** Ends the secret of any key. Its owner makes another one, which no operator sees. */
+export const endSecretOf = endpoint({
   ...onKey,
-  ...rotation,
+  looksAt: 'recorded',
+  method: 'post',
   path: '/api/operator/keys/:id/rotate',
-  summary: 'Rotate any API key',
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params, body }) => {
-  const rotated = await rotateAnyKey(db, who.userId, params.id, body.graceSeconds)
-  if (!rotated) throw new ApiError('not_found')
-  return { ok: true, secret: rotated.secret, key: rotated.key }
+  summary: 'Force the rotation of any API key',
+  description:
+    'Ends its secret at once. The key is refused until its owner rotates it in the console, and gets a new secret that ' +
+    'nobody else sees. They are told by mail.',
+  body: 'ignored',
+  answers: {
+    200: { description: 'The key, without a secret.', schema: z.strictObject({ ok, key: shownKey }) },
+  },
+  errors: [],
+}).handle(({ db, log, queues }: Pick<WebDeps, 'db' | 'log' | 'queues'>) => async ({ who, params }) => {
+  const ended = await endSecretOfAnyKey(db, who.userId, params.id)
+  if (!ended) throw new ApiError('not_found')
+  enqueueMail({ queues, log }, ended.mailId)
+  return { ok: true, key: ended.key }
 })
 
 /** Revokes any key for good. */
 export const endAnyKey = endpoint({
   ...onKey,
+  looksAt: 'recorded',
   method: 'delete',
   path: '/api/operator/keys/:id',
   summary: 'Revoke any API key',

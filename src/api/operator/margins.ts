@@ -28,6 +28,7 @@ const margin = z
 
 /** Shows the margins of some days. */
 export const showMargins = endpoint({
+  looksAt: 'nobody',
   tag: 'Operators',
   who: operator,
   method: 'get',

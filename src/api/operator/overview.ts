@@ -79,6 +79,7 @@ const overview = z
 
 /** Shows sales, use, accounts, queues and what waits for an operator. */
 export const showOverview = endpoint({
+  looksAt: 'nobody',
   tag: 'Operators',
   who: operator,
   method: 'get',

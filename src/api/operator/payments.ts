@@ -78,6 +78,7 @@ async function show(db: Db, paymentId: PaymentId): Promise<z.input<typeof shown>
 /** Finds orders. */
 export const findPayments = endpoint({
   ...declared,
+  looksAt: 'accounts',
   method: 'get',
   path: '/api/operator/payments',
   summary: 'Find payments',
@@ -108,6 +109,7 @@ export const findPayments = endpoint({
 /** Shows any order with its ledger and its refunds. */
 export const showAnyPayment = endpoint({
   ...declared,
+  looksAt: 'accounts',
   method: 'get',
   path: '/api/operator/payments/:id',
   summary: 'Show any payment',
@@ -123,6 +125,7 @@ export const showAnyPayment = endpoint({
 /** Checks any order now. */
 export const syncAnyPayment = endpoint({
   ...declared,
+  looksAt: 'accounts',
   method: 'post',
   path: '/api/operator/payments/:id/sync',
   summary: 'Bring any payment up to date',
@@ -139,6 +142,7 @@ export const syncAnyPayment = endpoint({
 /** Refunds a payment, or part of it. */
 export const refundAnyPayment = endpoint({
   ...declared,
+  looksAt: 'recorded',
   method: 'post',
   path: '/api/operator/payments/:id/refund',
   summary: 'Refund a payment',
@@ -167,6 +171,7 @@ export const refundAnyPayment = endpoint({
 /** Ends a review. */
 export const resolveAnyPayment = endpoint({
   ...declared,
+  looksAt: 'recorded',
   method: 'post',
   path: '/api/operator/payments/:id/resolve',
   summary: 'End the review of a payment',

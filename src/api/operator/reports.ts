@@ -37,6 +37,7 @@ const deadMail = z
 /** Lists the mails that were given up, newest first. */
 export const showDeadMails = endpoint({
   ...declared,
+  looksAt: 'accounts',
   method: 'get',
   path: '/api/operator/mails',
   summary: 'List dead letters',
@@ -57,6 +58,7 @@ export const showDeadMails = endpoint({
 /** Gives a dead letter all its tries again. */
 export const retryMail = endpoint({
   ...declared,
+  looksAt: 'recorded',
   method: 'post',
   path: '/api/operator/mails/:id/retry',
   summary: 'Retry a dead letter',
@@ -74,6 +76,7 @@ export const retryMail = endpoint({
 /** Gives up on a dead letter. */
 export const discardMail = endpoint({
   ...declared,
+  looksAt: 'recorded',
   method: 'delete',
   path: '/api/operator/mails/:id',
   summary: 'Discard a dead letter',
@@ -113,6 +116,7 @@ const upstreamReport = z
 /** Shows how the upstreams did in the last hour, and hour by hour in the last day. */
 export const showUpstreams = endpoint({
   ...declared,
+  looksAt: 'nobody',
   method: 'get',
   path: '/api/operator/upstreams',
   summary: 'Show the health of upstreams',

@@ -6,7 +6,6 @@ import { ApiError } from '../../shared/errors.ts'
 import { listEntries } from '../../shared/ledger/ledger.ts'
 import { ownerOf } from '../../shared/accounts/members.ts'
 import { revokeSessions } from '../../shared/operators/changes.ts'
-import { noteLook } from '../../shared/operators/looks.ts'
 import { holderOfSession, listSessions } from '../../shared/users/sessions.ts'
 import { done, entry, listOf, pageOf } from '../answers.ts'
 import { createCursors } from '../console/cursors.ts'
@@ -27,6 +26,7 @@ const declared = {
 /** Lists where the owner of an account is logged in. */
 export const showSessionsOf = endpoint({
   ...declared,
+  looksAt: 'accounts',
   method: 'get',
   path: '/api/operator/accounts/:id/sessions',
   summary: 'List the sessions of an account',
@@ -34,13 +34,13 @@ export const showSessionsOf = endpoint({
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params }) => {
   const owner = await ownerOf(db, params.id)
   if (!owner) throw new ApiError('not_found')
-  await noteLook(db, who.userId, params.id)
   return { ok: true, data: await listSessions(db, owner, who.sessionId) }
 })
 
 /** Signs the owner of an account out everywhere. */
 export const endSessionsOf = endpoint({
   ...declared,
+  looksAt: 'recorded',
   method: 'delete',
   path: '/api/operator/accounts/:id/sessions',
   summary: 'End the sessions of an account',
@@ -56,6 +56,7 @@ export const endSessionsOf = endpoint({
 /** Signs the owner of an account out in one place. */
 export const endSessionOf = endpoint({
   ...declared,
+  looksAt: 'recorded',
   params: pathId('session', 'The `id` of a session.'),
   method: 'delete',
   path: '/api/operator/sessions/:id',
@@ -72,6 +73,7 @@ export const endSessionOf = endpoint({
 /** Lists the ledger of an account. */
 export const showLedgerOf = endpoint({
   ...declared,
+  looksAt: 'accounts',
   method: 'get',
   path: '/api/operator/accounts/:id/ledger',
   summary: 'List the ledger of an account',
@@ -79,11 +81,10 @@ export const showLedgerOf = endpoint({
   answers: { 200: { description: 'A page of its entries, newest first.', schema: pageOf(entry) } },
 }).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => {
   const cursors = createCursors(config.APP_SECRET, 'ledger')
-  return async ({ who, params, query: { cursor, limit } }) => {
+  return async ({ params, query: { cursor, limit } }) => {
     // A place belongs to the account that is looked at.
     const before = cursor === undefined ? null : Number(cursors.read(params.id, cursor))
     if (!(await ownerOf(db, params.id))) throw new ApiError('not_found')
-    await noteLook(db, who.userId, params.id)
     const { entries, next } = await listEntries(db, params.id, limit, before)
     return { ok: true, data: entries, nextCursor: cursors.write(params.id, next === null ? null : String(next)) }
   }

@@ -30,8 +30,7 @@ export const getKeysOf = (id: string) => ask('GET /api/operator/accounts/:id/key
 export const limitAnyKey = (id: string, body: Asked<'PATCH /api/operator/keys/:id'>['body']) =>
   ask('PATCH /api/operator/keys/:id', { params: { id }, body })
 export const revokeAnyKey = (id: string) => ask('DELETE /api/operator/keys/:id', { params: { id } })
-export const rotateAnyKey = (id: string, graceSeconds: number) =>
-  ask('POST /api/operator/keys/:id/rotate', { params: { id }, body: { graceSeconds } })
+export const endSecretOf = (id: string) => ask('POST /api/operator/keys/:id/rotate', { params: { id } })
 export const takeCredits = (id: string, body: Asked<'POST /api/operator/accounts/:id/deductions'>['body']) =>
   ask('POST /api/operator/accounts/:id/deductions', { params: { id }, body })
 export const getSessionsOf = (id: string) => ask('GET /api/operator/accounts/:id/sessions', { params: { id } })

@@ -201,20 +201,17 @@ export function RotateKey({
   apiKey,
   close,
   changed,
-  rotate = rotateKey,
 }: {
   apiKey: ApiKey
   close: () => void
   changed: (key: ApiKey) => void
-  /** Operators rotate keys that are not theirs. */
-  rotate?: typeof rotateKey
 }) {
   const { busy, problem, run } = useSubmit()
   const [secret, setSecret] = useState<string | null>(null)
   const submit = (event: Event): void => {
     const { grace = '0' } = fieldsOf(event)
     run(async () => {
-      const answer = await rotate(apiKey.id, Number(grace))
+      const answer = await rotateKey(apiKey.id, Number(grace))
       setSecret(answer.secret)
       changed(answer.key)
     })
@@ -226,7 +223,7 @@ export function RotateKey({
     <Dialog title={`Rotate ${apiKey.name}?`} close={close}>
       <Form problem={problem} onSubmit={submit}>
         <p>The key keeps its name, limits and usage, and gets a new secret.</p>
-        <Choice label="The old secret stops working" name="grace" options={GRACES} />
+        {apiKey.secretEndedAt === null && <Choice label="The old secret stops working" name="grace" options={GRACES} />}
         <FormError />
         <Action type="submit" busy={busy} busyText="Rotating…">
           Rotate key

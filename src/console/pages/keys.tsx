@@ -36,6 +36,7 @@ export function KeysPage() {
       <p class="soft">
         Your programs send a key with every request, as <code>Authorization: Bearer tg_…</code>.
       </p>
+      <EndedSecrets keys={keys.data?.data ?? []} rotate={setRotating} />
       <section class="panel">
         <List of={keys} empty={<Empty title="No keys yet">Create one to call your first model.</Empty>}>
           {(items) => (
@@ -62,6 +63,22 @@ export function KeysPage() {
     </Page>
   )
 }
+
+/** Keys that are refused until their owner makes a new secret, and why. */
+const EndedSecrets = ({ keys, rotate }: { keys: ApiKey[]; rotate: Chosen }) => (
+  <>
+    {keys
+      .filter(({ secretEndedAt, revokedAt }) => secretEndedAt !== null && revokedAt === null)
+      .map((key) => (
+        <div class="notice" role="status" key={key.id}>
+          An operator ended the secret of {key.name}: programs that use it are refused.{' '}
+          <button type="button" class="small" onClick={() => rotate(key)}>
+            Make a new secret
+          </button>
+        </div>
+      ))}
+  </>
+)
 
 const KEY_COLUMNS: Column<ApiKey>[] = [
   { header: 'Name', cell: (key) => key.name },
@@ -102,11 +119,16 @@ export function KeyTable({ keys, revoke, edit, rotate, callsOf }: KeyTableProps)
         </span>
       ) : (
         <span class="row">
+          {key.secretEndedAt && (
+            <span>
+              secret ended <Time iso={key.secretEndedAt} />
+            </span>
+          )}
           <button type="button" class="small quiet" aria-label={`Limits of ${key.name}`} onClick={() => edit(key)}>
             Limits
           </button>
           <button type="button" class="small quiet" aria-label={`Rotate ${key.name}`} onClick={() => rotate(key)}>
-            Rotate
+            {key.secretEndedAt ? 'New secret' : 'Rotate'}
           </button>
           <button type="button" class="small danger" aria-label={`Revoke ${key.name}`} onClick={() => revoke(key)}>
             Revoke

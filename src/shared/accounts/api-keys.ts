@@ -123,22 +123,48 @@ export async function rotateKey(
   accountId?: AccountId,
 ): Promise<NewKey | null> {
   const { secret, hash, hint } = freshSecret()
-  return await db.transaction(async (trx) => {
+  const key = await replaceSecret(db, id, accountId, {
+    // Of a secret that was ended nothing goes on.
+    previous_hash: graceSeconds > 0 ? db.raw('CASE WHEN secret_ended_at IS NULL THEN key_hash END') : null,
+    previous_until:
+      graceSeconds > 0
+        ? db.raw('CASE WHEN secret_ended_at IS NULL THEN now() + make_interval(secs => ?) END', [graceSeconds])
+        : null,
+    secret_ended_at: null,
+    key_hash: hash,
+    hint,
+  })
+  return key && { id, secret, key }
+}
+
+/**
+ * Ends the secret of a key, and the one before it, at once. Nobody has another: it is the owner's to rotate the key.
+ * @returns null if there is no such key, or it was revoked.
+ */
+export const endSecret = (trx: Trx, id: KeyId): Promise<ApiKey | null> =>
+  replaceSecret(trx, id, undefined, {
+    previous_hash: null,
+    previous_until: null,
+    secret_ended_at: trx.fn.now(),
+    // Of a secret that is told to nobody. The hint stays: by it the owner recognises the key.
+    key_hash: freshSecret().hash,
+  })
+
+const replaceSecret = (
+  db: Db | Trx,
+  id: KeyId,
+  accountId: AccountId | undefined,
+  columns: Record<string, unknown>,
+): Promise<ApiKey | null> =>
+  db.transaction(async (trx) => {
     const owner = await lockOwner(trx, id, accountId)
     if (!owner) return null
     await trx('api_keys')
       .where({ id })
-      .update({
-        previous_hash: graceSeconds > 0 ? trx.ref('key_hash') : null,
-        previous_until: graceSeconds > 0 ? trx.raw('now() + make_interval(secs => ?)', [graceSeconds]) : null,
-        secret_version: trx.raw('secret_version + 1'),
-        key_hash: hash,
-        hint,
-      })
+      .update({ ...columns, secret_version: trx.raw('secret_version + 1') })
     await setLimits(trx, id, owner, {})
-    return { id, secret, key: (await findKey(trx, id))! }
+    return await findKey(trx, id)
   })
-}
 
 /** Whose key this is; null if there is none. */
 export async function accountOfKey(db: Db | Trx, id: KeyId): Promise<AccountId | null> {

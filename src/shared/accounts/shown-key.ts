@@ -43,6 +43,8 @@ export type ApiKey = {
   budget: ShownBudget | null
   /** Until when the secret before the last rotation is still good; null if it is not. */
   previousSecretUntil: string | null
+  /** When an operator ended its secret: it is refused until its owner rotates it; null if its secret is good. */
+  secretEndedAt: string | null
 }
 
 type KeyRow = {
@@ -59,6 +61,7 @@ type KeyRow = {
   rate_limit: number | null
   max_outstanding: number | null
   previous_until: Date | null
+  secret_ended_at: Date | null
   credits: number | null
   period: Period
   used: number
@@ -66,7 +69,7 @@ type KeyRow = {
 }
 
 const COLUMNS = `k.id, k.name, k.hint, k.created_at, k.last_used_at, k.revoked_at, k.expires_at, k.models, k.modalities,
-  k.allowed_ips, k.rate_limit, k.max_outstanding,
+  k.allowed_ips, k.rate_limit, k.max_outstanding, k.secret_ended_at,
   CASE WHEN k.previous_until > now() THEN k.previous_until END AS previous_until,
   b.credits, b.period, coalesce(w.used, 0) AS used,
   CASE WHEN b.period <> 'total' THEN (budget_window(b.period, now()) AT TIME ZONE 'UTC'
@@ -118,6 +121,7 @@ const presentKey = (row: KeyRow): ApiKey => ({
   maxOutstanding: row.max_outstanding,
   budget: budgetOf(row),
   previousSecretUntil: row.previous_until?.toISOString() ?? null,
+  secretEndedAt: row.secret_ended_at?.toISOString() ?? null,
 })
 
 function budgetOf({ credits, period, used, resets_at }: KeyRow): ShownBudget | null {

@@ -30,12 +30,12 @@ const KINDS: readonly { fixed: readonly string[]; loose?: readonly string[] }[] 
 
 /** Fields that upstreams bill for, or by which another model, vendor or tier serves a call: the operator's to set. */
 const PAID: readonly string[] = [
-  ...['service_tier', 'speed', 'inference_geo', 'models', 'route', 'provider', 'transforms', 'plugins', 'extra_body'],
-  ...['web_search', 'web_search_options', 'search_parameters', 'tools', 'functions', 'prediction'],
-  ...['reasoning', 'thinking', 'thinking_budget', 'enable_thinking', 'chat_template_kwargs'],
-  ...['prompt_cache_retention', 'cache_control', 'store', 'background', 'modalities', 'audio', 'generate_audio'],
-  ...['num_frames', 'frames_per_second', 'fps', 'num_inference_steps', 'steps', 'upscale'],
-]
+  ['service_tier', 'speed', 'inference_geo', 'models', 'route', 'provider', 'transforms', 'plugins', 'extra_body'],
+  ['web_search', 'web_search_options', 'search_parameters', 'tools', 'functions', 'prediction'],
+  ['reasoning', 'thinking', 'thinking_budget', 'enable_thinking', 'chat_template_kwargs'],
+  ['prompt_cache_retention', 'cache_control', 'store', 'background', 'modalities', 'audio', 'generate_audio'],
+  ['num_frames', 'frames_per_second', 'fps', 'num_inference_steps', 'steps', 'upscale'],
+].flat()
 
 const FIELD_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 

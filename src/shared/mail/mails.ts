@@ -13,7 +13,7 @@ import { withoutSecrets } from '../infra/log.ts'
 
 /**
  * `address`: confirms another address of a user, and goes there; `address_notice`: notifies the current one.
- * `budget`: a part of a key's budget is used.
+ * `budget`: a part of a key's budget is used. `key_rotated`: an operator ended or replaced the secret of a key.
  */
 export const MAIL_KINDS = [
   'verification',
@@ -24,6 +24,7 @@ export const MAIL_KINDS = [
   'receipt',
   'low_balance',
   'top_up_off',
+  'key_rotated',
 ] as const
 /** Which text a mail has. */
 export type MailKind = (typeof MAIL_KINDS)[number]

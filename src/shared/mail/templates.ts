@@ -130,6 +130,23 @@ export function moneyMail(baseUrl: string, kind: MoneyMailKind, details: MailDet
   return write(MONEY_MAILS[kind](baseUrl, details))
 }
 
+/** Tells the owner of a key what an operator did to its secret. `details`: the name and the hint of the key. */
+export const keyMail = (baseUrl: string, { name, hint, secret }: MailDetails): MailContent =>
+  write({
+    subject: secret === 'ended' ? 'The secret of an API key was ended' : 'An API key got a new secret',
+    paragraphs: [
+      secret === 'ended'
+        ? `An operator of ${baseUrl} ended the secret of your key "${String(name)}" (${String(hint)}). ` +
+          'Programs that use it are refused.'
+        : `An operator of ${baseUrl} gave your key "${String(name)}" a new secret (${String(hint)}).`,
+      secret === 'ended'
+        ? 'Make a new secret for it in the console. Its limits and its usage stay.'
+        : 'If you do not know why, ask them, or make a new secret in the console.',
+    ],
+    action: { label: 'Open my keys', url: `${baseUrl}/keys` },
+    closing: ['An operator cannot see the secret that you make.'],
+  })
+
 const creditsPage = (baseUrl: string) => ({ label: 'Open the credits page', url: `${baseUrl}/credits` })
 
 const MONEY_MAILS: Record<MoneyMailKind, (baseUrl: string, details: MailDetails) => Draft> = {

@@ -21,10 +21,12 @@ import { closeBilling, undecidedPayments } from '../payments/forgetting.ts'
 import { deleteMailsOf, discardMails, requeueMails } from '../mail/mails.ts'
 import type { ActionDetails, Operator } from './actions.ts'
 import { recordAction } from './actions.ts'
+import { refuseOwnAccount } from './own-account.ts'
 
-/** Gives credits. @returns the balance after it. @throws as `grant`. */
+/** Gives credits. @returns the balance after it. @throws as `grant`; ApiError forbidden for one's own account. */
 export const grantCredits = async (db: Db, operator: Operator, lot: NewGrant & { id: GrantId }): Promise<number> =>
   db.transaction(async (trx) => {
+    await refuseOwnAccount(trx, operator, lot.accountId)
     const credits = await grant(trx, lot)
     await recordAction(trx, operator, 'credits_granted', lot.accountId, {
       amount: lot.amount,

@@ -2,13 +2,16 @@
  * What operators may change of any key, each with its record in the same transaction.
  */
 import type { NewKey } from '../accounts/api-keys.ts'
-import { accountOfKey, revokeKey, rotateKey } from '../accounts/api-keys.ts'
+import { accountOfKey, endSecret, revokeKey, rotateKey } from '../accounts/api-keys.ts'
 import type { KeyChanges } from '../accounts/key-limits.ts'
 import { changeKey } from '../accounts/key-limits.ts'
 import type { ApiKey } from '../accounts/shown-key.ts'
+import { ownerOf } from '../accounts/members.ts'
 import type { Db, Trx } from '../infra/db.ts'
-import type { KeyId } from '../ids.ts'
-import { publicId } from '../ids.ts'
+import type { KeyId, MailId } from '../ids.ts'
+import { newId, publicId } from '../ids.ts'
+import { requestMail } from '../mail/mails.ts'
+import { findUser } from '../users/users.ts'
 import type { ActionDetails, Operator } from './actions.ts'
 import { recordAction } from './actions.ts'
 
@@ -25,7 +28,22 @@ export const changeAnyKey = async (
     return key
   })
 
-/** Gives any key another secret. @returns null if there is none, or it was revoked. */
+/** A key whose secret was ended, and the mail that tells its owner, to be enqueued. */
+export type EndedSecret = { key: ApiKey; mailId: MailId }
+
+/**
+ * Ends the secret of any key at once. No operator sees another one: its owner makes it, and is told so by mail.
+ * @returns null if there is no such key, or it was revoked.
+ */
+export const endSecretOfAnyKey = async (db: Db, operator: Operator, id: KeyId): Promise<EndedSecret | null> =>
+  db.transaction(async (trx) => {
+    const key = await endSecret(trx, id)
+    if (!key) return null
+    await recordOnKey(trx, operator, 'key_rotated', id, { secret: 'ended' })
+    return { key, mailId: await tellOwner(trx, id, key, 'ended') }
+  })
+
+/** Gives any key another secret; its owner is told by mail. @returns null if there is none, or it was revoked. */
 export const rotateAnyKey = async (
   db: Db,
   operator: Operator,
@@ -34,7 +52,9 @@ export const rotateAnyKey = async (
 ): Promise<NewKey | null> =>
   db.transaction(async (trx) => {
     const rotated = await rotateKey(trx, id, graceSeconds)
-    if (rotated) await recordOnKey(trx, operator, 'key_rotated', id, { graceSeconds })
+    if (!rotated) return null
+    await recordOnKey(trx, operator, 'key_rotated', id, { graceSeconds })
+    await tellOwner(trx, id, rotated.key, 'replaced')
     return rotated
   })
 
@@ -46,6 +66,14 @@ export const revokeAnyKey = async (db: Db, operator: Operator, id: KeyId): Promi
     if (found) await recordOnKey(trx, operator, 'key_revoked', id, {})
     return found
   })
+
+async function tellOwner(trx: Trx, id: KeyId, { name, hint }: ApiKey, secret: 'ended' | 'replaced'): Promise<MailId> {
+  const userId = (await ownerOf(trx, (await accountOfKey(trx, id))!))!
+  const mailId = newId('mail')
+  const recipient = (await findUser(trx, userId))!.email
+  await requestMail(trx, { id: mailId, kind: 'key_rotated', recipient, userId, details: { name, hint, secret } })
+  return mailId
+}
 
 const recordOnKey = async (
   trx: Trx,

@@ -130,6 +130,7 @@ export async function redeemCode(
       .whereRaw('(grants_expire_at IS NULL OR grants_expire_at > now())')
       .first<CodeRow | undefined>('*')
     if (!row) throw new ApiError('invalid_code')
+    await refuseOwnCode(trx, accountId, row.id)
     if (await trx('redemptions').where({ code_id: row.id, account_id: accountId }).first('code_id'))
       throw new ApiError('code_used', { message: 'This account has redeemed this code already.' })
     if (!(await use(trx, row.id))) throw new ApiError('code_used')
@@ -145,6 +146,16 @@ export async function redeemCode(
     await trx('redemptions').insert({ code_id: row.id, account_id: accountId, grant_id: grantId })
     return { credits: row.credits, balance }
   })
+}
+
+/** An operator's code is for others: it would be a grant to their own account. @throws ApiError forbidden. */
+async function refuseOwnCode(trx: Trx, accountId: AccountId, id: CodeId): Promise<void> {
+  const { rows } = await trx.raw<{ rows: unknown[] }>(
+    `SELECT FROM members m JOIN operator_actions a ON a.operator_id = m.user_id
+    WHERE m.account_id = ? AND a.action = 'code_created' AND a.details ->> 'code' = ?`,
+    [accountId, publicId('code', id)],
+  )
+  if (rows.length > 0) throw new ApiError('forbidden', { message: 'You made this code: it is for other accounts.' })
 }
 
 /** Counts a use. The row stays locked, so that the next transaction sees whether the use was counted. */

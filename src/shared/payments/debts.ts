@@ -6,6 +6,7 @@ import type { AccountId, UserId } from '../ids.ts'
 import { newId, publicId } from '../ids.ts'
 import { forgiveDebt } from '../ledger/ledger.ts'
 import { recordAction } from '../operators/actions.ts'
+import { refuseOwnAccount } from '../operators/own-account.ts'
 
 /** An account that owes credits. */
 export type Debtor = { accountId: string; email: string; debt: number }
@@ -22,9 +23,10 @@ export async function listDebtors(db: Db, limit: number): Promise<Debtor[]> {
   return rows.map(({ id, email, debt }) => ({ accountId: publicId('account', id), email, debt }))
 }
 
-/** Lets an account's debt go. @returns how much it was. */
+/** Lets an account's debt go. @returns how much it was. @throws ApiError forbidden for one's own account. */
 export const forgive = async (db: Db, operator: UserId | null, accountId: AccountId): Promise<number> =>
   db.transaction(async (trx) => {
+    await refuseOwnAccount(trx, operator, accountId)
     const credits = await forgiveDebt(trx, accountId, newId('action'))
     if (credits > 0) await recordAction(trx, operator, 'debt_forgiven', accountId, { credits })
     return credits

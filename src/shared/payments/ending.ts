@@ -7,6 +7,7 @@ import type { PaymentId, UserId } from '../ids.ts'
 import { publicId } from '../ids.ts'
 import { lockAccount } from '../ledger/ledger.ts'
 import { recordAction } from '../operators/actions.ts'
+import { refuseOwnAccount } from '../operators/own-account.ts'
 import { grantOrdered, receiptOf } from './apply.ts'
 import { DISMISSED } from './decide.ts'
 import { mailOwner } from './mails.ts'
@@ -41,7 +42,7 @@ export async function failOrder(
  * Ends a review: the credits are granted after all, or not. A granted order is due for a check at once, which finds
  * its receipt, and what was refunded meanwhile.
  * @returns the order and, where credits were granted, the balance. @throws ApiError not_found; invalid_request if
- * the order needs no operator.
+ * the order needs no operator; forbidden for one of one's own.
  */
 export async function resolveReview(
   db: Db,
@@ -52,6 +53,7 @@ export async function resolveReview(
   const found = await findPayment(db, id)
   if (!found) throw new ApiError('not_found')
   return db.transaction(async (trx) => {
+    await refuseOwnAccount(trx, operator, found.account_id)
     await lockAccount(trx, found.account_id)
     const row = await lockPayment(trx, id)
     if (row.status !== 'review') throw new ApiError('invalid_request', { message: 'This payment is not in review.' })

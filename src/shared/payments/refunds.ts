@@ -8,6 +8,7 @@ import { newId, publicId } from '../ids.ts'
 import { failpoint } from '../infra/failpoints.ts'
 import { lockAccount, remainingOfPayment, reversePayment } from '../ledger/ledger.ts'
 import { recordAction } from '../operators/actions.ts'
+import { refuseOwnAccount } from '../operators/own-account.ts'
 import { reversedAt } from './decide.ts'
 import { stepOf } from './currencies.ts'
 import type { PaymentDeps } from './deps.ts'
@@ -58,6 +59,7 @@ async function takeCredits(
   { amountMinor, force = false }: RefundRequest,
 ) {
   return db.transaction(async (trx) => {
+    await refuseOwnAccount(trx, operator, found.account_id)
     await lockAccount(trx, found.account_id)
     const row = await lockPayment(trx, found.id)
     if (row.status !== 'paid')

@@ -14,6 +14,7 @@ import {
   addressMail,
   addressNotice,
   budgetMail,
+  keyMail,
   moneyMail,
   resetMail,
   verificationMail,
@@ -32,6 +33,7 @@ export async function decide(db: Db, mail: ClaimedMail, terms: Terms): Promise<D
   if (kind === 'budget') return db.transaction((trx) => decideOfBudget(trx, mail, terms.baseUrl))
   if (kind === 'verification' || kind === 'reset' || kind === 'address')
     return decideOfLink(db, { ...mail, kind }, terms)
+  if (kind === 'key_rotated') return { content: keyMail(terms.baseUrl, mail.details) }
   if (kind === 'address_notice') return { content: addressNotice(terms.baseUrl, mail.details) }
   return { content: moneyMail(terms.baseUrl, kind, mail.details) }
 }

@@ -8,9 +8,9 @@ const pathsOf = (rules: RouteRules, model: RuledModel = {}): string[] =>
   faultsOfRules(rules, model).map(({ path }) => path)
 
 const BOUND = [
-  ...['max_tokens', 'max_completion_tokens', 'max_output_tokens', 'n', 'num_images', 'model', 'messages'],
-  ...['stream', 'stream_options', 'prompt', 'duration', 'seconds', 'resolution', 'size'],
-]
+  ['max_tokens', 'max_completion_tokens', 'max_output_tokens', 'n', 'num_images', 'model', 'messages'],
+  ['stream', 'stream_options', 'prompt', 'duration', 'seconds', 'resolution', 'size'],
+].flat()
 
 const LAWFUL: [why: string, rules: RouteRules, model?: RuledModel][] = [
   [

@@ -3,11 +3,12 @@
  */
 import { useState } from 'preact/hooks'
 import type { ApiKey } from '../../api/endpoints.ts'
-import { getKeysOf, limitAnyKey, revokeAnyKey, rotateAnyKey } from '../../api/operator.ts'
+import { endSecretOf, getKeysOf, limitAnyKey, revokeAnyKey } from '../../api/operator.ts'
 import { Empty } from '../../parts/basics.tsx'
+import { Confirm } from '../../parts/dialogs.tsx'
 import { List } from '../../parts/list.tsx'
 import { useLoad } from '../../state/load.ts'
-import { EditKey, RotateKey } from '../key-limits.tsx'
+import { EditKey } from '../key-limits.tsx'
 import { KeyTable, Revoke } from '../keys.tsx'
 
 /** `changed`: what operators did to the account has one entry more. */
@@ -27,8 +28,26 @@ export function KeysOf({ accountId, changed }: { accountId: string; changed: () 
         {(items) => <KeyTable keys={items} edit={setEditing} rotate={setRotating} revoke={setRevoking} />}
       </List>
       {editing && <EditKey apiKey={editing} close={() => setEditing(null)} changed={done} change={limitAnyKey} />}
-      {rotating && <RotateKey apiKey={rotating} close={() => setRotating(null)} changed={done} rotate={rotateAnyKey} />}
+      {rotating && <EndSecret apiKey={rotating} close={() => setRotating(null)} ended={done} />}
       {revoking && <Revoke apiKey={revoking} close={() => setRevoking(null)} revoked={done} revoke={revokeAnyKey} />}
     </section>
   )
 }
+
+/** Asks before the secret of a key is ended. Only its owner sees the next one. */
+const EndSecret = ({ apiKey, close, ended }: { apiKey: ApiKey; close: () => void; ended: () => void }) => (
+  <Confirm
+    title={`End the secret of ${apiKey.name}?`}
+    verb="End secret"
+    busyText="Ending…"
+    danger
+    close={close}
+    work={async () => {
+      await endSecretOf(apiKey.id)
+      ended()
+    }}
+  >
+    Programs that use <code>{apiKey.hint}</code> will be refused from now on. Its owner gets an e-mail, and makes a new
+    secret, which you do not see. Limits and usage stay.
+  </Confirm>
+)

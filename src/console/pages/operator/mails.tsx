@@ -21,6 +21,7 @@ const KINDS: Record<MailRecord['kind'], string> = {
   reset: 'Password reset',
   address: 'New address',
   address_notice: 'Change of address',
+  key_rotated: 'New secret of a key',
   budget: 'Budget',
   receipt: 'Receipt',
   low_balance: 'Low balance',

@@ -1,0 +1,75 @@
+import { expect } from 'chai'
+import { parseId, publicId } from '../../../src/shared/ids.ts'
+import { setAccountRole } from '../../../src/shared/operators/changes.ts'
+import { imageBody } from '../../../scripts/harness/calling.ts'
+import { anAccount } from '../../../scripts/harness/factories.ts'
+import { startGateway } from '../../../scripts/harness/harness.ts'
+import type { Gateway } from '../../../scripts/harness/harness.ts'
+import { get, post, send } from '../../../scripts/harness/http.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { PASSWORD, anEmail } from '../../support/console.ts'
+
+describe('a key whose rotation an operator forces', () => {
+  let gateway: Gateway
+  before(async () => {
+    gateway = await startGateway()
+  })
+  after(() => gateway.stop())
+  afterEach(() => expectBooksToBalance(gateway.db))
+
+  async function signUp() {
+    const email = anEmail()
+    const { json } = await send('POST', `${gateway.url}/api/auth/register`, { body: { email, password: PASSWORD } })
+    const ask = (method: string, path: string, body?: unknown) =>
+      send(method, `${gateway.url}${path}`, { key: json.token, body })
+    return { id: parseId('account', json.user.id as string)!, email, ask }
+  }
+
+  async function anOperator() {
+    const person = await signUp()
+    await setAccountRole(gateway.db, null, person.id, 'admin')
+    return person
+  }
+
+  const statusOf = async (key: string): Promise<number> => (await get(`${gateway.url}/v1/models`, key)).status
+
+  it('is refused at once with every secret, and shows the operator none', async () => {
+    const [owner, operator] = [await signUp(), await anOperator()]
+    const made = (await owner.ask('POST', '/api/keys', { name: 'server' })).json
+    const next = (await owner.ask('POST', `/api/keys/${made.key.id}/rotate`, { graceSeconds: 600 })).json
+    expect([await statusOf(made.secret), await statusOf(next.secret)]).to.deep.equal([200, 200])
+    const path = `/api/operator/keys/${made.key.id}/rotate`
+    const { status, json, text } = await operator.ask('POST', path, { graceSeconds: 604_800 })
+    expect(status, text).to.equal(200)
+    expect(text).not.to.match(/tg_[0-9A-Za-z]{40}/)
+    expect(Object.keys(json)).to.have.members(['ok', 'key'])
+    expect(json.key).to.include({ id: made.key.id, hint: next.key.hint, previousSecretUntil: null, revokedAt: null })
+    expect(json.key.secretEndedAt).to.be.a('string')
+    expect([await statusOf(made.secret), await statusOf(next.secret)]).to.deep.equal([401, 401])
+    const mail = await gateway.db('mails').where({ recipient: owner.email, kind: 'key_rotated' }).first('details')
+    expect(mail.details).to.deep.equal({ name: 'server', hint: next.key.hint, secret: 'ended' })
+  })
+
+  it('gets a secret from its owner alone, whatever grace they ask for, and keeps the rest', async () => {
+    const [owner, operator] = [await signUp(), await anOperator()]
+    const made = (await owner.ask('POST', '/api/keys', { name: 'server', rateLimit: 7 })).json
+    await operator.ask('POST', `/api/operator/keys/${made.key.id}/rotate`)
+    await operator.ask('POST', `/api/operator/keys/${made.key.id}/rotate`)
+    const [shown] = (await owner.ask('GET', '/api/keys')).json.data
+    expect(shown.secretEndedAt).to.be.a('string')
+    const renewed = (await owner.ask('POST', `/api/keys/${made.key.id}/rotate`, { graceSeconds: 600 })).json
+    expect(renewed.key).to.include({ rateLimit: 7, secretEndedAt: null, previousSecretUntil: null })
+    expect([await statusOf(made.secret), await statusOf(renewed.secret)]).to.deep.equal([401, 200])
+  })
+
+  it('is refused by a process that remembers it, before any charge', async () => {
+    const operator = await anOperator()
+    const account = await anAccount(gateway.db, 1000)
+    const call = () => post(`${gateway.url}/v1/images/generations`, account.key, imageBody('a fox'))
+    expect((await call()).status).to.equal(200)
+    expect((await call()).status).to.equal(200)
+    await operator.ask('POST', `/api/operator/keys/${publicId('key', account.keyId)}/rotate`)
+    const refused = await Promise.all([call(), call(), call()])
+    expect(refused.map(({ status }) => status)).to.deep.equal([401, 401, 401])
+  })
+})
