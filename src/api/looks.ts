@@ -7,8 +7,8 @@ import type { ActionDetails } from '../shared/operators/actions.ts'
 import type { Look } from '../shared/operators/looks.ts'
 
 /**
- * `accounts`: data of the accounts that its path, its query or its answer names; a look is recorded. `recorded`: it does
- * something and records that itself. `nobody`: no account's data.
+ * `accounts`: data of the accounts that its path, its query or its answer names; a look is recorded. `recorded`: it
+ * does something and records that itself. `nobody`: no account's data.
  */
 export type LooksAt = 'accounts' | 'recorded' | 'nobody'
 

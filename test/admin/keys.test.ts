@@ -56,13 +56,17 @@ describe("the operator's commands of keys", () => {
     ])
   })
 
-  it('rotate with a grace, and revoke', async () => {
+  it('rotate with a grace, which its owner is told by mail, and revoke', async () => {
     const account = await anAccount(db)
     const id = publicId('key', account.keyId)
     const keys = createKeyLookup(db)
     const { json, text } = await run('rotate', [id], { grace: '60' })
     expect(text).to.equal(json.secret)
     for (const secret of [account.key, text]) expect((await keys.find(secret, ''))?.keyId).to.equal(account.keyId)
+    const mails = await db('mails').where({ recipient: account.email, kind: 'key_rotated' })
+    expect(mails.map(({ details }) => details)).to.deep.equal([
+      { name: 'test', hint: `${text.slice(0, 7)}…${text.slice(-4)}`, secret: 'replaced' },
+    ])
     await run('revoke', [id])
     for (const secret of [account.key, text]) expect(await keys.find(secret, '')).to.equal(null)
   })

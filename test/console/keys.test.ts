@@ -1,8 +1,9 @@
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
-import { publicId } from '../../src/shared/ids.ts'
+import { endSecret } from '../../src/shared/accounts/api-keys.ts'
+import { parseId, publicId } from '../../src/shared/ids.ts'
 import { closeBrowser, openBrowser } from '../support/browser.ts'
-import { post } from '../../scripts/harness/http.ts'
+import { get, post, send } from '../../scripts/harness/http.ts'
 import { imageBody } from '../../scripts/harness/calling.ts'
 import { startWorld } from '../../scripts/harness/console-world.ts'
 import type { World } from '../../scripts/harness/console-world.ts'
@@ -23,6 +24,27 @@ describe('keys with limits in the console', () => {
   })
 
   const call = (secret: string) => post(`${world.url}/v1/images/generations`, secret, imageBody('a fox'))
+
+  it('tell why one is refused whose secret an operator ended, and make the new one', async () => {
+    const { token } = await world.person('ended@example.com')
+    const made = (await send('POST', `${world.url}/api/keys`, { key: token, body: { name: 'server' } })).json
+    await world.db.transaction((trx) => endSecret(trx, parseId('key', made.key.id as string)!))
+    const { page, signIn, open, faults, close } = await visit(browser, world)
+    await signIn('ended@example.com')
+    await open('/keys', 'Keys')
+    const notice = page.getByRole('status').filter({ hasText: 'An operator ended the secret of server' })
+    await notice.waitFor()
+    expect(await seriousFaults(page)).to.deep.equal([])
+    await notice.getByRole('button', { name: 'Make a new secret' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Rotate key' }).click()
+    const secret = (await dialog.getByTestId('secret').locator('code').innerText()).trim()
+    await dialog.getByRole('button', { name: 'Done' }).click()
+    await notice.waitFor({ state: 'hidden' })
+    expect((await get(`${world.url}/v1/models`, secret)).status).to.equal(200)
+    expect(faults()).to.deep.equal([])
+    await close()
+  })
 
   it('make a key with a budget, show it spent, raise it, rotate it, and let it go on', async () => {
     await withinOneDay()

@@ -151,8 +151,8 @@ export const applyVersion = endpoint({
   path: '/api/operator/catalogue',
   summary: 'Apply a catalogue',
   description:
-    'Every process uses it within 2 s. Open calls keep the version at which they were opened. New or changed upstreams ' +
-    'need your password; prices do not.',
+    'Every process uses it within 2 s. Open calls keep the version at which they were opened. New or changed ' +
+    'upstreams need your password; prices do not.',
   body: z.object({ catalogue: given, ...why }),
   answers: applied,
   errors: APPLYING,

@@ -61,8 +61,8 @@ export const endSecretOf = endpoint({
   path: '/api/operator/keys/:id/rotate',
   summary: 'Force the rotation of any API key',
   description:
-    'Ends its secret at once. The key is refused until its owner rotates it in the console, and gets a new secret that ' +
-    'nobody else sees. They are told by mail.',
+    'Ends its secret at once. The key is refused until its owner rotates it in the console, and gets a new secret ' +
+    'that nobody else sees. They are told by mail.',
   body: 'ignored',
   answers: {
     200: { description: 'The key, without a secret.', schema: z.strictObject({ ok, key: shownKey }) },

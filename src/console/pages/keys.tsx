@@ -128,7 +128,7 @@ export function KeyTable({ keys, revoke, edit, rotate, callsOf }: KeyTableProps)
             Limits
           </button>
           <button type="button" class="small quiet" aria-label={`Rotate ${key.name}`} onClick={() => rotate(key)}>
-            {key.secretEndedAt ? 'New secret' : 'Rotate'}
+            Rotate
           </button>
           <button type="button" class="small danger" aria-label={`Revoke ${key.name}`} onClick={() => revoke(key)}>
             Revoke

@@ -1,6 +1,7 @@
 /**
  * What differs between two versions of the catalogue, model by model. Works on contents as they were given: an older
- * version need not be what this release takes. Changes are for operators' eyes: of headers they say only that they differ.
+ * version need not be what this release takes. Changes are for operators' eyes: of headers they say only that they
+ * differ.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { MASK, maskedHeaders, maskedUpstream } from './header-masks.ts'

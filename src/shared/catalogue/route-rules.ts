@@ -1,10 +1,10 @@
 /**
- * What `rename`, `drop`, `set` and `allow` of a model's upstream may say (docs/upstreams.md#adapting-requests). A call is
- * charged for what its fields ask for before it is sent, so no rule may take away, replace or let a customer write a
- * field that bounds or routes the bill.
+ * What `rename`, `drop`, `set` and `allow` of a model's upstream may say (docs/upstreams.md#dress-the-request). A call
+ * is charged for what its fields ask for before it is sent, so no rule may take away, replace or let a customer write
+ * a field that bounds or routes the bill.
  */
 
-/** Forms into which a renamed field's value can be put, written behind the new name: `"duration": "duration:string"`. */
+/** Forms of a renamed field's value, written behind the new name: `"duration": "duration:string"`. */
 export const FORMS = ['string', 'seconds', 'integer', 'list'] as const
 /** One of them. */
 export type Form = (typeof FORMS)[number]

@@ -1,6 +1,7 @@
 /**
  * Looks: that an operator saw what is an account's own is recorded, once a view and not once a request.
  */
+import { ownerOf } from '../accounts/members.ts'
 import { firstIdAt } from '../ids.ts'
 import type { AccountId, UserId } from '../ids.ts'
 import type { Db, Trx } from '../infra/db.ts'
@@ -25,7 +26,7 @@ export async function noteLook(db: Db, operator: UserId, look: Look): Promise<vo
     await lockUser(trx, operator)
     if (await isLooking(trx, operator, look)) return
     // A filter may name an account that is not there.
-    if (look.accountId !== null && !(await trx('accounts').where({ id: look.accountId }).first('id'))) return
+    if (look.accountId !== null && !(await ownerOf(trx, look.accountId))) return
     await recordAction(trx, operator, 'account_viewed', look.accountId, look.list)
   })
 }

@@ -2,7 +2,9 @@
  * What gives an account credits or money needs an operator whose account it is not. The command line, which asks nobody
  * who they are, may do it and is recorded.
  */
-import type { AccountId } from '../ids.ts'
+import { ownerOf } from '../accounts/members.ts'
+import type { AccountId, CodeId } from '../ids.ts'
+import { publicId } from '../ids.ts'
 import { ApiError } from '../errors.ts'
 import type { Trx } from '../infra/db.ts'
 import type { Operator } from './actions.ts'
@@ -13,9 +15,15 @@ import type { Operator } from './actions.ts'
  */
 export async function refuseOwnAccount(trx: Trx, operator: Operator, accountId: AccountId): Promise<void> {
   if (operator === null) return
-  const own = await trx('members').where({ user_id: operator, account_id: accountId }).first('user_id')
-  if (own) {
-    const message = 'This is your own account: another operator has to do that.'
-    throw new ApiError('forbidden', { message })
-  }
+  if ((await ownerOf(trx, accountId)) !== operator) return
+  throw new ApiError('forbidden', { message: 'This is your own account: another operator has to do that.' })
+}
+
+/** An operator's code is for others: it would be a grant to their own account. @throws ApiError forbidden. */
+export async function refuseOwnCode(trx: Trx, accountId: AccountId, id: CodeId): Promise<void> {
+  const made = await trx('operator_actions')
+    .where({ operator_id: await ownerOf(trx, accountId), action: 'code_created' })
+    .whereRaw("details ->> 'code' = ?", [publicId('code', id)])
+    .first('id')
+  if (made) throw new ApiError('forbidden', { message: 'You made this code: it is for other accounts.' })
 }

@@ -8,6 +8,7 @@ import type { AccountId, CodeId, UserId } from '../ids.ts'
 import { newId, publicId } from '../ids.ts'
 import { grant, lockAccount } from '../ledger/ledger.ts'
 import { recordAction } from '../operators/actions.ts'
+import { refuseOwnCode } from '../operators/own-account.ts'
 
 /** Letters and digits that cannot be confused. */
 const ALPHABET = '23456789ABCDEFGHJKMNPQRSTVWXYZ'
@@ -146,16 +147,6 @@ export async function redeemCode(
     await trx('redemptions').insert({ code_id: row.id, account_id: accountId, grant_id: grantId })
     return { credits: row.credits, balance }
   })
-}
-
-/** An operator's code is for others: it would be a grant to their own account. @throws ApiError forbidden. */
-async function refuseOwnCode(trx: Trx, accountId: AccountId, id: CodeId): Promise<void> {
-  const { rows } = await trx.raw<{ rows: unknown[] }>(
-    `SELECT FROM members m JOIN operator_actions a ON a.operator_id = m.user_id
-    WHERE m.account_id = ? AND a.action = 'code_created' AND a.details ->> 'code' = ?`,
-    [accountId, publicId('code', id)],
-  )
-  if (rows.length > 0) throw new ApiError('forbidden', { message: 'You made this code: it is for other accounts.' })
 }
 
 /** Counts a use. The row stays locked, so that the next transaction sees whether the use was counted. */

@@ -82,7 +82,7 @@ describe("what operators see of others' accounts", () => {
     expect(about.map(nameOf)).to.deep.equal([])
   })
 
-  it('is recorded at every endpoint that shows it: with whom and which account, or the list and its filter', async () => {
+  it('is recorded at every endpoint: with whom and which account, or the list and its filter', async () => {
     const [one, other] = [await aCustomer(), await aCustomer()]
     const owing = gateway.db.raw('?', [5])
     for (const { id } of [one, other])

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { moneyMail, resetMail, testMail, verificationMail } from '../../../src/shared/mail/templates.ts'
+import { keyMail, moneyMail, resetMail, testMail, verificationMail } from '../../../src/shared/mail/templates.ts'
 
 const token = 'T'.repeat(43)
 
@@ -46,6 +46,16 @@ describe('the mails', () => {
     expect(text).to.contain('10.00 EUR for 10,500 credits.')
     const low = moneyMail('https://gate.example', 'low_balance', { credits: 1234, threshold: 5000 })
     expect(low.text).to.contain('has 1,234 credits left. You asked for an e-mail below 5,000.')
+  })
+
+  it('tell the owner of a key what an operator did to its secret, and show none', () => {
+    const details = { name: 'the <b>server</b>', hint: 'tg_abcd…wxyz' }
+    const ended = keyMail('https://gate.example', { ...details, secret: 'ended' })
+    expect(ended.text).to.contain('ended the secret of your key "the <b>server</b>" (tg_abcd…wxyz)')
+    expect(ended.text).to.contain('https://gate.example/keys')
+    expect(ended.html).to.contain('the &lt;b&gt;server&lt;/b&gt;')
+    expect(ended.subject).not.to.contain('server')
+    expect(keyMail('https://gate.example', { ...details, secret: 'replaced' }).text).to.contain('a new secret')
   })
 
   it('escape what an address can contain', () => {

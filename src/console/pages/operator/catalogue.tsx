@@ -121,7 +121,7 @@ function Editor({ version, catalogue, done }: EditorProps) {
   )
 }
 
-/** Does something; `over` where it is done, or fails otherwise than by a password that is wrong and can be typed again. */
+/** Does something; `over` where it is done or fails, unless a wrong password can be typed again. */
 async function untilRight(work: () => Promise<unknown>, { over }: { over: () => void }): Promise<void> {
   try {
     await work()
