@@ -12,6 +12,8 @@ import { argumentsOf } from '../../scripts/harness/installation.ts'
 import { catalogueCommands } from '../../src/admin/commands/catalogue.ts'
 import { CommandError } from '../../src/admin/command.ts'
 import type { Options, Report } from '../../src/admin/command.ts'
+import { applyFile } from '../../src/shared/catalogue/changes.ts'
+import { BadCatalogue } from '../../src/shared/catalogue/faults.ts'
 import { readVersion } from '../../src/shared/catalogue/versions.ts'
 import type { Db } from '../../src/shared/infra/db.ts'
 
@@ -57,6 +59,27 @@ describe("the operator's commands of the catalogue", () => {
       () => 'done',
       (error: unknown) => (error instanceof CommandError ? error.message : error),
     )
+
+  it("show a mask for a header's value, keep the value where it is applied, and take none from a file", async () => {
+    const secret = 'Bearer very-secret'
+    const withHeader = (value: string): Catalogue =>
+      priced(40, (catalogue) => {
+        const upstreams = catalogue.upstreams as Record<string, object>
+        upstreams['other'] = { protocol: 'openai', baseUrl: 'http://127.0.0.1:9', headers: { 'X-Key': value } }
+      })
+    await admin('apply', [file(withHeader(secret))])
+    const shown = await admin('show')
+    expect(JSON.stringify(shown)).not.to.include('very-secret')
+    const masked = { ...withHeader('•••'), models: priced(50).models }
+    expect((await admin('check', [file(masked)])).complaint).to.equal(undefined)
+    const diff = await admin('diff', [file(masked)])
+    expect(diff.json).to.deep.include({ changes: [PRICE] })
+    await admin('apply', [file(masked)])
+    expect(JSON.stringify((await readVersion(db, 'newest'))!.content)).to.include(secret)
+    expect(await refusal(applyFile(db, masked))).to.be.an.instanceOf(BadCatalogue)
+    const moved = JSON.stringify(masked).replace('http://127.0.0.1:9"', 'https://elsewhere.example"')
+    expect((await admin('apply', [file(moved)])).complaint).to.match(/not valid/)
+  })
 
   it('apply a file, show it, and list what was applied, by whom and why', async () => {
     expect(await refusal(admin('show'))).to.match(/run migrate/)

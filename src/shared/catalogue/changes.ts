@@ -51,12 +51,13 @@ export function judgeCatalogue(content: unknown, former: unknown): { content: un
 export async function applyCatalogue(db: Db, application: Application): Promise<Applied> {
   for (;;) {
     const current = await readVersion(db, 'newest')
-    const former = application.source === 'file' ? undefined : current?.content
-    const { content, faults } = judgeCatalogue(application.content, former)
-    if (faults.length > 0) throw new BadCatalogue(faults)
     if (application.expect !== null && application.expect !== (current?.version ?? 0)) {
       return conflictOf(db, application.expect, current)
     }
+    // After that: what a mask stands for is in the version that was seen.
+    const former = application.source === 'file' ? undefined : current?.content
+    const { content, faults } = judgeCatalogue(application.content, former)
+    if (faults.length > 0) throw new BadCatalogue(faults)
     // The content of a file is stored even so: what counts is whether the next file is another.
     if (current && application.source !== 'file' && isSameContent(current.content, content)) {
       return { is: 'unchanged', version: current.version }

@@ -1,6 +1,8 @@
 import type { Page } from 'playwright-core'
 import type { World } from '../../../scripts/harness/console-world.ts'
 import { post, send } from '../../../scripts/harness/http.ts'
+import { newId, parseId } from '../../../src/shared/ids.ts'
+import { grantCredits } from '../../../src/shared/operators/changes.ts'
 import { until } from '../../../scripts/until.ts'
 
 /** Every page for those who are not signed in: its path and its heading. */
@@ -62,8 +64,8 @@ export async function liveIn(world: World, email: string): Promise<LivedIn> {
   await post(`${world.url}/v1/chat/completions`, json.secret as string, { model: SCRIPT, messages: [] })
   const account = (await send('GET', `${world.url}/api/account`, { key: token })).json.user.id as string
   await send('PATCH', `${world.url}/api/auth/me`, { key: token, body: { displayName: SCRIPT.slice(0, 60) } })
-  const note = { amount: 5, origin: 'bonus', note: SCRIPT }
-  await post(`${world.url}/api/operator/accounts/${account}/grants`, token, note)
+  const accountId = parseId('account', account)!
+  await grantCredits(world.db, null, { id: newId('grant'), accountId, amount: 5, origin: 'bonus', note: SCRIPT })
   return { token, call, address: (path) => path.replace(':call', call).replace(':account', account) }
 }
 
