@@ -371,6 +371,17 @@ CREATE INDEX ledger_entries_payment ON ledger_entries USING btree (payment_id) W
 CREATE TRIGGER ledger_entries_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_entries FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER ledger_entries_match_calls AFTER INSERT ON ledger_entries REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION check_ledger();
 
+-- Networks that a user has logged in from: guesses at their password from elsewhere do not keep them out there.
+CREATE TABLE login_networks (
+  user_id uuid NOT NULL, -- Who logged in.
+  network_hash bytea NOT NULL, -- HMAC-SHA-256 under APP_SECRET of the IPv4 address, or of the /64 of IPv6.
+  last_login_at timestamptz NOT NULL DEFAULT now(), -- The last login from there.
+  CONSTRAINT login_networks_pkey PRIMARY KEY (user_id, network_hash),
+  CONSTRAINT login_networks_user_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
+  CONSTRAINT login_networks_hash_is_sha256 CHECK ((octet_length(network_hash) = 32))
+);
+CREATE INDEX login_networks_age ON login_networks USING btree (last_login_at);
+
 -- The outbox: written with what causes a mail, delivered by the mail workers.
 CREATE TABLE mails (
   id uuid NOT NULL, -- UUIDv7; mail_… in text. Message-ID and link are made of it.

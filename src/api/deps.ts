@@ -14,6 +14,7 @@ import type { LongAnswers } from '../shared/calls/long-answers.ts'
 import type { RecordRefusal } from '../shared/calls/refusals.ts'
 import type { Replies } from '../shared/calls/replies.ts'
 import type { WebProcesses } from '../shared/calls/web-processes.ts'
+import type { Guesses } from '../shared/users/login.ts'
 import type { Mailer } from '../shared/mail/mailer.ts'
 import type { PaymentDeps } from '../shared/payments/deps.ts'
 import type { Telemetry } from '../shared/telemetry/telemetry.ts'
@@ -60,6 +61,8 @@ export type WebDeps = {
   turns: Turns
   catalogue: CatalogueHolder
   limits: Limits
+  /** At the passwords of addresses. */
+  guesses: Guesses
   load: Load
   metrics: WebMetrics
   /** null without an endpoint. */

@@ -6,15 +6,17 @@ import type { z } from 'zod'
 import type { Principal } from '../shared/accounts/key-lookup.ts'
 import type { AccountId } from '../shared/ids.ts'
 import { ApiError } from '../shared/errors.ts'
+import { networkOf } from '../shared/net/networks.ts'
+import type { Allowance } from './allowances.ts'
+import { ALLOWANCE_HEADERS, allowanceHeaders } from './allowances.ts'
 import type { WebDeps } from './deps.ts'
 import type { Declaration, RequestFacts } from './declaration.ts'
 import { Reply } from './declaration.ts'
 import { noteLook } from '../shared/operators/looks.ts'
 import type { LiveSession } from '../shared/users/sessions.ts'
-import type { Allowance, LimitUse } from './limits.ts'
-import { ALLOWANCE_HEADERS, allowanceHeaders } from './limits.ts'
+import type { LimitUse } from './limits.ts'
 import { lookOf } from './looks.ts'
-import { clientAddress, networkOf } from './middleware/client-address.ts'
+import { clientAddress } from './middleware/client-address.ts'
 import { deviceOf } from './middleware/device.ts'
 import type { JsonObject } from './middleware/json-body.ts'
 import { maxBytesOf } from './middleware/body-bytes.ts'
@@ -110,7 +112,7 @@ function counter({ limit: name, per, perBytes, shown }: LimitUse, { config, limi
   }
   const keyOf =
     per === 'client'
-      ? (ctx: Request) => networkOf(clientAddress(ctx.req, config.TRUST_PROXY))
+      ? (ctx: Request) => clientAddress(ctx.req, config.TRUST_PROXY)
       : (_ctx: Request, who: unknown) => (who as { accountId: AccountId }).accountId
   const countOf = (ctx: Request) => (perBytes === undefined ? {} : { count: Math.ceil(bytesOf(ctx) / perBytes) || 1 })
   return (ctx, who) => showTaken(ctx, shown, () => limit.take(keyOf(ctx, who), countOf(ctx)))

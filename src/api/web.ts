@@ -31,6 +31,7 @@ import { promptPaymentsOf } from '../shared/payments/deps.ts'
 import { createMediaReader } from '../shared/media/reader.ts'
 import { startTelemetry } from '../shared/telemetry/start.ts'
 import { createApp } from './app.ts'
+import { createGuesses } from './guesses.ts'
 import { Incoming } from './incoming.ts'
 import { LargeBodies } from './large-bodies.ts'
 import { createLimits } from './limits.ts'
@@ -91,6 +92,7 @@ export async function startWeb(
     load,
     metrics,
     limits: createLimits(redis, config),
+    guesses: createGuesses(redis, config),
     longAnswers: createLongAnswers(db, Math.ceil(config.DATABASE_POOL / 4)),
     ...createBounds(config),
     media: createMediaReader(config),

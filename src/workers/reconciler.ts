@@ -11,6 +11,7 @@ import { gatewayError } from '../shared/errors.ts'
 import { publicId } from '../shared/ids.ts'
 import { underLease } from '../shared/infra/leases.ts'
 import { failpoint } from '../shared/infra/failpoints.ts'
+import { deleteOldNetworks } from '../shared/users/login-networks.ts'
 import { deleteExpiredSessions } from '../shared/users/sessions.ts'
 import { expireGrants } from '../shared/ledger/ledger.ts'
 import { parseMediaName } from '../shared/media/media.ts'
@@ -66,6 +67,7 @@ export function createReconciler(deps: WorkerDeps) {
     records: () => sweepRecords(deps),
     media: hourly(() => deps.results.sweep(deps.config.MEDIA_TTL_DAYS)),
     sessions: hourly(() => deleteExpiredSessions(deps.db)),
+    loginNetworks: hourly(() => deleteOldNetworks(deps.db)),
     oldMails: hourly(() => deleteOldMails(deps.db)),
     deletedAccounts: () => emptyDeletedAccounts(deps),
     oldEvents: hourly(() => deleteOldEvents(deps.db)),

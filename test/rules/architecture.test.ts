@@ -13,6 +13,7 @@ const HOMES: Record<string, string> = {
   budget_windows: 'src/shared/accounts/',
   budget_notices: 'src/shared/accounts/',
   sessions: 'src/shared/users/',
+  login_networks: 'src/shared/users/',
   one_time_tokens: 'src/shared/users/',
   grants: 'src/shared/ledger/',
   ledger_entries: 'src/shared/ledger/',

@@ -18,6 +18,9 @@ const OTHER_ROWS = `
   SELECT gen_random_uuid(), user_id, account_id, sha256((account_id::text || n)::bytea), 'browser', '',
     now() - n * interval '1 day', now() - n * interval '1 day' + interval '7 days'
   FROM members, generate_series(0, 4) n;
+  INSERT INTO login_networks (user_id, network_hash, last_login_at)
+  SELECT user_id, sha256((user_id::text || n)::bytea), now() - n * interval '40 days'
+  FROM members, generate_series(0, 4) n;
   INSERT INTO mails (id, kind, recipient, user_id, status, created_at, finished_at)
   SELECT gen_random_uuid(), 'verification', email, id,
     CASE WHEN n = 4 AND seq % 20 = 0 THEN 'dead' ELSE 'sent' END, at, at
@@ -32,7 +35,7 @@ const OTHER_ROWS = `
   SELECT gen_random_uuid(), 'credits_granted', id, now() FROM accounts, generate_series(0, 4);
   UPDATE calls SET idempotency_key = 'key-' || id, idempotency_expires_at = created_at + interval '1 day'
   WHERE created_at > now() - interval '1 day';
-  ANALYZE sessions, mails, one_time_tokens, operator_actions, calls, users, accounts, members`
+  ANALYZE sessions, login_networks, mails, one_time_tokens, operator_actions, calls, users, accounts, members`
 
 describe('plans over loaded tables', function () {
   let db: Db

@@ -3,6 +3,7 @@ import { newSecret } from '../../src/shared/accounts/api-keys.ts'
 import { createKeyLookup } from '../../src/shared/accounts/key-lookup.ts'
 import { listKeys } from '../../src/shared/accounts/shown-key.ts'
 import { tokensOfLastHour } from '../../src/shared/users/one-time-tokens.ts'
+import { deleteOldNetworks, isLoginNetwork, networkHash } from '../../src/shared/users/login-networks.ts'
 import { findSession, deleteExpiredSessions, listSessions } from '../../src/shared/users/sessions.ts'
 import { findUserByEmail } from '../../src/shared/users/users.ts'
 import { oldestQueued } from '../../src/shared/calls/backlog.ts'
@@ -146,6 +147,10 @@ export const READS: Record<string, Record<string, Read>> = {
       read: ({ db }) => findSession(db, randomBytes(32).toString('base64url')),
       index: 'sessions_token_hash_key',
     },
+    'a network that somebody has logged in from': {
+      read: ({ db }) => isLoginNetwork(db, 'somebody@example.com', networkHash('secret', '10.0.0.1')),
+      index: 'login_networks_pkey',
+    },
     'an account by its address': {
       read: ({ db }) => findUserByEmail(db, 'somebody@example.com'),
       index: 'users_email_key',
@@ -254,6 +259,7 @@ export const READS: Record<string, Record<string, Read>> = {
     'mails that are due': { read: ({ db }) => dueMails(db, 30, 200), index: 'mails_due' },
     'mails past their time': { read: ({ db }) => deleteOldMails(db), index: 'mails_finished', sorts: true },
     'sessions past their time': { read: ({ db }) => deleteExpiredSessions(db), index: 'sessions_expiry' },
+    'networks past their time': { read: ({ db }) => deleteOldNetworks(db), index: 'login_networks_age' },
     'links of a mailbox in the last hour': {
       read: ({ db }) => inTrx(db, (trx) => tokensOfLastHour(trx, 'somebody@example.com', 'reset', newId('mail'))),
       index: 'one_time_tokens_mailbox',

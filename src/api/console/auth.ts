@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { parseEmail } from '../../shared/users/emails.ts'
 import { leave } from '../../shared/users/leaving.ts'
 import { logIn } from '../../shared/users/login.ts'
+import { networkHash } from '../../shared/users/login-networks.ts'
 import { changePassword } from '../../shared/users/password-changes.ts'
 import { register } from '../../shared/users/registration.ts'
 import { endSession } from '../../shared/users/sessions.ts'
@@ -41,11 +42,15 @@ export const createAccount = endpoint({
 }).handle((deps: Pick<WebDeps, 'config' | 'db' | 'log' | 'queues'>) => async ({ body, request }) => {
   const { config, db, log, queues } = deps
   const signupCredits = config.SIGNUP_CREDITS_AT === 'registration' ? config.SIGNUP_CREDITS : 0
-  const { user: made, token, mailId } = await register(db, { ...body, signupCredits, device: request.device() })
+  const device = request.device()
+  const network = networkHash(config.APP_SECRET, device.ip)
+  const { user: made, token, mailId } = await register(db, { ...body, signupCredits, device, network })
   enqueueMail({ queues, log }, mailId)
   logSecurity(log, request, 'registered', made.account_id)
   return { ok: true, token, user: presentUser(made) }
 })
+
+type LoginDeps = Pick<WebDeps, 'config' | 'db' | 'guesses' | 'log'>
 
 /** Opens a session. */
 export const login = endpoint({
@@ -53,6 +58,9 @@ export const login = endpoint({
   path: '/api/auth/login',
   tag,
   summary: 'Log in',
+  description:
+    'After some wrong passwords for an address from several networks there is a pause with 429 `rate_limited`, which ' +
+    'grows to 15 minutes; never from a network that has logged in to the account before.',
   who: null,
   limits: [{ limit: 'logins', per: 'client' }],
   body: z
@@ -65,8 +73,9 @@ export const login = endpoint({
     .meta({ id: 'LoginRequest' }),
   answers: { 200: { description: 'The account and a new session.', schema: signedIn } },
   errors: ['invalid_request', 'invalid_credentials', 'account_suspended', 'overloaded'],
-}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ body, request }) => {
-  const outcome = await logIn(db, { ...body, device: request.device() })
+}).handle(({ config, db, guesses, log }: LoginDeps) => async ({ body, request }) => {
+  const device = request.device()
+  const outcome = await logIn(db, guesses, { ...body, device, network: networkHash(config.APP_SECRET, device.ip) })
   if ('refusal' in outcome) {
     logSecurity(log, request, 'login_refused', outcome.accountId, outcome.refusal)
     throw new ApiError(outcome.refusal)
@@ -150,7 +159,8 @@ export const deleteOwnAccount = endpoint({
   const { email, password, giveUpCredits } = body
   if (parseEmail(email) !== (await findMember(db, who))?.email)
     throw new ApiError('invalid_request', { message: 'email must be the address of your account.', param: 'email' })
-  await leave(db, { ...who, password, giveUpCredits })
+  const sender = { address: request.device().ip, known: true }
+  await leave(db, { ...who, password, giveUpCredits, sender })
   logSecurity(log, request, 'account_deleted', who.accountId)
   return { ok: true }
 })
@@ -170,7 +180,7 @@ export const replacePassword = endpoint({
   answers: { 200: { description: 'The password has been changed.', schema: done } },
   errors: [...PASSWORD_ERRORS, 'wrong_password', 'overloaded'],
 }).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ who, body, request }) => {
-  await changePassword(db, { ...who, ...body })
+  await changePassword(db, { ...who, ...body, sender: { address: request.device().ip, known: true } })
   logSecurity(log, request, 'password_changed', who.accountId)
   return { ok: true }
 })

@@ -3,6 +3,7 @@
  */
 import { z } from 'zod'
 import { confirmAddress, requestAddress } from '../../shared/users/address-change.ts'
+import { networkHash } from '../../shared/users/login-networks.ts'
 import { readToken } from '../../shared/users/one-time-tokens.ts'
 import { requestReset, resetPassword } from '../../shared/users/password-changes.ts'
 import { presentUser } from '../../shared/users/users.ts'
@@ -66,7 +67,9 @@ export const changeAddress = endpoint({
   answers: { 200: { description: 'A link was sent if nobody has the address.', schema: said } },
   errors: ['invalid_email', 'invalid_request', 'wrong_password', 'overloaded'],
 }).handle(({ db, log, queues }: Pick<WebDeps, 'db' | 'log' | 'queues'>) => async ({ who, body, request }) => {
-  for (const mailId of await requestAddress(db, { userId: who.userId, ...body })) enqueueMail({ queues, log }, mailId)
+  const sender = { address: request.device().ip, known: true }
+  const mails = await requestAddress(db, { userId: who.userId, ...body, sender })
+  for (const mailId of mails) enqueueMail({ queues, log }, mailId)
   logSecurity(log, request, 'address_change_requested', who.accountId)
   return { ok: true, message: `If this address is free, a link has been sent to ${body.email}.` }
 })
@@ -147,8 +150,10 @@ export const reset = endpoint({
   body: z.object({ token: mailedToken, password: passwordOfReset }).meta({ id: 'ResetRequest' }),
   answers: { 200: { description: 'The password has been changed.', schema: said } },
   errors: ['invalid_token', ...PASSWORD_ERRORS, 'overloaded'],
-}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ body, request }) => {
-  const accountId = await resetPassword(db, body.token, body.password)
+}).handle(({ config, db, log }: Pick<WebDeps, 'config' | 'db' | 'log'>) => async ({ body, request }) => {
+  const address = request.device().ip
+  const network = networkHash(config.APP_SECRET, address)
+  const accountId = await resetPassword(db, { token: body.token, newPassword: body.password, address, network })
   logSecurity(log, request, 'password_reset', accountId)
   return { ok: true, message: 'Your password has been changed. Log in with the new one.' }
 })

@@ -3,6 +3,7 @@
  * the order that it is about. Nothing is decided here.
  */
 import { z } from 'zod'
+import { networkOf } from '../../shared/net/networks.ts'
 import { storeEvent } from '../../shared/payments/events.ts'
 import { sells } from '../billing/answers.ts'
 import { done } from '../answers.ts'
@@ -10,7 +11,7 @@ import { ApiError } from '../../shared/errors.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
 import { readBytes } from '../middleware/body-bytes.ts'
-import { clientAddress, networkOf } from '../middleware/client-address.ts'
+import { clientAddress } from '../middleware/client-address.ts'
 
 type Deps = Pick<WebDeps, 'config' | 'db' | 'incoming' | 'log' | 'payments' | 'queues'>
 

@@ -5,6 +5,7 @@
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import type { Log } from '../../shared/infra/log.ts'
+import { groupsOf } from '../../shared/net/networks.ts'
 
 /**
  * The client's IP address, IPv4-mapped IPv6 as IPv4, IPv6 in its canonical form without a zone; empty when it is not
@@ -34,12 +35,6 @@ export function warnOfProxies(
 const UNTRUSTED_PROXY =
   'A request came with X-Forwarded-For, which is ignored: TRUST_PROXY is 0. If a proxy stands before this process, ' +
   'its clients share the limits of one address; set TRUST_PROXY to the number of proxies.'
-
-/** The part of an address that one client has: an IPv6 network of /64, whose addresses cost nothing. */
-export function networkOf(address: string): string {
-  if (isIP(address) !== 6) return address === '' ? 'unknown' : address
-  return `${groupsOf(address).slice(0, 4).join(':')}::/64`
-}
 
 /** Addresses that came lately, and what each is: that of a connection comes with each of its requests. */
 const known = new Map<string, string | null>()
@@ -72,14 +67,6 @@ function readAddress(text: string): string | null {
     default:
       return null
   }
-}
-
-/** The eight groups of an IPv6 address, in hex without leading zeros. */
-function groupsOf(ipv6: string): string[] {
-  // The URL parser writes an embedded IPv4 address as groups, and shortens zeros at most once.
-  const [head = '', tail = ''] = new URL(`http://[${ipv6}]/`).hostname.slice(1, -1).split('::')
-  const [first, last] = [head, tail].map((part) => (part === '' ? [] : part.split(':'))) as [string[], string[]]
-  return [...first, ...Array<string>(8 - first.length - last.length).fill('0'), ...last]
 }
 
 /** The IPv4 address inside ::ffff:0:0/96, which a socket that listens on both families reports. */

@@ -156,9 +156,9 @@ export const applyVersion = endpoint({
   body: z.object({ catalogue: given, ...why }),
   answers: applied,
   errors: APPLYING,
-}).handle((deps: Needed) => async ({ who, body: { catalogue, expect, note = null, password } }) => {
+}).handle((deps: Needed) => async ({ who, body: { catalogue, expect, note = null, password }, request }) => {
   const application = { content: catalogue, source: 'page', operator: who.userId, note, expect } as const
-  const confirmUpstreams = () => confirm(deps, who, password)
+  const confirmUpstreams = () => confirm(deps, who, { password, address: request.device().ip })
   return answerOf(deps, await refusing(() => applyCatalogue(deps.db, { ...application, confirmUpstreams })))
 })
 
@@ -219,9 +219,9 @@ export const rollBackTo = endpoint({
   body: z.object(why),
   answers: applied,
   errors: APPLYING,
-}).handle((deps: Needed) => async ({ who, params, body: { expect, note = null, password } }) => {
+}).handle((deps: Needed) => async ({ who, params, body: { expect, note = null, password }, request }) => {
   const back = { version: params.version, operator: who.userId, note, expect }
-  const confirmUpstreams = () => confirm(deps, who, password)
+  const confirmUpstreams = () => confirm(deps, who, { password, address: request.device().ip })
   const done = await refusing(() => rollBack(deps.db, { ...back, confirmUpstreams }))
   if (!done) throw new ApiError('not_found')
   return answerOf(deps, done)
@@ -246,13 +246,17 @@ async function refusing<T>(apply: () => Promise<T>): Promise<T> {
  * New and changed upstreams get keys and prompts: a session alone must not lead them elsewhere.
  * @throws ApiError wrong_password, rate_limited, overloaded.
  */
-async function confirm({ db, limits }: Needed, who: LiveSession, password: string | undefined): Promise<void> {
+async function confirm(
+  { db, limits }: Needed,
+  who: LiveSession,
+  { password, address }: { password: string | undefined; address: string },
+): Promise<void> {
   if (password === undefined) {
     const message = 'New or changed upstreams need your password, as password.'
     throw new ApiError('wrong_password', { message, param: 'password' })
   }
   await limits.passwordChanges.take(who.accountId)
-  await confirmPassword(db, who.userId, password)
+  await confirmPassword(db, who.userId, password, { address, known: true })
 }
 
 /**

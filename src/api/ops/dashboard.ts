@@ -10,8 +10,9 @@ import { ApiError } from '../../shared/errors.ts'
 import { publicId } from '../../shared/ids.ts'
 import type { CallJob, MailJob } from '../../shared/infra/queues.ts'
 import { isSameSecret } from '../../shared/infra/same-secret.ts'
+import { networkOf } from '../../shared/net/networks.ts'
 import type { WebDeps } from '../deps.ts'
-import { clientAddress, networkOf } from '../middleware/client-address.ts'
+import { clientAddress } from '../middleware/client-address.ts'
 import { hasBody, readJsonBody } from '../middleware/json-body.ts'
 import type { RequestState } from '../middleware/request-context.ts'
 import { Board } from './board.ts'
@@ -43,13 +44,14 @@ export function createDashboard(deps: DashboardDeps, password: string): Middlewa
 }
 
 /**
- * HTTP Basic, user `admin`. Failures count against the client's network, and so many of them lock it out for a while.
+ * HTTP Basic, user `admin`. Failures count against the networks of the client, and so many of
+ * them lock these out for a while.
  */
 function requireOperator({ config, limits }: DashboardDeps, password: string): Middleware<RequestState> {
   const expected = `admin:${password}`
   return async (ctx, next) => {
     const given = credentialsOf(ctx.get('authorization'))
-    const client = networkOf(clientAddress(ctx.req, config.TRUST_PROXY))
+    const client = clientAddress(ctx.req, config.TRUST_PROXY)
     if (given === null) throw challenge()
     if (!isSameSecret(given, expected)) {
       await limits.dashboardFailures.take(client)

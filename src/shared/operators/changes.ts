@@ -7,6 +7,7 @@ import { revokeAllKeys } from '../accounts/api-keys.ts'
 import { ownerOf } from '../accounts/members.ts'
 import { forgetAnswers } from '../calls/erasing.ts'
 import { requestReset } from '../users/password-changes.ts'
+import { forgetNetworks } from '../users/login-networks.ts'
 import { endSession, endSessions } from '../users/sessions.ts'
 import type { NewUser, Role, UserRow } from '../users/users.ts'
 import { createUser, lockUser, pseudonymise, setRole } from '../users/users.ts'
@@ -156,6 +157,7 @@ export const deleteAccount = async (
     await forgetAnswers(trx, accountId)
     await closeBilling(trx, accountId)
     await endSessions(trx, userId)
+    await forgetNetworks(trx, userId)
     await deleteMailsOf(trx, userId, user.email)
     await pseudonymise(trx, userId, passwordHash)
     await markDeleted(trx, accountId)

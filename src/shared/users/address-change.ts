@@ -8,13 +8,15 @@ import type { MailId, UserId } from '../ids.ts'
 import { newId } from '../ids.ts'
 import { requestMail } from '../mail/mails.ts'
 import { findToken, spendToken } from './one-time-tokens.ts'
-import { verifyPassword, withHashing } from './passwords.ts'
+import type { Sender } from './hashing-gate.ts'
+import { withHashing } from './hashing-gate.ts'
+import { verifyPassword } from './passwords.ts'
 import type { UserRow } from './users.ts'
 import { findUser, isAddressTaken, lockUser, setEmail } from './users.ts'
 import { proven } from './verification.ts'
 
 /** `email` was checked, `password` is whatever was typed. */
-export type AddressChange = { userId: UserId; email: string; password: string }
+export type AddressChange = { userId: UserId; email: string; password: string; sender: Sender }
 
 /**
  * Asks for another address: a link to it, and a notice to the one that the user has. The same two mails are written
@@ -22,8 +24,8 @@ export type AddressChange = { userId: UserId; email: string; password: string }
  * @returns the mails, to be enqueued.
  * @throws ApiError wrong_password; invalid_request if it is the user's address already; overloaded.
  */
-export async function requestAddress(db: Db, { userId, email, password }: AddressChange): Promise<MailId[]> {
-  const checked = await withHashing(async () => {
+export async function requestAddress(db: Db, { userId, email, password, sender }: AddressChange): Promise<MailId[]> {
+  const checked = await withHashing(sender, async () => {
     const user = await findUser(db, userId)
     return (await verifyPassword(user?.password_hash ?? null, password)) ? user!.password_hash : null
   })

@@ -8,19 +8,21 @@ import { ApiError } from '../errors.ts'
 import type { Db } from '../infra/db.ts'
 import type { KeptBecause } from '../operators/changes.ts'
 import { deleteAccount } from '../operators/changes.ts'
-import { hashPassword, verifyPassword, withHashing } from './passwords.ts'
+import type { Sender } from './hashing-gate.ts'
+import { withHashing } from './hashing-gate.ts'
+import { hashPassword, verifyPassword } from './passwords.ts'
 import { findUser } from './users.ts'
 
 /** `giveUpCredits`: also where there are credits left, which are lost. */
-export type Leaving = Membership & { password: string; giveUpCredits: boolean }
+export type Leaving = Membership & { password: string; giveUpCredits: boolean; sender: Sender }
 
 /**
  * Deletes an account for its owner. The record of it names themselves.
  * @throws ApiError wrong_password; conflict while calls run or payments are undecided, or beside credits that are not
  * given up; overloaded.
  */
-export async function leave(db: Db, { userId, accountId, password, giveUpCredits }: Leaving): Promise<void> {
-  const hashes = await withHashing(async () => {
+export async function leave(db: Db, { userId, accountId, password, giveUpCredits, sender }: Leaving): Promise<void> {
+  const hashes = await withHashing(sender, async () => {
     const user = await findUser(db, userId)
     const right = await verifyPassword(user?.password_hash ?? null, password)
     return right && user ? { checked: user.password_hash, passwordHash: await unknownPassword() } : null

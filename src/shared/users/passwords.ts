@@ -1,5 +1,5 @@
 /**
- * Password hashing: argon2id, with bounded concurrency and a bounded queue.
+ * Passwords: their rules, and their hashes by argon2id.
  */
 import argon2 from 'argon2'
 import { ApiError } from '../errors.ts'
@@ -8,35 +8,6 @@ import { isStorable } from '../storable.ts'
 
 /** OWASP's minimum for t = 2; the library's own defaults make a ninth of the verifications a second. */
 const PARAMETERS = { type: argon2.argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
-
-/** Concurrent hashes: more than there are cores only costs memory. */
-const CONCURRENCY = 2
-
-/** Hashes that may wait, about two seconds of work; beyond that requests get 503. */
-const QUEUE_LENGTH = 200
-
-let running = 0
-const waiting: (() => void)[] = []
-
-/**
- * Enters the queue for hashing before any look-up, so that a refusal says nothing about an account.
- * @throws ApiError `overloaded` when too many wait.
- */
-export async function withHashing<T>(work: () => Promise<T>): Promise<T> {
-  if (running >= CONCURRENCY) {
-    if (waiting.length >= QUEUE_LENGTH) throw new ApiError('overloaded', { retryAfterSeconds: 1 })
-    await new Promise<void>((resolve) => waiting.push(resolve))
-  } else {
-    running++
-  }
-  try {
-    return await work()
-  } finally {
-    const next = waiting.shift()
-    if (next) next()
-    else running--
-  }
-}
 
 /** The PHC string of a password. Call it within `withHashing`. */
 export const hashPassword = (password: string): Promise<string> => argon2.hash(password, PARAMETERS)

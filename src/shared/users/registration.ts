@@ -8,7 +8,10 @@ import type { MailId } from '../ids.ts'
 import { newId } from '../ids.ts'
 import { grant } from '../ledger/ledger.ts'
 import { requestMail } from '../mail/mails.ts'
-import { hashPassword, withHashing } from './passwords.ts'
+import { withHashing } from './hashing-gate.ts'
+import type { NetworkHash } from './login-networks.ts'
+import { rememberNetwork } from './login-networks.ts'
+import { hashPassword } from './passwords.ts'
 import type { Device, OpenedSession } from './sessions.ts'
 import { openSession } from './sessions.ts'
 import type { UserRow } from './users.ts'
@@ -21,6 +24,7 @@ export type Registration = {
   displayName?: string
   signupCredits: number
   device: Device
+  network: NetworkHash
 }
 
 /** A new user and their account. `mailId`: the verification mail, to be enqueued now that it is committed. */
@@ -32,9 +36,9 @@ export type Registered = OpenedSession & { user: UserRow; mailId: MailId }
  */
 export async function register(
   db: Db,
-  { email, password, displayName, signupCredits, device }: Registration,
+  { email, password, displayName, signupCredits, device, network }: Registration,
 ): Promise<Registered> {
-  const passwordHash = await withHashing(() => hashPassword(password))
+  const passwordHash = await withHashing({ address: device.ip, known: false }, () => hashPassword(password))
   const [userId, accountId] = [newId('user'), newId('account')]
   const mailId = newId('mail')
   return db.transaction(async (trx) => {
@@ -45,6 +49,7 @@ export async function register(
     }
     await requestMail(trx, { id: mailId, kind: 'verification', recipient: email, userId })
     const session = await openSession(trx, { ...device, userId, accountId, passwordHash })
+    await rememberNetwork(trx, userId, network)
     return { ...session!, user, mailId }
   })
 }

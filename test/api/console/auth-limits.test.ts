@@ -20,7 +20,8 @@ describe('limits of the console', () => {
       await strict.stop()
     })
 
-    const login = (address: string, email = 'nobody@example.com', password = 'x', where = web) =>
+    // Another address each time: guesses at one are counted from all networks together.
+    const login = (address: string, email = anEmail(), password = 'x', where = web) =>
       where.post('/api/auth/login', { email, password }, undefined, from(address))
     const loginStrictly = async (...addresses: string[]): Promise<number[]> => {
       const statuses: number[] = []
@@ -63,6 +64,25 @@ describe('limits of the console', () => {
       expect(await loginStrictly(...Array<string>(5).fill('::ffff:7.0.4.1'), '7.0.4.1')).to.deep.equal([
         401, 401, 401, 401, 401, 429,
       ])
+    })
+
+    it('counts an IPv6 network of /56 four times, and one of /48 sixteen times as much as an address', async () => {
+      const inEach = (count: number, subnet: (nth: number) => string) =>
+        Array.from({ length: count }, (_, nth) => Array<string>(5).fill(`2001:db8:9:${subnet(nth)}::1`)).flat()
+      const narrow = await loginStrictly(...inEach(4, (nth) => `1${nth}`.padStart(4, '0')), '2001:db8:9:1f::1')
+      expect(narrow).to.deep.equal([...Array<number>(20).fill(401), 429])
+      const wide = await loginStrictly(
+        ...inEach(12, (nth) => `${(nth % 3) + 1}0${nth.toString(16)}`),
+        '2001:db8:9:f00::1',
+        '2001:db8:a::1',
+      )
+      expect(wide).to.deep.equal([...Array<number>(60).fill(401), 429, 401])
+    })
+
+    it('lets what one network is refused use up nothing of the wider ones', async () => {
+      const refused = Array<string>(40).fill('2001:db8:b:1::1')
+      expect((await loginStrictly(...refused)).filter((status) => status === 401)).to.have.length(5)
+      expect(await loginStrictly('2001:db8:b:2::1')).to.deep.equal([401])
     })
 
     it('limits registrations', async () => {

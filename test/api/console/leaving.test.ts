@@ -61,6 +61,8 @@ describe('an owner who deletes their account', () => {
     expect((await web.get('/v1/models', key.secret)).status).to.equal(401)
     expect((await web.post('/api/auth/login', { email: person.email, password: PASSWORD })).status).to.equal(401)
     expect(await web.db('mails').where({ recipient: person.email })).to.deep.equal([])
+    const networks = web.db('login_networks').join('members', 'members.user_id', 'login_networks.user_id')
+    expect(await networks.where({ account_id: id })).to.deep.equal([])
     const [action] = await listActions(web.db, { accountId: id }, 1)
     expect(action).to.include({ action: 'account_deleted', operatorEmail: action!.accountEmail })
     // The address is free again, for an account that has nothing of the old one.

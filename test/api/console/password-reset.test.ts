@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { findUserByEmail } from '../../../src/shared/users/users.ts'
 import { PASSWORD, aPerson, anEmail, logIn, testQueues } from '../../support/console.ts'
 import { until } from '../../../scripts/until.ts'
 import { startMailConsole } from './support/mailing.ts'
@@ -81,6 +82,15 @@ describe('a forgotten password', () => {
       expect(
         (await mailing.web.post('/api/auth/login', { email: person.email, password: 'another horse 2' })).status,
       ).to.equal(200)
+    })
+
+    it('lets its owner log in from where they are, whatever others guess', async () => {
+      const { person, token } = await mailing.aForgetfulPerson()
+      const { id } = (await findUserByEmail(mailing.web.db, person.email))!
+      const networks = () => mailing.web.db('login_networks').where({ user_id: id })
+      await networks().delete()
+      await mailing.reset(token, 'another horse 2')
+      expect(await networks()).to.have.length(1)
     })
 
     it('works once', async () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import pino from 'pino'
 import { testConfig } from '../../../scripts/harness/harness.ts'
-import { clientAddress, networkOf, warnOfProxies } from '../../../src/api/middleware/client-address.ts'
+import { clientAddress, warnOfProxies } from '../../../src/api/middleware/client-address.ts'
 import { startWeb } from '../../../src/api/web.ts'
 import type { Log } from '../../../src/shared/infra/log.ts'
 
@@ -66,20 +66,8 @@ describe('the client address', () => {
     }
   })
 
-  it('is empty if nothing is known, and all such clients count as one', () => {
+  it('is empty if nothing is known', () => {
     expect(clientAddress(request(undefined), 0)).to.equal('')
-    expect(networkOf('')).to.equal('unknown')
-  })
-})
-
-describe('the network of a client', () => {
-  it('is an IPv4 address, or an IPv6 network of /64', () => {
-    expect(networkOf('1.2.3.4')).to.equal('1.2.3.4')
-    expect(networkOf('2001:db8:1:2:3:4:5:6')).to.equal('2001:db8:1:2::/64')
-    expect(networkOf('2001:db8:1:2::')).to.equal(networkOf('2001:db8:1:2:ffff:ffff:ffff:ffff'))
-    expect(networkOf('2001:db8::1')).to.equal('2001:db8:0:0::/64')
-    expect(networkOf('::1')).to.equal('0:0:0:0::/64')
-    expect(networkOf('2001:db8:1:3::1')).not.to.equal(networkOf('2001:db8:1:2::1'))
   })
 })
 

@@ -4,7 +4,6 @@ import {
   checkNewPassword,
   hashPassword,
   newPasswordFault,
-  withHashing,
   verifyPassword,
 } from '../../../src/shared/users/passwords.ts'
 
@@ -39,42 +38,5 @@ describe('passwords', () => {
       .to.throw(ApiError)
       .with.property('code', 'invalid_request')
     expect(checkNewPassword('correct horse 1')).to.equal('correct horse 1')
-  })
-})
-
-describe('the hashing gate', () => {
-  /** Work that ends on request. */
-  function held() {
-    let finish = (): void => {}
-    const done = new Promise<void>((resolve) => {
-      finish = resolve
-    })
-    return { work: () => done, finish: () => finish() }
-  }
-
-  it('runs 2 hashes at once, lets 200 wait, and refuses more for now', async () => {
-    let running = 0
-    let most = 0
-    const { work, finish } = held()
-    const passing = Array.from({ length: 202 }, () =>
-      withHashing(async () => {
-        most = Math.max(most, ++running)
-        await work()
-        running -= 1
-      }),
-    )
-    const refused = await withHashing(work).catch((error: unknown) => error)
-    expect(refused).to.be.instanceOf(ApiError)
-    expect(refused).to.include({ code: 'overloaded', retryAfterSeconds: 1 })
-    finish()
-    await Promise.all(passing)
-    expect(most).to.equal(2)
-  })
-
-  it('is released by work that fails', async () => {
-    await Promise.all(
-      Array.from({ length: 10 }, () => withHashing(() => Promise.reject(new Error('no'))).catch(() => {})),
-    )
-    expect(await withHashing(() => Promise.resolve('through'))).to.equal('through')
   })
 })
