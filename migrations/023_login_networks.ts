@@ -15,7 +15,7 @@ export async function up(db: Knex): Promise<void> {
     );
     CREATE INDEX login_networks_age ON login_networks (last_login_at);
     COMMENT ON TABLE login_networks
-      IS 'Networks that a user has logged in from: guesses at their password from elsewhere do not keep them out there.';
+      IS 'Networks that a user has logged in from: guesses of others do not keep them out there.';
     COMMENT ON COLUMN login_networks.user_id IS 'Who logged in.';
     COMMENT ON COLUMN login_networks.network_hash
       IS 'HMAC-SHA-256 under APP_SECRET of the IPv4 address, or of the /64 of IPv6.';

@@ -371,7 +371,7 @@ CREATE INDEX ledger_entries_payment ON ledger_entries USING btree (payment_id) W
 CREATE TRIGGER ledger_entries_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_entries FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER ledger_entries_match_calls AFTER INSERT ON ledger_entries REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION check_ledger();
 
--- Networks that a user has logged in from: guesses at their password from elsewhere do not keep them out there.
+-- Networks that a user has logged in from: guesses of others do not keep them out there.
 CREATE TABLE login_networks (
   user_id uuid NOT NULL, -- Who logged in.
   network_hash bytea NOT NULL, -- HMAC-SHA-256 under APP_SECRET of the IPv4 address, or of the /64 of IPv6.

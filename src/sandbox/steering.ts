@@ -73,6 +73,7 @@ export const WORDS = {
     "the protocol's own answer for spent credit (openai: 429 insufficient_quota)",
     flag,
   ),
+  quote: word('refusal', '[quote]', 'every error quotes the prompt', flag),
   'fail-times': word(
     'refusal',
     '[fail-times N CODE]',
@@ -183,6 +184,11 @@ export function readSteering(prompt: string): Steering {
     any = true
   }
   return any ? (orders as Steering) : UNSTEERED
+}
+
+/** What an error about this prompt says: `message`, or under `[quote]` the prompt, as some providers do. */
+export function worded({ prompt, steering }: { prompt: string; steering: Steering }, message: string): string {
+  return steering.quote ? `Invalid value in messages[0].content: '${withoutSteering(prompt)}'` : message
 }
 
 /** The prompt without its steering words. */

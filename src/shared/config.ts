@@ -112,6 +112,7 @@ const variables = z.object({
     .regex(/^[^\p{Cc}]*$/u, 'must be one line')
     .optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  LOG_UPSTREAM_TEXT: z.enum(['on', 'off']).default('off'),
 })
 
 /** With a provider, its secrets must be there: an empty one would let anybody sign events. */

@@ -31,6 +31,7 @@ export const BAD: Record<string, string[]> = {
   RESULT_TTL_SECONDS: ['0'],
   CALL_RETENTION_DAYS: ['0', '-1', 'never'],
   LOG_LEVEL: ['loud'],
+  LOG_UPSTREAM_TEXT: ['yes'],
   APP_SECRET_PREVIOUS: ['short'],
   ACCOUNT_SHARE: ['0', '1.1', '-0.5', '50%', '1e-1'],
   CHAT_CONCURRENCY: ['0'],

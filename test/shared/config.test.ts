@@ -64,6 +64,7 @@ describe('the configuration', () => {
       MEDIA_TTL_DAYS: 30,
       RESULT_TTL_SECONDS: 86_400,
       LOG_LEVEL: 'info',
+      LOG_UPSTREAM_TEXT: 'off',
     })
     expect(read().WORKER_QUEUES).to.deep.equal(['chat', 'image', 'video', 'mail', 'payments', 'maintenance'])
     for (const name of [

@@ -35,7 +35,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** What an error said may quote what it was about; the worker's log has it. */
+/** What an error said may quote what it was about; the worker's log has its code. */
 const HIDDEN_REASON = 'See the log of the worker.'
 
 /** The handlers of the dashboard, in their order: who may come, what may be done, the board. */

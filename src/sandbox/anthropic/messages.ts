@@ -5,6 +5,7 @@ import type { Exchange, Route } from '../exchange.ts'
 import { admit, answer as send } from '../http/answer.ts'
 import { event, stream } from '../http/stream.ts'
 import type { StreamEvent } from '../http/stream.ts'
+import { worded } from '../steering.ts'
 import { asFields, asText } from '../wire.ts'
 import type { Fields } from '../wire.ts'
 import { checkMessages, checkSampling, invalid } from './checks.ts'
@@ -38,7 +39,7 @@ async function createMessage(exchange: Exchange): Promise<void> {
   // What was not answered is not counted.
   const tokens = steering.empty ? undefined : reportedTokens(steering, counted)
   if (fields['stream'] !== true) return send(exchange, wholeMessage(exchange, answer, tokens))
-  const failure = exchange.protocol.envelope({ status: 529, message: 'Overloaded' }).body
+  const failure = exchange.protocol.envelope({ status: 529, message: worded(exchange, 'Overloaded') }).body
   return stream(exchange, eventsOf(exchange, answer, tokens), event(failure, 'error'))
 }
 

@@ -2,6 +2,7 @@ import { originOf } from '../exchange.ts'
 import type { Exchange, Route } from '../exchange.ts'
 import { admit, answer } from '../http/answer.ts'
 import { kindOf } from '../media/kinds.ts'
+import { worded } from '../steering.ts'
 import { hasEnded, phaseOf } from '../tasks/task.ts'
 import type { Phase, Task } from '../tasks/task.ts'
 import { cancelTask, polledTask, resultUrls, startTask, taskOf } from '../tasks/tasks.ts'
@@ -63,7 +64,8 @@ function failureOf(task: Task): Refusal | undefined {
     return new Refusal({ status: 400, message: 'Request was cancelled.', code: 'request_cancelled' })
   }
   if (phase === 'aborted') return new Refusal({ status: 504, message: 'Request timed out.', code: 'request_timeout' })
-  if (phase === 'failed') return new Refusal({ status: 422, message: POLICY, code: 'content_policy_violation' })
+  if (phase === 'failed')
+    return new Refusal({ status: 422, message: worded(task, POLICY), code: 'content_policy_violation' })
   // The queue accepts anything. Only the model finds that a field is missing.
   if (!task.prompt) return new Refusal({ status: 422, message: 'Field required', code: 'missing', param: 'prompt' })
   return undefined

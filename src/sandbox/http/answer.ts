@@ -1,5 +1,5 @@
 import type { Exchange } from '../exchange.ts'
-import { UNSTEERED } from '../steering.ts'
+import { UNSTEERED, withoutSteering, worded } from '../steering.ts'
 import { Refusal } from '../wire.ts'
 import type { Fault } from '../wire.ts'
 import { cut, pause, writeSteered } from './outlet.ts'
@@ -18,7 +18,7 @@ export async function admit(exchange: Exchange, delivery: Delivery): Promise<voi
   const fault = refusalOf(exchange, delivery)
   if (fault) {
     if (steering.delay) await pause(exchange, steering.delay)
-    throw new Refusal(fault)
+    throw new Refusal({ ...fault, message: worded(exchange, fault.message) })
   }
   // Without choices or images there is nothing to bill. A task is billed whatever its outcome.
   if (steering.empty && delivery !== 'task') return
@@ -77,7 +77,9 @@ export async function beginAnswer(exchange: Exchange): Promise<boolean> {
     return false
   }
   if (!steering.garbage) return true
-  res.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(GARBAGE)
+  res
+    .writeHead(200, { 'content-type': 'text/html; charset=utf-8' })
+    .end(steering.quote ? withoutSteering(exchange.prompt) : GARBAGE)
   return false
 }
 

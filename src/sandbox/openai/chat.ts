@@ -5,6 +5,7 @@ import type { Exchange, Route } from '../exchange.ts'
 import { admit, answer as send } from '../http/answer.ts'
 import { event, stream } from '../http/stream.ts'
 import type { StreamEvent } from '../http/stream.ts'
+import { worded } from '../steering.ts'
 import { asFields, asText, Refusal } from '../wire.ts'
 import type { Fields } from '../wire.ts'
 import { invalid } from './errors.ts'
@@ -60,7 +61,10 @@ async function completeChat(exchange: Exchange, dialect: ChatDialect): Promise<v
   const head = { id: exchange.state.ids.next('chatcmpl'), created, model: exchange.model, ...dialect.marks }
   const reply = { head, answer, n: exchange.steering.empty ? 0 : n, usage, exchange }
   if (fields['stream'] !== true) return send(exchange, wholeReply(reply))
-  const failure = exchange.protocol.envelope({ status: 500, message: 'The sandbox was asked to fail here.' }).body
+  const failure = exchange.protocol.envelope({
+    status: 500,
+    message: worded(exchange, 'The sandbox was asked to fail here.'),
+  }).body
   return stream(exchange, eventsOf(reply), event(failure))
 }
 

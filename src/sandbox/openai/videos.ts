@@ -4,6 +4,7 @@ import { sendContent } from '../http/content.ts'
 import { sendMedium } from '../media/files.ts'
 import { looksLikeImage } from '../media/kinds.ts'
 import { drawPng } from '../media/png.ts'
+import { worded } from '../steering.ts'
 import { endOf, hasEnded, phaseOf, progressOf } from '../tasks/task.ts'
 import type { Phase, Task } from '../tasks/task.ts'
 import { cancelTask, mediumOf, polledTask, startTask, taskOf } from '../tasks/tasks.ts'
@@ -81,7 +82,10 @@ function videoOf(task: Task, at = Date.now()): Fields {
     prompt: task.prompt,
     ...task.echo,
     remixed_from_video_id: null,
-    error: ended && phase !== 'succeeded' ? { code: 'generation_failed', message: `The sandbox: ${phase}.` } : null,
+    error:
+      ended && phase !== 'succeeded'
+        ? { code: 'generation_failed', message: worded(task, `The sandbox: ${phase}.`) }
+        : null,
   }
 }
 

@@ -3,6 +3,7 @@ import type { Exchange, Route } from '../exchange.ts'
 import { admit, answer } from '../http/answer.ts'
 import { sendMedium } from '../media/files.ts'
 import { invalid } from '../openai/errors.ts'
+import { worded } from '../steering.ts'
 import { phaseOf } from '../tasks/task.ts'
 import type { Phase, Task } from '../tasks/task.ts'
 import { mediumOf, polledTask, startTask, taskOf } from '../tasks/tasks.ts'
@@ -64,7 +65,7 @@ function videoOf(exchange: Exchange, task: Task): Fields {
     id: task.id,
     polling_url: address,
     status: STATUS[phase],
-    ...(failed && { error: `The sandbox: ${STATUS[phase]}.` }),
+    ...(failed && { error: worded(task, `The sandbox: ${STATUS[phase]}.`) }),
     ...(phase === 'succeeded' && {
       generation_id: `gen-${task.id}`,
       unsigned_urls: task.steering.empty ? [] : [content],

@@ -3,6 +3,7 @@ import type { Exchange, Route } from '../exchange.ts'
 import { admit, answer } from '../http/answer.ts'
 import { pause } from '../http/outlet.ts'
 import { kindOf } from '../media/kinds.ts'
+import { worded } from '../steering.ts'
 import { endOf, hasEnded, phaseOf } from '../tasks/task.ts'
 import type { Phase, Task } from '../tasks/task.ts'
 import { cancelTask, polledTask, resultUrls, startTask, taskOf } from '../tasks/tasks.ts'
@@ -98,7 +99,7 @@ function predictionOf(exchange: Exchange, task: Task, at = Date.now()): Fields {
     ...task.echo,
     status: STATUS[phase],
     output: phase === 'succeeded' ? outputOf(exchange, task) : null,
-    error: phase === 'failed' || phase === 'aborted' ? `The sandbox: ${phase}.` : null,
+    error: phase === 'failed' || phase === 'aborted' ? worded(task, `The sandbox: ${phase}.`) : null,
     logs: phase === 'queued' ? '' : 'The sandbox is drawing.\n',
     metrics: ended && phase !== 'aborted' ? { predict_time: seconds, total_time: seconds } : {},
     urls: { get: address, cancel: `${address}/cancel` },

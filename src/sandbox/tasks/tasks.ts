@@ -4,6 +4,7 @@ import { publish } from '../media/files.ts'
 import type { MediaKind } from '../media/kinds.ts'
 import { pixelSize } from '../media/size.ts'
 import { shorten } from '../records/shorten.ts'
+import { worded } from '../steering.ts'
 import { Refusal } from '../wire.ts'
 import type { Fields } from '../wire.ts'
 import { hasEnded } from './task.ts'
@@ -53,7 +54,10 @@ export function polledTask(exchange: Exchange): Task {
   if (polls === 1 && task.steering['not-found-first']) {
     throw new Refusal({ status: 404, message: 'No such task.', code: 'not_found' })
   }
-  if (errors && polls <= errors.times) throw new Refusal(steeredFault(errors.status))
+  if (errors && polls <= errors.times) {
+    const fault = steeredFault(errors.status)
+    throw new Refusal({ ...fault, message: worded(task, fault.message) })
+  }
   return task
 }
 

@@ -22,16 +22,38 @@ export const sentenceOf = (error: unknown): string =>
     .replace(/\s+/g, ' ')
     .replace(/\.$/, '')
 
-/** What of an error may be logged: its name, code, message and stack, and the same of its cause. Never `detail`. */
-export function describeError(error: unknown): Record<string, unknown> {
+/** Whether a value is a word that may be logged as it is: some services quote what they were sent in any text. */
+export const isWord = (value: unknown): value is string =>
+  typeof value === 'string' && /^[A-Za-z0-9_.:-]{1,64}$/.test(value)
+
+/** Whether a message may quote what the error is about: that of a parser does, and that of Stripe's API. */
+const mayQuote = (error: Error): boolean =>
+  error instanceof SyntaxError || String((error as { type?: unknown }).type).startsWith('Stripe')
+
+/** Where an error was made, without its message. */
+function framesOf({ name, message, stack = '' }: Error): string {
+  const head = `${name}: ${message}`
+  return stack.startsWith(head) ? stack.slice(head.length).trimStart() : ''
+}
+
+/**
+ * What of an error may be logged: name, status, code, type, message and stack, and the same of its cause. Never
+ * `detail`, and of messages that may quote what was sent nothing.
+ * @param withWords with what other services said, in `said` and in those messages (LOG_UPSTREAM_TEXT).
+ */
+export function describeError(error: unknown, withWords = false): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: withoutSecrets(String(error)) }
-  const code = (error as { code?: unknown }).code
+  const { status, code, type, said } = error as { status?: unknown; code?: unknown; type?: unknown; said?: unknown }
+  const isShown = withWords || !mayQuote(error)
   return {
     name: error.name,
-    ...(typeof code === 'string' && { code }),
-    message: withoutSecrets(error.message),
-    stack: error.stack && withoutSecrets(error.stack),
-    ...(error.cause !== undefined && { cause: describeError(error.cause) }),
+    ...(typeof status === 'number' && { status }),
+    ...(isWord(code) && { code }),
+    ...(isWord(type) && { type }),
+    message: isShown ? withoutSecrets(error.message) : '[not shown]',
+    stack: withoutSecrets(isShown ? (error.stack ?? '') : framesOf(error)),
+    ...(withWords && typeof said === 'string' && { said: withoutSecrets(said) }),
+    ...(error.cause !== undefined && { cause: describeError(error.cause, withWords) }),
   }
 }
 
@@ -126,14 +148,14 @@ export function logLine(log: Log, fields: Record<string, Field>, message: string
   stream.write(`{"level":"info","time":"${new Date().toISOString()}"${bindings},${own},"msg":${said}}\n`)
 }
 
-/** The logger of a process. */
-export function createLog(level: string, process: 'web' | 'worker' | 'release' | 'admin'): Log {
+/** The logger of a process. @param withWords as `describeError`. */
+export function createLog(level: string, process: 'web' | 'worker' | 'release' | 'admin', withWords = false): Log {
   const options: LoggerOptions = {
     level,
     base: { process },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
-    serializers: { err: describeError },
+    serializers: { err: (error: unknown) => describeError(error, withWords) },
   }
   return pino(options, openDestination())
 }

@@ -45,7 +45,7 @@ export async function runProcess(
   const warnings = holdWarnings()
   try {
     const config = readConfig()
-    const log = createLog(config.LOG_LEVEL, name)
+    const log = createLog(config.LOG_LEVEL, name, config.LOG_UPSTREAM_TEXT === 'on')
     surviveDefects(log)
     for (const warning of configWarnings(config)) log.warn(warning)
     running = await start(config, log)

@@ -22,7 +22,7 @@ export const networkHash = (appSecret: string, address: string): NetworkHash =>
     .update(`tollgate login network\n${networkOf(address)}`)
     .digest() as NetworkHash
 
-/** Whether the user of a lowercased e-mail address has logged in from a network. The same look-up where there is none. */
+/** Whether the user of a lowercased e-mail address has logged in from a network: one look-up, whether there is one. */
 export async function isLoginNetwork(db: Db, email: string, network: NetworkHash): Promise<boolean> {
   const { rows } = await db.raw<{ rows: unknown[] }>(
     `SELECT 1 FROM users u JOIN login_networks n ON n.user_id = u.id WHERE u.email = ? AND n.network_hash = ?`,
@@ -31,7 +31,7 @@ export async function isLoginNetwork(db: Db, email: string, network: NetworkHash
   return rows.length > 0
 }
 
-/** Remembers that a user has logged in from a network; beyond the most, the one that was seen longest ago is forgotten. */
+/** Remembers that a user has logged in from a network; beyond the most, that of the oldest login is forgotten. */
 export async function rememberNetwork(db: Db | Trx, userId: UserId, network: NetworkHash): Promise<void> {
   await db.raw(
     `

@@ -104,7 +104,7 @@ function ask(deps: WorkerDeps, run: Run, asked: Asked, begun: () => void): Promi
 
 /** Some upstreams stream certain models only to customers whom they have verified. Nothing was accepted then. */
 const isRefusalToStream = (error: unknown): boolean =>
-  error instanceof UpstreamError && error.kind === 'rejected' && /\bstream/i.test(error.message)
+  error instanceof UpstreamError && error.kind === 'rejected' && /\bstream/i.test(error.said ?? '')
 
 async function whole(run: Run, { adapter, route, request }: Asked): Promise<PaidAnswer> {
   const { completion, usage, isCut } = await adapter.chat(request, contextOf(route, run))

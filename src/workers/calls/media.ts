@@ -108,7 +108,7 @@ async function continueTask(deps: WorkerDeps, model: MediaModel, run: Run, ref: 
     if (task.state === 'failed') {
       // Whether a task that failed is billed is for each upstream to say, and they do not.
       run.spent.add(null)
-      deps.log.warn({ ...aboutRun(run), upstream: route.upstream.name, reason: task.message }, 'task failed')
+      deps.log.warn({ ...aboutRun(run), upstream: route.upstream.name, err: task.error }, 'task failed')
       return upstreamFailure('The upstream could not produce the result.')
     }
     if (task.state === 'succeeded') return await collect(deps, model, run, route, task.media)

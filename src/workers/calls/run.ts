@@ -143,7 +143,7 @@ const isAboutFile = (error: unknown): boolean =>
 const NOT_ACCEPTED: ReadonlySet<FailureKind> = new Set(['not_sent', 'rate_limited', 'overloaded'])
 
 /**
- * The public end of a call that its upstream failed. What the upstream said stays in the log: it may quote a secret.
+ * The public end of a call that its upstream failed. What the upstream said is no part of it: it may quote anything.
  */
 export function upstreamFailure(sentence: string): Outcome {
   return {

@@ -2,6 +2,7 @@
  * What an upstream adapter is: it translates our requests to one wire protocol and its answers back, and says what a
  * failure means. It knows neither database nor queue; it neither retries nor charges (the call processor does).
  */
+import { isWord } from '../../shared/infra/log.ts'
 import type { Route } from '../../shared/catalogue/catalogue.ts'
 import type { ChatCompletion } from '../../shared/calls/answers.ts'
 import type { Tokens } from '../../shared/calls/pricing.ts'
@@ -76,7 +77,7 @@ export type DirectMediaAdapter = {
 export type TaskState =
   | { state: 'running'; progress: number | null; pollAfterMs: number }
   | { state: 'succeeded'; media: MediaSource }
-  | { state: 'failed'; message: string }
+  | { state: 'failed'; error: UpstreamError }
 
 /**
  * Media as a task: submit, then poll until it has ended. The reference is JSON that any worker can go on from: the
@@ -118,10 +119,17 @@ export type UpstreamErrorDetails = {
   status?: number
   retryAfterMs?: number | null
   code?: string | null
+  type?: string | null
+  said?: string | null
   cause?: unknown
 }
 
-/** The one class in which adapters fail. `message` is for operators' logs, never for clients: it may quote them. */
+const wordIn = (text: unknown): string | null => (isWord(text) ? text : null)
+
+/**
+ * The one class in which adapters fail. `message` is a sentence of our own, for operators' logs: the words of an
+ * upstream may quote the prompt, and stand in `said` alone.
+ */
 export class UpstreamError extends Error {
   readonly kind: FailureKind
   /** The upstream's HTTP status, where it answered at all. */
@@ -130,8 +138,11 @@ export class UpstreamError extends Error {
   readonly retryAfterMs: number | null
   /** The upstream's own word for it, such as `rate_limit_exceeded`. */
   readonly code: string | null
+  /** Its word for the kind of failure, such as `invalid_request_error`. */
+  readonly type: string | null
   /** What was reported before it failed: that was billed all the same. */
   usage: UpstreamUsage | null = null
+  readonly #said: string | null
 
   constructor(kind: FailureKind, message: string, details: UpstreamErrorDetails = {}) {
     super(message, { cause: details.cause })
@@ -139,7 +150,14 @@ export class UpstreamError extends Error {
     this.kind = kind
     this.status = details.status ?? null
     this.retryAfterMs = details.retryAfterMs ?? null
-    this.code = details.code ?? null
+    this.code = wordIn(details.code)
+    this.type = wordIn(details.type)
+    this.#said = details.said ?? null
+  }
+
+  /** What the upstream said: never for clients, and logged only with LOG_UPSTREAM_TEXT. No property, which is shown. */
+  get said(): string | null {
+    return this.#said
   }
 }
 

@@ -3,6 +3,7 @@
  * through here: a mistake in a second place would be a second bill.
  */
 import type { IncomingHttpHeaders } from 'node:http'
+import { isWord } from '../../shared/infra/log.ts'
 import type { FailureKind, UpstreamUsage } from './adapter.ts'
 import { UpstreamError } from './adapter.ts'
 import { asFields, isText } from './fields.ts'
@@ -12,7 +13,7 @@ import type { StopSignal } from '../stop.ts'
 /** The longest pause that an upstream may ask for, in ms: beyond it a call would rather fail. */
 export const MAX_RETRY_AFTER_MS = 60_000
 
-/** Characters of an upstream's own words that are kept for the log. */
+/** Characters of an upstream's own words that are kept. */
 const MAX_QUOTE = 300
 
 /**
@@ -68,10 +69,12 @@ export function statusFailure(status: number, headers: IncomingHttpHeaders, body
   const words = wordsOf(error)
   const kind = words.some((word) => QUOTA.has(word)) ? 'rejected' : kindOfStatus(status)
   const falType = headers['x-fal-error-type']
-  return new UpstreamError(kind, `HTTP ${status}: ${quote(messageIn(error) ?? body)}`, {
+  return new UpstreamError(kind, `HTTP ${status}${inBrackets(words)}`, {
     status,
     retryAfterMs: kind === 'rejected' ? null : retryAfterMs(headers),
     code: isText(falType) ? falType : words[0],
+    type: textIn(error.type),
+    said: quote(messageIn(error) ?? body),
   })
 }
 
@@ -88,10 +91,36 @@ export function failureIn(body: unknown): UpstreamError | null {
   const byCode = Number.isInteger(code) && code >= 400 && code < 600 ? kindOfStatus(code) : 'unknown'
   const kind = words.some((word) => QUOTA.has(word)) ? 'rejected' : (known ?? byCode)
   const said = messageIn(errorOf(body)) ?? JSON.stringify(error)
-  return new UpstreamError(kind, `an error in the answer: ${quote(said)}`, { code: words[0] })
+  return new UpstreamError(kind, `an error in the answer${inBrackets(words)}`, {
+    code: words[0],
+    type: textIn(asFields(error).type),
+    said: quote(said),
+  })
 }
 
-/** An answer that makes no sense: it may have been billed. */
+/**
+ * The failure of a task whose status says that it has failed. `status` is a word that the adapter knows; `error` is a
+ * text, an object with a message, or missing.
+ */
+export function taskFailure(status: string, error: unknown, type?: unknown): UpstreamError {
+  const { message, code } = asFields(error)
+  const words = [type, code].filter(isText)
+  const said = [error, message, code].find(isText)
+  return new UpstreamError('rejected', `the task has ended: ${status}${inBrackets(words)}`, {
+    code: words[0],
+    said: said === undefined ? null : quote(said),
+  })
+}
+
+const textIn = (value: unknown): string | null => (isText(value) ? value : null)
+
+/** The words that may be logged, behind a sentence. */
+function inBrackets(words: string[]): string {
+  const known = words.filter(isWord)
+  return known.length === 0 ? '' : ` (${known.join(', ')})`
+}
+
+/** An answer that makes no sense: it may have been billed. `cause` must not quote it. */
 export const malformedAnswer = (message: string, cause?: unknown): UpstreamError =>
   new UpstreamError('unknown', message, { cause })
 

@@ -131,7 +131,7 @@ export class Upstream {
     const task = this.tasks.get(id)!
     const manner = this.manners.get(task.prompt)!
     if (++task.polls <= manner.polls) return { state: 'running', progress: null, pollAfterMs: 1000 }
-    if (manner.taskFails) return { state: 'failed', message: 'as asked' }
+    if (manner.taskFails) return { state: 'failed', error: new UpstreamError('rejected', 'as asked') }
     return { state: 'succeeded', media: { from: 'bytes', bytes: Buffer.from(task.prompt) } }
   }
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino from 'pino'
 import { describeError, openDestination, withoutSecrets } from '../../../src/shared/infra/log.ts'
+import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
 import { newSecret } from '../../../src/shared/accounts/api-keys.ts'
 
 describe('what is logged', () => {
@@ -36,6 +37,28 @@ describe('what is logged', () => {
     expect(seen).to.have.all.keys('name', 'message', 'stack', 'cause')
     expect(seen.cause).to.include({ name: 'Error', code: '23505', message: 'duplicate key' })
     expect(JSON.stringify(seen)).not.to.match(/a@b\.example|authorization/)
+  })
+
+  it("has no message that quotes what was parsed, and no service's own words, unless an operator asks for them", () => {
+    const parsing = (() => {
+      try {
+        return JSON.parse('a prompt')
+      } catch (error) {
+        return error as Error
+      }
+    })()
+    const refused = new UpstreamError('rejected', 'HTTP 400', { status: 400, code: 'a prompt', said: 'a prompt' })
+    const stripe = Object.assign(new Error('a prompt'), { type: 'StripeAPIError', code: 'card_declined' })
+    for (const error of [parsing, refused, stripe, new Error('not read', { cause: parsing })]) {
+      expect(JSON.stringify(describeError(error)), error.name).not.to.contain('prompt')
+      expect(JSON.stringify(describeError(error, true)), error.name).to.contain('a prompt')
+    }
+    expect(describeError(parsing)).to.include({ name: 'SyntaxError' })
+    expect(describeError(parsing).stack).to.contain('log.test.ts')
+    expect(describeError(refused))
+      .to.include({ status: 400, message: 'HTTP 400' })
+      .and.not.have.any.keys('code', 'said')
+    expect(describeError(stripe)).to.include({ type: 'StripeAPIError', code: 'card_declined' })
   })
 
   it('accepts whatever was thrown', () => {

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { inspect } from 'node:util'
 import type { FailureKind } from '../../../src/workers/upstreams/adapter.ts'
 import { failureIn, retryAfterMs, statusFailure } from '../../../src/workers/upstreams/failures.ts'
 
@@ -36,15 +37,25 @@ describe('a failed request', () => {
     })
   }
 
-  it("has the upstream's message, shortened", () => {
-    expect(statusFailure(400, {}, JSON.stringify({ error: { message: 'too long', code: 'context' } }))).to.include({
-      message: 'HTTP 400: too long',
+  it("says status, code and type, and keeps the upstream's words apart, shortened", () => {
+    const error = { message: 'too long: a prompt', code: 'context', type: 'invalid_request_error', reason: 'a prompt' }
+    const failure = statusFailure(400, {}, JSON.stringify({ error }))
+    expect(failure).to.include({
+      message: 'HTTP 400 (context, invalid_request_error)',
       code: 'context',
+      type: 'invalid_request_error',
+      said: 'too long: a prompt',
     })
-    expect(statusFailure(422, {}, JSON.stringify({ detail: [{ msg: 'Field required' }] })).message).to.contain(
+    expect(inspect(failure)).not.to.contain('a prompt')
+    expect(statusFailure(422, {}, JSON.stringify({ detail: [{ msg: 'Field required' }] })).said).to.contain(
       'Field required',
     )
-    expect(statusFailure(400, {}, 'x'.repeat(10_000)).message.length).to.be.below(400)
+    expect(statusFailure(400, {}, 'x'.repeat(10_000)).said!.length).to.be.below(400)
+    expect(statusFailure(400, {}, JSON.stringify({ error: { code: 'a prompt', type: 'x'.repeat(65) } }))).to.include({
+      message: 'HTTP 400',
+      code: null,
+      type: null,
+    })
     expect(statusFailure(504, { 'x-fal-error-type': 'request_timeout' }, '{}')).to.include({ code: 'request_timeout' })
   })
 

@@ -108,7 +108,7 @@ for (const [protocol, modality, model] of KINDS) {
       it(`have failed when they end by ${words}`, async () => {
         const task = await run(words)
         expect(task).to.include({ state: 'failed' })
-        expect(task.state === 'failed' && task.message).to.be.a('string').that.is.not.empty
+        expect(task.state === 'failed' && task.error.message).to.be.a('string').that.is.not.empty
       })
     }
 

@@ -8,7 +8,7 @@ import { applyRules } from '../body-rules.ts'
 import type { Fields } from '../fields.ts'
 import { formOf } from '../form.ts'
 import { sizeOf } from '../sizes.ts'
-import { reasonOf } from '../tasks/engine.ts'
+import { taskFailure } from '../failures.ts'
 import type { TaskPreset, TaskReport } from '../tasks/engine.ts'
 
 const pathOf = ({ id }: { id: string }): string => `/videos/${encodeURIComponent(id)}`
@@ -47,7 +47,7 @@ function reportOf({ status, progress, error }: Fields, content: string): TaskRep
     case 'failed':
     case 'cancelled':
     case 'expired':
-      return { is: 'failed', message: reasonOf(error, String(status)) }
+      return { is: 'failed', error: taskFailure(status, error) }
     default:
       return { is: 'running', progress: Number.isFinite(progress) ? clamped(progress as number) : null }
   }

@@ -24,7 +24,7 @@ export type TaskRef = { id: string; submittedAt: number; urls: Record<string, st
  */
 export type TaskReport =
   | { is: 'running'; progress?: number | null }
-  | { is: 'failed'; message: string }
+  | { is: 'failed'; error: UpstreamError }
   | { is: 'done'; address: string | null; needsKey?: boolean; costMicroUsd?: number | null }
   | { is: 'fetch'; request: Unsent<'GET'> }
 
@@ -146,7 +146,7 @@ function stateOf(report: TaskReport, running: Running, keyFor: KeyFor): TaskStat
     case 'running':
       return { ...running, progress: report.progress ?? null }
     case 'failed':
-      return { state: 'failed', message: report.message }
+      return { state: 'failed', error: report.error }
     case 'done':
       return ended(report.address, (address) => ({
         ...sourceOf(address, report.needsKey ? keyFor(address) : undefined),
@@ -163,20 +163,11 @@ export const costed = (costMicroUsd: number | null | undefined): { costMicroUsd?
 
 /** A task that succeeded without a result has failed: asking again would bring the same answer. */
 function ended(address: string | null, source: (address: string) => MediaSource): TaskState {
-  if (address === null) return { state: 'failed', message: 'the task has ended without a result' }
+  if (address === null) return { state: 'failed', error: malformedAnswer('the task has ended without a result') }
   try {
     return { state: 'succeeded', media: source(address) }
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
-    return { state: 'failed', message: error.message }
+    return { state: 'failed', error }
   }
-}
-
-/** Characters of a reason that are kept for the log. */
-const MAX_REASON = 300
-
-/** The words behind `error` of a task, which is a text, an object with a message, or missing. */
-export function reasonOf(error: unknown, otherwise: string): string {
-  const { message, code } = asFields(error)
-  return ([error, message, code].find(isText) ?? otherwise).slice(0, MAX_REASON)
 }

@@ -7,7 +7,7 @@ import type { UpstreamError } from '../adapter.ts'
 import type { Fields } from '../fields.ts'
 import type { Authorize } from '../http.ts'
 import { addressIn } from './media-address.ts'
-import { reasonOf } from './engine.ts'
+import { taskFailure } from '../failures.ts'
 import type { TaskPreset, TaskRef, TaskReport } from './engine.ts'
 
 /** `Authorization: Key <key>`, as fal wants it. */
@@ -38,7 +38,7 @@ export function falTasks(modality: 'image' | 'video'): TaskPreset {
 function reportOf({ status, error, error_type: type }: Fields, { urls }: TaskRef): TaskReport {
   if (status !== 'COMPLETED') return { is: 'running' }
   return error || type
-    ? { is: 'failed', message: reasonOf(error, String(type)) }
+    ? { is: 'failed', error: taskFailure('COMPLETED', error, type) }
     : { is: 'fetch', request: { method: 'GET', url: urls.response ?? '' } }
 }
 
@@ -46,8 +46,9 @@ function reportOf({ status, error, error_type: type }: Fields, { urls }: TaskRef
 const NOT_THE_RUN = new Set([401, 403, 429])
 
 /** A refused result is the failure of the run, except where the queue itself is in trouble (5xx without a type). */
-function refusedResult({ status, code, message }: UpstreamError): TaskReport | undefined {
-  if (/still in progress/i.test(message)) return { is: 'running' }
+function refusedResult(error: UpstreamError): TaskReport | undefined {
+  const { status, code, said } = error
+  if (/still in progress/i.test(said ?? '')) return { is: 'running' }
   if (status === null || NOT_THE_RUN.has(status)) return undefined
-  return status < 500 || code !== null ? { is: 'failed', message } : undefined
+  return status < 500 || code !== null ? { is: 'failed', error } : undefined
 }

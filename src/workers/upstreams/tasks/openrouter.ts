@@ -3,13 +3,13 @@
  */
 import { applyRules } from '../body-rules.ts'
 import type { DirectMediaAdapter } from '../adapter.ts'
-import { failureIn } from '../failures.ts'
+import { failureIn, taskFailure } from '../failures.ts'
 import type { Fields } from '../fields.ts'
 import type { UpstreamHttp } from '../http.ts'
 import { firstImage } from '../openai/images.ts'
 import { reportedCost } from '../usage.ts'
 import { addressIn } from './media-address.ts'
-import { costed, reasonOf } from './engine.ts'
+import { costed } from './engine.ts'
 import type { TaskPreset, TaskReport } from './engine.ts'
 
 const RATIO = /^\d{1,3}:\d{1,3}$/
@@ -85,7 +85,7 @@ function reportOf({ status, error, unsigned_urls: unsigned, urls, usage }: Field
     case 'failed':
     case 'cancelled':
     case 'expired':
-      return { is: 'failed', message: reasonOf(error, String(status)) }
+      return { is: 'failed', error: taskFailure(status, error) }
     default:
       return { is: 'running' }
   }

@@ -6,7 +6,7 @@ import type { MediaRequest } from '../../../shared/calls/requests.ts'
 import type { UpstreamContext } from '../adapter.ts'
 import type { Fields } from '../fields.ts'
 import { addressIn } from './media-address.ts'
-import { reasonOf } from './engine.ts'
+import { taskFailure } from '../failures.ts'
 import type { TaskPreset, TaskReport } from './engine.ts'
 
 const pathOf = ({ id }: { id: string }): string => `/predictions/${encodeURIComponent(id)}`
@@ -41,7 +41,7 @@ function reportOf({ status, output, error }: Fields, modality: 'image' | 'video'
     case 'failed':
     case 'canceled':
     case 'aborted':
-      return { is: 'failed', message: reasonOf(error, String(status)) }
+      return { is: 'failed', error: taskFailure(status, error) }
     default:
       return { is: 'running' }
   }
