@@ -59,7 +59,9 @@ export function createNetworkLimit(redis: Redis, { keyPrefix, points, seconds }:
   }
   return {
     take: (address) => count(address, false),
-    refuseSpent: async (address) => void (await count(address, true)),
+    refuseSpent: async (address) => {
+      await count(address, true)
+    },
   }
 }
 

@@ -91,10 +91,8 @@ export async function startWeb(
     catalogue,
     load,
     metrics,
-    limits: createLimits(redis, config),
-    guesses: createGuesses(redis, config),
     longAnswers: createLongAnswers(db, Math.ceil(config.DATABASE_POOL / 4)),
-    ...createBounds(config),
+    ...createBounds(redis, config),
     media: createMediaReader(config),
     payments: paymentsWith(config, { db, log, replies }, metrics),
     ...stop.signals,
@@ -123,8 +121,10 @@ export async function startWeb(
   }
 }
 
-/** What bounds how much of the process requests may hold. */
-const createBounds = (config: Config) => ({
+/** What bounds how often requests may come, and how much of the process they may hold. */
+const createBounds = (redis: Redis, config: Config) => ({
+  limits: createLimits(redis, config),
+  guesses: createGuesses(redis, config),
   incoming: new Incoming(),
   largeBodies: new LargeBodies(),
   outgoing: new Outgoing(),
