@@ -23,6 +23,7 @@ import * as rowRulesOfOldRows from './015_row_rules_of_old_rows.ts'
 import * as revivedGrants from './019_revived_grants.ts'
 import * as forcedRotations from './022_forced_rotations.ts'
 import * as loginNetworks from './023_login_networks.ts'
+import * as customersOfAMode from './024_customers_of_a_mode.ts'
 import { MigrationLock } from './lock.ts'
 import { applySql, dropSql, staleSql } from './sql.ts'
 
@@ -55,6 +56,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '019_revived_grants': revivedGrants,
   '022_forced_rotations': forcedRotations,
   '023_login_networks': loginNetworks,
+  '024_customers_of_a_mode': customersOfAMode,
 }
 
 /** The functions of `sql/` are written for the newest schema: every step back begins with taking them out. */

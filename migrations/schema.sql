@@ -106,12 +106,19 @@ CREATE TABLE billing_settings (
   top_up_amount_minor bigint, -- The free amount that it buys instead.
   top_up_monthly_cap_minor bigint, -- The most that it pays a month of UTC; null: off.
   top_up_declines integer NOT NULL DEFAULT 0, -- Declines in a row; the third turns it off.
+  live_mode boolean, -- The mode of the provider that knows the customer and the card; null where it is not known.
+  customer_gone text, -- The customer before, which the provider no longer has: part of the key under which the next one is made.
+  top_up_failure text, -- Why the last automatic top-up failed; null where it did not.
+  top_up_failed_at timestamptz, -- When it failed.
+  top_up_retry_at timestamptz, -- When a balance that is still too low is topped up again after a failure; null: not before the next crossing.
   CONSTRAINT billing_settings_pkey PRIMARY KEY (account_id),
   CONSTRAINT billing_settings_customer_key UNIQUE (customer),
   CONSTRAINT billing_settings_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT billing_settings_amount_positive CHECK ((top_up_amount_minor > 0)),
   CONSTRAINT billing_settings_cap_positive CHECK ((top_up_monthly_cap_minor > 0)),
   CONSTRAINT billing_settings_card_whole CHECK ((num_nulls(card_method, card_brand, card_last4, card_exp_month, card_exp_year) = ANY (ARRAY[0, 5]))),
+  CONSTRAINT billing_settings_failure_has_time CHECK (((top_up_failure IS NULL) = (top_up_failed_at IS NULL))),
+  CONSTRAINT billing_settings_failure_length CHECK ((char_length(top_up_failure) <= 200)),
   CONSTRAINT billing_settings_three_declines CHECK (((top_up_declines >= 0) AND (top_up_declines <= 2))),
   CONSTRAINT billing_settings_top_up_whole CHECK (
 CASE
@@ -119,6 +126,7 @@ CASE
     ELSE ((num_nonnulls(top_up_pack, top_up_amount_minor) = 1) AND (card_method IS NOT NULL))
 END)
 );
+CREATE INDEX billing_settings_top_up_retry ON billing_settings USING btree (top_up_retry_at) WHERE (top_up_retry_at IS NOT NULL);
 
 -- Which marks of a window were passed: each is mailed at most once.
 CREATE TABLE budget_notices (
@@ -385,7 +393,7 @@ CREATE INDEX login_networks_age ON login_networks USING btree (last_login_at);
 -- The outbox: written with what causes a mail, delivered by the mail workers.
 CREATE TABLE mails (
   id uuid NOT NULL, -- UUIDv7; mail_… in text. Message-ID and link are made of it.
-  kind text NOT NULL, -- verification, reset, address, address_notice, budget, receipt, low_balance or top_up_off.
+  kind text NOT NULL, -- verification, reset, address, address_notice, budget, receipt, low_balance, top_up_failed or top_up_off.
   recipient text NOT NULL, -- The address, ASCII, lowercased.
   user_id uuid, -- The user whom it is about; null for a reset.
   status text NOT NULL DEFAULT 'queued'::text, -- queued, sending, sent, skipped (no mail was due) or dead (given up, a dead letter).
@@ -559,6 +567,7 @@ CREATE TABLE payments (
   expires_at timestamptz, -- When its checkout closes.
   created_at timestamptz NOT NULL DEFAULT now(), -- When it was ordered.
   paid_at timestamptz, -- When it was found paid, and its credits were granted.
+  page text, -- The provider's page, for as long as nobody has paid there; not to be shown unless the payment is open.
   CONSTRAINT payments_pkey PRIMARY KEY (id),
   CONSTRAINT payments_intent_key UNIQUE (provider, intent),
   CONSTRAINT payments_of_account_key UNIQUE (id, account_id),

@@ -3,7 +3,7 @@
  */
 import { beginCheckout, redeem } from './billing/checkout.ts'
 import { changeBilling, forgetCard, showBilling } from './billing/overview.ts'
-import { showPayment, showPayments, syncPayment } from './billing/payments.ts'
+import { cancelPayment, showPayment, showPayments, syncPayment } from './billing/payments.ts'
 import { showModelLatency, showModels, showState } from './console/account.ts'
 import {
   changeAccount,
@@ -119,6 +119,7 @@ const billing = [
   showPayments,
   showPayment,
   syncPayment,
+  cancelPayment,
 ] as const
 
 /** `/api/operator`: for accounts whose role is `admin`. */

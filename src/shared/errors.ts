@@ -66,7 +66,7 @@ const CATALOGUE = {
   upstream_unavailable: { status: 503, message: 'No upstream is configured for this model.' },
   payments_unavailable: {
     status: 503,
-    message: 'The payment provider cannot be reached right now. Nothing was paid; try again shortly.',
+    message: 'The payment provider is not available right now. Nothing was paid; try again shortly.',
   },
   overloaded: { status: 503, message: 'The service is overloaded. Nothing was charged; try again shortly.' },
   service_unavailable: {

@@ -151,4 +151,60 @@ describe('buying credits in the console', () => {
     expect(shop.faultsOf(customer)).to.deep.equal([])
     await customer.close()
   })
+
+  it('says that nothing was paid where a checkout was given up, goes on with it, and cancels it', async () => {
+    const email = 'hesitant@example.com'
+    await world.person(email)
+    const customer = await visit(browser, world)
+    const { page } = customer
+    await customer.signIn(email)
+    await customer.open('/credits', 'Credits')
+    await page.getByRole('button', { name: 'Buy 1,000 credits for €10.00' }).click()
+    await page.getByRole('link', { name: 'Back without paying' }).click()
+    const returned = page.getByTestId('returned')
+    await returned.getByText('Nothing was paid yet: €10.00 for 1,100 credits.').waitFor()
+    await page.getByTestId('payments').getByText('Not paid yet').waitFor()
+    expect(await seriousFaults(page)).to.deep.equal([])
+    await returned.getByRole('link', { name: 'Continue' }).click()
+    await page.getByRole('heading', { name: /^Pay €/ }).waitFor()
+    await page.goBack()
+    await page.getByTestId('payments').getByRole('button', { name: 'Cancel' }).click()
+    await page.getByTestId('payments').getByText('Expired').waitFor()
+    expect(await page.getByTestId('payments').getByRole('link', { name: 'Continue' }).count()).to.equal(0)
+    expect(shop.faultsOf(customer)).to.deep.equal([])
+    await customer.close()
+  })
+
+  it('says in the console that an automatic top-up failed, why, and when it is tried again', async () => {
+    const email = 'declined@example.com'
+    await world.person(email)
+    const customer = await visit(browser, world)
+    const { page } = customer
+    await customer.signIn(email)
+    await customer.open('/credits', 'Credits')
+    await buy(page, 'Buy 1,000 credits for €10.00', true)
+    const { account_id: id } = await world
+      .db('payments')
+      .orderBy('id', 'desc')
+      .first<{ account_id: string }>('account_id')
+    await world
+      .db('billing_settings')
+      .where({ account_id: id })
+      .update({
+        top_up_pack: 'starter',
+        top_up_monthly_cap_minor: 5000,
+        top_up_declines: 1,
+        top_up_failure: 'insufficient_funds',
+        top_up_failed_at: world.db.fn.now(),
+        top_up_retry_at: world.db.raw("now() + interval '8 hours'"),
+      })
+    await world.db('accounts').where({ id }).update({ top_up_below: 10 })
+    await customer.open('/credits', 'Credits')
+    const failure = page.getByTestId('top-up-failure')
+    await failure.getByText('The last automatic top-up failed').waitFor()
+    await failure.getByText('The card has insufficient funds.').waitFor()
+    expect(await seriousFaults(page)).to.deep.equal([])
+    expect(shop.faultsOf(customer)).to.deep.equal([])
+    await customer.close()
+  })
 })

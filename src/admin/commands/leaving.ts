@@ -10,6 +10,7 @@ import { listEntries, listGrants } from '../../shared/ledger/ledger.ts'
 import { listActions } from '../../shared/operators/actions.ts'
 import type { KeptBecause } from '../../shared/operators/changes.ts'
 import { deleteAccount, recordExport, revokeSessions } from '../../shared/operators/changes.ts'
+import { cancelUnpaid } from '../../shared/payments/cancel.ts'
 import { listPayments, presentPayment } from '../../shared/payments/orders.ts'
 import { billingOf, presentCard } from '../../shared/payments/settings.ts'
 import { hashPassword } from '../../shared/users/passwords.ts'
@@ -18,6 +19,7 @@ import type { UserRow } from '../../shared/users/users.ts'
 import { presentUser } from '../../shared/users/users.ts'
 import type { Command } from '../command.ts'
 import { CommandError, accountOf } from '../command.ts'
+import { findPaymentDeps } from './payments.ts'
 
 /** Rows of one kind that are read at once. */
 const PAGE = 1000
@@ -41,7 +43,7 @@ async function* everythingOf(db: Db, user: UserRow): AsyncGenerator<object> {
   yield { type: 'account', ...presentUser(user), status: user.status, role: user.role, debt: user.debt }
   for (const key of await listKeys(db, id)) yield { type: 'key', ...key }
   for (const session of await listSessions(db, user.id, null)) yield { type: 'session', ...session }
-  const { settings, card } = await billingOf(db, id)
+  const { settings, card } = await billingOf(db, id, null)
   yield { type: 'billing', ...settings, card: presentCard(card) }
   for (let before: PaymentId | null = null; ;) {
     const { rows, next } = await listPayments(db, id, PAGE, before)
@@ -78,7 +80,12 @@ export const leavingCommands: Command[] = [
       const passwordHash = await hashPassword(randomBytes(32).toString('base64url'))
       const isForced = force !== undefined
       const whom = { userId, accountId, force: isForced, evenPaying: isForced, passwordHash }
-      const kept = await deleteAccount(db, null, whom)
+      let kept = await deleteAccount(db, null, whom)
+      const payments = kept?.is === 'paying' ? findPaymentDeps(db) : null
+      if (payments) {
+        await cancelUnpaid(payments, accountId)
+        kept = await deleteAccount(db, null, whom)
+      }
       if (kept) throw new CommandError(sentence(kept))
       const id = publicId('account', accountId)
       return {

@@ -28,10 +28,19 @@ import { momentOf, wholeNumberOf } from '../fields.ts'
 /** The most payments that are listed. */
 const LISTED = 200
 
-/** The dependencies of a command. It is not measured, and publishes nothing: open pages reload by themselves. */
 function paymentDeps(db: Db): PaymentDeps {
+  const deps = findPaymentDeps(db)
+  if (!deps) throw new CommandError('PAYMENTS is not set: there is no payment provider.')
+  return deps
+}
+
+/**
+ * The dependencies of a command; null without PAYMENTS. It is not measured, and publishes nothing: open pages reload by
+ * themselves.
+ */
+export function findPaymentDeps(db: Db): PaymentDeps | null {
   const provider = providerOf(readPaymentsConfig())
-  if (!provider) throw new CommandError('PAYMENTS is not set: there is no payment provider.')
+  if (!provider) return null
   const observer = { statusReached: () => {}, differenceFound: () => {}, eventHandled: () => {} }
   return { db, provider, observer, baseUrl: '', log: createLog('silent', 'admin'), publishBalance: () => {} }
 }

@@ -26,6 +26,9 @@ export const payment = z
     bonus: credits,
     reversed: z.int().meta({ description: 'Credits that refunds and disputes took back or turned into debt.' }),
     receiptUrl: z.string().nullable(),
+    payable: z.strictObject({ url: z.string() }).nullable().meta({
+      description: 'Nothing was paid yet, and this is the page to do it; null once it was, or is on its way.',
+    }),
     createdAt: time,
     paidAt: time.nullable(),
   })
@@ -75,4 +78,8 @@ export const billing = z.strictObject({
     .strictObject({ brand: z.string(), last4: z.string(), expMonth: z.int(), expYear: z.int() })
     .nullable()
     .meta({ description: 'The card that was saved at a checkout.' }),
+  topUpFailure: z.strictObject({ reason: z.string(), at: time, retryAt: time.nullable() }).optional().meta({
+    description:
+      'Why the last automatic top-up failed, in words, and when it is tried again; absent where it did not fail.',
+  }),
 })

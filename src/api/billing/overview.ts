@@ -5,13 +5,16 @@ import { z } from 'zod'
 import { ApiError } from '../../shared/errors.ts'
 import { termsOf } from '../../shared/payments/checkout.ts'
 import type { AutoTopUp } from '../../shared/payments/settings.ts'
-import { billingOf, changeSettings, dropCard, presentCard } from '../../shared/payments/settings.ts'
+import { dropCard } from '../../shared/payments/customers.ts'
+import { billingOf, changeSettings, presentCard, presentTopUpFailure } from '../../shared/payments/settings.ts'
 import { done, ok } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
 import { creditAmount } from '../fields.ts'
 import { session } from '../who.ts'
 import { billing, sells, settings } from './answers.ts'
+
+type Deps = Pick<WebDeps, 'db' | 'catalogue' | 'payments'>
 
 const declared = { tag: 'Billing', who: session, offered: sells } as const
 
@@ -23,11 +26,20 @@ export const showBilling = endpoint({
   summary: 'Show what can be bought, and how',
   answers: { 200: { description: 'The packs, the settings and the card.', schema: billing } },
   errors: [],
-}).handle(({ db, catalogue, payments }: Pick<WebDeps, 'db' | 'catalogue' | 'payments'>) => async ({ who }) => {
+}).handle(({ db, catalogue, payments }: Deps) => async ({ who }) => {
   const { packs, topUp } = catalogue.current()
-  const { settings: set, debt, card } = await billingOf(db, who.accountId)
-  const provider = payments!.provider.name
-  return { ok: true, provider, packs: [...packs], topUp, debt, settings: set, card: presentCard(card) }
+  const { name: provider, liveMode } = payments!.provider
+  const { settings: set, debt, card, topUpFailure } = await billingOf(db, who.accountId, liveMode)
+  return {
+    ok: true,
+    provider,
+    packs: [...packs],
+    topUp,
+    debt,
+    settings: set,
+    card: presentCard(card),
+    ...(topUpFailure && { topUpFailure: presentTopUpFailure(topUpFailure) }),
+  }
 })
 
 const threshold = creditAmount.meta({ description: 'Credits.' })
@@ -62,10 +74,11 @@ export const changeBilling = endpoint({
     .meta({ id: 'BillingSettingsRequest' }),
   answers: { 200: { description: 'The settings.', schema: z.strictObject({ ok, settings }) } },
   errors: ['invalid_request', 'invalid_amount', 'no_card'],
-}).handle(({ db, catalogue }: Pick<WebDeps, 'db' | 'catalogue'>) => async ({ who: { accountId }, body }) => {
+}).handle(({ db, catalogue, payments }: Deps) => async ({ who: { accountId }, body }) => {
+  const { liveMode } = payments!.provider
   if (body.autoTopUp) termsOf(catalogue.current(), body.autoTopUp)
-  if (!(await changeSettings(db, accountId, body))) throw new ApiError('no_card')
-  return { ok: true, settings: (await billingOf(db, accountId)).settings }
+  if (!(await changeSettings(db, accountId, body, liveMode))) throw new ApiError('no_card')
+  return { ok: true, settings: (await billingOf(db, accountId, liveMode)).settings }
 })
 
 /** Removes the card, and turns automatic top-up off. */

@@ -7,10 +7,11 @@ import { ApiError } from '../../shared/errors.ts'
 import type { AccountId, PaymentId } from '../../shared/ids.ts'
 import { entriesOfPayment } from '../../shared/ledger/ledger.ts'
 import type { PaymentDeps } from '../../shared/payments/deps.ts'
+import { cancelOrder } from '../../shared/payments/cancel.ts'
 import { checkOrder } from '../../shared/payments/check.ts'
 import { findPayment, listPayments, presentPayment } from '../../shared/payments/orders.ts'
 import type { PaymentRow } from '../../shared/payments/orders.ts'
-import { ProviderAway, ProviderRefused } from '../../shared/payments/provider.ts'
+import { unavailable } from '../../shared/payments/provider.ts'
 import { pageOf } from '../answers.ts'
 import { createCursors } from '../console/cursors.ts'
 import type { WebDeps } from '../deps.ts'
@@ -18,7 +19,7 @@ import { endpoint } from '../endpoint.ts'
 import { pageCursor, pageLimit } from '../fields.ts'
 import { pathId } from '../path-id.ts'
 import { session } from '../who.ts'
-import { payment, paymentWithLedger, sells } from './answers.ts'
+import { payment, paymentAnswer, paymentWithLedger, sells } from './answers.ts'
 
 const declared = { tag: 'Billing', who: session, offered: sells } as const
 const params = pathId('payment', 'The `id` of a payment.')
@@ -72,14 +73,17 @@ export const showPayment = endpoint({
 /** When a check may be tried again, in seconds. */
 const RETRY_SECONDS = 10
 
-/** Checks an order now. @throws ApiError payments_unavailable if the provider does not answer. */
-export async function checkNow(payments: PaymentDeps, id: PaymentId): Promise<PaymentRow> {
+/** Checks an order now. @throws ApiError payments_unavailable if the provider does not answer, or refuses. */
+export const checkNow = async (payments: PaymentDeps, id: PaymentId): Promise<PaymentRow> =>
+  (await orUnavailable(payments, id, checkOrder(payments, id)))!
+
+async function orUnavailable<T>({ log }: PaymentDeps, id: PaymentId, asked: Promise<T>): Promise<T> {
   try {
-    return (await checkOrder(payments, id))!
+    return await asked
   } catch (error) {
-    if (!(error instanceof ProviderAway) && !(error instanceof ProviderRefused)) throw error
-    payments.log.warn({ payment: id, err: error }, 'payment not read')
-    throw new ApiError('payments_unavailable', { retryAfterSeconds: RETRY_SECONDS, cause: error })
+    const problem = unavailable(error, RETRY_SECONDS)
+    log.warn({ payment: id, err: error }, 'payment not read')
+    throw problem
   }
 }
 
@@ -98,4 +102,26 @@ export const syncPayment = endpoint({
 }).handle(({ db, payments }: Pick<WebDeps, 'db' | 'payments'>) => async ({ who, params: { id } }) => {
   await own(db, id, who.accountId)
   return withLedger(db, await checkNow(payments!, id))
+})
+
+const TOO_LATE = 'This payment can no longer be cancelled: it was made, or is on its way.'
+
+/** Cancels an order that nobody has paid. */
+export const cancelPayment = endpoint({
+  ...declared,
+  method: 'post',
+  path: '/api/billing/payments/:id/cancel',
+  summary: 'Cancel a payment',
+  description:
+    'Closes the page of a payment that nobody has made (`payable`). 409 `conflict` once it was made, or is on its way.',
+  limits: [{ limit: 'paymentReads', per: 'account' }],
+  params,
+  body: 'ignored',
+  answers: { 200: { description: 'The payment, which can no longer be made.', schema: paymentAnswer } },
+  errors: ['conflict', 'payments_unavailable'],
+}).handle(({ db, payments }: Pick<WebDeps, 'db' | 'payments'>) => async ({ who, params: { id } }) => {
+  await own(db, id, who.accountId)
+  const row = await orUnavailable(payments!, id, cancelOrder(payments!, id))
+  if (row.status !== 'expired' && row.status !== 'failed') throw new ApiError('conflict', { message: TOO_LATE })
+  return { ok: true, payment: presentPayment(row) }
 })

@@ -2,6 +2,8 @@
  * /api/auth: registration, login, logout, and the account itself.
  */
 import { z } from 'zod'
+import type { AccountId } from '../../shared/ids.ts'
+import { cancelUnpaid } from '../../shared/payments/cancel.ts'
 import { parseEmail } from '../../shared/users/emails.ts'
 import { leave } from '../../shared/users/leaving.ts'
 import { logIn } from '../../shared/users/login.ts'
@@ -155,12 +157,13 @@ export const deleteOwnAccount = endpoint({
     .meta({ id: 'DeleteAccountRequest' }),
   answers: { 200: { description: 'The account is deleted, and its sessions have ended.', schema: done } },
   errors: ['invalid_request', 'wrong_password', 'conflict', 'overloaded'],
-}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ who, body, request }) => {
+}).handle(({ db, log, payments }: Pick<WebDeps, 'db' | 'log' | 'payments'>) => async ({ who, body, request }) => {
   const { email, password, giveUpCredits } = body
   if (parseEmail(email) !== (await findMember(db, who))?.email)
     throw new ApiError('invalid_request', { message: 'email must be the address of your account.', param: 'email' })
   const sender = { address: request.device().ip, known: true }
-  await leave(db, { ...who, password, giveUpCredits, sender })
+  const cancel = async (id: AccountId): Promise<void> => (payments ? cancelUnpaid(payments, id) : undefined)
+  await leave(db, { ...who, password, giveUpCredits, sender, cancelUnpaid: cancel })
   logSecurity(log, request, 'account_deleted', who.accountId)
   return { ok: true }
 })

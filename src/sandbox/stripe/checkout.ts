@@ -3,7 +3,7 @@ import { asFields, asText } from '../wire.ts'
 import type { Fields } from '../wire.ts'
 import { newId, seconds } from './account.ts'
 import type { IntentData, StripeAccount } from './account.ts'
-import { customerOf } from './customers.ts'
+import { customerOf, knownCustomer } from './customers.ts'
 import { need } from './errors.ts'
 import { emit } from './events.ts'
 import { asList, badField, metadataOf, needText, needWhole, onlyKnown, whole } from './fields.ts'
@@ -48,6 +48,7 @@ const FILTERS = ['customer', 'payment_intent', 'status', 'customer_details']
 export const checkoutEndpoints: readonly Endpoint[] = [
   { method: 'POST', path: '/v1/checkout/sessions', takes: FIELDS, run: create },
   listing('/v1/checkout/sessions', FILTERS, ({ account, fields, path }) => {
+    knownCustomer(account, fields)
     const found = account.objects
       .list('checkout.session')
       .map((one) => dueSession(account, one))

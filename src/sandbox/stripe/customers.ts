@@ -48,6 +48,14 @@ export function customerOf(account: StripeAccount, id: string, param?: string): 
   return found
 }
 
+/**
+ * Refuses a list of what a customer has whom this account and mode never had; one who was deleted keeps the past.
+ * @throws {Refusal} `resource_missing`
+ */
+export function knownCustomer(account: StripeAccount, fields: Fields): void {
+  if (fields['customer'] !== undefined) need(account, 'customer', asText(fields['customer']), 'customer')
+}
+
 function create(account: StripeAccount, fields: Fields): Stripe.Customer {
   const customer: Stripe.Customer = {
     id: newId('cus').replace('cus_', 'cus_S'),

@@ -6,7 +6,7 @@ import type { StripeAccount } from './account.ts'
 import type { Outcome } from './cards.ts'
 import { charge } from './charges.ts'
 import type { Decline } from './charges.ts'
-import { customerOf } from './customers.ts'
+import { customerOf, knownCustomer } from './customers.ts'
 import { need } from './errors.ts'
 import { emit } from './events.ts'
 import { badField, flag, metadataOf, needText, needWhole } from './fields.ts'
@@ -54,6 +54,7 @@ const FIELDS = [
 export const intentEndpoints: readonly Endpoint[] = [
   { method: 'POST', path: '/v1/payment_intents', takes: FIELDS, run: create },
   listing('/v1/payment_intents', ['customer'], ({ account, fields, path }) => {
+    knownCustomer(account, fields)
     const found = account.objects
       .list('payment_intent')
       .filter((one) => fitsCreated(one.created, fields))

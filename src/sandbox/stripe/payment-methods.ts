@@ -114,6 +114,7 @@ function detach(account: StripeAccount, id: string): Stripe.PaymentMethod {
 }
 
 function list({ account, fields, path }: Call): object {
+  if (fields['customer'] !== undefined) customerOf(account, asText(fields['customer']), 'customer')
   const found = account.objects
     .list('payment_method')
     .filter((one) => one.customer !== null && fitsCreated(one.created, fields))

@@ -23,13 +23,14 @@ export const MAIL_KINDS = [
   'budget',
   'receipt',
   'low_balance',
+  'top_up_failed',
   'top_up_off',
   'key_rotated',
 ] as const
 /** Which text a mail has. */
 export type MailKind = (typeof MAIL_KINDS)[number]
 /** Mails about money, whose details say everything. */
-export type MoneyMailKind = Extract<MailKind, 'receipt' | 'low_balance' | 'top_up_off'>
+export type MoneyMailKind = Extract<MailKind, 'receipt' | 'low_balance' | 'top_up_failed' | 'top_up_off'>
 /** How far a mail is. `skipped` is no longer needed; `dead` was given up, until an operator retries it. */
 export type MailStatus = 'queued' | 'sending' | 'sent' | 'skipped' | 'dead'
 

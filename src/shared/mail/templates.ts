@@ -5,6 +5,7 @@
 import type { BudgetNotice } from '../accounts/budget-notices.ts'
 
 import { decimalText } from '../payments/currencies.ts'
+import { CARD_GONE, MONTHLY_CAP, failureWords } from '../payments/failures.ts'
 import type { MailDetails, MoneyMailKind } from './mails.ts'
 
 /** A mail's content. */
@@ -147,6 +148,9 @@ export const keyMail = (baseUrl: string, { name, hint, secret }: MailDetails): M
     closing: ['An operator cannot see the secret that you make.'],
   })
 
+const balanceText = (credits: MailDetails[string] | undefined): string =>
+  `Your account has ${counted(credits)} credits left. When they are used up, calls are refused.`
+
 const creditsPage = (baseUrl: string) => ({ label: 'Open the credits page', url: `${baseUrl}/credits` })
 
 const MONEY_MAILS: Record<MoneyMailKind, (baseUrl: string, details: MailDetails) => Draft> = {
@@ -170,11 +174,28 @@ const MONEY_MAILS: Record<MoneyMailKind, (baseUrl: string, details: MailDetails)
     action: creditsPage(baseUrl),
     closing: ['You get this e-mail once each time your balance falls below that number.'],
   }),
-  top_up_off: (baseUrl, { failure }) => ({
+  top_up_failed: (baseUrl, { failure, credits }) => ({
+    subject: 'Automatic top-up failed',
+    paragraphs: [
+      `Your automatic top-up at ${baseUrl} failed: ${failureWords(String(failure))} Nothing was paid.`,
+      balanceText(credits),
+      failure === MONTHLY_CAP
+        ? 'It works again next month (UTC), or once you raise the cap. Until then, you can buy credits yourself.'
+        : 'If the balance stays low, it is tried again in some hours; after three failures in a row it is turned off.',
+    ],
+    action: creditsPage(baseUrl),
+    closing: [
+      failure === MONTHLY_CAP ? 'You get this e-mail once a month.' : 'You get this e-mail once for failures in a row.',
+    ],
+  }),
+  top_up_off: (baseUrl, { failure, credits }) => ({
     subject: 'Automatic top-up was turned off',
     paragraphs: [
-      `Your card was declined three times in a row at ${baseUrl}${failure === null ? '' : ` (${failure})`}.`,
+      failure === CARD_GONE
+        ? `Your automatic top-up at ${baseUrl} cannot go on: ${failureWords(CARD_GONE)}`
+        : `Your automatic top-up at ${baseUrl} failed three times in a row: ${failureWords(String(failure))}`,
       'Automatic top-up is now off. Nothing was paid.',
+      ...(credits === undefined ? [] : [balanceText(credits)]),
       'To turn it on again, first buy credits with a card that you save on the payment page.',
     ],
     action: creditsPage(baseUrl),

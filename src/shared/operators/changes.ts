@@ -150,9 +150,10 @@ export const deleteAccount = async (
     if (isDeleted || !user) return { is: 'deleted' }
     if (checked !== undefined && user.password_hash !== checked) return { is: 'password' }
     if (running > 0) return { is: 'running', calls: running }
+    if (credits > 0 && !force) return { is: 'credits', credits }
+    // Last: payments that nobody has made are cancelled for it.
     const payments = await undecidedPayments(trx, accountId)
     if (payments > 0 && !evenPaying) return { is: 'paying', payments }
-    if (credits > 0 && !force) return { is: 'credits', credits }
     await revokeAllKeys(trx, accountId)
     await forgetAnswers(trx, accountId)
     await closeBilling(trx, accountId)

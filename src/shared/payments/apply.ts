@@ -15,7 +15,8 @@ import { lockPayment } from './orders.ts'
 import type { OrderState } from './provider.ts'
 import type { RefundRow } from './refund-rows.ts'
 import { askedOf, endRefund, waitingRefundsOf } from './refund-rows.ts'
-import { countTopUp, keepCard } from './settings.ts'
+import { keepCard } from './customers.ts'
+import { countTopUp } from './declines.ts'
 
 /** What applying a state did. `balance` is null if no credits moved. */
 export type Applied = {
@@ -129,7 +130,7 @@ async function write(
   if (credited) {
     balance = await grantOrdered(trx, row)
     if (row.kind === 'auto') await countTopUp(trx, row.account_id, null)
-    if (seen.card) await keepCard(trx, row.account_id, seen.card)
+    if (seen.card) await keepCard(trx, row.account_id, seen.customer, seen.card)
     await mailOwner(trx, row.account_id, 'receipt', receiptOf(after))
   }
   if (row.kind === 'auto' && verdict.status === 'failed' && row.status !== 'failed')

@@ -9,6 +9,7 @@ import type { Applied } from './apply.ts'
 import { applyState, recordCheck, putToReview } from './apply.ts'
 import { DISMISSED, UNDECIDED } from './decide.ts'
 import type { PaymentDeps } from './deps.ts'
+import { NO_ANSWER, failOrder } from './ending.ts'
 import { endEvent, postponeEvent, takeEvent } from './events.ts'
 import type { PaymentRow } from './orders.ts'
 import { findByObject, findPayment, orderOf } from './orders.ts'
@@ -53,11 +54,21 @@ export async function checkOrder(
       { card: row.status !== 'paid' && row.kind === 'checkout' },
     )
     failpoint('payment.read', id)
-    if (!seen) return recordCheck(deps.db, id)
+    if (!seen) return recordMissing(deps, row)
     const applied = await applyAndPublish(deps, row, seen)
     if (applied) return applied.row
   }
   throw new ProviderAway('the order keeps changing')
+}
+
+/** After this long past its expiry nothing comes of an order that its provider does not have, in ms. */
+const LOST_MS = 24 * 3_600_000
+
+/** Records that the provider does not have an order: it was opened in another mode or account. In time that ends it. */
+async function recordMissing({ db }: PaymentDeps, row: PaymentRow): Promise<PaymentRow | null> {
+  const over = (row.expires_at ?? row.created_at).getTime() + LOST_MS
+  if (row.status === 'open' && over < Date.now()) await failOrder(db, row, NO_ANSWER, 'expired')
+  return recordCheck(db, row.id)
 }
 
 /** How long a worker holds an event, in seconds. */

@@ -8,13 +8,14 @@ import { stepOf } from './currencies.ts'
 import type { AccountId } from '../ids.ts'
 import { newId, publicId } from '../ids.ts'
 import { failpoint } from '../infra/failpoints.ts'
-import { failOrder } from './ending.ts'
+import { keepCustomer } from './customers.ts'
+import { refuseOrder } from './ending.ts'
 import type { PaymentDeps } from './deps.ts'
 import { applyAndPublish } from './check.ts'
 import type { NewOrder, PaymentRow } from './orders.ts'
 import { findPayment, orderOf, placeOrder, setCustomer } from './orders.ts'
-import { ProviderAway, ProviderRefused } from './provider.ts'
-import { billingOf, keepCustomer } from './settings.ts'
+import { ProviderAway, ProviderRefused, unavailable } from './provider.ts'
+import { billingOf } from './settings.ts'
 
 /** What to buy: a pack by its id, or an amount in the minor unit of the currency. */
 export type Wanted = { pack: string } | { amountMinor: number }
@@ -53,16 +54,37 @@ const returnUrl = (baseUrl: string, row: PaymentRow): string =>
 const RETRY_SECONDS = 30
 
 /**
- * Orders credits, and opens the page on which they are paid.
- * @throws ApiError payments_unavailable if the provider does not answer: the order waits, and costs nothing.
+ * Orders credits, and opens the page on which they are paid. Where the provider no longer has the account's customer, a
+ * second order takes the place of the first, with another customer: an order is one request, under one key.
+ * @throws ApiError payments_unavailable if the provider does not answer (the order waits, and costs nothing) or
+ * refuses; invalid_amount.
  */
 export async function startCheckout(
   deps: PaymentDeps,
   accountId: AccountId,
   terms: OrderTerms,
 ): Promise<{ row: PaymentRow; url: string }> {
+  try {
+    try {
+      return await orderAndOpen(deps, accountId, terms)
+    } catch (error) {
+      if (!(error instanceof ProviderRefused && error.missing === 'customer')) throw error
+      return await orderAndOpen(deps, accountId, terms)
+    }
+  } catch (error) {
+    const problem = unavailable(error, RETRY_SECONDS)
+    deps.log.warn({ account: accountId, err: error }, 'checkout not opened')
+    throw problem
+  }
+}
+
+async function orderAndOpen(
+  deps: PaymentDeps,
+  accountId: AccountId,
+  terms: OrderTerms,
+): Promise<{ row: PaymentRow; url: string }> {
   const { db, provider } = deps
-  const { customer } = await billingOf(db, accountId)
+  const { customer } = await billingOf(db, accountId, provider.liveMode)
   const row = await placeOrder(db, {
     id: newId('payment'),
     account_id: accountId,
@@ -76,12 +98,8 @@ export async function startCheckout(
   try {
     return await openCheckout(deps, row)
   } catch (error) {
-    if (error instanceof ProviderRefused) {
-      await failOrder(db, row, error.reason)
-      if (error.reason.startsWith('amount_too_')) throw new ApiError('invalid_amount', { cause: error })
-    } else if (!(error instanceof ProviderAway)) throw error
-    deps.log.warn({ payment: row.id, err: error }, 'checkout not opened')
-    throw new ApiError('payments_unavailable', { retryAfterSeconds: RETRY_SECONDS, cause: error })
+    if (error instanceof ProviderRefused) await refuseOrder(db, (await findPayment(db, row.id))!, error)
+    throw error
   }
 }
 
@@ -99,7 +117,9 @@ export async function openCheckout(deps: PaymentDeps, row: PaymentRow): Promise<
 
 /** The provider's customer of an order's account, created and stored. */
 async function customerFor({ db, provider }: PaymentDeps, row: PaymentRow): Promise<string> {
-  const customer = await keepCustomer(db, row.account_id, await provider.customerOf(row.account_id))
+  const { customerGone } = await billingOf(db, row.account_id, provider.liveMode)
+  const made = await provider.customerOf(row.account_id, customerGone)
+  const customer = await keepCustomer(db, row.account_id, made, provider.liveMode)
   await setCustomer(db, row.id, customer)
   return customer
 }

@@ -18,6 +18,7 @@ export type Verdict = {
   intent: string | null
   receipt_url: string | null
   expires_at: Date | null
+  page: string | null
   refunded_minor: number
   disputed_minor: number
   reversed: number
@@ -33,6 +34,7 @@ const asItIs = (row: PaymentRow): Verdict => ({
   intent: row.intent,
   receipt_url: row.receipt_url,
   expires_at: row.expires_at,
+  page: row.page,
   refunded_minor: row.refunded_minor,
   disputed_minor: row.disputed_minor,
   reversed: row.reversed,
@@ -112,14 +114,16 @@ export function decide(
       ? { ...before, status: 'review', review_reason: difference }
       : before
   }
+  const status = statusOf(row.status, seen.state)
   const known = {
     ...before,
     customer: row.customer ?? seen.customer,
     session: row.session ?? seen.session,
     intent: row.intent ?? seen.intent,
     expires_at: seen.expiresAt ?? row.expires_at,
+    // Kept as it was first: another wording of the same address is no change.
+    page: status === 'open' ? seen.page && (row.page ?? seen.page) : null,
   }
-  const status = statusOf(row.status, seen.state)
   if (status !== 'paid') return { ...known, status, failure: status === 'failed' ? seen.failure : null }
   const refunded_minor = inOrdersMoney(row, seen, refundedOf(seen, asked))
   const disputed_minor = inOrdersMoney(row, seen, seen.disputedMinor)

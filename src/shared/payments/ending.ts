@@ -13,7 +13,9 @@ import { DISMISSED } from './decide.ts'
 import { mailOwner } from './mails.ts'
 import type { PaymentRow, PaymentStatus } from './orders.ts'
 import { findPayment, lockPayment } from './orders.ts'
-import { countTopUp } from './settings.ts'
+import type { Missing, ProviderRefused } from './provider.ts'
+import { forgetMissing } from './customers.ts'
+import { countTopUp } from './declines.ts'
 
 /** Why an order has ended whose provider never answered. */
 export const NO_ANSWER = 'no answer in a day'
@@ -28,12 +30,37 @@ export async function failOrder(
   failure: string,
   status: Extract<PaymentStatus, 'failed' | 'expired'> = 'failed',
 ): Promise<void> {
+  await endUnpaid(db, row, { failure, status, missing: null })
+}
+
+/** Why an order has ended that was cancelled before its provider had it. */
+const CANCELLED = 'cancelled'
+
+/** Ends an order that its provider did not have. It is still looked at: the request that opens it may be on its way. */
+export const cancelUnknown = (db: Db, row: PaymentRow): Promise<void> =>
+  endUnpaid(db, row, { failure: CANCELLED, status: 'expired', missing: null })
+
+/** Ends an order that the provider refused for good, and forgets what of it the provider no longer has. */
+export const refuseOrder = (db: Db, row: PaymentRow, { reason, missing }: ProviderRefused): Promise<void> =>
+  endUnpaid(db, row, { failure: reason, status: 'failed', missing })
+
+async function endUnpaid(
+  db: Db,
+  row: PaymentRow,
+  { failure, status, missing }: { failure: string; status: 'failed' | 'expired'; missing: Missing | null },
+): Promise<void> {
   await db.transaction(async (trx) => {
     await lockAccount(trx, row.account_id)
     const ended = await trx('payments')
       .where({ id: row.id })
       .whereIn('status', ['created', 'open'])
-      .update({ status, failure, next_check_at: null, version: trx.raw('version + 1') })
+      .update({
+        status,
+        failure,
+        next_check_at: failure === CANCELLED ? trx.fn.now() : null,
+        version: trx.raw('version + 1'),
+      })
+    if (missing !== null && (await forgetMissing(trx, row, missing))) return
     if (ended === 1 && row.kind === 'auto' && failure !== NO_ANSWER) await countTopUp(trx, row.account_id, failure)
   })
 }

@@ -28,6 +28,8 @@ export type Payment = {
   bonus: number
   reversed: number
   receiptUrl: string | null
+  /** The page on which it can still be paid; null once it was, or is on its way. */
+  payable: { url: string } | null
   createdAt: string
   paidAt: string | null
 }
@@ -59,6 +61,7 @@ export type PaymentRow = {
   checks: number
   next_check_at: Date | null
   expires_at: Date | null
+  page: string | null
   created_at: Date
   paid_at: Date | null
 }
@@ -74,9 +77,14 @@ export const presentPayment = (row: PaymentRow): Payment => ({
   bonus: row.bonus,
   reversed: row.reversed,
   receiptUrl: row.receipt_url,
+  payable: payableOf(row),
   createdAt: row.created_at.toISOString(),
   paidAt: row.paid_at?.toISOString() ?? null,
 })
+
+/** A page lasts as long as its order is open, and not past its expiry. */
+const payableOf = ({ status, page, expires_at: expiresAt }: PaymentRow): Payment['payable'] =>
+  status === 'open' && page !== null && expiresAt !== null && expiresAt.getTime() > Date.now() ? { url: page } : null
 
 /** What a provider has to know of an order. */
 export const orderOf = (row: PaymentRow): Order => ({

@@ -2,6 +2,7 @@
  * The interface of a payment provider. Another provider is another folder beside `stripe`. Amounts are in the minor
  * unit of the currency.
  */
+import { ApiError } from '../errors.ts'
 import type { AccountId, PaymentId, RefundId } from '../ids.ts'
 
 /** A card that a customer let the provider save. `method` is the provider's id of it. */
@@ -41,6 +42,8 @@ export type OrderState = {
   session: string | null
   intent: string | null
   expiresAt: Date | null
+  /** The page on which it can still be paid; null once it was, or is on its way. */
+  page: string | null
   receiptUrl: string | null
   /** Why it failed: the provider's code. */
   failure: string | null
@@ -88,8 +91,13 @@ export type Provider = {
   charge: (order: Order) => Promise<OrderState>
   /** Reads a signed event. @throws ApiError invalid_signature. */
   verify: (body: Buffer, signature: string) => Hint
-  /** The customer of an account, created if there is none. */
-  customerOf: (accountId: AccountId) => Promise<string>
+  /**
+   * Ends an order that nobody has paid, so that nobody can any more; others stay as they are. @returns its state after
+   * that; null if the provider does not have it.
+   */
+  expire: (order: Order) => Promise<OrderState | null>
+  /** The customer of an account, created if there is none; `gone` is the one before, which is not to come back. */
+  customerOf: (accountId: AccountId, gone: string | null) => Promise<string>
   /** Deletes the cards that a customer had saved by then. An unknown customer has none. */
   forgetCards: (customer: string, until: Date) => Promise<void>
   /** Deletes a customer and their data, except payments. */
@@ -111,6 +119,7 @@ export const wrapped = (provider: Provider, around: Around): Provider => ({
   read: around('read order', provider.read),
   refund: around('refund', provider.refund),
   charge: around('charge card', provider.charge),
+  expire: around('expire order', provider.expire),
   customerOf: around('find customer', provider.customerOf),
   forgetCards: around('forget cards', provider.forgetCards),
   forgetCustomer: around('forget customer', provider.forgetCustomer),
@@ -119,12 +128,30 @@ export const wrapped = (provider: Provider, around: Around): Provider => ({
 /** The provider did not answer, or cannot now. The outcome is unknown, and the same request may be sent again. */
 export class ProviderAway extends Error {}
 
-/** The provider refused for good. `reason` is its code. */
+/** What a provider may not have any more: it was deleted there, or belongs to another mode or account. */
+export type Missing = 'customer' | 'card'
+
+/** The provider refused for good. `reason` is its code; `missing` is what of the request it does not have. */
 export class ProviderRefused extends Error {
   readonly reason: string
+  readonly missing: Missing | null
 
-  constructor(reason: string, cause: unknown) {
+  constructor(reason: string, cause: unknown, missing: Missing | null = null) {
     super(`The payment provider refused: ${reason}.`, { cause })
     this.reason = reason
+    this.missing = missing
   }
+}
+
+const REFUSED =
+  'The payment provider refused this request, and nothing was paid. If this happens again, tell whoever runs this ' +
+  'service.'
+
+/** What customers are told of a provider that did not do what it was asked. @throws whatever is no error of one. */
+export function unavailable(error: unknown, retryAfterSeconds: number): ApiError {
+  const more = { retryAfterSeconds, cause: error }
+  if (error instanceof ProviderAway) return new ApiError('payments_unavailable', more)
+  if (!(error instanceof ProviderRefused)) throw error
+  if (error.reason.startsWith('amount_too_')) return new ApiError('invalid_amount', { cause: error })
+  return new ApiError('payments_unavailable', { ...more, message: REFUSED })
 }

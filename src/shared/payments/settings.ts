@@ -5,7 +5,7 @@
 import type { Db, Trx } from '../infra/db.ts'
 import type { AccountId } from '../ids.ts'
 import { lockAccount } from '../ledger/ledger.ts'
-import { askToForget } from './forgetting.ts'
+import { failureWords } from './failures.ts'
 import { mailOwner } from './mails.ts'
 import type { Card } from './provider.ts'
 
@@ -18,13 +18,21 @@ export type Settings = { lowBalance: { threshold: number } | null; autoTopUp: Au
 /** The saved card, as its owner sees it. */
 export type ShownCard = Omit<Card, 'method'>
 
-/** How an account pays. `customer` and `method` are the provider's ids. */
+/** Why the last automatic top-up failed: a code of `failures.ts`, or the provider's. `retryAt`: when it is repeated. */
+export type TopUpFailure = { failure: string; at: Date; retryAt: Date | null }
+
+/**
+ * How an account pays. `customer` and `method` are the provider's ids; `customerGone` is the customer before, which the
+ * provider no longer has.
+ */
 export type Billing = {
   settings: Settings
   debt: number
   customer: string | null
+  customerGone: string | null
   card: Card | null
   declines: number
+  topUpFailure: TopUpFailure | null
 }
 
 type BillingRow = {
@@ -32,6 +40,8 @@ type BillingRow = {
   low_balance_below: number | null
   top_up_below: number | null
   customer: string | null
+  live_mode: boolean | null
+  customer_gone: string | null
   card_method: string | null
   card_brand: string
   card_last4: string
@@ -41,25 +51,37 @@ type BillingRow = {
   top_up_amount_minor: number | null
   top_up_monthly_cap_minor: number | null
   top_up_declines: number | null
+  top_up_failure: string | null
+  top_up_failed_at: Date | null
+  top_up_retry_at: Date | null
 }
 
-/** How an account pays, and what it owes. */
-export async function billingOf(db: Db | Trx, accountId: AccountId): Promise<Billing> {
+/**
+ * How an account pays, and what it owes. A customer and a card belong to a mode of the provider: `liveMode` is the one
+ * that is asked now, where those of the other do not exist; with null they are shown whatever their mode.
+ */
+export async function billingOf(db: Db | Trx, accountId: AccountId, liveMode: boolean | null): Promise<Billing> {
   const row = await db('accounts')
     .leftJoin('billing_settings as billing', 'billing.account_id', 'accounts.id')
     .where('accounts.id', accountId)
     .first<BillingRow>('billing.*', 'accounts.debt', 'accounts.low_balance_below', 'accounts.top_up_below')
+  const isOfMode = liveMode === null || row.live_mode === null || row.live_mode === liveMode
   return {
     settings: {
       lowBalance: row.low_balance_below === null ? null : { threshold: row.low_balance_below },
-      autoTopUp: topUpOf(row),
+      autoTopUp: isOfMode ? topUpOf(row) : null,
     },
     debt: row.debt,
-    customer: row.customer,
-    card: cardOf(row),
+    customer: isOfMode ? row.customer : null,
+    customerGone: row.customer_gone,
+    card: isOfMode ? cardOf(row) : null,
     declines: row.top_up_declines ?? 0,
+    topUpFailure: failureOf(row),
   }
 }
+
+const failureOf = ({ top_up_failure: failure, top_up_failed_at: at, top_up_retry_at: retryAt }: BillingRow) =>
+  failure !== null && at !== null ? { failure, at, retryAt } : null
 
 function topUpOf(row: BillingRow): AutoTopUp | null {
   const { top_up_below: threshold, top_up_monthly_cap_minor: monthlyCapMinor, top_up_pack: pack } = row
@@ -87,12 +109,24 @@ export const presentCard = (card: Card | null): ShownCard | null => {
   return shown
 }
 
+/** Why the last automatic top-up failed, for its owner. */
+export const presentTopUpFailure = ({ failure, at, retryAt }: TopUpFailure) => ({
+  reason: failureWords(failure),
+  at: at.toISOString(),
+  retryAt: retryAt?.toISOString() ?? null,
+})
+
 /** Sets what is named; null turns it off. @returns false if automatic top-up is wanted and no card is kept. */
-export async function changeSettings(db: Db, accountId: AccountId, wanted: Partial<Settings>): Promise<boolean> {
+export async function changeSettings(
+  db: Db,
+  accountId: AccountId,
+  wanted: Partial<Settings>,
+  liveMode: boolean,
+): Promise<boolean> {
   return db.transaction(async (trx) => {
     await lockAccount(trx, accountId)
     const { lowBalance, autoTopUp } = wanted
-    if (autoTopUp && (await billingOf(trx, accountId)).card === null) return false
+    if (autoTopUp && (await billingOf(trx, accountId, liveMode)).card === null) return false
     if (lowBalance !== undefined)
       await trx('accounts')
         .where({ id: accountId })
@@ -102,7 +136,8 @@ export async function changeSettings(db: Db, accountId: AccountId, wanted: Parti
   })
 }
 
-async function setTopUp(trx: Trx, accountId: AccountId, wanted: AutoTopUp | null): Promise<void> {
+/** Sets automatic top-up anew; null turns it off. Earlier failures no longer count. The account must be locked. */
+export async function setTopUp(trx: Trx, accountId: AccountId, wanted: AutoTopUp | null): Promise<void> {
   await trx('accounts')
     .where({ id: accountId })
     .update({ top_up_below: wanted?.threshold ?? null, top_up_state: 'armed' })
@@ -113,64 +148,10 @@ async function setTopUp(trx: Trx, accountId: AccountId, wanted: AutoTopUp | null
       top_up_amount_minor: wanted && 'amountMinor' in wanted ? wanted.amountMinor : null,
       top_up_monthly_cap_minor: wanted?.monthlyCapMinor ?? null,
       top_up_declines: 0,
+      top_up_failure: null,
+      top_up_failed_at: null,
+      top_up_retry_at: null,
     })
-}
-
-/** Stores the provider's customer of an account, unless it has one. @returns the one that it has. */
-export async function keepCustomer(db: Db, accountId: AccountId, customer: string): Promise<string> {
-  // Two statements: ON CONFLICT (account_id) DO UPDATE fails where another transaction inserts the same customer.
-  await db.raw('INSERT INTO billing_settings (account_id) VALUES (?) ON CONFLICT DO NOTHING', [accountId])
-  const { rows } = await db.raw<{ rows: { customer: string }[] }>(
-    'UPDATE billing_settings SET customer = coalesce(customer, ?) WHERE account_id = ? RETURNING customer',
-    [customer, accountId],
-  )
-  return rows[0]!.customer
-}
-
-/** Stores the card that was saved at a checkout. */
-export async function keepCard(trx: Trx, accountId: AccountId, card: Card): Promise<void> {
-  const columns = {
-    card_method: card.method,
-    card_brand: card.brand,
-    card_last4: card.last4,
-    card_exp_month: card.expMonth,
-    card_exp_year: card.expYear,
-  }
-  await trx('billing_settings')
-    .insert({ account_id: accountId, ...columns })
-    .onConflict('account_id')
-    .merge(columns)
-}
-
-const NO_CARD = { card_method: null, card_brand: null, card_last4: null, card_exp_month: null, card_exp_year: null }
-
-/** Forgets the card, and with it automatic top-up; a worker has the provider forget it. */
-export async function dropCard(db: Db, provider: string, accountId: AccountId): Promise<void> {
-  await db.transaction(async (trx) => {
-    await lockAccount(trx, accountId)
-    await setTopUp(trx, accountId, null)
-    const [row] = await trx('billing_settings')
-      .where({ account_id: accountId })
-      .update(NO_CARD)
-      .returning<{ customer: string | null }[]>('customer')
-    if (row?.customer) await askToForget(trx, provider, row.customer, 'cards')
-  })
-}
-
-/** After this many declines in a row automatic top-up is turned off. */
-const MAX_DECLINES = 3
-
-/** Counts an automatic payment; the third decline in a row turns automatic top-up off, with a mail. */
-export async function countTopUp(trx: Trx, accountId: AccountId, failure: string | null): Promise<void> {
-  const { declines, settings } = await billingOf(trx, accountId)
-  if (failure !== null && settings.autoTopUp !== null && declines + 1 >= MAX_DECLINES) {
-    await setTopUp(trx, accountId, null)
-    await mailOwner(trx, accountId, 'top_up_off', { failure })
-    return
-  }
-  await trx('billing_settings')
-    .where({ account_id: accountId })
-    .update({ top_up_declines: failure === null ? 0 : Math.min(declines + 1, MAX_DECLINES - 1) })
 }
 
 /** Queues the mails for balances that fell below their threshold. @returns how many. */

@@ -6,10 +6,10 @@ import type { PaymentId } from '../ids.ts'
 import { recordCheck } from './apply.ts'
 import { openCheckout } from './checkout.ts'
 import type { PaymentDeps } from './deps.ts'
-import { NO_ANSWER, failOrder } from './ending.ts'
+import { NO_ANSWER, failOrder, refuseOrder } from './ending.ts'
 import { checkOrder } from './check.ts'
 import type { PaymentRow } from './orders.ts'
-import { scheduleCheck } from './orders.ts'
+import { findPayment, scheduleCheck } from './orders.ts'
 import { ProviderAway, ProviderRefused } from './provider.ts'
 import { askRefund } from './refunds.ts'
 import { waitingRefundsOf } from './refund-rows.ts'
@@ -40,11 +40,13 @@ async function askAgain(deps: PaymentDeps, row: PaymentRow): Promise<void> {
   const isAuto = row.kind === 'auto'
   if (Date.now() - row.created_at.getTime() > KNOWN_MS)
     return failOrder(deps.db, row, NO_ANSWER, isAuto ? 'failed' : 'expired')
+  // Its customer and its card are in the other mode, where it was placed.
+  if (row.live_mode !== deps.provider.liveMode) return
   if (isAuto) return chargeCard(deps, row)
   try {
     await openCheckout(deps, row)
   } catch (error) {
     if (!(error instanceof ProviderRefused)) throw error
-    await failOrder(deps.db, row, error.reason)
+    await refuseOrder(deps.db, (await findPayment(deps.db, row.id))!, error)
   }
 }

@@ -1,6 +1,7 @@
 /**
  * Automatic top-up: a balance that fell below its threshold is topped up from the saved card, with nobody present. The
- * card is charged once each time the balance falls below the threshold.
+ * card is charged once each time the balance falls below the threshold; where that failed, a balance that is still
+ * below it some hours later counts as fallen again.
  */
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import { ApiError } from '../errors.ts'
@@ -11,16 +12,27 @@ import { failpoint } from '../infra/failpoints.ts'
 import { lockAccount } from '../ledger/ledger.ts'
 import { termsOf } from './checkout.ts'
 import type { PaymentDeps } from './deps.ts'
-import { failOrder } from './ending.ts'
+import { START_OF_MONTH, countTopUp, noticeCap } from './declines.ts'
+import { refuseOrder } from './ending.ts'
+import { CARD_GONE, NOT_SOLD } from './failures.ts'
 import { applyAndPublish } from './check.ts'
 import type { PaymentRow } from './orders.ts'
 import { orderOf, placeOrder } from './orders.ts'
 import { ProviderAway, ProviderRefused } from './provider.ts'
 import { billingOf, noticeLowBalance } from './settings.ts'
 
-/** Accounts whose top-up is due. */
-export const dueTopUps = async (db: Db, limit: number): Promise<AccountId[]> =>
-  db('accounts').where({ top_up_state: 'due' }).limit(limit).pluck<AccountId[]>('id')
+/** Accounts whose top-up is due, by a crossing or after a failure. */
+export const dueTopUps = async (db: Db, limit: number): Promise<AccountId[]> => {
+  const [crossed, again] = await Promise.all([
+    db('accounts').where({ top_up_state: 'due' }).limit(limit).pluck<AccountId[]>('id'),
+    db('billing_settings')
+      .where('top_up_retry_at', '<=', db.fn.now())
+      .orderBy('top_up_retry_at')
+      .limit(limit)
+      .pluck<AccountId[]>('account_id'),
+  ])
+  return [...new Set([...crossed, ...again])]
+}
 
 /** Tops an account up if that is due: places the order, then charges the card. */
 export async function topUp(deps: PaymentDeps, catalogue: Catalogue, accountId: AccountId): Promise<void> {
@@ -37,7 +49,7 @@ export async function chargeCard(deps: PaymentDeps, row: PaymentRow): Promise<vo
     failpoint('payment.asked', row.id)
     await applyAndPublish(deps, row, seen)
   } catch (error) {
-    if (error instanceof ProviderRefused) return failOrder(deps.db, row, error.reason)
+    if (error instanceof ProviderRefused) return refuseOrder(deps.db, row, error)
     if (!(error instanceof ProviderAway)) throw error
     deps.log.warn({ payment: row.id, err: error }, 'top-up not charged yet')
   }
@@ -51,24 +63,26 @@ async function orderTopUp(
   accountId: AccountId,
 ): Promise<PaymentRow | null> {
   await lockAccount(trx, accountId)
-  const account = await trx('accounts')
-    .where({ id: accountId })
-    .first<{ top_up_state: string; status: string }>('top_up_state', 'status')
-  if (account.top_up_state !== 'due') return null
+  if (!(await takeDue(trx, accountId))) return null
   // First: a paid top-up arms the watch again, and the mail of this crossing would never be written.
   await noticeLowBalance(trx, accountId)
-  const { settings, customer, card } = await billingOf(trx, accountId)
+  const account = await trx('accounts').where({ id: accountId }).first<{ status: string }>('status')
+  const { settings, customer, card } = await billingOf(trx, accountId, provider.liveMode)
   const wanted = settings.autoTopUp
-  const terms = wanted && card && account.status === 'active' ? termsOrNull(catalogue, wanted) : null
-  if (!terms) log.warn({ account: accountId }, 'top-up is no longer possible')
-  const fits =
-    terms && (await paidThisMonth(trx, accountId, terms.currency)) + terms.amount_minor <= wanted!.monthlyCapMinor
-  const order = fits && !(await hasOpenTopUp(trx, accountId))
-  // Beyond the cap it stays armed, so that it works again in a new month.
-  await trx('accounts')
-    .where({ id: accountId })
-    .update({ top_up_state: terms && !order ? 'armed' : 'done' })
-  if (!order) return null
+  const terms = wanted && card ? termsOrNull(catalogue, wanted) : null
+  if (!terms || account.status !== 'active') {
+    log.warn({ account: accountId }, 'top-up is no longer possible')
+    if (account.status === 'active') await countTopUp(trx, accountId, card ? NOT_SOLD : CARD_GONE)
+    return null
+  }
+  const paid = await paidThisMonth(trx, accountId, terms.currency)
+  const fits = paid + terms.amount_minor <= wanted!.monthlyCapMinor
+  if (!fits) await noticeCap(trx, accountId)
+  if (!fits || (await hasOpenTopUp(trx, accountId))) {
+    // It stays armed: so it works again in a new month.
+    await trx('accounts').where({ id: accountId }).update({ top_up_state: 'armed' })
+    return null
+  }
   return placeOrder(trx, {
     id: newId('payment'),
     account_id: accountId,
@@ -79,6 +93,31 @@ async function orderTopUp(
     method: card!.method,
     ...terms,
   })
+}
+
+/**
+ * Takes what makes a top-up due: a crossing, or the time after a failure while the balance is still below the
+ * threshold.
+ */
+async function takeDue(trx: Trx, accountId: AccountId): Promise<boolean> {
+  const account = await trx('accounts')
+    .where({ id: accountId })
+    .first<{ top_up_state: string; credits: number; top_up_below: number | null }>(
+      'top_up_state',
+      'credits',
+      'top_up_below',
+    )
+  const again = await trx('billing_settings')
+    .where({ account_id: accountId })
+    .where((due) => {
+      void due.where('top_up_retry_at', '<=', trx.fn.now())
+      if (account.top_up_state === 'due') void due.orWhereNotNull('top_up_retry_at')
+    })
+    .update({ top_up_retry_at: null })
+  const isBelow = account.top_up_below !== null && account.credits < account.top_up_below
+  if (account.top_up_state !== 'due' && !(again === 1 && isBelow)) return false
+  await trx('accounts').where({ id: accountId }).update({ top_up_state: 'done' })
+  return true
 }
 
 function termsOrNull(catalogue: Catalogue, wanted: Parameters<typeof termsOf>[1]) {
@@ -95,7 +134,7 @@ async function paidThisMonth(trx: Trx, accountId: AccountId, currency: string): 
   const row = await trx('payments')
     .where({ account_id: accountId, kind: 'auto', currency })
     .whereIn('status', ['created', 'open', 'paid', 'review'])
-    .whereRaw("created_at >= date_trunc('month', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'")
+    .whereRaw(`created_at >= ${START_OF_MONTH}`)
     .sum({ sum: 'amount_minor' })
     .first<{ sum: string | number | null } | undefined>()
   return Number(row?.sum ?? 0)

@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Membership } from '../accounts/members.ts'
 import { ApiError } from '../errors.ts'
+import type { AccountId } from '../ids.ts'
 import type { Db } from '../infra/db.ts'
 import type { KeptBecause } from '../operators/changes.ts'
 import { deleteAccount } from '../operators/changes.ts'
@@ -13,22 +14,38 @@ import { withHashing } from './hashing-gate.ts'
 import { hashPassword, verifyPassword } from './passwords.ts'
 import { findUser } from './users.ts'
 
-/** `giveUpCredits`: also where there are credits left, which are lost. */
-export type Leaving = Membership & { password: string; giveUpCredits: boolean; sender: Sender }
+/**
+ * `giveUpCredits`: also where there are credits left, which are lost. `cancelUnpaid` ends the payments of the account
+ * that nobody has made, so that they do not keep it.
+ */
+export type Leaving = Membership & {
+  password: string
+  giveUpCredits: boolean
+  sender: Sender
+  cancelUnpaid: (accountId: AccountId) => Promise<void>
+}
 
 /**
  * Deletes an account for its owner. The record of it names themselves.
  * @throws ApiError wrong_password; conflict while calls run or payments are undecided, or beside credits that are not
  * given up; overloaded.
  */
-export async function leave(db: Db, { userId, accountId, password, giveUpCredits, sender }: Leaving): Promise<void> {
+export async function leave(
+  db: Db,
+  { userId, accountId, password, giveUpCredits, sender, cancelUnpaid }: Leaving,
+): Promise<void> {
   const hashes = await withHashing(sender, async () => {
     const user = await findUser(db, userId)
     const right = await verifyPassword(user?.password_hash ?? null, password)
     return right && user ? { checked: user.password_hash, passwordHash: await unknownPassword() } : null
   })
   if (!hashes) throw new ApiError('wrong_password')
-  const kept = await deleteAccount(db, userId, { userId, accountId, force: giveUpCredits, ...hashes })
+  const whom = { userId, accountId, force: giveUpCredits, ...hashes }
+  let kept = await deleteAccount(db, userId, whom)
+  if (kept?.is === 'paying') {
+    await cancelUnpaid(accountId)
+    kept = await deleteAccount(db, userId, whom)
+  }
   if (kept) throw refusal(kept)
 }
 
@@ -47,8 +64,8 @@ function refusal(kept: KeptBecause): ApiError {
     case 'paying':
       return new ApiError('conflict', {
         message:
-          `Payments that are not decided yet: ${kept.payments}. Try again when they are; a checkout that nobody pays ` +
-          'expires after a day.',
+          `Payments that are not decided yet: ${kept.payments}. Try again when they are: some ways to pay take days, ` +
+          'and a checkout that nobody pays expires after a day.',
       })
     case 'credits':
       return new ApiError('conflict', {

@@ -15,7 +15,11 @@ import { PASSWORD, anEmail } from '../../support/console.ts'
 const NAME = 'billing'
 const SECRET = 'whsec_of_billing'
 
-type Me = { email: string; ask: (method: string, path: string, body?: unknown) => ReturnType<typeof send> }
+type Me = {
+  email: string
+  who: { email: string; password: string }
+  ask: (method: string, path: string, body?: unknown) => ReturnType<typeof send>
+}
 
 describe('buying credits', () => {
   let gateway: Gateway
@@ -34,7 +38,11 @@ describe('buying credits', () => {
   async function signUp(): Promise<Me> {
     const email = anEmail()
     const { json } = await send('POST', `${gateway.url}/api/auth/register`, { body: { email, password: PASSWORD } })
-    return { email, ask: (method, path, body) => send(method, `${gateway.url}${path}`, { key: json.token, body }) }
+    return {
+      email,
+      who: { email, password: PASSWORD },
+      ask: (method, path, body) => send(method, `${gateway.url}${path}`, { key: json.token, body }),
+    }
   }
 
   const credits = async (me: Me): Promise<number> => (await me.ask('GET', '/api/account')).json.credits
@@ -242,6 +250,51 @@ describe('buying credits', () => {
     expect(mails.filter((kind) => kind === 'low_balance')).to.have.lengthOf(1)
     expect((await me.ask('DELETE', '/api/billing/card')).status).to.equal(200)
     expect((await me.ask('GET', '/api/billing')).json).to.deep.include({ card: null })
+  })
+
+  it('says that nothing was paid where a checkout was given up, leads back to its page, and cancels it', async () => {
+    const me = await signUp()
+    const { payment, url, session } = await checkout(me)
+    const synced = (await me.ask('POST', `/api/billing/payments/${payment.id}/sync`)).json.payment
+    expect(synced).to.deep.include({ status: 'open', payable: { url } })
+    const other = await signUp()
+    expect((await other.ask('POST', `/api/billing/payments/${payment.id}/cancel`)).status).to.equal(404)
+    const cancelled = await me.ask('POST', `/api/billing/payments/${payment.id}/cancel`)
+    expect(cancelled.json).to.deep.include({ ok: true, payment: { ...synced, status: 'expired', payable: null } })
+    expect((await stripe.stripe.checkout.sessions.retrieve(session)).status).to.equal('expired')
+  })
+
+  it('cancels nothing that was paid, or that a bank has still to make', async () => {
+    const me = await signUp()
+    for (const way of ['card', 'later']) {
+      const { payment, session } = await checkout(me)
+      await stripe.pay(session, way)
+      const { status, json } = await me.ask('POST', `/api/billing/payments/${payment.id}/cancel`)
+      expect([status, json.error]).to.deep.equal([409, 'conflict'])
+      const { payment: now } = (await me.ask('GET', `/api/billing/payments/${payment.id}`)).json
+      expect(now).to.deep.include({ status: way === 'card' ? 'paid' : 'open', payable: null })
+    }
+  })
+
+  it('lets an account go whose orders nobody has paid, and not one whose bank has still to pay', async () => {
+    const leave = (me: Me) => me.ask('POST', '/api/auth/delete', { ...me.who, giveUpCredits: true })
+    const me = await signUp()
+    const { session } = await checkout(me)
+    expect((await leave(me)).status).to.equal(200)
+    expect((await stripe.stripe.checkout.sessions.retrieve(session)).status).to.equal('expired')
+    const waiting = await signUp()
+    const later = await checkout(waiting)
+    await stripe.pay(later.session, 'later')
+    expect((await leave(waiting)).json.error).to.equal('conflict')
+  })
+
+  it('sells again to an account whose customer was deleted at the provider, in the same request', async () => {
+    const me = await signUp()
+    const { session } = await checkout(me)
+    const { customer } = await stripe.stripe.checkout.sessions.retrieve(session)
+    await stripe.stripe.customers.del(customer as string)
+    const again = await me.ask('POST', '/api/billing/checkout', { pack: 'starter' })
+    expect([again.status, again.json.payment.status]).to.deep.equal([200, 'open'])
   })
 
   it('accepts ten attempts at codes an hour, and a code in any case and with any dashes', async () => {

@@ -42,6 +42,8 @@ export const requests: Requests = {
     await operator('GET', `/api/operator/payments/${payment.id}`)
     await operator('POST', `/api/operator/payments/${payment.id}/sync`)
     await operator('POST', `/api/operator/payments/${payment.id}/refund`, { amountMinor: 100 })
+    const { payment: given } = (await me('POST', '/api/billing/checkout', { pack: 'starter' })).json
+    await me('POST', `/api/billing/payments/${given.id}/cancel`)
     const { payment: other } = (await me('POST', '/api/billing/checkout', { amountMinor: 500 })).json
     await db('payments')
       .where({ id: bare(other.id) })

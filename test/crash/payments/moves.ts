@@ -8,6 +8,7 @@ export type Act = { dies: FailpointName | null; which: number } & (
   | { do: 'handle' }
   | { do: 'return' }
   | { do: 'sweep' }
+  | { do: 'cancel' }
   | { do: 'refund'; share: number; force: boolean }
   | { do: 'top up'; who: number }
 )
@@ -17,6 +18,7 @@ export type Event =
   | { do: 'pay'; which: number; way: 'card' | 'declined' | 'later' }
   | { do: 'bank'; which: number; paid: boolean }
   | { do: 'expire'; which: number }
+  | { do: 'delete customer'; who: number }
   | { do: 'tamper'; which: number }
   | { do: 'refund at Stripe'; which: number; share: number }
   | { do: 'refund fails'; which: number }
@@ -50,7 +52,13 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   {
     weight: 8,
     arbitrary: fc.record({
-      do: fc.constantFrom('deliver' as const, 'handle' as const, 'return' as const, 'sweep' as const),
+      do: fc.constantFrom(
+        'deliver' as const,
+        'handle' as const,
+        'return' as const,
+        'sweep' as const,
+        'cancel' as const,
+      ),
       dies,
       which,
     }),
@@ -78,6 +86,7 @@ const event: fc.Arbitrary<Event> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant('pay' as const), which, way }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('bank' as const), which, paid: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('expire' as const, 'tamper' as const), which }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('delete customer' as const), who }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('refund at Stripe' as const), which, share }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('refund fails' as const), which }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('dispute' as const), which, share }) },

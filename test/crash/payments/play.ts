@@ -11,6 +11,7 @@ import type { CallId } from '../../../src/shared/ids.ts'
 import { gatewayError } from '../../../src/shared/errors.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import { createLog } from '../../../src/shared/infra/log.ts'
+import { cancelOrder } from '../../../src/shared/payments/cancel.ts'
 import { startCheckout, termsOf } from '../../../src/shared/payments/checkout.ts'
 import type { PaymentDeps } from '../../../src/shared/payments/deps.ts'
 import { providerOf } from '../../../src/shared/payments/deps.ts'
@@ -19,7 +20,7 @@ import { checkOrder, handleEvent } from '../../../src/shared/payments/check.ts'
 import type { PaymentRow } from '../../../src/shared/payments/orders.ts'
 import { ProviderAway, ProviderRefused } from '../../../src/shared/payments/provider.ts'
 import { refundPayment } from '../../../src/shared/payments/refunds.ts'
-import { changeSettings } from '../../../src/shared/payments/settings.ts'
+import { billingOf, changeSettings } from '../../../src/shared/payments/settings.ts'
 import { sweepOrder } from '../../../src/shared/payments/sweep.ts'
 import { dueTopUps, topUp } from '../../../src/shared/payments/top-ups.ts'
 import { aResult, opened, verbs } from '../../shared/calls/opening.ts'
@@ -163,12 +164,16 @@ async function process(run: ScheduleRun, act: Act): Promise<unknown> {
   return onOrder(run, act)
 }
 
-async function onOrder(run: ScheduleRun, act: Extract<Act, { do: 'return' | 'sweep' | 'refund' }>): Promise<unknown> {
+async function onOrder(
+  run: ScheduleRun,
+  act: Extract<Act, { do: 'return' | 'sweep' | 'cancel' | 'refund' }>,
+): Promise<unknown> {
   const { deps } = run
   const row = pick(await ordersOf(run), act.which)
   if (!row) return undefined
   if (act.do === 'return') return checkOrder(deps, row.id)
   if (act.do === 'sweep') return sweepOrder(deps, row.id)
+  if (act.do === 'cancel') return cancelOrder(deps, row.id)
   const amountMinor = act.share === 100 ? undefined : Math.floor((row.amount_minor * act.share) / 100)
   return refundPayment(deps, null, row.id, { amountMinor, force: act.force })
 }
@@ -178,7 +183,7 @@ async function order({ deps, accounts, db }: ScheduleRun, { who }: Extract<Act, 
   await startCheckout(deps, account.id, TERMS)
   // Once a card is kept, the balance is topped up by it.
   const wanted = { threshold: 500, pack: pack.id, monthlyCapMinor: 2 * pack.amountMinor }
-  await changeSettings(db, account.id, { autoTopUp: wanted })
+  await changeSettings(db, account.id, { autoTopUp: wanted }, deps.provider.liveMode)
 }
 
 /** The webhook takes one of all events that Stripe ever had, again or for the first time. */
@@ -214,6 +219,7 @@ async function happen(run: ScheduleRun, event: Event): Promise<void> {
   if (event.do === 'call')
     return attempt(run, async () => void calls.push(await opened(verbs(db), pick(accounts, event.who)!, event.amount)))
   if (event.do === 'call ends') return endCall(run, event)
+  if (event.do === 'delete customer') return attempt(run, () => deleteCustomer(run, event.who))
   const listed = <K extends keyof Kinds>(kind: K): Kinds[K] | undefined =>
     pick(objectsOf(run, kind).toReversed(), event.which)
   await attempt(run, async () => {
@@ -259,6 +265,12 @@ function onSession(
   const intent = session.payment_intent
   if (typeof intent === 'string') cause(run, 'POST /stripe/control/objects/:id', { id: intent, fields: { amount } })
   return cause(run, 'POST /stripe/control/objects/:id', { id, fields: { amount_total: amount } })
+}
+
+/** Somebody deletes the customer of an account in the provider's dashboard. */
+async function deleteCustomer({ db, stripe, accounts }: ScheduleRun, who: number): Promise<void> {
+  const { customer } = await billingOf(db, pick(accounts, who)!.id, null)
+  if (customer !== null) await stripe.stripe.customers.del(customer)
 }
 
 async function endCall(

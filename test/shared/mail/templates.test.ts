@@ -58,6 +58,20 @@ describe('the mails', () => {
     expect(keyMail('https://gate.example', { ...details, secret: 'replaced' }).text).to.contain('a new secret')
   })
 
+  it('say in words why an automatic top-up failed, what is left, and what comes next', () => {
+    const write = (kind: 'top_up_failed' | 'top_up_off', failure: string) =>
+      moneyMail('https://gate.example', kind, { failure, credits: 1234 })
+    const failed = write('top_up_failed', 'insufficient_funds')
+    expect(failed.subject).to.equal('Automatic top-up failed')
+    expect(failed.text).to.contain('The card has insufficient funds. Nothing was paid.')
+    expect(failed.text).to.contain('has 1,234 credits left').and.to.contain('https://gate.example/credits')
+    expect(failed.text).to.contain('tried again in some hours')
+    expect(write('top_up_failed', 'stolen_card').text).to.contain('The card was declined.').and.not.to.contain('stolen')
+    expect(write('top_up_failed', 'monthly_cap').text).to.contain('next month (UTC)').and.not.to.contain('tried again')
+    expect(write('top_up_off', 'card_gone').text).to.contain('no longer known').and.not.to.contain('three times')
+    expect(write('top_up_off', 'authentication_required').text).to.contain('three times in a row: The bank wants you')
+  })
+
   it('escape what an address can contain', () => {
     const { html, text } = testMail('https://gate.example', `a&'b@example.com`)
     expect(html).to.contain('a&amp;&#39;b@example.com')

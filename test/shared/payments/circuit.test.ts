@@ -31,7 +31,7 @@ describe('the circuit of a provider', () => {
   })
 
   const ask = (): Promise<string> =>
-    provider.customerOf(newId('account')).then(
+    provider.customerOf(newId('account'), null).then(
       () => 'answered',
       (error: unknown) => (error instanceof ProviderAway ? error.message : String(error)),
     )

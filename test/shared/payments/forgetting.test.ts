@@ -4,7 +4,8 @@ import type { KeptBecause } from '../../../src/shared/operators/changes.ts'
 import { deleteAccount } from '../../../src/shared/operators/changes.ts'
 import { dueForgetting, forgetCustomer } from '../../../src/shared/payments/forgetting.ts'
 import { findPayment } from '../../../src/shared/payments/orders.ts'
-import { billingOf, changeSettings, dropCard } from '../../../src/shared/payments/settings.ts'
+import { dropCard } from '../../../src/shared/payments/customers.ts'
+import { billingOf, changeSettings } from '../../../src/shared/payments/settings.ts'
 import { sweepOrder } from '../../../src/shared/payments/sweep.ts'
 import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
@@ -46,7 +47,7 @@ describe("customers' data at the provider", () => {
   it('is deleted for removed cards, even if the provider is unreachable at first', async () => {
     const { customer } = await world.buy(account.id, undefined, true)
     await dropCard(db, 'stripe', account.id)
-    expect((await billingOf(db, account.id)).card).to.equal(null)
+    expect((await billingOf(db, account.id, false)).card).to.equal(null)
     expect(await due()).to.deep.equal([customer])
     await world.stripe.fault('*', '503')
     await forget(customer!)
@@ -61,12 +62,12 @@ describe("customers' data at the provider", () => {
     const paid = await world.buy(account.id, undefined, true)
     const customer = paid.customer!
     const autoTopUp = { threshold: 10, pack: 'starter', monthlyCapMinor: 5000 }
-    await changeSettings(db, account.id, { lowBalance: { threshold: 10 }, autoTopUp })
+    await changeSettings(db, account.id, { lowBalance: { threshold: 10 }, autoTopUp }, false)
     const open = await world.order(account.id)
     expect(await remove(false)).to.deep.equal({ is: 'paying', payments: 1 })
     expect(await remove(true)).to.equal(null)
     expect(await db('billing_settings').where({ account_id: account.id })).to.deep.equal([])
-    expect((await billingOf(db, account.id)).settings).to.deep.equal({ lowBalance: null, autoTopUp: null })
+    expect((await billingOf(db, account.id, false)).settings).to.deep.equal({ lowBalance: null, autoTopUp: null })
     await forget(customer)
     expect(await cardsOf(customer), 'while it may still be paid').to.equal(1)
     await world.stripe.stripe.checkout.sessions.expire(open.session!)

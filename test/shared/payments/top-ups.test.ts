@@ -6,7 +6,7 @@ import { NO_ANSWER, failOrder } from '../../../src/shared/payments/ending.ts'
 import type { PaymentStatus } from '../../../src/shared/payments/orders.ts'
 import { findPayment, placeOrder } from '../../../src/shared/payments/orders.ts'
 import { billingOf, changeSettings, noticeLowBalances } from '../../../src/shared/payments/settings.ts'
-import { topUp } from '../../../src/shared/payments/top-ups.ts'
+import { dueTopUps, topUp } from '../../../src/shared/payments/top-ups.ts'
 import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { aGrant, anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
@@ -42,7 +42,7 @@ describe('automatic top-up', () => {
   async function aBuyer(monthlyCapMinor = 100_000): Promise<TestAccount> {
     const account = await anAccount(db)
     await world.buy(account.id, undefined, true)
-    await changeSettings(db, account.id, { autoTopUp: { threshold: 500, pack: PACK.id, monthlyCapMinor } })
+    await changeSettings(db, account.id, { autoTopUp: { threshold: 500, pack: PACK.id, monthlyCapMinor } }, false)
     return account
   }
 
@@ -61,7 +61,7 @@ describe('automatic top-up', () => {
     db('mails').where({ recipient: email }).orderBy('id').pluck<string[]>('kind')
 
   async function letCardBe(account: TestAccount, card: string): Promise<void> {
-    const { method } = (await billingOf(db, account.id)).card!
+    const { method } = (await billingOf(db, account.id, false)).card!
     await world.stripe.control('POST', `cards/${method}`, { card })
   }
 
@@ -79,7 +79,7 @@ describe('automatic top-up', () => {
 
   it('does not overtake the mail about the low balance, of which there is one per crossing', async () => {
     const account = await aBuyer()
-    await changeSettings(db, account.id, { lowBalance: { threshold: 500 } })
+    await changeSettings(db, account.id, { lowBalance: { threshold: 500 } }, false)
     const lowBalances = async () => (await mailsTo(account)).filter((kind) => kind === 'low_balance').length
     await cross(account)
     expect([await autos(account.id), await lowBalances()]).to.deep.equal([['paid'], 1])
@@ -96,10 +96,10 @@ describe('automatic top-up', () => {
       await cross(account)
     }
     expect(await autos(account.id)).to.deep.equal(['failed', 'failed', 'paid', 'failed', 'failed'])
-    expect((await billingOf(db, account.id)).settings.autoTopUp, 'two in a row').not.to.equal(null)
+    expect((await billingOf(db, account.id, false)).settings.autoTopUp, 'two in a row').not.to.equal(null)
     expect(await mailsTo(account)).not.to.include('top_up_off')
     await cross(account)
-    expect((await billingOf(db, account.id)).settings.autoTopUp, 'three in a row').to.equal(null)
+    expect((await billingOf(db, account.id, false)).settings.autoTopUp, 'three in a row').to.equal(null)
     expect((await mailsTo(account)).filter((kind) => kind === 'top_up_off')).to.have.lengthOf(1)
     await cross(account)
     expect(await autos(account.id)).to.have.lengthOf(6)
@@ -112,10 +112,130 @@ describe('automatic top-up', () => {
       const row = await db.transaction((trx) => placeOrder(trx, { ...anOrder(account.id), kind: 'auto', ...card }))
       await failOrder(db, row, failure)
       expect(await findPayment(db, row.id)).to.include({ status: 'failed', failure })
-      return (await billingOf(db, account.id)).declines
+      return (await billingOf(db, account.id, false)).declines
     }
     expect(await declinesAfter('resource_missing')).to.equal(1)
     expect(await declinesAfter(NO_ANSWER)).to.equal(1)
+  })
+
+  const failureMails = async ({ email }: TestAccount) =>
+    db('mails')
+      .where({ recipient: email })
+      .whereIn('kind', ['top_up_failed', 'top_up_off'])
+      .orderBy('id')
+      .select<{ kind: string; details: { failure: string; credits: number } }[]>('kind', 'details')
+
+  /** Lets the hours pass after which a failed top-up is tried again, and the worker follow. */
+  async function hoursLater(account: TestAccount): Promise<void> {
+    await db('billing_settings')
+      .where({ account_id: account.id })
+      .update({ top_up_retry_at: db.raw("top_up_retry_at - interval '9 hours'") })
+    if ((await dueTopUps(db, 200)).includes(account.id)) await topUp(world.deps, catalogue, account.id)
+  }
+
+  for (const [card, failure] of [
+    ['no-funds', 'insufficient_funds'],
+    ['later-authentication', 'authentication_required'],
+  ] as const) {
+    it(`says at its first decline (${failure}) that it failed, tries again hours later, and then ends`, async () => {
+      const account = await aBuyer()
+      await letCardBe(account, card)
+      await cross(account)
+      const balance = await balanceOf(db, account.id)
+      const first = { kind: 'top_up_failed', details: { failure, credits: balance } }
+      expect(await failureMails(account)).to.deep.equal([first])
+      expect((await billingOf(db, account.id, false)).topUpFailure).to.include({ failure })
+      await topUp(world.deps, catalogue, account.id)
+      expect(await autos(account.id), 'before its time').to.deep.equal(['failed'])
+      await hoursLater(account)
+      expect(await autos(account.id)).to.deep.equal(['failed', 'failed'])
+      expect(await failureMails(account), 'one for a row').to.deep.equal([first])
+      await hoursLater(account)
+      expect((await failureMails(account)).map(({ kind }) => kind)).to.deep.equal(['top_up_failed', 'top_up_off'])
+      expect((await billingOf(db, account.id, false)).settings.autoTopUp).to.equal(null)
+      await hoursLater(account)
+      expect(await autos(account.id)).to.have.lengthOf(3)
+    })
+  }
+
+  it('is not tried again once the balance has recovered, and counts as working once it was paid', async () => {
+    const account = await aBuyer()
+    await letCardBe(account, 'no-funds')
+    await cross(account)
+    await aGrant(db, account.id, { amount: 1000 })
+    await hoursLater(account)
+    expect(await autos(account.id)).to.deep.equal(['failed'])
+    await letCardBe(account, 'card')
+    await cross(account)
+    expect(await autos(account.id)).to.deep.equal(['failed', 'paid'])
+    expect(await billingOf(db, account.id, false)).to.deep.include({ declines: 0, topUpFailure: null })
+    await letCardBe(account, 'declined')
+    await cross(account)
+    expect((await failureMails(account)).map(({ details }) => details.failure)).to.deep.equal([
+      'insufficient_funds',
+      'generic_decline',
+    ])
+  })
+
+  it('ends with a mail, and without a decline, where the provider no longer has the card or the customer', async () => {
+    const gone = {
+      card: async (account: TestAccount) => {
+        const { card } = await billingOf(db, account.id, false)
+        await world.stripe.stripe.paymentMethods.detach(card!.method)
+      },
+      customer: async (account: TestAccount) => {
+        const { customer } = await billingOf(db, account.id, false)
+        await world.stripe.stripe.customers.del(customer!)
+      },
+    }
+    for (const remove of Object.values(gone)) {
+      const account = await aBuyer()
+      await remove(account)
+      await cross(account)
+      expect(await autos(account.id)).to.deep.equal(['failed'])
+      expect((await failureMails(account)).map(({ kind }) => kind)).to.deep.equal(['top_up_off'])
+      const billing = await billingOf(db, account.id, false)
+      expect([billing.card, billing.settings.autoTopUp, billing.topUpFailure?.failure]).to.deep.equal([
+        null,
+        null,
+        'card_gone',
+      ])
+    }
+  })
+
+  it('charges no card of another mode, and says so', async () => {
+    const account = await aBuyer()
+    const intents = (await world.stripe.list('payment_intent')).length
+    const live = { ...world.deps, provider: { ...world.deps.provider, liveMode: true } }
+    await opened(verbs(db), account, 600)
+    await topUp(live, catalogue, account.id)
+    expect(await autos(account.id)).to.deep.equal([])
+    expect(await world.stripe.list('payment_intent')).to.have.lengthOf(intents)
+    expect((await failureMails(account)).map(({ kind }) => kind)).to.deep.equal(['top_up_failed'])
+  })
+
+  it('says that what it buys is no longer sold', async () => {
+    const account = await aBuyer()
+    await opened(verbs(db), account, 600)
+    await topUp(world.deps, { packs: [], topUp: null } as unknown as Catalogue, account.id)
+    expect((await failureMails(account)).map(({ details }) => details.failure)).to.deep.equal(['not_sold'])
+  })
+
+  it('says once a month that its cap is reached, and again for another cap', async () => {
+    await withinOneDay()
+    const account = await aBuyer(1000)
+    for (let crossing = 0; crossing < 3; crossing++) await cross(account)
+    const caps = async () => (await failureMails(account)).filter(({ details }) => details.failure === 'monthly_cap')
+    expect([await autos(account.id), (await caps()).length]).to.deep.equal([['paid'], 1])
+    await db('billing_settings')
+      .where({ account_id: account.id })
+      .update({ top_up_failed_at: db.raw("now() - interval '32 days'") })
+    await cross(account)
+    await cross(account)
+    expect(await caps(), 'another month').to.have.lengthOf(2)
+    await changeSettings(db, account.id, { autoTopUp: { threshold: 500, pack: PACK.id, monthlyCapMinor: 1500 } }, false)
+    await cross(account)
+    expect(await caps(), 'another cap').to.have.lengthOf(3)
   })
 
   it('keeps its monthly cap (UTC), and continues in the next month', async () => {

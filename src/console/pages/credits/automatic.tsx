@@ -2,10 +2,10 @@
  * What happens when the balance falls: a mail, or a payment by the card that was kept.
  */
 import { useState } from 'preact/hooks'
-import type { AutoTopUp, Billing, Card, TopUp } from '../../api/billing.ts'
+import type { AutoTopUp, Billing, Card, TopUp, TopUpFailure } from '../../api/billing.ts'
 import { removeCard, saveBilling } from '../../api/billing.ts'
 import { Problem } from '../../api/client.ts'
-import { Action, ErrorMessage } from '../../parts/basics.tsx'
+import { Action, ErrorMessage, Time } from '../../parts/basics.tsx'
 import { credits, number } from '../../parts/format.ts'
 import { Choice, Field, Form, FormError, fieldsOf, useSubmit } from '../../parts/forms.tsx'
 import { amountFault, majorText, minorOf, money } from '../../parts/money.ts'
@@ -80,6 +80,7 @@ export function TopUpByCard({ billing, changed }: Props) {
   return (
     <section class="panel">
       <h2>Automatic top-up</h2>
+      {billing.topUpFailure && <Failure failure={billing.topUpFailure} isOn={billing.settings.autoTopUp !== null} />}
       {billing.card ? (
         <>
           <KeptCard card={billing.card} changed={changed} />
@@ -94,6 +95,22 @@ export function TopUpByCard({ billing, changed }: Props) {
     </section>
   )
 }
+
+/** Why the last automatic top-up failed, and what comes next. */
+const Failure = ({ failure: { reason, at, retryAt }, isOn }: { failure: TopUpFailure; isOn: boolean }) => (
+  <div class="notice" role="status" data-testid="top-up-failure">
+    <p>
+      <strong>{isOn ? 'The last automatic top-up failed' : 'Automatic top-up was turned off'}</strong> (
+      <Time iso={at} />
+      ). {reason}{' '}
+      {retryAt && isOn && (
+        <>
+          If your balance is still low then, it is tried again: <Time iso={retryAt} />.
+        </>
+      )}
+    </p>
+  </div>
+)
 
 function KeptCard({ card, changed }: { card: Card; changed: () => void }) {
   const { busy, problem, run } = useSubmit()

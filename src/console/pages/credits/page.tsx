@@ -81,14 +81,18 @@ function Shop({ query }: { query: Record<string, string> }) {
       {query['payment'] && <Returned key={query['payment']} id={query['payment']} changed={changed} />}
       <ErrorMessage problem={problem} retry={reload} />
       {billing ? <Buy billing={billing} /> : !problem && <Loading rows={6} />}
-      <Payments payments={payments} cursor={cursor} />
+      <Payments payments={payments} cursor={cursor} changed={changed} />
       <div class="columns">
         <div>
           {billing && <LowBalance key={JSON.stringify(billing.settings)} billing={billing} changed={reload} />}
           <Redeem />
         </div>
         {billing && (
-          <TopUpByCard key={JSON.stringify([billing.settings, billing.card])} billing={billing} changed={reload} />
+          <TopUpByCard
+            key={JSON.stringify([billing.settings, billing.card, billing.topUpFailure])}
+            billing={billing}
+            changed={reload}
+          />
         )}
       </div>
     </>

@@ -3,12 +3,13 @@
  */
 import { useEffect, useState } from 'preact/hooks'
 import type { Payment } from '../../api/billing.ts'
-import { syncPayment } from '../../api/billing.ts'
+import { cancelPayment, syncPayment } from '../../api/billing.ts'
 import type { Problem } from '../../api/client.ts'
 import { problemOf } from '../../api/client.ts'
 import type { Page } from '../../api/endpoints.ts'
-import { Empty, ErrorMessage, Time } from '../../parts/basics.tsx'
+import { Action, Empty, ErrorMessage, Time } from '../../parts/basics.tsx'
 import { credits, number } from '../../parts/format.ts'
+import { useSubmit } from '../../parts/forms.tsx'
 import { List } from '../../parts/list.tsx'
 import { creditsOf, money } from '../../parts/money.ts'
 import type { Column } from '../../parts/table.tsx'
@@ -29,14 +30,39 @@ export const STATUSES: Record<Payment['status'], readonly [word: string, look: s
   review: ['Being checked', 'running'],
 }
 
-export const PaymentStatus = ({ payment: { status, reversed } }: { payment: Pick<Payment, 'status' | 'reversed'> }) => (
+type Shown = { payment: Pick<Payment, 'status' | 'reversed' | 'payable'> }
+
+export const PaymentStatus = ({ payment: { status, reversed, payable } }: Shown) => (
   <>
-    <span class={`status ${STATUSES[status][1]}`}>{STATUSES[status][0]}</span>
+    <span class={`status ${STATUSES[status][1]}`}>{payable ? 'Not paid yet' : STATUSES[status][0]}</span>
     {reversed > 0 && <small class="soft"> {number(reversed)} taken back</small>}
   </>
 )
 
-const COLUMNS: Column<Payment>[] = [
+/** Goes on to the page on which a payment can still be made, or ends it. */
+function Unpaid({ payment: { id, payable }, changed }: { payment: Payment; changed: () => void }) {
+  const { busy, problem, run } = useSubmit()
+  if (!payable) return null
+  const cancel = (): void =>
+    run(async () => {
+      try {
+        await cancelPayment(id)
+      } finally {
+        changed()
+      }
+    })
+  return (
+    <span class="row">
+      <a href={payable.url}>Continue</a>
+      <Action class="small quiet" busy={busy} busyText="Cancelling…" onClick={cancel}>
+        Cancel
+      </Action>
+      <ErrorMessage problem={problem} />
+    </span>
+  )
+}
+
+const columns = (changed: () => void): Column<Payment>[] => [
   { header: 'Time', cell: (payment) => <Time iso={payment.createdAt} /> },
   { header: 'Amount', right: true, class: 'digits', cell: (payment) => money(payment.amountMinor, payment.currency) },
   { header: 'Credits', right: true, class: 'digits', cell: (payment) => number(creditsOf(payment)) },
@@ -44,23 +70,31 @@ const COLUMNS: Column<Payment>[] = [
   { header: 'Status', cell: (payment) => <PaymentStatus payment={payment} /> },
   {
     header: 'Receipt',
-    cell: ({ receiptUrl }) =>
-      receiptUrl && (
-        <a href={receiptUrl} target="_blank" rel="noreferrer">
+    cell: (payment) =>
+      payment.receiptUrl ? (
+        <a href={payment.receiptUrl} target="_blank" rel="noreferrer">
           Receipt
         </a>
+      ) : (
+        <Unpaid payment={payment} changed={changed} />
       ),
   },
 ]
 
-type Props = { payments: Loaded<Page<Payment>>; cursor: string | undefined }
+type Props = { payments: Loaded<Page<Payment>>; cursor: string | undefined; changed: () => void }
 
-export const Payments = ({ payments, cursor }: Props) => (
+export const Payments = ({ payments, cursor, changed }: Props) => (
   <section class="panel">
     <h2>Payments</h2>
     <List of={payments} rows={3} empty={<Empty title="No payments yet">What you buy will appear here.</Empty>}>
       {(items) => (
-        <Table label="Payments" testId="payments" columns={COLUMNS} rows={items} keyOf={(payment) => payment.id} />
+        <Table
+          label="Payments"
+          testId="payments"
+          columns={columns(changed)}
+          rows={items}
+          keyOf={(payment) => payment.id}
+        />
       )}
     </List>
     <p class="pager">
@@ -72,10 +106,13 @@ export const Payments = ({ payments, cursor }: Props) => (
   </section>
 )
 
-const isOver = ({ status }: Payment): boolean => status === 'paid' || status === 'expired' || status === 'failed'
+/** Nothing more happens to it by itself: nobody pays a payment while they look at this page. */
+const isOver = ({ status, payable }: Payment, tries: number): boolean =>
+  status === 'paid' || status === 'expired' || status === 'failed' || (payable !== null && tries >= LOOKS_MS.length)
 
 /** The payment that somebody comes back from: looked at until it has come to its end. */
 export function Returned({ id, changed }: { id: string; changed: () => void }) {
+  const [looks, setLooks] = useState(0)
   const [payment, setPayment] = useState<Payment | null>(null)
   const [problem, setProblem] = useState<Problem | null>(null)
   useEffect(() => {
@@ -95,7 +132,7 @@ export function Returned({ id, changed }: { id: string; changed: () => void }) {
       }
       changed()
       void loadAccount()
-      if (!found || !isOver(found)) {
+      if (!found || !isOver(found, tries)) {
         timer = setTimeout(() => void look(tries + 1), LOOKS_MS[Math.min(tries, LOOKS_MS.length - 1)])
       }
     }
@@ -104,13 +141,14 @@ export function Returned({ id, changed }: { id: string; changed: () => void }) {
       gone = true
       clearTimeout(timer)
     }
-  }, [id, changed])
+  }, [id, changed, looks])
   if (problem && !payment) {
     return <ErrorMessage problem={problem.code === 'not_found' ? 'There is no such payment.' : problem} />
   }
   return (
     <div class="notice" role="status" data-testid="returned">
       <p>{payment ? <Outcome payment={payment} /> : 'Checking your payment…'}</p>
+      {payment && <Unpaid payment={payment} changed={() => setLooks(looks + 1)} />}
     </div>
   )
 }
@@ -141,6 +179,12 @@ function Outcome({ payment }: { payment: Payment }) {
       return <>We have to check your payment of {price}. You will get its credits as soon as that is done.</>
     case 'created':
     case 'open':
+      if (payment.payable)
+        return (
+          <>
+            Nothing was paid yet: {price} for {gives}.
+          </>
+        )
       return (
         <>
           Your payment of {price} is not confirmed yet. As soon as it is, you will get {gives} automatically. Some

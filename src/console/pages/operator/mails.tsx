@@ -25,6 +25,7 @@ const KINDS: Record<MailRecord['kind'], string> = {
   budget: 'Budget',
   receipt: 'Receipt',
   low_balance: 'Low balance',
+  top_up_failed: 'Automatic top-up failed',
   top_up_off: 'Automatic top-up off',
 }
 

@@ -3,6 +3,7 @@
  */
 import Stripe from 'stripe'
 import type { PaymentsConfig } from '../../config.ts'
+import type { Missing } from '../provider.ts'
 import { ProviderAway, ProviderRefused } from '../provider.ts'
 
 /** Who asks, and how long one request may take, in ms. */
@@ -17,7 +18,8 @@ export function createClient({ STRIPE_API_BASE }: PaymentsConfig, { secretKey, t
   return new Stripe(secretKey, {
     ...options,
     protocol: http ? 'http' : 'https',
-    host: hostname,
+    // A URL has IPv6 addresses in brackets, a connection has none.
+    host: hostname.replace(/^\[|\]$/g, ''),
     port: port || (http ? '80' : '443'),
   })
 }
@@ -27,6 +29,15 @@ const REASON_LENGTH = 100
 /** Why Stripe refused: chosen fields only, since its message may contain personal data. */
 export const reasonOf = ({ code, decline_code: decline, type }: Stripe.errors.StripeError): string =>
   (decline ?? code ?? type).slice(0, REASON_LENGTH)
+
+/** How Stripe says that it has a payment method no more; without a code, that it was detached from its customer. */
+const GONE: readonly (string | undefined)[] = ['resource_missing', 'payment_method_unexpected_state', undefined]
+
+/** What of a request Stripe does not have. */
+function missingOf({ code, param }: Stripe.errors.StripeError): Missing | null {
+  if (param === 'customer' && code === 'resource_missing') return 'customer'
+  return param === 'payment_method' && GONE.includes(code) ? 'card' : null
+}
 
 const NOT_FOUND = 404
 const TOO_EARLY = 409
@@ -40,20 +51,20 @@ export async function ask<T>(question: () => Promise<T>): Promise<T> {
     if (error instanceof Stripe.errors.StripeIdempotencyError && error.statusCode !== TOO_EARLY)
       throw new ProviderRefused(reasonOf(error), error)
     if (error instanceof Stripe.errors.StripeInvalidRequestError && error.statusCode !== TOO_EARLY)
-      throw new ProviderRefused(reasonOf(error), error)
+      throw new ProviderRefused(reasonOf(error), error, missingOf(error))
     if (error instanceof Stripe.errors.StripeError)
       throw new ProviderAway(`Stripe: ${reasonOf(error)}`, { cause: error })
     throw error
   }
 }
 
-/** Asks for an object; null if there is none. */
+/** Asks for an object, or for what a customer has; null if there is no such object or customer. */
 export async function find<T>(question: () => Promise<T>): Promise<T | null> {
   try {
     return await ask(question)
   } catch (error) {
     const { statusCode } = ((error as Error).cause ?? {}) as { statusCode?: number }
-    if (error instanceof ProviderRefused && statusCode === NOT_FOUND) return null
+    if (error instanceof ProviderRefused && (statusCode === NOT_FOUND || error.missing === 'customer')) return null
     throw error
   }
 }

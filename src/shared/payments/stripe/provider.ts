@@ -9,7 +9,7 @@ import type { Listed, Order, Provider, OrderState } from '../provider.ts'
 import type { Asking } from './asking.ts'
 import { ask, createClient, find, reasonOf } from './asking.ts'
 import { verifyEvent } from './events.ts'
-import { readOrder, orderStateOfIntent, orderStateOfSession } from './reading.ts'
+import { expireOrder, readOrder, orderStateOfIntent, orderStateOfSession } from './reading.ts'
 
 /** Stripe of this configuration. */
 export function createStripe(config: PaymentsConfig, asking: Asking & { webhookSecret: string }): Provider {
@@ -23,10 +23,13 @@ export function createStripe(config: PaymentsConfig, asking: Asking & { webhookS
     refund: (order, refund) => createRefund(stripe, order, refund),
     charge: (order) => charge(stripe, order, liveMode),
     verify: (body, signature) => verifyEvent(stripe, asking.webhookSecret, body, signature),
-    customerOf: async (accountId) => {
+    expire: (order) => expireOrder(stripe, order),
+    customerOf: async (accountId, gone) => {
       const account = publicId('account', accountId)
       const customer = { metadata: { account } }
-      const made = await ask(() => stripe.customers.create(customer, { idempotencyKey: `customer-${account}` }))
+      // Stripe gives the same customer again for a day, also one that was deleted since.
+      const idempotencyKey = `customer-${account}${gone === null ? '' : `-${gone}`}`
+      const made = await ask(() => stripe.customers.create(customer, { idempotencyKey }))
       return made.id
     },
     forgetCards: (customer, until) => forgetCards(stripe, customer, until),
@@ -114,7 +117,7 @@ function declined(
   if (intent) return { ...orderStateOfIntent(intent), state: 'failed', failure }
   const { currency, amountMinor, customer } = order
   const asked = { names: publicId('payment', order.id), liveMode, currency, amountMinor, customer }
-  const nothing = { session: null, intent: null, expiresAt: null, receiptUrl: null, card: null }
+  const nothing = { session: null, intent: null, expiresAt: null, page: null, receiptUrl: null, card: null }
   return { state: 'failed', failure, ...asked, ...nothing, refunds: [], disputedMinor: 0 }
 }
 

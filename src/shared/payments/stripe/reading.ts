@@ -4,6 +4,7 @@
 import type Stripe from 'stripe'
 import { publicId } from '../../ids.ts'
 import type { Card, Order, OrderState, ProviderRefund } from '../provider.ts'
+import { ProviderRefused } from '../provider.ts'
 import { ask, find } from './asking.ts'
 
 /** The charge comes with its intent, so that one request shows both. */
@@ -45,6 +46,21 @@ async function readSession(stripe: Stripe, order: Order): Promise<OrderState | n
   return orderStateOfSession(found, typeof intent === 'string' ? await intentOf(stripe, intent) : intent)
 }
 
+/**
+ * Expires the session of an order; one that is no longer open stays as it is.
+ * @returns the order's state after that.
+ */
+export async function expireOrder(stripe: Stripe, order: Order): Promise<OrderState | null> {
+  const session = order.session ?? (await searchSession(stripe, order))?.id
+  if (!session) return null
+  try {
+    await find(() => stripe.checkout.sessions.expire(session))
+  } catch (error) {
+    if (!(error instanceof ProviderRefused)) throw error
+  }
+  return readOrder(stripe, { ...order, session })
+}
+
 async function readIntent(stripe: Stripe, order: Order): Promise<OrderState | null> {
   const found = order.intent ? await intentOf(stripe, order.intent) : await searchIntent(stripe, order)
   return found && orderStateOfIntent(found)
@@ -60,17 +76,17 @@ const since = ({ createdAt }: Order): { gte: number } => ({ gte: Math.floor(crea
 async function searchSession(stripe: Stripe, order: Order): Promise<Stripe.Checkout.Session | null> {
   const { customer } = order
   if (customer === null) return null
-  const listed = await ask(() => stripe.checkout.sessions.list({ customer, created: since(order), limit: PAGE }))
+  const listed = await find(() => stripe.checkout.sessions.list({ customer, created: since(order), limit: PAGE }))
   const named = publicId('payment', order.id)
-  return listed.data.find((one) => one.client_reference_id === named) ?? null
+  return listed?.data.find((one) => one.client_reference_id === named) ?? null
 }
 
 async function searchIntent(stripe: Stripe, order: Order): Promise<Stripe.PaymentIntent | null> {
   const { customer } = order
   if (customer === null) return null
-  const listed = await ask(() => stripe.paymentIntents.list({ customer, created: since(order), limit: PAGE }))
+  const listed = await find(() => stripe.paymentIntents.list({ customer, created: since(order), limit: PAGE }))
   const named = publicId('payment', order.id)
-  const found = listed.data.find((one) => one.metadata?.payment === named)
+  const found = listed?.data.find((one) => one.metadata?.payment === named)
   return found ? intentOf(stripe, found.id) : null
 }
 
@@ -95,6 +111,7 @@ export function orderStateOfSession(session: Stripe.Checkout.Session, intent: St
     session: session.id,
     intent: intent?.id ?? idOf(session.payment_intent),
     expiresAt: new Date(session.expires_at * 1000),
+    page: session.status === 'open' ? session.url : null,
     receiptUrl: receiptOf(intent),
     failure: intent?.last_payment_error?.code ?? null,
     refunds: [],
@@ -128,6 +145,7 @@ export function orderStateOfIntent(intent: Stripe.PaymentIntent): OrderState {
     session: null,
     intent: intent.id,
     expiresAt: null,
+    page: null,
     receiptUrl: receiptOf(intent),
     failure: paid ? null : (intent.last_payment_error?.decline_code ?? intent.last_payment_error?.code ?? status),
     refunds: [],
@@ -164,8 +182,8 @@ function hasFunds({ balance_transactions: moves, status }: Stripe.Dispute): bool
 
 /** The newest card that a customer let Stripe save. */
 async function newestCard(stripe: Stripe, customer: string): Promise<Card | null> {
-  const { data } = await ask(() => stripe.paymentMethods.list({ customer, type: 'card', limit: PAGE }))
-  const [newest] = data.filter(({ card }) => card).toSorted((one, other) => other.created - one.created)
+  const listed = await find(() => stripe.paymentMethods.list({ customer, type: 'card', limit: PAGE }))
+  const [newest] = (listed?.data ?? []).filter(({ card }) => card).toSorted((one, other) => other.created - one.created)
   if (!newest?.card) return null
   const { brand, last4, exp_month: expMonth, exp_year: expYear } = newest.card
   return { method: newest.id, brand, last4, expMonth, expYear }
