@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import type { Report } from '../../src/admin/command.ts'
 import { CommandError } from '../../src/admin/command.ts'
 import { codeCommands } from '../../src/admin/commands/codes.ts'
+import { leavingCommands } from '../../src/admin/commands/leaving.ts'
 import { paymentCommands } from '../../src/admin/commands/payments.ts'
 import type { Db } from '../../src/shared/infra/db.ts'
 import { publicId } from '../../src/shared/ids.ts'
@@ -46,13 +47,30 @@ describe("the operator's commands of payments", () => {
   // oxlint-disable-next-line typescript/no-explicit-any
   type Told = Report<any>
   const report = (name: string, args: string[] = [], options: Record<string, string> = {}): Promise<Told> =>
-    [...paymentCommands, ...codeCommands].find(({ usage }) => usage.startsWith(name))!.run(db, args, options)
+    [...paymentCommands, ...codeCommands, ...leavingCommands]
+      .find(({ usage }) => usage.startsWith(name))!
+      .run(db, args, options)
   const run = async (...asked: Parameters<typeof report>): Promise<Told['json']> => (await report(...asked)).json
   const refusal = (...asked: Parameters<typeof report>): Promise<string> =>
     report(...asked).then(
       () => 'done',
       (error: unknown) => (error instanceof CommandError ? error.message : String(error)),
     )
+
+  it('delete an account whose orders nobody has paid, which are ended at the provider first', async () => {
+    const ended = async (session: string | null) =>
+      (await world.stripe.stripe.checkout.sessions.retrieve(session!)).status
+    const unpaid = await world.order(account.id)
+    expect(await refusal('account delete', [account.email])).to.equal('done')
+    expect(await ended(unpaid.session)).to.equal('expired')
+    account = await anAccount(db)
+    const waiting = await world.order(account.id)
+    const other = await world.order(account.id)
+    await world.stripe.pay(waiting.session!, 'later')
+    expect(await refusal('account delete', [account.email])).to.match(/^1 payments of the account are not decided yet/)
+    expect(await refusal('account delete', [account.email], { force: 'yes' })).to.equal('done')
+    expect(await ended(other.session)).to.equal('expired')
+  })
 
   it('find a payment, bring it up to date, show it and refund part of it', async () => {
     const row = await world.order(account.id)

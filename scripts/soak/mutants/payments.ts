@@ -14,7 +14,8 @@ export const OF_PAYMENTS: readonly Mutant[] = [
       const order = (await findPayment(db, id))!
       const { currency, amount_minor: amountMinor, customer, session, intent } = order
       const money = { currency, amountMinor, customer, session, intent, liveMode: order.live_mode, names: hint.names }
-      const rest = { expiresAt: null, page: null, receiptUrl: null, failure: null, refunds: [], disputedMinor: 0, card: null }
+      const nothing = { expiresAt: null, page: null, receiptUrl: null, failure: null, card: null }
+      const rest = { ...nothing, refunds: [], disputedMinor: 0 }
       await applyAndPublish(deps, order, { state: 'paid', ...money, ...rest })
     }
     const row = await checkOrder(deps, id, id === named?.id ? hint.session : null)

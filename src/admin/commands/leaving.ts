@@ -79,12 +79,12 @@ export const leavingCommands: Command[] = [
       const { id: userId, account_id: accountId } = await accountOf(db, email)
       const passwordHash = await hashPassword(randomBytes(32).toString('base64url'))
       const isForced = force !== undefined
-      const whom = { userId, accountId, force: isForced, evenPaying: isForced, passwordHash }
+      const whom = { userId, accountId, force: isForced, passwordHash }
       let kept = await deleteAccount(db, null, whom)
-      const payments = kept?.is === 'paying' ? findPaymentDeps(db) : null
-      if (payments) {
-        await cancelUnpaid(payments, accountId)
-        kept = await deleteAccount(db, null, whom)
+      if (kept?.is === 'paying') {
+        const payments = findPaymentDeps(db)
+        if (payments) await cancelUnpaid(payments, accountId)
+        kept = await deleteAccount(db, null, { ...whom, evenPaying: isForced })
       }
       if (kept) throw new CommandError(sentence(kept))
       const id = publicId('account', accountId)

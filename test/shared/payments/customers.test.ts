@@ -86,7 +86,7 @@ describe('the customer and card of an account', () => {
     expect(new Set(made.map(({ row }) => row.customer))).to.have.lengthOf(1)
   })
 
-  it('are made anew at another account of the provider, as on a staging system with a copy of the database', async () => {
+  it('are made anew at another account of the provider, as on a system with a copy of the database', async () => {
     await world.buy(account.id, undefined, true)
     const { row } = await startCheckout(withKey('sk_test_another'), account.id, PACK)
     expect(row).to.include({ status: 'open' })
