@@ -21,6 +21,7 @@ import * as billing from './013_billing.ts'
 import * as rowRules from './014_row_rules.ts'
 import * as rowRulesOfOldRows from './015_row_rules_of_old_rows.ts'
 import * as revivedGrants from './019_revived_grants.ts'
+import * as mailboxes from './021_mailboxes.ts'
 import * as forcedRotations from './022_forced_rotations.ts'
 import * as loginNetworks from './023_login_networks.ts'
 import * as customersOfAMode from './024_customers_of_a_mode.ts'
@@ -54,6 +55,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '014_row_rules': rowRules,
   '015_row_rules_of_old_rows': rowRulesOfOldRows,
   '019_revived_grants': revivedGrants,
+  '021_mailboxes': mailboxes,
   '022_forced_rotations': forcedRotations,
   '023_login_networks': loginNetworks,
   '024_customers_of_a_mode': customersOfAMode,

@@ -390,6 +390,32 @@ CREATE TABLE login_networks (
 );
 CREATE INDEX login_networks_age ON login_networks USING btree (last_login_at);
 
+-- What a mailbox is given once: the sign-up credits, and the credits of each code. It outlives the account.
+CREATE TABLE mailbox_gifts (
+  grant_id uuid NOT NULL, -- The grant that was given.
+  mailbox bytea NOT NULL, -- HMAC-SHA-256 of the mailbox, under a key derived from APP_SECRET: it identifies nobody without the secret.
+  code_id uuid, -- The code that was redeemed; null for the sign-up credits.
+  created_at timestamptz NOT NULL DEFAULT now(), -- When it was given.
+  CONSTRAINT mailbox_gifts_pkey PRIMARY KEY (grant_id),
+  CONSTRAINT mailbox_gifts_code_fkey FOREIGN KEY (code_id) REFERENCES redemption_codes(id),
+  CONSTRAINT mailbox_gifts_grant_fkey FOREIGN KEY (grant_id) REFERENCES grants(id) DEFERRABLE INITIALLY DEFERRED,
+  CONSTRAINT mailbox_gifts_mailbox_is_sha256 CHECK ((octet_length(mailbox) = 32))
+);
+CREATE UNIQUE INDEX mailbox_gifts_code_once ON mailbox_gifts USING btree (mailbox, code_id) WHERE (code_id IS NOT NULL);
+CREATE UNIQUE INDEX mailbox_gifts_signup_once ON mailbox_gifts USING btree (mailbox) WHERE (code_id IS NULL);
+
+-- The mails that each mailbox was sent, for the hourly limit: kept for a day, also if the account is deleted.
+CREATE TABLE mailbox_mails (
+  mail_id uuid NOT NULL, -- The mail; a mail that is tried again counts once. Its row may be gone.
+  mailbox bytea NOT NULL, -- HMAC-SHA-256 of the mailbox, as in mailbox_gifts.
+  kind text NOT NULL, -- What the limit counts apart: the kind of the mail, or test.
+  counted_at timestamptz NOT NULL DEFAULT now(), -- When it was first to be sent.
+  CONSTRAINT mailbox_mails_pkey PRIMARY KEY (mail_id),
+  CONSTRAINT mailbox_mails_mailbox_is_sha256 CHECK ((octet_length(mailbox) = 32))
+);
+CREATE INDEX mailbox_mails_mailbox ON mailbox_mails USING btree (mailbox, kind, counted_at);
+CREATE INDEX mailbox_mails_old ON mailbox_mails USING btree (counted_at);
+
 -- The outbox: written with what causes a mail, delivered by the mail workers.
 CREATE TABLE mails (
   id uuid NOT NULL, -- UUIDv7; mail_… in text. Message-ID and link are made of it.
@@ -406,7 +432,7 @@ CREATE TABLE mails (
   CONSTRAINT mails_pkey PRIMARY KEY (id),
   CONSTRAINT mails_user_fkey FOREIGN KEY (user_id) REFERENCES users(id),
   CONSTRAINT mails_finished_or_not CHECK (((status = ANY (ARRAY['sent'::text, 'skipped'::text, 'dead'::text])) = (finished_at IS NOT NULL))),
-  CONSTRAINT mails_kind_known CHECK ((kind = ANY (ARRAY['verification'::text, 'reset'::text, 'address'::text, 'address_notice'::text, 'budget'::text, 'receipt'::text, 'low_balance'::text, 'top_up_off'::text, 'key_rotated'::text, 'top_up_failed'::text]))),
+  CONSTRAINT mails_kind_known CHECK ((kind = ANY (ARRAY['verification'::text, 'reset'::text, 'address'::text, 'address_notice'::text, 'budget'::text, 'receipt'::text, 'low_balance'::text, 'top_up_off'::text, 'access'::text, 'key_rotated'::text, 'top_up_failed'::text]))),
   CONSTRAINT mails_note_length CHECK ((char_length(note) <= 500)),
   CONSTRAINT mails_recipient_is_lowercase CHECK (((recipient = lower(recipient)) AND ((length(recipient) >= 3) AND (length(recipient) <= 254)))),
   CONSTRAINT mails_reset_knows_no_account CHECK (((kind = 'reset'::text) = (user_id IS NULL))),
@@ -438,7 +464,7 @@ CREATE TABLE one_time_tokens (
   purpose text NOT NULL, -- The kind of the mail: a link does one thing.
   token_hash bytea NOT NULL, -- SHA-256 of the token.
   email text NOT NULL, -- The address it was mailed to; dead once the user has another or, for a new one, once somebody has it.
-  mailbox text NOT NULL, -- The mailbox that the address leads to, without tags: the hourly limit counts by it.
+  mailbox text, -- Written by the releases before 0.2 alone; see mailbox_mails.
   asked_at timestamptz NOT NULL, -- When its mail was asked for: the newest link of a reset or a new address ends the older ones.
   created_at timestamptz NOT NULL DEFAULT now(), -- First try of its mail.
   expires_at timestamptz NOT NULL, -- Counted from the last try of its mail.
@@ -448,7 +474,7 @@ CREATE TABLE one_time_tokens (
   CONSTRAINT one_time_tokens_mail_fkey FOREIGN KEY (mail_id) REFERENCES mails(id) ON DELETE CASCADE,
   CONSTRAINT one_time_tokens_user_fkey FOREIGN KEY (user_id) REFERENCES users(id),
   CONSTRAINT one_time_tokens_hash_is_sha256 CHECK ((octet_length(token_hash) = 32)),
-  CONSTRAINT one_time_tokens_purpose_known CHECK ((purpose = ANY (ARRAY['verification'::text, 'reset'::text, 'address'::text])))
+  CONSTRAINT one_time_tokens_purpose_known CHECK ((purpose = ANY (ARRAY['verification'::text, 'reset'::text, 'address'::text, 'access'::text])))
 );
 CREATE INDEX one_time_tokens_mailbox ON one_time_tokens USING btree (mailbox, purpose, created_at);
 CREATE INDEX one_time_tokens_user ON one_time_tokens USING btree (user_id, purpose, asked_at);

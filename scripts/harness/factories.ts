@@ -1,6 +1,7 @@
 import type { Db } from '../../src/shared/infra/db.ts'
 import { newId } from '../../src/shared/ids.ts'
 import type { AccountId, GrantId, KeyId, UserId } from '../../src/shared/ids.ts'
+import { createMailboxes } from '../../src/shared/users/mailboxes.ts'
 import { createUser } from '../../src/shared/users/users.ts'
 import { createKey } from '../../src/shared/accounts/api-keys.ts'
 import { grant } from '../../src/shared/ledger/ledger.ts'
@@ -11,6 +12,9 @@ export type Lot = { amount: number; days?: number; origin?: Origin }
 
 /** An account and its owner. */
 export type TestAccount = { id: AccountId; userId: UserId; email: string; key: string; keyId: KeyId; grants: GrantId[] }
+
+/** The hashes of mailboxes under some secret. */
+export const mailboxes = createMailboxes({ APP_SECRET: 'a secret of the tests, long enough for it' })
 
 let accounts = 0
 
@@ -36,6 +40,11 @@ export async function aGrant(
   const expiresAt = days === undefined ? null : new Date(Date.now() + days * 86_400_000)
   await db.transaction((trx) => grant(trx, { id, accountId, origin, amount, expiresAt }))
   return id
+}
+
+/** Says that an address was proved: mails about money go to no other. */
+export async function proveAddress(db: Db, { email }: { email: string }): Promise<void> {
+  await db('users').where({ email }).update({ email_verified_at: db.fn.now() })
 }
 
 /** What an account owes, by its row. */

@@ -4,6 +4,7 @@
 import { beginCheckout, redeem } from './billing/checkout.ts'
 import { changeBilling, forgetCard, showBilling } from './billing/overview.ts'
 import { cancelPayment, showPayment, showPayments, syncPayment } from './billing/payments.ts'
+import { endAccess, showAccess } from './console/access.ts'
 import { showModelLatency, showModels, showState } from './console/account.ts'
 import {
   changeAccount,
@@ -82,6 +83,8 @@ const accounts = [
   reset,
   changeAddress,
   confirmNewAddress,
+  showAccess,
+  endAccess,
   showNewAddress,
   showMail,
   sendTestMail,

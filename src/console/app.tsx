@@ -7,7 +7,7 @@ import { useLocation } from 'preact-iso'
 import { exec } from 'preact-iso/router'
 import { token } from './state/session.ts'
 import { ForgotPage, NotFoundPage, SignInPage, SignUpPage } from './pages/signed-out.tsx'
-import { NewAddressPage, ResetPage, VerifyPage } from './pages/mailed-links.tsx'
+import { AccessPage, NewAddressPage, ResetPage, VerifyPage } from './pages/mailed-links.tsx'
 import { lazyPage } from './parts/lazy.tsx'
 import type { PageProps } from './parts/route.ts'
 import { Shell } from './parts/shell.tsx'
@@ -23,6 +23,7 @@ const OUTSIDE: Route[] = [
   { path: '/reset', page: ResetPage },
   { path: '/verify', page: VerifyPage },
   { path: '/new-address', page: NewAddressPage },
+  { path: '/access', page: AccessPage },
 ]
 
 /** Pages for who is signed in. */

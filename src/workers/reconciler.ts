@@ -18,6 +18,7 @@ import { parseMediaName } from '../shared/media/media.ts'
 import { sweepCalls, sweepIdempotencyKeys, sweepResults } from '../shared/calls/sweeps.ts'
 import { deleteOldEvents } from '../shared/payments/events.ts'
 import { noticeLowBalances } from '../shared/payments/settings.ts'
+import { deleteOldCounts } from '../shared/mail/allowance.ts'
 import { deleteOldMails } from '../shared/mail/mails.ts'
 import { auditWhenDue } from './auditor.ts'
 import type { WorkerDeps } from './deps.ts'
@@ -69,6 +70,7 @@ export function createReconciler(deps: WorkerDeps) {
     sessions: hourly(() => deleteExpiredSessions(deps.db)),
     loginNetworks: hourly(() => deleteOldNetworks(deps.db)),
     oldMails: hourly(() => deleteOldMails(deps.db)),
+    oldMailCounts: hourly(() => deleteOldCounts(deps.db)),
     deletedAccounts: () => emptyDeletedAccounts(deps),
     oldEvents: hourly(() => deleteOldEvents(deps.db)),
     audit: () => auditWhenDue(deps),

@@ -9,12 +9,13 @@ import { accountCommands } from '../../src/admin/commands/accounts.ts'
 import { leavingCommands } from '../../src/admin/commands/leaving.ts'
 import { createKey } from '../../src/shared/accounts/api-keys.ts'
 import { createKeyLookup } from '../../src/shared/accounts/key-lookup.ts'
-import { publicId } from '../../src/shared/ids.ts'
+import { newId, publicId } from '../../src/shared/ids.ts'
+import { deduct } from '../../src/shared/ledger/deductions.ts'
 import { listActions } from '../../src/shared/operators/actions.ts'
 import { openSession } from '../../src/shared/users/sessions.ts'
 import { mediaFile, parseMediaName, parseStorageUrl } from '../../src/shared/media/media.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
-import { anAccount } from '../../scripts/harness/factories.ts'
+import { anAccount, debtOf } from '../../scripts/harness/factories.ts'
 import type { Gateway } from '../../scripts/harness/harness.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
 import { image } from '../../scripts/harness/calling.ts'
@@ -106,6 +107,16 @@ describe('the commands for an account over its life', () => {
       const rows = await gateway.db('calls').where({ account_id: account.id }).whereNotNull('result_url')
       return rows.length === 0
     })
+  })
+
+  it('delete it with a debt only if they are forced to', async () => {
+    const taken = { accountId: account.id, amount: 130, mayOwe: true, reason: 'a test', key: null }
+    await gateway.db.transaction((trx) => deduct(trx, { id: newId('deduction'), ...taken }))
+    expect(await refusal('account delete', [account.email])).to.equal(
+      'The account has a debt of 30 credits: forgive it (debt forgive), or repeat with --force.',
+    )
+    await run('account delete', [account.email], { force: 'yes' })
+    expect(await debtOf(gateway.db, account.id)).to.equal(30)
   })
 
   it('export all that is known about it, as lines', async () => {

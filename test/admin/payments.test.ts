@@ -10,7 +10,7 @@ import { redeemCode } from '../../src/shared/payments/codes.ts'
 import { findPayment } from '../../src/shared/payments/orders.ts'
 import { putToReview } from '../../src/shared/payments/apply.ts'
 import { connectTestDb, newDatabaseUrl } from '../../scripts/harness/database.ts'
-import { anAccount, balanceOf, debtOf } from '../../scripts/harness/factories.ts'
+import { anAccount, balanceOf, debtOf, mailboxes } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { aResult, opened, verbs } from '../shared/calls/opening.ts'
@@ -143,7 +143,7 @@ describe("the operator's commands of payments", () => {
 
   it('make codes, list them and disable them', async () => {
     const { id, code } = await run('codes create', [], { credits: '9', uses: '2' })
-    expect((await redeemCode(db, account.id, code)).balance).to.equal(9)
+    expect((await redeemCode(db, mailboxes, account.id, code)).balance).to.equal(9)
     const { codes } = await run('codes list')
     expect(codes[0]).to.include({ id, credits: 9, uses: 1, maxUses: 2, disabledAt: null })
     expect((await run('codes disable', [id])).disabledAt).to.be.a('string')

@@ -165,6 +165,37 @@ describe('the playground', () => {
     await close()
   })
 
+  it('revokes its own key at the sign-out, and replaces a secret that another tab has ended', async () => {
+    await world.person('leaver@example.com', { credits: 1000 })
+    const { page, signIn, open, faults, close } = await visit(browser, world)
+    await signIn('leaver@example.com')
+    const keys = () =>
+      world
+        .db('api_keys')
+        .join('members', 'members.account_id', 'api_keys.account_id')
+        .join('users', 'users.id', 'members.user_id')
+        .where({ email: 'leaver@example.com', name: 'Console playground' })
+        .select<{ id: string; revoked_at: Date | null }[]>('api_keys.id', 'api_keys.revoked_at')
+    const ask = async (question: string): Promise<void> => {
+      await page.getByLabel('Message').fill(question)
+      await page.getByRole('button', { name: 'Send' }).click()
+      await page.getByTestId('receipt').waitFor()
+    }
+    await open('/playground', 'Playground')
+    await ask('Hello!')
+    await world
+      .db('api_keys')
+      .where({ id: (await keys())[0]!.id })
+      .update({ revoked_at: world.db.fn.now() })
+    await page.getByRole('button', { name: 'New chat' }).click()
+    await ask('Hello again!')
+    expect((await keys()).filter(({ revoked_at }) => revoked_at === null)).to.have.length(1)
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await until('its key to be revoked', async () => (await keys()).every(({ revoked_at }) => revoked_at !== null))
+    expect(faults()).to.deep.equal([])
+    await close()
+  })
+
   it('calls without a key of the customer: by one of its own, which every tab shares', async () => {
     await world.person('plain@example.com', { credits: 1000 })
     const { page, signIn, open, faults, close } = await visit(browser, world)

@@ -21,6 +21,8 @@ const HOMES: Record<string, string> = {
   call_results: 'src/shared/calls/',
   price_versions: 'src/shared/calls/',
   mails: 'src/shared/mail/',
+  mailbox_mails: 'src/shared/mail/',
+  mailbox_gifts: 'src/shared/users/',
   leases: 'src/shared/infra/leases.ts',
   operator_actions: 'src/shared/operators/',
   circuit_openings: 'src/shared/operators/',
@@ -59,6 +61,7 @@ const GUESTS: Record<string, string[]> = {
   payments: ['src/shared/ledger/audit.ts', 'src/shared/infra/queues.ts'],
   redemption_codes: ['src/shared/ledger/audit.ts'],
   redemptions: ['src/shared/ledger/audit.ts'],
+  mailbox_gifts: ['src/shared/ledger/audit.ts'],
   calls: ['src/shared/ledger/audit.ts', 'src/shared/accounts/summary.ts'],
   price_versions: ['src/shared/ledger/audit.ts'],
   // When an account called last, its keys know.

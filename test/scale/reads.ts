@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { newSecret } from '../../src/shared/accounts/api-keys.ts'
 import { createKeyLookup } from '../../src/shared/accounts/key-lookup.ts'
 import { listKeys } from '../../src/shared/accounts/shown-key.ts'
-import { tokensOfLastHour } from '../../src/shared/users/one-time-tokens.ts'
 import { deleteOldNetworks, isLoginNetwork, networkHash } from '../../src/shared/users/login-networks.ts'
 import { findSession, deleteExpiredSessions, listSessions } from '../../src/shared/users/sessions.ts'
 import { findUserByEmail } from '../../src/shared/users/users.ts'
@@ -19,6 +18,7 @@ import type { Db, Trx } from '../../src/shared/infra/db.ts'
 import { newId } from '../../src/shared/ids.ts'
 import type { CallId } from '../../src/shared/ids.ts'
 import { entriesOfCall, expireGrants, listEntries, listGrants } from '../../src/shared/ledger/ledger.ts'
+import { countMail, deleteOldCounts } from '../../src/shared/mail/allowance.ts'
 import {
   dueMails,
   deleteOldMails,
@@ -30,6 +30,7 @@ import { addressesOf, findAccounts } from '../../src/shared/operators/accounts.t
 import { openingsOfDay } from '../../src/shared/operators/circuits.ts'
 import { listActions } from '../../src/shared/operators/actions.ts'
 import type { LoadedAccount } from '../../scripts/harness/loaded-books.ts'
+import { mailboxes } from '../../scripts/harness/factories.ts'
 import { spendableCredits, verbs } from '../shared/calls/opening.ts'
 
 /** Which account is read: one among thousands, or the one that has a tenth of all calls. */
@@ -42,6 +43,13 @@ const place = { micros: Date.now() * 1000 - 86_400_000_000, id: newId('call') }
 const day = (ago: number) => new Date(Date.now() - ago * 86_400_000)
 const date = (ago: number) => day(ago).toISOString().slice(0, 10)
 const inTrx = (db: Db, work: (trx: Trx) => Promise<unknown>) => db.transaction(work)
+
+const aCountedMail = () => ({
+  mailId: newId('mail'),
+  mailbox: mailboxes('somebody@example.com'),
+  kind: 'reset' as const,
+  hourlyLimit: 5,
+})
 
 const aRetry = ({ id, keyId }: LoadedAccount) => ({
   accountId: id,
@@ -260,10 +268,11 @@ export const READS: Record<string, Record<string, Read>> = {
     'mails past their time': { read: ({ db }) => deleteOldMails(db), index: 'mails_finished', sorts: true },
     'sessions past their time': { read: ({ db }) => deleteExpiredSessions(db), index: 'sessions_expiry' },
     'networks past their time': { read: ({ db }) => deleteOldNetworks(db), index: 'login_networks_age' },
-    'links of a mailbox in the last hour': {
-      read: ({ db }) => inTrx(db, (trx) => tokensOfLastHour(trx, 'somebody@example.com', 'reset', newId('mail'))),
-      index: 'one_time_tokens_mailbox',
+    'mails of a mailbox in the last hour': {
+      read: ({ db }) => inTrx(db, (trx) => countMail(trx, aCountedMail())),
+      index: 'mailbox_mails_mailbox',
     },
+    'counts of mails past their time': { read: ({ db }) => deleteOldCounts(db), index: 'mailbox_mails_old' },
   },
   'the metrics': {
     'the oldest call that waits': { read: ({ db }) => oldestQueued(db), index: 'calls_open', sorts: true },

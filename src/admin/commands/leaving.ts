@@ -34,6 +34,8 @@ const sentence = (kept: KeptBecause): string => {
       `${kept.payments} payments of the account are not decided yet: wait for them (a checkout closes after a day) ` +
       'or resolve them, or repeat with --force.'
     )
+  if (kept.is === 'owing')
+    return `The account has a debt of ${kept.debt} credits: forgive it (debt forgive), or repeat with --force.`
   return `The account has ${kept.credits} credits, which would be lost: repeat with --force.`
 }
 
@@ -73,7 +75,7 @@ export const leavingCommands: Command[] = [
     usage: 'account delete <email> [--force]',
     summary:
       'Delete an account with its address, name, sessions, keys, card, mails, answers and media. Its ledger, ' +
-      'payments and call records stay, without a name. With --force even if it has credits or undecided payments.',
+      'payments and call records stay, without a name. With --force even beside credits, a debt or undecided payments.',
     flags: ['force'],
     run: async (db, [email], { force }) => {
       const { id: userId, account_id: accountId } = await accountOf(db, email)

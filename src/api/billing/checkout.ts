@@ -3,6 +3,7 @@
  */
 import { z } from 'zod'
 import { redeemCode } from '../../shared/payments/codes.ts'
+import { createMailboxes } from '../../shared/users/mailboxes.ts'
 import { startCheckout, termsOf } from '../../shared/payments/checkout.ts'
 import type { Wanted } from '../../shared/payments/checkout.ts'
 import { presentPayment } from '../../shared/payments/orders.ts'
@@ -61,6 +62,7 @@ export const redeem = endpoint({
   path: '/api/billing/redeem',
   tag: 'Billing',
   summary: 'Redeem a code',
+  description: 'Once for each mailbox, whatever accounts it had before.',
   who: session,
   limits: [{ limit: 'redemptions', per: 'account' }],
   body: z
@@ -78,8 +80,11 @@ export const redeem = endpoint({
     },
   },
   errors: ['invalid_request', 'invalid_code', 'code_used', 'forbidden'],
-}).handle(({ db, replies }: Pick<WebDeps, 'db' | 'replies'>) => async ({ who: { accountId }, body }) => {
-  const redeemed = await redeemCode(db, accountId, body.code)
-  replies.publishEvent(accountId, { callId: null, balance: redeemed.balance })
-  return { ok: true, ...redeemed }
+}).handle(({ config, db, replies }: Pick<WebDeps, 'config' | 'db' | 'replies'>) => {
+  const mailboxes = createMailboxes(config)
+  return async ({ who: { accountId }, body }) => {
+    const redeemed = await redeemCode(db, mailboxes, accountId, body.code)
+    replies.publishEvent(accountId, { callId: null, balance: redeemed.balance })
+    return { ok: true, ...redeemed }
+  }
 })

@@ -75,11 +75,11 @@ const RETRY_SECONDS = 10
 
 /** Checks an order now. @throws ApiError payments_unavailable if the provider does not answer, or refuses. */
 export const checkNow = async (payments: PaymentDeps, id: PaymentId): Promise<PaymentRow> =>
-  (await orUnavailable(payments, id, checkOrder(payments, id)))!
+  (await orUnavailable(payments, id, () => checkOrder(payments, id)))!
 
-async function orUnavailable<T>({ log }: PaymentDeps, id: PaymentId, asked: Promise<T>): Promise<T> {
+async function orUnavailable<T>({ log }: PaymentDeps, id: PaymentId, ask: () => Promise<T>): Promise<T> {
   try {
-    return await asked
+    return await ask()
   } catch (error) {
     const problem = unavailable(error, RETRY_SECONDS)
     log.warn({ payment: id, err: error }, 'payment not read')
@@ -121,7 +121,7 @@ export const cancelPayment = endpoint({
   errors: ['conflict', 'payments_unavailable'],
 }).handle(({ db, payments }: Pick<WebDeps, 'db' | 'payments'>) => async ({ who, params: { id } }) => {
   await own(db, id, who.accountId)
-  const row = await orUnavailable(payments!, id, cancelOrder(payments!, id))
+  const row = await orUnavailable(payments!, id, () => cancelOrder(payments!, id))
   if (row.status !== 'expired' && row.status !== 'failed') throw new ApiError('conflict', { message: TOO_LATE })
   return { ok: true, payment: presentPayment(row) }
 })

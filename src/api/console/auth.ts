@@ -11,6 +11,7 @@ import { networkHash } from '../../shared/users/login-networks.ts'
 import { changePassword } from '../../shared/users/password-changes.ts'
 import { register } from '../../shared/users/registration.ts'
 import { endSession } from '../../shared/users/sessions.ts'
+import { signupTerms } from '../../shared/users/signup-credits.ts'
 import { findMember, presentUser, updateProfile } from '../../shared/users/users.ts'
 import { ApiError } from '../../shared/errors.ts'
 import { done, ok, user, userAnswer } from '../answers.ts'
@@ -41,15 +42,16 @@ export const createAccount = endpoint({
   body: z.object({ email: emailAddress, password: newPassword, displayName }).meta({ id: 'RegisterRequest' }),
   answers: { 200: { description: 'The account and its first session.', schema: signedIn } },
   errors: ['invalid_email', ...PASSWORD_ERRORS, 'email_taken', 'overloaded'],
-}).handle((deps: Pick<WebDeps, 'config' | 'db' | 'log' | 'queues'>) => async ({ body, request }) => {
-  const { config, db, log, queues } = deps
-  const signupCredits = config.SIGNUP_CREDITS_AT === 'registration' ? config.SIGNUP_CREDITS : 0
-  const device = request.device()
-  const network = networkHash(config.APP_SECRET, device.ip)
-  const { user: made, token, mailId } = await register(db, { ...body, signupCredits, device, network })
-  enqueueMail({ queues, log }, mailId)
-  logSecurity(log, request, 'registered', made.account_id)
-  return { ok: true, token, user: presentUser(made) }
+}).handle(({ config, db, log, queues }: Pick<WebDeps, 'config' | 'db' | 'log' | 'queues'>) => {
+  const terms = signupTerms(config, 'registration')
+  return async ({ body, request }) => {
+    const device = request.device()
+    const network = networkHash(config.APP_SECRET, device.ip)
+    const { user: made, token, mailId } = await register(db, { ...body, ...terms, device, network })
+    enqueueMail({ queues, log }, mailId)
+    logSecurity(log, request, 'registered', made.account_id)
+    return { ok: true, token, user: presentUser(made) }
+  }
 })
 
 type LoginDeps = Pick<WebDeps, 'config' | 'db' | 'guesses' | 'log'>
@@ -145,7 +147,8 @@ export const deleteOwnAccount = endpoint({
   summary: 'Delete the account',
   description:
     'Address, name, sessions, keys, mails and results go; ledger and call records stay without a name. It cannot be ' +
-    'undone. 409 `conflict` while calls are open, and while there are credits, unless they are given up.',
+    'undone. 409 `conflict` while calls are open or payments undecided, while the account has a debt, and while ' +
+    'there are credits, unless they are given up.',
   who: session,
   limits: [{ limit: 'passwordChanges', per: 'account' }],
   body: z

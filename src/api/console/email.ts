@@ -6,6 +6,7 @@ import { confirmAddress, requestAddress } from '../../shared/users/address-chang
 import { networkHash } from '../../shared/users/login-networks.ts'
 import { readToken } from '../../shared/users/one-time-tokens.ts'
 import { requestReset, resetPassword } from '../../shared/users/password-changes.ts'
+import { signupTerms } from '../../shared/users/signup-credits.ts'
 import { presentUser } from '../../shared/users/users.ts'
 import { requestVerification, verifyEmail } from '../../shared/users/verification.ts'
 import { ok, said, userAnswer } from '../answers.ts'
@@ -18,24 +19,29 @@ import { logSecurity } from './security-log.ts'
 
 const tag = 'Account'
 
+type ProofDeps = Pick<WebDeps, 'config' | 'db' | 'log' | 'queues' | 'replies'>
+
 /** Proves an address by its link, once, and gives the sign-up credits that wait for it. */
 export const verify = endpoint({
   method: 'post',
   path: '/api/email/verify',
   tag,
   summary: 'Verify an e-mail address',
+  description: 'It ends no session and no key. A mail with a link that does is sent with the first proof.',
   who: null,
   limits: [{ limit: 'links', per: 'client' }],
   body: z.object({ token: mailedToken }).meta({ id: 'VerifyRequest' }),
   answers: { 200: { description: 'The account, verified.', schema: userAnswer } },
   errors: ['invalid_token'],
-}).handle((deps: Pick<WebDeps, 'config' | 'db' | 'log' | 'replies'>) => async ({ body, request }) => {
-  const { config, db, log, replies } = deps
-  const signupCredits = config.SIGNUP_CREDITS_AT === 'verification' ? config.SIGNUP_CREDITS : 0
-  const user = await verifyEmail(db, body.token, signupCredits)
-  logSecurity(log, request, 'email_verified', user.account_id)
-  replies.publishEvent(user.account_id, { callId: null, balance: user.credits })
-  return { ok: true, user: presentUser(user) }
+}).handle(({ config, db, log, queues, replies }: ProofDeps) => {
+  const terms = signupTerms(config, 'verification')
+  return async ({ body, request }) => {
+    const { user, mailId } = await verifyEmail(db, body.token, terms)
+    if (mailId) enqueueMail({ queues, log }, mailId)
+    logSecurity(log, request, 'email_verified', user.account_id)
+    replies.publishEvent(user.account_id, { callId: null, balance: user.credits })
+    return { ok: true, user: presentUser(user) }
+  }
 })
 
 /** Mails another verification link. */
@@ -62,7 +68,11 @@ export const changeAddress = endpoint({
   description:
     'The address changes when the link that is mailed to the new one is used. The current one gets a notice.',
   who: session,
-  limits: [{ limit: 'addressChanges', per: 'account' }],
+  // A network has as many addresses mailed by changes and registrations, of however many accounts.
+  limits: [
+    { limit: 'addressChanges', per: 'account' },
+    { limit: 'registrations', per: 'client' },
+  ],
   body: z.object({ email: emailAddress, password: z.string({ error: 'is required' }) }).meta({ id: 'AddressRequest' }),
   answers: { 200: { description: 'A link was sent if nobody has the address.', schema: said } },
   errors: ['invalid_email', 'invalid_request', 'wrong_password', 'overloaded'],
@@ -86,14 +96,15 @@ export const confirmNewAddress = endpoint({
   body: z.object({ token: mailedToken }).meta({ id: 'ConfirmRequest' }),
   answers: { 200: { description: 'The account with its new address.', schema: userAnswer } },
   errors: ['invalid_token'],
-}).handle((deps: Pick<WebDeps, 'config' | 'db' | 'log' | 'queues' | 'replies'>) => async ({ body, request }) => {
-  const { config, db, log, queues, replies } = deps
-  const signupCredits = config.SIGNUP_CREDITS_AT === 'verification' ? config.SIGNUP_CREDITS : 0
-  const { user, mailId } = await confirmAddress(db, body.token, signupCredits)
-  enqueueMail({ queues, log }, mailId)
-  logSecurity(log, request, 'address_changed', user.account_id)
-  replies.publishEvent(user.account_id, { callId: null, balance: user.credits })
-  return { ok: true, user: presentUser(user) }
+}).handle(({ config, db, log, queues, replies }: ProofDeps) => {
+  const terms = signupTerms(config, 'verification')
+  return async ({ body, request }) => {
+    const { user, mailIds } = await confirmAddress(db, body.token, terms)
+    for (const mailId of mailIds) enqueueMail({ queues, log }, mailId)
+    logSecurity(log, request, 'address_changed', user.account_id)
+    replies.publishEvent(user.account_id, { callId: null, balance: user.credits })
+    return { ok: true, user: presentUser(user) }
+  }
 })
 
 /** Shows which address a link is for, before it is used. */
@@ -138,13 +149,18 @@ export const forgot = endpoint({
   return { ok: true, message: 'If this address is registered, a reset link has been sent to it.' }
 })
 
+/** What a reset says that proved the address. */
+const KEYS_ENDED = 'The API keys of the account have ended, because its address had not been verified: make new ones.'
+
 /** Sets a new password by a reset link; every session ends. */
 export const reset = endpoint({
   method: 'post',
   path: '/api/email/reset',
   tag,
   summary: 'Set a new password with a mailed link',
-  description: 'Ends all sessions. A refused password does not use up the link.',
+  description:
+    'Ends all sessions, and all API keys if the address had not been verified. A refused password does not use up ' +
+    'the link.',
   who: null,
   limits: [{ limit: 'links', per: 'client' }],
   body: z.object({ token: mailedToken, password: passwordOfReset }).meta({ id: 'ResetRequest' }),
@@ -153,7 +169,13 @@ export const reset = endpoint({
 }).handle(({ config, db, log }: Pick<WebDeps, 'config' | 'db' | 'log'>) => async ({ body, request }) => {
   const address = request.device().ip
   const network = networkHash(config.APP_SECRET, address)
-  const accountId = await resetPassword(db, { token: body.token, newPassword: body.password, address, network })
+  const { accountId, keys } = await resetPassword(db, {
+    token: body.token,
+    newPassword: body.password,
+    address,
+    network,
+  })
   logSecurity(log, request, 'password_reset', accountId)
-  return { ok: true, message: 'Your password has been changed. Log in with the new one.' }
+  const ended = keys === 0 ? '' : ` ${KEYS_ENDED}`
+  return { ok: true, message: `Your password has been changed.${ended} Log in with the new one.` }
 })

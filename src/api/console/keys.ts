@@ -41,9 +41,9 @@ export const makeKey = endpoint({
   errors: ['invalid_request', 'too_many_keys', 'rate_limited'],
 }).handle(
   ({ db, log, config, catalogue }: KeyDeps) =>
-    async ({ who: { accountId }, body: { name, ...limits }, request }) => {
+    async ({ who: { accountId, sessionId }, body: { name, ...limits }, request }) => {
       checkLimits(limits, config)
-      const { secret, key } = await createKey(db, accountId, name, limits)
+      const { secret, key } = await createKey(db, accountId, name, limits, sessionId)
       logSecurity(log, request, 'key_made', accountId)
       return { ok: true, secret, key, warnings: warningsOf(limits, request, catalogue.current()) }
     },

@@ -2,9 +2,13 @@
  * /api/mail: which way mail goes out, and whether it arrives.
  */
 import { z } from 'zod'
+import { createMailboxes } from '../../shared/users/mailboxes.ts'
 import { findMember } from '../../shared/users/users.ts'
 import { ApiError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
+import type { Db } from '../../shared/infra/db.ts'
+import type { CountedMail } from '../../shared/mail/allowance.ts'
+import { countMail, lockMailbox, uncountMail } from '../../shared/mail/allowance.ts'
 import { testMail } from '../../shared/mail/templates.ts'
 import { describeFailure } from '../../shared/mail/mailer.ts'
 import { ok } from '../answers.ts'
@@ -66,18 +70,35 @@ export const sendTestMail = endpoint({
     },
   },
   errors: ['invalid_email', 'email_unverified', 'rate_limited', 'mail_failed'],
-}).handle((deps: Pick<WebDeps, 'config' | 'db' | 'limits' | 'mailer'>) => async ({ who, body }) => {
+}).handle((deps: Pick<WebDeps, 'config' | 'db' | 'limits' | 'mailer'>) => {
   const { config, db, limits, mailer } = deps
-  const user = (await findMember(db, who))!
-  const to = body.to ?? user.email
-  if (to !== user.email && user.email_verified_at === null) throw new ApiError('email_unverified')
-  // Only a mail that may be sent counts.
-  await limits.testMails.take(who.accountId)
-  const mail = { ...testMail(config.BASE_URL, to), id: newId('mail'), to }
-  try {
-    const { messageId } = await mailer.send(mail, AbortSignal.timeout(TEST_MS))
-    return { ok: true, transport: mailer.transport, to, messageId }
-  } catch (error) {
-    throw new ApiError('mail_failed', { message: describeFailure(error).reason, cause: error })
+  const mailboxes = createMailboxes(config)
+  return async ({ who, body }) => {
+    const user = (await findMember(db, who))!
+    const to = body.to ?? user.email
+    if (to !== user.email && user.email_verified_at === null) throw new ApiError('email_unverified')
+    // Only a mail that may be sent counts; a sender's accounts count together.
+    await limits.testMails.take(mailboxes(user.email).hash.toString('base64url'))
+    const mail = { ...testMail(config.BASE_URL, to), id: newId('mail'), to }
+    await countTestMail(db, { mailId: mail.id, mailbox: mailboxes(to), hourlyLimit: config.MAIL_RATE_LIMIT })
+    const patience = AbortSignal.timeout(TEST_MS)
+    try {
+      const { messageId } = await mailer.send(mail, patience)
+      return { ok: true, transport: mailer.transport, to, messageId }
+    } catch (error) {
+      // What was cut off may have been taken by the server.
+      if (!patience.aborted) await uncountMail(db, mail.id)
+      throw new ApiError('mail_failed', { message: describeFailure(error).reason, cause: error })
+    }
   }
 })
+
+/** Counts a test mail, which is sent past the outbox, as the outbox counts its mails. @throws ApiError rate_limited. */
+async function countTestMail(db: Db, mail: Omit<CountedMail, 'kind'>): Promise<void> {
+  const retryAfterSeconds = await db.transaction(async (trx) => {
+    await lockMailbox(trx, mail.mailbox)
+    return countMail(trx, { ...mail, kind: 'test' })
+  })
+  if (retryAfterSeconds === null) return
+  throw new ApiError('rate_limited', { message: 'This mailbox had its test mails for this hour.', retryAfterSeconds })
+}

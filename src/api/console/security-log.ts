@@ -17,6 +17,7 @@ export type SecurityEvent =
   | 'password_changed'
   | 'password_reset'
   | 'email_verified'
+  | 'access_ended'
   | 'address_change_requested'
   | 'address_changed'
   | 'account_deleted'

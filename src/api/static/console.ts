@@ -41,6 +41,7 @@ export const CONSOLE_PATHS = [
   '/reset',
   '/verify',
   '/new-address',
+  '/access',
   '/overview',
   '/calls',
   '/calls/:id',

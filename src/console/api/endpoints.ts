@@ -3,6 +3,7 @@
  */
 import type { Answered, Asked, RowOf } from './declared.ts'
 import { ask } from './declared.ts'
+import { requestOf } from './requests.ts'
 
 export type ApiKey = RowOf<'GET /api/keys'>
 export type CallRecord = RowOf<'GET /api/calls'>
@@ -38,7 +39,8 @@ type BodyOf<Name extends Parameters<typeof ask>[0]> = Asked<Name> extends { body
 
 export const signUp = (body: BodyOf<'POST /api/auth/register'>) => ask('POST /api/auth/register', { body })
 export const signIn = (body: BodyOf<'POST /api/auth/login'>) => ask('POST /api/auth/login', { body })
-export const signOut = () => ask('POST /api/auth/logout')
+/** Ends a session, which need not be that of this page any more. */
+export const signOut = (session: string | null) => fetch('/api/auth/logout', requestOf('POST', session))
 export const verify = (token: string) => ask('POST /api/email/verify', { body: { token } })
 export const resend = () => ask('POST /api/email/resend')
 export const forgot = (email: string) => ask('POST /api/email/forgot', { body: { email } })
@@ -49,6 +51,9 @@ export const changeProfile = (body: BodyOf<'PATCH /api/auth/me'>) => ask('PATCH 
 export const changePassword = (body: BodyOf<'POST /api/auth/password'>) => ask('POST /api/auth/password', { body })
 export const changeAddress = (body: BodyOf<'POST /api/email/change'>) => ask('POST /api/email/change', { body })
 export const confirmAddress = (token: string) => ask('POST /api/email/confirm', { body: { token } })
+export const getAccess = (token: string) => ask('POST /api/email/access', { body: { token } })
+export const endAccess = (token: string, password: string) =>
+  ask('POST /api/email/access/end', { body: { token, password } })
 export const getNewAddress = (token: string) => ask('POST /api/email/confirm/address', { body: { token } })
 export const deleteAccount = (body: BodyOf<'POST /api/auth/delete'>) => ask('POST /api/auth/delete', { body })
 export const getSessions = () => ask('GET /api/auth/sessions')

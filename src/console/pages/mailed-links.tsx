@@ -10,9 +10,10 @@ import { Action, ErrorMessage } from '../parts/basics.tsx'
 import { Form, FormError, PasswordField, fieldsOf, useSubmit } from '../parts/forms.tsx'
 import { loadAccount } from '../state/account.ts'
 import { forgetToken, token as session } from '../state/session.ts'
+import { EndAccess } from './end-access.tsx'
 import { ABOUT_PASSWORD, Card, PASSWORD_HINT } from './signed-out.tsx'
 
-type Stage = 'ready' | 'done' | 'invalid' | 'missing'
+type Stage = 'ready' | 'done' | 'ended' | 'invalid' | 'missing'
 
 /** The token of the address, taken out of the address bar and the history; empty where there is none. */
 function takeToken(): string {
@@ -54,10 +55,48 @@ const ContinueLink = () => (
   </p>
 )
 
+const SignIn = () => (
+  <p class="links">
+    <a href="/sign-in">Sign in</a>
+  </p>
+)
+
+const Ended = () => (
+  <Card title="All keys and sessions have ended" announce>
+    <p class="soft">Sign in with the new password. Programs need new API keys.</p>
+    <SignIn />
+  </Card>
+)
+
+/** The page of the mail that follows the first proof of an address. */
+export function AccessPage() {
+  const { token, stage, link, come } = useLink()
+  if (stage === 'missing') return <Missing />
+  if (stage === 'ended') return <Ended />
+  if (stage === 'invalid') {
+    return (
+      <Card title="This link no longer works" announce>
+        <p class="soft">
+          A link works once, within 24 hours. Keys and sessions can also be ended one by one: sign in, and open Keys and
+          Settings.
+        </p>
+        <ContinueLink />
+      </Card>
+    )
+  }
+  return (
+    <Card title="What can use your account">
+      <EndAccess key={link} token={token} ended={() => come('ended')} invalid={() => come('invalid')} />
+      <ContinueLink />
+    </Card>
+  )
+}
+
 export function VerifyPage() {
   const { token, stage, link, come } = useLink()
   const [email, setEmail] = useState('It')
   if (stage === 'missing') return <Missing />
+  if (stage === 'ended') return <Ended />
   if (stage === 'ready') return <Confirm key={link} {...VERIFY} token={token} come={come} proved={setEmail} />
   if (stage === 'invalid') {
     return (
@@ -74,6 +113,7 @@ export function VerifyPage() {
       <p class="soft">
         <span>{email}</span> now belongs to your account.
       </p>
+      <EndAccess token={token} ended={() => come('ended')} invalid={() => undefined} />
       <ContinueLink />
     </Card>
   )
@@ -83,6 +123,7 @@ export function NewAddressPage() {
   const { token, stage, link, come } = useLink()
   const [email, setEmail] = useState('It')
   if (stage === 'missing') return <Missing />
+  if (stage === 'ended') return <Ended />
   if (stage === 'ready') return <NewAddress key={link} token={token} come={come} proved={setEmail} />
   if (stage === 'invalid') {
     return (
@@ -100,6 +141,7 @@ export function NewAddressPage() {
       <p class="soft">
         <span>{email}</span> now belongs to your account. Sign in with it from now on.
       </p>
+      <EndAccess token={token} ended={() => come('ended')} invalid={() => undefined} />
       <ContinueLink />
     </Card>
   )
@@ -171,8 +213,9 @@ function Confirm({ token, come, proved, prove, title, text, button, doing }: Con
 
 export function ResetPage() {
   const { token, stage, link, come } = useLink()
+  const [said, setSaid] = useState('')
   if (stage === 'missing') return <Missing />
-  if (stage === 'ready') return <Reset key={link} token={token} come={come} />
+  if (stage === 'ready') return <Reset key={link} token={token} come={come} say={setSaid} />
   if (stage === 'invalid') {
     return (
       <Card title="This link no longer works" announce>
@@ -188,21 +231,19 @@ export function ResetPage() {
   }
   return (
     <Card title="Your password has been changed" announce>
-      <p class="soft">All sessions of your account have ended. Sign in with the new password.</p>
-      <p class="links">
-        <a href="/sign-in">Sign in</a>
-      </p>
+      <p class="soft">All sessions of your account have ended. {said}</p>
+      <SignIn />
     </Card>
   )
 }
 
-function Reset({ token, come }: Step) {
+function Reset({ token, come, say }: Step & { say: (message: string) => void }) {
   const { busy, problem, run } = useSubmit()
   const submit = (event: Event): void => {
     const { password = '' } = fieldsOf(event)
     run(async () => {
       try {
-        await reset(token, password)
+        say((await reset(token, password)).message)
         // The session of this browser has ended with all others.
         if (session.value !== null) forgetToken()
         come('done')
@@ -214,7 +255,9 @@ function Reset({ token, come }: Step) {
   }
   return (
     <Card title="Choose a new password">
-      <p class="soft">This signs you out everywhere. You can then sign in with the new password.</p>
+      <p class="soft">
+        This signs you out everywhere. If your address has not been verified, it also ends all API keys of the account.
+      </p>
       <Form problem={problem} onSubmit={submit} about={ABOUT_PASSWORD}>
         <PasswordField
           label="New password"

@@ -18,9 +18,9 @@ import {
   Settings,
   ShieldCheck,
 } from 'lucide-preact'
-import { signOut } from '../api/endpoints.ts'
+import { revokeKey, signOut } from '../api/endpoints.ts'
 import { account, live, reconnecting } from '../state/account.ts'
-import { forgetToken } from '../state/session.ts'
+import { forgetToken, ownKey, token } from '../state/session.ts'
 import { Email, Mark } from './basics.tsx'
 import { number } from './format.ts'
 
@@ -175,8 +175,16 @@ function Balance() {
   )
 }
 
-/** This browser drops the session at once, whether or not the server can be reached. */
+/**
+ * This browser drops the session at once, whether or not the server can be reached. The key that the playground made
+ * ends first: a session that is over revokes nothing.
+ */
 function leave(): void {
-  signOut().catch(() => {})
+  const [key, session] = [ownKey(), token.peek()]
+  const revoked = key === null ? Promise.resolve() : revokeKey(key)
+  revoked
+    .catch(() => {})
+    .then(() => signOut(session))
+    .catch(() => {})
   forgetToken()
 }

@@ -9,7 +9,7 @@ import { problemOf } from '../api/client.ts'
 import type { ChatFields, ChatMessage, Cost } from '../api/gateway.ts'
 import { chat } from '../api/gateway.ts'
 import { loadAccount, onCall } from './account.ts'
-import { obtainPlaygroundKey } from './playground-key.ts'
+import { withPlaygroundKey } from './playground-key.ts'
 import { token } from './session.ts'
 
 export type Conversation = {
@@ -64,7 +64,7 @@ export async function converse(lane: Lane, fields: ChatFields): Promise<void> {
   const messages: ChatMessage[] = [...said, { role: 'assistant', content: '' }]
   lane.value = { ...EMPTY, messages, running: controller }
   try {
-    const { callId, updates } = await chat(await obtainPlaygroundKey(), fields, controller.signal)
+    const { callId, updates } = await withPlaygroundKey((key) => chat(key, fields, controller.signal))
     put(() => ({ callId }))
     for await (const one of updates) {
       if ('text' in one) put((old) => ({ messages: grown(old.messages, one.text) }))

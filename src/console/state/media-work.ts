@@ -9,7 +9,7 @@ import { problemOf } from '../api/client.ts'
 import type { Cost, MediaFields } from '../api/gateway.ts'
 import { media } from '../api/gateway.ts'
 import { loadAccount } from './account.ts'
-import { obtainPlaygroundKey } from './playground-key.ts'
+import { withPlaygroundKey } from './playground-key.ts'
 import { token } from './session.ts'
 
 export type Work = {
@@ -47,7 +47,7 @@ export async function makeMedia(kind: 'image' | 'video', fields: MediaFields): P
   }
   work.value = { ...IDLE, busy: true, status: 'Sending…' }
   try {
-    const { callId, updates } = await media(kind, await obtainPlaygroundKey(), fields, over)
+    const { callId, updates } = await withPlaygroundKey((key) => media(kind, key, fields, over))
     put({ callId })
     for await (const one of updates) {
       if ('url' in one) put(one)

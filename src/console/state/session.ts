@@ -36,12 +36,34 @@ function forgetOwn(storage: () => Storage, own: string | null): void {
   if (own !== null && read(storage) === own) write(storage, null)
 }
 
+/** The id of the key that the playground made in this browser, in whatever tab; it is no secret. */
+const OWN_KEY_PLACE = 'tollgate.playground-key-id'
+
+/** Remembers the playground's own key, to revoke it at the sign-out. */
+export function keepOwnKey(id: string): void {
+  try {
+    localStorage.setItem(OWN_KEY_PLACE, id)
+  } catch {
+    // It stays valid until its owner revokes it.
+  }
+}
+
+/** The playground's own key, which ends with the sign-out; null where there is none. */
+export function ownKey(): string | null {
+  try {
+    return localStorage.getItem(OWN_KEY_PLACE)
+  } catch {
+    return null
+  }
+}
+
 /** Forgets the token, and whatever pages have kept for this tab. `reason` is shown on the sign-in page. */
 export function forgetToken(reason: string | null = null): void {
   forgetOwn(browser, token.value)
   try {
     // The page that kept a key here may not be loaded, to forget it by itself.
     sessionStorage.clear()
+    localStorage.removeItem(OWN_KEY_PLACE)
   } catch {
     // Nothing is kept where storage is forbidden.
   }

@@ -6,8 +6,9 @@ import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { Db, Trx } from '../infra/db.ts'
 import { ApiError } from '../errors.ts'
-import type { AccountId, KeyId } from '../ids.ts'
+import type { AccountId, KeyId, SessionId } from '../ids.ts'
 import { newId } from '../ids.ts'
+import { isLive } from '../users/sessions.ts'
 import type { KeyChanges } from './key-limits.ts'
 import { lockOwner, setLimits } from './key-limits.ts'
 import type { ApiKey } from './shown-key.ts'
@@ -67,19 +68,22 @@ const MAX_PER_DAY = 1000
 /**
  * Makes a key and answers its secret, which is shown this once. The account's row is locked meanwhile, so that keys
  * which are made at the same time count each other.
- * @throws ApiError too_many_keys; rate_limited if too many were made in a day; unauthorized if the account was deleted.
+ * @param session who makes it: a session that ends meanwhile leaves no key behind.
+ * @throws ApiError too_many_keys; rate_limited if too many were made in a day; unauthorized if the account was deleted
+ * or the session has ended.
  */
 export async function createKey(
   db: Db | Trx,
   accountId: AccountId,
   name: string,
   limits: Omit<KeyChanges, 'name'> = {},
+  session?: SessionId,
 ): Promise<NewKey> {
   const id = newId('key')
   const { secret, hash, hint } = freshSecret()
   return await db.transaction(async (trx) => {
     const held = await trx('accounts').where({ id: accountId }).whereNull('deleted_at').forNoKeyUpdate().first('id')
-    if (!held) throw new ApiError('unauthorized')
+    if (!held || (session && !(await isLive(trx, session)))) throw new ApiError('unauthorized')
     await refuseTooMany(trx, accountId)
     await trx('api_keys').insert({ id, account_id: accountId, name, key_hash: hash, hint })
     if (Object.values(limits).some((limit) => limit != null)) await setLimits(trx, id, accountId, limits)
@@ -181,6 +185,23 @@ export async function revokeKey(db: Db | Trx, accountId: AccountId, id: KeyId): 
     .where({ id, account_id: accountId })
     .update({ revoked_at: db.raw('coalesce(revoked_at, now())') })
   return changed === 1
+}
+
+/** How many keys of an account are good. */
+export async function countValidKeys(db: Db | Trx, accountId: AccountId): Promise<number> {
+  const row = await db('api_keys')
+    .where({ account_id: accountId })
+    .whereNull('revoked_at')
+    .whereRaw('(expires_at IS NULL OR expires_at > now())')
+    .count({ valid: '*' })
+    .first<{ valid: number }>()
+  return Number(row.valid)
+}
+
+/** Revokes every key of an account, also one that is just being made. @returns how many. */
+export async function revokeKeys(trx: Trx, accountId: AccountId): Promise<number> {
+  await trx('accounts').where({ id: accountId }).forNoKeyUpdate().select('id')
+  return trx('api_keys').where({ account_id: accountId }).whereNull('revoked_at').update({ revoked_at: trx.fn.now() })
 }
 
 /** Revokes every key of an account, and removes what identifies their owner. */

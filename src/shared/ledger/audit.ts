@@ -141,6 +141,11 @@ const INVARIANTS: Record<string, string> = {
     LEFT JOIN redemptions r ON r.code_id = c.id LEFT JOIN grants g ON g.id = r.grant_id
     GROUP BY c.id HAVING c.uses <> count(r.code_id) OR bool_or(r.code_id IS NOT NULL AND (g.amount <> c.credits
       OR g.account_id <> r.account_id))`,
+  'what a mailbox was given once is its sign-up credits, or what the code gave': `
+    SELECT m.grant_id, m.code_id, g.account_id, g.origin FROM mailbox_gifts m JOIN grants g ON g.id = m.grant_id
+    LEFT JOIN redemptions r ON r.grant_id = m.grant_id
+    WHERE g.origin <> CASE WHEN m.code_id IS NULL THEN 'signup' ELSE 'bonus' END
+      OR m.code_id IS DISTINCT FROM r.code_id`,
   'an account with debt has nothing to spend': `
     SELECT acc.id AS account_id, acc.debt, g.id AS grant_id, g.remaining FROM accounts acc JOIN grants g
       ON g.account_id = acc.id

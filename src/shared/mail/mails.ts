@@ -13,13 +13,15 @@ import { withoutSecrets } from '../infra/log.ts'
 
 /**
  * `address`: confirms another address of a user, and goes there; `address_notice`: notifies the current one.
- * `budget`: a part of a key's budget is used. `key_rotated`: an operator ended or replaced the secret of a key.
+ * `access`: what can use an account whose address was just proved, with a link that ends it all. `budget`: a part of a
+ * key's budget is used. `key_rotated`: an operator ended or replaced the secret of a key.
  */
 export const MAIL_KINDS = [
   'verification',
   'reset',
   'address',
   'address_notice',
+  'access',
   'budget',
   'receipt',
   'low_balance',

@@ -39,7 +39,8 @@ export function resetMail(baseUrl: string, address: string, token: string): Mail
     ],
     action: { label: 'Choose a new password', url: `${baseUrl}/reset#token=${token}` },
     closing: [
-      'The link works once, and only the newest link works. Changing your password signs you out everywhere.',
+      'The link works once, and only the newest link works. Changing your password signs you out everywhere. If ' +
+        'this address has not been verified yet, it also ends all API keys of the account.',
       'If that was not you, ignore this e-mail: your password stays the same.',
     ],
   })
@@ -58,6 +59,29 @@ export function addressMail(baseUrl: string, address: string, token: string): Ma
       'The link works once, and only the newest link works.',
       'If that was not you, ignore this e-mail: nothing changes.',
     ],
+  })
+}
+
+/** `2 API keys`: a number of things, as people read it. */
+const several = (count: number, thing: string): string => `${counted(count)} ${thing}${count === 1 ? '' : 's'}`
+
+/** Says what can use an account whose address was just proved, to its owner, who can end it all by the link. */
+export function accessMail(
+  baseUrl: string,
+  address: string,
+  token: string,
+  { keys, sessions }: { keys: number; sessions: number },
+): MailContent {
+  return write({
+    subject: `What can use your ${PRODUCT} account`,
+    paragraphs: [
+      `The address ${address} now belongs to an account at ${baseUrl}.`,
+      `${several(keys, 'API key')} and ${several(sessions, 'session')} can use this account.`,
+      'If somebody else registered it before you, or any of these are not yours, end them all and choose a new ' +
+        'password, within 24 hours:',
+    ],
+    action: { label: 'End all keys and sessions', url: `${baseUrl}/access#token=${token}` },
+    closing: ['The link works once. If all of them are yours, you do not need to do anything.'],
   })
 }
 

@@ -110,25 +110,27 @@ export const makeAccount = async (db: Db, operator: Operator, user: NewUser): Pr
   })
 
 /**
- * Why an account was not deleted: it was before, its calls run, payments of it are undecided, it has credits that would
- * be lost, or its password is not the one that was checked.
+ * Why an account was not deleted: it was before, its calls run, payments of it are undecided, it owes credits, it has
+ * some that would be lost, or its password is not the one that was checked.
  */
 export type KeptBecause =
   | { is: 'deleted' }
   | { is: 'running'; calls: number }
   | { is: 'paying'; payments: number }
+  | { is: 'owing'; debt: number }
   | { is: 'credits'; credits: number }
   | { is: 'password' }
 
 /**
- * Whom to delete. `force`: also where there are credits left; `evenPaying`: also while payments are undecided.
- * `passwordHash`: of a password that nobody knows. `checked`: the hash of the password that its owner gave, where they
- * ask for it themselves.
+ * Whom to delete. `giveUpCredits`: also where there are credits left; `force`: also then, and where there is a debt;
+ * `evenPaying`: also while payments are undecided. `passwordHash`: of a password that nobody knows. `checked`: the hash
+ * of the password that its owner gave, where they ask for it themselves.
  */
 export type Deletion = {
   userId: UserId
   accountId: AccountId
-  force: boolean
+  giveUpCredits?: boolean
+  force?: boolean
   evenPaying?: boolean
   passwordHash: string
   checked?: string
@@ -142,15 +144,16 @@ export type Deletion = {
 export const deleteAccount = async (
   db: Db,
   operator: Operator,
-  { userId, accountId, force, evenPaying = false, passwordHash, checked }: Deletion,
+  { userId, accountId, giveUpCredits = false, force = false, evenPaying = false, passwordHash, checked }: Deletion,
 ): Promise<KeptBecause | null> =>
   db.transaction(async (trx) => {
     const user = await lockUser(trx, userId)
-    const { credits, running, isDeleted } = await lockToDelete(trx, accountId)
+    const { credits, debt, running, isDeleted } = await lockToDelete(trx, accountId)
     if (isDeleted || !user) return { is: 'deleted' }
     if (checked !== undefined && user.password_hash !== checked) return { is: 'password' }
     if (running > 0) return { is: 'running', calls: running }
-    if (credits > 0 && !force) return { is: 'credits', credits }
+    if (debt > 0 && !force) return { is: 'owing', debt }
+    if (credits > 0 && !giveUpCredits && !force) return { is: 'credits', credits }
     // Last: payments that nobody has made are cancelled for it.
     const payments = await undecidedPayments(trx, accountId)
     if (payments > 0 && !evenPaying) return { is: 'paying', payments }
@@ -162,7 +165,7 @@ export const deleteAccount = async (
     await deleteMailsOf(trx, userId, user.email)
     await pseudonymise(trx, userId, passwordHash)
     await markDeleted(trx, accountId)
-    await recordAction(trx, operator, 'account_deleted', accountId, { credits })
+    await recordAction(trx, operator, 'account_deleted', accountId, { credits, ...(debt > 0 && { debt }) })
     return null
   })
 

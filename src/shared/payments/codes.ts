@@ -1,5 +1,6 @@
 /**
- * Redemption codes: a code gives credits to a limited number of accounts, once to each. Only its SHA-256 is stored.
+ * Redemption codes: a code gives credits to a limited number of accounts, once to each account and to each mailbox.
+ * Only its SHA-256 is stored.
  */
 import { createHash, randomInt } from 'node:crypto'
 import { ApiError } from '../errors.ts'
@@ -9,6 +10,9 @@ import { newId, publicId } from '../ids.ts'
 import { grant, lockAccount } from '../ledger/ledger.ts'
 import { recordAction } from '../operators/actions.ts'
 import { refuseOwnCode } from '../operators/own-account.ts'
+import type { Mailboxes } from '../users/mailboxes.ts'
+import { claimGift } from '../users/mailboxes.ts'
+import { ownerAddress } from './orders.ts'
 
 /** Letters and digits that cannot be confused. */
 const ALPHABET = '23456789ABCDEFGHJKMNPQRSTVWXYZ'
@@ -116,10 +120,11 @@ export async function disableCode(db: Db, operator: UserId | null, id: CodeId): 
 /**
  * Redeems a code for an account. @returns its credits, and the balance after it.
  * @throws ApiError invalid_code if it is unknown, expired or disabled; code_used where it was used up, or by this
- * account before.
+ * account or an account of its owner's mailbox before, deleted or not.
  */
 export async function redeemCode(
   db: Db,
+  mailboxes: Mailboxes,
   accountId: AccountId,
   code: string,
 ): Promise<{ credits: number; balance: number }> {
@@ -134,8 +139,11 @@ export async function redeemCode(
     await refuseOwnCode(trx, accountId, row.id)
     if (await trx('redemptions').where({ code_id: row.id, account_id: accountId }).first('code_id'))
       throw new ApiError('code_used', { message: 'This account has redeemed this code already.' })
-    if (!(await use(trx, row.id))) throw new ApiError('code_used')
     const grantId = newId('grant')
+    const { email } = (await ownerAddress(trx, accountId))!
+    if (!(await claimGift(trx, mailboxes(email), grantId, row.id)))
+      throw new ApiError('code_used', { message: 'This code was redeemed with your e-mail address already.' })
+    if (!(await use(trx, row.id))) throw new ApiError('code_used')
     const balance = await grant(trx, {
       id: grantId,
       accountId,

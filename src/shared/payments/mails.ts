@@ -1,5 +1,6 @@
 /**
- * Mails about money, written in the transaction that they report.
+ * Mails about money, written in the transaction that they report. They go to verified addresses alone: another may be
+ * a stranger's.
  */
 import type { Trx } from '../infra/db.ts'
 import type { AccountId } from '../ids.ts'
@@ -8,7 +9,7 @@ import type { MailDetails, MoneyMailKind } from '../mail/mails.ts'
 import { requestMail } from '../mail/mails.ts'
 import { ownerAddress } from './orders.ts'
 
-/** Queues a mail to the owner of an account. */
+/** Queues a mail to the owner of an account, if their address is verified. */
 export async function mailOwner(
   trx: Trx,
   accountId: AccountId,
@@ -16,6 +17,6 @@ export async function mailOwner(
   details: MailDetails,
 ): Promise<void> {
   const owner = await ownerAddress(trx, accountId)
-  if (!owner) return
+  if (!owner?.isVerified) return
   await requestMail(trx, { id: newId('mail'), kind, recipient: owner.email, userId: owner.userId, details })
 }

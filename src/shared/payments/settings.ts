@@ -127,9 +127,11 @@ export async function changeSettings(
     await lockAccount(trx, accountId)
     const { lowBalance, autoTopUp } = wanted
     if (autoTopUp && (await billingOf(trx, accountId, liveMode)).card === null) return false
+    // Saying the same threshold again does not arm the watch again: its mail was sent.
     if (lowBalance !== undefined)
       await trx('accounts')
         .where({ id: accountId })
+        .whereRaw('low_balance_below IS DISTINCT FROM cast(? AS bigint)', [lowBalance?.threshold ?? null])
         .update({ low_balance_below: lowBalance?.threshold ?? null, low_balance_state: 'armed' })
     if (autoTopUp !== undefined) await setTopUp(trx, accountId, autoTopUp)
     return true

@@ -13,7 +13,8 @@ import { withHashing } from './hashing-gate.ts'
 import { verifyPassword } from './passwords.ts'
 import type { UserRow } from './users.ts'
 import { findUser, isAddressTaken, lockUser, setEmail } from './users.ts'
-import { proven } from './verification.ts'
+import type { SignupTerms } from './signup-credits.ts'
+import { proven, requestAccessMail } from './verification.ts'
 
 /** `email` was checked, `password` is whatever was typed. */
 export type AddressChange = { userId: UserId; email: string; password: string; sender: Sender }
@@ -50,30 +51,31 @@ async function notify(trx: Trx, { userId, recipient, address, step }: Notice): P
 
 /**
  * Gives a user the address that their link was mailed to, proved by it; links to the address before end. Sign-up
- * credits that wait for a proof are given as by `verifyEmail`.
- * @returns the user, and the notice to the address before, to be enqueued.
+ * credits that wait for a proof are given as by `verifyEmail`, and as there it ends nothing.
+ * @returns the user, and the mails to be enqueued: the notice to the address before, and to the new one that about
+ * what can use the account.
  * @throws ApiError invalid_token, also if somebody has taken the address since.
  */
 export async function confirmAddress(
   db: Db,
   token: string,
-  signupCredits: number,
-): Promise<{ user: UserRow; mailId: MailId }> {
+  terms: SignupTerms,
+): Promise<{ user: UserRow; mailIds: MailId[] }> {
   try {
     return await db.transaction(async (trx) => {
       const userId = await findToken(trx, 'address', token)
       const before = userId && (await lockUser(trx, userId))
       const spent = before && (await spendToken(trx, 'address', token))
       if (!spent) throw new ApiError('invalid_token')
-      const mailId = await notify(trx, {
+      const notice = await notify(trx, {
         userId: before.id,
         recipient: before.email,
         address: spent.email,
         step: 'changed',
       })
       await setEmail(trx, before.id, spent.email)
-      const user = await proven(trx, before.id, before.email_verified_at === null ? signupCredits : 0)
-      return { user, mailId }
+      const user = await proven(trx, before, terms)
+      return { user, mailIds: [notice, await requestAccessMail(trx, before.id, spent.email)] }
     })
   } catch (error) {
     if (isAddressTaken(error)) throw new ApiError('invalid_token')

@@ -27,8 +27,8 @@ export type Leaving = Membership & {
 
 /**
  * Deletes an account for its owner. The record of it names themselves.
- * @throws ApiError wrong_password; conflict while calls run or payments are undecided, or beside credits that are not
- * given up; overloaded.
+ * @throws ApiError wrong_password; conflict while calls run or payments are undecided, beside a debt, or beside credits
+ * that are not given up; overloaded.
  */
 export async function leave(
   db: Db,
@@ -40,7 +40,7 @@ export async function leave(
     return right && user ? { checked: user.password_hash, passwordHash: await unknownPassword() } : null
   })
   if (!hashes) throw new ApiError('wrong_password')
-  const whom = { userId, accountId, force: giveUpCredits, ...hashes }
+  const whom = { userId, accountId, giveUpCredits, ...hashes }
   let kept = await deleteAccount(db, userId, whom)
   if (kept?.is === 'paying') {
     await cancelUnpaid(accountId)
@@ -66,6 +66,10 @@ function refusal(kept: KeptBecause): ApiError {
         message:
           `Payments that are not decided yet: ${kept.payments}. Try again when they are: some ways to pay take days, ` +
           'and a checkout that nobody pays expires after a day.',
+      })
+    case 'owing':
+      return new ApiError('conflict', {
+        message: `The account owes ${kept.debt} credits. Get credits to repay them, then delete it.`,
       })
     case 'credits':
       return new ApiError('conflict', {

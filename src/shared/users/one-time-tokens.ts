@@ -7,10 +7,15 @@ import type { Db, Trx } from '../infra/db.ts'
 import type { MailId, UserId } from '../ids.ts'
 
 /** What the link of a mail does: the kind of the mail. */
-export type LinkKind = 'verification' | 'reset' | 'address'
+export type LinkKind = 'verification' | 'reset' | 'address' | 'access'
 
 /** How long a link lives after the last try of its mail, in seconds. */
-const LIFE_SECONDS: Record<LinkKind, number> = { verification: 24 * 3600, reset: 30 * 60, address: 24 * 3600 }
+const LIFE_SECONDS: Record<LinkKind, number> = {
+  verification: 24 * 3600,
+  reset: 30 * 60,
+  address: 24 * 3600,
+  access: 24 * 3600,
+}
 
 const TOKEN = /^[A-Za-z0-9_-]{43}$/
 
@@ -25,14 +30,18 @@ export function createTokenMint(appSecret: string): TokenMint {
     verification: keyOf('verification'),
     reset: keyOf('reset'),
     address: keyOf('address'),
+    access: keyOf('access'),
   }
   return (purpose, mailId) => createHmac('sha256', keys[purpose]).update(mailId).digest('base64url')
 }
 
+/** Links that a change of the password leaves alone: it may be that of somebody who must not keep anybody out. */
+const LASTING = `('verification', 'access')`
+
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest()
 
-/** The link of a mail, and whose it is. `mailbox`: where the mail goes, see `mailboxOf`. */
-export type NewToken = { mailId: MailId; userId: UserId; purpose: LinkKind; token: string; mailbox: string }
+/** The link of a mail, and whose it is. */
+export type NewToken = { mailId: MailId; userId: UserId; purpose: LinkKind; token: string }
 
 /**
  * Activates the link of a mail, or extends its life for another try of the same mail. The account's row must be
@@ -40,16 +49,16 @@ export type NewToken = { mailId: MailId; userId: UserId; purpose: LinkKind; toke
  * @returns false if the link is spent, or the password was changed after the mail was asked for: then no mail is
  *   due.
  */
-export async function issueToken(trx: Trx, { mailId, userId, purpose, token, mailbox }: NewToken): Promise<boolean> {
+export async function issueToken(trx: Trx, { mailId, userId, purpose, token }: NewToken): Promise<boolean> {
   const { rowCount } = await trx.raw<{ rowCount: number }>(
     `
-    INSERT INTO one_time_tokens AS t (mail_id, user_id, purpose, token_hash, email, mailbox, asked_at, expires_at)
-    SELECT m.id, u.id, m.kind, :hash, m.recipient, :mailbox, m.created_at, now() + make_interval(secs => :life)
+    INSERT INTO one_time_tokens AS t (mail_id, user_id, purpose, token_hash, email, asked_at, expires_at)
+    SELECT m.id, u.id, m.kind, :hash, m.recipient, m.created_at, now() + make_interval(secs => :life)
     FROM mails m JOIN users u ON u.id = :userId
-    WHERE m.id = :mailId AND (m.kind = 'verification' OR m.created_at > u.password_changed_at)
+    WHERE m.id = :mailId AND (m.kind IN ${LASTING} OR m.created_at > u.password_changed_at)
     ON CONFLICT (mail_id) DO UPDATE
     SET expires_at = excluded.expires_at, token_hash = excluded.token_hash WHERE t.spent_at IS NULL`,
-    { mailId, userId, mailbox, hash: hashOf(token), life: LIFE_SECONDS[purpose] },
+    { mailId, userId, hash: hashOf(token), life: LIFE_SECONDS[purpose] },
   )
   return rowCount === 1
 }
@@ -62,14 +71,14 @@ export const isIssued = async (trx: Trx, mailId: MailId, token: string): Promise
 
 /**
  * What makes a token good: its purpose, unspent, in its time, for the address that the user still has, or, of another
- * address, for one that nobody has; and of all but verifications only the newest, asked for after the last change of
- * the password.
+ * address, for one that nobody has; and of resets and new addresses only the newest, asked for after the last change
+ * of the password.
  */
 const LIVE = `t.token_hash = :hash AND t.purpose = :purpose AND t.spent_at IS NULL AND t.expires_at > now()
   AND u.id = t.user_id
   AND CASE t.purpose WHEN 'address' THEN NOT EXISTS (SELECT FROM users holder WHERE holder.email = t.email)
     ELSE u.email = t.email END
-  AND (t.purpose = 'verification' OR (t.asked_at > u.password_changed_at AND NOT EXISTS (
+  AND (t.purpose IN ${LASTING} OR (t.asked_at > u.password_changed_at AND NOT EXISTS (
     SELECT FROM one_time_tokens newer
     WHERE newer.user_id = t.user_id AND newer.purpose = t.purpose AND newer.asked_at > t.asked_at)))`
 
@@ -104,23 +113,31 @@ export async function spendToken(trx: Trx, purpose: LinkKind, token: string): Pr
   return rows[0] ?? null
 }
 
-// An arbitrary number, the same in every worker: the first of the two keys of an advisory lock on a mailbox.
-const MAILBOX_LOCK = 7_604_114
-
-/** Lets one transaction at a time decide about the mails of a mailbox. To be taken before the row of an account. */
-export async function lockMailbox(trx: Trx, mailbox: string): Promise<void> {
-  await trx.raw('SELECT pg_advisory_xact_lock(?, hashtext(?))', [MAILBOX_LOCK, mailbox])
-}
+/** How long a link that has proved an address may still end what can use the account, in minutes. */
+const PROOF_MINUTES = 60
 
 /**
- * How many other links of a purpose a mailbox was mailed in the last hour, for whatever accounts. The mailbox must be
- * locked.
+ * Whose account a token may close to everybody else: that of a mail about who can use it, or one that has proved the
+ * address of the account within the last hour. Null for any other text. Spends nothing.
  */
-export async function tokensOfLastHour(trx: Trx, mailbox: string, purpose: LinkKind, except: MailId): Promise<number> {
-  const [row] = await trx('one_time_tokens')
-    .where({ mailbox, purpose })
-    .whereNot({ mail_id: except })
-    .whereRaw(`created_at > now() - interval '1 hour'`)
-    .count<{ count: number }[]>({ count: '*' })
-  return row!.count
+export async function findAccessToken(db: Db | Trx, token: string): Promise<UserId | null> {
+  if (!TOKEN.test(token)) return null
+  const { rows } = await db.raw<{ rows: { userId: UserId }[] }>(
+    `
+    SELECT t.user_id AS "userId" FROM one_time_tokens t JOIN users u ON u.id = t.user_id AND u.email = t.email
+    WHERE t.token_hash = :hash AND t.expires_at > now() AND CASE t.purpose
+      WHEN 'access' THEN t.spent_at IS NULL
+      WHEN 'reset' THEN false
+      ELSE t.spent_at > now() - make_interval(mins => :minutes) END`,
+    { hash: hashOf(token), minutes: PROOF_MINUTES },
+  )
+  return rows[0]?.userId ?? null
+}
+
+/** Ends every link of a user that `findAccessToken` knows. The user's row must be locked. */
+export async function spendAccessTokens(trx: Trx, userId: UserId): Promise<void> {
+  await trx('one_time_tokens')
+    .where({ user_id: userId })
+    .whereRaw(`(purpose = 'access' OR purpose <> 'reset' AND spent_at IS NOT NULL) AND expires_at > now()`)
+    .update({ spent_at: trx.raw('coalesce(spent_at, now())'), expires_at: trx.fn.now() })
 }

@@ -4,17 +4,20 @@
  */
 import type { Db, Trx } from '../infra/db.ts'
 import { ApiError } from '../errors.ts'
+import { countValidKeys, revokeKeys } from '../accounts/api-keys.ts'
+import type { Membership } from '../accounts/members.ts'
 import type { AccountId, MailId, UserId } from '../ids.ts'
 import { newId } from '../ids.ts'
 import { requestMail } from '../mail/mails.ts'
-import { findToken, spendToken } from './one-time-tokens.ts'
+import { findAccessToken, findToken, spendAccessTokens, spendToken } from './one-time-tokens.ts'
 import type { Sender } from './hashing-gate.ts'
 import { withHashing } from './hashing-gate.ts'
 import type { NetworkHash } from './login-networks.ts'
 import { rememberNetwork } from './login-networks.ts'
 import { checkNewPassword, hashPassword, verifyPassword } from './passwords.ts'
 import type { LiveSession } from './sessions.ts'
-import { endSessions } from './sessions.ts'
+import { countSessions, endSessions } from './sessions.ts'
+import type { UserFields } from './users.ts'
 import { findUser, lockUser, setPasswordHash } from './users.ts'
 
 /** What an owner who is logged in sends. `password` was checked. */
@@ -66,27 +69,83 @@ export async function requestReset(db: Db | Trx, email: string): Promise<MailId>
   return id
 }
 
-/** What comes with a reset link. `newPassword` is whatever was sent; `address` and `network` are the client's. */
-export type Reset = { token: string; newPassword: unknown; address: string; network: NetworkHash }
+/** What comes with a mailed link. `newPassword` is whatever was sent; `address` and `network` are the client's. */
+export type NewPassword = { token: string; newPassword: unknown; address: string; network: NetworkHash }
+
+/** Whose password was set, and how many keys ended with it. */
+export type SetByLink = { accountId: AccountId; keys: number }
 
 /**
- * Sets a new password by a reset link; every session and every reset link of the user ends. The link is looked up
- * first: an invalid one costs no hash, and a weak password does not use it up. Whoever has the link may log in from
+ * Sets a new password by a reset link; every session and every reset link of the user ends. So do the keys where the
+ * address had not been verified: whoever made them may not be who reads its mails. Whoever has the link may log in from
  * there, whatever others guess.
- * @returns the account that the user acts for.
  * @throws ApiError invalid_token, the codes of `checkNewPassword`, overloaded.
  */
-export async function resetPassword(db: Db, { token, newPassword, address, network }: Reset): Promise<AccountId> {
-  const userId = await findToken(db, 'reset', token)
+export const resetPassword = (db: Db, sent: NewPassword): Promise<SetByLink> =>
+  setByLink(db, sent, {
+    find: (trx) => findToken(trx, 'reset', sent.token),
+    spend: async (trx) => {
+      await spendToken(trx, 'reset', sent.token)
+    },
+    endsKeys: (user) => user.email_verified_at === null,
+  })
+
+/** What can use an account beside its password, and whose it is. */
+export type Access = { email: string; keys: number; sessions: number }
+
+/**
+ * What can use the account of somebody who has just proved its address, by the link that did or the one that was
+ * mailed after it. Spends nothing. @throws ApiError invalid_token.
+ */
+export async function accessBy(db: Db, token: string): Promise<Access> {
+  const userId = await findAccessToken(db, token)
+  const user = userId && (await findUser(db, userId))
+  if (!user) throw new ApiError('invalid_token')
+  return { email: user.email, ...(await accessTo(db, { userId, accountId: user.account_id })) }
+}
+
+/** How many keys and sessions can use an account. */
+export const accessTo = async (db: Db | Trx, { userId, accountId }: Membership): Promise<Omit<Access, 'email'>> => ({
+  keys: await countValidKeys(db, accountId),
+  sessions: await countSessions(db, userId),
+})
+
+/**
+ * Ends all keys and sessions of an account by the same links as `accessBy`, which end with it, and sets a new password.
+ * @throws ApiError invalid_token, the codes of `checkNewPassword`, overloaded.
+ */
+export const closeAccess = (db: Db, sent: NewPassword): Promise<SetByLink> =>
+  setByLink(db, sent, {
+    find: (trx) => findAccessToken(trx, sent.token),
+    spend: spendAccessTokens,
+    endsKeys: () => true,
+  })
+
+/** `spend` is called while the link is good and its user's row locked. */
+type PasswordLink = {
+  find: (db: Db | Trx) => Promise<UserId | null>
+  spend: (trx: Trx, userId: UserId) => Promise<void>
+  endsKeys: (user: UserFields) => boolean
+}
+
+/** The link is looked up first: an invalid one costs no hash, and a weak password does not use it up. */
+async function setByLink(
+  db: Db,
+  { newPassword, address, network }: NewPassword,
+  { find, spend, endsKeys }: PasswordLink,
+): Promise<SetByLink> {
+  const userId = await find(db)
   if (!userId) throw new ApiError('invalid_token')
   const password = checkNewPassword(newPassword)
   const passwordHash = await withHashing({ address, known: true }, () => hashPassword(password))
   return db.transaction(async (trx) => {
-    await lockUser(trx, userId)
-    if (!(await spendToken(trx, 'reset', token))) throw new ApiError('invalid_token')
+    const user = await lockUser(trx, userId)
+    if (!user || (await find(trx)) !== userId) throw new ApiError('invalid_token')
+    await spend(trx, userId)
     await setPasswordHash(trx, userId, passwordHash)
     await endSessions(trx, userId)
     await rememberNetwork(trx, userId, network)
-    return (await findUser(trx, userId))!.account_id
+    const accountId = (await findUser(trx, userId))!.account_id
+    return { accountId, keys: endsKeys(user) ? await revokeKeys(trx, accountId) : 0 }
   })
 }

@@ -6,7 +6,6 @@ import type { Db } from '../infra/db.ts'
 import { ApiError } from '../errors.ts'
 import type { MailId } from '../ids.ts'
 import { newId } from '../ids.ts'
-import { grant } from '../ledger/ledger.ts'
 import { requestMail } from '../mail/mails.ts'
 import { withHashing } from './hashing-gate.ts'
 import type { NetworkHash } from './login-networks.ts'
@@ -14,15 +13,16 @@ import { rememberNetwork } from './login-networks.ts'
 import { hashPassword } from './passwords.ts'
 import type { Device, OpenedSession } from './sessions.ts'
 import { openSession } from './sessions.ts'
+import type { SignupTerms } from './signup-credits.ts'
+import { giveSignupCredits } from './signup-credits.ts'
 import type { UserRow } from './users.ts'
 import { createUser } from './users.ts'
 
-/** Fields that were checked. `signupCredits`: what registration itself grants, perhaps nothing. */
-export type Registration = {
+/** Fields that were checked, and what registration itself grants. */
+export type Registration = SignupTerms & {
   email: string
   password: string
   displayName?: string
-  signupCredits: number
   device: Device
   network: NetworkHash
 }
@@ -36,17 +36,15 @@ export type Registered = OpenedSession & { user: UserRow; mailId: MailId }
  */
 export async function register(
   db: Db,
-  { email, password, displayName, signupCredits, device, network }: Registration,
+  { email, password, displayName, device, network, ...terms }: Registration,
 ): Promise<Registered> {
   const passwordHash = await withHashing({ address: device.ip, known: false }, () => hashPassword(password))
   const [userId, accountId] = [newId('user'), newId('account')]
   const mailId = newId('mail')
   return db.transaction(async (trx) => {
-    const user = await createUser(trx, { id: userId, accountId, email, passwordHash, displayName })
-    if (!user) throw new ApiError('email_taken')
-    if (signupCredits > 0) {
-      user.credits = await grant(trx, { id: newId('grant'), accountId, origin: 'signup', amount: signupCredits })
-    }
+    const made = await createUser(trx, { id: userId, accountId, email, passwordHash, displayName })
+    if (!made) throw new ApiError('email_taken')
+    const user = await giveSignupCredits(trx, made, terms)
     await requestMail(trx, { id: mailId, kind: 'verification', recipient: email, userId })
     const session = await openSession(trx, { ...device, userId, accountId, passwordHash })
     await rememberNetwork(trx, userId, network)

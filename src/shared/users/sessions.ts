@@ -137,6 +137,20 @@ export async function listSessions(db: Db, userId: UserId, current: SessionId | 
   }))
 }
 
+/** How many live sessions a user has. */
+export async function countSessions(db: Db | Trx, userId: UserId): Promise<number> {
+  const row = await db('sessions')
+    .where({ user_id: userId })
+    .where('expires_at', '>', db.fn.now())
+    .count({ live: '*' })
+    .first<{ live: number }>()
+  return Number(row.live)
+}
+
+/** Whether a session still is. A statement of its own after the account's row was locked, as `endSessions`. */
+export const isLive = async (trx: Trx, id: SessionId): Promise<boolean> =>
+  (await trx('sessions').where({ id }).first('id')) !== undefined
+
 /** Deletes expired sessions. Only housekeeping: an expired session is refused anyway. */
 export const deleteExpiredSessions = async (db: Db): Promise<number> =>
   db('sessions').where('expires_at', '<', db.fn.now()).delete()

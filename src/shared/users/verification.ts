@@ -5,10 +5,11 @@ import type { Db, Trx } from '../infra/db.ts'
 import { ApiError } from '../errors.ts'
 import type { MailId, UserId } from '../ids.ts'
 import { newId } from '../ids.ts'
-import { grant, hasGrantOf } from '../ledger/ledger.ts'
 import { requestMail, verificationsOfLastHour } from '../mail/mails.ts'
 import { findToken, spendToken } from './one-time-tokens.ts'
-import type { UserRow } from './users.ts'
+import type { SignupTerms } from './signup-credits.ts'
+import { giveSignupCredits } from './signup-credits.ts'
+import type { UserFields, UserRow } from './users.ts'
 import { findUser, lockUser, markVerified } from './users.ts'
 
 /**
@@ -30,28 +31,37 @@ export async function requestVerification(db: Db, userId: UserId, hourlyLimit: n
   return id
 }
 
+/** A user who has proved an address. `mailId`: the mail about what can use the account, to be enqueued. */
+export type Proven = { user: UserRow; mailId: MailId | null }
+
 /**
- * Proves the address by its link, and gives the sign-up credits with it: once an account, however many links it was
- * mailed.
- * @param signupCredits what the first proof of an address grants, perhaps nothing.
+ * Proves the address by its link, and gives the sign-up credits with it: once an account and mailbox, however many
+ * links it was mailed. It ends nothing; a mail about what can use the account has the link that does.
  * @throws ApiError invalid_token.
  */
-export async function verifyEmail(db: Db, token: string, signupCredits: number): Promise<UserRow> {
+export async function verifyEmail(db: Db, token: string, terms: SignupTerms): Promise<Proven> {
   return db.transaction(async (trx) => {
     const userId = await findToken(trx, 'verification', token)
-    if (!userId) throw new ApiError('invalid_token')
-    const before = await lockUser(trx, userId)
-    if (!(await spendToken(trx, 'verification', token))) throw new ApiError('invalid_token')
-    await markVerified(trx, userId)
-    return proven(trx, userId, before?.email_verified_at === null ? signupCredits : 0)
+    const before = userId && (await lockUser(trx, userId))
+    if (!before || !(await spendToken(trx, 'verification', token))) throw new ApiError('invalid_token')
+    await markVerified(trx, before.id)
+    const isFirst = before.email_verified_at === null
+    return {
+      user: await proven(trx, before, terms),
+      mailId: isFirst ? await requestAccessMail(trx, before.id, before.email) : null,
+    }
   })
 }
 
-/** The user, who has proved an address; `signupCredits` are theirs unless they had some before. */
-export async function proven(trx: Trx, userId: UserId, signupCredits: number): Promise<UserRow> {
-  const user = (await findUser(trx, userId))!
-  const accountId = user.account_id
-  if (signupCredits > 0 && !(await hasGrantOf(trx, accountId, 'signup')))
-    user.credits = await grant(trx, { id: newId('grant'), accountId, origin: 'signup', amount: signupCredits })
-  return user
+/** The user as they are now; with their first proof of an address, the sign-up credits are theirs. */
+export async function proven(trx: Trx, before: UserFields, terms: SignupTerms): Promise<UserRow> {
+  const user = (await findUser(trx, before.id))!
+  return before.email_verified_at === null ? giveSignupCredits(trx, user, terms) : user
+}
+
+/** Asks for the mail about what can use an account, to an address that was just proved: see `closeAccess`. */
+export async function requestAccessMail(trx: Trx, userId: UserId, recipient: string): Promise<MailId> {
+  const id = newId('mail')
+  await requestMail(trx, { id, kind: 'access', recipient, userId })
+  return id
 }

@@ -2,15 +2,19 @@
  * Decides whether a mail is due, and writes it. Decided here and not when the mail is requested: the requester of a
  * reset must not notice whether the address has an account, or has reached its limit of mails.
  */
-import { mailboxOf } from '../../shared/users/emails.ts'
 import { noticeOf } from '../../shared/accounts/budget-notices.ts'
+import type { Mailboxes } from '../../shared/users/mailboxes.ts'
 import type { LinkKind, TokenMint } from '../../shared/users/one-time-tokens.ts'
-import { isIssued, issueToken, lockMailbox, tokensOfLastHour } from '../../shared/users/one-time-tokens.ts'
+import { isIssued, issueToken } from '../../shared/users/one-time-tokens.ts'
+import { accessTo } from '../../shared/users/password-changes.ts'
 import type { UserFields } from '../../shared/users/users.ts'
-import { findUserByEmail, lockUser } from '../../shared/users/users.ts'
+import { findUser, findUserByEmail, lockUser } from '../../shared/users/users.ts'
 import type { Db, Trx } from '../../shared/infra/db.ts'
+import type { CountedKind } from '../../shared/mail/allowance.ts'
+import { countMail, lockMailbox, uncountMail } from '../../shared/mail/allowance.ts'
 import type { MailContent } from '../../shared/mail/templates.ts'
 import {
+  accessMail,
   addressMail,
   addressNotice,
   budgetMail,
@@ -21,24 +25,67 @@ import {
 } from '../../shared/mail/templates.ts'
 import type { ClaimedMail } from '../../shared/mail/mails.ts'
 
-/** `skip`: why this mail is not sent, for operators. */
-export type Decision = { content: MailContent } | { skip: string }
+/**
+ * What becomes of a mail now. `skip`: why it is not sent, `wait`: why it is sent in so many seconds; both for
+ * operators.
+ */
+export type Decision = { content: MailContent } | { skip: string } | { wait: string; seconds: number }
 
 /** `previous` makes the tokens of a secret that was replaced: mails that were tried with one keep it. */
-type Terms = { mint: TokenMint; previous?: TokenMint; baseUrl: string; hourlyLimit: number }
+type Terms = { mint: TokenMint; previous?: TokenMint; mailboxes: Mailboxes; baseUrl: string; hourlyLimit: number }
 
-/** Decides, and activates the link of a mail that is to be sent. Notices and mails about money are always due. */
+/** A mail that is due: what it says, or how its link is activated. */
+type Due = { content: MailContent } | { skip: string } | { issue: () => Promise<Decision> }
+
+/**
+ * Decides, counts a mail that is to be sent, and activates its link. Every kind is counted here, by its mailbox; test
+ * mails alone are sent without the outbox.
+ */
 export async function decide(db: Db, mail: ClaimedMail, terms: Terms): Promise<Decision> {
-  const { kind } = mail
-  if (kind === 'budget') return db.transaction((trx) => decideOfBudget(trx, mail, terms.baseUrl))
-  if (kind === 'verification' || kind === 'reset' || kind === 'address')
-    return decideOfLink(db, { ...mail, kind }, terms)
-  if (kind === 'key_rotated') return { content: keyMail(terms.baseUrl, mail.details) }
-  if (kind === 'address_notice') return { content: addressNotice(terms.baseUrl, mail.details) }
-  return { content: moneyMail(terms.baseUrl, kind, mail.details) }
+  const mailbox = terms.mailboxes(mail.recipient)
+  return db.transaction(async (trx) => {
+    await lockMailbox(trx, mailbox)
+    const due = await dueOf(trx, mail, terms)
+    if ('skip' in due) return due
+    const kind = countedAs(mail)
+    const seconds = await countMail(trx, { mailId: mail.id, mailbox, kind, hourlyLimit: terms.hourlyLimit })
+    if (seconds !== null) return beyondLimit(mail, seconds)
+    return 'issue' in due ? due.issue() : due
+  })
 }
 
-async function decideOfBudget(trx: Trx, mail: ClaimedMail, baseUrl: string): Promise<Decision> {
+const countedAs = ({ kind, details }: ClaimedMail): CountedKind =>
+  kind === 'address_notice' && details['step'] === 'changed' ? 'address_changed' : kind
+
+/** A receipt comes late, other mails not at all: what they say is over by then, or stands in the console. */
+function beyondLimit({ kind }: ClaimedMail, seconds: number): Decision {
+  const reason = `the mailbox had its ${kind} mails for this hour`
+  return kind === 'receipt' ? { wait: reason, seconds } : { skip: reason }
+}
+
+async function dueOf(trx: Trx, mail: ClaimedMail, terms: Terms): Promise<Due> {
+  const { kind, details } = mail
+  switch (kind) {
+    case 'budget':
+      return dueOfBudget(trx, mail, terms.baseUrl)
+    case 'verification':
+    case 'reset':
+    case 'address':
+    case 'access':
+      return dueOfLink(trx, { ...mail, kind }, terms)
+    case 'key_rotated':
+      return { content: keyMail(terms.baseUrl, details) }
+    case 'address_notice':
+      return { content: addressNotice(terms.baseUrl, details) }
+    case 'receipt':
+    case 'low_balance':
+    case 'top_up_failed':
+    case 'top_up_off':
+      return { content: moneyMail(terms.baseUrl, kind, details) }
+  }
+}
+
+async function dueOfBudget(trx: Trx, mail: ClaimedMail, baseUrl: string): Promise<Due> {
   if (!(await userOf(trx, mail))) return { skip: 'the account has another address' }
   const notice = await noticeOf(trx, mail.id)
   return notice
@@ -46,37 +93,50 @@ async function decideOfBudget(trx: Trx, mail: ClaimedMail, baseUrl: string): Pro
     : { skip: 'the key was revoked, or has another budget since' }
 }
 
-const WRITERS = { verification: verificationMail, reset: resetMail, address: addressMail } as const
+type LinkMail = ClaimedMail & { kind: LinkKind }
 
 /** Why a link has nobody whom it is for. */
 const SKIPPED = {
   verification: 'no account has this address',
   reset: 'no account has this address',
   address: 'an account has this address already',
+  access: 'no account has this address',
 } as const satisfies Record<LinkKind, string>
 
-async function decideOfLink(
-  db: Db,
-  mail: ClaimedMail & { kind: LinkKind },
-  { mint, previous, baseUrl, hourlyLimit }: Terms,
+async function dueOfLink(trx: Trx, mail: LinkMail, terms: Terms): Promise<Due> {
+  const user = await (mail.kind === 'address' ? whoWants(trx, mail) : userOf(trx, mail))
+  if (!user) return { skip: SKIPPED[mail.kind] }
+  if (mail.kind === 'verification' && user.email_verified_at) return { skip: 'the address is verified already' }
+  return { issue: () => issue(trx, mail, user, terms) }
+}
+
+async function issue(
+  trx: Trx,
+  mail: LinkMail,
+  user: UserFields,
+  { mint, previous, baseUrl }: Terms,
 ): Promise<Decision> {
-  const mailbox = mailboxOf(mail.recipient)
-  return db.transaction(async (trx) => {
-    await lockMailbox(trx, mailbox)
-    const user = await (mail.kind === 'address' ? whoWants(trx, mail) : userOf(trx, mail))
-    if (!user) return { skip: SKIPPED[mail.kind] }
-    if (mail.kind === 'verification' && user.email_verified_at) return { skip: 'the address is verified already' }
-    if ((await tokensOfLastHour(trx, mailbox, mail.kind, mail.id)) >= hourlyLimit) {
-      return { skip: `the mailbox had its ${mail.kind} mails for this hour` }
-    }
-    const earlier = previous?.(mail.kind, mail.id)
-    const isOld = earlier !== undefined && (await isIssued(trx, mail.id, earlier))
-    const token = isOld ? earlier : mint(mail.kind, mail.id)
-    if (!(await issueToken(trx, { mailId: mail.id, userId: user.id, purpose: mail.kind, token, mailbox }))) {
-      return { skip: 'the link was used, or the password changed since' }
-    }
-    return { content: WRITERS[mail.kind](baseUrl, mail.recipient, token) }
-  })
+  const { id, kind, recipient } = mail
+  const earlier = previous?.(kind, id)
+  const isOld = earlier !== undefined && (await isIssued(trx, id, earlier))
+  const token = isOld ? earlier : mint(kind, id)
+  if (await issueToken(trx, { mailId: id, userId: user.id, purpose: kind, token }))
+    return { content: await WRITERS[kind](trx, user, { baseUrl, recipient, token }) }
+  await uncountMail(trx, id)
+  return { skip: 'the link was used, or the password changed since' }
+}
+
+type Address = { baseUrl: string; recipient: string; token: string }
+type Writer = (trx: Trx, user: UserFields, address: Address) => Promise<MailContent>
+
+const WRITERS: Record<LinkKind, Writer> = {
+  verification: async (_trx, _user, { baseUrl, recipient, token }) => verificationMail(baseUrl, recipient, token),
+  reset: async (_trx, _user, { baseUrl, recipient, token }) => resetMail(baseUrl, recipient, token),
+  address: async (_trx, _user, { baseUrl, recipient, token }) => addressMail(baseUrl, recipient, token),
+  access: async (trx, { id: userId }, { baseUrl, recipient, token }) => {
+    const { account_id: accountId } = (await findUser(trx, userId))!
+    return accessMail(baseUrl, recipient, token, await accessTo(trx, { userId, accountId }))
+  },
 }
 
 /** The user who wants to have the address that a mail goes to, their row locked, while nobody has it. */

@@ -5,6 +5,8 @@
  */
 import type { Job, Processor } from 'bullmq'
 import { DelayedError } from 'bullmq'
+import type { Mailboxes } from '../../shared/users/mailboxes.ts'
+import { createMailboxes } from '../../shared/users/mailboxes.ts'
 import type { TokenMint } from '../../shared/users/one-time-tokens.ts'
 import { createTokenMint } from '../../shared/users/one-time-tokens.ts'
 import { retryWhileUnreachable } from '../../shared/infra/db.ts'
@@ -44,23 +46,29 @@ const AFTER_DUE_MS = 20
 /** The processor of the mail queue. */
 export function createMailProcessor(deps: MailDeps): Processor<MailJob> {
   const { APP_SECRET, APP_SECRET_PREVIOUS } = deps.config
-  const mints = {
+  const secrets = {
+    mailboxes: createMailboxes(deps.config),
     mint: createTokenMint(APP_SECRET),
     ...(APP_SECRET_PREVIOUS !== undefined && { previous: createTokenMint(APP_SECRET_PREVIOUS) }),
   }
   return async (job: Job<MailJob>, token?: string, shutdown?: AbortSignal): Promise<void> => {
     const mail = await claimMail(deps.db, job.data.mailId, LEASE_SECONDS)
-    const againInMs = mail ? await traced(deps, mints, mail, shutdown) : await dueInMs(deps.db, job.data.mailId)
+    const againInMs = mail ? await traced(deps, secrets, mail, shutdown) : await dueInMs(deps.db, job.data.mailId)
     if (againInMs === null) return
     await job.moveToDelayed(Date.now() + againInMs + AFTER_DUE_MS, token)
     throw new DelayedError()
   }
 }
 
-type Mints = { mint: TokenMint; previous?: TokenMint }
+type Secrets = { mailboxes: Mailboxes; mint: TokenMint; previous?: TokenMint }
 
 /** One try, as a span: never to whom. */
-async function traced(deps: MailDeps, mints: Mints, mail: ClaimedMail, shutdown?: AbortSignal): Promise<number | null> {
+async function traced(
+  deps: MailDeps,
+  secrets: Secrets,
+  mail: ClaimedMail,
+  shutdown?: AbortSignal,
+): Promise<number | null> {
   const span = deps.telemetry?.begin('consumer', 'process mail', undefined, {
     ...processing('mail'),
     'tollgate.mail': publicId('mail', mail.id),
@@ -72,31 +80,38 @@ async function traced(deps: MailDeps, mints: Mints, mail: ClaimedMail, shutdown?
     how = { attributes: { 'tollgate.outcome': outcome }, failure: FAILED.has(outcome) ? outcome : undefined }
   }
   try {
-    return await work(deps, mints, mail, report, shutdown)
+    return await work(deps, secrets, mail, report, shutdown)
   } finally {
     span?.end(how)
   }
 }
 
-type MailOutcome = 'sent' | 'skipped' | 'not_sent' | 'dead_letter'
+type MailOutcome = 'sent' | 'skipped' | 'postponed' | 'not_sent' | 'dead_letter'
 const FAILED: ReadonlySet<MailOutcome> = new Set(['not_sent', 'dead_letter'])
 
 /** One try. @returns in how many ms the next one is due; null when the mail is finished. */
 async function work(
   deps: MailDeps,
-  mints: Mints,
+  secrets: Secrets,
   mail: ClaimedMail,
   report: (outcome: MailOutcome) => void,
   shutdown?: AbortSignal,
 ): Promise<number | null> {
   const { config, db, log, mailer } = deps
   const about = { mail: publicId('mail', mail.id), kind: mail.kind, try: mail.tries }
-  const decision = await decide(db, mail, { ...mints, baseUrl: config.BASE_URL, hourlyLimit: config.MAIL_RATE_LIMIT })
+  const decision = await decide(db, mail, { ...secrets, baseUrl: config.BASE_URL, hourlyLimit: config.MAIL_RATE_LIMIT })
   if ('skip' in decision) {
     await finishMail(db, mail.id, 'skipped', decision.skip)
     log.info({ ...about, reason: decision.skip }, 'mail skipped')
     report('skipped')
     return null
+  }
+  if ('wait' in decision) {
+    const pauseMs = decision.seconds * 1000
+    await failTry(db, { id: mail.id, tries: mail.tries, reason: decision.wait, pauseMs })
+    log.info({ ...about, reason: decision.wait, againInMs: pauseMs }, 'mail postponed')
+    report('postponed')
+    return pauseMs
   }
   const patience = AbortSignal.timeout(SEND_MS)
   try {

@@ -1,3 +1,4 @@
+import { proveAddress } from '../../../scripts/harness/factories.ts'
 import { expect } from 'chai'
 import Stripe from 'stripe'
 import { parseId } from '../../../src/shared/ids.ts'
@@ -225,6 +226,7 @@ describe('buying credits', () => {
 
   it('tops up automatically, once per crossing of the threshold, from the card saved at a checkout', async () => {
     const me = await signUp()
+    await proveAddress(gateway.db, me)
     const wanted = { threshold: 10_480, pack: 'starter', monthlyCapMinor: 1500 }
     expect((await me.ask('PUT', '/api/billing/settings', { autoTopUp: wanted })).json.error).to.equal('no_card')
     const { payment, session } = await checkout(me)

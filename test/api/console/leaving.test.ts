@@ -49,6 +49,14 @@ describe('an owner who deletes their account', () => {
     const order = await placeOrder(web.db, anOrder(id))
     expect((await remove({ giveUpCredits: true })).slice(0, 2)).to.deep.equal([409, 'conflict'])
     await failOrder(web.db, order, 'declined')
+    const owes = (debt: number) => web.db('accounts').where({ id }).update({ debt })
+    await owes(40)
+    expect(await remove({ giveUpCredits: true })).to.deep.equal([
+      409,
+      'conflict',
+      'The account owes 40 credits. Get credits to repay them, then delete it.',
+    ])
+    await owes(0)
     expect(await remove({})).to.deep.equal([
       409,
       'conflict',

@@ -84,12 +84,8 @@ describe("what operators see of others' accounts", () => {
 
   it('is recorded at every endpoint: with whom and which account, or the list and its filter', async () => {
     const [one, other] = [await aCustomer(), await aCustomer()]
-    const owing = gateway.db.raw('?', [5])
-    for (const { id } of [one, other])
-      await gateway
-        .db('accounts')
-        .where({ id: parseId('account', id)! })
-        .update({ debt: owing })
+    const theirs = [one, other].map(({ id }) => parseId('account', id)!)
+    await gateway.db('accounts').whereIn('id', theirs).update({ debt: 5 })
     const ONE = one.id
     const asked: Record<string, [path: string, expected: string | object]> = {
       'GET /api/operator/accounts': [
@@ -124,7 +120,7 @@ describe("what operators see of others' accounts", () => {
       if (typeof expected === 'string') expect(looks[0], name).to.deep.include({ accountId: expected, details: {} })
       else expect(looks[0], name).to.deep.include({ accountId: null, details: expected })
     }
-    await gateway.db('accounts').update({ debt: 0 })
+    await gateway.db('accounts').whereIn('id', theirs).update({ debt: 0 })
   })
 
   const looksOf = async (email: string): Promise<OperatorAction[]> =>

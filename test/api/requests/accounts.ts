@@ -16,6 +16,9 @@ export const requests: Requests = {
     await me('POST', '/api/email/resend')
     await nobody('POST', '/api/email/verify', { token: await mailedToken(email, /^Confirm/) })
     await me('POST', '/api/email/resend')
+    const access = { token: await mailedToken(email, /^What can use/) }
+    await nobody('POST', '/api/email/access', access)
+    await nobody('POST', '/api/email/access/end', { ...access, password: PASSWORD })
     await nobody('POST', '/api/email/forgot', { email })
     await nobody('POST', '/api/email/reset', { token: await mailedToken(email, /password/), password: PASSWORD })
     const again = client((await nobody('POST', '/api/auth/login', { email, password: PASSWORD })).json.token)

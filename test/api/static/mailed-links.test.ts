@@ -138,13 +138,48 @@ describe('the pages behind mailed links', () => {
       const person = await aPerson(web)
       const requests: string[] = []
       opened.page.on('request', (request) => {
-        if (request.method() === 'POST') requests.push(request.url())
+        if (request.url().endsWith('/api/email/verify')) requests.push(request.url())
       })
       await opened.page.goto(await link(person.email))
       await opened.page.getByRole('button', { name: 'Verify my address' }).waitFor()
       await opened.page.evaluate(`for (let times = 0; times < 5; times++) document.querySelector('button').click()`)
       await opened.page.getByRole('heading', { name: 'Your address is verified' }).waitFor()
       expect(requests).to.have.length(1)
+    })
+  })
+
+  describe('/verify and /access', () => {
+    const closeIt = async (page: Page): Promise<void> => {
+      await page.getByText('1 API key and 1 session can use this account').waitFor()
+      await page.getByRole('button', { name: 'End all keys and sessions' }).click()
+      await page.getByLabel('New password').fill('another horse 2')
+      await page.getByRole('button', { name: 'End them and change my password' }).click()
+      await page.getByRole('heading', { name: 'All keys and sessions have ended' }).waitFor()
+      await fitsTheScreen(page)
+    }
+
+    it('say what can use the account, and end it all with a new password', async () => {
+      const proofs = [
+        async (email: string) => {
+          await opened.page.goto(await link(email))
+          await opened.page.getByRole('button', { name: 'Verify my address' }).click()
+        },
+        async (email: string) => {
+          const { pathname, hash } = new URL(await link(email))
+          await web.post('/api/email/verify', { token: hash.split('=')[1] })
+          expect(pathname).to.equal('/verify')
+          await opened.page.goto(await link(email, 2))
+        },
+      ]
+      for (const prove of proofs) {
+        const person = await aPerson(web)
+        const { secret } = (await web.post('/api/keys', { name: 'theirs' }, person.token)).json
+        await prove(person.email)
+        await closeIt(opened.page)
+        expect((await web.get('/v1/models', secret as string)).status).to.equal(401)
+        expect((await web.get('/api/auth/me', person.token)).status).to.equal(401)
+        expect(await logIn(web, person.email, 'another horse 2')).to.match(/^[\w-]{43}$/)
+      }
     })
   })
 
@@ -161,6 +196,15 @@ describe('the pages behind mailed links', () => {
       await opened.page.getByRole('heading', { name: 'Your password has been changed' }).waitFor()
       expect(await logIn(web, email, 'another horse 2')).to.match(/^[\w-]{43}$/)
       expect((await web.post('/api/auth/login', { email, password: PASSWORD })).status).to.equal(401)
+    })
+
+    it('says that the keys of an address which was not verified have ended', async () => {
+      const { email, token } = await aPerson(web)
+      await web.post('/api/keys', { name: 'theirs' }, token)
+      await opened.page.goto(await resetLink(email))
+      await field(opened.page).fill('another horse 2')
+      await change(opened.page)
+      await opened.page.getByText('The API keys of the account have ended').waitFor()
     })
 
     it('says what is wrong with a password, and does not spend the link', async () => {

@@ -47,7 +47,9 @@ export async function judge(
   for (const { prompt, key, mayBeSent, reply } of sent) {
     const billed = billedOf(prompt)
     expect(billed, `${prompt}: billed by the upstream`).to.be.at.most(mayBeSent)
-    expect(reply?.status, `${prompt}: ${reply?.text}`).to.be.oneOf([200, 502, 503])
+    // A call that was in two workers when they were killed is not given to a third.
+    const isGivenUp = reply?.status === 500 && reply.text.includes('ended twice before it did')
+    if (!isGivenUp) expect(reply?.status, `${prompt}: ${reply?.text}`).to.be.oneOf([200, 502, 503])
     const row = byKey.get(key)
     if (reply?.status !== 200 || !row) continue
     const isStream = reply.text.startsWith('data:') || reply.text.startsWith(':')

@@ -93,6 +93,8 @@ const WRITTEN = [
   'payment_reversals',
   'payment_refunds',
   'payment_events',
+  'mailbox_gifts',
+  'mailbox_mails',
   'grants',
   'payments',
   'billing_settings',

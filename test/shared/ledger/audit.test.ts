@@ -8,7 +8,7 @@ import type { KeyId } from '../../../src/shared/ids.ts'
 import { audit, auditActive } from '../../../src/shared/ledger/audit.ts'
 import { deduct } from '../../../src/shared/ledger/deductions.ts'
 import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
-import { anAccount } from '../../../scripts/harness/factories.ts'
+import { anAccount, mailboxes } from '../../../scripts/harness/factories.ts'
 import { createCode, redeemCode } from '../../../src/shared/payments/codes.ts'
 import { FALSIFICATIONS } from './falsifications.ts'
 import type { Scene } from './falsifications.ts'
@@ -39,7 +39,7 @@ describe('the audit', () => {
     const { id: payment } = await aPaidPayment(db, account.id)
     const lot = { credits: 5, maxUses: 2, expiresAt: null, creditsExpireAt: null, note: null }
     const { code, made } = await createCode(db, null, lot)
-    await redeemCode(db, account.id, code)
+    await redeemCode(db, mailboxes, account.id, code)
     const chat = await opened(calls, account, 9, { modality: 'chat', price: PRICE })
     const tokens = { input: 10, cached: 100, written: 20, output: 3, inputAgain: 5 }
     await calls.settle(chat, 'chat', { ...aResult(chatCost(PRICE, tokens)), tokens })

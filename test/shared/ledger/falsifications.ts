@@ -244,4 +244,10 @@ export const FALSIFICATIONS: [title: string, sql: string, of: (it: Scene) => unk
     (it) => [it.code],
     ['a code was redeemed as often as it says, each time for its credits'],
   ],
+  [
+    'a mailbox that is said to have been given what was bought',
+    "INSERT INTO mailbox_gifts (grant_id, mailbox) VALUES (?, sha256('a mailbox'))",
+    (it) => [it.account.grants[0]],
+    ['what a mailbox was given once is its sign-up credits, or what the code gave'],
+  ],
 ]

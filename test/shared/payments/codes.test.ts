@@ -5,7 +5,7 @@ import { createCode, disableCode, listCodes, redeemCode } from '../../../src/sha
 import { parseId } from '../../../src/shared/ids.ts'
 import type { AccountId } from '../../../src/shared/ids.ts'
 import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
-import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
+import { anAccount, balanceOf, mailboxes } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 
 describe('redemption codes', () => {
@@ -24,7 +24,7 @@ describe('redemption codes', () => {
     Promise.all(
       accounts.map(async (id) => {
         try {
-          return (await redeemCode(db, id, code)).balance
+          return (await redeemCode(db, mailboxes, id, code)).balance
         } catch (error) {
           return (error as { code: string }).code
         }

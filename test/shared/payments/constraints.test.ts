@@ -8,7 +8,7 @@ import { createCode, redeemCode } from '../../../src/shared/payments/codes.ts'
 import type { PaymentRow } from '../../../src/shared/payments/orders.ts'
 import { placeOrder } from '../../../src/shared/payments/orders.ts'
 import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
-import { anAccount } from '../../../scripts/harness/factories.ts'
+import { anAccount, mailboxes } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { PACK, aPaidPayment, anOrder } from './world.ts'
@@ -30,7 +30,7 @@ describe('the tables of payments', () => {
     const [account, other] = [await anAccount(db), await anAccount(db)]
     const lot = { credits: 5, maxUses: 1, expiresAt: null, creditsExpireAt: null, note: null }
     const { code } = await createCode(db, null, lot)
-    await redeemCode(db, account.id, code)
+    await redeemCode(db, mailboxes, account.id, code)
     scene = {
       account,
       other,

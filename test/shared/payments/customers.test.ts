@@ -11,7 +11,7 @@ import { findPayment, placeOrder } from '../../../src/shared/payments/orders.ts'
 import { billingOf, changeSettings } from '../../../src/shared/payments/settings.ts'
 import { sweepOrder } from '../../../src/shared/payments/sweep.ts'
 import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
-import { anAccount } from '../../../scripts/harness/factories.ts'
+import { anAccount, proveAddress } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import type { PaymentWorld } from './world.ts'
@@ -31,6 +31,7 @@ describe('the customer and card of an account', () => {
   })
   beforeEach(async () => {
     account = await anAccount(db)
+    await proveAddress(db, account)
   })
   afterEach(() => expectBooksToBalance(db))
 

@@ -39,9 +39,9 @@ describe("customers' data at the provider", () => {
   }
   const cardsOf = async (customer: string): Promise<number> =>
     (await world.stripe.stripe.paymentMethods.list({ customer })).data.length
-  const remove = (evenPaying: boolean): Promise<KeptBecause | null> => {
+  const remove = (force: boolean): Promise<KeptBecause | null> => {
     const { userId, id: accountId } = account
-    return deleteAccount(db, null, { userId, accountId, force: true, evenPaying, passwordHash: 'none' })
+    return deleteAccount(db, null, { userId, accountId, giveUpCredits: true, evenPaying: force, passwordHash: 'none' })
   }
 
   it('is deleted for removed cards, even if the provider is unreachable at first', async () => {

@@ -11,7 +11,7 @@ import { refundsOf } from '../../../src/shared/payments/refund-rows.ts'
 import { refundPayment } from '../../../src/shared/payments/refunds.ts'
 import { sweepOrder } from '../../../src/shared/payments/sweep.ts'
 import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
-import { anAccount, balanceOf, debtOf } from '../../../scripts/harness/factories.ts'
+import { anAccount, balanceOf, debtOf, proveAddress } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { opened, verbs } from '../calls/opening.ts'
 import type { PaymentWorld } from './world.ts'
@@ -40,6 +40,7 @@ describe('payments', () => {
 
   it('are granted once they are paid, the bonus as a grant of its own, and a receipt is mailed', async () => {
     const account = await anAccount(db)
+    await proveAddress(db, account)
     const row = await world.order(account.id)
     expect(row).to.include({ status: 'open', credits: 1000, bonus: 50, amount_minor: 1000 })
     expect((await checkOrder(world.deps, row.id))!.status).to.equal('open')
@@ -163,6 +164,7 @@ describe('payments', () => {
 
   it('that an operator grants after a review have a receipt, and are taken back as any other', async () => {
     const account = await anAccount(db)
+    await proveAddress(db, account)
     const { id, intent } = await inReview(account.id, 999)
     await resolveReview(db, null, id, 'grant')
     expect(await balanceOf(db, account.id)).to.equal(1050)

@@ -8,7 +8,7 @@ import { findPayment, placeOrder } from '../../../src/shared/payments/orders.ts'
 import { billingOf, changeSettings, noticeLowBalances } from '../../../src/shared/payments/settings.ts'
 import { dueTopUps, topUp } from '../../../src/shared/payments/top-ups.ts'
 import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
-import { aGrant, anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
+import { aGrant, anAccount, balanceOf, proveAddress } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { withinOneDay } from '../../support/one-day.ts'
@@ -41,6 +41,7 @@ describe('automatic top-up', () => {
   /** An account with 1,050 credits and a card, which is topped up below 500. */
   async function aBuyer(monthlyCapMinor = 100_000): Promise<TestAccount> {
     const account = await anAccount(db)
+    await proveAddress(db, account)
     await world.buy(account.id, undefined, true)
     await changeSettings(db, account.id, { autoTopUp: { threshold: 500, pack: PACK.id, monthlyCapMinor } }, false)
     return account
@@ -87,6 +88,31 @@ describe('automatic top-up', () => {
     expect(await lowBalances()).to.equal(1)
     await cross(account)
     expect([await autos(account.id), await lowBalances()]).to.deep.equal([['paid', 'paid'], 2])
+  })
+
+  it('is told of a low balance once, also if the same threshold is set again', async () => {
+    const account = await anAccount(db, 1000)
+    await proveAddress(db, account)
+    for (let round = 0; round < 5; round++) {
+      await changeSettings(db, account.id, { lowBalance: { threshold: 995 } }, false)
+      await opened(verbs(db), account, 10)
+      await noticeLowBalances(db, 200)
+    }
+    expect(await mailsTo(account)).to.deep.equal(['low_balance'])
+    await changeSettings(db, account.id, { lowBalance: { threshold: 900 } }, false)
+    await opened(verbs(db), account, 100)
+    await noticeLowBalances(db, 200)
+    expect(await mailsTo(account)).to.deep.equal(['low_balance', 'low_balance'])
+  })
+
+  it('has no mail about money sent to an address that was not verified', async () => {
+    const account = await aBuyer()
+    await db('users').where({ id: account.userId }).update({ email_verified_at: null })
+    const before = await mailsTo(account)
+    await changeSettings(db, account.id, { lowBalance: { threshold: 500 } }, false)
+    await cross(account)
+    await noticeLowBalances(db, 200)
+    expect([await autos(account.id), await mailsTo(account)]).to.deep.equal([['paid'], before])
   })
 
   it('ends with three declines in a row, and a mail that says so', async () => {

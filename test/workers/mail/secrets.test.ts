@@ -4,7 +4,7 @@ import { createTokenMint, findToken } from '../../../src/shared/users/one-time-t
 import type { TokenMint } from '../../../src/shared/users/one-time-tokens.ts'
 import { decide } from '../../../src/workers/mail/decide.ts'
 import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
-import { anAccount } from '../../../scripts/harness/factories.ts'
+import { anAccount, mailboxes } from '../../../scripts/harness/factories.ts'
 
 describe('a mail that is tried again after a change of APP_SECRET', () => {
   it('keeps its link where the old secret is known, and else has a new one that works', async () => {
@@ -12,9 +12,10 @@ describe('a mail that is tried again after a change of APP_SECRET', () => {
     try {
       const { email, userId } = await anAccount(db)
       const id = await requestReset(db, email)
+      const terms = { mailboxes, baseUrl: 'https://x.example', hourlyLimit: 5 }
       const mail = { id, kind: 'reset', recipient: email, userId: null, tries: 1, details: {} }
       const tokenOf = async (mints: { mint: TokenMint; previous?: TokenMint }): Promise<string> => {
-        const decision = await decide(db, mail as never, { ...mints, baseUrl: 'https://x.example', hourlyLimit: 5 })
+        const decision = await decide(db, mail as never, { ...mints, ...terms })
         return /#token=([\w-]{43})/.exec('content' in decision ? decision.content.text : '')?.[1] ?? ''
       }
       const [old, fresh] = [createTokenMint('o'.repeat(32)), createTokenMint('n'.repeat(32))]

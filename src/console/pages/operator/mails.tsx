@@ -22,6 +22,7 @@ const KINDS: Record<MailRecord['kind'], string> = {
   address: 'New address',
   address_notice: 'Change of address',
   key_rotated: 'New secret of a key',
+  access: 'What can use an account',
   budget: 'Budget',
   receipt: 'Receipt',
   low_balance: 'Low balance',

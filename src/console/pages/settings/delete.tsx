@@ -33,7 +33,7 @@ function Confirm({ close }: { close: () => void }) {
   if (!now) return null
   const left = now.credits
   // Of the conflicts, only that of credits is about something in this form.
-  const conflict = problem?.message.includes('credits') ? 'giveUp' : undefined
+  const conflict = problem?.message.includes('Give them up') ? 'giveUp' : undefined
   const submit = (event: Event): void => {
     const { email = '', password = '', giveUp } = fieldsOf(event)
     run(async () => {
@@ -48,7 +48,7 @@ function Confirm({ close }: { close: () => void }) {
           <li>All keys stop working and all sessions end at once.</li>
           <li>Images and videos are removed within minutes.</li>
           <li>This cannot be undone. You can register with the same address again, as a new customer.</li>
-          {now.debt > 0 && <li>You owe {credits(now.debt)}. Deleting the account does not settle that.</li>}
+          {now.debt > 0 && <li>You owe {credits(now.debt)}. The account can be deleted when that is repaid.</li>}
           {now.running > 0 && <li>You have running calls. Wait until they have ended.</li>}
         </ul>
         {left > 0 && <Check name="giveUp">Give up the {credits(left)} that are left</Check>}

@@ -1,0 +1,78 @@
+/**
+ * What can use an account whose address was just proved, and the end of it all: somebody else may have registered the
+ * address before its owner did.
+ */
+import { useEffect, useState } from 'preact/hooks'
+import { endAccess, getAccess } from '../api/endpoints.ts'
+import { Problem } from '../api/client.ts'
+import { Action } from '../parts/basics.tsx'
+import { counted } from '../parts/format.ts'
+import { Form, FormError, PasswordField, fieldsOf, useSubmit } from '../parts/forms.tsx'
+import { forgetToken, token as session } from '../state/session.ts'
+import { ABOUT_PASSWORD, PASSWORD_HINT } from './signed-out.tsx'
+
+/** `ended`: all of it has ended. `invalid`: the link does not work, or no longer. */
+type Steps = { token: string; ended: () => void; invalid: () => void }
+
+const isInvalid = (thrown: unknown): boolean => thrown instanceof Problem && thrown.code === 'invalid_token'
+
+/** Says how many keys and sessions there are; its button ends them, with a new password. */
+export function EndAccess({ token, ended, invalid }: Steps) {
+  const [found, setFound] = useState<{ keys: number; sessions: number } | null>(null)
+  const [asking, setAsking] = useState(false)
+  useEffect(() => {
+    getAccess(token).then(setFound, (thrown: unknown) => {
+      if (isInvalid(thrown)) invalid()
+    })
+  }, [])
+  if (found === null) return null
+  return (
+    <>
+      <p class="soft" data-testid="access">
+        {counted(found.keys, 'API key')} and {counted(found.sessions, 'session')} can use this account. If somebody else
+        registered it before you, or any of these are not yours, end them all and choose a new password.
+      </p>
+      {asking ? (
+        <NewPassword token={token} ended={ended} invalid={invalid} />
+      ) : (
+        <button type="button" class="danger full" onClick={() => setAsking(true)}>
+          End all keys and sessions
+        </button>
+      )}
+    </>
+  )
+}
+
+function NewPassword({ token, ended, invalid }: Steps) {
+  const { busy, problem, run } = useSubmit()
+  const submit = (event: Event): void => {
+    const { password = '' } = fieldsOf(event)
+    run(async () => {
+      try {
+        await endAccess(token, password)
+        // The session of this browser has ended with all others.
+        if (session.value !== null) forgetToken()
+        ended()
+      } catch (thrown) {
+        if (!isInvalid(thrown)) throw thrown
+        invalid()
+      }
+    })
+  }
+  return (
+    <Form problem={problem} onSubmit={submit} about={ABOUT_PASSWORD}>
+      <PasswordField
+        label="New password"
+        id="password"
+        name="password"
+        autoComplete="new-password"
+        required
+        hint={PASSWORD_HINT}
+      />
+      <FormError />
+      <Action type="submit" class="danger full" busy={busy} busyText="Ending…">
+        End them and change my password
+      </Action>
+    </Form>
+  )
+}

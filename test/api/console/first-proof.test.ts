@@ -1,0 +1,136 @@
+import { expect } from 'chai'
+import { PASSWORD, aPerson, anEmail, logIn } from '../../support/console.ts'
+import type { Person } from '../../support/console.ts'
+import type { ReceivedMail } from '../../../scripts/harness/mailbox.ts'
+import { until } from '../../../scripts/until.ts'
+import { createKey } from '../../../src/shared/accounts/api-keys.ts'
+import { parseId } from '../../../src/shared/ids.ts'
+import { listSessions } from '../../../src/shared/users/sessions.ts'
+import { startMailConsole } from './support/mailing.ts'
+import type { MailConsole } from './support/mailing.ts'
+
+const NEXT = 'another horse 2'
+
+describe('an address that somebody else registered before its owner', () => {
+  let mailing: MailConsole
+  before(async () => {
+    mailing = await startMailConsole()
+  })
+  after(() => mailing.stop())
+
+  const keyOf = async ({ token }: Person): Promise<string> =>
+    (await mailing.web.post('/api/keys', { name: 'theirs' }, token)).json.secret as string
+  const works = async (secret: string): Promise<boolean> => (await mailing.web.get('/v1/models', secret)).status === 200
+  const mailTo = (email: string, subject: RegExp): Promise<ReceivedMail> =>
+    until(`a mail to ${email}`, () =>
+      mailing.mailbox.received.find(({ to, mail }) => to.includes(email) && subject.test(mail.subject!)),
+    )
+  const access = (token: unknown) => mailing.web.post('/api/email/access', { token })
+  const end = (token: unknown, password: unknown = NEXT) =>
+    mailing.web.post('/api/email/access/end', { token, password })
+  const resetOf = async ({ email }: Person): Promise<string> => {
+    await mailing.forgot(email)
+    return (await mailTo(email, /^Reset/)).token!
+  }
+
+  it('is theirs alone after a reset: keys and sessions made before it end', async () => {
+    const other = await aPerson(mailing.web)
+    const key = await keyOf(other)
+    expect(await works(key)).to.equal(true)
+    const { json } = await mailing.reset(await resetOf(other), NEXT)
+    expect(json.message).to.contain('API keys of the account have ended')
+    expect([await works(key), (await mailing.me(other.token)).status]).to.deep.equal([false, 401])
+    expect(await works(await keyOf({ ...other, token: await logIn(mailing.web, other.email, NEXT) }))).to.equal(true)
+  })
+
+  it('keeps its keys at a reset where it had been verified', async () => {
+    const person = await aPerson(mailing.web)
+    await mailing.verify(await mailing.tokenOf(person))
+    const key = await keyOf(person)
+    await mailing.reset(await resetOf(person), NEXT)
+    expect([await works(key), (await mailing.me(person.token)).status]).to.deep.equal([true, 401])
+  })
+
+  for (const [by, prove] of [
+    ['verification', async (person: Person) => ({ link: await mailing.tokenOf(person), at: person.email })],
+    [
+      'change of address',
+      async (person: Person) => {
+        const next = anEmail()
+        await mailing.web.post('/api/email/change', { email: next, password: PASSWORD }, person.token)
+        return { link: (await mailTo(next, /^Confirm your new/)).token!, at: next }
+      },
+    ],
+  ] as const) {
+    const spend = (link: string) =>
+      by === 'verification' ? mailing.verify(link) : mailing.web.post('/api/email/confirm', { token: link })
+
+    it(`loses nothing by a ${by}; its mail says what can use the account, and ends it all, once`, async () => {
+      const other = await aPerson(mailing.web)
+      const keys = [await keyOf(other), await keyOf(other)]
+      const second = await logIn(mailing.web, other.email)
+      const { link, at } = await prove(other)
+      expect((await spend(link)).json).to.have.all.keys('ok', 'user')
+      expect([await works(keys[0]!), (await mailing.me(second)).status]).to.deep.equal([true, 200])
+
+      const { mail, token } = await mailTo(at, /^What can use/)
+      expect(mail.text).to.contain('2 API keys and 2 sessions can use this account')
+      expect((await access(token)).json).to.deep.equal({ ok: true, email: at, keys: 2, sessions: 2 })
+      // Who knows the password of now cannot keep the owner out by changing it.
+      const changed = { currentPassword: PASSWORD, password: `${PASSWORD}9` }
+      expect((await mailing.web.post('/api/auth/password', changed, other.token)).status).to.equal(200)
+      expect((await end(token, 'weak')).json.error).to.equal('password_too_short')
+      const replies = await Promise.all(Array.from({ length: 5 }, () => end(token)))
+      expect(replies.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([200, 400, 400, 400, 400])
+      for (const key of keys) expect(await works(key)).to.equal(false)
+      for (const session of [other.token, second]) expect((await mailing.me(session)).status).to.equal(401)
+      expect(await logIn(mailing.web, at, NEXT)).to.match(/^[\w-]{43}$/)
+      for (const spent of [token, link]) expect((await access(spent)).json.error).to.equal('invalid_token')
+    })
+
+    it(`is closed to others by the page of the ${by} too, with the link that was just used, for an hour`, async () => {
+      const other = await aPerson(mailing.web)
+      const key = await keyOf(other)
+      const { link, at } = await prove(other)
+      expect((await access(link)).json.error, 'before it is spent').to.equal('invalid_token')
+      await spend(link)
+      expect((await access(link)).json).to.include({ keys: 1, sessions: 1 })
+      const late = () =>
+        mailing.web
+          .db('one_time_tokens')
+          .where({ email: at })
+          .whereNotNull('spent_at')
+          .update({ spent_at: mailing.web.db.raw(`spent_at - interval '61 minutes'`) })
+      if (by === 'verification') {
+        expect((await end(link)).status).to.equal(200)
+        expect(await works(key)).to.equal(false)
+        const mailed = await mailTo(at, /^What can use/)
+        expect((await access(mailed.token)).json.error).to.equal('invalid_token')
+      } else {
+        await late()
+        expect((await end(link)).json.error).to.equal('invalid_token')
+        expect(await works(key)).to.equal(true)
+      }
+    })
+  }
+
+  it('gets nothing of it by a reset link, and not for another account', async () => {
+    const other = await aPerson(mailing.web)
+    for (const token of [await resetOf(other), await mailing.tokenOf(other), 'x'.repeat(43), 'x', null, 5])
+      for (const reply of [await access(token), await end(token)])
+        expect([reply.status, reply.json.error]).to.deep.equal([400, 'invalid_token'])
+  })
+
+  it('leaves no key that a session which has ended is just making', async () => {
+    const person = await aPerson(mailing.web)
+    const { db } = mailing.web
+    const accountId = parseId('account', person.id)!
+    const member = await db('members').where({ account_id: accountId }).first()
+    const [session] = await listSessions(db, member.user_id, null)
+    const sessionId = parseId('session', session!.id)!
+    await db('sessions').where({ id: sessionId }).delete()
+    const made = await createKey(db, accountId, 'late', {}, sessionId).catch((error: unknown) => error)
+    expect(made).to.include({ code: 'unauthorized' })
+    expect(await db('api_keys').where({ account_id: accountId })).to.deep.equal([])
+  })
+})
