@@ -13,7 +13,7 @@ export const OUTSIDE: [string, string][] = [
   ['/verify#token=x', 'Verify your e-mail address'],
   ['/reset#token=x', 'Choose a new password'],
   ['/new-address#token=x', 'This link no longer works'],
-  ['/access#token=x', 'This link no longer works'],
+  ['/access', 'Open the link in our e-mail'],
 ]
 /** The others. `:call` and `:account` stand for ids. */
 export const INSIDE: [string, string][] = [
