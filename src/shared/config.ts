@@ -219,7 +219,9 @@ const NAMES_OF_SCRIPTS = ['TOLLGATE_DATA']
 /** Variables that the libraries, Node, the shell and hosting platforms read or set, in upper case. */
 const VARIABLES_OF_OTHERS = new RegExp(
   [
-    '^(AWS|S3|STRIPE|PG|POSTGRES|POSTGRESQL|MYSQL|DATABASE|REDIS|SMTP|MAIL)_',
+    '^(AWS|S3|STRIPE|PG|POSTGRES|POSTGRESQL|DATABASE|SMTP|MAIL)_',
+    '^(REDIS|MYSQL)',
+    'PASSWORD$',
     '^(NODE|NPM|UV|V8|OTEL|LD|DYLD|SSL|TLS|OPENSSL)_',
     '^(PG[A-Z]+|DYNO|HEROKU_.+|KUBERNETES_.+|TOLLGATE_.+)$',
     '^(HTTPS?|FTP|ALL|NO|GLOBAL_AGENT_.*)_PROXY$',

@@ -96,10 +96,10 @@ describe('a quote', () => {
 
   it('is refused once the minute is spent, however few there were', async () => {
     const { key } = await anAccount(web.db, 10)
-    const statuses = await Promise.all(
-      Array.from({ length: 50 }, async () => (await post(`${web.url}/v1/quotes`, key, quoteOf(1_048_576))).status),
-    )
-    expect(statuses.filter((status) => status === 200)).to.have.lengthOf(Math.floor(600 / 16))
-    expect(new Set(statuses)).to.deep.equal(new Set([200, 429]))
+    const statuses: number[] = []
+    // One after the other: of bodies that come slowly, as many do where client and server share two cores, less is read.
+    while (statuses.at(-1) !== 429 && statuses.length < 600)
+      statuses.push((await post(`${web.url}/v1/quotes`, key, quoteOf(1_048_576))).status)
+    expect(statuses).to.deep.equal([...Array.from({ length: Math.floor(600 / 16) }, () => 200), 429])
   })
 })

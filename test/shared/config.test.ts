@@ -140,6 +140,8 @@ describe('the configuration', () => {
       'AWS_SECRET_ACCESS_KEY',
       'S3_KEY',
       'PGPASSWORD',
+      'REDISCLOUD_KEY',
+      'DB_PASSWORD',
       'NODE_EXTRA_CA_CERTS',
       'OTEL_EXPORTER_OTLP_HEADERS',
     ]

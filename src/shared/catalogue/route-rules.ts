@@ -17,8 +17,19 @@ const isForm = (text: string): boolean => FORMS.some((form) => form === text)
  * same thing; the operator may set them, and no customer writes them by another name.
  */
 const KINDS: readonly { fixed: readonly string[]; loose?: readonly string[] }[] = [
-  { fixed: ['max_tokens', 'max_completion_tokens', 'max_output_tokens'] },
-  { fixed: ['n', 'num_images', 'num_outputs', 'num_generations', 'best_of', 'batch_size'] },
+  { fixed: ['max_tokens', 'max_completion_tokens', 'max_output_tokens', 'max_new_tokens'] },
+  {
+    fixed: [
+      'n',
+      'num_images',
+      'num_outputs',
+      'num_generations',
+      'num_images_per_prompt',
+      'candidate_count',
+      'best_of',
+      'batch_size',
+    ],
+  },
   { fixed: ['model'] },
   { fixed: ['messages'] },
   { fixed: ['stream'] },
@@ -30,7 +41,19 @@ const KINDS: readonly { fixed: readonly string[]; loose?: readonly string[] }[] 
 
 /** Fields that upstreams bill for, or by which another model, vendor or tier serves a call: the operator's to set. */
 const PAID: readonly string[] = [
-  ['service_tier', 'speed', 'inference_geo', 'models', 'route', 'provider', 'transforms', 'plugins', 'extra_body'],
+  [
+    'service_tier',
+    'speed',
+    'inference_geo',
+    'models',
+    'route',
+    'provider',
+    'transforms',
+    'plugins',
+    'extra_body',
+    'fallbacks',
+    'generationConfig',
+  ],
   ['web_search', 'web_search_options', 'search_parameters', 'tools', 'functions', 'prediction'],
   ['reasoning', 'thinking', 'thinking_budget', 'enable_thinking', 'chat_template_kwargs'],
   ['prompt_cache_retention', 'cache_control', 'store', 'background', 'modalities', 'audio', 'generate_audio'],
@@ -80,6 +103,8 @@ function faultOfRename(from: string, to: string, model: RuledModel): string | nu
   const wrongName = faultOfName(from) ?? faultOfName(name)
   if (wrongName !== null) return wrongName
   const kind = kindOf(from)
+  if (form !== undefined && isFixed(from) && kind !== LENGTHS && kind?.loose === undefined)
+    return `"${from}" is sent as it was charged: it takes no form`
   if (isFixed(from) && kindOf(name) !== kind)
     return `"${from}" bounds or routes the bill, and may only be renamed to ${namesOf(kind)}`
   if (kindOf(name) !== kind && kindOf(name) !== undefined)

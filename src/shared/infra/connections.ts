@@ -8,6 +8,12 @@ import type { Socket } from 'node:net'
 /** Requests of one connection that are worked on at a time. One is over when its answer has gone. */
 const MAX_IN_WORK = 16
 
+/**
+ * Requests of all connections of a server that wait for their turn. Node reads 64 kB at a time, which may be thousands
+ * of requests, and has parsed them all before a pause counts: a connection that would exceed this is closed.
+ */
+const MAX_WAITING = 32_768
+
 /** More listeners than Node and the requests in work have on a socket. */
 const MAX_LISTENERS = 8 * MAX_IN_WORK
 
@@ -20,11 +26,13 @@ type ErrorListener = (error: Error & { code?: string }, socket: Socket) => void
 export class Connections {
   private readonly server: Server
   private readonly all = new WeakMap<Socket, Connection>()
+  private readonly room: Room
 
-  /** Watches the connections that a server takes from now on. */
-  constructor(server: Server) {
+  /** Watches the connections that a server takes from now on. @param maxWaiting requests of all of them together */
+  constructor(server: Server, maxWaiting = MAX_WAITING) {
     this.server = server
-    server.on('connection', (socket: Socket) => this.all.set(socket, new Connection(socket)))
+    this.room = { left: maxWaiting }
+    server.on('connection', (socket: Socket) => this.all.set(socket, new Connection(socket, this.room)))
   }
 
   /** A listener for requests, which are handed on in the order in which they came, each when it is its turn. */
@@ -50,11 +58,15 @@ export class Connections {
   }
 }
 
+/** How many more requests may wait. */
+type Room = { left: number }
+
 type Turn = { request: IncomingMessage; begin: (whenOver: () => void) => void }
 
 /** One connection. It is not read while a request waits for its turn, so that its client's own buffers fill up. */
 class Connection {
   private readonly socket: Socket
+  private readonly room: Room
   private inWork = 0
   private waiting: Turn[] = []
   private isScheduled = false
@@ -63,14 +75,16 @@ class Connection {
   /** A request whose time has begun anew: one that has come in part, or the next. */
   private excused: IncomingMessage | 'next' | undefined
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, room: Room) {
     this.socket = socket
+    this.room = room
     socket.setMaxListeners(MAX_LISTENERS)
     // Node goes on reading after each request that has come whole, and for each body that is read.
     socket.on('resume', () => {
       if (this.waiting.length > 0) this.stopReading()
     })
     socket.once('close', () => {
+      this.room.left += this.waiting.length
       this.waiting = []
     })
   }
@@ -79,7 +93,13 @@ class Connection {
   add(turn: Turn): void {
     this.newest = turn.request
     if (this.excused === 'next') this.excused = turn.request
+    if (this.socket.destroyed) return
     if (this.inWork < MAX_IN_WORK && this.waiting.length === 0) return this.begin(turn)
+    if (this.room.left === 0) {
+      this.socket.destroy()
+      return
+    }
+    this.room.left -= 1
     this.waiting.push(turn)
     if (this.waiting.length === 1) this.stopReading()
   }
@@ -115,6 +135,7 @@ class Connection {
     this.isScheduled = false
     const next = this.waiting.shift()
     if (!next) return
+    this.room.left += 1
     this.begin(next)
     if (this.waiting.length > 0) return this.schedule()
     this.readAgainAt = performance.now()

@@ -14,6 +14,9 @@ export type Answering = {
   error?: Parameters<Connections['errors']>[0]
 }
 
+/** Options of Node's server, and how many requests of all connections may wait for their turn. */
+export type ServingOptions = ServerOptions & { maxWaiting?: number }
+
 /** What Node says of an address that is not one of this machine's. */
 const NOT_HERE = new Set(['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EINVAL'])
 
@@ -25,10 +28,10 @@ export async function listenAt(
   { HOST: host }: Pick<Config, 'HOST'>,
   port: number,
   answering: Answering,
-  options: ServerOptions = {},
+  { maxWaiting, ...options }: ServingOptions = {},
 ): Promise<Server> {
   const server = createServer(options)
-  const connections = new Connections(server)
+  const connections = new Connections(server, maxWaiting)
   server.on('request', connections.inTurn(answering.request))
   if (answering.unknownExpectation) server.on('checkExpectation', connections.inTurn(answering.unknownExpectation))
   if (answering.error) server.on('clientError', connections.errors(answering.error))

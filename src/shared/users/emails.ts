@@ -19,18 +19,31 @@ export function parseEmail(text: unknown): string | null {
   return lower
 }
 
-/** Hosts that ignore dots before the @, each with its canonical name. */
-const DOTLESS_HOSTS: Record<string, string> = { 'gmail.com': 'gmail.com', 'googlemail.com': 'gmail.com' }
+/** Hosts of large providers that are one, each with the name that counts. */
+const SAME_HOST: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    'googlemail.com': 'gmail.com',
+    'protonmail.com': 'proton.me',
+    'pm.me': 'proton.me',
+    'me.com': 'icloud.com',
+    'mac.com': 'icloud.com',
+    'ya.ru': 'yandex.ru',
+    'yandex.com': 'yandex.ru',
+  }),
+)
+
+/** Those that ignore dots before the @. */
+const DOTLESS_HOSTS = new Set(['gmail.com', 'proton.me', 'yandex.ru'])
 
 /**
- * The mailbox that an address leads to, as limits count it: without the tag behind a `+`, and without dots where the
- * host ignores them. If a host treats the plus as a letter, two mailboxes share a limit. Mails go to the address,
- * never to this form.
+ * The mailbox that an address leads to, as limits count it: without the tag behind a `+`, with one name for all hosts
+ * of a provider, and without dots where it ignores them. If a host treats the plus as a letter, two mailboxes share a
+ * limit. Mails go to the address, never to this form.
  */
 export function mailboxOf(email: string): string {
   const at = email.lastIndexOf('@')
-  const host = email.slice(at + 1)
+  const named = email.slice(at + 1)
+  const host = SAME_HOST.get(named) ?? named
   const untagged = /^([^+]+)\+/.exec(email.slice(0, at))?.[1] ?? email.slice(0, at)
-  const dotless = DOTLESS_HOSTS[host]
-  return dotless ? `${untagged.replaceAll('.', '')}@${dotless}` : `${untagged}@${host}`
+  return `${DOTLESS_HOSTS.has(host) ? untagged.replaceAll('.', '') : untagged}@${host}`
 }

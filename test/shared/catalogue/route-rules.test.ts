@@ -44,6 +44,8 @@ const UNLAWFUL: [why: string, rules: RouteRules, path: string, model?: RuledMode
     [`a ${name} that customers write by another name`, { rename: { top_k: name } }, 'rename.top_k'],
   ]),
   ['another tier for whoever asks', { rename: { user: 'service_tier' } }, 'rename.user'],
+  ['more pictures by another name', { rename: { top_k: 'num_images_per_prompt' } }, 'rename.top_k'],
+  ['a form of a limit', { rename: { max_tokens: 'max_tokens:list' } }, 'rename.max_tokens'],
   ['a paid tool for whoever asks', { rename: { metadata: 'web_search_options' } }, 'rename.metadata'],
   ['another quality for whoever asks', { rename: { user: 'quality' } }, 'rename.user'],
   ['one limit as another kind of limit', { rename: { max_tokens: 'n' } }, 'rename.max_tokens'],

@@ -2,9 +2,10 @@ import { expect } from 'chai'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
-import type { RequestListener, Server, ServerOptions, ServerResponse } from 'node:http'
+import type { RequestListener, Server, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { listenAt } from '../../../src/shared/infra/http-server.ts'
+import type { ServingOptions } from '../../../src/shared/infra/http-server.ts'
 import { until } from '../../../scripts/until.ts'
 
 /** What is promised of every port (docs/guarantees.md). */
@@ -30,7 +31,7 @@ describe('a connection whose client pipelines', () => {
     expect(warnings).to.deep.equal([])
   })
 
-  async function start(request: RequestListener, options: ServerOptions = {}): Promise<void> {
+  async function start(request: RequestListener, options: ServingOptions = {}): Promise<void> {
     const error = (_error: Error, socket: Socket): void => void socket.end('HTTP/1.1 408 Late\r\n\r\n')
     server = await listenAt({ HOST: '127.0.0.1' }, 0, { request, error }, options)
     server.once('connection', (socket: Socket) => {
@@ -66,6 +67,37 @@ describe('a connection whose client pipelines', () => {
       },
     }
   }
+
+  it('is closed where more requests would wait than the server has room for, and others are served again', async () => {
+    const { begun, hold, letGo } = holding()
+    await start(hold, { maxWaiting: 40 })
+    const closed = once(client, 'close')
+    client.on('error', () => {})
+    client.write(
+      upTo(MAX_IN_WORK + 41)
+        .map(get)
+        .join(''),
+    )
+    await closed
+    expect(begun()).to.equal(MAX_IN_WORK)
+    letGo()
+    const other = connect((server.address() as AddressInfo).port, '127.0.0.1')
+    await once(other, 'connect')
+    let answers = ''
+    other.on('data', (data: Buffer) => {
+      answers += data.toString()
+    })
+    other.write(
+      upTo(MAX_IN_WORK + 40)
+        .map(get)
+        .join(''),
+    )
+    await until('all of the other one are answered', () => {
+      letGo()
+      return answers.includes(`</${MAX_IN_WORK + 39} >`)
+    })
+    other.destroy()
+  })
 
   it('has all of them answered, in their order, at most sixteen at a time', async () => {
     let inWork = 0

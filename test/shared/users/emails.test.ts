@@ -97,6 +97,9 @@ describe('the mailbox of an address', () => {
     ['a.d.a+shop@gmail.com', 'ada@gmail.com'],
     ['ada@googlemail.com', 'ada@gmail.com'],
     ['a.da@mail.gmail.com', 'a.da@mail.gmail.com'],
+    ['a.da+x@protonmail.com', 'ada@proton.me'],
+    ['ada@pm.me', 'ada@proton.me'],
+    ['ada+x@me.com', 'ada@icloud.com'],
   ] as const) {
     it(`of ${address} is ${mailbox}`, () => {
       expect(mailboxOf(address)).to.equal(mailbox)
