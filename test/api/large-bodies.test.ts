@@ -97,7 +97,7 @@ describe('a quote', () => {
   it('is refused once the minute is spent, however few there were', async () => {
     const { key } = await anAccount(web.db, 10)
     const statuses: number[] = []
-    // One after the other: of bodies that come slowly, as many do where client and server share two cores, less is read.
+    // One after the other: sent at once they come slowly, and of slow bodies an account may send less.
     while (statuses.at(-1) !== 429 && statuses.length < 600)
       statuses.push((await post(`${web.url}/v1/quotes`, key, quoteOf(1_048_576))).status)
     expect(statuses).to.deep.equal([...Array.from({ length: Math.floor(600 / 16) }, () => 200), 429])
