@@ -10,6 +10,7 @@ describe('a port for HTTP', () => {
   let server: Server | undefined
   afterEach(() => {
     server?.close()
+    server?.closeAllConnections()
     server = undefined
   })
 
@@ -22,7 +23,7 @@ describe('a port for HTTP', () => {
     new Promise((resolve) => {
       const socket = connect(port, host)
       socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
-      socket.unref()
+      socket.once('connect', () => socket.destroy())
     })
 
   it('is open at HOST alone', async () => {
