@@ -2,6 +2,7 @@
  * Files of CSV (RFC 4180), streamed a page at a time.
  */
 import { Readable } from 'node:stream'
+import { z } from 'zod'
 
 /** How many rows are read at a time: what one download holds in memory. */
 export const CSV_PAGE = 500
@@ -14,11 +15,17 @@ type Cell = string | number | null
 /** Reads a page after a place; `next` is null on the last one. */
 type ReadPage<Row, Place> = (after: Place | null) => Promise<{ rows: Row[]; next: Place | null }>
 
+/** `?bom` in the query of an export: the file begins with a byte order mark, by which spreadsheets know UTF-8. */
+export const csvQuery = { bom: z.enum(['', '1']).optional() } as const
+
+const BYTE_ORDER_MARK = '\uFEFF'
+
 /** Answers with a file. */
 export function sendCsv<Column extends string, Row extends Record<Column, Cell>, Place>(
   ctx: { set: (headers: Record<string, string>) => void; body?: unknown },
   name: string,
   columns: readonly Column[],
+  { bom }: { bom?: '' | '1' | undefined },
   read: ReadPage<Row, Place>,
 ): void {
   ctx.set({
@@ -26,15 +33,16 @@ export function sendCsv<Column extends string, Row extends Record<Column, Cell>,
     'Content-Disposition': `attachment; filename="tollgate-${name}.csv"`,
     'Cache-Control': 'no-store',
   })
-  ctx.body = Readable.from(lines(columns, read))
+  ctx.body = Readable.from(lines(columns, bom !== undefined ? BYTE_ORDER_MARK : '', read))
 }
 
 /** The lines of a file. The next page is read once the client has taken the one before. */
 async function* lines<Column extends string, Row extends Record<Column, Cell>, Place>(
   columns: readonly Column[],
+  begin: string,
   read: ReadPage<Row, Place>,
 ): AsyncGenerator<string> {
-  yield `${columns.join(',')}\r\n`
+  yield `${begin}${columns.join(',')}\r\n`
   let after: Place | null = null
   do {
     const page: { rows: Row[]; next: Place | null } = await read(after)

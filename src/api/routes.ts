@@ -16,7 +16,16 @@ import {
   showAccount,
 } from './console/auth.ts'
 import { showCall, showCalls } from './console/calls.ts'
-import { changeAddress, confirmNewAddress, forgot, resend, reset, showNewAddress, verify } from './console/email.ts'
+import {
+  changeAddress,
+  confirmNewAddress,
+  forgot,
+  resend,
+  reset,
+  showNewAddress,
+  showResetAddress,
+  verify,
+} from './console/email.ts'
 import { accountEvents } from './console/events.ts'
 import { exportCalls, exportLedger } from './console/exports.ts'
 import { showGrants } from './console/grants.ts'
@@ -86,6 +95,7 @@ const accounts = [
   showAccess,
   endAccess,
   showNewAddress,
+  showResetAddress,
   showMail,
   sendTestMail,
 ] as const

@@ -5,8 +5,9 @@ import type { ComponentType } from 'preact'
 import { useEffect, useLayoutEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { exec } from 'preact-iso/router'
-import { token } from './state/session.ts'
+import { hasEnded, token } from './state/session.ts'
 import { ForgotPage, NotFoundPage, SignInPage, SignUpPage } from './pages/signed-out.tsx'
+import { SignInAgain } from './pages/sign-in-again.tsx'
 import { AccessPage, NewAddressPage, ResetPage, VerifyPage } from './pages/mailed-links.tsx'
 import { lazyPage } from './parts/lazy.tsx'
 import type { PageProps } from './parts/route.ts'
@@ -80,6 +81,7 @@ export function App() {
     return (
       <Shell path={path}>
         <inside.Component key={inside.pattern} params={inside.params} query={query} />
+        {hasEnded.value && <SignInAgain />}
       </Shell>
     )
   if (outside) return <outside.Component key={outside.pattern} params={outside.params} query={query} />

@@ -107,6 +107,11 @@ export const confirmNewAddress = endpoint({
   }
 })
 
+const addressOfLink = z.strictObject({
+  ok,
+  email: z.string().nullable().meta({ description: 'Null where the link does not work, or no longer.' }),
+})
+
 /** Shows which address a link is for, before it is used. */
 export const showNewAddress = endpoint({
   method: 'post',
@@ -117,19 +122,28 @@ export const showNewAddress = endpoint({
   who: null,
   limits: [{ limit: 'links', per: 'client' }],
   body: z.object({ token: mailedToken }).meta({ id: 'NewAddressRequest' }),
-  answers: {
-    200: {
-      description: 'The new address.',
-      schema: z.strictObject({
-        ok,
-        email: z.string().nullable().meta({ description: 'Null where the link does not work, or no longer.' }),
-      }),
-    },
-  },
+  answers: { 200: { description: 'The new address.', schema: addressOfLink } },
   errors: ['invalid_token'],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ body }) => ({
   ok: true,
   email: (await readToken(db, 'address', body.token))?.email ?? null,
+}))
+
+/** Shows whose password a link resets, before it is used. */
+export const showResetAddress = endpoint({
+  method: 'post',
+  path: '/api/email/reset/address',
+  tag,
+  summary: 'Show whose password a link resets',
+  description: 'The link can still be used. The answer is no error where it no longer works.',
+  who: null,
+  limits: [{ limit: 'links', per: 'client' }],
+  body: z.object({ token: mailedToken }).meta({ id: 'ResetAddressRequest' }),
+  answers: { 200: { description: 'The address of the account.', schema: addressOfLink } },
+  errors: ['invalid_token'],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ body }) => ({
+  ok: true,
+  email: (await readToken(db, 'reset', body.token))?.email ?? null,
 }))
 
 /** Asks for a reset link. The answer, and the time it takes, is the same for every address. */

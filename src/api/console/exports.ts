@@ -8,7 +8,7 @@ import { listCalls } from '../../shared/calls/call-list.ts'
 import { listEntries } from '../../shared/ledger/ledger.ts'
 import { ApiError } from '../../shared/errors.ts'
 import type { AccountId } from '../../shared/ids.ts'
-import { CSV_PAGE, csv, sendCsv } from '../csv.ts'
+import { CSV_PAGE, csv, csvQuery, sendCsv } from '../csv.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
 import { whenOver } from '../middleware/when-over.ts'
@@ -62,14 +62,14 @@ export const exportCalls = endpoint({
   ...declared,
   path: '/api/exports/calls',
   summary: 'Export calls as CSV',
-  query: z.object(callFilter),
+  query: z.object({ ...callFilter, ...csvQuery }),
   answers: csv('All calls, newest first, with a header line.'),
 }).write(({ db }: Pick<WebDeps, 'db'>) => {
   const downloads = new Quota(AT_ONCE)
   return ({ who: { accountId }, query }, ctx) => {
     const filter = filterOf(query)
     hold(downloads, accountId, ctx)
-    sendCsv(ctx, 'calls', CALL_COLUMNS, async (after: CallPosition | null) => {
+    sendCsv(ctx, 'calls', CALL_COLUMNS, query, async (after: CallPosition | null) => {
       const { calls, next } = await listCalls(db, accountId, filter, CSV_PAGE, after)
       return { rows: calls, next }
     })
@@ -81,12 +81,13 @@ export const exportLedger = endpoint({
   ...declared,
   path: '/api/exports/ledger',
   summary: 'Export the ledger as CSV',
+  query: z.object(csvQuery),
   answers: csv('All entries, newest first, with a header line.'),
 }).write(({ db }: Pick<WebDeps, 'db'>) => {
   const downloads = new Quota(AT_ONCE)
-  return ({ who: { accountId } }, ctx) => {
+  return ({ who: { accountId }, query }, ctx) => {
     hold(downloads, accountId, ctx)
-    sendCsv(ctx, 'ledger', ENTRY_COLUMNS, async (before: number | null) => {
+    sendCsv(ctx, 'ledger', ENTRY_COLUMNS, query, async (before: number | null) => {
       const { entries, next } = await listEntries(db, accountId, CSV_PAGE, before)
       return { rows: entries, next }
     })

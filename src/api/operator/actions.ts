@@ -11,7 +11,7 @@ import { parseId } from '../../shared/ids.ts'
 import { pageOf } from '../answers.ts'
 import { filterOf } from '../console/calls.ts'
 import { createCursors } from '../console/cursors.ts'
-import { CSV_PAGE, csv, sendCsv } from '../csv.ts'
+import { CSV_PAGE, csv, csvQuery, sendCsv } from '../csv.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
 import { moment, pageCursor, pageLimit, searchText } from '../fields.ts'
@@ -78,12 +78,12 @@ export const exportActions = endpoint({
   looksAt: 'recorded',
   path: '/api/operator/exports/actions',
   summary: 'Export operator actions as CSV',
-  query: z.object(filters),
+  query: z.object({ ...filters, ...csvQuery }),
   answers: csv('All actions, newest first, with a line of headings. The export is an action, too.'),
 }).write(({ db }: Pick<WebDeps, 'db'>) => async ({ who, query }, ctx) => {
   const filter = await narrowed(db, query)
   await db.transaction((trx) => recordAction(trx, who.userId, 'actions_exported', filter?.accountId ?? null))
-  sendCsv(ctx, 'actions', COLUMNS, async (before: ActionId | null) => {
+  sendCsv(ctx, 'actions', COLUMNS, query, async (before: ActionId | null) => {
     const found = filter ? await listActions(db, filter, CSV_PAGE, before) : []
     const rows = found.map(({ operatorEmail, accountEmail, details, ...rest }) => ({
       ...rest,

@@ -58,6 +58,11 @@ export const CONSOLE_PATHS = [
   '/operator/:section/:id',
 ]
 
+/**
+ * A mailed link of which a gateway has encoded the `#`, once or twice: the fragment has become a part of the path.
+ */
+const ENCODED_FRAGMENT = /^\/(verify|reset|new-address|access)\/?%(?:25)*23(.*)$/i
+
 /** Where the build puts the files whose names change with what is in them. */
 const HASHED = 'console'
 
@@ -85,12 +90,20 @@ export function routeConsole(
   }
   const page = serveAsset(readAsset(join(folder, 'index.html')), policy)
   for (const path of CONSOLE_PATHS) router.get(path, page)
+  router.get(ENCODED_FRAGMENT, mendFragment)
   for (const name of readdirSync(join(folder, HASHED))) {
     if (!isServed(name)) continue
     const asset = readAsset(join(folder, HASHED, name))
     router.get(`/${HASHED}/${name}`, serveAsset(asset, policy, FOREVER))
   }
   return page
+}
+
+/** Leads to the page of a link whose fragment was encoded. */
+const mendFragment: Middleware = (ctx) => {
+  const [, name, fragment] = ENCODED_FRAGMENT.exec(ctx.path)!
+  ctx.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' })
+  ctx.redirect(`/${name!.toLowerCase()}#${fragment}`)
 }
 
 const notBuilt: Middleware = (ctx) => {

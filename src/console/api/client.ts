@@ -2,7 +2,7 @@
  * Requests to the console API.
  */
 import type { ErrorCode } from '../../shared/errors.ts'
-import { forgetToken, token } from '../state/session.ts'
+import { endSession, token } from '../state/session.ts'
 import { requestOf } from './requests.ts'
 
 /**
@@ -79,7 +79,7 @@ function failed(
   sent: string | null,
 ): Problem {
   if (error === 'unauthorized' && sent !== null && sent === token.value) {
-    forgetToken('Your session has ended. Sign in again to continue.')
+    endSession()
   }
   if (status === 429) return new Problem(error, waitText(Number(headers.get('retry-after'))))
   if (status >= 500 && error !== 'payments_unavailable') return new Problem(error, UNREACHABLE)

@@ -54,6 +54,7 @@ export const confirmAddress = (token: string) => ask('POST /api/email/confirm', 
 export const getAccess = (token: string) => ask('POST /api/email/access', { body: { token } })
 export const endAccess = (token: string, password: string) =>
   ask('POST /api/email/access/end', { body: { token, password } })
+export const getResetAddress = (token: string) => ask('POST /api/email/reset/address', { body: { token } })
 export const getNewAddress = (token: string) => ask('POST /api/email/confirm/address', { body: { token } })
 export const deleteAccount = (body: BodyOf<'POST /api/auth/delete'>) => ask('POST /api/auth/delete', { body })
 export const getSessions = () => ask('GET /api/auth/sessions')

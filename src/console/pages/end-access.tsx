@@ -7,7 +7,7 @@ import { endAccess, getAccess } from '../api/endpoints.ts'
 import { Problem } from '../api/client.ts'
 import { Action } from '../parts/basics.tsx'
 import { counted } from '../parts/format.ts'
-import { Form, FormError, PasswordField, fieldsOf, useSubmit } from '../parts/forms.tsx'
+import { Form, FormError, PasswordField, Username, fieldsOf, useSubmit } from '../parts/forms.tsx'
 import { forgetToken, token as session } from '../state/session.ts'
 import { ABOUT_PASSWORD, PASSWORD_HINT } from './signed-out.tsx'
 
@@ -18,7 +18,7 @@ const isInvalid = (thrown: unknown): boolean => thrown instanceof Problem && thr
 
 /** Says how many keys and sessions there are; its button ends them, with a new password. */
 export function EndAccess({ token, ended, invalid }: Steps) {
-  const [found, setFound] = useState<{ keys: number; sessions: number } | null>(null)
+  const [found, setFound] = useState<{ email: string; keys: number; sessions: number } | null>(null)
   const [asking, setAsking] = useState(false)
   useEffect(() => {
     getAccess(token).then(setFound, (thrown: unknown) => {
@@ -33,7 +33,7 @@ export function EndAccess({ token, ended, invalid }: Steps) {
         registered it before you, or any of these are not yours, end them all and choose a new password.
       </p>
       {asking ? (
-        <NewPassword token={token} ended={ended} invalid={invalid} />
+        <NewPassword token={token} email={found.email} ended={ended} invalid={invalid} />
       ) : (
         <button type="button" class="danger full" onClick={() => setAsking(true)}>
           End all keys and sessions
@@ -43,7 +43,7 @@ export function EndAccess({ token, ended, invalid }: Steps) {
   )
 }
 
-function NewPassword({ token, ended, invalid }: Steps) {
+function NewPassword({ token, email, ended, invalid }: Steps & { email: string }) {
   const { busy, problem, run } = useSubmit()
   const submit = (event: Event): void => {
     const { password = '' } = fieldsOf(event)
@@ -61,6 +61,7 @@ function NewPassword({ token, ended, invalid }: Steps) {
   }
   return (
     <Form problem={problem} onSubmit={submit} about={ABOUT_PASSWORD}>
+      <Username of={email} />
       <PasswordField
         label="New password"
         id="password"

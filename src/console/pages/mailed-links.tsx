@@ -4,10 +4,11 @@
  */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
-import type { Problem } from '../api/client.ts'
-import { confirmAddress, getNewAddress, reset, verify } from '../api/endpoints.ts'
+import { Problem } from '../api/client.ts'
+import { confirmAddress, getNewAddress, getResetAddress, reset, verify } from '../api/endpoints.ts'
 import { Action, ErrorMessage } from '../parts/basics.tsx'
-import { Form, FormError, PasswordField, fieldsOf, useSubmit } from '../parts/forms.tsx'
+import { Field, Form, FormError, PasswordField, Username, fieldsOf, useSubmit } from '../parts/forms.tsx'
+import { tokenIn } from '../parts/mailed-token.ts'
 import { loadAccount } from '../state/account.ts'
 import { forgetToken, token as session } from '../state/session.ts'
 import { EndAccess } from './end-access.tsx'
@@ -17,8 +18,8 @@ type Stage = 'ready' | 'done' | 'ended' | 'invalid' | 'missing'
 
 /** The token of the address, taken out of the address bar and the history; empty where there is none. */
 function takeToken(): string {
-  const token = new URLSearchParams(location.hash.slice(1)).get('token') ?? ''
-  if (location.hash !== '') history.replaceState(history.state, '', location.pathname)
+  const token = tokenIn(location.hash) ?? tokenIn(location.search) ?? ''
+  if (location.hash !== '' || location.search !== '') history.replaceState(history.state, '', location.pathname)
   return token
 }
 
@@ -33,7 +34,11 @@ function useLink() {
     addEventListener('hashchange', again)
     return () => removeEventListener('hashchange', again)
   }, [])
-  return { ...state, come: (stage: Stage) => setState((old) => ({ ...old, stage })) }
+  return {
+    ...state,
+    come: (stage: Stage) => setState((old) => ({ ...old, stage })),
+    paste: (token: string) => setState(({ link }) => ({ token, stage: 'ready', link: link + 1 })),
+  }
 }
 
 function begin(link: number): { token: string; stage: Stage; link: number } {
@@ -41,13 +46,32 @@ function begin(link: number): { token: string; stage: Stage; link: number } {
   return { token, stage: token === '' ? 'missing' : 'ready', link }
 }
 
-const Missing = () => (
-  <Card title="Open the link in our e-mail">
-    <p class="soft">
-      This page needs the complete link that we sent you. If you reloaded the page, open it from the e-mail again.
-    </p>
-  </Card>
-)
+/** Some mail gateways cut the end of a link off: the mail has its code in words, too. */
+function Missing({ paste }: { paste: (token: string) => void }) {
+  const { busy, problem, run } = useSubmit()
+  const submit = (event: Event): void => {
+    const token = tokenIn(fieldsOf(event)['code'] ?? '')
+    run(async () => {
+      if (token === null) throw new Problem('invalid_token', 'That is neither a complete link nor its code.')
+      paste(token)
+    })
+  }
+  return (
+    <Card title="Open the link in our e-mail">
+      <p class="soft">
+        This page needs the complete link that we sent you. If it was cut off on its way, copy the link or the code from
+        the e-mail.
+      </p>
+      <Form problem={problem} onSubmit={submit} about={{ invalid_token: 'code' }}>
+        <Field label="Link or code" name="code" autoComplete="one-time-code" spellcheck={false} required />
+        <FormError />
+        <Action type="submit" class="full" busy={busy}>
+          Continue
+        </Action>
+      </Form>
+    </Card>
+  )
+}
 
 const ContinueLink = () => (
   <p class="links">
@@ -70,8 +94,8 @@ const Ended = () => (
 
 /** The page of the mail that follows the first proof of an address. */
 export function AccessPage() {
-  const { token, stage, link, come } = useLink()
-  if (stage === 'missing') return <Missing />
+  const { token, stage, link, come, paste } = useLink()
+  if (stage === 'missing') return <Missing paste={paste} />
   if (stage === 'ended') return <Ended />
   if (stage === 'invalid') {
     return (
@@ -93,9 +117,9 @@ export function AccessPage() {
 }
 
 export function VerifyPage() {
-  const { token, stage, link, come } = useLink()
+  const { token, stage, link, come, paste } = useLink()
   const [email, setEmail] = useState('It')
-  if (stage === 'missing') return <Missing />
+  if (stage === 'missing') return <Missing paste={paste} />
   if (stage === 'ended') return <Ended />
   if (stage === 'ready') return <Confirm key={link} {...VERIFY} token={token} come={come} proved={setEmail} />
   if (stage === 'invalid') {
@@ -120,9 +144,9 @@ export function VerifyPage() {
 }
 
 export function NewAddressPage() {
-  const { token, stage, link, come } = useLink()
+  const { token, stage, link, come, paste } = useLink()
   const [email, setEmail] = useState('It')
-  if (stage === 'missing') return <Missing />
+  if (stage === 'missing') return <Missing paste={paste} />
   if (stage === 'ended') return <Ended />
   if (stage === 'ready') return <NewAddress key={link} token={token} come={come} proved={setEmail} />
   if (stage === 'invalid') {
@@ -212,9 +236,9 @@ function Confirm({ token, come, proved, prove, title, text, button, doing }: Con
 }
 
 export function ResetPage() {
-  const { token, stage, link, come } = useLink()
+  const { token, stage, link, come, paste } = useLink()
   const [said, setSaid] = useState('')
-  if (stage === 'missing') return <Missing />
+  if (stage === 'missing') return <Missing paste={paste} />
   if (stage === 'ready') return <Reset key={link} token={token} come={come} say={setSaid} />
   if (stage === 'invalid') {
     return (
@@ -239,6 +263,14 @@ export function ResetPage() {
 
 function Reset({ token, come, say }: Step & { say: (message: string) => void }) {
   const { busy, problem, run } = useSubmit()
+  const [email, setEmail] = useState<string>()
+  useEffect(() => {
+    getResetAddress(token).then(
+      (found) => (found.email === null ? come('invalid') : setEmail(found.email)),
+      // The button says what is wrong.
+      () => undefined,
+    )
+  }, [])
   const submit = (event: Event): void => {
     const { password = '' } = fieldsOf(event)
     run(async () => {
@@ -259,6 +291,7 @@ function Reset({ token, come, say }: Step & { say: (message: string) => void }) 
         This signs you out everywhere. If your address has not been verified, it also ends all API keys of the account.
       </p>
       <Form problem={problem} onSubmit={submit} about={ABOUT_PASSWORD}>
+        <Username of={email} />
         <PasswordField
           label="New password"
           id="password"

@@ -15,6 +15,9 @@ function save(name: string, file: Blob): void {
   setTimeout(() => URL.revokeObjectURL(url), BEGIN_MS)
 }
 
+/** Asks for a byte order mark: without one, spreadsheets take UTF-8 for an older encoding. */
+const forSpreadsheets = (path: string): string => `${path}${path.includes('?') ? '&' : '?'}bom`
+
 /** Downloads what stands at `path` as a file of this name. */
 export function Download({ path, name }: { path: string; name: string }) {
   const { busy, problem, run } = useSubmit()
@@ -25,7 +28,7 @@ export function Download({ path, name }: { path: string; name: string }) {
         class="quiet small"
         busy={busy}
         busyText="Collecting…"
-        onClick={() => run(async () => save(name, await fetchFile(path)))}
+        onClick={() => run(async () => save(name, await fetchFile(forSpreadsheets(path))))}
       >
         Download CSV
       </Action>

@@ -169,6 +169,16 @@ export function PasswordField(props: Omit<FieldProps, 'type' | 'after'>) {
   )
 }
 
+/**
+ * Whose password a form is about, for password managers: a form with a password and no name makes them keep a second
+ * entry, or the old one. Nobody else meets it.
+ */
+export function Username({ of }: { of: string | undefined }) {
+  return of === undefined ? null : (
+    <input class="hidden" type="text" autoComplete="username" value={of} readOnly tabIndex={-1} aria-hidden="true" />
+  )
+}
+
 /** A labelled choice. */
 export function Choice({
   label,

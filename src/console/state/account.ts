@@ -1,11 +1,13 @@
 /**
- * The account that is signed in, and its changes as they happen: one stream a page, which comes back by itself.
+ * The account that is signed in, and its changes as they happen: one stream a browser, which comes back by itself.
  */
 import { effect, signal } from '@preact/signals'
 import type { AccountState, CallRecord, User } from '../api/endpoints.ts'
 import { getAccount } from '../api/endpoints.ts'
 import { readEvents } from '../api/event-reader.ts'
-import { forgetToken, token } from './session.ts'
+import { endSession, hasEnded, signedInAs, token } from './session.ts'
+import type { Told } from './shared-stream.ts'
+import { followTogether } from './shared-stream.ts'
 
 /** Pauses before a broken stream is opened again, in ms; the last one repeats. */
 const PAUSES_MS = [500, 1000, 2000, 5000, 10_000]
@@ -51,52 +53,67 @@ export async function loadAccount(): Promise<void> {
   const answer = await getAccount().catch(() => null)
   if (!answer || mine !== token.value || nth < answered) return
   answered = nth
+  signedInAs.value = answer.user.email
   account.value = seen === events ? answer : { ...answer, ...latest }
 }
 
 /** Shows a changed profile at once. */
 export function showUser(user: User): void {
+  signedInAs.value = user.email
   if (account.value) account.value = { ...account.value, user }
 }
 
 effect(() => {
   const mine = token.value
-  if (mine === null) {
-    account.value = null
-    return undefined
-  }
+  if (mine === null) account.value = null
+  if (mine === null || hasEnded.value) return undefined
   const over = new AbortController()
-  void loadAccount()
-  void follow(mine, over.signal)
-  return () => over.abort()
+  loadAccount().catch(reportError)
+  followTogether(mine, over.signal, (until, tell, again) => read(mine, until, tell, again), takeTold).catch(
+    (error: unknown) => {
+      // The wait for the lock ends so where the session is over.
+      if (!over.signal.aborted) reportError(error)
+    },
+  )
+  return () => {
+    over.abort()
+    live.value = false
+    reconnecting.value = false
+  }
 })
 
-async function follow(session: string, over: AbortSignal): Promise<void> {
+/** Reads the stream, opening it again whenever it breaks. `again`: what came before may have been missed. */
+async function read(session: string, over: AbortSignal, tell: (told: Told) => void, again: boolean): Promise<void> {
   for (let tries = 0; !over.aborted; tries++) {
     const began = performance.now()
-    await listen(session, over, tries > 0).catch(() => {})
-    live.value = false
+    await listen(session, over, tell, again || tries > 0).catch(() => {})
     if (over.aborted) return
+    const lasted = performance.now() - began > PAUSES_MS.at(-1)!
     // A stream that ended is opened again at once; one that cannot be opened is worth a word.
-    if (tries > 0 && performance.now() - began < PAUSES_MS.at(-1)!) reconnecting.value = true
-    if (performance.now() - began > PAUSES_MS.at(-1)!) tries = 0
+    tell({ state: { live: false, reconnecting: tries > 0 && !lasted } })
+    if (lasted) tries = 0
     await pause(PAUSES_MS[Math.min(tries, PAUSES_MS.length - 1)]!, over)
   }
 }
 
-async function listen(session: string, over: AbortSignal, again: boolean): Promise<void> {
+async function listen(session: string, over: AbortSignal, tell: (told: Told) => void, again: boolean): Promise<void> {
   const response = await fetch('/api/events', {
     headers: { authorization: `Bearer ${session}` },
     cache: 'no-store',
     credentials: 'omit',
     signal: over,
   })
-  if (response.status === 401 && !over.aborted) forgetToken('Your session has ended. Sign in again to continue.')
+  if (response.status === 401) tell({ event: { event: 'signed_out', data: '' } })
   if (!response.ok || !response.body) return
-  live.value = true
-  reconnecting.value = false
-  if (again) refresh()
-  for await (const { event, data } of readEvents(response.body)) take(event, data)
+  tell({ state: { live: true, reconnecting: false } })
+  if (again) tell({ event: { event: 'refresh', data: '' } })
+  for await (const event of readEvents(response.body)) tell({ event })
+}
+
+function takeTold(told: Told): void {
+  if ('event' in told) return take(told.event.event, told.event.data)
+  live.value = told.state.live
+  reconnecting.value = told.state.reconnecting
 }
 
 function take(event: string, data: string): void {
@@ -107,7 +124,7 @@ function take(event: string, data: string): void {
     if (account.value) account.value = { ...account.value, ...latest }
   }
   if (event === 'refresh') refresh()
-  if (event === 'signed_out') forgetToken('Your session has ended. Sign in again to continue.')
+  if (event === 'signed_out') endSession()
 }
 
 function refresh(): void {

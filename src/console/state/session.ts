@@ -19,6 +19,12 @@ const browser = () => localStorage
 /** The session token; null while nobody is signed in. */
 export const token = signal<string | null>(keptToken())
 
+/** The address of who is signed in, as far as the server has said it. */
+export const signedInAs = signal<string | null>(null)
+
+/** Whether the session has ended by itself while a page was in use: the page stays, and asks for the password. */
+export const hasEnded = signal(false)
+
 /** Why the session is over, for the sign-in page. */
 export const signOutNotice = signal<string | null>(null)
 
@@ -29,6 +35,19 @@ export function keepToken(value: string, stay: boolean): void {
   else forgetOwn(browser, token.value)
   signOutNotice.value = null
   token.value = value
+  hasEnded.value = false
+}
+
+/** Whether the session lasts beyond the tab: it is kept in the browser. */
+export const staysSignedIn = (): boolean => token.value !== null && read(browser) === token.value
+
+/**
+ * The server says that the session is over. Who had begun something signs in again over it and loses nothing; a page
+ * that never knew whose it is asks for everything anew.
+ */
+export function endSession(): void {
+  if (signedInAs.value === null) forgetToken('Your session has ended. Sign in again to continue.')
+  else if (token.value !== null) hasEnded.value = true
 }
 
 /** Removes a token from where it is kept, unless another one is kept there by now: somebody else's, who signed in. */
@@ -69,6 +88,8 @@ export function forgetToken(reason: string | null = null): void {
   }
   signOutNotice.value = reason
   token.value = null
+  signedInAs.value = null
+  hasEnded.value = false
 }
 
 // Signed out in one tab is signed out in all that share the storage.

@@ -12,9 +12,22 @@ import type { MailDetails, MoneyMailKind } from './mails.ts'
 export type MailContent = { subject: string; text: string; html: string }
 
 /** A mail before it is rendered: paragraphs, and perhaps one button. */
-type Draft = { subject: string; paragraphs: string[]; action?: { label: string; url: string }; closing: string[] }
+type Draft = { subject: string; paragraphs: string[]; action?: Action; closing: string[] }
+
+/** A button. `otherwise`: what to do where its address does not arrive as it was sent. */
+type Action = { label: string; url: string; otherwise?: string }
 
 const PRODUCT = 'Tollgate'
+
+/**
+ * The button of a link that works once. Gateways that rewrite links may lose its fragment: the page takes the code,
+ * too.
+ */
+const linkTo = (baseUrl: string, page: string, label: string, token: string): Action => ({
+  label,
+  url: `${baseUrl}/${page}#token=${token}`,
+  otherwise: `If the link does not work, open ${baseUrl}/${page} and enter this code: ${token}`,
+})
 
 /** Asks the owner of an address to confirm it. */
 export function verificationMail(baseUrl: string, address: string, token: string): MailContent {
@@ -24,7 +37,7 @@ export function verificationMail(baseUrl: string, address: string, token: string
       `The address ${address} was used to register an account at ${baseUrl}.`,
       'If that was you, confirm the address within 24 hours:',
     ],
-    action: { label: 'Confirm my address', url: `${baseUrl}/verify#token=${token}` },
+    action: linkTo(baseUrl, 'verify', 'Confirm my address', token),
     closing: ['If that was not you, ignore this e-mail: someone may have mistyped their address.'],
   })
 }
@@ -37,7 +50,7 @@ export function resetMail(baseUrl: string, address: string, token: string): Mail
       `Someone asked to reset the password of the account ${address} at ${baseUrl}.`,
       'If that was you, open this page within 30 minutes and choose a new password:',
     ],
-    action: { label: 'Choose a new password', url: `${baseUrl}/reset#token=${token}` },
+    action: linkTo(baseUrl, 'reset', 'Choose a new password', token),
     closing: [
       'The link works once, and only the newest link works. Changing your password signs you out everywhere. If ' +
         'this address has not been verified yet, it also ends all API keys of the account.',
@@ -54,7 +67,7 @@ export function addressMail(baseUrl: string, address: string, token: string): Ma
       `Someone asked to make ${address} the e-mail address of their account at ${baseUrl}.`,
       'If that was you, confirm it within 24 hours:',
     ],
-    action: { label: 'Use this address', url: `${baseUrl}/new-address#token=${token}` },
+    action: linkTo(baseUrl, 'new-address', 'Use this address', token),
     closing: [
       'The link works once, and only the newest link works.',
       'If that was not you, ignore this e-mail: nothing changes.',
@@ -80,7 +93,7 @@ export function accessMail(
       'If somebody else registered it before you, or any of these are not yours, end them all and choose a new ' +
         'password, within 24 hours:',
     ],
-    action: { label: 'End all keys and sessions', url: `${baseUrl}/access#token=${token}` },
+    action: linkTo(baseUrl, 'access', 'End all keys and sessions', token),
     closing: ['The link works once. If all of them are yours, you do not need to do anything.'],
   })
 }
@@ -233,8 +246,11 @@ const write = (draft: Draft): MailContent => ({
   html: writeHtml(draft),
 })
 
+const linesOf = (action: Action | undefined): string[] =>
+  action ? [action.url, ...(action.otherwise === undefined ? [] : [action.otherwise])] : []
+
 function writeText({ paragraphs, action, closing }: Draft): string {
-  return `${[...paragraphs, ...(action ? [action.url] : []), ...closing, `-- \n${PRODUCT}`].join('\n\n')}\n`
+  return `${[...paragraphs, ...linesOf(action), ...closing, `-- \n${PRODUCT}`].join('\n\n')}\n`
 }
 
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
@@ -258,6 +274,7 @@ function writeHtml({ subject, paragraphs, action, closing }: Draft): string {
       `<p style="margin:24px 0"><a href="${escape(action.url)}" style="${BUTTON}">${escape(action.label)}</a></p>`,
       `<p style="${SMALL}">If the button does not work, paste this address into your browser:`,
       `<br>${escape(action.url)}</p>`,
+      ...(action.otherwise === undefined ? [] : [`<p style="${SMALL}">${escape(action.otherwise)}</p>`]),
     ].join('\n')
   return [
     '<!doctype html>',

@@ -9,18 +9,27 @@ import { isStorable } from '../storable.ts'
 /** OWASP's minimum for t = 2; the library's own defaults make a ninth of the verifications a second. */
 const PARAMETERS = { type: argon2.argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
 
-/** The PHC string of a password. Call it within `withHashing`. */
-export const hashPassword = (password: string): Promise<string> => argon2.hash(password, PARAMETERS)
+/**
+ * One text for what different keyboards send for the same password: letters with their marks, Hangul as syllables,
+ * digits and spaces of any width (NFKC, as NIST SP 800-63B-4 section 3.1.1.2 says).
+ */
+const normal = (password: string): string => password.normalize('NFKC')
+
+/** The PHC string of a password, of its normal form. Call it within `withHashing`. */
+export const hashPassword = (password: string): Promise<string> => argon2.hash(normal(password), PARAMETERS)
 
 let dummyHash: Promise<string> | undefined
 const makeDummyHash = (): Promise<string> => (dummyHash ??= hashPassword('the password of nobody'))
 
 /**
- * Whether a password belongs to a hash. For an account that does not exist (`null`) the same work is done on a dummy
+ * Whether a password belongs to a hash: its normal form, or the text as it came, for hashes made before passwords were
+ * normalised. For an account that does not exist (`null`) the same work is done on a dummy
  * hash of equal parameters, so that timing reveals nothing. Call it within `withHashing`.
  */
 export async function verifyPassword(hash: string | null, password: string): Promise<boolean> {
-  const matches = await argon2.verify(hash ?? (await makeDummyHash()), password)
+  const known = hash ?? (await makeDummyHash())
+  const usual = normal(password)
+  const matches = (await argon2.verify(known, usual)) || (usual !== password && (await argon2.verify(known, password)))
   return hash !== null && matches
 }
 
@@ -29,17 +38,18 @@ export async function prepareDummyHash(): Promise<void> {
   await makeDummyHash()
 }
 
-/** Lengths in code points. */
+/** Lengths in code points of the normal form. */
 const MIN_LENGTH = 8
 const MAX_LENGTH = 72
 
 /** What is wrong with a new password, as an error code; null if nothing is. */
 export function newPasswordFault(password: unknown): ErrorCode | null {
   if (typeof password !== 'string') return 'password_too_short'
-  const length = Array.from(password).length
+  const usual = normal(password)
+  const length = Array.from(usual).length
   if (length < MIN_LENGTH) return 'password_too_short'
   if (length > MAX_LENGTH) return 'password_too_long'
-  if (!/\p{L}/u.test(password) || !/\p{Nd}/u.test(password)) return 'password_needs_letter_and_digit'
+  if (!/\p{L}/u.test(usual) || !/\p{Nd}/u.test(usual)) return 'password_needs_letter_and_digit'
   return isStorable(password) ? null : 'invalid_request'
 }
 

@@ -1,6 +1,8 @@
 import { expect } from 'chai'
 import { newId, publicId } from '../../../src/shared/ids.ts'
 import { grantCredits } from '../../../src/shared/operators/changes.ts'
+import { openSession } from '../../../src/shared/users/sessions.ts'
+import { anAccount } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import type { DescribedWeb } from './support/records.ts'
 import { aCall, startDescribed } from './support/records.ts'
@@ -14,6 +16,25 @@ describe('/api/exports', () => {
   afterEach(() => expectBooksToBalance(web.db))
 
   const linesOf = (text: string): string[] => text.trimEnd().split('\r\n')
+
+  it('begins with a byte order mark where one is asked for, and only there', async () => {
+    const account = await anAccount(web.db, [{ amount: 1 }])
+    const { token } = (await openSession(web.db, {
+      userId: account.userId,
+      accountId: account.id,
+      passwordHash: 'none',
+      userAgent: 'test',
+      ip: '127.0.0.1',
+    }))!
+    const bytes = async (path: string) => {
+      const response = await fetch(`${web.url}${path}`, { headers: { authorization: `Bearer ${token}` } })
+      return Buffer.from(await response.arrayBuffer())
+    }
+    for (const path of ['/api/exports/calls', '/api/exports/ledger']) {
+      const [plain, marked] = [await bytes(path), await bytes(`${path}?bom`)]
+      expect(marked.equals(Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), plain])), path).to.equal(true)
+    }
+  })
 
   it('has all calls and all entries, newest first, beyond any page', async () => {
     const { account, api } = await web.signedIn(Array.from({ length: 520 }, () => ({ amount: 1 })))

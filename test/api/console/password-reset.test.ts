@@ -93,6 +93,14 @@ describe('a forgotten password', () => {
       expect(await networks()).to.have.length(1)
     })
 
+    it('says whose password its link resets, without spending it', async () => {
+      const { person, token } = await mailing.aForgetfulPerson()
+      const ask = async (link: string) => (await mailing.web.post('/api/email/reset/address', { token: link })).json
+      expect(await ask(token)).to.deep.equal({ ok: true, email: person.email })
+      expect((await mailing.reset(token, 'another horse 2')).status).to.equal(200)
+      expect(await ask(token)).to.deep.equal({ ok: true, email: null })
+    })
+
     it('works once', async () => {
       const { token } = await mailing.aForgetfulPerson()
       await mailing.reset(token, 'another horse 2')

@@ -28,6 +28,7 @@ export const requests: Requests = {
     await again('POST', '/api/email/change', { email: next, password: PASSWORD })
     const token = await mailedToken(next, /^Confirm your new/)
     await nobody('POST', '/api/email/confirm/address', { token })
+    await nobody('POST', '/api/email/reset/address', { token })
     await nobody('POST', '/api/email/confirm', { token })
     await again('POST', '/api/auth/logout')
     const last = client((await nobody('POST', '/api/auth/login', { email: next, password: PASSWORD })).json.token)

@@ -22,6 +22,11 @@ describe('the mails', () => {
       expect(mail.subject).to.match(/^[ -~]{10,70}$/)
     })
 
+    it(`name the code in words, for links that do not arrive as they were sent (${kind})`, () => {
+      const [page] = link.split('#')
+      for (const text of [mail.text, mail.html]) expect(text).to.contain(`open ${page} and enter this code: ${token}`)
+    })
+
     it(`link to nothing else, and load nothing (${kind})`, () => {
       expect(new Set(mail.html.match(/href="[^"]*"/g))).to.deep.equal(new Set([`href="${link}"`]))
       expect(mail.html).not.to.match(/<(img|script|link|iframe|style)\b/i)

@@ -35,7 +35,7 @@ export function MarginsSection() {
           <a
             class="button small"
             download="margins.csv"
-            href={`data:text/csv;charset=utf-8,${encodeURIComponent(marginCsv(rows))}`}
+            href={`data:text/csv;charset=utf-8,${encodeURIComponent(`\uFEFF${marginCsv(rows)}`)}`}
           >
             Download CSV
           </a>

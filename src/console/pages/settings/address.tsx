@@ -4,7 +4,7 @@
 import { useRef, useState } from 'preact/hooks'
 import { changeAddress } from '../../api/endpoints.ts'
 import { Action, Done } from '../../parts/basics.tsx'
-import { Field, Form, FormError, PasswordField, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Field, Form, FormError, PasswordField, Username, fieldsOf, useSubmit } from '../../parts/forms.tsx'
 import { account } from '../../state/account.ts'
 
 export function Address() {
@@ -33,7 +33,7 @@ export function Address() {
           label="New address"
           name="email"
           type="email"
-          autoComplete="email"
+          autoComplete="off"
           required
           hint={
             <>
@@ -42,6 +42,7 @@ export function Address() {
             </>
           }
         />
+        <Username of={account.value?.user.email} />
         <PasswordField label="Your password" name="password" autoComplete="current-password" required />
         <FormError />
         <Action type="submit" busy={busy} busyText="Sending…">

@@ -13,7 +13,7 @@ import {
 } from '../../api/endpoints.ts'
 import { Action, Done, Email, Page, Time, ErrorMessage, Loading } from '../../parts/basics.tsx'
 import { deviceName } from '../../parts/device.ts'
-import { Choice, Field, Form, FormError, PasswordField, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Choice, Field, Form, FormError, PasswordField, Username, fieldsOf, useSubmit } from '../../parts/forms.tsx'
 import { account, showUser } from '../../state/account.ts'
 import { useLoad } from '../../state/load.ts'
 import type { Theme } from '../../state/theme.ts'
@@ -114,6 +114,7 @@ function Password() {
         onSubmit={submit}
         about={{ ...ABOUT_PASSWORD, wrong_password: 'currentPassword' }}
       >
+        <Username of={account.value?.user.email} />
         <PasswordField label="Current password" name="currentPassword" autoComplete="current-password" />
         <PasswordField label="New password" name="password" autoComplete="new-password" hint={PASSWORD_HINT} />
         <FormError />

@@ -1,0 +1,36 @@
+/**
+ * A session ends after its time, or is ended elsewhere. The page and what was typed into it stay, and the same person
+ * signs in over it.
+ */
+import { signIn } from '../api/endpoints.ts'
+import { Action } from '../parts/basics.tsx'
+import { Dialog } from '../parts/dialogs.tsx'
+import { Field, Form, FormError, PasswordField, fieldsOf, useSubmit } from '../parts/forms.tsx'
+import { forgetToken, keepToken, signedInAs, staysSignedIn } from '../state/session.ts'
+
+export function SignInAgain() {
+  const { busy, problem, run } = useSubmit()
+  const email = signedInAs.value ?? ''
+  const submit = (event: Event): void => {
+    const { password = '' } = fieldsOf(event)
+    run(async () => keepToken((await signIn({ email, password })).token, staysSignedIn()))
+  }
+  return (
+    <Dialog title="Sign in again" close={() => {}} keep>
+      <p class="soft">Your session has ended. Sign in again to continue: what you have typed is still there.</p>
+      <Form problem={problem} onSubmit={submit}>
+        <Field label="E-mail address" name="email" type="email" autoComplete="username" value={email} readOnly />
+        <PasswordField label="Password" name="password" autoComplete="current-password" required />
+        <FormError />
+        <div class="row">
+          <Action type="submit" busy={busy} busyText="Signing in…">
+            Sign in
+          </Action>
+          <button type="button" class="quiet" onClick={() => forgetToken()}>
+            Sign out
+          </button>
+        </div>
+      </Form>
+    </Dialog>
+  )
+}
