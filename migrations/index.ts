@@ -6,25 +6,14 @@
  */
 import type { Knex } from 'knex'
 import { RELEASE } from '../src/shared/release.ts'
-import * as appliedSql from './001_applied_sql.ts'
-import * as usersAndAccounts from './002_users_and_accounts.ts'
-import * as money from './003_money.ts'
-import * as calls from './004_calls.ts'
-import * as sessionsTokensMail from './005_sessions_tokens_mail.ts'
-import * as operators from './006_operators.ts'
-import * as prices from './007_prices.ts'
-import * as catalogue from './008_catalogue.ts'
-import * as keyLimits from './010_key_limits.ts'
-import * as operations from './011_operations.ts'
-import * as payments from './012_payments.ts'
-import * as billing from './013_billing.ts'
-import * as rowRules from './014_row_rules.ts'
-import * as rowRulesOfOldRows from './015_row_rules_of_old_rows.ts'
-import * as revivedGrants from './019_revived_grants.ts'
-import * as mailboxes from './021_mailboxes.ts'
-import * as forcedRotations from './022_forced_rotations.ts'
-import * as loginNetworks from './023_login_networks.ts'
-import * as customersOfAMode from './024_customers_of_a_mode.ts'
+import * as service from './001_service.ts'
+import * as accountsAndUsers from './002_accounts_and_users.ts'
+import * as mail from './003_mail.ts'
+import * as keys from './004_keys.ts'
+import * as payments from './005_payments.ts'
+import * as ledger from './006_ledger.ts'
+import * as calls from './007_calls.ts'
+import * as catalogueAndOperators from './008_catalogue_and_operators.ts'
 import { MigrationLock } from './lock.ts'
 import { applySql, dropSql, staleSql } from './sql.ts'
 
@@ -38,27 +27,16 @@ export type Migration = {
   concurrently?: Record<string, string>
 }
 
-/** Name → migration; the order of this object is the order of history. Never rename, never reorder. */
+/** Name → migration; the order of this object is the order of history. Once released: never rename, never reorder. */
 const MIGRATIONS: Record<string, Migration> = {
-  '001_applied_sql': appliedSql,
-  '002_users_and_accounts': usersAndAccounts,
-  '003_money': money,
-  '004_calls': calls,
-  '005_sessions_tokens_mail': sessionsTokensMail,
-  '006_operators': operators,
-  '007_prices': prices,
-  '008_catalogue': catalogue,
-  '010_key_limits': keyLimits,
-  '011_operations': operations,
-  '012_payments': payments,
-  '013_billing': billing,
-  '014_row_rules': rowRules,
-  '015_row_rules_of_old_rows': rowRulesOfOldRows,
-  '019_revived_grants': revivedGrants,
-  '021_mailboxes': mailboxes,
-  '022_forced_rotations': forcedRotations,
-  '023_login_networks': loginNetworks,
-  '024_customers_of_a_mode': customersOfAMode,
+  '001_service': service,
+  '002_accounts_and_users': accountsAndUsers,
+  '003_mail': mail,
+  '004_keys': keys,
+  '005_payments': payments,
+  '006_ledger': ledger,
+  '007_calls': calls,
+  '008_catalogue_and_operators': catalogueAndOperators,
 }
 
 /** The functions of `sql/` are written for the newest schema: every step back begins with taking them out. */
@@ -87,7 +65,8 @@ export type Migrated = { migrations: string[]; functions: string[]; newer: strin
  * `sql/` that have changed. Two that migrate at once take turns. A table's lock is waited for so briefly that calls do
  * not notice, and asked for again. Where a later release has migrated, its functions stay as they are.
  * @param settings `migrations` are for tests; `say` gets a line for whatever is waited for.
- * @throws where a lock was not to be had for minutes: what was applied until then stays.
+ * @throws where a lock was not to be had for minutes: what was applied until then stays. And where the database has
+ * another history than this one: it is left as it is.
  */
 export async function migrate(
   db: Knex,
@@ -96,6 +75,7 @@ export async function migrate(
   const { migrations = MIGRATIONS, say = () => {} } = settings
   const lock = new MigrationLock(db, say)
   const applied: string[] = []
+  await refuseOtherHistory(db)
   for (;;) {
     const { missing, newer } = await compare(db, migrations)
     const [next] = missing
@@ -110,6 +90,16 @@ export async function migrate(
     const [, done] = await lock.turn(next, (trx) => step(trx, migrations))
     applied.push(...done)
   }
+}
+
+/** Nothing was released before 0.2.0: its builds had other migrations, and nothing leads from those to these. */
+async function refuseOtherHistory(db: Knex): Promise<void> {
+  const there = await completed(db)
+  if (there.length === 0 || there.includes(Object.keys(MIGRATIONS)[0]!)) return
+  throw new Error(
+    'this database was migrated by a build from before 0.2.0, and its schema cannot be converted: ' +
+      'point DATABASE_URL to a new, empty database',
+  )
 }
 
 const step = async (trx: Knex.Transaction, migrations: Record<string, Migration>) =>

@@ -1,31 +1,48 @@
 -- The schema after all migrations, written by `npm run schema`: to read, and to compare. Nothing runs this file.
 
+-- Whole credits that somebody has, owes or pays: never negative, and exact in JavaScript.
+CREATE DOMAIN credits AS bigint
+  CONSTRAINT credits_exact_in_javascript CHECK ((VALUE <= '9007199254740991'::bigint))
+  CONSTRAINT credits_not_negative CHECK ((VALUE >= 0));
+
+-- Tokens, bytes or micro-dollars: never negative.
+CREATE DOMAIN quantity AS bigint
+  CONSTRAINT quantity_not_negative CHECK ((VALUE >= 0));
+
 -- Who pays. The row is the lock of everything that moves its credits.
 CREATE TABLE accounts (
   id uuid NOT NULL, -- UUIDv7, made by the caller; acc_… in text.
   status text NOT NULL DEFAULT 'active'::text, -- active or suspended (set by an operator).
-  credits bigint NOT NULL DEFAULT 0, -- Balance in whole credits = sum of the account's ledger entries.
-  debt bigint NOT NULL DEFAULT 0, -- Credits that calls and reversals left uncollected, less what was collected. Beside it nothing can be spent.
+  credits credits NOT NULL DEFAULT 0, -- Balance in whole credits = sum of the account's ledger entries.
+  debt credits NOT NULL DEFAULT 0, -- Credits that calls and reversals left uncollected, less what was collected. Beside it nothing can be spent.
   ledger_seq bigint NOT NULL DEFAULT 0, -- Number of ledger entries so far: the seq of the newest one.
   outstanding_calls integer NOT NULL DEFAULT 0, -- Calls that have not ended; bounds an account and orders the queues.
-  request_bytes bigint NOT NULL DEFAULT 0, -- Bytes of the requests of its open calls, which Redis holds; bounds an account.
+  request_bytes quantity NOT NULL DEFAULT 0, -- Bytes of the requests of its open calls, which Redis holds; bounds an account.
   created_at timestamptz NOT NULL DEFAULT now(), -- When it was opened.
   keys_limited boolean NOT NULL DEFAULT false, -- Whether a key of it has a budget or a limit of open calls: statements look for them only then.
   deleted_at timestamptz, -- When it was deleted: nobody can tell whose it was; its ledger and calls stay.
   emptied_at timestamptz, -- When the last of its media results had been removed after that.
-  low_balance_below bigint, -- A balance below it is worth a mail; null: none is wanted.
+  low_balance_below credits, -- A balance below it is worth a mail; null: none is wanted.
   low_balance_state text NOT NULL DEFAULT 'armed'::text, -- armed, due (crossed, a mail is to be written) or done.
-  top_up_below bigint, -- A balance below it is topped up; null: it is not.
+  top_up_below credits, -- A balance below it is topped up; null: it is not.
   top_up_state text NOT NULL DEFAULT 'armed'::text, -- armed, due (crossed, a worker is to pay) or done.
   CONSTRAINT accounts_pkey PRIMARY KEY (id),
-  CONSTRAINT accounts_rules CHECK (keeps_rules(accounts.*))
+  CONSTRAINT accounts_deleted_are_suspended CHECK (((deleted_at IS NULL) OR (status = 'suspended'::text))),
+  CONSTRAINT accounts_emptied_were_deleted CHECK (((emptied_at IS NULL) OR (deleted_at IS NOT NULL))),
+  CONSTRAINT accounts_low_balance_positive CHECK (((low_balance_below)::bigint > 0)),
+  CONSTRAINT accounts_low_balance_state_known CHECK ((low_balance_state = ANY (ARRAY['armed'::text, 'due'::text, 'done'::text]))),
+  CONSTRAINT accounts_outstanding_not_negative CHECK ((outstanding_calls >= 0)),
+  CONSTRAINT accounts_status_known CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text]))),
+  CONSTRAINT accounts_top_up_positive CHECK (((top_up_below)::bigint > 0)),
+  CONSTRAINT accounts_top_up_state_known CHECK ((top_up_state = ANY (ARRAY['armed'::text, 'due'::text, 'done'::text]))),
+  CONSTRAINT accounts_watch_only_what_is_set CHECK ((((low_balance_below IS NOT NULL) OR (low_balance_state = 'armed'::text)) AND ((top_up_below IS NOT NULL) OR (top_up_state = 'armed'::text))))
 ) WITH (fillfactor=70);
-CREATE INDEX accounts_in_debt ON accounts USING btree (id) WHERE (debt > 0);
+CREATE INDEX accounts_in_debt ON accounts USING btree (id) WHERE ((debt)::bigint > 0);
 CREATE INDEX accounts_low_balance_due ON accounts USING btree (id) WHERE (low_balance_state = 'due'::text);
 CREATE INDEX accounts_suspended ON accounts USING btree (id) WHERE (status = 'suspended'::text);
 CREATE INDEX accounts_to_empty ON accounts USING btree (deleted_at) WHERE ((deleted_at IS NOT NULL) AND (emptied_at IS NULL));
 CREATE INDEX accounts_top_up_due ON accounts USING btree (id) WHERE (top_up_state = 'due'::text);
-CREATE TRIGGER accounts_watch_balance BEFORE UPDATE ON accounts FOR EACH ROW WHEN ((((new.low_balance_below IS NOT NULL) OR (new.top_up_below IS NOT NULL)) AND (new.credits <> old.credits))) EXECUTE FUNCTION watch_balance();
+CREATE TRIGGER accounts_watch_balance BEFORE UPDATE ON accounts FOR EACH ROW WHEN ((((new.low_balance_below IS NOT NULL) OR (new.top_up_below IS NOT NULL)) AND ((new.credits)::bigint <> (old.credits)::bigint))) EXECUTE FUNCTION watch_balance();
 
 -- Keys of the gateway. The secret itself is never stored.
 CREATE TABLE api_keys (
@@ -73,7 +90,7 @@ CREATE TABLE applied_sql (
   name text NOT NULL, -- The function, which is the file's name without .sql.
   hash text NOT NULL, -- SHA-256 of the file as it was applied, in hex.
   applied_at timestamptz NOT NULL DEFAULT now(), -- When it was.
-  release text NOT NULL DEFAULT '0.0.0'::text, -- The version of the release that applied it.
+  release text NOT NULL, -- The version of the release that applied it.
   CONSTRAINT applied_sql_pkey PRIMARY KEY (name)
 );
 
@@ -145,11 +162,10 @@ CREATE UNIQUE INDEX budget_notices_mail ON budget_notices USING btree (mail_id) 
 CREATE TABLE budget_windows (
   budget_id uuid NOT NULL, -- Of which budget.
   starts_at timestamptz NOT NULL, -- When the window begins; -infinity for a total.
-  used bigint NOT NULL, -- Credits of the calls that were opened in the window, with what they left uncollected.
-  swept bigint NOT NULL DEFAULT 0, -- The part of it whose call records were swept since.
+  used credits NOT NULL, -- Credits of the calls that were opened in the window, with what they left uncollected.
+  swept credits NOT NULL DEFAULT 0, -- The part of it whose call records were swept since.
   CONSTRAINT budget_windows_pkey PRIMARY KEY (budget_id, starts_at),
-  CONSTRAINT budget_windows_budget_fkey FOREIGN KEY (budget_id) REFERENCES budgets(id) ON DELETE CASCADE,
-  CONSTRAINT budget_windows_used_not_negative CHECK (((used >= 0) AND (swept >= 0)))
+  CONSTRAINT budget_windows_budget_fkey FOREIGN KEY (budget_id) REFERENCES budgets(id) ON DELETE CASCADE
 ) WITH (fillfactor=70);
 CREATE TRIGGER budget_windows_notify AFTER INSERT OR UPDATE OF used ON budget_windows FOR EACH ROW EXECUTE FUNCTION notify_of_budget();
 
@@ -159,14 +175,13 @@ CREATE TABLE budgets (
   account_id uuid NOT NULL, -- Whose credits.
   scope text NOT NULL, -- Whose calls count: those of a key. The only scope there is.
   key_id uuid, -- The key of that scope.
-  credits bigint NOT NULL, -- The most credits of a window; 0 allows nothing.
+  credits credits NOT NULL, -- The most credits of a window; 0 allows nothing.
   period text NOT NULL, -- total, day, week (from Monday) or month, in UTC.
   created_at timestamptz NOT NULL DEFAULT now(), -- Since when every call of its scope is counted.
   CONSTRAINT budgets_pkey PRIMARY KEY (id),
   CONSTRAINT budgets_key_key UNIQUE (key_id),
   CONSTRAINT budgets_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT budgets_key_fkey FOREIGN KEY (key_id, account_id) REFERENCES api_keys(id, account_id),
-  CONSTRAINT budgets_credits_range CHECK (((credits >= 0) AND (credits <= '9007199254740991'::bigint))),
   CONSTRAINT budgets_period_known CHECK ((period = ANY (ARRAY['total'::text, 'day'::text, 'week'::text, 'month'::text]))),
   CONSTRAINT budgets_scope_known CHECK ((scope = 'key'::text)),
   CONSTRAINT budgets_scope_names_its_holder CHECK (((scope = 'key'::text) = (key_id IS NOT NULL)))
@@ -192,14 +207,14 @@ CREATE TABLE calls (
   model text NOT NULL, -- The gateway's model id as asked for.
   status text NOT NULL, -- queued, running, succeeded, failed or rejected; see src/shared/calls/lifecycle.ts.
   price jsonb, -- The price when the call was opened: later changes of the catalogue do not touch it.
-  estimated_input_tokens bigint, -- Input tokens of the pre-charge (chat).
-  estimated_output_tokens bigint, -- Output tokens of the pre-charge (chat).
-  credits_precharged bigint NOT NULL DEFAULT 0, -- Credits charged at the beginning.
-  credits bigint NOT NULL DEFAULT 0, -- Credits collected so far = minus the sum of the call's ledger entries.
-  credits_uncollected bigint NOT NULL DEFAULT 0, -- What the price asked for beyond the balance: became debt of the account.
-  balance_after bigint, -- The account's balance when the call ended: usage.balance of its answer.
-  input_tokens bigint, -- Real input tokens, those of caches too (chat).
-  output_tokens bigint, -- Real output tokens (chat).
+  estimated_input_tokens quantity, -- Input tokens of the pre-charge (chat).
+  estimated_output_tokens quantity, -- Output tokens of the pre-charge (chat).
+  credits_precharged credits NOT NULL DEFAULT 0, -- Credits charged at the beginning.
+  credits credits NOT NULL DEFAULT 0, -- Credits collected so far = minus the sum of the call's ledger entries.
+  credits_uncollected credits NOT NULL DEFAULT 0, -- What the price asked for beyond the balance: became debt of the account.
+  balance_after credits, -- The account's balance when the call ended: usage.balance of its answer.
+  input_tokens quantity, -- Real input tokens, those of caches too (chat).
+  output_tokens quantity, -- Real output tokens (chat).
   http_status integer, -- The status of its answer.
   error_type text, -- The error code of its answer, where it failed or was refused.
   latency_ms bigint, -- From its acceptance to its end, in milliseconds.
@@ -212,7 +227,7 @@ CREATE TABLE calls (
   idempotency_key text, -- The client's Idempotency-Key; null after its time.
   idempotency_expires_at timestamptz, -- Until when the key is remembered.
   request_hash bytea, -- SHA-256 of the request, to recognise a retry of it.
-  request_bytes bigint NOT NULL DEFAULT 0, -- Bytes of its request as Redis holds it while the call is open.
+  request_bytes quantity NOT NULL DEFAULT 0, -- Bytes of its request as Redis holds it while the call is open.
   abandoned_at timestamptz, -- When the waiting client went away unanswered.
   lease_until timestamptz, -- Until when nobody need look after it.
   deadline_at timestamptz, -- When it must have ended.
@@ -223,14 +238,24 @@ CREATE TABLE calls (
   fold_minute timestamptz, -- The minute whose equal refusals this row stands for.
   count integer NOT NULL DEFAULT 1, -- How many refusals were folded into this row; else 1.
   price_version uuid, -- The version of its price.
-  cached_input_tokens bigint, -- Input tokens that were read from a cache (chat).
-  cache_write_tokens bigint, -- Input tokens that were written to a cache (chat).
-  repeated_input_tokens bigint, -- Of those written, what its upstream bills once more: written for an hour (chat).
-  cost_micro_usd bigint, -- What it cost at its upstreams, in micro-dollars, failed tries too; null where that is unknown.
+  cached_input_tokens quantity, -- Input tokens that were read from a cache (chat).
+  cache_write_tokens quantity, -- Input tokens that were written to a cache (chat).
+  repeated_input_tokens quantity, -- Of those written, what its upstream bills once more: written for an hour (chat).
+  cost_micro_usd quantity, -- What it cost at its upstreams, in micro-dollars, failed tries too; null where that is unknown.
   catalogue_version integer, -- The version of the catalogue that it was opened at: it is charged and served by that one.
   CONSTRAINT calls_pkey PRIMARY KEY (id),
   CONSTRAINT calls_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
-  CONSTRAINT calls_rules CHECK (keeps_rules(calls.*))
+  CONSTRAINT calls_cached_tokens_are_input CHECK ((((cached_input_tokens)::bigint + (cache_write_tokens)::bigint) <= (input_tokens)::bigint)),
+  CONSTRAINT calls_count_positive CHECK ((count >= 1)),
+  CONSTRAINT calls_ended_are_complete CHECK ((((status = ANY (ARRAY['queued'::text, 'running'::text])) = (finished_at IS NULL)) AND ((finished_at IS NULL) = (http_status IS NULL)))),
+  CONSTRAINT calls_error_where_refused CHECK (((status = ANY (ARRAY['failed'::text, 'rejected'::text])) = (error_type IS NOT NULL))),
+  CONSTRAINT calls_failed_cost_nothing CHECK (((status <> ALL (ARRAY['failed'::text, 'rejected'::text])) OR ((credits)::bigint = 0))),
+  CONSTRAINT calls_idempotency_whole CHECK ((((idempotency_key IS NULL) = (idempotency_expires_at IS NULL)) AND ((idempotency_key IS NULL) OR (request_hash IS NOT NULL)))),
+  CONSTRAINT calls_modality_known CHECK ((modality = ANY (ARRAY['chat'::text, 'image'::text, 'video'::text]))),
+  CONSTRAINT calls_open_hold_their_charge CHECK (((status <> ALL (ARRAY['queued'::text, 'running'::text])) OR (((credits)::bigint = (credits_precharged)::bigint) AND (price IS NOT NULL) AND (lease_until IS NOT NULL) AND (deadline_at IS NOT NULL)))),
+  CONSTRAINT calls_rejected_were_not_charged CHECK (((status <> 'rejected'::text) OR ((credits_precharged)::bigint = 0))),
+  CONSTRAINT calls_repeated_tokens_were_written CHECK (((repeated_input_tokens)::bigint <= (cache_write_tokens)::bigint)),
+  CONSTRAINT calls_status_known CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'rejected'::text])))
 ) WITH (fillfactor=80, autovacuum_analyze_threshold=5000, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_insert_threshold=5000);
 CREATE INDEX calls_account_time ON calls USING btree (account_id, created_at DESC, id DESC);
 CREATE UNIQUE INDEX calls_folded_refusals ON calls USING btree (key_id, modality, model, error_type, fold_minute) WHERE (fold_minute IS NOT NULL);
@@ -290,9 +315,9 @@ CREATE INDEX customers_to_forget_due ON customers_to_forget USING btree (next_tr
 CREATE TABLE deductions (
   id uuid NOT NULL, -- UUIDv7; ded_… in text.
   account_id uuid NOT NULL, -- From whose account.
-  credits bigint NOT NULL, -- How many credits.
-  moved bigint NOT NULL, -- Of these, by ledger entries of kind adjustment.
-  owed bigint NOT NULL, -- Of these, by debt: what could not be spent.
+  credits credits NOT NULL, -- How many credits.
+  moved credits NOT NULL, -- Of these, by ledger entries of kind adjustment.
+  owed credits NOT NULL, -- Of these, by debt: what could not be spent.
   reason text NOT NULL, -- Why, in the operator's words; the customer sees it.
   idempotency_key text, -- The client's name for the request, so that it is done once.
   created_at timestamptz NOT NULL DEFAULT now(), -- When.
@@ -300,9 +325,9 @@ CREATE TABLE deductions (
   CONSTRAINT deductions_of_account_key UNIQUE (account_id, id),
   CONSTRAINT deductions_once UNIQUE (account_id, idempotency_key),
   CONSTRAINT deductions_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
-  CONSTRAINT deductions_credits_positive CHECK (((credits >= 1) AND (credits <= '1000000000000'::bigint))),
+  CONSTRAINT deductions_credits_positive CHECK ((((credits)::bigint >= 1) AND ((credits)::bigint <= '1000000000000'::bigint))),
   CONSTRAINT deductions_idempotency_key_length CHECK (((char_length(idempotency_key) >= 1) AND (char_length(idempotency_key) <= 255))),
-  CONSTRAINT deductions_parts CHECK (((moved >= 0) AND (owed >= 0) AND (credits = (moved + owed)))),
+  CONSTRAINT deductions_parts CHECK (((credits)::bigint = ((moved)::bigint + (owed)::bigint))),
   CONSTRAINT deductions_reason_length CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 200)))
 );
 CREATE TRIGGER deductions_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON deductions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
@@ -311,11 +336,11 @@ CREATE TRIGGER deductions_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ded
 CREATE TABLE forgiven_debts (
   id uuid NOT NULL, -- UUIDv7.
   account_id uuid NOT NULL, -- Whose debt.
-  credits bigint NOT NULL, -- How much it was.
+  credits credits NOT NULL, -- How much it was.
   created_at timestamptz NOT NULL DEFAULT now(), -- When.
   CONSTRAINT forgiven_debts_pkey PRIMARY KEY (id),
   CONSTRAINT forgiven_debts_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
-  CONSTRAINT forgiven_debts_credits_positive CHECK ((credits > 0))
+  CONSTRAINT forgiven_debts_credits_positive CHECK (((credits)::bigint > 0))
 );
 CREATE INDEX forgiven_debts_account ON forgiven_debts USING btree (account_id);
 CREATE TRIGGER forgiven_debts_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON forgiven_debts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
@@ -325,8 +350,8 @@ CREATE TABLE grants (
   id uuid NOT NULL, -- UUIDv7; grant_… in text.
   account_id uuid NOT NULL, -- Whose credits.
   origin text NOT NULL, -- signup, purchase, bonus or adjustment.
-  amount bigint NOT NULL, -- Credits granted.
-  remaining bigint NOT NULL, -- Credits left = sum of the grant's ledger entries.
+  amount credits NOT NULL, -- Credits granted.
+  remaining credits NOT NULL, -- Credits left = sum of the grant's ledger entries.
   open boolean NOT NULL, -- Whether anything remains.
   expires_at timestamptz, -- From then on what is left of it pays for nothing; null: never.
   note text, -- The operator's remark.
@@ -336,7 +361,12 @@ CREATE TABLE grants (
   CONSTRAINT grants_pkey PRIMARY KEY (id),
   CONSTRAINT grants_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT grants_payment_fkey FOREIGN KEY (payment_id, account_id) REFERENCES payments(id, account_id),
-  CONSTRAINT grants_rules CHECK (keeps_rules(grants.*))
+  CONSTRAINT grants_amount_positive CHECK ((((amount)::bigint >= 1) AND ((amount)::bigint <= '1000000000000'::bigint))),
+  CONSTRAINT grants_open_means_remaining CHECK ((open = ((remaining)::bigint > 0))),
+  CONSTRAINT grants_origin_known CHECK ((origin = ANY (ARRAY['signup'::text, 'purchase'::text, 'bonus'::text, 'adjustment'::text]))),
+  CONSTRAINT grants_payment_gives_purchases CHECK (((payment_id IS NULL) OR ((origin = ANY (ARRAY['purchase'::text, 'bonus'::text])) AND (expires_at IS NULL)))),
+  CONSTRAINT grants_remaining_within_amount CHECK (((remaining)::bigint <= (amount)::bigint)),
+  CONSTRAINT grants_revived_once_expired CHECK (((revived_until IS NULL) OR COALESCE((revived_until > expires_at), false)))
 ) WITH (fillfactor=70);
 CREATE INDEX grants_account ON grants USING btree (account_id, id);
 CREATE INDEX grants_account_open ON grants USING btree (account_id) WHERE open;
@@ -362,7 +392,7 @@ CREATE TABLE ledger_entries (
   grant_id uuid NOT NULL, -- The lot it takes from or gives to.
   kind text NOT NULL, -- grant, charge, settlement, refund, expiry, adjustment, collection (repays debt), reversal or reinstatement.
   amount bigint NOT NULL, -- Signed credits: negative leaves the balance.
-  balance_after bigint NOT NULL, -- The balance after this very entry.
+  balance_after credits NOT NULL, -- The balance after this very entry.
   note text, -- A remark for people.
   created_at timestamptz NOT NULL DEFAULT now(), -- Start of its transaction; seq, not time, is the order.
   deduction_id uuid, -- The deduction that it is a part of.
@@ -370,7 +400,17 @@ CREATE TABLE ledger_entries (
   CONSTRAINT ledger_entries_pkey PRIMARY KEY (account_id, seq),
   CONSTRAINT ledger_entries_deduction_fkey FOREIGN KEY (account_id, deduction_id) REFERENCES deductions(account_id, id),
   CONSTRAINT ledger_entries_payment_fkey FOREIGN KEY (payment_id, account_id) REFERENCES payments(id, account_id),
-  CONSTRAINT ledger_entries_rules CHECK (keeps_rules(ledger_entries.*))
+  CONSTRAINT ledger_entries_call_where_needed CHECK (((kind = ANY (ARRAY['charge'::text, 'settlement'::text, 'refund'::text])) = (call_id IS NOT NULL))),
+  CONSTRAINT ledger_entries_deduction_where_needed CHECK (((kind = 'adjustment'::text) = (deduction_id IS NOT NULL))),
+  CONSTRAINT ledger_entries_payment_where_needed CHECK (((kind = ANY (ARRAY['reversal'::text, 'reinstatement'::text])) = (payment_id IS NOT NULL))),
+  CONSTRAINT ledger_entries_seq_positive CHECK ((seq > 0)),
+  CONSTRAINT ledger_entries_sign_of_kind CHECK (
+CASE
+    WHEN (kind = ANY ('{grant,refund,reinstatement}'::text[])) THEN (amount > 0)
+    WHEN (kind = ANY ('{charge,expiry,adjustment,collection,reversal}'::text[])) THEN (amount < 0)
+    WHEN (kind = 'settlement'::text) THEN (amount <> 0)
+    ELSE false
+END)
 ) WITH (autovacuum_analyze_threshold=5000, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_insert_threshold=5000);
 CREATE INDEX ledger_entries_collected ON ledger_entries USING btree (account_id, grant_id) WHERE (kind = 'collection'::text);
 CREATE INDEX ledger_entries_deduction ON ledger_entries USING btree (deduction_id) WHERE (deduction_id IS NOT NULL);
@@ -419,7 +459,7 @@ CREATE INDEX mailbox_mails_old ON mailbox_mails USING btree (counted_at);
 -- The outbox: written with what causes a mail, delivered by the mail workers.
 CREATE TABLE mails (
   id uuid NOT NULL, -- UUIDv7; mail_… in text. Message-ID and link are made of it.
-  kind text NOT NULL, -- verification, reset, address, address_notice, budget, receipt, low_balance, top_up_failed or top_up_off.
+  kind text NOT NULL, -- verification, reset, address, address_notice, access, key_rotated, budget, receipt, low_balance, top_up_failed or top_up_off.
   recipient text NOT NULL, -- The address, ASCII, lowercased.
   user_id uuid, -- The user whom it is about; null for a reset.
   status text NOT NULL DEFAULT 'queued'::text, -- queued, sending, sent, skipped (no mail was due) or dead (given up, a dead letter).
@@ -464,7 +504,6 @@ CREATE TABLE one_time_tokens (
   purpose text NOT NULL, -- The kind of the mail: a link does one thing.
   token_hash bytea NOT NULL, -- SHA-256 of the token.
   email text NOT NULL, -- The address it was mailed to; dead once the user has another or, for a new one, once somebody has it.
-  mailbox text, -- Written by the releases before 0.2 alone; see mailbox_mails.
   asked_at timestamptz NOT NULL, -- When its mail was asked for: the newest link of a reset or a new address ends the older ones.
   created_at timestamptz NOT NULL DEFAULT now(), -- First try of its mail.
   expires_at timestamptz NOT NULL, -- Counted from the last try of its mail.
@@ -476,7 +515,6 @@ CREATE TABLE one_time_tokens (
   CONSTRAINT one_time_tokens_hash_is_sha256 CHECK ((octet_length(token_hash) = 32)),
   CONSTRAINT one_time_tokens_purpose_known CHECK ((purpose = ANY (ARRAY['verification'::text, 'reset'::text, 'address'::text, 'access'::text])))
 );
-CREATE INDEX one_time_tokens_mailbox ON one_time_tokens USING btree (mailbox, purpose, created_at);
 CREATE INDEX one_time_tokens_user ON one_time_tokens USING btree (user_id, purpose, asked_at);
 
 -- What operators did, for good: rows are added, never changed.
@@ -575,8 +613,8 @@ CREATE TABLE payments (
   pack text, -- The pack that was bought; null for a free amount.
   currency text NOT NULL, -- ISO 4217, lower case.
   amount_minor bigint NOT NULL, -- The price, in the minor unit of the currency.
-  credits bigint NOT NULL, -- Credits bought.
-  bonus bigint NOT NULL DEFAULT 0, -- Credits given on top.
+  credits credits NOT NULL, -- Credits bought.
+  bonus credits NOT NULL DEFAULT 0, -- Credits given on top.
   customer text, -- The provider's id of the customer.
   method text, -- The provider's id of the card that an automatic payment asks.
   session text, -- The provider's id of the checkout; null until it is known.
@@ -586,7 +624,7 @@ CREATE TABLE payments (
   failure text, -- Why it failed, in a word of the provider.
   refunded_minor bigint NOT NULL DEFAULT 0, -- Refunded so far, or being refunded.
   disputed_minor bigint NOT NULL DEFAULT 0, -- Withdrawn by disputes, less what came back.
-  reversed bigint NOT NULL DEFAULT 0, -- Credits taken back or turned into debt, less what was reinstated.
+  reversed credits NOT NULL DEFAULT 0, -- Credits taken back or turned into debt, less what was reinstated.
   version integer NOT NULL DEFAULT 0, -- Changes so far: what was read from the provider before a change is stale.
   checks integer NOT NULL DEFAULT 0, -- Times that the sweep has looked since the last change.
   next_check_at timestamptz, -- When the sweep looks again; null: no more.
@@ -601,9 +639,9 @@ CREATE TABLE payments (
   CONSTRAINT payments_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT payments_amount_positive CHECK (((amount_minor >= 1) AND (amount_minor <= '1000000000000'::bigint))),
   CONSTRAINT payments_auto_has_card CHECK (((kind <> 'auto'::text) OR ((method IS NOT NULL) AND (session IS NULL)))),
-  CONSTRAINT payments_bonus_not_negative CHECK (((bonus >= 0) AND (bonus <= '1000000000000'::bigint))),
+  CONSTRAINT payments_bonus_not_negative CHECK ((((bonus)::bigint >= 0) AND ((bonus)::bigint <= '1000000000000'::bigint))),
   CONSTRAINT payments_checks_not_negative CHECK ((checks >= 0)),
-  CONSTRAINT payments_credits_positive CHECK (((credits >= 1) AND (credits <= '1000000000000'::bigint))),
+  CONSTRAINT payments_credits_positive CHECK ((((credits)::bigint >= 1) AND ((credits)::bigint <= '1000000000000'::bigint))),
   CONSTRAINT payments_currency_is_lowercase CHECK ((currency ~ '^[a-z]{3}$'::text)),
   CONSTRAINT payments_disputed_within CHECK (((disputed_minor >= 0) AND (disputed_minor <= amount_minor))),
   CONSTRAINT payments_failure_length CHECK ((char_length(failure) <= 200)),
@@ -613,8 +651,8 @@ CREATE TABLE payments (
   CONSTRAINT payments_paid_has_time CHECK (((status = 'paid'::text) = (paid_at IS NOT NULL))),
   CONSTRAINT payments_provider_known CHECK ((provider = 'stripe'::text)),
   CONSTRAINT payments_refunded_within CHECK (((refunded_minor >= 0) AND (refunded_minor <= amount_minor))),
-  CONSTRAINT payments_reversed_was_paid CHECK (((reversed = 0) OR (status = 'paid'::text))),
-  CONSTRAINT payments_reversed_within CHECK (((reversed >= 0) AND (reversed <= (credits + bonus)))),
+  CONSTRAINT payments_reversed_was_paid CHECK ((((reversed)::bigint = 0) OR (status = 'paid'::text))),
+  CONSTRAINT payments_reversed_within CHECK ((((reversed)::bigint >= 0) AND ((reversed)::bigint <= ((credits)::bigint + (bonus)::bigint)))),
   CONSTRAINT payments_review_has_reason CHECK (((status = 'review'::text) = (review_reason IS NOT NULL))),
   CONSTRAINT payments_status_known CHECK ((status = ANY (ARRAY['created'::text, 'open'::text, 'paid'::text, 'expired'::text, 'failed'::text, 'review'::text])))
 );
@@ -642,7 +680,7 @@ CREATE TABLE redemption_codes (
   id uuid NOT NULL, -- UUIDv7; code_… in text.
   code_hash bytea NOT NULL, -- SHA-256 of the code without its dashes.
   hint text NOT NULL, -- Its last four characters, to recognise it by.
-  credits bigint NOT NULL, -- Credits for each who redeems it.
+  credits credits NOT NULL, -- Credits for each who redeems it.
   uses integer NOT NULL DEFAULT 0, -- Times that it was redeemed.
   max_uses integer NOT NULL, -- The most times that it can be.
   expires_at timestamptz, -- From then on it is refused; null: never.
@@ -652,7 +690,7 @@ CREATE TABLE redemption_codes (
   created_at timestamptz NOT NULL DEFAULT now(), -- When it was made.
   CONSTRAINT redemption_codes_pkey PRIMARY KEY (id),
   CONSTRAINT redemption_codes_hash_key UNIQUE (code_hash),
-  CONSTRAINT redemption_codes_credits_positive CHECK (((credits >= 1) AND (credits <= '1000000000000'::bigint))),
+  CONSTRAINT redemption_codes_credits_positive CHECK ((((credits)::bigint >= 1) AND ((credits)::bigint <= '1000000000000'::bigint))),
   CONSTRAINT redemption_codes_hash_is_sha256 CHECK ((octet_length(code_hash) = 32)),
   CONSTRAINT redemption_codes_max_uses_positive CHECK ((max_uses > 0)),
   CONSTRAINT redemption_codes_note_length CHECK ((char_length(note) <= 200)),
@@ -744,148 +782,6 @@ CREATE FUNCTION keep_payment_terms() RETURNS trigger;
 
 -- Keeps what the calls of swept records used of a budget.
 CREATE FUNCTION keep_swept_use() RETURNS trigger;
-
--- Whether a row keeps the rules of accounts; the error names the one that it breaks.
-CREATE FUNCTION keeps_rules(r accounts) RETURNS boolean AS $$
-DECLARE
-  broken text := CASE
-      WHEN NOT (r.status IN ('active', 'suspended'))
-        THEN 'accounts_status_known'
-      WHEN NOT (r.credits >= 0)
-        THEN 'accounts_credits_not_negative'
-      WHEN NOT (r.credits <= 9007199254740991)
-        THEN 'accounts_credits_exact_in_javascript'
-      WHEN NOT (r.debt >= 0)
-        THEN 'accounts_debt_not_negative'
-      WHEN NOT (r.debt <= 9007199254740991)
-        THEN 'accounts_debt_exact_in_javascript'
-      WHEN NOT (r.outstanding_calls >= 0)
-        THEN 'accounts_outstanding_not_negative'
-      WHEN NOT (r.request_bytes >= 0)
-        THEN 'accounts_request_bytes_not_negative'
-      WHEN NOT (r.deleted_at IS NULL OR r.status = 'suspended')
-        THEN 'accounts_deleted_are_suspended'
-      WHEN NOT (r.emptied_at IS NULL OR r.deleted_at IS NOT NULL)
-        THEN 'accounts_emptied_were_deleted'
-      WHEN NOT (r.low_balance_below > 0)
-        THEN 'accounts_low_balance_positive'
-      WHEN NOT (r.top_up_below > 0)
-        THEN 'accounts_top_up_positive'
-      WHEN NOT (r.low_balance_state IN ('armed', 'due', 'done'))
-        THEN 'accounts_low_balance_state_known'
-      WHEN NOT (r.top_up_state IN ('armed', 'due', 'done'))
-        THEN 'accounts_top_up_state_known'
-      WHEN NOT ((r.low_balance_below IS NOT NULL OR r.low_balance_state = 'armed')
-        AND (r.top_up_below IS NOT NULL OR r.top_up_state = 'armed'))
-        THEN 'accounts_watch_only_what_is_set'
-    END;
-BEGIN
-  IF broken IS NULL THEN RETURN true; END IF;
-  RAISE check_violation USING TABLE = 'accounts', CONSTRAINT = broken,
-    MESSAGE = format('new row for relation "accounts" violates check constraint "%s"', broken);
-END $$;
-
--- Whether a row keeps the rules of calls; the error names the one that it breaks.
-CREATE FUNCTION keeps_rules(r calls) RETURNS boolean AS $$
-DECLARE
-  broken text := CASE
-      WHEN NOT (r.modality IN ('chat', 'image', 'video'))
-        THEN 'calls_modality_known'
-      WHEN NOT (r.status IN ('queued', 'running', 'succeeded', 'failed', 'rejected'))
-        THEN 'calls_status_known'
-      WHEN NOT (r.credits_precharged >= 0)
-        THEN 'calls_precharge_not_negative'
-      WHEN NOT (r.credits >= 0)
-        THEN 'calls_credits_not_negative'
-      WHEN NOT (r.credits_uncollected >= 0)
-        THEN 'calls_uncollected_not_negative'
-      WHEN NOT (r.input_tokens >= 0 AND r.output_tokens >= 0)
-        THEN 'calls_tokens_not_negative'
-      WHEN NOT (r.cached_input_tokens >= 0 AND r.cache_write_tokens >= 0
-        AND r.cached_input_tokens + r.cache_write_tokens <= r.input_tokens)
-        THEN 'calls_cached_tokens_are_input'
-      WHEN NOT (r.repeated_input_tokens BETWEEN 0 AND r.cache_write_tokens)
-        THEN 'calls_repeated_tokens_were_written'
-      WHEN NOT (r.cost_micro_usd >= 0)
-        THEN 'calls_cost_not_negative'
-      WHEN NOT (r.status NOT IN ('failed', 'rejected') OR r.credits = 0)
-        THEN 'calls_failed_cost_nothing'
-      WHEN NOT (r.status <> 'rejected' OR r.credits_precharged = 0)
-        THEN 'calls_rejected_were_not_charged'
-      WHEN NOT (r.status NOT IN ('queued', 'running') OR (r.credits = r.credits_precharged
-        AND r.price IS NOT NULL AND r.lease_until IS NOT NULL AND r.deadline_at IS NOT NULL))
-        THEN 'calls_open_hold_their_charge'
-      WHEN NOT ((r.status IN ('queued', 'running')) = (r.finished_at IS NULL)
-        AND (r.finished_at IS NULL) = (r.http_status IS NULL))
-        THEN 'calls_ended_are_complete'
-      WHEN NOT ((r.status IN ('failed', 'rejected')) = (r.error_type IS NOT NULL))
-        THEN 'calls_error_where_refused'
-      WHEN NOT ((r.idempotency_key IS NULL) = (r.idempotency_expires_at IS NULL)
-        AND (r.idempotency_key IS NULL OR r.request_hash IS NOT NULL))
-        THEN 'calls_idempotency_whole'
-      WHEN NOT (r.request_bytes >= 0)
-        THEN 'calls_request_bytes_not_negative'
-      WHEN NOT (r.count >= 1)
-        THEN 'calls_count_positive'
-    END;
-BEGIN
-  IF broken IS NULL THEN RETURN true; END IF;
-  RAISE check_violation USING TABLE = 'calls', CONSTRAINT = broken,
-    MESSAGE = format('new row for relation "calls" violates check constraint "%s"', broken);
-END $$;
-
--- Whether a row keeps the rules of grants; the error names the one that it breaks.
-CREATE FUNCTION keeps_rules(r grants) RETURNS boolean AS $$
-DECLARE
-  broken text := CASE
-      WHEN NOT (r.origin IN ('signup', 'purchase', 'bonus', 'adjustment'))
-        THEN 'grants_origin_known'
-      WHEN NOT (r.amount BETWEEN 1 AND 1000000000000)
-        THEN 'grants_amount_positive'
-      WHEN NOT (r.remaining >= 0)
-        THEN 'grants_remaining_not_negative'
-      WHEN NOT (r.remaining <= r.amount)
-        THEN 'grants_remaining_within_amount'
-      WHEN NOT (r.open = (r.remaining > 0))
-        THEN 'grants_open_means_remaining'
-      WHEN NOT (r.payment_id IS NULL
-        OR (r.origin IN ('purchase', 'bonus') AND r.expires_at IS NULL))
-        THEN 'grants_payment_gives_purchases'
-      WHEN NOT (r.revived_until IS NULL OR coalesce(r.revived_until > r.expires_at, false))
-        THEN 'grants_revived_once_expired'
-    END;
-BEGIN
-  IF broken IS NULL THEN RETURN true; END IF;
-  RAISE check_violation USING TABLE = 'grants', CONSTRAINT = broken,
-    MESSAGE = format('new row for relation "grants" violates check constraint "%s"', broken);
-END $$;
-
--- Whether a row keeps the rules of ledger_entries; the error names the one that it breaks.
-CREATE FUNCTION keeps_rules(r ledger_entries) RETURNS boolean AS $$
-DECLARE
-  broken text := CASE
-      WHEN NOT (r.seq > 0)
-        THEN 'ledger_entries_seq_positive'
-      WHEN NOT (r.balance_after >= 0)
-        THEN 'ledger_entries_balance_not_negative'
-      WHEN NOT ((r.kind IN ('charge', 'settlement', 'refund')) = (r.call_id IS NOT NULL))
-        THEN 'ledger_entries_call_where_needed'
-      WHEN NOT ((r.kind = 'adjustment') = (r.deduction_id IS NOT NULL))
-        THEN 'ledger_entries_deduction_where_needed'
-      WHEN NOT ((r.kind IN ('reversal', 'reinstatement')) = (r.payment_id IS NOT NULL))
-        THEN 'ledger_entries_payment_where_needed'
-      WHEN NOT (CASE
-        WHEN r.kind = ANY ('{grant,refund,reinstatement}'::text[]) THEN r.amount > 0
-        WHEN r.kind = ANY ('{charge,expiry,adjustment,collection,reversal}'::text[]) THEN r.amount < 0
-        WHEN r.kind = 'settlement' THEN r.amount <> 0
-        ELSE false END)
-        THEN 'ledger_entries_sign_of_kind'
-    END;
-BEGIN
-  IF broken IS NULL THEN RETURN true; END IF;
-  RAISE check_violation USING TABLE = 'ledger_entries', CONSTRAINT = broken,
-    MESSAGE = format('new row for relation "ledger_entries" violates check constraint "%s"', broken);
-END $$;
 
 -- Moves credits: entries, grants and balances; answers the accounts where some came back so late that they expired.
 CREATE FUNCTION move_credits(moment timestamptz, accounts_of uuid[], grants_of uuid[], amounts bigint[], kinds text[], calls_of uuid[] DEFAULT NULL::uuid[], payment uuid DEFAULT NULL::uuid, deduction uuid DEFAULT NULL::uuid, remark text DEFAULT NULL::text) RETURNS uuid[];

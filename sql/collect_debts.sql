@@ -18,7 +18,7 @@ BEGIN
     UPDATE accounts acc SET debt = acc.debt - s.amount FROM unnest(debtors, amounts) AS s (account_id, amount)
     WHERE acc.id = s.account_id AND acc.id = ANY (account_ids);
   END IF;
-  RETURN QUERY SELECT acc.id, acc.credits FROM accounts acc WHERE acc.id = ANY (account_ids);
+  RETURN QUERY SELECT acc.id, acc.credits::bigint FROM accounts acc WHERE acc.id = ANY (account_ids);
 END $$;
 COMMENT ON FUNCTION collect_debts IS
   'Repays the debt of these accounts from what they can spend, by entries of kind collection; '

@@ -175,8 +175,9 @@ BEGIN
   END IF;
 
   RETURN QUERY
-  SELECT e.place, c.id, c.account_id, c.status, c.credits, c.credits_uncollected, c.balance_after, c.latency_ms,
-    c.created_at, c.reply_to, c.model, c.modality, c.upstream, c.credits_precharged,
+  SELECT e.place, c.id, c.account_id, c.status, c.credits::bigint, c.credits_uncollected::bigint,
+    c.balance_after::bigint, c.latency_ms, c.created_at, c.reply_to, c.model, c.modality, c.upstream,
+    c.credits_precharged::bigint,
     greatest(0, round(extract(epoch FROM c.finished_at - c.started_at) * 1000))::bigint
   FROM unnest(places, ended) AS e (place, id) JOIN calls c ON c.id = e.id AND c.id = ANY (ended);
 END $$;

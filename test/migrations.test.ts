@@ -62,12 +62,39 @@ describe('the migrations', () => {
     expect(rows.map((row) => row.what)).to.deep.equal([])
   })
 
+  it('keep the remarks beside tables, columns and types in the database', async () => {
+    const { rows } = await db.raw<{ rows: Record<string, string>[] }>(`
+      SELECT obj_description('ledger_entries'::regclass, 'pg_class') AS of_table,
+        obj_description('credits'::regtype, 'pg_type') AS of_type,
+        col_description('ledger_entries'::regclass, 2) AS beside, col_description('ledger_entries'::regclass, 5) AS above`)
+    expect(rows[0]).to.deep.equal({
+      of_table: 'Every movement of credits, append-only, numbered without gaps within its account.',
+      of_type: 'Whole credits that somebody has, owes or pays: never negative, and exact in JavaScript.',
+      beside: '1, 2, 3… within the account: the order of the ledger.',
+      above:
+        'grant, charge, settlement, refund, expiry, adjustment, collection (repays debt), reversal or reinstatement.',
+    })
+  })
+
   it('keep credits in integers that cannot be NaN', async () => {
     const { rows } = await db.raw<{ rows: { type: string }[] }>(`
       SELECT DISTINCT data_type AS type FROM information_schema.columns
       WHERE table_schema = 'public'
         AND (column_name LIKE '%credits%' OR column_name IN ('amount', 'remaining', 'balance_after'))`)
     expect(rows.map((row) => row.type)).to.deep.equal(['bigint'])
+  })
+
+  it('refuse a database of a build from before 0.2.0, and leave it as it is', async () => {
+    const old = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+    try {
+      await old('knex_migrations').delete()
+      await old('knex_migrations').insert({ name: '001_applied_sql', batch: 1, migration_time: new Date() })
+      const said = await migrate(old).catch((error: Error) => error.message)
+      expect(said).to.match(/a build from before 0\.2\.0.*point DATABASE_URL to a new, empty database/)
+      expect(await old('knex_migrations').pluck('name')).to.deep.equal(['001_applied_sql'])
+    } finally {
+      await old.destroy()
+    }
   })
 
   it('leave those of a later release and its functions as they are', async () => {

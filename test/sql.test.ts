@@ -69,9 +69,7 @@ describe('the functions of the money', () => {
   it('are in the database as in their files, so that nothing is applied again', async () => {
     expect(await apply()).to.deep.equal([])
     const { rows } = await db.raw<{ rows: { name: string }[] }>(
-      // But for the rules of rows, which migrations make.
-      `SELECT proname AS name FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND proname <> 'keeps_rules'
-       ORDER BY 1`,
+      `SELECT proname AS name FROM pg_proc WHERE pronamespace = 'public'::regnamespace ORDER BY 1`,
     )
     expect(rows.map(({ name }) => `${name}.sql`)).to.deep.equal(readdirSync(SQL_FOLDER).toSorted())
   })
@@ -231,7 +229,7 @@ describe('the functions of the money', () => {
     const { migrationSource } = await import('../migrations/index.ts')
     await db.migrate.down({ migrationSource })
     const { rows } = await db.raw<{ rows: object[] }>(
-      `SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND proname <> 'keeps_rules'`,
+      `SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace`,
     )
     expect(rows).to.deep.equal([])
     expect((await migrate(db)).functions).to.have.members(

@@ -31,16 +31,20 @@ const TABLES = `
   WHERE t.relnamespace = 'public'::regnamespace AND t.relkind = 'r' AND t.relname NOT LIKE 'knex%'
   ORDER BY t.relname`
 
-// The body of a function is in its file of sql/. The dump has what must not change under its name, and the bodies of
-// those that check constraints call, which migrations make.
+const DOMAINS = `
+  SELECT concat('-- ', obj_description(t.oid, 'pg_type'), E'\\nCREATE DOMAIN ', t.typname, ' AS ',
+    format_type(t.typbasetype, t.typtypmod), (SELECT string_agg(
+      format(E'\\n  CONSTRAINT %I %s', c.conname, pg_get_constraintdef(c.oid)), '' ORDER BY c.conname)
+      FROM pg_constraint c WHERE c.contypid = t.oid), E';\\n') AS text
+  FROM pg_type t WHERE t.typnamespace = 'public'::regnamespace AND t.typtype = 'd' ORDER BY t.typname`
+
+// The body of a function is in its file of sql/. The dump has what must not change under its name.
 const FUNCTIONS = `
   SELECT format('%s(%s)', p.proname, pg_get_function_arguments(p.oid)) AS name, pg_get_function_result(p.oid) AS result,
-    array_to_string(p.proconfig, ', ') AS settings, obj_description(p.oid, 'pg_proc') AS about,
-    CASE WHEN EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_constraint'::regclass
-      AND d.refclassid = 'pg_proc'::regclass AND d.refobjid = p.oid) THEN p.prosrc END AS body
+    array_to_string(p.proconfig, ', ') AS settings, obj_description(p.oid, 'pg_proc') AS about
   FROM pg_proc p WHERE p.pronamespace = 'public'::regnamespace ORDER BY 1`
 
-type Fn = { name: string; result: string; settings: string | null; about: string | null; body: string | null }
+type Fn = { name: string; result: string; settings: string | null; about: string | null }
 
 const HEADER =
   '-- The schema after all migrations, written by `npm run schema`: to read, and to compare. Nothing runs this file.\n'
@@ -50,9 +54,10 @@ const HEADER =
  * of knex's own tables.
  */
 export async function dumpSchema(db: Knex): Promise<string> {
+  const { rows: domains } = await db.raw<{ rows: { text: string }[] }>(DOMAINS)
   const { rows: tables } = await db.raw<{ rows: Table[] }>(TABLES)
   const { rows: functions } = await db.raw<{ rows: Fn[] }>(FUNCTIONS)
-  return [HEADER, ...tables.map(textOf), ...functions.map(signatureOf)]
+  return [HEADER, ...domains.map(({ text }) => text), ...tables.map(textOf), ...functions.map(signatureOf)]
     .join('\n')
     .replaceAll('public.', '')
     .replaceAll('timestamp with time zone', 'timestamptz')
@@ -73,7 +78,7 @@ function textOf({ name, about, options, columns, constraints, indexes, triggers 
   ].join('\n')
 }
 
-function signatureOf({ name, result, settings, about, body }: Fn): string {
+function signatureOf({ name, result, settings, about }: Fn): string {
   const text = `CREATE FUNCTION ${name} RETURNS ${result}${settings ? ` SET ${settings}` : ''}`
-  return [`-- ${about ?? ''}`, body ? `${text} AS $$${body}$$;` : `${text};`, ''].join('\n')
+  return [`-- ${about ?? ''}`, `${text};`, ''].join('\n')
 }

@@ -15,7 +15,7 @@ export const OF_DEDUCTIONS: readonly Mutant[] = [
         replace: 'd.id = the_deduction',
       },
       {
-        file: 'migrations/003_money.ts',
+        file: 'migrations/006_ledger.ts',
         find: '      CONSTRAINT deductions_once UNIQUE (account_id, idempotency_key),\n',
         replace: '',
       },

@@ -26,7 +26,7 @@ export const ENDING: readonly Mutant[] = [
     edits: [
       STATUS_GUARD,
       {
-        file: 'migrations/003_money.ts',
+        file: 'migrations/006_ledger.ts',
         find: 'CREATE UNIQUE INDEX ledger_entries_once_per_call',
         replace: 'CREATE INDEX ledger_entries_once_per_call',
       },

@@ -46,7 +46,7 @@ export const OF_PAYMENTS: readonly Mutant[] = [
         replace: '    const current = row\n',
       },
       {
-        file: 'migrations/013_billing.ts',
+        file: 'migrations/006_ledger.ts',
         find: 'CREATE UNIQUE INDEX grants_once_per_payment',
         replace: 'CREATE INDEX grants_once_per_payment',
       },

@@ -173,15 +173,15 @@ describe('the database itself', () => {
     const [grant] = account.grants
     const user = (change: object) => refusal((trx) => trx('accounts').where({ id: account.id }).update(change))
     const lot = (change: object) => refusal((trx) => trx('grants').where({ id: grant }).update(change))
-    expect(await user({ credits: -1 })).to.equal('accounts_credits_not_negative')
-    expect(await user({ credits: '9007199254740992' })).to.equal('accounts_credits_exact_in_javascript')
+    expect(await user({ credits: -1 })).to.equal('credits_not_negative')
+    expect(await user({ credits: '9007199254740992' })).to.equal('credits_exact_in_javascript')
     expect(await user({ outstanding_calls: -1 })).to.equal('accounts_outstanding_not_negative')
-    expect(await user({ debt: -1 })).to.equal('accounts_debt_not_negative')
-    expect(await user({ debt: '9007199254740992' })).to.equal('accounts_debt_exact_in_javascript')
-    expect(await user({ request_bytes: -1 })).to.equal('accounts_request_bytes_not_negative')
+    expect(await user({ debt: -1 })).to.equal('credits_not_negative')
+    expect(await user({ debt: '9007199254740992' })).to.equal('credits_exact_in_javascript')
+    expect(await user({ request_bytes: -1 })).to.equal('quantity_not_negative')
     expect(await user({ credits: 'NaN' })).to.equal(NOT_A_NUMBER)
     expect(await user({ credits: 'Infinity' })).to.equal(NOT_A_NUMBER)
-    expect(await lot({ remaining: -1, open: false })).to.equal('grants_remaining_not_negative')
+    expect(await lot({ remaining: -1, open: false })).to.equal('credits_not_negative')
     expect(await lot({ remaining: 31 })).to.equal('grants_remaining_within_amount')
     expect(await lot({ remaining: 0 })).to.equal('grants_open_means_remaining')
     expect(await lot({ open: false })).to.equal('grants_open_means_remaining')
@@ -203,7 +203,7 @@ describe('the database itself', () => {
           balance_after: -1,
         }),
       ),
-    ).to.equal('ledger_entries_balance_not_negative')
+    ).to.equal('credits_not_negative')
   })
 
   it('refuses two entries with one number, and numbers below one', async () => {
@@ -243,9 +243,9 @@ describe('the database itself', () => {
     expect(await call({ error_type: 'upstream_failed' })).to.equal('calls_error_where_refused')
     expect(await call({ status: 'lost', finished_at: db.fn.now(), http_status: 200 })).to.equal('calls_status_known')
     expect(await call({ status: 'succeeded', finished_at: db.fn.now(), http_status: 200, credits: -1 })).to.equal(
-      'calls_credits_not_negative',
+      'credits_not_negative',
     )
-    expect(await call({ input_tokens: -1 })).to.equal('calls_tokens_not_negative')
+    expect(await call({ input_tokens: -1 })).to.equal('quantity_not_negative')
     expect(await call({ count: 0 })).to.equal('calls_count_positive')
   })
 

@@ -1,0 +1,104 @@
+/**
+ * The keys of the gateway and their limits. A budget is a row of its own with a scope, so that members and whole
+ * accounts can have one later.
+ */
+import type { Knex } from 'knex'
+import { createTables } from './tables.ts'
+
+export const up = (db: Knex): Promise<void> =>
+  createTables(
+    db,
+    `
+    -- Keys of the gateway. The secret itself is never stored.
+    CREATE TABLE api_keys (
+      id uuid NOT NULL, -- UUIDv7; key_… in text.
+      account_id uuid NOT NULL, -- Whose credits it spends.
+      name text NOT NULL, -- The owner's label, at most 60 code points.
+      key_hash bytea NOT NULL, -- SHA-256 of the whole key.
+      hint text NOT NULL, -- First 7 and last 4 characters, to recognise it by.
+      created_at timestamptz NOT NULL DEFAULT now(), -- When it was made.
+      last_used_at timestamptz, -- Last charged call, to the minute.
+      revoked_at timestamptz, -- Since when it is refused; null while valid.
+      models text[], -- The models that it may call; null: all.
+      modalities text[], -- The modalities that it may call; null: all.
+      allowed_ips cidr[], -- The networks that it may be used from; null: all.
+      expires_at timestamptz, -- From then on it is refused, by the clock of the database; null: never.
+      rate_limit integer, -- Requests a minute, beside the limit of its account; null: only that.
+      max_outstanding integer, -- Calls that have not ended, beside the limit of its account; null: only that.
+      -- Its calls that have not ended, counted only where max_outstanding is set.
+      outstanding_calls integer NOT NULL DEFAULT 0,
+      secret_version integer NOT NULL DEFAULT 1, -- Counts its secrets: each rotation makes the next one.
+      previous_hash bytea, -- SHA-256 of the secret before the last rotation, if it had a grace.
+      previous_until timestamptz, -- Until when that secret is still good.
+      -- When an operator ended its secret: nobody has one until its owner rotates the key; null: its secret is good.
+      secret_ended_at timestamptz,
+      CONSTRAINT api_keys_pkey PRIMARY KEY (id),
+      CONSTRAINT api_keys_hash_key UNIQUE (key_hash),
+      CONSTRAINT api_keys_of_account UNIQUE (id, account_id),
+      CONSTRAINT api_keys_account_fkey FOREIGN KEY (account_id) REFERENCES accounts (id),
+      CONSTRAINT api_keys_allowed_ips_count CHECK (cardinality(allowed_ips) BETWEEN 1 AND 50),
+      CONSTRAINT api_keys_hash_is_sha256 CHECK (octet_length(key_hash) = 32),
+      CONSTRAINT api_keys_max_outstanding_positive CHECK (max_outstanding > 0),
+      CONSTRAINT api_keys_modalities_known
+        CHECK (cardinality(modalities) >= 1 AND modalities <@ ARRAY['chat', 'image', 'video']),
+      CONSTRAINT api_keys_models_count CHECK (cardinality(models) BETWEEN 1 AND 100),
+      CONSTRAINT api_keys_name_length CHECK (char_length(name) <= 60),
+      CONSTRAINT api_keys_outstanding_not_negative CHECK (outstanding_calls >= 0),
+      CONSTRAINT api_keys_outstanding_where_limited CHECK (max_outstanding IS NOT NULL OR outstanding_calls = 0),
+      CONSTRAINT api_keys_previous_is_sha256 CHECK (octet_length(previous_hash) = 32),
+      CONSTRAINT api_keys_previous_whole CHECK ((previous_hash IS NULL) = (previous_until IS NULL)),
+      CONSTRAINT api_keys_rate_limit_positive CHECK (rate_limit > 0)
+    );
+    CREATE INDEX api_keys_account ON api_keys (account_id, id);
+    CREATE UNIQUE INDEX api_keys_previous_hash ON api_keys (previous_hash) WHERE previous_hash IS NOT NULL;
+    -- Behind the count of an account's valid keys: at most a hundred among any number of revoked ones.
+    CREATE INDEX api_keys_valid ON api_keys (account_id, id) WHERE revoked_at IS NULL;
+
+    -- How many credits may be spent in a period. Whoever changes one holds the account's row.
+    CREATE TABLE budgets (
+      id uuid NOT NULL, -- UUIDv7. A budget of another period is another budget.
+      account_id uuid NOT NULL, -- Whose credits.
+      scope text NOT NULL, -- Whose calls count: those of a key. The only scope there is.
+      key_id uuid, -- The key of that scope.
+      credits credits NOT NULL, -- The most credits of a window; 0 allows nothing.
+      period text NOT NULL, -- total, day, week (from Monday) or month, in UTC.
+      created_at timestamptz NOT NULL DEFAULT now(), -- Since when every call of its scope is counted.
+      CONSTRAINT budgets_pkey PRIMARY KEY (id),
+      CONSTRAINT budgets_key_key UNIQUE (key_id),
+      CONSTRAINT budgets_account_fkey FOREIGN KEY (account_id) REFERENCES accounts (id),
+      CONSTRAINT budgets_key_fkey FOREIGN KEY (key_id, account_id) REFERENCES api_keys (id, account_id),
+      CONSTRAINT budgets_period_known CHECK (period IN ('total', 'day', 'week', 'month')),
+      CONSTRAINT budgets_scope_known CHECK (scope IN ('key')),
+      CONSTRAINT budgets_scope_names_its_holder CHECK ((scope = 'key') = (key_id IS NOT NULL))
+    );
+    CREATE INDEX budgets_account ON budgets (account_id);
+
+    -- What was used of a budget, a row for each day, week or month with calls.
+    CREATE TABLE budget_windows (
+      budget_id uuid NOT NULL, -- Of which budget.
+      starts_at timestamptz NOT NULL, -- When the window begins; -infinity for a total.
+      used credits NOT NULL, -- Credits of the calls that were opened in the window, with what they left uncollected.
+      swept credits NOT NULL DEFAULT 0, -- The part of it whose call records were swept since.
+      CONSTRAINT budget_windows_pkey PRIMARY KEY (budget_id, starts_at),
+      CONSTRAINT budget_windows_budget_fkey FOREIGN KEY (budget_id) REFERENCES budgets (id) ON DELETE CASCADE
+    ) WITH (fillfactor = 70);
+
+    -- Which marks of a window were passed: each is mailed at most once.
+    CREATE TABLE budget_notices (
+      budget_id uuid NOT NULL, -- Of which budget.
+      starts_at timestamptz NOT NULL, -- Of which window.
+      percent integer NOT NULL, -- The mark: 80 or 100 percent of the budget.
+      mail_id uuid, -- The mail about it; null where a higher mark was passed at once, or the mail was swept.
+      CONSTRAINT budget_notices_pkey PRIMARY KEY (budget_id, starts_at, percent),
+      CONSTRAINT budget_notices_mail_fkey FOREIGN KEY (mail_id) REFERENCES mails (id) ON DELETE SET NULL,
+      CONSTRAINT budget_notices_window_fkey FOREIGN KEY (budget_id, starts_at)
+        REFERENCES budget_windows (budget_id, starts_at) ON UPDATE CASCADE ON DELETE CASCADE,
+      CONSTRAINT budget_notices_percent_known CHECK (percent IN (80, 100))
+    );
+    CREATE UNIQUE INDEX budget_notices_mail ON budget_notices (mail_id) WHERE mail_id IS NOT NULL;
+  `,
+  )
+
+export async function down(db: Knex): Promise<void> {
+  await db.raw('DROP TABLE budget_notices, budget_windows, budgets, api_keys')
+}

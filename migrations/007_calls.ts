@@ -1,0 +1,121 @@
+/**
+ * Calls, their results, and the prices that they were opened at.
+ */
+import type { Knex } from 'knex'
+import { FEW_EARLY_STATISTICS } from './storage.ts'
+import { createTables } from './tables.ts'
+
+export const up = (db: Knex): Promise<void> =>
+  createTables(
+    db,
+    `
+    -- Every price that a call was opened at, for good.
+    CREATE TABLE price_versions (
+      id uuid NOT NULL, -- Derived from the model and the hash; price_… in text.
+      model text NOT NULL, -- The gateway's model id.
+      hash text NOT NULL, -- SHA-256 of the price as JSON with sorted keys, in hex.
+      price jsonb NOT NULL, -- The price, as calls carry it.
+      created_at timestamptz NOT NULL DEFAULT now(), -- When the first call was opened at it.
+      CONSTRAINT price_versions_pkey PRIMARY KEY (id),
+      CONSTRAINT price_versions_once UNIQUE (model, hash),
+      CONSTRAINT price_versions_hash_whole CHECK (hash ~ '^[0-9a-f]{64}$')
+    );
+
+    -- One row a gateway call, refused ones too. Written by src/shared/calls alone. Prompts never rest here.
+    CREATE TABLE calls (
+      id uuid NOT NULL, -- UUIDv7, made by the web process before the charge; call_… in text.
+      account_id uuid NOT NULL, -- Who pays.
+      key_id uuid NOT NULL, -- The API key it came with.
+      modality text NOT NULL, -- chat, image or video: its queue.
+      model text NOT NULL, -- The gateway's model id as asked for.
+      status text NOT NULL, -- queued, running, succeeded, failed or rejected; see src/shared/calls/lifecycle.ts.
+      price jsonb, -- The price when the call was opened: later changes of the catalogue do not touch it.
+      estimated_input_tokens quantity, -- Input tokens of the pre-charge (chat).
+      estimated_output_tokens quantity, -- Output tokens of the pre-charge (chat).
+      credits_precharged credits NOT NULL DEFAULT 0, -- Credits charged at the beginning.
+      credits credits NOT NULL DEFAULT 0, -- Credits collected so far = minus the sum of the call's ledger entries.
+      -- What the price asked for beyond the balance: became debt of the account.
+      credits_uncollected credits NOT NULL DEFAULT 0,
+      balance_after credits, -- The account's balance when the call ended: usage.balance of its answer.
+      input_tokens quantity, -- Real input tokens, those of caches too (chat).
+      output_tokens quantity, -- Real output tokens (chat).
+      http_status integer, -- The status of its answer.
+      error_type text, -- The error code of its answer, where it failed or was refused.
+      latency_ms bigint, -- From its acceptance to its end, in milliseconds.
+      upstream text, -- The upstream that served or failed it, by its name in the catalogue.
+      upstream_ref jsonb, -- The upstream's own task, so that another worker can go on with it.
+      attempts integer NOT NULL DEFAULT 0, -- How often a worker began it.
+      result_url text, -- Where the media result is.
+      request_id text, -- X-Request-Id of the request that opened it.
+      reply_to text, -- The web process that waits for it.
+      idempotency_key text, -- The client's Idempotency-Key; null after its time.
+      idempotency_expires_at timestamptz, -- Until when the key is remembered.
+      request_hash bytea, -- SHA-256 of the request, to recognise a retry of it.
+      request_bytes quantity NOT NULL DEFAULT 0, -- Bytes of its request as Redis holds it while the call is open.
+      abandoned_at timestamptz, -- When the waiting client went away unanswered.
+      lease_until timestamptz, -- Until when nobody need look after it.
+      deadline_at timestamptz, -- When it must have ended.
+      created_at timestamptz NOT NULL DEFAULT now(), -- Acceptance.
+      started_at timestamptz, -- When a worker began it; null again when handed back unsent.
+      started_by uuid, -- The run of a job that began it first: any other run may be a second one to its upstream.
+      finished_at timestamptz, -- When it ended.
+      fold_minute timestamptz, -- The minute whose equal refusals this row stands for.
+      count integer NOT NULL DEFAULT 1, -- How many refusals were folded into this row; else 1.
+      price_version uuid, -- The version of its price.
+      cached_input_tokens quantity, -- Input tokens that were read from a cache (chat).
+      cache_write_tokens quantity, -- Input tokens that were written to a cache (chat).
+      repeated_input_tokens quantity, -- Of those written, what its upstream bills once more: written for an hour (chat).
+      -- What it cost at its upstreams, in micro-dollars, failed tries too; null where that is unknown.
+      cost_micro_usd quantity,
+      -- The version of the catalogue that it was opened at: it is charged and served by that one.
+      catalogue_version integer,
+      CONSTRAINT calls_pkey PRIMARY KEY (id),
+      CONSTRAINT calls_account_fkey FOREIGN KEY (account_id) REFERENCES accounts (id),
+      CONSTRAINT calls_modality_known CHECK (modality IN ('chat', 'image', 'video')),
+      CONSTRAINT calls_status_known CHECK (status IN ('queued', 'running', 'succeeded', 'failed', 'rejected')),
+      CONSTRAINT calls_cached_tokens_are_input CHECK (cached_input_tokens + cache_write_tokens <= input_tokens),
+      CONSTRAINT calls_repeated_tokens_were_written CHECK (repeated_input_tokens <= cache_write_tokens),
+      CONSTRAINT calls_failed_cost_nothing CHECK (status NOT IN ('failed', 'rejected') OR credits = 0),
+      CONSTRAINT calls_rejected_were_not_charged CHECK (status <> 'rejected' OR credits_precharged = 0),
+      CONSTRAINT calls_open_hold_their_charge
+        CHECK (status NOT IN ('queued', 'running') OR (credits = credits_precharged AND price IS NOT NULL
+          AND lease_until IS NOT NULL AND deadline_at IS NOT NULL)),
+      CONSTRAINT calls_ended_are_complete
+        CHECK ((status IN ('queued', 'running')) = (finished_at IS NULL)
+          AND (finished_at IS NULL) = (http_status IS NULL)),
+      CONSTRAINT calls_error_where_refused CHECK ((status IN ('failed', 'rejected')) = (error_type IS NOT NULL)),
+      CONSTRAINT calls_idempotency_whole
+        CHECK ((idempotency_key IS NULL) = (idempotency_expires_at IS NULL)
+          AND (idempotency_key IS NULL OR request_hash IS NOT NULL)),
+      CONSTRAINT calls_count_positive CHECK (count >= 1)
+    ) WITH (fillfactor = 80, ${FEW_EARLY_STATISTICS});
+    -- Behind the console's lists of calls and its usage: pages are intervals of (created_at, id), and a day is one too.
+    CREATE INDEX calls_account_time ON calls (account_id, created_at DESC, id DESC);
+    CREATE UNIQUE INDEX calls_folded_refusals ON calls (key_id, modality, model, error_type, fold_minute)
+      WHERE fold_minute IS NOT NULL;
+    CREATE UNIQUE INDEX calls_idempotency ON calls (account_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
+    CREATE INDEX calls_idempotency_expiry ON calls (idempotency_expires_at) WHERE idempotency_key IS NOT NULL;
+    CREATE INDEX calls_of_errors ON calls (id) WHERE error_type IS NOT NULL;
+    -- What is open, oldest first. Not by lease_until: a call's begin and every renewal of its lease change that, and an
+    -- update of an indexed column writes into every index of the table. By finished_at, which says the same as status
+    -- (calls_ended_are_complete): calls leave dead entries here until the next vacuum, so no statement that has a
+    -- call's id may be planned over it.
+    CREATE INDEX calls_open ON calls (created_at) WHERE finished_at IS NULL;
+    CREATE INDEX calls_to_join ON calls (account_id, request_hash, id DESC) WHERE finished_at IS NULL
+      OR abandoned_at IS NOT NULL;
+
+    -- What a call produced, so that its answer can be fetched again; swept after its time.
+    CREATE TABLE call_results (
+      call_id uuid NOT NULL, -- Whose result.
+      output text NOT NULL, -- JSON: the part of the answer that only the worker knew (see src/shared/calls/answers.ts).
+      expires_at timestamptz NOT NULL, -- From then on 410 result_expired.
+      CONSTRAINT call_results_pkey PRIMARY KEY (call_id),
+      CONSTRAINT call_results_call_fkey FOREIGN KEY (call_id) REFERENCES calls (id) ON DELETE CASCADE
+    ) WITH (${FEW_EARLY_STATISTICS});
+    CREATE INDEX call_results_expiry ON call_results (expires_at);
+  `,
+  )
+
+export async function down(db: Knex): Promise<void> {
+  await db.raw('DROP TABLE call_results, calls, price_versions')
+}
