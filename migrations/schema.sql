@@ -765,7 +765,7 @@ CREATE FUNCTION check_payment() RETURNS trigger;
 -- Repays the debt of these accounts from what they can spend, by entries of kind collection; answers the balances after it.
 CREATE FUNCTION collect_debts(account_ids uuid[]) RETURNS TABLE(account_id uuid, balance bigint);
 
--- Counts the open calls of a key and what it used of its budget, after its limits were changed.
+-- Counts the open calls of a key, and marks its account, after its limits were changed.
 CREATE FUNCTION count_key_use(counted_key uuid) RETURNS void;
 
 -- Takes credits back from an account, once for a request; what it cannot spend becomes debt or refuses it all.
@@ -792,9 +792,6 @@ CREATE FUNCTION notify_of_budget() RETURNS trigger;
 -- Charges and opens calls: for each an outcome of opened, exists, price_above_limit, price_changed, insufficient_credits, key_budget_exceeded, too_many_calls, too_many_calls_of_key, too_many_bytes, account_suspended, unauthorized, ip_not_allowed, model_not_allowed, or look_up (a key that was remembered has changed).
 CREATE FUNCTION open_calls(requests jsonb, max_outstanding integer, max_request_bytes bigint) RETURNS TABLE(id uuid, outcome text, existing_id uuid, balance bigint, outstanding integer) SET plan_cache_mode=force_generic_plan;
 
--- What a key used in the window that a new budget of this period would have now, but for its open calls.
-CREATE FUNCTION past_key_use(counted_key uuid, period text) RETURNS TABLE(starts_at timestamptz, counted_until timestamptz, used bigint, open_calls uuid[]);
-
 -- Refuses updates and deletions.
 CREATE FUNCTION refuse_change() RETURNS trigger;
 
@@ -809,9 +806,6 @@ CREATE FUNCTION spend_credits(moment timestamptz, accounts_of uuid[], amounts bi
 
 -- Grants of these accounts that can pay now, in burn order, with running sums.
 CREATE FUNCTION spendable_lots(account_ids uuid[]) RETURNS TABLE(grant_id uuid, account_id uuid, remaining bigint, upto bigint);
-
--- Starts the current window of a budget with what its key used before, and since that was counted.
-CREATE FUNCTION start_budget_window(counted_key uuid, started_at timestamptz, counted_until timestamptz, used bigint, open_calls uuid[]) RETURNS void;
 
 -- Marks a crossing of the low balance and of the automatic top-up, once each.
 CREATE FUNCTION watch_balance() RETURNS trigger;

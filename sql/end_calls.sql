@@ -162,12 +162,12 @@ BEGIN
     WHERE k.id = s.key_id AND k.max_outstanding IS NOT NULL;
 
     -- The window that a call was opened in is lowered by what came back, and raised by what was charged beyond the
-    -- pre-charge, whether that could be collected or not. A window that nobody counts has no row.
+    -- pre-charge, whether that could be collected or not. A call from before its key had the budget is not counted.
     UPDATE budget_windows w SET used = w.used + s.change
     FROM (
       SELECT b.id, budget_window(b.period, c.created_at) AS starts_at,
         sum(c.credits + c.credits_uncollected - c.credits_precharged)::bigint AS change
-      FROM calls c JOIN budgets b ON b.key_id = c.key_id
+      FROM calls c JOIN budgets b ON b.key_id = c.key_id AND c.created_at >= b.created_at
       WHERE c.id = ANY (ended)
       GROUP BY 1, 2
     ) s

@@ -11,7 +11,7 @@ BEGIN
   UPDATE budget_windows w SET swept = w.swept + part.credits
   FROM (
     SELECT b.id, budget_window(b.period, s.created_at) AS starts_at, sum(s.credits + s.credits_uncollected) AS credits
-    FROM swept s JOIN budgets b ON b.key_id = s.key_id AND b.id = ANY (budget_ids)
+    FROM swept s JOIN budgets b ON b.key_id = s.key_id AND b.id = ANY (budget_ids) AND s.created_at >= b.created_at
     GROUP BY 1, 2
   ) part
   WHERE w.budget_id = part.id AND w.starts_at = part.starts_at;

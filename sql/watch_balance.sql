@@ -17,6 +17,7 @@ BEGIN
 END $$;
 
 CREATE TRIGGER accounts_watch_balance BEFORE UPDATE ON accounts FOR EACH ROW
-  WHEN ((new.low_balance_below IS NOT NULL OR new.top_up_below IS NOT NULL) AND new.credits::bigint <> old.credits::bigint)
+  WHEN ((new.low_balance_below IS NOT NULL OR new.top_up_below IS NOT NULL)
+  AND new.credits::bigint <> old.credits::bigint)
   EXECUTE FUNCTION watch_balance();
 COMMENT ON FUNCTION watch_balance IS 'Marks a crossing of the low balance and of the automatic top-up, once each.';

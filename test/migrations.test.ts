@@ -66,7 +66,8 @@ describe('the migrations', () => {
     const { rows } = await db.raw<{ rows: Record<string, string>[] }>(`
       SELECT obj_description('ledger_entries'::regclass, 'pg_class') AS of_table,
         obj_description('credits'::regtype, 'pg_type') AS of_type,
-        col_description('ledger_entries'::regclass, 2) AS beside, col_description('ledger_entries'::regclass, 5) AS above`)
+        col_description('ledger_entries'::regclass, 2) AS beside,
+        col_description('ledger_entries'::regclass, 5) AS above`)
     expect(rows[0]).to.deep.equal({
       of_table: 'Every movement of credits, append-only, numbered without gaps within its account.',
       of_type: 'Whole credits that somebody has, owes or pays: never negative, and exact in JavaScript.',

@@ -49,10 +49,14 @@ export const OF_BUDGETS: readonly Mutant[] = [
     tests: [BUDGETS],
   },
   {
-    name: 'what a key used while its budget was counted is forgotten',
-    why: 'Counting a new budget does not hold the account, so calls that begin or end meanwhile have to be added.',
+    name: 'a call from before the budget gives back to it',
+    why: 'A budget counts from when it is set: what was opened before neither used it nor lowers it.',
     edits: [
-      { file: 'sql/start_budget_window.sql', find: 'c.created_at > $3', replace: 'c.created_at > clock_timestamp()' },
+      {
+        file: END_SQL,
+        find: 'b.key_id = c.key_id AND c.created_at >= b.created_at',
+        replace: 'b.key_id = c.key_id',
+      },
     ],
     tests: [BUDGETS],
   },

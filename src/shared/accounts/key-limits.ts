@@ -1,7 +1,6 @@
 /**
  * Changing the limits of a key. Whoever does holds the account's row, as every charge does: a call is judged by the
- * limits before a change or by those after it. What the key used before is counted first, without that row: it may be
- * millions of calls, and nobody's charges wait for them.
+ * limits before a change or by those after it.
  */
 import type { Db, Trx } from '../infra/db.ts'
 import type { AccountId, KeyId } from '../ids.ts'
@@ -39,46 +38,11 @@ export async function changeKey(
   accountId?: AccountId,
 ): Promise<ApiKey | null> {
   return await db.transaction(async (trx) => {
-    if (changes.budget !== undefined) await lockBudgetOf(trx, id)
-    const past = changes.budget ? await countPastUse(trx, id, changes.budget, accountId) : null
     const owner = await lockOwner(trx, id, accountId)
     if (!owner) return null
-    await setLimits(trx, id, owner, changes, past)
+    await setLimits(trx, id, owner, changes)
     return await findKey(trx, id)
   })
-}
-
-/** Makes those who change the budget of one key wait for each other, and nobody else, until the transaction ends. */
-const lockBudgetOf = async (trx: Trx, id: KeyId): Promise<void> => {
-  await trx.raw('SELECT pg_advisory_xact_lock(?, hashtext(?))', [BUDGET_LOCK, id])
-}
-
-// An arbitrary number, the same in every process: the first of the two keys of an advisory lock on a key's budget.
-const BUDGET_LOCK = 7_604_116
-
-/** What a key used before it had a budget, as `past_key_use` counts it. */
-type PastUse = { starts_at: string; counted_until: string; used: number; open_calls: string }
-
-/**
- * Counts what a key used so far, without holding its account: calls go on meanwhile, and `setLimits` adds them.
- * @returns null if there is no such key, or its budget has this period already and is counted.
- */
-export async function countPastUse(
-  trx: Trx,
-  id: KeyId,
-  { period }: Budget,
-  accountId?: AccountId,
-): Promise<PastUse | null> {
-  // As text: a Date has no microseconds and no -infinity.
-  const { rows } = await trx.raw<{ rows: PastUse[] }>(
-    `
-    SELECT cast(past.starts_at AS text), cast(past.counted_until AS text), past.used, cast(past.open_calls AS text)
-    FROM api_keys k, past_key_use(k.id, :period) past
-    WHERE k.id = :id AND k.account_id = coalesce(cast(:accountId AS uuid), k.account_id) AND k.revoked_at IS NULL
-      AND NOT EXISTS (SELECT FROM budgets b WHERE b.key_id = k.id AND b.period = :period)`,
-    { id, period, accountId: accountId ?? null },
-  )
-  return rows[0] ?? null
 }
 
 /** Locks the account of a key that is not revoked. @returns the account; null if there is no such key. */
@@ -92,29 +56,11 @@ export async function lockOwner(trx: Trx, id: KeyId, accountId?: AccountId): Pro
   return valid ? key.account_id : null
 }
 
-/**
- * Sets the limits of a key whose account is locked, and counts what they bound.
- * @param past what the key used before; needed only if it is not new.
- */
-export async function setLimits(
-  trx: Trx,
-  id: KeyId,
-  accountId: AccountId,
-  changes: KeyChanges,
-  past: PastUse | null = null,
-): Promise<void> {
+/** Sets the limits of a key whose account is locked. */
+export async function setLimits(trx: Trx, id: KeyId, accountId: AccountId, changes: KeyChanges): Promise<void> {
   const columns = columnsOf(changes)
   if (Object.keys(columns).length > 0) await trx('api_keys').where({ id }).update(columns)
   if (changes.budget !== undefined) await setBudget(trx, id, accountId, changes.budget)
-  if (past) {
-    await trx.raw('SELECT start_budget_window(?, ?, ?, ?, ?)', [
-      id,
-      past.starts_at,
-      past.counted_until,
-      past.used,
-      past.open_calls,
-    ])
-  }
   await trx.raw('SELECT count_key_use(?)', [id])
 }
 
@@ -133,7 +79,10 @@ const columnsOf = (changes: KeyChanges): Record<string, unknown> =>
     }).filter(([, value]) => value !== undefined),
   )
 
-/** A budget of another period is another budget: its use is counted again from the key's calls. */
+/**
+ * A budget counts the calls that are opened from when it is set. One of another period is another budget, and begins at
+ * zero; other credits for the same period leave what was used as it is.
+ */
 async function setBudget(trx: Trx, id: KeyId, accountId: AccountId, budget: Budget | null): Promise<void> {
   await trx('budgets')
     .where({ key_id: id })

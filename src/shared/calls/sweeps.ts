@@ -37,21 +37,10 @@ export async function sweepIdempotencyKeys(db: Db, limit: number): Promise<numbe
  *
  * Ids sort by time (UUIDv7), so that the primary key leads to the oldest and no index is kept for this; ids are made by
  * the clocks of web processes, and the database's own decides. A row that somebody holds is left for the next time.
- * Records that are being counted for a new budget are not swept meanwhile.
  * @returns how many; fewer than `limit` means that none is left.
  */
 export async function sweepCalls(db: Db, days: number, limit: number): Promise<number> {
-  return await db.transaction(async (trx) => {
-    await trx.raw('SELECT pg_advisory_xact_lock(?)', [COUNTING_LOCK])
-    return await deleteOldCalls(trx, days, limit)
-  })
-}
-
-/** The advisory lock of whoever counts what a key used: see sql/past_key_use.sql. */
-const COUNTING_LOCK = 7_604_115
-
-async function deleteOldCalls(trx: Trx, days: number, limit: number): Promise<number> {
-  const { rowCount } = await trx.raw<{ rowCount: number }>(
+  const { rowCount } = await db.raw<{ rowCount: number }>(
     `
     DELETE FROM calls WHERE id = ANY (ARRAY(
       SELECT c.id FROM calls c

@@ -169,13 +169,13 @@ const INVARIANTS: Record<string, string> = {
     FROM budget_windows w JOIN budgets b ON b.id = w.budget_id
     LEFT JOIN (SELECT b.id, budget_window(b.period, c.created_at) AS starts_at,
         sum(c.credits + c.credits_uncollected)::bigint AS cost
-      FROM budgets b JOIN calls c ON c.key_id = b.key_id GROUP BY 1, 2) c
+      FROM budgets b JOIN calls c ON c.key_id = b.key_id AND c.created_at >= b.created_at GROUP BY 1, 2) c
       ON c.id = w.budget_id AND c.starts_at = w.starts_at
     WHERE w.used <> w.swept + coalesce(c.cost, 0)`,
   'every call of a key is counted since it has a budget': `
     SELECT c.id AS call_id, b.id AS budget_id FROM budgets b JOIN calls c ON c.key_id = b.key_id
     LEFT JOIN budget_windows w ON w.budget_id = b.id AND w.starts_at = budget_window(b.period, c.created_at)
-    WHERE w.budget_id IS NULL AND c.status <> 'rejected' AND c.created_at > b.created_at`,
+    WHERE w.budget_id IS NULL AND c.status <> 'rejected' AND c.created_at >= b.created_at`,
   "a key's outstanding calls are its open calls, where they are limited": `
     SELECT k.id AS key_id, k.outstanding_calls, count(c.id) AS open
     FROM api_keys k LEFT JOIN calls c ON c.key_id = k.id AND c.finished_at IS NULL

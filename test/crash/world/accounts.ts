@@ -74,6 +74,7 @@ export async function passEdge(db: Db, { id, period }: Account): Promise<void> {
         [period],
       ),
     })
+    await trx('budgets').where({ account_id: id }).update({ created_at: '-infinity' })
     // The first moment of a window: a month is not as long as the one before it.
     await trx('calls')
       .where({ account_id: id })

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { KeyChanges } from '../../../src/shared/accounts/key-limits.ts'
-import { changeKey, countPastUse, lockOwner, setLimits } from '../../../src/shared/accounts/key-limits.ts'
+import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
 import { sweepCalls } from '../../../src/shared/calls/sweeps.ts'
 import { createKey } from '../../../src/shared/accounts/api-keys.ts'
 import type { Period } from '../../../src/shared/accounts/shown-key.ts'
@@ -11,7 +11,6 @@ import type { CallId, KeyId } from '../../../src/shared/ids.ts'
 import type { OpenRequest } from '../../../src/shared/calls/types.ts'
 import { openCalls } from '../../../src/shared/calls/statements.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { untilItWaits } from '../../support/lock-waits.ts'
 import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
@@ -51,6 +50,7 @@ describe('the budget of a key, judged by the charge', () => {
       await trx('budget_windows')
         .whereIn('budget_id', trx('budgets').where({ account_id: account.id }).select('id'))
         .update({ starts_at: back('starts_at') })
+      await trx('budgets').where({ account_id: account.id }).update({ created_at: '-infinity' })
       // The first moment of the window: a month is not as long as the one before it.
       await trx('calls')
         .where({ account_id: account.id })
@@ -181,64 +181,52 @@ describe('the budget of a key, judged by the charge', () => {
       })
     }
 
-    it('counts what its key used in its period before it had one, and stays when it is raised', async () => {
-      const account = await anAccount(db, 100)
+    it('counts from when it is set, whatever its key used before and however those calls end', async () => {
+      const account = await anAccount(db, 200)
       const calls = verbs(db)
-      const [first] = [await opened(calls, account, 10), await opened(calls, account, 7)]
-      await calls.settle(first!, 'image', aResult(6))
-      await changeKey(db, account.keyId, { budget: { credits: 13, period: 'week' } })
-      expect(await usedOf(account.keyId)).to.equal(13)
-      expect(wordOf(await calls.open(anOrder(account, 1)))).to.equal('key_budget_exceeded')
+      const [settled, refunded, charged] = [
+        await opened(calls, account, 10),
+        await opened(calls, account, 10),
+        await opened(calls, account, 10),
+      ]
       await changeKey(db, account.keyId, { budget: { credits: 14, period: 'week' } })
+      expect(await usedOf(account.keyId)).to.equal(0)
+      await opened(calls, account, 13)
+      await calls.settle(settled, 'image', aResult(6))
+      await refund(refunded)
+      await calls.settle(charged, 'image', aResult(30))
+      expect(await usedOf(account.keyId)).to.equal(13)
+      expect(wordOf(await calls.open(anOrder(account, 2)))).to.equal('key_budget_exceeded')
       await opened(calls, account, 1)
+    })
+
+    it('keeps what was used when it is raised or lowered, and begins anew when its period changes', async () => {
+      const account = await withBudget(13, 'week')
+      const calls = verbs(db)
+      await opened(calls, account, 13)
+      await changeKey(db, account.keyId, { budget: { credits: 14, period: 'week' } })
+      expect(await usedOf(account.keyId)).to.equal(13)
+      await opened(calls, account, 1)
+      expect(wordOf(await calls.open(anOrder(account, 1)))).to.equal('key_budget_exceeded')
       await changeKey(db, account.keyId, { budget: { credits: 14, period: 'total' } })
-      expect(await usedOf(account.keyId)).to.equal(14)
+      expect(await usedOf(account.keyId)).to.equal(0)
+      await opened(calls, account, 5)
       await changeKey(db, account.keyId, { budget: null })
       await opened(calls, account, 50)
-      await changeKey(db, account.keyId, { budget: { credits: 80, period: 'day' } })
-      expect(await usedOf(account.keyId)).to.equal(64)
+      await changeKey(db, account.keyId, { budget: { credits: 14, period: 'total' } })
+      expect(await usedOf(account.keyId)).to.equal(0)
     })
 
-    it('is counted while calls of its account begin and end, and is exact when it is there', async () => {
+    it('counts no swept record of a call from before it was set', async () => {
       const account = await anAccount(db, 100)
-      const budget = { credits: 90, period: 'day' } as const
-      const calls = verbs(db)
-      const [before, running, failing] = [
-        await opened(calls, account, 10),
-        await opened(calls, account, 20),
-        await opened(calls, account, 8),
-      ]
-      await calls.settle(before, 'image', aResult(6))
-      await db.transaction(async (trx) => {
-        await calls.settle(await opened(calls, account, 2), 'image', aResult(2))
-        const past = await countPastUse(trx, account.keyId, budget)
-        expect(past!.used).to.equal(6 + 2)
-        await calls.settle(running, 'image', aResult(15))
-        await refund(failing)
-        await calls.settle(await opened(calls, account, 5), 'image', aResult(4))
-        await opened(calls, account, 3)
-        await lockOwner(trx, account.keyId)
-        await setLimits(trx, account.keyId, account.id, { budget }, past)
-      })
-      expect(await usedOf(account.keyId)).to.equal(6 + 2 + 15 + 4 + 3)
-    })
-
-    it('keeps what was counted of records that are swept before it is there', async () => {
-      const account = await anAccount(db, 100)
-      const budget = { credits: 90, period: 'total' } as const
       const calls = verbs(db)
       await calls.settle(await opened(calls, account, 10), 'image', aResult(6))
+      await changeKey(db, account.keyId, { budget: { credits: 90, period: 'total' } })
+      await calls.settle(await opened(calls, account, 10), 'image', aResult(7))
       await db('call_results').update({ expires_at: db.raw(`now() - interval '1 day'`) })
-      const sweeping = await db.transaction(async (trx) => {
-        const past = await countPastUse(trx, account.keyId, budget)
-        const swept = sweepCalls(db, 0, 1000)
-        await untilItWaits(db, '%pg_advisory_xact_lock(%')
-        await lockOwner(trx, account.keyId)
-        await setLimits(trx, account.keyId, account.id, { budget }, past)
-        return { swept }
-      })
-      expect(await sweeping.swept).to.be.greaterThan(0)
-      expect(await usedOf(account.keyId)).to.equal(6)
+      while ((await sweepCalls(db, 0, 1000)) > 0);
+      expect(await db('calls').where({ account_id: account.id })).to.deep.equal([])
+      expect(await usedOf(account.keyId)).to.equal(7)
     })
 
     it('stays exact while it is changed in the middle of charges, settlements and refunds', async () => {

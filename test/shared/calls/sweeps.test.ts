@@ -70,6 +70,14 @@ describe('the sweep of old call records', () => {
   it('leaves what was used of a budget as it was', async () => {
     const { keyId } = accounts[0]!
     await changeKey(db, keyId, { budget: { credits: 1_000_000, period: 'total' } })
+    // As if it had been set before the history that was loaded.
+    await db('budgets').where({ key_id: keyId }).update({ created_at: '-infinity' })
+    await db.raw(
+      `INSERT INTO budget_windows (budget_id, starts_at, used)
+       SELECT b.id, '-infinity', sum(c.credits + c.credits_uncollected)
+       FROM budgets b JOIN calls c ON c.key_id = b.key_id WHERE b.key_id = ? GROUP BY b.id`,
+      [keyId],
+    )
     const used = async (): Promise<number> => (await findKey(db, keyId))!.budget!.used
     const before = await used()
     expect(before).to.be.greaterThan(1000)
