@@ -118,7 +118,7 @@ BEGIN
       WHEN r.secret_version = 0 AND (r.revoked_at IS NULL AND r.rate_limit IS NULL AND r.status = 'active'
         AND NOT r.has_limits AND r.found_key IS NOT NULL) IS NOT TRUE THEN 'look_up'
       WHEN r.found_key IS NULL OR r.revoked_at IS NOT NULL OR r.expires_at <= moment THEN 'unauthorized'
-      -- The secret before the last rotation is good as long as its grace. Processes of the release before name none.
+      -- The secret before the last rotation is good as long as its grace.
       WHEN r.secret_version <> r.newest_secret AND r.secret_version <> 0
         AND (r.secret_version = r.newest_secret - 1 AND r.previous_until > moment) IS NOT TRUE THEN 'unauthorized'
       WHEN r.allowed_ips IS NOT NULL AND (r.address::inet <<= ANY (r.allowed_ips)) IS NOT TRUE THEN 'ip_not_allowed'

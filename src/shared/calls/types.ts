@@ -141,8 +141,7 @@ export type StaleCall = {
   accountId: AccountId
   modality: Modality
   model: string
-  /** Null where it was opened before there were versions. */
-  catalogueVersion: number | null
+  catalogueVersion: number
   status: 'queued' | 'running'
   attempt: number
   /** X-Request-Id of the request that opened it. */

@@ -29,10 +29,10 @@ export type CatalogueHolder = {
    */
   current: () => Catalogue
   /**
-   * The catalogue of a version that a call was opened at, whatever is current; null stands for the current one.
+   * The catalogue of a version that a call was opened at, whatever is current.
    * @throws UnusableVersion, ApiError service_unavailable while there is none, or what Postgres throws
    */
-  at: (version: number | null) => Promise<Catalogue>
+  at: (version: number) => Promise<Catalogue>
   /** The number of the current version; null while there is none. */
   version: () => number | null
   /** Takes the newest version, where there is a newer one that this process can use. Never throws. */
@@ -100,7 +100,7 @@ export function holdCatalogue({ db, log, secretOf }: Options): CatalogueHolder {
   }
   return {
     current: usable,
-    at: async (version) => (version === null || version === current?.version ? usable() : readKept(version)),
+    at: async (version) => (version === current?.version ? usable() : readKept(version)),
     version: () => current?.version ?? null,
     refresh,
     refreshLater,

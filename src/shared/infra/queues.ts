@@ -18,14 +18,13 @@ import type { Trace } from './trace.ts'
 /** A call to be worked. `request` is null where only the result of a submitted task is to be collected. */
 export type CallJob = Trace & {
   callId: CallId
-  /** Whose call it is. Absent: a job of an earlier release. */
-  accountId?: AccountId
+  accountId: AccountId
   request: ChatRequest | MediaRequest | null
-  /** The version of the catalogue that it was opened at; absent or null: opened before there were versions. */
-  catalogueVersion?: number | null
+  /** The version of the catalogue that it was opened at. */
+  catalogueVersion: number
   /** Unix ms after which nobody needs to look at the request any more. */
   deadlineAt: number
-  /** What the row of a chat that is answered whole says. Absent: another call, or a job of an earlier release. */
+  /** What the row of a chat that is answered whole says. Absent: another call. */
   row?: ChatRow
   /** Redis may have had a job for this call before, and lost it while a worker had it. */
   again?: boolean

@@ -49,7 +49,7 @@ export async function giveUp(
   deps.log.error(about, 'call given up: workers ended while they had it')
   const cancel = async (): Promise<void> => {
     if (!call) return
-    const catalogue = await deps.catalogue.at(job.data.catalogueVersion ?? null).catch(() => null)
+    const catalogue = await deps.catalogue.at(job.data.catalogueVersion).catch(() => null)
     const model = catalogue && findModel(catalogue, call.model, call.modality)
     if (model) await cancelTask(deps, model, { call, job: job.data, traceparent: job.data.traceparent })
   }

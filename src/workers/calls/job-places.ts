@@ -19,9 +19,6 @@ import type { Waiting } from '../places.ts'
 const BACK_AFTER_MS = 5000
 const EACH_MS = 10
 
-/** Jobs of earlier releases name no account: they share one account's places. */
-const UNKNOWN = '' as AccountId
-
 /** What `createJobPlaces` returns. */
 export type JobPlaces = ReturnType<typeof createJobPlaces>
 
@@ -60,7 +57,7 @@ class QueuePlaces {
   }
 
   async within(job: Job<CallJob>, token: string | undefined, work: () => Promise<void>): Promise<void> {
-    const { accountId: account = UNKNOWN } = job.data
+    const { accountId: account } = job.data
     // It has come back, by whatever way.
     this.parked.get(job.id!)?.()
     if (!this.places.take(account, this.total)) return this.park(job, token, account)

@@ -39,7 +39,7 @@ export const mayFollowUnwritten = (job: Job<CallJob>): boolean =>
 export function takeUnwritten(job: Job<CallJob>, catalogue: Catalogue): BegunCall | null {
   const { callId, accountId, row, deadlineAt } = job.data
   const now = Date.now()
-  if (!row || !accountId || !isWholeChat(job) || mayFollowUnwritten(job)) return null
+  if (!row || !isWholeChat(job) || mayFollowUnwritten(job)) return null
   if (Math.abs(now - job.timestamp) > FRESH_MS || deadlineAt - now < ROOM_MS) return null
   const model = findModel(catalogue, row.model, 'chat')
   if (!model) return null

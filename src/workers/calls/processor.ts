@@ -114,7 +114,7 @@ async function processJob(deps: WorkerDeps, handed: Handed, report?: (outcome: O
 
 /** The catalogue that nearly every call was opened at; null where that was another. */
 function currentCatalogueOf({ catalogue }: WorkerDeps, { data: { catalogueVersion } }: Job<CallJob>): Catalogue | null {
-  return catalogueVersion && catalogueVersion === catalogue.version() ? catalogue.current() : null
+  return catalogueVersion === catalogue.version() ? catalogue.current() : null
 }
 
 /** How long a job waits for a worker that can use the version of its call, in ms. */
@@ -126,7 +126,7 @@ const UNUSABLE_PAUSE_MS = 1000
  * then null.
  */
 async function catalogueOf(deps: WorkerDeps, job: Job<CallJob>, token?: string): Promise<Catalogue | null> {
-  const { callId, catalogueVersion = null } = job.data
+  const { callId, catalogueVersion } = job.data
   try {
     return await retryWhileUnreachable(BEGIN_PATIENCE_MS, () => deps.catalogue.at(catalogueVersion))
   } catch (error) {

@@ -27,8 +27,9 @@ async function startWithAJob(settings: Record<string, string>) {
     'chat',
     {
       callId,
+      accountId: newId('account'),
       request: { messages: [{ role: 'user', content: PROMPT }], max_tokens: 10 },
-      catalogueVersion: null,
+      catalogueVersion: 1,
       requestId: 'req-1',
       deadlineAt: Date.now() + 60_000,
     },

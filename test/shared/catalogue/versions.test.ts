@@ -186,7 +186,6 @@ describe('the versions of the catalogue', () => {
       expect(creditsOf(await holder.at(1))).to.deep.equal({ credits: 40 })
       expect(creditsOf(await holder.at(3))).to.deep.equal({ credits: 60 })
       expect(holder.version()).to.equal(2)
-      expect(await holder.at(null)).to.equal(holder.current())
       expect(await holder.at(1), 'it is kept').to.equal(await holder.at(1))
     })
 

@@ -73,8 +73,7 @@ describe('a chat whose begin can wait', () => {
     ['of a job that waited', { timestamp: Date.now() - 60_000 }],
     ['of a job from a clock that is ahead', { timestamp: Date.now() + 60_000 }],
     ['of a chat that must end soon', { data: { deadlineAt: Date.now() + 3000 } }],
-    ['of a job of an earlier release', { data: { row: undefined } }],
-    ['of a job that names no account', { data: { accountId: undefined } }],
+    ['of a job without what its row says', { data: { row: undefined } }],
     ['of a model that is not offered', { data: { row: { ...row, model: 'nobody' } } }],
   ]
   for (const [what, changes] of first) {
