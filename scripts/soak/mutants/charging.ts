@@ -28,7 +28,7 @@ export const CHARGING: readonly Mutant[] = [
         replace: 'credits_not_negative CHECK (VALUE >= -1)',
       },
     ],
-    tests: ['test/shared/ledger/constraints.test.ts'],
+    tests: ['test/row-rules.test.ts', 'test/shared/ledger/constraints.test.ts'],
   },
   {
     name: 'expired lots can be spent',
