@@ -11,7 +11,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
-import { build, buildIsStale } from '../scripts/builder.ts'
+import { build, buildIsStale } from '../scripts/build/builder.ts'
 import { root } from '../scripts/folders.ts'
 import { readOptions } from '../scripts/options.ts'
 import { migrate } from '../scripts/harness/database.ts'

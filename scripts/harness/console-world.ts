@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { ensureConsole } from '../build-console.ts'
+import { ensureConsole } from '../build/console.ts'
 import { freePort } from '../services/ports.ts'
 import { findUserByEmail } from '../../src/shared/users/users.ts'
 import type { AccountId } from '../../src/shared/ids.ts'
@@ -9,7 +9,7 @@ import { grant } from '../../src/shared/ledger/ledger.ts'
 import { startGateway } from './harness.ts'
 import type { Gateway, Settings } from './harness.ts'
 import { send } from './http.ts'
-import { until } from '../until.ts'
+import { until } from './until.ts'
 
 /** Edits the catalogue of a world. */
 type Change = Parameters<typeof startGateway>[1]

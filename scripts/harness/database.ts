@@ -8,7 +8,7 @@ import { root } from '../folders.ts'
 import { applyCatalogue } from '../../src/shared/catalogue/changes.ts'
 import { connectDb } from '../../src/shared/infra/db.ts'
 import type { Db } from '../../src/shared/infra/db.ts'
-import { PATIENCE_MS } from '../until.ts'
+import { PATIENCE_MS } from './until.ts'
 import { ownerLives, processName, testServices } from './services.ts'
 
 /** Brings the database to the newest schema. */

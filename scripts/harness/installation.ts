@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { buildIsStale } from '../builder.ts'
+import { buildIsStale } from '../build/builder.ts'
 import { root } from '../folders.ts'
 import { readIfThere } from '../services/secrets.ts'
 import { dyingWithParent } from '../services/processes.ts'
@@ -13,12 +13,12 @@ import type { Config } from '../../src/shared/config.ts'
 import type { Db } from '../../src/shared/infra/db.ts'
 import type { CallId } from '../../src/shared/ids.ts'
 import type { Failpoint, FailpointName } from '../../src/shared/infra/failpoints.ts'
-import type { Sandbox } from '../../src/sandbox/server.ts'
+import type { Sandbox } from '../../sandbox/server.ts'
 import { connectTestDb, newDatabaseUrl } from './database.ts'
 import { failForDefects } from './defects.ts'
 import { testConfig } from './harness.ts'
 import type { Catalogue, Settings } from './harness.ts'
-import { PATIENCE_MS, until } from '../until.ts'
+import { PATIENCE_MS, until } from './until.ts'
 import { testRedis } from './redis.ts'
 
 export type Kind = 'web' | 'worker'
@@ -34,7 +34,7 @@ const PROGRAMS: Record<Kind | Task, string> = {
 }
 const UP: Record<Kind, string> = { web: 'web process listening', worker: 'worker process running' }
 
-/** The folder of the bundled programs, if there are any (scripts/soak/programs.ts). */
+/** The folder of the bundled programs, if there are any (scripts/testing/programs.ts). */
 const bundled = process.env['TOLLGATE_TEST_PROGRAMS']
 
 let compiled: boolean | undefined

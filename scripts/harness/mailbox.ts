@@ -3,7 +3,7 @@ import PostalMime from 'postal-mime'
 import type { Email } from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
 import type { SMTPServerEnvelope } from 'smtp-server'
-import { until } from '../until.ts'
+import { until } from './until.ts'
 
 /** A mail as the server received it: the SMTP envelope, and what its reader sees. */
 export type ReceivedMail = {

@@ -9,7 +9,7 @@ export interface StripeAccount {
   readonly liveKey: string
   /** The official client; it never asks again by itself. */
   readonly stripe: Stripe
-  /** Does something on the other side of the API; see `src/sandbox/stripe/controls.ts`. Throws for a refusal. */
+  /** Does something on the other side of the API; see `sandbox/stripe/controls.ts`. Throws for a refusal. */
   readonly control: (method: 'GET' | 'POST' | 'DELETE', path: string, body?: object) => Promise<Answered>
   /** Orders a fault: `at` is `POST /v1/refunds`, an event's type or `*`. */
   readonly fault: (at: string, fault: string, times?: number) => Promise<void>

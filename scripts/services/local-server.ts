@@ -5,7 +5,7 @@ import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { freePort } from './ports.ts'
 import { dyingWithParent, end, lives, signal, startOf } from './processes.ts'
-import { seenWithin } from '../until.ts'
+import { seenWithin } from '../harness/until.ts'
 import type { ProcessMark } from './processes.ts'
 
 /** Whether a server ends with the process that starts it, where the system supports that, or outlives it. */

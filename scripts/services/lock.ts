@@ -1,7 +1,7 @@
 import { linkSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { lives, markOf } from './processes.ts'
-import { seenWithin } from '../until.ts'
+import { seenWithin } from '../harness/until.ts'
 import type { ProcessMark } from './processes.ts'
 import { readIfThere } from './secrets.ts'
 

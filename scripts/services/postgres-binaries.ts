@@ -19,8 +19,8 @@ export function packageName(): string {
 
 /**
  * The Postgres that npm installed for this system, or the one in the folder that TOLLGATE_POSTGRES names, in which
- * scripts/lanes.ts has installed another version. Throws an Error that says what to do instead when there is none:
- * without development dependencies, on a system without such a package, or with musl in place of glibc.
+ * scripts/testing/version-matrix.ts has installed another version. Throws an Error that says what to do instead when
+ * there is none: without development dependencies, on a system without such a package, or with musl in place of glibc.
  */
 export function installedBinaries(): PostgresBinaries {
   let entry: string

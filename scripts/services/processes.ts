@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { accessSync, constants, readFileSync, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { seenWithin } from '../until.ts'
+import { seenWithin } from '../harness/until.ts'
 
 /** A process that can be recognised later, when its pid may belong to another. */
 export type ProcessMark = {

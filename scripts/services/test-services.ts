@@ -78,7 +78,7 @@ export async function sharedTestServices(folder: string, say: Say): Promise<Test
     if (running?.processes.every(lives)) return running
     await stopTestServices(folder)
     const addresses = await startTestServices(folder, 'detached', say)
-    say('started a Postgres and a Redis for tests, which stay up until: npx tsx scripts/test-services.ts stop')
+    say('started a Postgres and a Redis for tests, which stay up until: npx tsx scripts/testing/services.ts stop')
     return addresses
   })
 }

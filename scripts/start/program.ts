@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { root } from '../folders.ts'
 import { dyingWithParent, end, markOf, signal } from '../services/processes.ts'
-import { seenWithin } from '../until.ts'
+import { seenWithin } from '../harness/until.ts'
 import type { ProcessMark } from '../services/processes.ts'
 
 const remembered = 40

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { build, buildIsStale } from '../builder.ts'
-import { serveConsole } from '../build-console.ts'
+import { build, buildIsStale } from '../build/builder.ts'
+import { serveConsole } from '../build/console.ts'
 import { seconds } from '../tools.ts'
 import { runToEnd } from './admin.ts'
 import { banner } from './banner.ts'
@@ -169,7 +169,7 @@ export class Starter {
       else this.environment['MODELS_FILE'] = found.file
       const stripeFile = join(this.folder, 'stripe-sandbox.json')
       const asked = ['--port', String(found.port), '--stripe-file', stripeFile]
-      const program = this.run('sandbox', ['dist/src/sandbox/main.js', ...asked])
+      const program = this.run('sandbox', ['dist/sandbox/main.js', ...asked])
       return { program, ready: async () => program.hasSaid('listening on'), result: found }
     })
     Object.assign(this.environment, sandboxPayments(this.folder, port))

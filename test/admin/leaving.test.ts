@@ -19,7 +19,7 @@ import { anAccount, debtOf } from '../../scripts/harness/factories.ts'
 import type { Gateway } from '../../scripts/harness/harness.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
 import { image } from '../../scripts/harness/calling.ts'
-import { until } from '../../scripts/until.ts'
+import { until } from '../../scripts/harness/until.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { anOrder, verbs } from '../shared/calls/opening.ts'
 

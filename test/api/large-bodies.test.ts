@@ -3,7 +3,7 @@ import { LARGE_BYTES, LargeBodies } from '../../src/api/large-bodies.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
 import { startTestWeb, testConfig } from '../../scripts/harness/harness.ts'
 import type { TestWeb } from '../../scripts/harness/harness.ts'
-import { createSandbox } from '../../src/sandbox/server.ts'
+import { createSandbox } from '../../sandbox/server.ts'
 import { post } from '../../scripts/harness/http.ts'
 import { CHAT } from '../../scripts/harness/calling.ts'
 

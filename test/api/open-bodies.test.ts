@@ -5,7 +5,7 @@ import type { TestWeb } from '../../scripts/harness/harness.ts'
 import { startTestWeb, testConfig } from '../../scripts/harness/harness.ts'
 import type { Reply } from '../../scripts/harness/http.ts'
 import { send } from '../../scripts/harness/http.ts'
-import { until } from '../../scripts/until.ts'
+import { until } from '../../scripts/harness/until.ts'
 
 const KB = 1024
 

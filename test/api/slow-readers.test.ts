@@ -6,7 +6,7 @@ import { connect } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { closeSlowReaders, takenBy, watchReaders } from '../../src/api/slow-readers.ts'
-import { until } from '../../scripts/until.ts'
+import { until } from '../../scripts/harness/until.ts'
 
 /** When a reader counts as slow here, in ms, and more bytes than both kernels buffer. */
 const SLOW_MS = 300

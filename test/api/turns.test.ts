@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { get } from '../../scripts/harness/http.ts'
-import { until } from '../../scripts/until.ts'
+import { until } from '../../scripts/harness/until.ts'
 import type { DescribedWeb } from './console/support/records.ts'
 import { startDescribed } from './console/support/records.ts'
 

@@ -8,7 +8,7 @@ import type { World } from '../../scripts/harness/console-world.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
 import { get } from '../../scripts/harness/http.ts'
 import type { Catalogue } from '../../scripts/harness/harness.ts'
-import { until } from '../../scripts/until.ts'
+import { until } from '../../scripts/harness/until.ts'
 import { fitsTheScreen, seriousFaults, visit } from './support/visit.ts'
 
 describe("the operator's page of the catalogue", () => {

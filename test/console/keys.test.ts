@@ -7,7 +7,7 @@ import { get, post, send } from '../../scripts/harness/http.ts'
 import { imageBody } from '../../scripts/harness/calling.ts'
 import { startWorld } from '../../scripts/harness/console-world.ts'
 import type { World } from '../../scripts/harness/console-world.ts'
-import { until } from '../../scripts/until.ts'
+import { until } from '../../scripts/harness/until.ts'
 import { withinOneDay } from '../support/one-day.ts'
 import { fitsTheScreen, seriousFaults, visit } from './support/visit.ts'
 

@@ -7,7 +7,7 @@ import { PASSWORD, startWorld } from '../../scripts/harness/console-world.ts'
 import type { World } from '../../scripts/harness/console-world.ts'
 import { image, prompted } from '../../scripts/harness/calling.ts'
 import { get, send } from '../../scripts/harness/http.ts'
-import { until } from '../../scripts/until.ts'
+import { until } from '../../scripts/harness/until.ts'
 import { fitsTheScreen, holds, visit } from './support/visit.ts'
 
 describe("the operator's pages", () => {

@@ -1,5 +1,5 @@
-import type { Sandbox } from '../../src/sandbox/server.ts'
-import { createSandbox } from '../../src/sandbox/server.ts'
+import type { Sandbox } from '../../sandbox/server.ts'
+import { createSandbox } from '../../sandbox/server.ts'
 import type { Arena } from '../support/crash.ts'
 import { startArena } from '../support/crash.ts'
 import { KINDS, LINES, casesOf, figures, playAll } from './cuts.ts'

@@ -1,11 +1,11 @@
 import { expect } from 'chai'
-import type { Sandbox } from '../../src/sandbox/server.ts'
+import type { Sandbox } from '../../sandbox/server.ts'
 import type { Arena } from '../support/crash.ts'
 import { untilEnded } from '../support/crash.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { anAccount, balanceOf } from '../../scripts/harness/factories.ts'
 import { post } from '../../scripts/harness/http.ts'
-import { eventually, until } from '../../scripts/until.ts'
+import { eventually, until } from '../../scripts/harness/until.ts'
 import type { Cut } from '../support/proxy.ts'
 
 /** A kind of request, and what it costs. */

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import type { Sandbox } from '../../src/sandbox/server.ts'
-import { createSandbox } from '../../src/sandbox/server.ts'
+import type { Sandbox } from '../../sandbox/server.ts'
+import { createSandbox } from '../../sandbox/server.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { untilEnded } from '../support/crash.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'

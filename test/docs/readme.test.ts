@@ -41,7 +41,7 @@ describe('README.md', () => {
     const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
       scripts: Record<string, string>
     }
-    const named = Array.from(page.matchAll(/^npm (?:run )?(start|test|\w+)\b/gm), ([, name]) => name!).filter(
+    const named = Array.from(page.matchAll(/^npm (?:run )?([\w:-]+)/gm), ([, name]) => name!).filter(
       (name) => name !== 'ci',
     )
     expect(Object.keys(scripts)).to.include.members(named)

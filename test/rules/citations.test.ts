@@ -17,7 +17,7 @@ const CITED = /(?<![\w/.-])((?:docs\/[\w-]+|README|CONTRIBUTING)\.md)(?:#([\w-]+
  * Every text that may cite a page: whole source files of all kinds, since test titles and messages may cite too.
  */
 function texts(): Page[] {
-  const folders = ['src', 'test', 'scripts', 'bench', 'migrations', 'sql']
+  const folders = ['src', 'sandbox', 'test', 'scripts', 'bench', 'migrations', 'sql']
   const files = execFileSync('git', ['ls-files', '--', ...folders, '*.cjs', '*.yml', 'Dockerfile'], {
     cwd: root,
     encoding: 'utf8',

@@ -16,7 +16,9 @@ const PROMISE_TAKEN = /(?:[(,]\s*|^\s+)\w+\??: Promise(?:Like)?<[^;=]*(?:,$|\)(?
 const isTaken = (line: string): boolean => PROMISE_TAKEN.test(line)
 
 describe('promises', () => {
-  const ofProcesses = sourcesOf('src').filter(({ path }) => !path.startsWith('src/console/'))
+  const ofProcesses = [...sourcesOf('src'), ...sourcesOf('sandbox')].filter(
+    ({ path }) => !path.startsWith('src/console/'),
+  )
 
   it('are begun by whoever waits for them: no function takes one', () => {
     expect(places(ofProcesses, PROMISE_TAKEN)).to.deep.equal([])

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { expect } from 'chai'
 import { request } from 'undici'
 import { eventsOf, failureOf, prompted, send, useSandbox } from './support/client.ts'
-import { until } from '../../scripts/until.ts'
+import { until } from '../../scripts/harness/until.ts'
 import type { Answer, Fields } from './support/client.ts'
 
 const KEY = { authorization: 'Bearer made-up' }

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { send } from './support/client.ts'
 
-const MAIN = fileURLToPath(new URL('../../src/sandbox/main.ts', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../sandbox/main.ts', import.meta.url))
 
 describe('the sandbox as a program', () => {
   const children: ChildProcess[] = []

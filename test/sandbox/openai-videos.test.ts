@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import OpenAI from 'openai'
 import { prompted, send, useSandbox } from './support/client.ts'
-import { until } from '../../scripts/until.ts'
+import { until } from '../../scripts/harness/until.ts'
 import type { Answer, Fields, Sending } from './support/client.ts'
 import { decodePng } from './support/png.ts'
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { eventsOf, prompted, send, useSandbox } from './support/client.ts'
-import { until } from '../../scripts/until.ts'
+import { until } from '../../scripts/harness/until.ts'
 import type { Answer, Fields, Sending } from './support/client.ts'
 import { decodePng } from './support/png.ts'
 

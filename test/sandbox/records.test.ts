@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import { Billing } from '../../src/sandbox/records/billing.ts'
-import { Journal } from '../../src/sandbox/records/journal.ts'
+import { Billing } from '../../sandbox/records/billing.ts'
+import { Journal } from '../../sandbox/records/journal.ts'
 import { prompted, send, useSandbox } from './support/client.ts'
-import { until } from '../../scripts/until.ts'
+import { until } from '../../scripts/harness/until.ts'
 import type { Answer, Fields } from './support/client.ts'
 
 const KEY = { authorization: 'Bearer made-up' }

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { steeringHelp } from '../../src/sandbox/help.ts'
-import { MalformedWord, readSteering, UNSTEERED, withoutSteering, WORDS } from '../../src/sandbox/steering.ts'
+import { steeringHelp } from '../../sandbox/help.ts'
+import { MalformedWord, readSteering, UNSTEERED, withoutSteering, WORDS } from '../../sandbox/steering.ts'
 
 describe('steering words', () => {
   it('reads several words of one prompt', () => {

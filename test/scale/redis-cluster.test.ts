@@ -8,7 +8,7 @@ import { newDatabaseUrl } from '../../scripts/harness/database.ts'
 import { anAccount, balanceOf } from '../../scripts/harness/factories.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
 import { post } from '../../scripts/harness/http.ts'
-import { until } from '../../scripts/until.ts'
+import { until } from '../../scripts/harness/until.ts'
 import type { RedisCluster } from '../support/redis-cluster.ts'
 import { startRedisCluster } from '../support/redis-cluster.ts'
 

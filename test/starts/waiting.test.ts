@@ -9,7 +9,7 @@ import { get } from '../../scripts/harness/http.ts'
 import { startPrivateRedis } from '../../scripts/harness/services.ts'
 import { freePort } from '../../scripts/services/ports.ts'
 import type { PrivateRedis } from '../../scripts/services/redis.ts'
-import { until } from '../../scripts/until.ts'
+import { until } from '../../scripts/harness/until.ts'
 import type { Kind } from './support/started.ts'
 import { Started, compiled, longestMs, refusalOf } from './support/started.ts'
 

@@ -6,7 +6,7 @@ import type { AccountId } from '../../src/shared/ids.ts'
 import type { Modality } from '../../src/shared/calls/lifecycle.ts'
 import { startWeb } from '../../src/api/web.ts'
 import { startWorker } from '../../src/workers/worker.ts'
-import type { Sandbox } from '../../src/sandbox/server.ts'
+import type { Sandbox } from '../../sandbox/server.ts'
 import { connectTestDb, newDatabaseUrl } from '../../scripts/harness/database.ts'
 import { testConfig } from '../../scripts/harness/harness.ts'
 import type { Catalogue, Settings } from '../../scripts/harness/harness.ts'
@@ -14,7 +14,7 @@ import { startPostgresProxy } from './proxy-postgres.ts'
 import { startRedisProxy } from './proxy-redis.ts'
 import type { Proxy } from './proxy.ts'
 import { testRedis } from '../../scripts/harness/redis.ts'
-import { until } from '../../scripts/until.ts'
+import { until } from '../../scripts/harness/until.ts'
 
 /** A web and a worker in this process. Each has its own proxies in front of a real Postgres and Redis. */
 export type Arena = {

@@ -1,5 +1,5 @@
 import type { Db } from '../../src/shared/infra/db.ts'
-import { until } from '../../scripts/until.ts'
+import { until } from '../../scripts/harness/until.ts'
 
 /**
  * Waits until a statement of this database waits for a lock. `db` must not be a transaction: pg_stat_activity is a

@@ -1,4 +1,4 @@
-import { until } from '../../scripts/until.ts'
+import { until } from '../../scripts/harness/until.ts'
 
 const DAY_MS = 86_400_000
 

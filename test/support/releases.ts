@@ -3,9 +3,9 @@
  */
 import { appendFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { buildIsStale } from '../../scripts/builder.ts'
+import { buildIsStale } from '../../scripts/build/builder.ts'
 import { root } from '../../scripts/folders.ts'
-import { copyTree, editTree } from '../../scripts/tree-copy.ts'
+import { copyTree, editTree } from './tree-copy.ts'
 import { RELEASE } from '../../src/shared/release.ts'
 
 /** The folders of both. `made`: the newer one is made here, with the migration `LATER`. */

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import mocha from 'mocha'
-import { closingLine } from '../../scripts/closing-line.ts'
-import type { Counts } from '../../scripts/closing-line.ts'
+import { closingLine } from '../../scripts/testing/closing-line.ts'
+import type { Counts } from '../../scripts/testing/closing-line.ts'
 
 /**
  * mocha's own reporter (each test as it ends, each failure in full at the end), and then the counts: in the file that

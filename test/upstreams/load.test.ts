@@ -3,15 +3,13 @@ import { expectBooksToBalance } from '../support/books.ts'
 import { balanceOf } from '../../scripts/harness/factories.ts'
 import type { Gateway } from '../../scripts/harness/harness.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
-import { readStreams } from '../../scripts/measure/streams-run.ts'
-import { startTicking } from '../../scripts/measure/ticking-upstream.ts'
-import type { Ticking } from '../../scripts/measure/ticking-upstream.ts'
-import { makeVideos } from '../../scripts/measure/videos-run.ts'
+import { readStreams } from './support/load-streams.ts'
+import { startTicking } from './support/ticking-upstream.ts'
+import type { Ticking } from './support/ticking-upstream.ts'
+import { makeVideos } from './support/load-videos.ts'
 import { PRICES, FUNDS, aFundedAccount, everyProtocol, modelEntry } from './support/targets.ts'
 
-/**
- * A small form of `scripts/measure/streams.ts` and `scripts/measure/videos.ts`: in one process, on a busy machine.
- */
+/** All of it in one process, on a busy machine. */
 describe('many at once', () => {
   let gateway: Gateway
   let ticking: Ticking

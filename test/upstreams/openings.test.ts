@@ -4,7 +4,7 @@ import { image, prompted } from '../../scripts/harness/calling.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
 import type { Gateway } from '../../scripts/harness/harness.ts'
-import { until } from '../../scripts/until.ts'
+import { until } from '../../scripts/harness/until.ts'
 
 describe('a circuit that opens in a worker', () => {
   let gateway: Gateway

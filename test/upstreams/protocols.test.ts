@@ -1,11 +1,11 @@
 import { expect } from 'chai'
-import type { Sandbox } from '../../src/sandbox/server.ts'
+import type { Sandbox } from '../../sandbox/server.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { balanceOf } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
 import type { Gateway } from '../../scripts/harness/harness.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
-import { until } from '../../scripts/until.ts'
+import { until } from '../../scripts/harness/until.ts'
 import type { Reply } from '../../scripts/harness/http.ts'
 import { movementsOf, prompted, recordOf } from '../../scripts/harness/calling.ts'
 import {

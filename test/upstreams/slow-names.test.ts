@@ -8,7 +8,7 @@ import { startDnsServer } from '../support/dns-server.ts'
 import { balanceOf } from '../../scripts/harness/factories.ts'
 import type { Gateway } from '../../scripts/harness/harness.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
-import { until } from '../../scripts/until.ts'
+import { until } from '../../scripts/harness/until.ts'
 import { chat, prompted, recordOf } from '../../scripts/harness/calling.ts'
 import { FUNDS, aFundedAccount, ask, everyProtocol } from './support/targets.ts'
 

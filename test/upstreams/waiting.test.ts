@@ -6,7 +6,7 @@ import { unlessStopped } from '../../src/api/v1/answer.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { balanceOf } from '../../scripts/harness/factories.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
-import { until } from '../../scripts/until.ts'
+import { until } from '../../scripts/harness/until.ts'
 import { prompted } from '../../scripts/harness/calling.ts'
 import { FUNDS, aFundedAccount, ask, everyProtocol } from './support/targets.ts'
 

@@ -9,7 +9,7 @@ import type { TestAccount } from '../../scripts/harness/factories.ts'
 import type { Gateway } from '../../scripts/harness/harness.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
 import { chat } from '../../scripts/harness/calling.ts'
-import { until } from '../../scripts/until.ts'
+import { until } from '../../scripts/harness/until.ts'
 import { startChildWorker } from '../upstreams/support/child-worker.ts'
 
 const FUNDS = 1_000_000

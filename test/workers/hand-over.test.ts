@@ -4,7 +4,7 @@ import { anAccount } from '../../scripts/harness/factories.ts'
 import type { Gateway } from '../../scripts/harness/harness.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
 import { post } from '../../scripts/harness/http.ts'
-import { until } from '../../scripts/until.ts'
+import { until } from '../../scripts/harness/until.ts'
 
 describe('a worker that is told to stop', () => {
   let gateway: Gateway

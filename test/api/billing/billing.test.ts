@@ -9,7 +9,7 @@ import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import type { StripeAccount } from '../../../scripts/harness/stripe-sandbox.ts'
 import { stripeAccountAt } from '../../../scripts/harness/stripe-sandbox.ts'
-import { PATIENCE_MS, seenWithin, until } from '../../../scripts/until.ts'
+import { PATIENCE_MS, seenWithin, until } from '../../../scripts/harness/until.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { PASSWORD, anEmail } from '../../support/console.ts'
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { PASSWORD, aPerson, anEmail } from '../../support/console.ts'
 import type { Person } from '../../support/console.ts'
-import { until } from '../../../scripts/until.ts'
+import { until } from '../../../scripts/harness/until.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { startMailConsole } from './support/mailing.ts'
 import type { MailConsole } from './support/mailing.ts'

@@ -5,7 +5,7 @@ import { startWeb } from '../../../src/api/web.ts'
 import { describeError } from '../../../src/shared/infra/log.ts'
 import { PASSWORD, anEmail, consoleConfig } from '../../support/console.ts'
 import { get, send } from '../../../scripts/harness/http.ts'
-import { until } from '../../../scripts/until.ts'
+import { until } from '../../../scripts/harness/until.ts'
 
 describe('the log of the console', () => {
   const lines: string[] = []

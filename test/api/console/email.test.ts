@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { aPerson, anEmail } from '../../support/console.ts'
 import { send } from '../../../scripts/harness/http.ts'
-import { until } from '../../../scripts/until.ts'
+import { until } from '../../../scripts/harness/until.ts'
 import { startMailConsole } from './support/mailing.ts'
 import type { MailConsole } from './support/mailing.ts'
 

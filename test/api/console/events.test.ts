@@ -21,7 +21,7 @@ import { newId, parseId } from '../../../src/shared/ids.ts'
 import { connectPersistent } from '../../../src/shared/infra/redis.ts'
 import type { Person, TestConsole } from '../../support/console.ts'
 import { aPerson, startConsole } from '../../support/console.ts'
-import { until } from '../../../scripts/until.ts'
+import { until } from '../../../scripts/harness/until.ts'
 
 /** How often sessions are checked here, in ms. */
 const CHECK_MS = 50

@@ -7,7 +7,7 @@ import type { Person, TestConsole } from '../../support/console.ts'
 import { proveAddress } from '../../../scripts/harness/factories.ts'
 import { startMailbox } from '../../../scripts/harness/mailbox.ts'
 import type { Mailbox } from '../../../scripts/harness/mailbox.ts'
-import { until } from '../../../scripts/until.ts'
+import { until } from '../../../scripts/harness/until.ts'
 
 describe('a mailbox that registers, deletes the account and registers again', () => {
   let mailbox: Mailbox

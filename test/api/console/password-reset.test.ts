@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { findUserByEmail } from '../../../src/shared/users/users.ts'
 import { PASSWORD, aPerson, anEmail, logIn, testQueues } from '../../support/console.ts'
-import { until } from '../../../scripts/until.ts'
+import { until } from '../../../scripts/harness/until.ts'
 import { startMailConsole } from './support/mailing.ts'
 import type { MailConsole } from './support/mailing.ts'
 

@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import { PATIENCE_MS } from '../../../scripts/until.ts'
+import { PATIENCE_MS } from '../../../scripts/harness/until.ts'
 
 /** What was received over one connection. `closed`: by the other side, in time. */
 export type Exchange = { text: string; statuses: number[]; closed: boolean }

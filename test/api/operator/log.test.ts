@@ -5,7 +5,7 @@ import { setBanner } from '../../../src/shared/operators/banners.ts'
 import { setAccountRole, setAccountStatus } from '../../../src/shared/operators/changes.ts'
 import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { get, send } from '../../../scripts/harness/http.ts'
-import { until } from '../../../scripts/until.ts'
+import { until } from '../../../scripts/harness/until.ts'
 import type { Person, TestConsole } from '../../support/console.ts'
 import { aPerson, consoleConfig, startConsole } from '../../support/console.ts'
 

@@ -185,6 +185,7 @@ describe('the Dockerfile', () => {
       'package-lock.json',
       'scripts',
       'src',
+      'sandbox',
       'migrations',
       'sql',
       'assets',

@@ -10,7 +10,7 @@ import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { startGateway, startTestWeb, testConfig } from '../../../scripts/harness/harness.ts'
 import { get, post, send } from '../../../scripts/harness/http.ts'
-import { eventually, until } from '../../../scripts/until.ts'
+import { eventually, until } from '../../../scripts/harness/until.ts'
 
 const TOKEN = 'a token: with ünusual characters & "quotes"'
 const headers = { authorization: `Bearer ${Buffer.from(TOKEN).toString('latin1')}` }

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { startWeb } from '../../../src/api/web.ts'
-import { createSandbox } from '../../../src/sandbox/server.ts'
+import { createSandbox } from '../../../sandbox/server.ts'
 import { startWorker } from '../../../src/workers/worker.ts'
 import { chat, image, prompted } from '../../../scripts/harness/calling.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'

@@ -5,7 +5,7 @@ import type { WatchedPage } from '../../support/browser.ts'
 import { startTestWeb } from '../../../scripts/harness/harness.ts'
 import type { TestWeb } from '../../../scripts/harness/harness.ts'
 import { get } from '../../../scripts/harness/http.ts'
-import { PATIENCE_MS } from '../../../scripts/until.ts'
+import { PATIENCE_MS } from '../../../scripts/harness/until.ts'
 
 describe('the API documentation', () => {
   let web: TestWeb

@@ -1,13 +1,13 @@
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
-import { ensureConsole } from '../../../scripts/build-console.ts'
+import { ensureConsole } from '../../../scripts/build/console.ts'
 import { closeBrowser, openBrowser, openPage } from '../../support/browser.ts'
 import type { WatchedPage } from '../../support/browser.ts'
 import { PASSWORD, aPerson, consoleConfig, logIn, startConsole, startMailWorker } from '../../support/console.ts'
 import type { TestConsole } from '../../support/console.ts'
 import { startMailbox } from '../../../scripts/harness/mailbox.ts'
 import type { Mailbox } from '../../../scripts/harness/mailbox.ts'
-import { PATIENCE_MS } from '../../../scripts/until.ts'
+import { PATIENCE_MS } from '../../../scripts/harness/until.ts'
 import { fitsTheScreen, holds } from '../../console/support/visit.ts'
 
 const heading = (page: Page): Promise<string> => page.locator('h1:visible').innerText()

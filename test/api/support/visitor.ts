@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Gateway, Settings } from '../../../scripts/harness/harness.ts'
-import { until } from '../../../scripts/until.ts'
+import { until } from '../../../scripts/harness/until.ts'
 import { newId, parseId } from '../../../src/shared/ids.ts'
 import type { AccountId } from '../../../src/shared/ids.ts'
 import { grant } from '../../../src/shared/ledger/ledger.ts'

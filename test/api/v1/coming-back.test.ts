@@ -5,7 +5,7 @@ import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { startGateway } from '../../../scripts/harness/harness.ts'
 import { get, send } from '../../../scripts/harness/http.ts'
-import { until } from '../../../scripts/until.ts'
+import { until } from '../../../scripts/harness/until.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { IMAGES, callOf, chat, image, imageBody, prompted, recordOf } from '../../../scripts/harness/calling.ts'
 

@@ -7,7 +7,7 @@ import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { startGateway } from '../../../scripts/harness/harness.ts'
 import { get } from '../../../scripts/harness/http.ts'
-import { PATIENCE_MS, until } from '../../../scripts/until.ts'
+import { PATIENCE_MS, until } from '../../../scripts/harness/until.ts'
 import { outstandingOf } from '../../shared/calls/opening.ts'
 import { CHAT, IMAGES, VIDEOS } from '../../../scripts/harness/calling.ts'
 

@@ -7,7 +7,7 @@ import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { startGateway, startTestWeb } from '../../../scripts/harness/harness.ts'
 import { post, send } from '../../../scripts/harness/http.ts'
-import { until } from '../../../scripts/until.ts'
+import { until } from '../../../scripts/harness/until.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import {
   CHAT,

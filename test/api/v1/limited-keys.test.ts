@@ -11,7 +11,7 @@ import type { Gateway, TestWeb } from '../../../scripts/harness/harness.ts'
 import { startGateway, startTestWeb } from '../../../scripts/harness/harness.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { get, post } from '../../../scripts/harness/http.ts'
-import { until } from '../../../scripts/until.ts'
+import { until } from '../../../scripts/harness/until.ts'
 import { withinOneDay } from '../../support/one-day.ts'
 import {
   CHAT,

@@ -8,7 +8,7 @@ import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestWeb } from '../../../scripts/harness/harness.ts'
 import { startTestWeb } from '../../../scripts/harness/harness.ts'
 import { get, post } from '../../../scripts/harness/http.ts'
-import { until } from '../../../scripts/until.ts'
+import { until } from '../../../scripts/harness/until.ts'
 import { aStoredChat, readsOnlyTheHead } from '../../support/stored-answers.ts'
 import { CHAT, chatBody, prompted } from '../../../scripts/harness/calling.ts'
 

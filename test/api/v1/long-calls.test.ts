@@ -6,7 +6,7 @@ import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import type { Gateway, TestWeb } from '../../../scripts/harness/harness.ts'
 import { startGateway, startTestWeb } from '../../../scripts/harness/harness.ts'
 import { get } from '../../../scripts/harness/http.ts'
-import { until } from '../../../scripts/until.ts'
+import { until } from '../../../scripts/harness/until.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { IMAGES, VIDEOS, chat, image, imageBody, prompted } from '../../../scripts/harness/calling.ts'
 

@@ -6,7 +6,7 @@ import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { startGateway } from '../../../scripts/harness/harness.ts'
 import { countsOf, prompted } from '../../../scripts/harness/calling.ts'
-import { until } from '../../../scripts/until.ts'
+import { until } from '../../../scripts/harness/until.ts'
 
 const LIMIT = 25
 

@@ -5,7 +5,7 @@ import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { startGateway, startTestWeb } from '../../../scripts/harness/harness.ts'
 import { get } from '../../../scripts/harness/http.ts'
-import { until } from '../../../scripts/until.ts'
+import { until } from '../../../scripts/harness/until.ts'
 import { CHAT, chat, chatBody, movementsOf, prompted, recordOf } from '../../../scripts/harness/calling.ts'
 
 // oxlint-disable-next-line typescript/no-explicit-any

@@ -3,7 +3,7 @@ import type { World } from '../../../scripts/harness/console-world.ts'
 import { post, send } from '../../../scripts/harness/http.ts'
 import { newId, parseId } from '../../../src/shared/ids.ts'
 import { grantCredits } from '../../../src/shared/operators/changes.ts'
-import { until } from '../../../scripts/until.ts'
+import { until } from '../../../scripts/harness/until.ts'
 
 /** Every page for those who are not signed in: its path and its heading. */
 export const OUTSIDE: [string, string][] = [

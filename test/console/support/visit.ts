@@ -4,7 +4,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { openPage } from '../../support/browser.ts'
 import { PASSWORD } from '../../../scripts/harness/console-world.ts'
 import type { World } from '../../../scripts/harness/console-world.ts'
-import { PATIENCE_MS, until } from '../../../scripts/until.ts'
+import { PATIENCE_MS, until } from '../../../scripts/harness/until.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { publicId } from '../../../src/shared/ids.ts'
 import type { CallId } from '../../../src/shared/ids.ts'
-import type { Sandbox } from '../../../src/sandbox/server.ts'
+import type { Sandbox } from '../../../sandbox/server.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { get } from '../../../scripts/harness/http.ts'
 import type { Installation } from '../../../scripts/harness/installation.ts'

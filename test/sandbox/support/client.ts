@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { request } from 'undici'
-import { PATIENCE_MS } from '../../../scripts/until.ts'
-import { createSandbox } from '../../../src/sandbox/server.ts'
-import type { Sandbox, SandboxOptions } from '../../../src/sandbox/server.ts'
+import { PATIENCE_MS } from '../../../scripts/harness/until.ts'
+import { createSandbox } from '../../../sandbox/server.ts'
+import type { Sandbox, SandboxOptions } from '../../../sandbox/server.ts'
 
 /** An answer as it was received. */
 export interface Answer {

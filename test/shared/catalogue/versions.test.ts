@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { sandboxCatalogue } from '../../../scripts/harness/harness.ts'
-import { until } from '../../../scripts/until.ts'
+import { until } from '../../../scripts/harness/until.ts'
 import type { Application, Applied } from '../../../src/shared/catalogue/changes.ts'
 import { applyCatalogue, applyFile, rollBack } from '../../../src/shared/catalogue/changes.ts'
 import { BadCatalogue } from '../../../src/shared/catalogue/faults.ts'

@@ -6,7 +6,7 @@ import type { RequestListener, Server, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { listenAt } from '../../../src/shared/infra/http-server.ts'
 import type { ServingOptions } from '../../../src/shared/infra/http-server.ts'
-import { until } from '../../../scripts/until.ts'
+import { until } from '../../../scripts/harness/until.ts'
 
 /** What is promised of every port (docs/guarantees.md). */
 const MAX_IN_WORK = 16

@@ -5,7 +5,7 @@ import { connectTestDb } from '../../../scripts/harness/database.ts'
 import { connectProducer } from '../../../src/shared/infra/redis.ts'
 import { readServices } from '../../../src/shared/infra/health.ts'
 import { SchemaGate } from '../../../src/shared/infra/schema.ts'
-import { until } from '../../../scripts/until.ts'
+import { until } from '../../../scripts/harness/until.ts'
 
 describe('the readiness of a process', () => {
   let web: TestWeb

@@ -8,7 +8,7 @@ import { newId, publicId } from '../../../src/shared/ids.ts'
 import { testMail } from '../../../src/shared/mail/templates.ts'
 import { createMailer, describeFailure } from '../../../src/shared/mail/mailer.ts'
 import type { Mailer } from '../../../src/shared/mail/mailer.ts'
-import { PATIENCE_MS } from '../../../scripts/until.ts'
+import { PATIENCE_MS } from '../../../scripts/harness/until.ts'
 import { startMailbox } from '../../../scripts/harness/mailbox.ts'
 import type { Mailbox } from '../../../scripts/harness/mailbox.ts'
 

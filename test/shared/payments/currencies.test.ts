@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { shown } from '../../../src/sandbox/stripe/markup.ts'
+import { shown } from '../../../sandbox/stripe/markup.ts'
 import { packsSchema, topUpSchema } from '../../../src/shared/catalogue/packs.ts'
 import { termsOf } from '../../../src/shared/payments/checkout.ts'
 import { decimalText, digitsOf, stepOf } from '../../../src/shared/payments/currencies.ts'

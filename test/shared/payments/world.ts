@@ -1,5 +1,5 @@
-import { createSandbox } from '../../../src/sandbox/server.ts'
-import type { Sandbox } from '../../../src/sandbox/server.ts'
+import { createSandbox } from '../../../sandbox/server.ts'
+import type { Sandbox } from '../../../sandbox/server.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import { createLog } from '../../../src/shared/infra/log.ts'
 import type { AccountId } from '../../../src/shared/ids.ts'

@@ -3,11 +3,11 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { build, buildIsStale } from '../../../scripts/builder.ts'
+import { build, buildIsStale } from '../../../scripts/build/builder.ts'
 import { root } from '../../../scripts/folders.ts'
 import { failForDefects } from '../../../scripts/harness/defects.ts'
 import { dyingWithParent } from '../../../scripts/services/processes.ts'
-import { PATIENCE_MS, until } from '../../../scripts/until.ts'
+import { PATIENCE_MS, until } from '../../../scripts/harness/until.ts'
 
 export type Kind = 'web' | 'worker' | 'release' | 'admin'
 

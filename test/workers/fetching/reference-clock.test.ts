@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { ReferenceClock } from '../../../src/workers/fetching/reference-clock.ts'
-import { until } from '../../../scripts/until.ts'
+import { until } from '../../../scripts/harness/until.ts'
 import { failed, signal } from './harness.ts'
 
 const PATIENT = { totalMs: 600_000, bytesPerSecond: 16_000, graceMs: 0 }

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { startMailbox } from '../../../scripts/harness/mailbox.ts'
 import type { Mailbox } from '../../../scripts/harness/mailbox.ts'
-import { until } from '../../../scripts/until.ts'
+import { until } from '../../../scripts/harness/until.ts'
 import { newId } from '../../../src/shared/ids.ts'
 import type { MailKind } from '../../../src/shared/mail/mails.ts'
 import { requestMail } from '../../../src/shared/mail/mails.ts'

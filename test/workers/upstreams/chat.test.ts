@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { Protocol } from '../../../src/shared/catalogue/catalogue.ts'
 import { AnswerTooLong } from '../../../src/workers/upstreams/adapter.ts'
-import { until } from '../../../scripts/until.ts'
+import { until } from '../../../scripts/harness/until.ts'
 import type { ChatAdapter, FailureKind } from '../../../src/workers/upstreams/adapter.ts'
 import {
   chatOf,

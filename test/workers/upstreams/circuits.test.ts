@@ -4,7 +4,7 @@ import type { FailureKind } from '../../../src/workers/upstreams/adapter.ts'
 import { createHealth } from '../../../src/workers/upstreams/circuits.ts'
 import type { Health } from '../../../src/workers/upstreams/circuits.ts'
 import { callerUntil, failureOf, routeTo } from './sandbox-upstreams.ts'
-import { until } from '../../../scripts/until.ts'
+import { until } from '../../../scripts/harness/until.ts'
 
 /** Longer than any test takes. */
 const COOL_DOWN_MS = 600_000

@@ -14,7 +14,7 @@ import {
   routeTo,
   startWorld,
 } from './sandbox-upstreams.ts'
-import { until } from '../../../scripts/until.ts'
+import { until } from '../../../scripts/harness/until.ts'
 import type { World } from './sandbox-upstreams.ts'
 
 describe('the registry of adapters', () => {

@@ -1,5 +1,5 @@
-import { createSandbox } from '../../../src/sandbox/server.ts'
-import type { Sandbox } from '../../../src/sandbox/server.ts'
+import { createSandbox } from '../../../sandbox/server.ts'
+import type { Sandbox } from '../../../sandbox/server.ts'
 import type { Protocol, Route, Upstream } from '../../../src/shared/catalogue/catalogue.ts'
 import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
 import type { ChatEvent, ChatResult, MediaAdapter, UpstreamContext } from '../../../src/workers/upstreams/adapter.ts'

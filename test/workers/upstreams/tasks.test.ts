@@ -13,7 +13,7 @@ import type {
 import { pauseAfter } from '../../../src/workers/upstreams/tasks/engine.ts'
 import { contextOf, failureOf, HASTY, promptOf, routeTo, startWorld, uploading } from './sandbox-upstreams.ts'
 import { PIXEL_URI } from '../../support/pixel.ts'
-import { until } from '../../../scripts/until.ts'
+import { until } from '../../../scripts/harness/until.ts'
 import type { RouteChanges, World } from './sandbox-upstreams.ts'
 
 type Kind = [protocol: Protocol, modality: 'image' | 'video', model: string]

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { createSandbox } from '../../../../src/sandbox/server.ts'
+import { createSandbox } from '../../../../sandbox/server.ts'
 import { newId } from '../../../../src/shared/ids.ts'
 import { providerOf } from '../../../../src/shared/payments/deps.ts'
 import { stripeAccountAt } from '../../../../scripts/harness/stripe-sandbox.ts'

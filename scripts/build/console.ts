@@ -1,0 +1,165 @@
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { extname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import type { InlineConfig, Plugin } from 'vite'
+import { root } from '../folders.ts'
+import { withLock } from '../services/lock.ts'
+import { readIfThere } from '../services/secrets.ts'
+
+/** What the scripts of the first page may weigh together, in bytes of gzip. Other pages are fetched when opened. */
+const MAX_SCRIPT_BYTES = 90_000
+
+/** Smaller files gain nothing from compression. */
+const COMPRESSED_BYTES = 1024
+
+/** The sources from which the console in dist was built. */
+const stamp = join(root, 'dist/console/.built')
+
+const COMPRESSIBLE = new Set(['.html', '.css', '.js', '.svg'])
+
+const smaller = {
+  '.gz': (bytes: Buffer) => promisify(gzip)(bytes, { level: 9 }),
+  '.br': (bytes: Buffer) =>
+    promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } }),
+}
+
+/**
+ * Builds the console into `dist/console`, with its compressed forms beside each file. The folder is replaced by two
+ * renames, so that a program that starts meanwhile never reads half of it.
+ * @throws Error where it does not build, or its scripts are too large
+ */
+export async function buildConsole(): Promise<void> {
+  const [next, done, old] = ['.console-next', 'console', '.console-old'].map((name) => join(root, 'dist', name)) as [
+    string,
+    string,
+    string,
+  ]
+  mkdirSync(join(root, 'dist'), { recursive: true })
+  await bundle(next)
+  await compressAll(next)
+  const bytes = firstPageBytes(next)
+  if (bytes > MAX_SCRIPT_BYTES)
+    throw new Error(`the console's first page has ${bytes} bytes of JavaScript gzipped, of at most ${MAX_SCRIPT_BYTES}`)
+  rmSync(old, { recursive: true, force: true })
+  try {
+    renameSync(done, old)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+  writeFileSync(join(next, '.built'), fingerprint())
+  renameSync(next, done)
+  rmSync(old, { recursive: true, force: true })
+  const [size, most] = [bytes, MAX_SCRIPT_BYTES].map((count) => `${(count / 1000).toFixed(1)} kB`)
+  console.log(`console: ${size} of JavaScript gzipped for the first page, of at most ${most}`)
+}
+
+/** Builds the console if its sources have changed: for tests and tools, which run without the rest of the build. */
+export async function ensureConsole(): Promise<void> {
+  await withLock(join(root, 'node_modules', '.tollgate-console.lock'), async () => {
+    if (readIfThere(stamp) !== fingerprint()) await buildConsole()
+  })
+}
+
+function fingerprint(): string {
+  const hash = createHash('sha256').update(readFileSync(join(root, 'package-lock.json')))
+  const files = readdirSync(join(root, 'src/console'), { recursive: true, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  )
+  for (const path of files.map((entry) => join(entry.parentPath, entry.name)).toSorted())
+    hash.update(path).update(readFileSync(path))
+  return hash.digest('hex')
+}
+
+/** What the build and the development server have in common. */
+const common: InlineConfig = {
+  configFile: false,
+  root: join(root, 'src/console'),
+  base: '/',
+  logLevel: 'warn',
+  publicDir: false,
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+}
+
+/** What the web process serves beside the console's pages. */
+const SERVED_BY_WEB = ['/api', '/v1', '/media', '/docs', '/openapi.json', '/admin', '/hooks', '/healthz', '/readyz']
+
+/**
+ * Serves the console from its sources, changed modules at once, and passes everything else on to the web process at
+ * `web`. Resolves with the address of the pages, and stops with this process.
+ */
+export async function serveConsole(web: string): Promise<string> {
+  const { createServer } = await import('vite')
+  const proxy = Object.fromEntries(SERVED_BY_WEB.map((path) => [path, web]))
+  const server = await createServer({ ...common, mode: 'development', server: { host: '127.0.0.1', proxy } })
+  await server.listen()
+  return server.resolvedUrls?.local[0] ?? ''
+}
+
+/** The policy allows neither inline scripts (`modulePreload.polyfill`) nor `data:` URIs (inlined assets). */
+async function bundle(outDir: string): Promise<void> {
+  const { build } = await import('vite')
+  const { NODE_ENV } = process.env
+  await build({
+    ...common,
+    mode: 'production',
+    plugins: [preloadedFont()],
+    build: {
+      outDir,
+      emptyOutDir: true,
+      assetsDir: 'console',
+      assetsInlineLimit: 0,
+      modulePreload: { polyfill: false },
+      target: 'es2022',
+      reportCompressedSize: false,
+    },
+  })
+  // Vite says `production` to the whole process, and so to the tests that are started after a build.
+  if (NODE_ENV === undefined) delete process.env.NODE_ENV
+  else process.env.NODE_ENV = NODE_ENV
+}
+
+/** Has the document name the font, which the browser would find out late, and lay out all text twice. */
+const preloadedFont = (): Plugin => ({
+  name: 'preloaded-font',
+  transformIndexHtml: {
+    order: 'post',
+    handler: (_html, { bundle = {} }) => {
+      const fonts = Object.keys(bundle).filter((file) => file.startsWith('console/inter-latin-wght-'))
+      if (fonts.length !== 1) throw new Error(`the build has ${fonts.length} files of the font`)
+      return [
+        {
+          tag: 'link',
+          attrs: { rel: 'preload', as: 'font', crossorigin: true, href: `/${fonts[0]}` },
+          injectTo: 'head',
+        },
+      ]
+    },
+  },
+})
+
+/** Writes the compressed forms of every file that gains by them. */
+async function compressAll(folder: string): Promise<void> {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(
+    (entry) => entry.isFile() && COMPRESSIBLE.has(extname(entry.name)),
+  )
+  await Promise.all(
+    files.map(async (entry) => {
+      const path = join(entry.parentPath, entry.name)
+      const bytes = readFileSync(path)
+      if (bytes.length < COMPRESSED_BYTES) return
+      writeFileSync(`${path}.gz`, await smaller['.gz'](bytes))
+      writeFileSync(`${path}.br`, await smaller['.br'](bytes))
+    }),
+  )
+}
+
+/** What the scripts that the document itself names weigh together, in bytes of gzip. */
+function firstPageBytes(folder: string): number {
+  const scripts = readFileSync(join(folder, 'index.html'), 'utf8').match(/console\/[\w.-]+\.js/g) ?? []
+  return [...new Set(scripts)].reduce((sum, name) => {
+    const path = join(folder, name)
+    return sum + (existsSync(`${path}.gz`) ? readFileSync(`${path}.gz`) : readFileSync(path)).length
+  }, 0)
+}

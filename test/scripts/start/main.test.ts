@@ -1,0 +1,234 @@
+import { expect } from 'chai'
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
+import type { Server } from 'node:http'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { root } from '../../../scripts/folders.ts'
+import { lives, markOf } from '../../../scripts/services/processes.ts'
+import { get, post } from '../../../scripts/harness/http.ts'
+import { seenWithin, until } from '../../../scripts/harness/until.ts'
+import type { ProcessMark } from '../../../scripts/services/processes.ts'
+import { readIfThere } from '../../../scripts/services/secrets.ts'
+import { examples } from '../../../scripts/start/banner.ts'
+import { enter, keepRunning, leave, runningIn } from '../../../scripts/start/data-folder.ts'
+import { webPort } from '../../../scripts/start/settings.ts'
+import { privateFolder } from '../../../scripts/harness/services.ts'
+
+type Start = { child: ChildProcess; text: () => string; ended: Promise<number | null> }
+
+/** Runs `npm start`'s script over its own data folder. */
+function launch(folder: string, more: NodeJS.ProcessEnv = {}): Start {
+  const env: NodeJS.ProcessEnv = { ...process.env, TOLLGATE_DATA: folder, ...more }
+  for (const name of ['DATABASE_URL', 'REDIS_URL', 'PORT', 'MODELS_FILE']) delete env[name]
+  const child = spawn(process.execPath, ['--import', 'tsx', 'scripts/start/main.ts'], {
+    cwd: root,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => {
+      text += chunk.toString()
+    })
+  const ended = once(child, 'close').then(([code]) => code as number | null)
+  return { child, text: () => text, ended }
+}
+
+/** Waits until a start is up or has ended. */
+async function settled({ child, text }: Start): Promise<void> {
+  await seenWithin(() => text().includes('Tollgate is up') || child.exitCode !== null, 150_000, 50)
+}
+
+async function start(folder: string): Promise<Start> {
+  const begun = launch(folder)
+  await settled(begun)
+  return begun
+}
+
+function line(text: string, name: string): string {
+  return new RegExp(`^  ${name} +(.+)$`, 'm').exec(text)?.[1] ?? `no ${name} in:\n${text}`
+}
+
+/** Buys the smallest pack by the console's API and by a click on the sandbox's page; answers the balance after it. */
+async function buyCredits(base: string, signIn: string): Promise<number> {
+  const [email, password] = signIn.split(/ +/)
+  const { token } = (await post(`${base}/api/auth/login`, '', { email, password })).json
+  const before = (await get(`${base}/api/account`, token)).json.credits
+  const { url } = (await post(`${base}/api/billing/checkout`, token, { pack: 'small' })).json
+  const form = { 'content-type': 'application/x-www-form-urlencoded' }
+  const paid = await fetch(url, { method: 'POST', headers: form, body: 'way=card', redirect: 'manual' })
+  expect(paid.headers.get('location')).to.match(new RegExp(`^${base}/credits\\?payment=pay_`))
+  // Nobody goes back to the page: the event has to come by itself.
+  return await until('the credits', async () => {
+    const { credits } = (await get(`${base}/api/account`, token)).json
+    return credits > before && (credits as number)
+  })
+}
+
+describe('npm start', function () {
+  // It may compile first.
+  this.timeout(400_000)
+
+  it('runs everything, stops everything, and finds its data again', async () => {
+    const folder = privateFolder()
+    const first = await start(folder)
+    const key = line(first.text(), 'API key')
+    const base = line(first.text(), 'Console').replace(/\/$/, '')
+    let processes: ProcessMark[] = []
+    try {
+      expect(key).to.match(/^tg_\w{40}$/)
+      expect(line(first.text(), 'Balance')).to.equal('10000 credits')
+      expect(line(first.text(), 'Sign in')).to.match(/^demo@tollgate\.local {3}\S{8,}$/)
+      const answer = await fetch(`${base}/v1/models`, { headers: { authorization: `Bearer ${key}` } })
+      expect(answer.status).to.equal(200)
+      expect(await buyCredits(base, line(first.text(), 'Sign in'))).to.equal(20_000)
+      for (const secret of ['demo.json', 'app-secret', 'running.json', 'stripe-sandbox.json']) {
+        expect(statSync(join(folder, secret)).mode & 0o777, secret).to.equal(0o600)
+      }
+      expect(readdirSync(join(folder, 'redis')), 'prompts rest on no disk').to.deep.equal([])
+      const others = await fetch(base.replace('localhost', '127.0.0.2')).catch((error: Error) => error.cause)
+      expect(others, 'it listens for this machine alone').to.include({ code: 'ECONNREFUSED' })
+      processes = runningIn(folder)?.processes ?? []
+      expect(processes.map(lives)).to.deep.equal([true, true, true, true, true])
+      const second = await start(folder)
+      expect(await second.ended).to.equal(1)
+      expect(second.text()).to.include('is already running')
+    } finally {
+      first.child.kill('SIGTERM')
+    }
+    expect(await first.ended, first.text()).to.equal(0)
+    expect(processes.filter(lives)).to.deep.equal([])
+
+    const again = await start(folder)
+    try {
+      expect(line(again.text(), 'API key')).to.equal(key)
+      expect(line(again.text(), 'Balance')).to.equal('20000 credits')
+      expect(await buyCredits(base, line(again.text(), 'Sign in')), 'the customer is known again').to.equal(30_000)
+      const [, , , , worker] = runningIn(folder)?.processes ?? []
+      process.kill(worker!.pid, 'SIGKILL')
+      expect(await again.ended).to.equal(1)
+      expect(again.text()).to.match(/(web|worker) ended with SIGKILL/)
+      expect(runningIn(folder)?.processes.filter(lives)).to.deep.equal([])
+    } finally {
+      again.child.kill('SIGKILL')
+    }
+  })
+})
+
+/**
+ * Runs before a program at its first launch: reports the port that was found for it, and lets it continue once another
+ * process has taken that port.
+ */
+const HELD_BACK = `
+  import { existsSync, renameSync, writeFileSync } from 'node:fs'
+  import { setTimeout as sleep } from 'node:timers/promises'
+  const name = /dist.src.(api|sandbox).main/.exec(process.argv[1] ?? '')?.[1]
+  const file = process.env.HOLD_FOLDER + '/' + name
+  if (name && !existsSync(file)) {
+    const at = process.argv.indexOf('--port')
+    writeFileSync(file + '.part', at > 0 ? process.argv[at + 1] : process.env.PORT)
+    renameSync(file + '.part', file)
+    while (!existsSync(file + '.taken')) await sleep(20)
+  }`
+
+type PortHolder = { port: number; server: Server }
+
+/** Another process, which takes the port of such a program while it waits, and answers every request. */
+async function takePort({ child, text }: Start, folder: string, name: string): Promise<PortHolder> {
+  const file = join(folder, name)
+  await seenWithin(() => existsSync(file) || child.exitCode !== null, 150_000)
+  const port = Number(readIfThere(file) ?? expect.fail(`${name} was not launched: ${text()}`))
+  const server = createHttpServer((_request, response) => response.end('{}')).listen(port)
+  await once(server, 'listening')
+  writeFileSync(`${file}.taken`, '')
+  return { port, server }
+}
+
+describe('npm start, whose port is taken between the check and the start,', () => {
+  it('takes the next one, for the web process and for the sandbox, and says so', async () => {
+    const hold = mkdtempSync(join(tmpdir(), 'tollgate-ports-'))
+    const begun = launch(privateFolder(), {
+      HOLD_FOLDER: hold,
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(HELD_BACK)}`,
+    })
+    const { child, text, ended } = begun
+    const holders: PortHolder[] = []
+    try {
+      for (const name of ['sandbox', 'api']) holders.push(await takePort(begun, hold, name))
+      const [sandbox, web] = holders as [PortHolder, PortHolder]
+      await settled(begun)
+      const base = new URL(line(text(), 'Console'))
+      expect(Number(base.port)).to.not.equal(web.port)
+      expect(text()).to.match(/^web .* \(3000 is taken\)$/m)
+      expect(text()).to.match(/^sandbox .* \(4010 is taken; /m)
+      expect(text()).to.not.include(`127.0.0.1:${sandbox.port} `)
+      const answer = await fetch(new URL('/v1/chat/completions', base), {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${line(text(), 'API key')}` },
+        body: JSON.stringify({ model: 'sandbox-chat', messages: [{ role: 'user', content: 'Hello!' }] }),
+      })
+      expect(answer.status, await answer.text()).to.equal(200)
+    } finally {
+      child.kill('SIGTERM')
+      for (const { server } of holders) server.close()
+      rmSync(hold, { recursive: true })
+    }
+    expect(await ended, text()).to.equal(0)
+  })
+})
+
+describe('the data folder', () => {
+  it('has one start at a time, which ends what a killed one left, but no process that reuses its pid', async () => {
+    const folder = privateFolder()
+    expect(await enter(folder)).to.equal(undefined)
+    expect((await enter(folder))?.pid).to.equal(process.pid)
+    const left = spawn('sleep', ['60'])
+    const other = spawn('sleep', ['60'])
+    try {
+      keepRunning(folder, {
+        processes: [markOf(left.pid!), { pid: other.pid!, startedAt: 'at another time' }],
+        environment: {},
+      })
+      leave(folder)
+      expect(await enter(folder)).to.equal(undefined)
+      expect(lives(markOf(other.pid!))).to.equal(true)
+      expect(left.signalCode ?? (await once(left, 'exit'))[1]).to.equal('SIGTERM')
+    } finally {
+      other.kill('SIGKILL')
+      left.kill('SIGKILL')
+      leave(folder)
+    }
+  })
+})
+
+describe('the port of npm start', () => {
+  it('is exactly PORT, or an error when that is taken', async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const refusal = await webPort(String(port)).catch((error: unknown) => error)
+    server.close()
+    await once(server, 'close')
+    expect(refusal).to.be.an('error').with.property('message').that.includes(`PORT ${port} is taken`)
+    expect(await webPort(String(port))).to.equal(port)
+    expect(await webPort('0')).to.be.greaterThan(0)
+    expect(await webPort('http').catch((error: unknown) => error)).to.be.an('error')
+  })
+})
+
+describe('the command lines that npm start prints', () => {
+  it('are for the models of the catalogue, and safe to paste', () => {
+    const models = [{ id: "it's", modality: 'image', credits: 40 }]
+    const lines = examples('http://localhost:1', 'tg_x', models)
+    expect(lines.map(({ title }) => title)).to.have.length(4)
+    expect(lines[1]?.line).to.include('"model":"it\'\\\'\'s"')
+    expect(lines.at(-1)?.line).to.match(/^curl -s "http:\/\/localhost:1\/v1\/calls\/\$\(curl .* sed .*\)\?wait=60" -H/)
+    expect(readFileSync(join(root, 'models.json'), 'utf8')).to.include('127.0.0.1:4010/')
+  })
+})

@@ -1,0 +1,139 @@
+import { root } from '../../scripts/folders.ts'
+import type { TestAddresses } from '../../scripts/services/test-services.ts'
+import { runMocha } from './mocha.ts'
+import type { MutantRunner } from './mutants/runner.ts'
+import { JUDGES } from './mutants/judges.ts'
+import { MUTANTS } from './mutants/list.ts'
+
+/** The result of a job. `mutant`: it was a planted bug, and `ok` says that it was found. `details`: for a failure. */
+export type Result = { ok: boolean; figures: string[]; details: string; schedules: number; mutant: boolean }
+
+/** One part of the soak. */
+export type Job = { name: string; run: () => Promise<Result> }
+
+/**
+ * Tests of random choices, which several processes share. `total`: how many choices in all; `variable` tells a process
+ * how many are its own. `areSchedules`: they count as schedules of the soak.
+ */
+type Shared = {
+  name: string
+  file: string
+  variable: string
+  total: number
+  processes: number
+  areSchedules: boolean
+}
+
+const CALLS: Shared = {
+  name: 'schedules',
+  file: 'test/crash/schedules.test.ts',
+  variable: 'TOLLGATE_SCHEDULES',
+  total: 10_000,
+  processes: 8,
+  areSchedules: true,
+}
+
+const PAYMENTS: Shared = {
+  name: 'schedules of payments',
+  file: 'test/crash/payments.test.ts',
+  variable: 'TOLLGATE_PAYMENT_SCHEDULES',
+  total: 5000,
+  processes: 4,
+  areSchedules: true,
+}
+
+/** Random chats, whose pre-charge is compared with a bill. */
+const CHATS: Shared = {
+  name: 'pre-charges',
+  file: 'test/upstreams/precharge.test.ts',
+  variable: 'TOLLGATE_REQUESTS',
+  total: 20_000,
+  processes: 2,
+  areSchedules: false,
+}
+
+/** A figure that a test prints (test/crash/scale.ts). */
+const FIGURE = /^\s+· (.*)$/
+
+const figuresIn = (output: string): string[] => output.split('\n').flatMap((line) => FIGURE.exec(line)?.[1] ?? [])
+
+/**
+ * The seed of the random choices, what part of the schedules and chats is played (1: all), the folder of the bundled
+ * programs, and the runner of planted bugs.
+ */
+type Options = { seed: number; part: number; programs: string; runner: MutantRunner }
+
+/** What a job of tests is: its name, its files, and how they run. `patient`: other jobs go first. */
+type Tests = { env?: Record<string, string>; schedules?: number; patient?: boolean }
+
+/**
+ * The lanes of the soak: each runs its jobs one after the other, beside the others. `first` goes before them: it
+ * measures times, and has but `patient` beside it, a process for each core, that others go before. `kills`, `faults`
+ * and `planted` mostly wait; `busy`, of which there are several, takes what is left of the machine: the schedules of
+ * payments, which wait for Stripe now and then, and then those of calls. `kills` and `faults` help with them when they
+ * are done: four such processes keep two cores busy, and with seven the same work takes a fifth more of CPU time.
+ */
+export type Lanes = Record<'first' | 'patient' | 'kills' | 'faults' | 'planted' | 'busy', Job[]>
+
+/** The jobs of the soak, by lane. */
+export function jobsOf(addresses: TestAddresses, { seed, part, programs, runner }: Options): Lanes {
+  const test = (name: string, files: string[], { env = {}, schedules = 0, patient = false }: Tests = {}): Job => ({
+    name,
+    run: async () => {
+      const { counts, output } = await runMocha(files, {
+        ...addresses,
+        folder: root,
+        patient,
+        env: { TOLLGATE_SOAK: '1', TOLLGATE_SEED: String(seed), TOLLGATE_TEST_PROGRAMS: programs, ...env },
+      })
+      const ok = counts !== undefined && counts.failed === 0 && counts.passed > 0
+      return { ok, figures: figuresIn(output), details: ok ? '' : output, schedules, mutant: false }
+    },
+  })
+  const share = ({ name, file, variable, total, processes, areSchedules }: Shared): Job[] =>
+    Array.from({ length: processes }, (_one, nth) => {
+      const runs = Math.ceil((total * part) / processes)
+      const env = { [variable]: String(runs), TOLLGATE_SEED: String(seed + nth) }
+      const schedules = areSchedules ? runs : 0
+      return test(`${name} ${nth + 1} of ${processes}`, [file], { env, schedules, patient: true })
+    })
+  const crash = (name: string, ...files: string[]): Job =>
+    test(
+      name,
+      files.map((file) => `test/crash/${file}.test.ts`),
+    )
+  return {
+    first: [crash('load', 'load')],
+    patient: share(CHATS),
+    kills: [crash('kills', 'kills'), crash('cuts', 'cuts', 'failpoints')],
+    faults: [
+      crash('takeovers', 'takeovers'),
+      crash('outages', 'outages'),
+      crash('stops', 'stops'),
+      crash('releases', 'releases'),
+      crash('catalogue', 'catalogue'),
+      test('quotes', ['test/api/v1/quotes.test.ts']),
+    ],
+    planted: plantedBugs(addresses, runner),
+    busy: [...share(PAYMENTS), ...share(CALLS)],
+  }
+}
+
+function plantedBugs(addresses: TestAddresses, runner: MutantRunner): Job[] {
+  const mutants = MUTANTS.map((mutant): Job => ({
+    name: `planted bug: ${mutant.name}`,
+    run: async () => {
+      const { found, note } = await runner.judge(mutant, addresses)
+      return { ok: found, figures: found ? [] : ['no test has noticed it'], details: note, schedules: 0, mutant: true }
+    },
+  }))
+  // Last, in the same copy, after every bug was planted and removed.
+  const healthy: Job = {
+    name: 'no bug planted',
+    run: async () => {
+      const { found, note } = await runner.judgeHealthy(JUDGES, addresses)
+      return { ok: !found && note === '', figures: [], details: note, schedules: 0, mutant: false }
+    },
+  }
+  return [...mutants, healthy]
+}
