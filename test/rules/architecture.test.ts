@@ -77,10 +77,13 @@ const SHARED_WITH_BROWSERS = ['calls/pricing', 'calls/media-options', 'calls/mar
   (name) => `src/shared/${name}.ts`,
 )
 
-/** The files of this repository that a source file imports, but for types. */
-function importsOf({ path, code }: Source): string[] {
-  const imported = /^(?:import|export) (?!type\b)(?:[^'"`;]*? from )?'(\.[^']+)'|\bimport\('(\.[^']+)'\)/gm
-  return Array.from(code.matchAll(imported), ([, whole, lazy]) => join(dirname(path), (whole ?? lazy)!))
+/** The files of this repository that a source file imports. `isType`: it imports types alone. */
+function importsOf({ path, code }: Source): { path: string; isType: boolean }[] {
+  const imported = /^(?:import|export) (type\b)?(?:[^'"`;]*? from )?'(\.[^']+)'|\bimport\('(\.[^']+)'\)/gm
+  return Array.from(code.matchAll(imported), ([, type, whole, lazy]) => ({
+    path: join(dirname(path), (whole ?? lazy)!),
+    isType: type !== undefined,
+  }))
 }
 
 /** Code that runs on the server: the console's pages run in browsers. */
@@ -167,17 +170,22 @@ describe('the architecture', () => {
     expect(bare).to.deep.equal([])
   })
 
-  it('gives browsers no code of the server but pure rules', () => {
+  it('gives browsers no code of the server but pure rules, and of the API the types of its routes alone', () => {
+    const isAllowed = (path: string, isType: boolean): boolean =>
+      path.startsWith('src/console/') ||
+      SHARED_WITH_BROWSERS.includes(path) ||
+      (isType && (path === 'src/api/routes.ts' || path.startsWith('src/shared/')))
     const foreign = sourcesOf('src/console').flatMap((source) =>
       importsOf(source)
-        .filter((path) => !path.startsWith('src/console/') && !SHARED_WITH_BROWSERS.includes(path))
-        .map((path) => `${source.path} imports ${path}`),
+        .filter(({ path, isType }) => !isAllowed(path, isType))
+        .map(({ path }) => `${source.path} imports ${path}`),
     )
     expect(foreign).to.deep.equal([])
     const planted = "import { a } from '../../api/who.ts'\nimport type { B } from '../../api/web.ts'\nimport('./c.ts')"
     expect(importsOf({ path: 'src/console/pages/x.tsx', text: '', code: planted })).to.deep.equal([
-      'src/api/who.ts',
-      'src/console/pages/c.ts',
+      { path: 'src/api/who.ts', isType: false },
+      { path: 'src/api/web.ts', isType: true },
+      { path: 'src/console/pages/c.ts', isType: false },
     ])
   })
 
