@@ -234,6 +234,8 @@ export async function install(
     PATH: process.env['PATH'],
     HOME: process.env['HOME'],
     SANDBOX_API_KEY: 'sk-made-up',
+    // Later starts read what an earlier one compiled (from Node 22.1 on).
+    ...(bundled && { NODE_COMPILE_CACHE: join(bundled, 'compiled') }),
     ...env,
   })
 }

@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process'
-import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../folders.ts'
 import { ownerLives, processName } from '../harness/services.ts'
@@ -10,15 +9,6 @@ const OUTSIDE = 'mysql mysql2 mariadb oracledb sqlite3 better-sqlite3 tedious pg
   .concat('msgpackr-extract', 'argon2', '@aws-sdk')
 
 const PROGRAMS = { web: 'dist/src/api/main.js', worker: 'dist/src/workers/main.js' }
-
-/**
- * Node 20 has no `navigator`. The driver of Postgres then tells by the built-in fetch where it runs, and to load that
- * takes 20 ms of each start, which no later Node spends.
- */
-const NAVIGATOR = 'globalThis.navigator ??= { userAgent: `Node.js/${parseInt(process.versions.node)}` }'
-
-/** The exit code of a program without its settings. */
-const UNCONFIGURED = 78
 
 /**
  * A program awaits its own start, which CommonJS modules cannot do; nothing comes after it.
@@ -40,9 +30,9 @@ function sweep(): void {
 }
 
 /**
- * Bundles the compiled programs, with their packages, into few files, which are compiled to machine code once, and
- * answers the folder with `web.cjs` and `worker.cjs`, which its caller removes. The soak starts them some four hundred
- * times, `npm test` often, and most of a start is the search for a thousand files and their compilation.
+ * Bundles the compiled programs, with their packages, into few files, and answers the folder with `web.cjs` and
+ * `worker.cjs`, which its caller removes. The soak starts them some four hundred times, `npm test` often, and most of a
+ * start is the search for a thousand files.
  */
 export async function bundlePrograms(): Promise<string> {
   sweep()
@@ -50,7 +40,7 @@ export async function bundlePrograms(): Promise<string> {
   const folder = mkdtempSync(join(root, 'dist', `bundled-${processName}-`))
   const { build } = await import('vite')
   const { NODE_ENV } = process.env
-  const built = await build({
+  await build({
     configFile: false,
     root,
     logLevel: 'silent',
@@ -66,9 +56,7 @@ export async function bundlePrograms(): Promise<string> {
         external: (id) => OUTSIDE.some((name) => id === name || id.startsWith(`${name}/`)),
         output: {
           format: 'cjs',
-          // Code that was kept cannot import (kept-code.cjs); what it imports late can be required.
-          dynamicImportInCjs: false,
-          entryFileNames: '[name]-program.cjs',
+          entryFileNames: '[name].cjs',
           // Beside each other: they look for `../sql` and `../console`.
           chunkFileNames: '[name]-[hash].cjs',
           // Less to read at each start. Names stay: errors and logs have them.
@@ -80,28 +68,5 @@ export async function bundlePrograms(): Promise<string> {
   // vite sets it for this process, whose tests shall run as those of mocha alone.
   if (NODE_ENV === undefined) delete process.env.NODE_ENV
   else process.env.NODE_ENV = NODE_ENV
-  copyFileSync(join(root, 'scripts/testing/kept-code.cjs'), join(folder, 'kept-code.cjs'))
-  const chunks = 'output' in built ? built.output : []
-  for (const name of Object.keys(PROGRAMS)) {
-    const lines = [NAVIGATOR, "require('./kept-code.cjs')", `require('./${name}-program.cjs')`, '']
-    writeFileSync(join(folder, `${name}.cjs`), lines.join('\n'))
-    const entry = chunks.find(({ fileName }) => fileName === `${name}-program.cjs`)
-    keepCodeOf(folder, name, entry?.type === 'chunk' ? entry.dynamicImports : [])
-  }
   return folder
-}
-
-/**
- * Starts a program without settings, at which it ends, so that it keeps the code that a start compiles. Such a start
- * ends before it has loaded `parts`, which it loads as it ends. @throws an Error if the code of a part was not kept.
- */
-function keepCodeOf(folder: string, name: string, parts: readonly string[]): void {
-  try {
-    const env = { KEEP_CODE: parts.join(' ') }
-    execFileSync(process.execPath, [join(folder, `${name}.cjs`)], { env, stdio: 'ignore' })
-  } catch (error) {
-    if ((error as { status?: number }).status !== UNCONFIGURED) throw error
-  }
-  const lost = parts.filter((part) => !existsSync(join(folder, `${part}.code`)))
-  if (parts.length === 0 || lost.length > 0) throw new Error(`the code of the ${name} was not kept: ${lost.join(', ')}`)
 }

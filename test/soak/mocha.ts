@@ -11,12 +11,10 @@ import { dyingWithParent } from '../../scripts/services/processes.ts'
 import type { TestAddresses } from '../../scripts/services/test-services.ts'
 
 /**
- * Where tests run: their services, and the folder of the tree. `keptModules`: a folder where their modules are kept as
- * they were compiled, for the next run, which comes after. `patient`: others on the machine go first.
+ * Where tests run: their services, and the folder of the tree. `patient`: others on the machine go first.
  */
 export type MochaEnvironment = TestAddresses & {
   folder: string
-  keptModules?: string
   bail?: boolean
   patient?: boolean
   env?: Record<string, string>
@@ -33,7 +31,7 @@ export type Run = { counts: Counts | undefined; output: string }
 /** Runs test files, or folders of them, of a tree in a process of its own. */
 export async function runMocha(
   tests: readonly string[],
-  { folder, keptModules, bail = false, patient = false, env, databaseUrl, redisUrl }: MochaEnvironment,
+  { folder, bail = false, patient = false, env, databaseUrl, redisUrl }: MochaEnvironment,
 ): Promise<Run> {
   const place = mkdtempSync(join(tmpdir(), 'tollgate-soak-'))
   // mocha's own bin would start a second process, for the sake of an option of Node in .mocharc.json.
@@ -43,7 +41,6 @@ export async function runMocha(
     `--max-semi-space-size=${YOUNG_MB}`,
     // mocha requires its files: the hooks for imports, with a thread of their own, would start for nothing.
     '--require=tsx/cjs',
-    ...(keptModules === undefined ? [] : [`--require=${join(root, 'test/soak/kept-modules.cjs')}`]),
     cli,
     '--exit',
     '--forbid-only',
@@ -60,7 +57,8 @@ export async function runMocha(
       TOLLGATE_TEST_REDIS_URL: redisUrl,
       TOLLGATE_TEST_FOLDER: place,
       TOLLGATE_TEST_RESULT: join(place, 'result.json'),
-      ...(keptModules !== undefined && { KEPT_MODULES: keptModules }),
+      // What was compiled is read by the next run (from Node 22.1 on), but for what has changed.
+      NODE_COMPILE_CACHE: join(folder, '.test-data', 'compiled'),
       ...env,
     },
   })

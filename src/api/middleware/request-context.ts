@@ -10,7 +10,6 @@ import type { CallId, KeyId, AccountId } from '../../shared/ids.ts'
 import { publicId } from '../../shared/ids.ts'
 import type { ErrorCode } from '../../shared/errors.ts'
 import type { SpanEnd } from '../../shared/telemetry/telemetry.ts'
-import { logLine } from '../../shared/infra/log.ts'
 import type { Trace } from '../../shared/infra/trace.ts'
 import { parseTraceparent } from '../../shared/infra/trace.ts'
 import { whenOver } from './when-over.ts'
@@ -69,7 +68,7 @@ export function requestContext({
     whenOver(ctx, () => {
       const facts = factsOf(ctx)
       metrics.request(facts, ctx.res.headersSent)
-      logLine(log, logFields(ctx, facts), 'request')
+      log.info(logFields(ctx, facts), 'request')
       span?.end(spanEnd(ctx, facts))
     })
   }

@@ -2,10 +2,10 @@
  * What every process opens first: configuration, log, Postgres.
  */
 import { connectDb } from './db.ts'
-import { surviveDefects } from './defects.ts'
+import { reportDefect, surviveDefects } from './defects.ts'
 import { ConfigError, EXIT_CONFIG, configWarnings, readConfig } from '../config.ts'
 import type { Config } from '../config.ts'
-import { createLog, sentenceOf } from './log.ts'
+import { createLog, logWritten, sentenceOf } from './log.ts'
 import type { Log } from './log.ts'
 import { holdWarnings } from './warnings.ts'
 import { Calls } from '../calls/calls.ts'
@@ -60,13 +60,20 @@ function stopOnSignals(running: Running, log: Log): void {
   const stop = (signal: string) => {
     log.info({ signal }, 'stopping')
     setTimeout(() => process.exit(1), FORCE_EXIT_MS).unref()
-    running.stop().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        log.error({ err: error }, 'stop failed')
-        process.exit(1)
-      },
-    )
+    running
+      .stop()
+      .then(
+        () => 0,
+        (error: unknown) => {
+          log.error({ err: error }, 'stop failed')
+          return 1
+        },
+      )
+      .then(async (code) => {
+        await logWritten()
+        process.exit(code)
+      })
+      .catch(reportDefect)
   }
   process.once('SIGTERM', stop)
   process.once('SIGINT', stop)

@@ -18,7 +18,6 @@ import { ApiError, gatewayError } from '../../shared/errors.ts'
 import { publicId } from '../../shared/ids.ts'
 import type { CallJob } from '../../shared/infra/queues.ts'
 import { failpoint } from '../../shared/infra/failpoints.ts'
-import { logLine } from '../../shared/infra/log.ts'
 import { processing } from '../../shared/telemetry/telemetry.ts'
 import type { SpanEnd, Telemetry } from '../../shared/telemetry/telemetry.ts'
 import type { WorkerDeps } from '../deps.ts'
@@ -319,6 +318,6 @@ async function publishOutcome(deps: WorkerDeps, job: CallJob, ended: Ended | nul
   const { requestId, traceparent } = job
   const { callId, accountId, status } = ended
   const [call, account] = [publicId('call', callId), publicId('account', accountId)]
-  logLine(deps.log, { call, account, requestId, traceparent, status }, 'call ended')
+  deps.log.info({ call, account, requestId, traceparent, status }, 'call ended')
   await deps.publisher.ended(ended)
 }

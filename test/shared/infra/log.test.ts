@@ -1,10 +1,10 @@
 import { expect } from 'chai'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import pino from 'pino'
-import { describeError, openDestination, withoutSecrets } from '../../../src/shared/infra/log.ts'
+import { createInterface } from 'node:readline'
+import { root } from '../../../scripts/folders.ts'
+import { describeError, withoutSecrets } from '../../../src/shared/infra/log.ts'
 import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
 import { newSecret } from '../../../src/shared/accounts/api-keys.ts'
 
@@ -68,35 +68,25 @@ describe('what is logged', () => {
   })
 })
 
-describe('the lines of a log', () => {
-  let folder: string
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'tollgate-log-'))
-  })
-  afterEach(() => rmSync(folder, { recursive: true }))
-
-  it('are written together, all of them, and nothing is written while there are none', async () => {
-    const dest = join(folder, 'lines')
-    const stream = openDestination({ dest, minLength: 100 })
-    const writes: number[] = []
-    stream.on('write', (bytes: number) => writes.push(bytes))
-    await once(stream, 'ready')
-    let expected = ''
-    const say = (line: string) => {
-      expected += line
-      stream.write(line)
-    }
-    for (let nth = 0; nth < 3; nth++) {
-      // The third begins a write, and the fourth comes while it goes on.
-      for (const line of ['short\n', 'Überschrift\n', `${'x'.repeat(100)}\n`, 'last\n']) say(line)
-      while (readFileSync(dest, 'utf8') !== expected) await once(stream, 'write')
-    }
-    expect(writes.length).to.be.at.most(6)
-    // Another one that writes regularly, whatever there is.
-    const regular = pino.destination({ dest: join(folder, 'regular'), sync: false, minLength: 100, periodicFlush: 50 })
-    for (let nth = 0; nth < 5; nth++) await once(regular, 'write')
-    for (const one of [stream, regular]) one.destroy()
-    expect(writes).not.to.include(0)
-    expect(writes.reduce((sum, bytes) => sum + bytes, 0)).to.equal(Buffer.byteLength(expected))
+describe('a log that nobody reads', () => {
+  it('keeps a bounded part of its lines in memory, and all of it leaves once somebody does', async () => {
+    const program = `
+      import { createLog, logWritten } from ${JSON.stringify(join(root, 'src/shared/infra/log.ts'))}
+      const log = createLog('info', 'worker')
+      for (let nth = 0; nth < 64; nth++) log.info({ nth, long: 'x'.repeat(1_000_000) }, 'line')
+      console.error(process.stdout.writableLength)
+      await logWritten()
+      process.exit(7)`
+    const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program], {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const [waiting] = (await once(child.stderr, 'data')) as [Buffer]
+    expect(Number(waiting)).to.be.within(15_000_000, 18_000_000)
+    const lines: { nth: number }[] = []
+    createInterface({ input: child.stdout }).on('line', (line) => lines.push(JSON.parse(line) as { nth: number }))
+    expect(await once(child, 'close')).to.deep.equal([7, null])
+    expect(lines.map(({ nth }) => nth)).to.deep.equal(lines.map((_line, at) => at))
+    expect(lines.length).to.be.within(15, 20)
   })
 })

@@ -1,5 +1,3 @@
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Mutant } from './mutant.ts'
 import type { TestAddresses } from '../../../scripts/services/test-services.ts'
 import { copyTree, editTree } from '../../support/tree-copy.ts'
@@ -40,7 +38,7 @@ export class MutantRunner {
 
   /** Plants a bug and runs the tests that must find it. */
   async judge({ name, edits, tests }: Mutant, addresses: TestAddresses): Promise<Verdict> {
-    this.copy ??= copyOfTheTree()
+    this.copy ??= copyTree(PARTS)
     const heal = editTree(this.copy, name, edits)
     try {
       return await verdictOf(this.copy, tests, addresses, SCHEDULES.mutant)
@@ -51,7 +49,7 @@ export class MutantRunner {
 
   /** Runs tests without a planted bug. They must pass, so that only a planted bug makes them fail. */
   async judgeHealthy(tests: string[], addresses: TestAddresses): Promise<Verdict> {
-    this.copy ??= copyOfTheTree()
+    this.copy ??= copyTree(PARTS)
     return await verdictOf(this.copy, tests, addresses, SCHEDULES.healthy)
   }
 
@@ -60,15 +58,6 @@ export class MutantRunner {
     this.copy?.remove()
   }
 }
-
-function copyOfTheTree(): TreeCopy {
-  const copy = copyTree(PARTS)
-  mkdirSync(keptModulesOf(copy), { recursive: true })
-  return copy
-}
-
-/** Where the runs of a copy keep their modules: each loads a thousand, and differs from the one before in a few. */
-const keptModulesOf = ({ folder }: TreeCopy): string => join(folder, '.test-data', 'modules')
 
 async function verdictOf(
   copy: TreeCopy,
@@ -79,7 +68,6 @@ async function verdictOf(
   const { counts, output } = await runMocha(tests, {
     ...addresses,
     folder: copy.folder,
-    keptModules: keptModulesOf(copy),
     bail: true,
     env,
   })
