@@ -2,10 +2,10 @@
  * The address of the client. Each proxy appends the address it was called from to X-Forwarded-For, so it is read from
  * the right, as many hops as are trusted: everything further left is the client's own invention.
  */
+import ipaddr from 'ipaddr.js'
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import type { Log } from '../../shared/infra/log.ts'
-import { groupsOf } from '../../shared/net/networks.ts'
 
 /**
  * The client's IP address, IPv4-mapped IPv6 as IPv4, IPv6 in its canonical form without a zone; empty when it is not
@@ -59,19 +59,5 @@ function readAddress(text: string): string | null {
     .replace(/^\[([^\]]*)\](:\d+)?$/, '$1')
     .replace(/^([\d.]+):\d+$/, '$1')
     .replace(/%.*$/, '')
-  switch (isIP(bare)) {
-    case 4:
-      return bare
-    case 6:
-      return mappedIpv4(groupsOf(bare)) ?? new URL(`http://[${bare}]/`).hostname.slice(1, -1)
-    default:
-      return null
-  }
-}
-
-/** The IPv4 address inside ::ffff:0:0/96, which a socket that listens on both families reports. */
-function mappedIpv4(groups: string[]): string | null {
-  if (groups.slice(0, 5).some((group) => group !== '0') || groups[5] !== 'ffff') return null
-  const [high, low] = groups.slice(6).map((group) => Number.parseInt(group, 16)) as [number, number]
-  return [high >> 8, high & 255, low >> 8, low & 255].join('.')
+  return isIP(bare) === 0 ? null : ipaddr.process(bare).toString()
 }

@@ -1,6 +1,7 @@
 /**
  * The networks that a client address is in, as limits and queues count them (docs/accounts-and-mail.md#limits). Pure.
  */
+import ipaddr from 'ipaddr.js'
 import { isIP } from 'node:net'
 
 /** The prefixes of IPv6 that are counted, the narrowest first: one customer may have any of them. */
@@ -18,18 +19,10 @@ export const allowancesOf = (one: number): number[] => PREFIXES.map((_, index) =
  */
 export function networksOf(address: string): [string, ...string[]] {
   if (isIP(address) !== 6) return [address === '' ? 'unknown' : address]
-  const groups = groupsOf(address).slice(0, 4)
+  const groups = ipaddr.parse(address).toNormalizedString().split(':').slice(0, 4)
   const [widest, last] = [groups.slice(0, 3).join(':'), Number.parseInt(groups[3]!, 16)]
   return [`${groups.join(':')}::/64`, `${widest}:${(last & 0xff00).toString(16)}::/56`, `${widest}::/48`]
 }
 
 /** The part of an address that one client has: an IPv6 network of /64, whose addresses cost nothing. */
 export const networkOf = (address: string): string => networksOf(address)[0]
-
-/** The eight groups of an IPv6 address, in hex without leading zeros. */
-export function groupsOf(ipv6: string): string[] {
-  // The URL parser writes an embedded IPv4 address as groups, and shortens zeros at most once.
-  const [head = '', tail = ''] = new URL(`http://[${ipv6}]/`).hostname.slice(1, -1).split('::')
-  const [first, last] = [head, tail].map((part) => (part === '' ? [] : part.split(':'))) as [string[], string[]]
-  return [...first, ...Array<string>(8 - first.length - last.length).fill('0'), ...last]
-}
