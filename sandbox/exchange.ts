@@ -7,7 +7,7 @@ import type { Steering } from './steering.ts'
 import type { Fault } from './wire.ts'
 
 /** The paid work that a request asks for. The prompt also steers the sandbox. */
-export interface Submission {
+interface Submission {
   readonly model: string
   readonly prompt: string
 }

@@ -31,7 +31,7 @@ export interface State {
 }
 
 /** Makes names that no other process makes, so that a task of an earlier process is never mistaken for another. */
-export class Ids {
+class Ids {
   private readonly process = randomBytes(6).toString('hex')
   private count = 0
 

@@ -153,7 +153,7 @@ export const WORDS = {
 } satisfies Record<string, Word<unknown>>
 
 /** A steering word. */
-export type WordName = keyof typeof WORDS
+type WordName = keyof typeof WORDS
 
 /** The steering words of a prompt, with what was ordered by each. */
 export type Steering = { readonly [K in WordName]?: NonNullable<ReturnType<(typeof WORDS)[K]['read']>> }

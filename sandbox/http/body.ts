@@ -4,7 +4,7 @@ import type { Fields } from '../wire.ts'
 import { nestedFields } from './nested-form.ts'
 
 /** A file of a multipart form. */
-export interface UploadedFile {
+interface UploadedFile {
   readonly field: string
   readonly name: string
   readonly type: string

@@ -21,7 +21,7 @@ export interface KeptAnswer {
 }
 
 /** Where an account wants its events delivered. */
-export interface Endpoint {
+interface Endpoint {
   readonly url: string
   readonly secret: string
   /** Keep events back; a control delivers them. */
@@ -31,7 +31,7 @@ export interface Endpoint {
 }
 
 /** One try to deliver an event. `status` 0: no answer came. */
-export interface Delivery {
+interface Delivery {
   readonly event: string
   readonly type: string
   readonly at: string

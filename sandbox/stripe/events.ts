@@ -100,7 +100,7 @@ async function post(
 }
 
 /** The `Stripe-Signature` of a payload at a time, in seconds since the epoch. */
-export function signature(payload: string, secret: string, at: number): string {
+function signature(payload: string, secret: string, at: number): string {
   const hmac = createHmac('sha256', secret).update(`${at}.${payload}`)
   return `t=${at},v1=${hmac.digest('hex')}`
 }

@@ -16,7 +16,7 @@ export type ReceivedMail = {
 }
 
 /** How the server refuses a mail. */
-export type Refusal = { at: 'RCPT' | 'DATA'; code: number; text: string }
+type Refusal = { at: 'RCPT' | 'DATA'; code: number; text: string }
 
 export type Mailbox = {
   url: string

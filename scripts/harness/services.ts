@@ -34,7 +34,7 @@ export function testServices(): Promise<TestAddresses> {
 }
 
 /** A name for what belongs to one process. A later process with the same pid has another name. */
-export function nameOf(pid: number, startedAt: string): string {
+function nameOf(pid: number, startedAt: string): string {
   return `${pid}_${createHash('sha256').update(startedAt).digest('hex').slice(0, 8)}`
 }
 

@@ -23,7 +23,7 @@ export interface StripeAccount {
 
 /** Parsed JSON of the sandbox. */
 // oxlint-disable-next-line typescript/no-explicit-any
-export type Answered = Record<string, any>
+type Answered = Record<string, any>
 
 /** A fresh account at the sandbox that listens at `url`. */
 export function stripeAccountAt(url: string, name = `n${randomBytes(8).readBigUInt64BE()}`): StripeAccount {

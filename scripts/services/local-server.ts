@@ -41,7 +41,7 @@ export type ServerKind = {
 }
 
 /** The last lines of a log file, empty when there is none. */
-export function lastLines(file: string, count = 15): string {
+function lastLines(file: string, count = 15): string {
   return existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n').slice(-count).join('\n') : ''
 }
 

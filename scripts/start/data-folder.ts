@@ -65,10 +65,3 @@ export async function enter(folder: string): Promise<ProcessMark | undefined> {
 export function leave(folder: string): void {
   unlock(lockFile(folder))
 }
-
-/** Whether a start, or a command that needs the database, has the data folder now. */
-export function holderOf(folder: string): ProcessMark | undefined {
-  const holder = tryLock(lockFile(folder))
-  if (holder === undefined) unlock(lockFile(folder))
-  return holder
-}

@@ -11,7 +11,7 @@ type AnyCommand = Command<object>
 export type Typed = { command: AnyCommand; args: string[]; options: Options; json: boolean }
 
 /** The words of a usage before its first argument: `credits grant`. */
-export function wordsOf({ usage }: AnyCommand): string[] {
+function wordsOf({ usage }: AnyCommand): string[] {
   const words = usage.split(' ')
   const end = words.findIndex((word) => !/^[a-z][a-z-]*$/.test(word))
   return end < 0 ? words : words.slice(0, end)

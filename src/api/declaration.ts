@@ -15,7 +15,7 @@ import { MAX_BODY_BYTES } from './middleware/body-bytes.ts'
 import type { Envelope, RequestState } from './middleware/request-context.ts'
 
 /** The groups of the document. */
-export type Tag = 'Models and calls' | 'Account' | 'Mail' | 'API keys' | 'Records' | 'Billing' | 'Operators' | 'Service'
+type Tag = 'Models and calls' | 'Account' | 'Mail' | 'API keys' | 'Records' | 'Billing' | 'Operators' | 'Service'
 
 /** Who may use an endpoint, and how they are found. */
 export type Who<Holder> = {
@@ -89,7 +89,7 @@ export type RequestFacts = Trace & {
 }
 
 /** What a handler is given: only what was declared, checked and typed. */
-export type Input<D extends Declaration> = {
+type Input<D extends Declaration> = {
   who: HolderOf<D>
   params: Parsed<D['params']>
   query: Parsed<D['query']>
@@ -115,7 +115,7 @@ type Replies<Answers> = {
 }[keyof Answers]
 
 /** What a handler may answer: the body of 200 as it is, every other declared answer as a `Reply`. */
-export type AnswerOf<D extends Declaration> = BodyOf<D['answers'][200]> | Replies<Omit<D['answers'], 200>>
+type AnswerOf<D extends Declaration> = BodyOf<D['answers'][200]> | Replies<Omit<D['answers'], 200>>
 
 /** An endpoint of any declaration. */
 export type Endpoint = Declaration & {

@@ -55,7 +55,7 @@ const isPlausibleDate = (text: string): boolean => text >= '1970' && text < '300
 const PLAUSIBLE = 'must be between 1970 and 2999'
 
 /** A day in UTC, YYYY-MM-DD. */
-export const day = z.iso.date({ error: 'must be a day, YYYY-MM-DD' }).refine(isPlausibleDate, PLAUSIBLE)
+const day = z.iso.date({ error: 'must be a day, YYYY-MM-DD' }).refine(isPlausibleDate, PLAUSIBLE)
 
 /** A day in UTC, or a moment with its zone. */
 export const moment = z

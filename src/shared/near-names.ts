@@ -4,7 +4,7 @@
  */
 
 /** How many letters must be changed, added, taken away or swapped with their neighbour to make one text the other. */
-export function distance(one: string, other: string): number {
+function distance(one: string, other: string): number {
   const rows = [Array.from({ length: other.length + 1 }, (_, column) => column)]
   for (let row = 1; row <= one.length; row++) {
     rows.push([row])

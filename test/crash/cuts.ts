@@ -49,7 +49,7 @@ export const LINES: readonly Line[] = [
 /** One cut in the life of one call. */
 export type Case = { kind: Kind; line: Line; cut: Cut }
 
-export const nameOf = ({ kind, line, cut }: Case): string =>
+const nameOf = ({ kind, line, cut }: Case): string =>
   `${kind.name}: ${line.side}'s ${line.store}, ${cut.side} ${cut.label} #${cut.nth}`
 
 /** The outcome of a case. `ms`: from the request to the end of its call. */
@@ -92,7 +92,7 @@ async function request(arena: Arena, kind: Kind, prompt: string) {
 }
 
 /** Cuts one connection at one statement, and checks every promise. */
-export async function play(arena: Arena, sandbox: Sandbox, one: Case): Promise<Outcome> {
+async function play(arena: Arena, sandbox: Sandbox, one: Case): Promise<Outcome> {
   const { kind, line, cut } = one
   const proxy = arena.proxies[line.side][line.store]
   const prompt = `cut ${++prompts}.`

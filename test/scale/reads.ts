@@ -34,7 +34,7 @@ import { mailboxes } from '../../scripts/harness/factories.ts'
 import { spendableCredits, verbs } from '../shared/calls/opening.ts'
 
 /** Which account is read: one among thousands, or the one that has a tenth of all calls. */
-export type Scene = { db: Db; mine: LoadedAccount; call: CallId }
+type Scene = { db: Db; mine: LoadedAccount; call: CallId }
 
 /** `sorts`: an account has so few rows that Postgres may sort them after the index has found them. */
 export type Read = { read: (scene: Scene) => Promise<unknown>; index: string; sorts?: true }

@@ -3,9 +3,9 @@
  * scraper would.
  */
 
-export type MetricType = 'counter' | 'gauge' | 'histogram' | 'summary' | 'untyped'
+type MetricType = 'counter' | 'gauge' | 'histogram' | 'summary' | 'untyped'
 
-export type Sample = { name: string; labels: Record<string, string>; value: number }
+type Sample = { name: string; labels: Record<string, string>; value: number }
 
 /** A metric with its samples: those of `x_bucket`, `x_sum` and `x_count` belong to the histogram `x`. */
 export type Family = { name: string; help: string; type: MetricType; samples: Sample[] }

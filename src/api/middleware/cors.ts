@@ -9,7 +9,7 @@ import { ALLOWANCE_HEADERS } from '../allowances.ts'
 export const isOpenToOrigins = (path: string): boolean => /^\/v1(?:\/|$)/.test(path)
 
 /** What a page may read of an answer, beside what every page may read. */
-export const EXPOSED_HEADERS = [
+const EXPOSED_HEADERS = [
   'X-Request-Id',
   'X-Call-Id',
   ...ALLOWANCE_HEADERS,

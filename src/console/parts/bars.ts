@@ -29,7 +29,7 @@ export type Bars = {
  * The values at which an axis up to `most` has its lines: whole multiples of 1, 2 or 5 times a power of ten, at most
  * `count` of them above 0.
  */
-export function linesUpTo(most: number, count: number): number[] {
+function linesUpTo(most: number, count: number): number[] {
   const least = most / count
   const power = 10 ** Math.floor(Math.log10(least))
   const step = Math.max(

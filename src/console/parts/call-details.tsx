@@ -213,7 +213,7 @@ export function Media({ url, modality }: { url: string; modality: CallRecord['mo
 }
 
 /** Lines to paste into a shell: the key is never in them. */
-export function curlOf(call: CallRecord): string {
+function curlOf(call: CallRecord): string {
   const base = location.origin
   const fetched = `curl -s ${base}/v1/calls/${call.id} -H "Authorization: Bearer $TOLLGATE_KEY"`
   const path = { chat: 'chat/completions', image: 'images/generations', video: 'videos/generations' }[call.modality]

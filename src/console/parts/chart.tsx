@@ -22,7 +22,7 @@ const INK = { light: { text: '#565d75', line: '#e8eaf2' }, dark: { text: '#a4abc
 export type UsedOn = Omit<UsageRow, 'modality' | 'model'> & { name: string }
 
 /** What a chart can show of a day and a model or key. */
-export const MEASURES = {
+const MEASURES = {
   credits: (row: UsedOn) => row.credits,
   calls: (row: UsedOn) => row.calls,
   tokens: (row: UsedOn) => row.inputTokens + row.outputTokens,
@@ -34,7 +34,7 @@ export type Measure = keyof typeof MEASURES
 export type Stack = { days: string[]; models: string[]; rows: number[][] }
 
 /** @param others what those are called together that have no colour of their own. */
-export function stackOf(usage: UsedOn[], days: string[], measure: Measure = 'credits', others = 'other models'): Stack {
+function stackOf(usage: UsedOn[], days: string[], measure: Measure = 'credits', others = 'other models'): Stack {
   const totals = new Map<string, number>()
   for (const row of usage) totals.set(row.name, (totals.get(row.name) ?? 0) + MEASURES[measure](row))
   const ranked = [...totals.keys()].toSorted((a, b) => totals.get(b)! - totals.get(a)!)

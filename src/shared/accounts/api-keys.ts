@@ -45,7 +45,7 @@ export function looksLikeKey(text: string): boolean {
 }
 
 /** What is stored of a secret. */
-export const hashOf = (secret: string): Buffer => hash('sha256', secret, 'buffer')
+const hashOf = (secret: string): Buffer => hash('sha256', secret, 'buffer')
 
 /** The same in hexadecimal, made at once: each request with a key needs it. */
 export const hexHashOf = (secret: string): string => hash('sha256', secret, 'hex')

@@ -15,7 +15,7 @@ export type Period = (typeof PERIODS)[number]
  * A budget and what was used of it in the window that runs. `used` can exceed `credits`: a settlement counts whatever
  * it comes to. `resetsAt`: when the next window begins; null for a total.
  */
-export type ShownBudget = {
+type ShownBudget = {
   credits: number
   period: Period
   used: number

@@ -9,7 +9,7 @@ import { fieldFault } from '../field-errors.ts'
 /** Most messages, and most tools or functions, of one request. */
 export const MAX_MESSAGES = 2000
 /** The most tools that a chat may name. */
-export const MAX_TOOLS = 128
+const MAX_TOOLS = 128
 
 /** Most parts, tool calls and pieces of reasoning in all messages of one request: far more than people send. */
 export const MAX_ELEMENTS = 10_000

@@ -17,7 +17,7 @@ const CLOCKS_MS = HOUR_MS
 const firstOfDay = (): string => firstIdAt('call', Date.now() - 24 * HOUR_MS - CLOCKS_MS)
 
 /** `calls`: accepted ones, with the failed ones among them. `refused`: before any charge. `credits`: what they cost. */
-export type Tally = { calls: number; failed: number; refused: number; credits: number }
+type Tally = { calls: number; failed: number; refused: number; credits: number }
 
 /** The last 24 hours. `accounts`: how many made calls. The tops are the most expensive, the dearest first. */
 export type LastDay = Tally & {

@@ -9,7 +9,7 @@ import { mediaCost } from './pricing.ts'
 type Range = { min: number; max: number; default?: number; step?: number }
 
 /** The seconds of a video: those of a list, or of a range. */
-export type Durations = number[] | Range
+type Durations = number[] | Range
 
 /** What the catalogue states about a model. */
 export type MediaOptions = { modality: 'image' | 'video'; durations?: Durations; resolutions?: string[] }

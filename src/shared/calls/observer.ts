@@ -7,7 +7,7 @@ import type { OpenRequest } from './types.ts'
 import type { Modality } from './lifecycle.ts'
 
 /** The tokens of a call that has ended, as they stand on its row; 0 where there are none. */
-export type EndedTokens = { input: number; output: number }
+type EndedTokens = { input: number; output: number }
 
 /** What is told of each verb that changed a call, once it has committed. */
 export type CallsObserver = {

@@ -32,7 +32,7 @@ const OVERDUE_LOOK_MS = 500
 export type ReadAnswer = (callId: CallId, overdue: boolean) => Promise<Answer | LongAnswer | null>
 
 /** Which of these calls have ended. */
-export type FindEnded = (callIds: CallId[]) => Promise<CallId[]>
+type FindEnded = (callIds: CallId[]) => Promise<CallId[]>
 
 /**
  * Ends a call of a stream by what this process has delivered of it, because its worker was lost, or is `overdue`; null

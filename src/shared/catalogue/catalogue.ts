@@ -167,9 +167,9 @@ type RouteWith<Cost> = Omit<z.infer<z.ZodObject<typeof entryFields>>, 'upstream'
 export type Route = RouteWith<ChatCost | MediaCost>
 
 /** What a call costs at an upstream, in micro-dollars. */
-export type ChatCost = z.infer<typeof chatCosts>
+type ChatCost = z.infer<typeof chatCosts>
 /** What a picture or a video costs at an upstream, in micro-dollars. */
-export type MediaCost = z.infer<typeof mediaCosts>
+type MediaCost = z.infer<typeof mediaCosts>
 
 /** `version` is that of the catalogue: a call is charged and served by the one that it was opened at. */
 type Offered<Its> = { version: number; routes: Route[]; price: Its }

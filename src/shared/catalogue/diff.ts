@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { MASK, maskedHeaders, maskedUpstream } from './header-masks.ts'
 
 /** A field that differs, by its path within its part. Absent before or after: null. */
-export type FieldChange = { path: string; before: unknown; after: unknown }
+type FieldChange = { path: string; before: unknown; after: unknown }
 
 /**
  * A part of the catalogue that differs: a model or an upstream by its name, or a setting of the whole. `fields` are

@@ -13,13 +13,13 @@ import { privateUpstreams } from './private-upstreams.ts'
 import { faultsOfRules } from './route-rules.ts'
 
 /** The largest text of a catalogue, in bytes. */
-export const MAX_CATALOGUE_BYTES = 1_000_000
+const MAX_CATALOGUE_BYTES = 1_000_000
 
 /**
  * The content of a catalogue's text, which may be anything that JSON can say.
  * @throws BadCatalogue if it is not JSON, or too long
  */
-export function readJson(text: string): unknown {
+function readJson(text: string): unknown {
   if (Buffer.byteLength(text) > MAX_CATALOGUE_BYTES)
     throw new BadCatalogue([{ path: '(top)', message: `must have at most ${MAX_CATALOGUE_BYTES} bytes` }])
   try {

@@ -5,7 +5,7 @@
  */
 
 /** Forms of a renamed field's value, written behind the new name: `"duration": "duration:string"`. */
-export const FORMS = ['string', 'seconds', 'integer', 'list'] as const
+const FORMS = ['string', 'seconds', 'integer', 'list'] as const
 /** One of them. */
 export type Form = (typeof FORMS)[number]
 

@@ -6,7 +6,7 @@
 import type { Db, Trx } from '../infra/db.ts'
 
 /** One row that breaks an invariant. */
-export type Breach = { invariant: string; row: Record<string, unknown> }
+type Breach = { invariant: string; row: Record<string, unknown> }
 
 /** What an audit looked at, and what it found. `checked`: rows by table. */
 export type Audit = { checked: Record<string, number>; breaches: Breach[] }

@@ -24,7 +24,7 @@ export const ENTRY_KINDS = [
   'reinstatement',
 ] as const
 /** One of these kinds. */
-export type EntryKind = (typeof ENTRY_KINDS)[number]
+type EntryKind = (typeof ENTRY_KINDS)[number]
 
 /** The most credits one grant can hold. */
 export const MAX_GRANT_CREDITS = 1_000_000_000_000

@@ -12,7 +12,7 @@ import { withoutSecrets } from '../infra/log.ts'
 import type { MailContent } from './templates.ts'
 
 /** A mail to send. Its id becomes the Message-ID, so that a recipient of two tries sees one mail. */
-export type OutgoingMail = MailContent & { id: MailId; to: string }
+type OutgoingMail = MailContent & { id: MailId; to: string }
 
 /** Hands mails to a transport. */
 export type Mailer = {

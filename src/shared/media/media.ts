@@ -55,7 +55,7 @@ export function parseMediaName(text: string): MediaName | null {
 }
 
 /** The extension of a name, and with it the type that is served. */
-export function extensionOf(name: MediaName): MediaExtension {
+function extensionOf(name: MediaName): MediaExtension {
   return name.slice(name.lastIndexOf('.') + 1) as MediaExtension
 }
 

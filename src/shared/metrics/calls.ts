@@ -16,7 +16,7 @@ const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64]
 /**
  * The life of a call in order; `upstream` is from its first beginning to its end, with every try, pause and poll in it.
  */
-export type Stage = 'charge' | 'queue' | 'upstream' | 'settle' | 'reply'
+type Stage = 'charge' | 'queue' | 'upstream' | 'settle' | 'reply'
 
 /** What the metrics of calls are fed by: the verbs, and the stages of a call in ms. */
 export type CallMetrics = { observer: CallsObserver; stage: (stage: Stage, modality: string, ms: number) => void }

@@ -8,7 +8,7 @@ import { BlockList, isIP } from 'node:net'
 import { parseDataImage } from '../media/media.ts'
 
 /** The longest `image_url` that is no data URI, in characters. */
-export const MAX_IMAGE_URL_LENGTH = 2048
+const MAX_IMAGE_URL_LENGTH = 2048
 
 /**
  * IPv4 networks that are not the public internet: the IANA IPv4 Special-Purpose Address Registry, multicast, the

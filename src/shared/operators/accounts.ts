@@ -13,7 +13,7 @@ import { parseId } from '../ids.ts'
 export type OperatedAccount = User & { status: AccountStatus; role: Role }
 
 /** What of an account its operators see. */
-export const presentOperated = (row: UserRow): OperatedAccount => ({
+const presentOperated = (row: UserRow): OperatedAccount => ({
   ...presentUser(row),
   status: row.status,
   role: row.role,
@@ -26,7 +26,7 @@ const accountsWithOwners = (db: Db) =>
     .select<UserRow[]>(...USER_COLUMNS)
 
 /** An account in a list. `lastCallAt`: its last charged call, to the minute. */
-export type ListedAccount = OperatedAccount & { debt: number; lastCallAt: string | null }
+type ListedAccount = OperatedAccount & { debt: number; lastCallAt: string | null }
 
 type ListedRow = UserRow & { last_call: Date | null; key: string | number | null }
 
@@ -51,7 +51,7 @@ export const SORTS = Object.keys(ORDERS) as [Sort, ...Sort[]]
 /** What accounts can be narrowed to. */
 export const STANDINGS = ['debt', 'suspended', 'unverified'] as const
 /** What operators can filter accounts by. */
-export type Standing = (typeof STANDINGS)[number]
+type Standing = (typeof STANDINGS)[number]
 
 /** `text`: a part of the owner's address, or the account's id; empty finds all. */
 export type AccountSearch = { text: string; standing?: Standing; sort: Sort }

@@ -10,7 +10,7 @@ import { recordAction } from './actions.ts'
 /** How urgent a banner is. */
 export const LEVELS = ['info', 'warning', 'critical'] as const
 /** One of these levels. */
-export type Level = (typeof LEVELS)[number]
+type Level = (typeof LEVELS)[number]
 
 /** The most characters of a banner. */
 export const MAX_BANNER_TEXT = 300

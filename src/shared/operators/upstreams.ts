@@ -8,7 +8,7 @@ import type { OpeningsOfHour } from './circuits.ts'
 import { openingsOfDay } from './circuits.ts'
 
 /** One hour of an upstream (UTC): calls that were accepted in it and have ended, and how often its circuits opened. */
-export type HourReport = { hour: string; calls: number; failed: number; openings: number }
+type HourReport = { hour: string; calls: number; failed: number; openings: number }
 
 /** An upstream: its last hour (`latencyMs`: the median), its 24 hours, and when a circuit opened last in them. */
 export type UpstreamReport = {

@@ -85,7 +85,7 @@ function inOrdersMoney(row: PaymentRow, seen: OrderState, minor: number): number
 }
 
 /** The amount refunded: what the provider lists, and requested refunds that are not in its list yet. */
-export function refundedOf(seen: Pick<OrderState, 'refunds'>, asked: readonly AskedRefund[]): number {
+function refundedOf(seen: Pick<OrderState, 'refunds'>, asked: readonly AskedRefund[]): number {
   const known = new Set(seen.refunds.map(({ ours }) => ours))
   const listed = seen.refunds.reduce((sum, { amountMinor }) => sum + amountMinor, 0)
   const waiting = asked.filter(({ id, status }) => status === 'asked' && !known.has(id))

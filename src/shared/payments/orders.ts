@@ -15,7 +15,7 @@ export type PaymentStatus = (typeof PAYMENT_STATUSES)[number]
 /** Who began a payment: a customer at the checkout, or the automatic top-up. */
 export const PAYMENT_KINDS = ['checkout', 'auto'] as const
 /** One of these kinds. */
-export type PaymentKind = (typeof PAYMENT_KINDS)[number]
+type PaymentKind = (typeof PAYMENT_KINDS)[number]
 
 /** An order as its buyer sees it. Credits that were reversed count the bonus, too. */
 export type Payment = {

@@ -21,7 +21,7 @@ type AnyRequest = ChatRequest | MediaRequest
 const isAddress = (url: unknown): url is string => typeof url === 'string' && /^https?:/i.test(url)
 
 /** The http(s) addresses of a request that an upstream would fetch, or we for it. */
-export const addressesIn = (request: AnyRequest): string[] =>
+const addressesIn = (request: AnyRequest): string[] =>
   ('messages' in request
     ? (request as ChatRequest).messages.flatMap((message) => addressesOf(message).map(({ url }) => url))
     : [request.image_url]

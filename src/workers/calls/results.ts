@@ -16,7 +16,7 @@ import { UpstreamError } from '../upstreams/adapter.ts'
 const PAUSES_MS = [500, 2000]
 
 /** A result to fetch and store. `upstream`: its own origin may be private; nothing else that is private is reached. */
-export type Produced = {
+type Produced = {
   kind: MediaKind
   source: MediaSource
   upstream: Upstream

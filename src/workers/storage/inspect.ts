@@ -15,7 +15,7 @@ export type MediaExpectation = {
 }
 
 /** The most bytes that an image that an upstream has made may unpack to. */
-export const MAX_UNPACKED_BYTES = 512 * 1024 * 1024
+const MAX_UNPACKED_BYTES = 512 * 1024 * 1024
 
 /** Bytes whose type is known. The body must be read, or closed, to its end. */
 export type Inspected = {

@@ -11,7 +11,7 @@ import type { Fields } from './fields.ts'
 import type { StopSignal } from '../stop.ts'
 
 /** The longest pause that an upstream may ask for, in ms: beyond it a call would rather fail. */
-export const MAX_RETRY_AFTER_MS = 60_000
+const MAX_RETRY_AFTER_MS = 60_000
 
 /** Characters of an upstream's own words that are kept. */
 const MAX_QUOTE = 300

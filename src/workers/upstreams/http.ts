@@ -27,7 +27,7 @@ export type Timeouts = { connectMs: number } & Record<RequestKind, Patience>
  * - `submit`: the submission of a task, with a data URI perhaps.
  * - `poll`: reading or cancelling a task.
  */
-export type RequestKind = 'chat' | 'stream' | 'image' | 'submit' | 'poll'
+type RequestKind = 'chat' | 'stream' | 'image' | 'submit' | 'poll'
 
 /** The time-outs that production runs with. */
 export const TIMEOUTS: Timeouts = {

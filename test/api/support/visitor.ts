@@ -10,7 +10,7 @@ import { PASSWORD, anEmail } from '../../support/console.ts'
 import type { Client } from './described.ts'
 
 /** A registered account, and a client with its session token. */
-export type Account = { id: AccountId; email: string; token: string; me: Client }
+type Account = { id: AccountId; email: string; token: string; me: Client }
 
 /** What requests are sent with. Every answer is held against the document of the service. */
 export type Visitor = {

@@ -6,7 +6,7 @@ import type { Failpoint, FailpointName } from '../../../src/shared/infra/failpoi
 import type { Provider } from '../../../src/shared/payments/provider.ts'
 
 /** What a process that was killed meets, whatever it does next. */
-export class Killed extends Error {}
+class Killed extends Error {}
 
 /** One process: it may die at a failpoint, and then reaches neither Postgres nor the provider any more. */
 type Life = { alive: boolean; diesAt: FailpointName | null }

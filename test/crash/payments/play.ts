@@ -121,7 +121,7 @@ async function begin(db: Db, sandbox: Sandbox): Promise<ScheduleRun> {
 const pick = <T>(all: readonly T[], which: number): T | undefined => all[which % Math.max(1, all.length)]
 
 /** The orders of a run, oldest first. */
-export const ordersOf = ({ db, accounts }: ScheduleRun): Promise<PaymentRow[]> =>
+const ordersOf = ({ db, accounts }: ScheduleRun): Promise<PaymentRow[]> =>
   db('payments')
     .whereIn(
       'account_id',

@@ -26,7 +26,7 @@ type Ending = {
 /** Small enough for a stream of the sandbox to be cut there. */
 export const MAX_ANSWER_BYTES = 50_000
 
-export const ENDINGS: readonly Ending[] = [
+const ENDINGS: readonly Ending[] = [
   {
     name: 'cut at its deadline',
     model: 'hasty-chat',

@@ -177,7 +177,7 @@ export class Upstream {
 export const wordsOf = ({ long }: Manner): string[] => ['one ', long ? 'two '.repeat(1000) : 'two']
 
 /** The text that a completion of this upstream has. */
-export const completionOf = (prompt: string): ChatCompletion => ({
+const completionOf = (prompt: string): ChatCompletion => ({
   id: 'c',
   object: 'chat.completion',
   created: 1,

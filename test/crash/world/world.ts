@@ -36,7 +36,7 @@ export const MAX_OUTSTANDING = 5
 export const LONGEST_ANSWER = 300
 
 /** Whole-call deadline of every model, in seconds, after which nothing of a killed process is left. */
-export const DEADLINE_SECONDS = 8
+const DEADLINE_SECONDS = 8
 
 const config = {
   APP_SECRET: 'a secret of the tests, long enough for it',

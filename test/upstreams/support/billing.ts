@@ -15,10 +15,10 @@ export type Bill = { input: number; output: number }
  * Bytes that the gateway itself adds to a request: the upstream's name of the model, the limit of the output, the
  * option for a stream's usage, and the longer words of the other protocol. They are not billed here.
  */
-export const OWN_BYTES = 160
+const OWN_BYTES = 160
 
 /** The tokens of an image, and its bytes in these tests, which do not count as text. */
-export const IMAGE_TOKENS = 1500
+const IMAGE_TOKENS = 1500
 export const IMAGE_BYTES = 'iVBORw0KGgoA'.repeat(300)
 
 /**

@@ -18,7 +18,7 @@ export type ChildWorker = {
 }
 
 /** The environment variables that a configuration was read from. */
-export const environmentOf = (config: Config): Record<string, string> =>
+const environmentOf = (config: Config): Record<string, string> =>
   Object.fromEntries(
     Object.entries(config)
       .filter(([, value]) => value !== undefined && typeof value !== 'function')

@@ -81,8 +81,7 @@ export function everyProtocol(catalogue: Catalogue): void {
 }
 
 /** The origin of the sandbox that a catalogue was made for. */
-export const rootOf = ({ upstreams }: Catalogue): string =>
-  new URL((upstreams.sandbox as { baseUrl: string }).baseUrl).origin
+const rootOf = ({ upstreams }: Catalogue): string => new URL((upstreams.sandbox as { baseUrl: string }).baseUrl).origin
 
 const PATHS: Record<Modality, string> = { chat: CHAT, image: IMAGES, video: VIDEOS }
 

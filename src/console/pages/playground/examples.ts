@@ -8,7 +8,7 @@ import type { ChatFields, ChatMessage, MediaFields } from '../../api/gateway.ts'
 import { PATHS } from '../../api/gateway.ts'
 
 /** The most that a chat can be charged first: the gateway's own rule (bytes / 3, and all the output it may make). */
-export function chatCeiling(price: ChatPrice, messages: ChatMessage[], maxTokens: number | undefined): number {
+function chatCeiling(price: ChatPrice, messages: ChatMessage[], maxTokens: number | undefined): number {
   const bytes = new TextEncoder().encode(JSON.stringify(messages)).length
   return chatCharge(price, { input: Math.ceil(bytes / 3), output: maxTokens ?? DEFAULT_MAX_TOKENS })
 }
