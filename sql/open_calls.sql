@@ -86,8 +86,9 @@ BEGIN
   credits_of := array_fill(0::bigint, ARRAY[cardinality(keys)]);
   FOR r IN
     SELECT u.*, acc.status, acc.credits, acc.debt, acc.outstanding_calls, acc.request_bytes AS open_bytes,
-      acc.keys_limited AS has_limits, v.id IS NULL AS is_new_price,
-      k.id AS found_key, k.revoked_at, k.rate_limit, k.expires_at, k.secret_version AS newest_secret, k.previous_until,
+      v.id IS NULL AS is_new_price,
+      -- Processes of the release before name no secret.
+      key_is_valid(k, u.secret_version, moment) AS key_is_valid,
       k.allowed_ips, k.models, k.modalities, k.max_outstanding AS most_of_key, k.outstanding_calls AS open_of_key,
       k.last_used_at
     FROM ROWS FROM (jsonb_to_recordset(requests) AS (
@@ -114,13 +115,7 @@ BEGIN
     outcome := CASE
       -- First: an earlier try had committed, whatever was revoked since.
       WHEN existing_id = r.id THEN 'exists'
-      -- Its key was remembered, and must be one without limits (src/shared/accounts/key-lookup.ts).
-      WHEN r.secret_version = 0 AND (r.revoked_at IS NULL AND r.rate_limit IS NULL AND r.status = 'active'
-        AND NOT r.has_limits AND r.found_key IS NOT NULL) IS NOT TRUE THEN 'look_up'
-      WHEN r.found_key IS NULL OR r.revoked_at IS NOT NULL OR r.expires_at <= moment THEN 'unauthorized'
-      -- The secret before the last rotation is good as long as its grace.
-      WHEN r.secret_version <> r.newest_secret AND r.secret_version <> 0
-        AND (r.secret_version = r.newest_secret - 1 AND r.previous_until > moment) IS NOT TRUE THEN 'unauthorized'
+      WHEN NOT r.key_is_valid THEN 'unauthorized'
       WHEN r.allowed_ips IS NOT NULL AND (r.address::inet <<= ANY (r.allowed_ips)) IS NOT TRUE THEN 'ip_not_allowed'
       WHEN r.model <> ALL (r.models) OR r.modality <> ALL (r.modalities) THEN 'model_not_allowed'
       WHEN r.status <> 'active' THEN 'account_suspended'
@@ -212,5 +207,4 @@ END $$;
 COMMENT ON FUNCTION open_calls IS
   'Charges and opens calls: for each an outcome of opened, exists, price_above_limit, price_changed, '
   'insufficient_credits, key_budget_exceeded, too_many_calls, too_many_calls_of_key, too_many_bytes, '
-  'account_suspended, unauthorized, ip_not_allowed, model_not_allowed, or look_up (a key that was remembered has '
-  'changed).';
+  'account_suspended, unauthorized, ip_not_allowed or model_not_allowed.';

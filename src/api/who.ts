@@ -70,20 +70,6 @@ export async function findKey(
   return found
 }
 
-/**
- * The holder of the key that a request carries, as it is remembered; null where it is not. Only a charge may be based
- * on it.
- */
-export function recallKey(
-  { keys, config }: Pick<WebDeps, 'keys' | 'config'>,
-  ctx: ParameterizedContext<RequestState>,
-): Principal | null {
-  const { authorization = '' } = ctx.req.headers
-  const known = keys.recall(bearerToken(authorization), clientAddress(ctx.req, config.TRUST_PROXY))
-  if (known) ctx.state.principal = known
-  return known
-}
-
 /** @throws ApiError ip_not_allowed, account_suspended. */
 export function refuseHolder({ addressAllowed, status }: Pick<Principal, 'addressAllowed' | 'status'>): void {
   if (!addressAllowed) throw new ApiError('ip_not_allowed')

@@ -51,9 +51,6 @@ export function requireUpstream({ routes }: Pick<Model, 'routes'>): void {
   if (routes.length === 0) throw new ApiError('upstream_unavailable', { param: 'model' })
 }
 
-/** The key of a request was remembered, and is not what it was: nothing was opened, and it has to be looked up. */
-export class KeyHasChanged extends Error {}
-
 /** How long a client with too many open calls should wait, in seconds. */
 const OUTSTANDING_RETRY_SECONDS = 5
 
@@ -62,7 +59,7 @@ const OUTSTANDING_RETRY_SECONDS = 5
  * @param onUpdate gets the worker's updates while a call of this request's own runs; of one that it joins, its start.
  * @throws ApiError upstream_unavailable, price_above_limit, price_changed, key_budget_exceeded, insufficient_credits,
  * rate_limited (too many open), account_suspended, unauthorized, ip_not_allowed, model_not_allowed (all four: changed a
- * moment ago), idempotency_conflict, overloaded, service_unavailable (nothing stays charged); KeyHasChanged.
+ * moment ago), idempotency_conflict, overloaded, service_unavailable (nothing stays charged).
  */
 export async function placeCall(
   ctx: CallContext,
@@ -79,10 +76,7 @@ export async function placeCall(
   const request = openRequest(ctx, deps, order, identity, guarded)
   const outcome = await deps.calls.open(request)
   if ('existing' in outcome) return joinCall(ctx, deps, outcome.existing, identity, onUpdate)
-  if (!outcome.opened) {
-    if (outcome.refusal === 'look_up') throw new KeyHasChanged()
-    throw await refusalOf(deps, request, order, outcome.refusal)
-  }
+  if (!outcome.opened) throw await refusalOf(deps, request, order, outcome.refusal)
   ctx.state.opened = true
   const placed = waitFor(deps, request, isStreamed(order.request), onUpdate)
   // Before the job is enqueued, so that both are sent in one write and no follower sees the end of the call first.
@@ -191,7 +185,7 @@ async function refusalOf(
   { db }: Pick<WebDeps, 'db'>,
   { keyId }: OpenRequest,
   order: CallOrder,
-  refusal: Exclude<Extract<OpenOutcome, { refusal: string }>['refusal'], 'look_up'>,
+  refusal: Extract<OpenOutcome, { refusal: string }>['refusal'],
 ): Promise<ApiError> {
   switch (refusal) {
     case 'too_many_calls':
@@ -253,7 +247,6 @@ async function enqueue(
     deps.log.warn({ ...traceFields(ctx.state), call: publicId('call', request.id), err: error }, 'call not enqueued')
     const refunded = await deps.calls.refund(request.id, gatewayError('service_unavailable'), { from: 'queued' }, 2000)
     if (!refunded) return
-    if (request.idempotency) await deps.calls.releaseIdempotencyKey(request.id)
     throw new ApiError('service_unavailable', { cause: error })
   }
 }

@@ -11,20 +11,17 @@ import { ApiError } from '../../shared/errors.ts'
 import { publicId } from '../../shared/ids.ts'
 import type { Declaration } from '../declaration.ts'
 import { servedOf } from '../declaration.ts'
-import { isUnreachable } from '../../shared/infra/db.ts'
 import type { WebDeps } from '../deps.ts'
 import type { JsonObject } from '../middleware/json-body.ts'
 import { readJsonBody } from '../middleware/json-body.ts'
 import type { RequestState, Served } from '../middleware/request-context.ts'
-import { ALLOWANCE_HEADERS } from '../allowances.ts'
 import { countersOf } from '../serve.ts'
-import { findKey, recallKey, refuseHolder } from '../who.ts'
+import { findKey, refuseHolder } from '../who.ts'
 import { prefersAsync } from './answer.ts'
 import type { UpdateListener } from './updates.ts'
 import { bufferUpdates } from './updates.ts'
 import type { CallOrder } from './place-call.ts'
-import { isNumberedRetry } from './joining.ts'
-import { KeyHasChanged, placeCall } from './place-call.ts'
+import { placeCall } from './place-call.ts'
 import { mayCall } from './models.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
 import { refuse } from './refusals.ts'
@@ -59,9 +56,7 @@ export function callEndpoint<M extends Model, P extends Parsed, const D extends 
  * The order of the checks is the order of the lines: key, address, account, rate limits, body, model, whether the key
  * may call it, its fields; then in `placeCall` the Idempotency-Key, the upstream, the price guards, a call to join, the
  * load, and the charge with the budget and the balance. From `begin` on a refusal is recorded as a rejected call.
- *
- * A key that is remembered is not looked up first: the charge confirms it, and whatever is refused before that only
- * counts once the key has been looked up after all. Where it is not what it was, everything is checked again.
+ * The charge looks at the key again, under the lock of its account: it may have been revoked or limited meanwhile.
  */
 function serveCall<M extends Model, P extends Parsed>(
   declared: Declaration & Served,
@@ -70,62 +65,23 @@ function serveCall<M extends Model, P extends Parsed>(
 ): Middleware<RequestState> {
   const { modality, answer } = kind
   const counters = countersOf(declared, deps)
-  const ofKeyAlone = { limits: declared.limits?.filter(({ per }) => per === 'key') ?? [] }
-  const countersOfKey = countersOf({ ...declared, ...ofKeyAlone }, deps)
   return async (ctx) => {
     ctx.state.endpoint = declared
-    // A retry may be given an answer that is paid already: no charge confirms its key.
-    const remembered = isNumberedRetry(ctx) ? null : recallKey(deps, ctx)
-    const call = begin(ctx as Context & { state: RequestState }, remembered ?? (await findKey(deps, ctx)))
+    const principal = await findKey(deps, ctx)
+    const call = begin(ctx as Context & { state: RequestState }, principal)
     let body: JsonObject | null = null
-    let reading: Promise<JsonObject> | undefined
-    let isCounted = false
-    const place = async (principal: Principal) => {
+    try {
       refuseHolder(principal)
-      // A remembered key has no limit of its own: what was counted for it was its account's.
-      for (const count of isCounted ? countersOfKey : counters) await count(ctx, principal)
-      isCounted = true
-      body = await (reading ??= readJsonBody(ctx, deps, principal.accountId))
+      for (const count of counters) await count(ctx, principal)
+      body = await readJsonBody(ctx, deps, principal.accountId)
       const order = orderForReader(ctx, orderOf(deps, kind, body, principal))
       const updates = bufferUpdates()
-      return { order, updates, placed: await placeCall(call, deps, order, updates.onUpdate) }
-    }
-    try {
-      const { order, updates, placed } = await place(call.state.principal).catch((thrown: unknown) => {
-        if (!remembered || ctx.state.opened) throw thrown
-        return placeAgain(call, deps, place, thrown)
-      })
+      const placed = await placeCall(call, deps, order, updates.onUpdate)
       await answer(call, deps, placed, { ...order, updates })
     } catch (thrown) {
       throw await refuse(call, deps, modality, body ? modelOf(body) : '', thrown)
     }
   }
-}
-
-/** Looks up the key of a request that was refused while it was only remembered. @throws what is against the request. */
-async function placeAgain<T>(
-  call: CallContext,
-  deps: WebDeps,
-  place: (principal: Principal) => Promise<T>,
-  refusal: unknown,
-): Promise<T> {
-  let thrown = refusal
-  // Where Postgres is away, it is so for a look-up too.
-  const asked = isUnreachable(thrown) ? null : findKey(deps, call)
-  const principal = await asked?.catch((error: unknown) => {
-    thrown = error
-    return null
-  })
-  if (principal?.isPlain && !(thrown instanceof KeyHasChanged)) throw thrown
-  // The key is not what it was, or nobody can tell.
-  try {
-    if (!principal) throw thrown
-    refuseHolder(principal)
-  } catch (error) {
-    for (const name of ALLOWANCE_HEADERS) call.remove(name)
-    throw error
-  }
-  return place(principal)
 }
 
 /**

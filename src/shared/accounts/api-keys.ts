@@ -191,8 +191,7 @@ export async function revokeKey(db: Db | Trx, accountId: AccountId, id: KeyId): 
 export async function countValidKeys(db: Db | Trx, accountId: AccountId): Promise<number> {
   const row = await db('api_keys')
     .where({ account_id: accountId })
-    .whereNull('revoked_at')
-    .whereRaw('(expires_at IS NULL OR expires_at > now())')
+    .whereRaw('key_is_valid(api_keys, NULL, now())')
     .count({ valid: '*' })
     .first<{ valid: number }>()
   return Number(row.valid)

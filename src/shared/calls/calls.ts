@@ -233,11 +233,6 @@ export class Calls {
     )
   }
 
-  /** Releases the idempotency key of a call that was refused after all, so that a retry can use it again. */
-  async releaseIdempotencyKey(id: CallId): Promise<void> {
-    await this.db('calls').where({ id }).update({ idempotency_key: null, idempotency_expires_at: null })
-  }
-
   /**
    * Records that the client went away without an answer, so that its retry can join the call. Keeps trying as long as
    * for an outcome: a retry that does not find the call would pay again.
@@ -324,7 +319,6 @@ function outcomeOf(request: OpenRequest, row: OpenRow): OpenOutcome {
       return row.existing_id === request.id
         ? { opened: true, balance: row.balance, outstanding: row.outstanding }
         : { opened: false, existing: row.existing_id! }
-    case 'look_up':
     case 'unauthorized':
     case 'ip_not_allowed':
     case 'account_suspended':

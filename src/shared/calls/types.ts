@@ -31,23 +31,19 @@ export type OpenRequest = {
   requestHash: string | null
   /** Bytes of the request as its job carries it. */
   requestBytes: number
-  /** Which of the key's secrets was sent; 0: the key was remembered (see `key-lookup.ts`). */
+  /** Which of the key's secrets was sent. */
   secretVersion: number
   /** The client's address; null when it is not known. */
   address: string | null
 }
 
-/**
- * Why a call was not opened: the error code for its client, the call that already existed, or `look_up`: its key was
- * remembered, and is not what it was.
- */
+/** Why a call was not opened: the error code for its client, or the call that already existed. */
 export type OpenOutcome =
   | { opened: true; balance: number; outstanding: number }
   | { opened: false; existing: CallId }
   | {
       opened: false
       refusal:
-        | 'look_up'
         | 'unauthorized'
         | 'ip_not_allowed'
         | 'account_suspended'

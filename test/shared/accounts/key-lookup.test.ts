@@ -1,12 +1,14 @@
 import { expect } from 'chai'
-import { createKey, newSecret, revokeKey } from '../../../src/shared/accounts/api-keys.ts'
-import { REMEMBERED, createKeyLookup } from '../../../src/shared/accounts/key-lookup.ts'
+import { newSecret, revokeKey, rotateKey } from '../../../src/shared/accounts/api-keys.ts'
+import { createKeyLookup } from '../../../src/shared/accounts/key-lookup.ts'
 import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
-import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
+import { openCalls } from '../../../src/shared/calls/statements.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { anOrder } from '../calls/opening.ts'
 
 describe('the keys of simultaneous requests', () => {
   let db: Db
@@ -40,45 +42,50 @@ describe('the keys of simultaneous requests', () => {
   })
 })
 
-describe('a key that was looked up', () => {
+describe('whether a key is valid', () => {
   let db: Db
   before(async () => {
     db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
   })
   after(() => db.destroy())
 
-  it('is remembered with its holder, for whatever address asks next, until a look-up does not find it', async () => {
-    const account = await anAccount(db)
-    const keys = createKeyLookup(db)
-    expect(keys.recall(account.key, '192.0.2.1')).to.equal(null)
-    const { isPlain } = (await keys.find(account.key, '192.0.2.1'))!
-    expect(isPlain).to.equal(true)
-    expect(keys.recall(account.key, '192.0.2.2')).to.include({
-      keyId: account.keyId,
-      accountId: account.id,
-      address: '192.0.2.2',
-      secretVersion: REMEMBERED,
-    })
-    await revokeKey(db, account.id, account.keyId)
-    expect(await keys.find(account.key, '192.0.2.1')).to.equal(null)
-    expect(keys.recall(account.key, '192.0.2.1')).to.equal(null)
-  })
-
-  const OTHERS: Record<string, (account: TestAccount) => Promise<unknown>> = {
-    'has a rate limit': ({ keyId }) => changeKey(db, keyId, { rateLimit: 5 }),
-    'has a list of models': ({ keyId }) => changeKey(db, keyId, { models: ['a'] }),
-    'is beside one with a budget': async ({ id }) =>
-      changeKey(db, (await createKey(db, id, 'second')).id, { budget: { credits: 5, period: 'day' } }),
-    'is of a suspended account': ({ id }) => setAccountStatus(db, null, id, 'suspended'),
-  }
-  for (const [what, change] of Object.entries(OTHERS)) {
-    it(`is not remembered where it ${what}`, async () => {
-      const account = await anAccount(db)
+  /** Which of its first secret and of the ones after it are good, of a key that was changed so. */
+  const CASES: [what: string, change: (account: TestAccount) => Promise<unknown>, good: boolean[]][] = [
+    ['as it was made', () => Promise.resolve(), [true]],
+    ['revoked', ({ id, keyId }) => revokeKey(db, id, keyId), [false]],
+    ['before its end', ({ keyId }) => changeKey(db, keyId, { expiresAt: new Date(Date.now() + 60_000) }), [true]],
+    ['past its end', ({ keyId }) => changeKey(db, keyId, { expiresAt: new Date(Date.now() - 1) }), [false]],
+    ['rotated with a grace', ({ keyId }) => rotateKey(db, keyId, 60), [true, true]],
+    ['rotated without one', ({ keyId }) => rotateKey(db, keyId, 0), [false, true]],
+    [
+      'rotated, the grace over',
+      async ({ keyId }) => {
+        const rotated = await rotateKey(db, keyId, 60)
+        await db('api_keys').where({ id: keyId }).update({ previous_until: db.fn.now() })
+        return rotated
+      },
+      [false, true],
+    ],
+  ]
+  for (const [what, change, good] of CASES) {
+    it(`is the same for a look-up and for a charge of a key ${what}`, async () => {
+      const account = await anAccount(db, 10)
       const keys = createKeyLookup(db)
       await keys.find(account.key, '')
-      await change(account)
-      expect((await keys.find(account.key, ''))!.isPlain).to.equal(false)
-      expect(keys.recall(account.key, '')).to.equal(null)
+      const rotated = (await change(account)) as { secret: string } | undefined
+      const secrets = good.length === 1 ? [account.key] : [account.key, rotated!.secret]
+      const found = await Promise.all(secrets.map((secret) => keys.find(secret, '')))
+      expect(found.map((one) => one?.secretVersion ?? null)).to.deep.equal(good.map((is, at) => (is ? at + 1 : null)))
+      const orders = secrets.map((_, at) => anOrder(account, 1, { secretVersion: at + 1 }))
+      const opened = await openCalls(db, orders, { maxOutstanding: 10 })
+      expect(opened.map(({ outcome }) => outcome)).to.deep.equal(good.map((is) => (is ? 'opened' : 'unauthorized')))
+      await expectBooksToBalance(db)
     })
   }
+
+  it('never is for a key of another account', async () => {
+    const [account, other] = [await anAccount(db, 10), await anAccount(db, 10)]
+    const [answer] = await openCalls(db, [anOrder({ ...account, keyId: other.keyId }, 1)], { maxOutstanding: 10 })
+    expect(answer!.outcome).to.equal('unauthorized')
+  })
 })

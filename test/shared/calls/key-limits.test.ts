@@ -1,6 +1,5 @@
 import { expect } from 'chai'
 import { revokeKey, rotateKey } from '../../../src/shared/accounts/api-keys.ts'
-import { REMEMBERED } from '../../../src/shared/accounts/key-lookup.ts'
 import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
 import type { KeyChanges } from '../../../src/shared/accounts/key-limits.ts'
 import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
@@ -14,8 +13,6 @@ import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/databas
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { aResult, anOrder, opened, verbs, wordOf } from './opening.ts'
-
-const HOUR = new Date(Date.now() + 3_600_000)
 
 describe('the limits of a key, judged by the charge', () => {
   let db: Db
@@ -90,39 +87,24 @@ describe('the limits of a key, judged by the charge', () => {
     })
   })
 
-  describe('a key that was remembered', () => {
-    const remembered = (account: TestAccount): OpenRequest => anOrder(account, 1, { secretVersion: REMEMBERED })
-    const CHANGES: Record<string, (account: TestAccount) => Promise<unknown>> = {
-      'is revoked': ({ id, keyId }) => revokeKey(db, id, keyId),
-      'is of a suspended account': ({ id }) => setAccountStatus(db, null, id, 'suspended'),
-      'has another secret': ({ keyId }) => rotateKey(db, keyId, 60),
-      'has a rate limit': ({ keyId }) => changeKey(db, keyId, { rateLimit: 5 }),
-      'has a list of models': ({ keyId }) => changeKey(db, keyId, { models: ['some-image'] }),
-      'has an end': ({ keyId }) => changeKey(db, keyId, { expiresAt: new Date(Date.now() + 3_600_000) }),
-      'has a budget': ({ keyId }) => changeKey(db, keyId, { budget: { credits: 100, period: 'day' } }),
-    }
-    for (const [what, change] of Object.entries(CHANGES)) {
-      it(`is asked to be looked up where it ${what} now, alone and beside others, and nothing is charged`, async () => {
-        const [account, other] = [await anAccount(db, 100), await anAccount(db, 100)]
-        // So that nothing but the change sends them to the general statement.
-        for (const { keyId } of [account, other])
-          await db('api_keys').where({ id: keyId }).update({ last_used_at: HOUR })
-        expect(await wordsOf([remembered(account)])).to.deep.equal(['opened'])
-        expect(await wordsOf([remembered(other), remembered(account)])).to.deep.equal(['opened', 'opened'])
-        await change(account)
-        expect(await wordsOf([remembered(account)])).to.deep.equal(['look_up'])
-        expect(await wordsOf([remembered(other), remembered(account)])).to.deep.equal(['opened', 'look_up'])
-        expect(await db('accounts').where({ id: account.id }).first('credits')).to.deep.equal({ credits: 98 })
-      })
-    }
-
-    it('is given a call that it has opened already, whatever it is now', async () => {
-      const account = await anAccount(db, 100)
-      const order = remembered(account)
-      expect(await wordsOf([order])).to.deep.equal(['opened'])
-      await revokeKey(db, account.id, account.keyId)
-      expect(await wordsOf([order])).to.deep.equal(['exists'])
-    })
+  it('are what they are at the charge, whatever was looked up, and nothing is charged against them', async () => {
+    const [account, other] = [await anAccount(db, 100), await anAccount(db, 100)]
+    const order = anOrder(account, 1)
+    expect(await wordsOf([anOrder(other, 1), order])).to.deep.equal(['opened', 'opened'])
+    await setAccountStatus(db, null, account.id, 'suspended')
+    // The earlier try is given its call, whatever holds now.
+    expect(await wordsOf([anOrder(other, 1), anOrder(account, 1), order])).to.deep.equal([
+      'opened',
+      'account_suspended',
+      'exists',
+    ])
+    await revokeKey(db, account.id, account.keyId)
+    expect(await wordsOf([anOrder(other, 1), anOrder(account, 1), order])).to.deep.equal([
+      'opened',
+      'unauthorized',
+      'exists',
+    ])
+    expect(await db('accounts').where({ id: account.id }).first('credits')).to.deep.equal({ credits: 99 })
   })
 
   describe('a limit of open calls', () => {

@@ -1,5 +1,5 @@
 import type { Mutant } from './mutant.ts'
-import { MOMENTS, SCHEDULES, VERBS, DEBTS, BATCHES, PRICING, PRECHARGE, KEY_LIMITS } from './judges.ts'
+import { MOMENTS, SCHEDULES, VERBS, DEBTS, BATCHES, PRICING, PRECHARGE, KEY_LIMITS, KEY_LOOKUP } from './judges.ts'
 
 const OPEN_SQL = 'sql/open_calls.sql'
 const LOTS_SQL = 'sql/spendable_lots.sql'
@@ -112,16 +112,20 @@ export const CHARGING: readonly Mutant[] = [
   {
     name: 'a charge takes revoked keys',
     why: 'A key that was revoked a moment ago opens nothing.',
-    edits: [
-      { file: OPEN_SQL, find: 'r.found_key IS NULL OR r.revoked_at IS NOT NULL', replace: 'r.found_key IS NULL' },
-    ],
-    tests: [MOMENTS],
+    edits: [{ file: OPEN_SQL, find: "WHEN NOT r.key_is_valid THEN 'unauthorized'", replace: '' }],
+    tests: [MOMENTS, KEY_LIMITS],
   },
   {
-    name: 'a charge takes a key as it was remembered',
-    why: 'A key that is not looked up is whatever the charge finds under the lock of its account.',
-    edits: [{ file: OPEN_SQL, find: "IS NOT TRUE THEN 'look_up'", replace: "IS NULL THEN 'look_up'" }],
-    tests: [KEY_LIMITS],
+    name: 'a secret is good after its grace',
+    why: 'Whoever rotates a key takes the secret before from whoever has it.',
+    edits: [
+      {
+        file: 'sql/key_is_valid.sql',
+        find: 'AND coalesce(key.previous_until > moment, false)',
+        replace: '',
+      },
+    ],
+    tests: [KEY_LOOKUP],
   },
   {
     name: 'debt is forgotten by a grant',

@@ -25,6 +25,7 @@ export const CUT_CHATS = 'test/upstreams/cut-chats.test.ts'
 export const RETRIES = 'test/shared/calls/retries.test.ts'
 export const EXPIRY = 'test/shared/calls/expiry.test.ts'
 export const KEY_LIMITS = 'test/shared/calls/key-limits.test.ts'
+export const KEY_LOOKUP = 'test/shared/accounts/key-lookup.test.ts'
 export const SHARES = 'test/workers/places.test.ts'
 
 /** The tests that must pass where no bug is planted. */
@@ -36,6 +37,7 @@ export const JUDGES = [
   BATCHES,
   EXPIRY,
   KEY_LIMITS,
+  KEY_LOOKUP,
   BUDGETS,
   MOMENTS,
   PRICING,
