@@ -1,6 +1,5 @@
 /**
- * Finds the endpoint of a request. Paths without parameters are in a map, and are looked up before any pattern is
- * tried.
+ * Finds the endpoint of a request.
  */
 import Router from '@koa/router'
 import type { Middleware } from 'koa'
@@ -28,16 +27,12 @@ export type Table = {
   refuse: Serve
 }
 
-/** Endpoints without parameters, by method and path. */
-type ExactPaths = Map<string, Map<string, Serve>>
-
 /** The table of the whole service. */
 export function createTable(deps: WebDeps): Table {
   // A path has one spelling: what is said of it elsewhere, of its headers or in a proxy, holds for all that it serves.
   const router = new Router<RequestState>({ sensitive: true, strict: true })
-  const exact: ExactPaths = new Map()
   for (const one of endpoints as readonly Endpoint[]) {
-    if (one.offered?.(deps.config) ?? true) addEndpoint(router, exact, one, one.serve(deps))
+    if (one.offered?.(deps.config) ?? true) router[one.method](one.path, one.serve(deps))
   }
   const { DASHBOARD_PASSWORD } = deps.config
   if (DASHBOARD_PASSWORD !== undefined) {
@@ -45,22 +40,14 @@ export function createTable(deps: WebDeps): Table {
   }
   const page = routeConsole(router, deps.config)
   routeDocs(router, deps, endpoints)
-  const byPattern = router.routes() as unknown as Serve
+  const serve = router.routes() as unknown as Serve
   return {
     router,
     dispatch: (ctx, next) => {
       requireHost(ctx)
-      return (exact.get(ctx.method)?.get(ctx.path) ?? byPattern)(ctx, next)
+      return serve(ctx, next)
     },
     refuse: refuse(router, page),
-  }
-}
-
-function addEndpoint(router: Router<RequestState>, exact: ExactPaths, { method, path }: Endpoint, serve: Serve): void {
-  router[method](path, serve)
-  if (path.includes(':')) return
-  for (const name of method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()]) {
-    exact.set(name, (exact.get(name) ?? new Map<string, Serve>()).set(path, serve))
   }
 }
 

@@ -36,24 +36,8 @@ const UNTRUSTED_PROXY =
   'A request came with X-Forwarded-For, which is ignored: TRUST_PROXY is 0. If a proxy stands before this process, ' +
   'its clients share the limits of one address; set TRUST_PROXY to the number of proxies.'
 
-/** Addresses that came lately, and what each is: that of a connection comes with each of its requests. */
-const known = new Map<string, string | null>()
-
-/** How many are known at most, and how long each may be. */
-const KNOWN = { addresses: 1000, characters: 60 }
-
-function parseAddress(text: string): string | null {
-  const found = known.get(text)
-  if (found !== undefined) return found
-  const address = readAddress(text)
-  if (text.length > KNOWN.characters) return address
-  if (known.size >= KNOWN.addresses) known.clear()
-  known.set(text, address)
-  return address
-}
-
 /** An address as proxies write it: perhaps with a port, in brackets, or with a zone. */
-function readAddress(text: string): string | null {
+function parseAddress(text: string): string | null {
   const bare = text
     .trim()
     .replace(/^\[([^\]]*)\](:\d+)?$/, '$1')
