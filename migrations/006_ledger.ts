@@ -1,5 +1,5 @@
 /**
- * Credits: grants (lots with one origin), the append-only ledger, and what else gives or takes credits. What ties the
+ * Credits: grants (each of one origin), the append-only ledger, and what else gives or takes credits. What ties the
  * ledger to calls, and keeps it append-only, are triggers of `sql/`.
  */
 import type { Knex } from 'knex'
@@ -42,7 +42,7 @@ export const up = (db: Knex): Promise<void> =>
     );
     CREATE INDEX forgiven_debts_account ON forgiven_debts (account_id);
 
-    -- Lots of credits with one origin. Charges burn the ones that expire first, then the oldest.
+    -- Credits of one origin each. Charges burn the ones that expire first, then the oldest.
     CREATE TABLE grants (
       id uuid NOT NULL, -- UUIDv7; grant_… in text.
       account_id uuid NOT NULL, -- Whose credits.
@@ -83,7 +83,7 @@ export const up = (db: Knex): Promise<void> =>
       account_id uuid NOT NULL, -- Whose credits.
       seq bigint NOT NULL, -- 1, 2, 3… within the account: the order of the ledger.
       call_id uuid, -- The call that caused it. No foreign key: the ledger outlives swept call records.
-      grant_id uuid NOT NULL, -- The lot it takes from or gives to.
+      grant_id uuid NOT NULL, -- The grant it takes from or gives to.
       -- grant, charge, settlement, refund, expiry, adjustment, collection (repays debt), reversal or reinstatement.
       kind text NOT NULL,
       amount bigint NOT NULL, -- Signed credits: negative leaves the balance.

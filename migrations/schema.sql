@@ -345,7 +345,7 @@ CREATE TABLE forgiven_debts (
 CREATE INDEX forgiven_debts_account ON forgiven_debts USING btree (account_id);
 CREATE TRIGGER forgiven_debts_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON forgiven_debts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
--- Lots of credits with one origin. Charges burn the ones that expire first, then the oldest.
+-- Credits of one origin each. Charges burn the ones that expire first, then the oldest.
 CREATE TABLE grants (
   id uuid NOT NULL, -- UUIDv7; grant_… in text.
   account_id uuid NOT NULL, -- Whose credits.
@@ -389,7 +389,7 @@ CREATE TABLE ledger_entries (
   account_id uuid NOT NULL, -- Whose credits.
   seq bigint NOT NULL, -- 1, 2, 3… within the account: the order of the ledger.
   call_id uuid, -- The call that caused it. No foreign key: the ledger outlives swept call records.
-  grant_id uuid NOT NULL, -- The lot it takes from or gives to.
+  grant_id uuid NOT NULL, -- The grant it takes from or gives to.
   kind text NOT NULL, -- grant, charge, settlement, refund, expiry, adjustment, collection (repays debt), reversal or reinstatement.
   amount bigint NOT NULL, -- Signed credits: negative leaves the balance.
   balance_after credits NOT NULL, -- The balance after this very entry.
@@ -805,7 +805,7 @@ CREATE FUNCTION reverse_payment(the_payment uuid, target bigint) RETURNS TABLE(m
 CREATE FUNCTION spend_credits(moment timestamptz, accounts_of uuid[], amounts bigint[], kind text, calls_of uuid[] DEFAULT NULL::uuid[], deduction uuid DEFAULT NULL::uuid, remark text DEFAULT NULL::text) RETURNS void;
 
 -- Grants of these accounts that can pay now, in burn order, with running sums.
-CREATE FUNCTION spendable_lots(account_ids uuid[]) RETURNS TABLE(grant_id uuid, account_id uuid, remaining bigint, upto bigint);
+CREATE FUNCTION spendable_grants(account_ids uuid[]) RETURNS TABLE(grant_id uuid, account_id uuid, remaining bigint, upto bigint);
 
 -- Marks a crossing of the low balance and of the automatic top-up, once each.
 CREATE FUNCTION watch_balance() RETURNS trigger;

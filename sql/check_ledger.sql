@@ -20,10 +20,10 @@ BEGIN
       LEFT JOIN grants g ON g.id = entry.grant_id AND g.account_id = entry.account_id
       WHERE entry.call_id = ANY (touched)
       GROUP BY entry.call_id, entry.grant_id
-    ) lot
-    GROUP BY lot.call_id
-    HAVING bool_or(lot.is_wrong OR lot.amount > 0) OR sum(lot.amount) <> -max(lot.credits)
-      OR sum(lot.charged) IS DISTINCT FROM -max(lot.precharged) AND max(lot.precharged) > 0
+    ) part
+    GROUP BY part.call_id
+    HAVING bool_or(part.is_wrong OR part.amount > 0) OR sum(part.amount) <> -max(part.credits)
+      OR sum(part.charged) IS DISTINCT FROM -max(part.precharged) AND max(part.precharged) > 0
   ) THEN RETURN NULL;
   END IF;
 

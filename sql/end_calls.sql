@@ -37,7 +37,7 @@ DECLARE
   -- What they give back, part by part.
   givers uuid[] := '{}';
   givers_of uuid[] := '{}';
-  lots uuid[] := '{}';
+  grants_of uuid[] := '{}';
   parts bigint[] := '{}';
   kinds text[] := '{}';
   owing uuid[];
@@ -55,7 +55,7 @@ BEGIN
   PERFORM expire_grants(account_ids, moment);
 
   FOR r IN
-    SELECT x.*, acc.credits AS credits_before, charge.lots, charge.amounts
+    SELECT x.*, acc.credits AS credits_before, charge.grants_of, charge.amounts
     FROM (
       -- The guard: a call that has ended is left alone, and so is one that another attempt has taken over. Of several
       -- outcomes of one call the first that may end it does.
@@ -75,7 +75,7 @@ BEGIN
     JOIN accounts acc ON acc.id = x.account_id AND acc.id = ANY (account_ids)
     CROSS JOIN LATERAL (
       -- In reverse burn order: what stays charged is what a charge of the real cost would have taken.
-      SELECT array_agg(e.grant_id ORDER BY e.seq DESC) AS lots, array_agg(-e.amount ORDER BY e.seq DESC) AS amounts
+      SELECT array_agg(e.grant_id ORDER BY e.seq DESC) AS grants_of, array_agg(-e.amount ORDER BY e.seq DESC) AS amounts
       FROM ledger_entries e WHERE e.call_id = x.id AND e.kind = 'charge'
     ) charge
     -- Calls that collect have their turn before calls that give back: so no call goes uncollected beside a balance that
@@ -97,13 +97,13 @@ BEGIN
     lost := lost || r.due - (r.held + part - rest);
     balances := balances || funds;
     collected := collected || part;
-    FOR nth IN 1 .. coalesce(cardinality(r.lots), 0) LOOP
+    FOR nth IN 1 .. coalesce(cardinality(r.grants_of), 0) LOOP
       EXIT WHEN rest = 0;
       part := least(rest, r.amounts[nth]);
       rest := rest - part;
       givers := givers || r.id;
       givers_of := givers_of || r.account_id;
-      lots := lots || r.lots[nth];
+      grants_of := grants_of || r.grants_of[nth];
       parts := parts || part;
       kinds := kinds || CASE r.status WHEN 'failed' THEN 'refund' ELSE 'settlement' END;
     END LOOP;
@@ -138,7 +138,7 @@ BEGIN
   FROM unnest(places, ended) AS e (place, id);
 
   PERFORM spend_credits(moment, holders, collected, 'settlement', ended);
-  late := move_credits(moment, givers_of, lots, parts, kinds, givers);
+  late := move_credits(moment, givers_of, grants_of, parts, kinds, givers);
   WITH freed AS (
     UPDATE accounts acc SET outstanding_calls = acc.outstanding_calls - s.calls,
       request_bytes = acc.request_bytes - s.bytes, debt = acc.debt + s.lost

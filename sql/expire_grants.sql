@@ -5,18 +5,19 @@ CREATE OR REPLACE FUNCTION expire_grants(account_ids uuid[], moment timestamptz)
 LANGUAGE plpgsql AS $$
 DECLARE
   accounts_of uuid[];
-  lots uuid[];
+  grants_of uuid[];
   parts bigint[];
 BEGIN
-  SELECT array_agg(due.account_id), array_agg(due.id), array_agg(-due.remaining) INTO accounts_of, lots, parts
+  SELECT array_agg(due.account_id), array_agg(due.id), array_agg(-due.remaining) INTO accounts_of, grants_of, parts
   FROM (
     SELECT g.account_id, g.id, g.remaining FROM grants g
     WHERE g.account_id = ANY (account_ids) AND g.open AND coalesce(g.revived_until, g.expires_at) <= moment
     ORDER BY coalesce(g.revived_until, g.expires_at), g.created_at, g.id
   ) due;
-  IF lots IS NULL THEN RETURN 0; END IF;
-  PERFORM move_credits(moment, accounts_of, lots, parts, array_fill('expiry'::text, ARRAY[cardinality(lots)]));
-  RETURN cardinality(lots);
+  IF grants_of IS NULL THEN RETURN 0; END IF;
+  PERFORM move_credits(moment, accounts_of, grants_of, parts,
+    array_fill('expiry'::text, ARRAY[cardinality(grants_of)]));
+  RETURN cardinality(grants_of);
 END $$;
 COMMENT ON FUNCTION expire_grants IS
   'Removes what rests in expired grants of these accounts, by entries of kind expiry; answers how many grants.';

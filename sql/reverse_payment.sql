@@ -10,12 +10,12 @@ RETURNS TABLE (moved bigint, owed bigint, balance bigint) LANGUAGE plpgsql AS $$
 DECLARE
   pay payments%ROWTYPE;
   acc accounts%ROWTYPE;
-  lot record;
+  source record;
   part bigint;
   rest bigint;
   elsewhere bigint := 0;
   made uuid;
-  lots uuid[] := '{}';
+  grants_of uuid[] := '{}';
   parts bigint[] := '{}';
   moment timestamptz;
 BEGIN
@@ -34,13 +34,13 @@ BEGIN
   END IF;
   IF target > pay.reversed THEN
     rest := target - pay.reversed;
-    FOR lot IN SELECT g.id, g.remaining FROM grants g
+    FOR source IN SELECT g.id, g.remaining FROM grants g
       WHERE g.account_id = acc.id AND g.open AND (g.payment_id = pay.id OR g.origin = 'purchase')
       ORDER BY g.payment_id IS DISTINCT FROM pay.id, g.origin = 'bonus', g.created_at DESC, g.id DESC
     LOOP
       EXIT WHEN rest = 0;
-      part := least(rest, lot.remaining);
-      lots := lots || lot.id;
+      part := least(rest, source.remaining);
+      grants_of := grants_of || source.id;
       parts := parts || -part;
       rest := rest - part;
     END LOOP;
@@ -51,7 +51,7 @@ BEGIN
       WHERE r.payment_id = pay.id));
     owed := -part;
     rest := rest - part;
-    FOR lot IN
+    FOR source IN
       WITH candidate AS (
         SELECT e.grant_id, 1 AS turn, max(e.seq) AS seq, -sum(e.amount) AS amount FROM ledger_entries e
         WHERE e.payment_id = pay.id GROUP BY e.grant_id HAVING sum(e.amount) < 0
@@ -65,17 +65,17 @@ BEGIN
       FROM candidate c JOIN grants g ON g.id = c.grant_id
       GROUP BY c.grant_id, g.id ORDER BY min(c.turn), max(c.seq) DESC
     LOOP
-      part := least(rest, lot.amount, lot.room);
+      part := least(rest, source.amount, source.room);
       CONTINUE WHEN part <= 0;
-      lots := lots || lot.id;
+      grants_of := grants_of || source.id;
       parts := parts || part;
       rest := rest - part;
     END LOOP;
     elsewhere := -rest;
   END IF;
 
-  PERFORM move_credits(moment, array_fill(acc.id, ARRAY[cardinality(lots)]), lots, parts,
-    array_fill(CASE WHEN target > pay.reversed THEN 'reversal' ELSE 'reinstatement' END, ARRAY[cardinality(lots)]),
+  PERFORM move_credits(moment, array_fill(acc.id, ARRAY[cardinality(grants_of)]), grants_of, parts,
+    array_fill(CASE WHEN target > pay.reversed THEN 'reversal' ELSE 'reinstatement' END, ARRAY[cardinality(grants_of)]),
     payment => pay.id);
   SELECT a.* INTO acc FROM accounts a WHERE a.id = acc.id;
   acc.debt := acc.debt + owed;

@@ -1,6 +1,6 @@
 -- Takes credits from accounts, in the order of the lists, from what pays first: each amount is an interval of its
--- account's lots in burn order, and its parts are the overlaps with theirs. Whoever calls this holds the accounts' rows
--- and knows that they can spend as much.
+-- account's grants in burn order, and its parts are the overlaps with theirs. Whoever calls this holds the accounts'
+-- rows and knows that they can spend as much.
 CREATE OR REPLACE FUNCTION spend_credits(
   moment timestamptz, accounts_of uuid[], amounts bigint[], kind text, calls_of uuid[] DEFAULT NULL,
   deduction uuid DEFAULT NULL, remark text DEFAULT NULL
@@ -8,26 +8,26 @@ CREATE OR REPLACE FUNCTION spend_credits(
 LANGUAGE plpgsql AS $$
 DECLARE
   payers uuid[];
-  lots uuid[];
+  grants_of uuid[];
   parts bigint[];
   causes uuid[];
 BEGIN
   IF 0 >= ALL (amounts) THEN RETURN; END IF;
   SELECT array_agg(p.account_id), array_agg(p.grant_id), array_agg(-p.amount), array_agg(p.call_id)
-  INTO payers, lots, parts, causes
+  INTO payers, grants_of, parts, causes
   FROM (
-    SELECT w.account_id, w.call_id, lot.grant_id,
-      (least(w.upto, lot.upto) - greatest(w.upto - w.amount, lot.upto - lot.remaining))::bigint AS amount
+    SELECT w.account_id, w.call_id, source.grant_id,
+      (least(w.upto, source.upto) - greatest(w.upto - w.amount, source.upto - source.remaining))::bigint AS amount
     FROM (
       SELECT u.*, sum(u.amount) OVER (PARTITION BY u.account_id ORDER BY u.place) AS upto
       FROM unnest(accounts_of, amounts, calls_of) WITH ORDINALITY AS u (account_id, amount, call_id, place)
     ) w
-    JOIN spendable_lots(accounts_of) lot ON lot.account_id = w.account_id
-      AND lot.upto > w.upto - w.amount AND lot.upto - lot.remaining < w.upto
+    JOIN spendable_grants(accounts_of) source ON source.account_id = w.account_id
+      AND source.upto > w.upto - w.amount AND source.upto - source.remaining < w.upto
     WHERE w.amount > 0
-    ORDER BY w.place, lot.upto
+    ORDER BY w.place, source.upto
   ) p;
-  PERFORM move_credits(moment, payers, lots, parts, array_fill(kind, ARRAY[cardinality(lots)]), causes,
+  PERFORM move_credits(moment, payers, grants_of, parts, array_fill(kind, ARRAY[cardinality(grants_of)]), causes,
     deduction => deduction, remark => remark);
 END $$;
 COMMENT ON FUNCTION spend_credits IS

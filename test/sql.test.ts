@@ -145,14 +145,14 @@ describe('the functions of the money', () => {
 
   it('are applied all together or not at all', async () => {
     edit('check_ledger', 'a ledger entry names', 'an entry names')
-    edit('spendable_lots', 'STABLE', 'UNSTEADY')
+    edit('spendable_grants', 'STABLE', 'UNSTEADY')
     expect(
       await apply().then(
         () => null,
         (error: Error) => error.message,
       ),
-    ).to.match(/^sql\/spendable_lots\.sql: syntax error/)
-    writeFileSync(join(folder, 'spendable_lots.sql'), readFileSync(join(SQL_FOLDER, 'spendable_lots.sql')))
+    ).to.match(/^sql\/spendable_grants\.sql: syntax error/)
+    writeFileSync(join(folder, 'spendable_grants.sql'), readFileSync(join(SQL_FOLDER, 'spendable_grants.sql')))
     expect(await apply()).to.deep.equal(['check_ledger'])
   })
 
@@ -223,8 +223,8 @@ describe('the functions of the money', () => {
   })
 
   it('are dropped before a migration is undone, also those of earlier releases', async () => {
-    renameSync(join(folder, 'spendable_lots.sql'), join(folder, 'spendable_lots_2.sql'))
-    edit('spendable_lots_2', 'spendable_lots', 'spendable_lots_2')
+    renameSync(join(folder, 'spendable_grants.sql'), join(folder, 'spendable_grants_2.sql'))
+    edit('spendable_grants_2', 'spendable_grants', 'spendable_grants_2')
     await apply()
     const { migrationSource } = await import('../migrations/index.ts')
     await db.migrate.down({ migrationSource })

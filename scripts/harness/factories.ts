@@ -7,8 +7,8 @@ import { createKey } from '../../src/shared/accounts/api-keys.ts'
 import { grant } from '../../src/shared/ledger/ledger.ts'
 import type { Origin } from '../../src/shared/ledger/ledger.ts'
 
-/** A lot; `days` until it expires, negative for one that has expired. */
-export type Lot = { amount: number; days?: number; origin?: Origin }
+/** A grant; `days` until it expires, negative for one that has expired. */
+export type TestGrant = { amount: number; days?: number; origin?: Origin }
 
 /** An account and its owner. */
 export type TestAccount = { id: AccountId; userId: UserId; email: string; key: string; keyId: KeyId; grants: GrantId[] }
@@ -18,23 +18,23 @@ export const mailboxes = createMailboxes({ APP_SECRET: 'a secret of the tests, l
 
 let accounts = 0
 
-/** An active account with one API key and these lots. Nobody can log in to it: it has no password. */
-export async function anAccount(db: Db, lots: Lot[] | number = []): Promise<TestAccount> {
+/** An active account with one API key and these grants. Nobody can log in to it: it has no password. */
+export async function anAccount(db: Db, wanted: TestGrant[] | number = []): Promise<TestAccount> {
   const id = newId('account')
   const email = `account-${process.pid}-${++accounts}@example.com`
   const userId = newId('user')
   await db.transaction((trx) => createUser(trx, { id: userId, accountId: id, email, passwordHash: 'none' }))
   const { id: keyId, secret } = await createKey(db, id, 'test')
   const grants: GrantId[] = []
-  for (const lot of typeof lots === 'number' ? [{ amount: lots }] : lots) grants.push(await aGrant(db, id, lot))
+  for (const one of typeof wanted === 'number' ? [{ amount: wanted }] : wanted) grants.push(await aGrant(db, id, one))
   return { id, userId, email, key: secret, keyId, grants }
 }
 
-/** Makes a lot. An expired one is granted first and then moved into the past, since it cannot be granted. */
+/** Makes a grant. An expired one is granted first and then moved into the past, since it cannot be granted. */
 export async function aGrant(
   db: Db,
   accountId: AccountId,
-  { amount, days, origin = 'purchase' }: Lot,
+  { amount, days, origin = 'purchase' }: TestGrant,
 ): Promise<GrantId> {
   const id = newId('grant')
   const expiresAt = days === undefined ? null : new Date(Date.now() + days * 86_400_000)

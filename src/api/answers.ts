@@ -208,7 +208,7 @@ export const callWithLedger = z.strictObject({
   ledger: z.array(entry),
 })
 
-/** A lot of credits. */
+/** A grant. */
 export const grant = z
   .strictObject({
     id: id('grant'),

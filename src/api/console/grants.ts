@@ -1,5 +1,5 @@
 /**
- * GET /api/grants: where an account's credits came from, and what is left of each lot.
+ * GET /api/grants: where an account's credits came from, and what is left of each grant.
  */
 import { listGrants } from '../../shared/ledger/ledger.ts'
 import { grant, listOf } from '../answers.ts'

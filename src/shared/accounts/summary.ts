@@ -23,7 +23,7 @@ export async function affordability(
   const { rows } = await db.raw<{ rows: { balance: number; affordable: boolean }[] }>(
     `
     SELECT acc.credits AS balance,
-      acc.debt = 0 AND coalesce((SELECT max(lot.upto) FROM spendable_lots(ARRAY[acc.id]) lot), 0) >= :credits
+      acc.debt = 0 AND coalesce((SELECT max(g.upto) FROM spendable_grants(ARRAY[acc.id]) g), 0) >= :credits
       AND NOT EXISTS (SELECT FROM budgets b
         LEFT JOIN budget_windows w ON w.budget_id = b.id AND w.starts_at = budget_window(b.period, now())
         WHERE b.key_id = :keyId AND (b.credits = 0 OR coalesce(w.used, 0) + :credits > b.credits)) AS affordable

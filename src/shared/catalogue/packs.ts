@@ -31,7 +31,7 @@ const packSchema = z
   })
   .superRefine(payable('amountMinor'))
 
-/** A lot of credits that is sold at a fixed price, in the minor unit of its currency. */
+/** Credits that are sold at a fixed price, in the minor unit of its currency. */
 export type Pack = z.infer<typeof packSchema>
 
 /** The packs of a catalogue. */

@@ -29,7 +29,7 @@ type EntryKind = (typeof ENTRY_KINDS)[number]
 /** The most credits one grant can hold. */
 export const MAX_GRANT_CREDITS = 1_000_000_000_000
 
-/** A lot of credits to grant. `id` is made by the caller, so that a repeated try is recognised. */
+/** Credits to grant. `id` is made by the caller, so that a repeated try is recognised. */
 export type NewGrant = {
   id: GrantId
   accountId: AccountId
@@ -61,33 +61,33 @@ export type LedgerEntry = {
  * @returns the balance after it.
  * @throws where the account does not exist, or an amount is outside 1 … MAX_GRANT_CREDITS (a constraint says so).
  */
-export async function grant(trx: Trx, lot: NewGrant): Promise<number> {
-  const account = await lockAccount(trx, lot.accountId)
-  const balance = account.credits + lot.amount
+export async function grant(trx: Trx, given: NewGrant): Promise<number> {
+  const account = await lockAccount(trx, given.accountId)
+  const balance = account.credits + given.amount
   await trx('grants').insert({
-    id: lot.id,
-    account_id: lot.accountId,
-    origin: lot.origin,
-    amount: lot.amount,
-    remaining: lot.amount,
+    id: given.id,
+    account_id: given.accountId,
+    origin: given.origin,
+    amount: given.amount,
+    remaining: given.amount,
     open: true,
-    expires_at: lot.expiresAt ?? null,
-    note: lot.note ?? null,
-    payment_id: lot.paymentId ?? null,
+    expires_at: given.expiresAt ?? null,
+    note: given.note ?? null,
+    payment_id: given.paymentId ?? null,
   })
   await trx('accounts')
-    .where({ id: lot.accountId })
+    .where({ id: given.accountId })
     .update({ credits: balance, ledger_seq: account.ledger_seq + 1 })
   await trx('ledger_entries').insert({
-    account_id: lot.accountId,
+    account_id: given.accountId,
     seq: account.ledger_seq + 1,
-    grant_id: lot.id,
+    grant_id: given.id,
     kind: 'grant',
-    amount: lot.amount,
+    amount: given.amount,
     balance_after: balance,
-    note: lot.note ?? null,
+    note: given.note ?? null,
   })
-  return account.debt > 0 ? collectDebt(trx, lot.accountId) : balance
+  return account.debt > 0 ? collectDebt(trx, given.accountId) : balance
 }
 
 /**
@@ -195,7 +195,7 @@ export async function entriesOfCall(db: Db, callId: CallId): Promise<LedgerEntry
 export async function entriesOfPayment(db: Db, accountId: AccountId, paymentId: PaymentId): Promise<LedgerEntry[]> {
   const rows = await entries(db)
     .where('entry.account_id', accountId)
-    .whereRaw("(entry.payment_id = ? OR lot.payment_id = ? AND entry.kind = 'grant')", [paymentId, paymentId])
+    .whereRaw("(entry.payment_id = ? OR g.payment_id = ? AND entry.kind = 'grant')", [paymentId, paymentId])
     .orderBy('entry.seq')
   return rows.map(entryOf)
 }
@@ -222,14 +222,14 @@ export async function listEntries(
 
 function entries(db: Db) {
   return db('ledger_entries as entry')
-    .join('grants as lot', 'lot.id', 'entry.grant_id')
+    .join('grants as g', 'g.id', 'entry.grant_id')
     .select<EntryRow[]>(
       'entry.seq',
       'entry.call_id',
       'entry.kind',
       'entry.amount',
       'entry.balance_after',
-      'lot.origin',
+      'g.origin',
       'entry.grant_id',
       'entry.created_at',
       'entry.note',

@@ -25,16 +25,16 @@ import { recordAction } from './actions.ts'
 import { refuseOwnAccount } from './own-account.ts'
 
 /** Gives credits. @returns the balance after it. @throws as `grant`; ApiError forbidden for one's own account. */
-export const grantCredits = async (db: Db, operator: Operator, lot: NewGrant & { id: GrantId }): Promise<number> =>
+export const grantCredits = async (db: Db, operator: Operator, given: NewGrant & { id: GrantId }): Promise<number> =>
   db.transaction(async (trx) => {
-    await refuseOwnAccount(trx, operator, lot.accountId)
-    const credits = await grant(trx, lot)
-    await recordAction(trx, operator, 'credits_granted', lot.accountId, {
-      amount: lot.amount,
-      origin: lot.origin,
-      grantId: publicId('grant', lot.id),
-      note: lot.note ?? null,
-      expiresAt: lot.expiresAt?.toISOString() ?? null,
+    await refuseOwnAccount(trx, operator, given.accountId)
+    const credits = await grant(trx, given)
+    await recordAction(trx, operator, 'credits_granted', given.accountId, {
+      amount: given.amount,
+      origin: given.origin,
+      grantId: publicId('grant', given.id),
+      note: given.note ?? null,
+      expiresAt: given.expiresAt?.toISOString() ?? null,
     })
     return credits
   })

@@ -151,10 +151,10 @@ export const receiptOf = (row: PaymentRow) => ({
 /** Grants what was ordered: the credits, and the bonus as a grant of its own. @returns the balance after it. */
 export async function grantOrdered(trx: Trx, row: PaymentRow): Promise<number> {
   const { id: paymentId, account_id: accountId, credits, bonus } = row
-  const lot = (origin: 'purchase' | 'bonus', amount: number) =>
+  const give = (origin: 'purchase' | 'bonus', amount: number) =>
     grant(trx, { id: newId('grant'), accountId, origin, amount, paymentId })
-  const balance = await lot('purchase', credits)
-  return bonus > 0 ? lot('bonus', bonus) : balance
+  const balance = await give('purchase', credits)
+  return bonus > 0 ? give('bonus', bonus) : balance
 }
 
 /** Puts an undecided order into review, unless it was dismissed in one. @returns whether it did. */

@@ -301,8 +301,8 @@ describe('buying credits', () => {
 
   it('accepts ten attempts at codes an hour, and a code in any case and with any dashes', async () => {
     const me = await signUp()
-    const lot = { credits: 7, maxUses: 1, expiresAt: null, creditsExpireAt: null, note: null }
-    const { code } = await createCode(gateway.db, null, lot)
+    const terms = { credits: 7, maxUses: 1, expiresAt: null, creditsExpireAt: null, note: null }
+    const { code } = await createCode(gateway.db, null, terms)
     const redeem = (text: string) => me.ask('POST', '/api/billing/redeem', { code: text })
     expect((await redeem(code.toLowerCase().replaceAll('-', ' '))).json).to.deep.equal({
       ok: true,

@@ -10,11 +10,13 @@ describe('GET /api/grants', () => {
   })
   after(() => web.stop())
 
-  it('shows every lot with what is left of it, newest first', async () => {
+  it('shows every grant with what is left of it, newest first', async () => {
     const { account, api } = await web.signedIn([{ amount: 30, days: 5, origin: 'bonus' }, { amount: 100 }])
     await aCall(web.db, account, { amount: 40 })
     const { data } = (await api('GET', '/api/grants')).json
-    expect(data.map((lot: Record<string, unknown>) => [lot.id, lot.origin, lot.amount, lot.remaining])).to.deep.equal([
+    expect(
+      data.map((grant: Record<string, unknown>) => [grant.id, grant.origin, grant.amount, grant.remaining]),
+    ).to.deep.equal([
       [publicId('grant', account.grants[1]!), 'purchase', 100, 90],
       [publicId('grant', account.grants[0]!), 'bonus', 30, 0],
     ])

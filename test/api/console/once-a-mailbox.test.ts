@@ -66,8 +66,8 @@ describe('a mailbox that registers, deletes the account and registers again', ()
   })
 
   it('redeems a code once, also by plus-addresses and at the same moment', async () => {
-    const lot = { credits: 7, maxUses: 100, expiresAt: null, creditsExpireAt: null, note: null }
-    const { code } = await createCode(web.db, null, lot)
+    const terms = { credits: 7, maxUses: 100, expiresAt: null, creditsExpireAt: null, note: null }
+    const { code } = await createCode(web.db, null, terms)
     const email = anEmail()
     const first = await aPerson(web, email)
     expect((await redeem(code, first)).json).to.include({ ok: true, credits: 7 })

@@ -46,8 +46,8 @@ describe('/api/auth/register', () => {
     expect(entries.map((one: { kind: string; amount: number }) => [one.kind, one.amount])).to.deep.equal([
       ['grant', 250],
     ])
-    const [lot] = await web.db('grants').where({ account_id: idOf(json.user.id) })
-    expect(lot).to.include({ origin: 'signup', amount: 250, remaining: 250, expires_at: null })
+    const [grant] = await web.db('grants').where({ account_id: idOf(json.user.id) })
+    expect(grant).to.include({ origin: 'signup', amount: 250, remaining: 250, expires_at: null })
     await expectBooksToBalance(web.db)
   })
 

@@ -64,8 +64,8 @@ describe("an operator's own account", () => {
   it('gets them from the command line, which is recorded', async () => {
     const { id } = await anOperator()
     const accountId = parseId('account', id)!
-    const lot = { id: newId('grant'), accountId, amount: 5, origin: 'bonus' } as const
-    expect(await grantCredits(gateway.db, null, lot)).to.equal(5)
+    const given = { id: newId('grant'), accountId, amount: 5, origin: 'bonus' } as const
+    expect(await grantCredits(gateway.db, null, given)).to.equal(5)
     expect(await forgive(gateway.db, null, accountId)).to.equal(0)
     const recorded = await gateway.db('operator_actions').where({ account_id: accountId, action: 'credits_granted' })
     expect(recorded[0]).to.include({ operator_id: null })

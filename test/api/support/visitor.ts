@@ -45,8 +45,8 @@ export function createVisitor(gateway: Gateway, client: Visitor['client']): Visi
       const email = anEmail()
       const { token, user } = (await client()('POST', '/api/auth/register', { email, password: PASSWORD })).json
       const id = parseId('account', user.id as string)!
-      const lot = { id: newId('grant'), accountId: id, origin: 'bonus', amount: credits, expiresAt: null } as const
-      if (credits > 0) await gateway.db.transaction((trx) => grant(trx, lot))
+      const given = { id: newId('grant'), accountId: id, origin: 'bonus', amount: credits, expiresAt: null } as const
+      if (credits > 0) await gateway.db.transaction((trx) => grant(trx, given))
       if (role !== 'user') await setAccountRole(gateway.db, null, id, role)
       return { id, email, token: token as string, me: client(token as string) }
     },

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
-import type { Lot, TestAccount } from '../../../scripts/harness/factories.ts'
+import type { TestGrant, TestAccount } from '../../../scripts/harness/factories.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { startGateway } from '../../../scripts/harness/harness.ts'
 import { post } from '../../../scripts/harness/http.ts'
@@ -10,8 +10,8 @@ import type { Reply } from '../../../scripts/harness/http.ts'
 import { remainders } from '../../shared/calls/opening.ts'
 import { VIDEOS, chat, image, movementsOf, prompted, recordOf } from '../../../scripts/harness/calling.ts'
 
-/** A price that takes credits of three lots with different expiries. */
-const LOTS: Lot[] = [{ amount: 10, days: 1 }, { amount: 15, days: 2 }, { amount: 1000 }]
+/** A price that takes credits of three grants with different expiries. */
+const GRANTS: TestGrant[] = [{ amount: 10, days: 1 }, { amount: 15, days: 2 }, { amount: 1000 }]
 const TOTAL = 1025
 
 type Scene = { account: TestAccount; prompt: string; reply: Reply }
@@ -50,7 +50,7 @@ describe('an upstream that fails', () => {
     before(() => {
       for (const [what, words] of rows) {
         const scene = (async () => {
-          const [account, prompt] = [await anAccount(gateway.db, LOTS), prompted(words)]
+          const [account, prompt] = [await anAccount(gateway.db, GRANTS), prompted(words)]
           return { account, prompt, reply: await call(account, prompt) }
         })()
         scene.catch(() => {})
@@ -60,13 +60,13 @@ describe('an upstream that fails', () => {
     return (what) => scenes.get(what)!
   }
 
-  /** Expects 502, a refund to the lots that paid, and one record. */
+  /** Expects 502, a refund to the grants that paid, and one record. */
   async function expectRefunded({ account, reply }: Scene): Promise<void> {
     expect([reply.status, reply.json?.error?.type], reply.text).to.deep.equal([502, 'upstream_failed'])
     expect(reply.json).to.have.all.keys('ok', 'error')
     expect(reply.headers.get('x-should-retry')).to.equal('false')
     expect(reply.text, 'its words may hold a secret').not.to.match(/sandbox|127\.0\.0\.1|sk-|html|API key/i)
-    expect(await remainders(gateway.db, account.grants)).to.deep.equal(LOTS.map((lot) => lot.amount))
+    expect(await remainders(gateway.db, account.grants)).to.deep.equal(GRANTS.map((grant) => grant.amount))
     expect(await balanceOf(gateway.db, account.id)).to.equal(TOTAL)
     const record = await recordOf(gateway.db, reply)
     expect(record).to.include({ status: 'failed', httpStatus: 502, errorType: 'upstream_failed', credits: 0, count: 1 })
@@ -100,7 +100,7 @@ describe('an upstream that fails', () => {
     ] as const
     const scene = inParallel(ROWS, (account, prompt) => image(gateway, account, prompt))
     for (const [what, , bill] of ROWS) {
-      it(`with ${what} is answered 502, refunded to the very lots, and never sent again`, async () => {
+      it(`with ${what} is answered 502, refunded to the very grants, and never sent again`, async () => {
         const { prompt } = await scene(what)
         await expectRefunded(await scene(what))
         expect(requests(prompt)).to.equal(1)
@@ -139,7 +139,7 @@ describe('an upstream that fails', () => {
     }
 
     it('by refusing connections is followed by the next upstream of the model, billed once', async () => {
-      const [account, prompt] = [await anAccount(gateway.db, LOTS), prompted()]
+      const [account, prompt] = [await anAccount(gateway.db, GRANTS), prompted()]
       const reply = await image(gateway, account, prompt, { model: 'fallback-image' })
       expect(reply.status, reply.text).to.equal(200)
       expect(await recordOf(gateway.db, reply)).to.include({ upstream: 'sandbox', credits: 40 })
@@ -147,7 +147,7 @@ describe('an upstream that fails', () => {
     })
 
     it('with a lasting 503 is given up after a few attempts, and refunded', async () => {
-      const [account, prompt] = [await anAccount(gateway.db, LOTS), prompted('[status 503]')]
+      const [account, prompt] = [await anAccount(gateway.db, GRANTS), prompted('[status 503]')]
       await expectRefunded({ account, prompt, reply: await image(gateway, account, prompt) })
       expect(requests(prompt)).to.be.within(2, 5)
     })
@@ -175,7 +175,7 @@ describe('an upstream that fails', () => {
     const whole = inParallel(ROWS, (account, prompt) => chat(gateway, account, prompt, dear))
     const streamed = inParallel(ROWS, (account, prompt) => chat(gateway, account, prompt, { ...dear, stream: true }))
     for (const [what, words, asked] of ROWS) {
-      it(`with ${what} is answered 502 and refunded to the very lots`, async () => {
+      it(`with ${what} is answered 502 and refunded to the very grants`, async () => {
         await expectRefunded(await whole(what))
         expect(requests((await whole(what)).prompt)).to.equal(asked)
       })
@@ -205,7 +205,7 @@ describe('an upstream that fails', () => {
     }
 
     it('by refusing is followed by the next upstream of the model, billed once', async () => {
-      const [account, prompt] = [await anAccount(gateway.db, LOTS), prompted()]
+      const [account, prompt] = [await anAccount(gateway.db, GRANTS), prompted()]
       const reply = await chat(gateway, account, prompt, { model: 'fallback-chat' })
       expect(reply.status, reply.text).to.equal(200)
       expect(billed(prompt)).to.equal(1)
@@ -246,7 +246,7 @@ describe('an upstream that fails', () => {
     ] as const
     const scene = inParallel(ROWS, video)
     for (const [what, words] of ROWS) {
-      it(`with ${what} is answered 502, refunded to the very lots, and never sent again`, async () => {
+      it(`with ${what} is answered 502, refunded to the very grants, and never sent again`, async () => {
         const { prompt } = await scene(what)
         await expectRefunded(await scene(what))
         expect(billed(prompt)).to.equal(words === '[status 400]' ? 0 : 1)

@@ -210,7 +210,7 @@ async function checkEntries(db: Db, ids: readonly AccountId[]): Promise<void> {
       AND e.created_at > coalesce(g.revived_until, g.expires_at)`,
     [[...ids]],
   )
-  expect(spentLate, `an expired lot paid: ${JSON.stringify(spentLate)}`).to.deep.equal([])
+  expect(spentLate, `an expired grant paid: ${JSON.stringify(spentLate)}`).to.deep.equal([])
   const { rows: twice } = await db.raw<{ rows: object[] }>(
     `
     SELECT call_id, grant_id, count(*) FROM ledger_entries WHERE account_id = ANY (?::uuid[]) AND call_id IS NOT NULL

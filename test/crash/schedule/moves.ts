@@ -33,11 +33,11 @@ export type Move =
   | { do: 'flush' | 'mend wire' | 'sweep grants' | 'change prices' | 'audit' }
   | { do: 'pass'; seconds: number; deadlines: boolean }
   | { do: 'enqueue'; fate: EnqueueFate }
-  | { do: 'grant' | 'deduct' | 'expire lot'; who: number; amount: number }
+  | { do: 'grant' | 'deduct' | 'expire grant'; who: number; amount: number }
   | { do: 'revoke key' | 'pass edge'; who: number }
 
 /** A world and what happens in it. */
-export type Schedule = { lots: number[][]; limits: (Limits | null)[]; moves: Move[] }
+export type Schedule = { grants: number[][]; limits: (Limits | null)[]; moves: Move[] }
 
 /** Plain objects, so that a failing schedule is readable. */
 const record = <T>(fields: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> =>
@@ -146,7 +146,7 @@ const usual: fc.Arbitrary<Move> = fc.oneof(
   {
     weight: 1,
     arbitrary: record({
-      do: fc.constantFrom('grant' as const, 'deduct' as const, 'expire lot' as const),
+      do: fc.constantFrom('grant' as const, 'deduct' as const, 'expire grant' as const),
       who: small,
       amount: fc.oneof(fc.integer({ min: 1, max: 120 }), fc.integer({ min: 1000, max: 5000 })),
     }),
@@ -156,7 +156,7 @@ const usual: fc.Arbitrary<Move> = fc.oneof(
 // Rare, since little can happen to an account without a key.
 const move: fc.Arbitrary<Move> = fc.oneof({ weight: 400, arbitrary: usual }, { weight: 1, arbitrary: revocation })
 
-const lots = fc.array(fc.oneof(fc.integer({ min: 1, max: 150 }), fc.integer({ min: 200, max: 1500 })), {
+const grants = fc.array(fc.oneof(fc.integer({ min: 1, max: 150 }), fc.integer({ min: 200, max: 1500 })), {
   minLength: 1,
   maxLength: 3,
 })
@@ -172,7 +172,7 @@ const limits: fc.Arbitrary<Limits> = record({
  * disturb.
  */
 export const schedules: fc.Arbitrary<Schedule> = record({
-  lots: fc.array(lots, { minLength: 1, maxLength: 2 }),
+  grants: fc.array(grants, { minLength: 1, maxLength: 2 }),
   limits: fc.array(fc.option(limits, { freq: 2 }), { minLength: 2, maxLength: 2, size: 'max' }),
   first: fc.array(ask, { minLength: 2, maxLength: 5, size: 'max' }),
   moves: fc.array(move, { minLength: 8, maxLength: 26, size: 'max' }),

@@ -25,9 +25,9 @@ const MAX_EFFECTS = 12
  * Runs a schedule against a real Postgres, and lets everything recover. `judge` checks what it leaves in the database.
  * @throws an Error that names the broken promise, and what happened.
  */
-export async function play(db: Db, name: string, { lots, limits, moves }: Schedule): Promise<ScheduleRun> {
+export async function play(db: Db, name: string, { grants, limits, moves }: Schedule): Promise<ScheduleRun> {
   const world = new World(db, name)
-  const accounts = await Promise.all(lots.map((amounts, at) => openAccount(db, amounts, limits[at] ?? null)))
+  const accounts = await Promise.all(grants.map((amounts, at) => openAccount(db, amounts, limits[at] ?? null)))
   const run: ScheduleRun = { db, name, world, accounts, requests: [], prices: new Map() }
   try {
     for (let pair = 0; pair < 2; pair++) await Promise.all([world.addWeb(), world.addWorker()])
@@ -97,7 +97,7 @@ async function make(run: ScheduleRun, move: Move): Promise<void> {
       return give(db, pick(accounts, move.who)!, move.amount)
     case 'deduct':
       return take(db, pick(accounts, move.who)!, move.amount)
-    case 'expire lot':
+    case 'expire grant':
       return void (await db('grants')
         .where({ id: pick(pick(accounts, move.who)!.grants, move.amount)! })
         .update({ expires_at: db.raw('least(expires_at, now())') }))

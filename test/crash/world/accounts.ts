@@ -10,15 +10,15 @@ export type Limits = { period: Period; credits: number[] }
 export type Account = { id: AccountId; keyIds: KeyId[]; grants: GrantId[]; period: Period | null }
 
 /**
- * Makes an account with its lots, without an owner, in one statement, since thousands of worlds begin with it. The
- * first lot expires first.
+ * Makes an account with its grants, without an owner, in one statement, since thousands of worlds begin with it. The
+ * first grant expires first.
  */
-export async function openAccount(db: Db, lots: readonly number[], limits: Limits | null): Promise<Account> {
+export async function openAccount(db: Db, amounts: readonly number[], limits: Limits | null): Promise<Account> {
   const id = newId('account')
   const keyIds = [newId('key'), newId('key')]
   const budgets = (limits?.credits ?? []).map(() => newId('budget'))
-  const grants = lots.map(() => newId('grant'))
-  const total = lots.reduce((sum, amount) => sum + amount, 0)
+  const grants = amounts.map(() => newId('grant'))
+  const total = amounts.reduce((sum, amount) => sum + amount, 0)
   await db.raw(
     `
     WITH u AS (
@@ -30,18 +30,18 @@ export async function openAccount(db: Db, lots: readonly number[], limits: Limit
       INSERT INTO budgets (id, account_id, scope, key_id, credits, period)
       SELECT b.id, :id, 'key', b.key, b.credits, :period
       FROM unnest(:budgets::uuid[], :budgetKeys::uuid[], :credits::bigint[]) AS b (id, key, credits)
-    ), lot AS (
-      SELECT * FROM unnest(:grants::uuid[], :lots::bigint[]) WITH ORDINALITY AS l (id, amount, nth)
+    ), made AS (
+      SELECT * FROM unnest(:grants::uuid[], :amounts::bigint[]) WITH ORDINALITY AS l (id, amount, nth)
     ), g AS (
       INSERT INTO grants (id, account_id, origin, amount, remaining, open, expires_at)
-      SELECT id, :id, 'purchase', amount, amount, true, now() + nth * interval '1 day' FROM lot
+      SELECT id, :id, 'purchase', amount, amount, true, now() + nth * interval '1 day' FROM made
     )
     INSERT INTO ledger_entries (account_id, seq, grant_id, kind, amount, balance_after)
-    SELECT :id, nth, id, 'grant', amount, sum(amount) OVER (ORDER BY nth) FROM lot`,
+    SELECT :id, nth, id, 'grant', amount, sum(amount) OVER (ORDER BY nth) FROM made`,
     {
       id,
       total,
-      count: lots.length,
+      count: amounts.length,
       limited: limits !== null,
       keyIds,
       budgets,
@@ -49,7 +49,7 @@ export async function openAccount(db: Db, lots: readonly number[], limits: Limit
       credits: limits?.credits ?? [],
       period: limits?.period ?? null,
       grants,
-      lots: [...lots],
+      amounts: [...amounts],
     },
   )
   return { id, keyIds, grants, period: limits?.period ?? null }

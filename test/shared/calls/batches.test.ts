@@ -136,7 +136,7 @@ describe('a batch of calls in one statement', () => {
     expect(ends.map((end) => end && [end.status, end.balance])).to.deep.equal([null, ['succeeded', 96], null])
   })
 
-  it('spreads the charges of an account over its lots as separate statements would', async () => {
+  it('spreads the charges of an account over its grants as separate statements would', async () => {
     const account = await anAccount(db, [
       { amount: 10, days: 3 },
       { amount: 10, days: 2 },
@@ -145,13 +145,13 @@ describe('a batch of calls in one statement', () => {
     const orders = [7, 7, 7, 7].map((amount) => anOrder(account, amount))
     expect(await outcomes(db, orders)).to.deep.equal(['opened', 'opened', 'opened', 'opened'])
     expect(await remainders(db, account.grants)).to.deep.equal([2, 0, 0])
-    const { rows } = await db.raw<{ rows: { amount: number; balance_after: number; lot: number }[] }>(
+    const { rows } = await db.raw<{ rows: { amount: number; balance_after: number; nth: number }[] }>(
       `
-      SELECT amount, balance_after, array_position(?::uuid[], grant_id) - 1 AS lot FROM ledger_entries
+      SELECT amount, balance_after, array_position(?::uuid[], grant_id) - 1 AS nth FROM ledger_entries
       WHERE account_id = ? AND kind = 'charge' ORDER BY seq`,
       [account.grants, account.id],
     )
-    expect(rows.map((row) => [row.amount, row.balance_after, row.lot])).to.deep.equal([
+    expect(rows.map((row) => [row.amount, row.balance_after, row.nth])).to.deep.equal([
       [-7, 23, 2],
       [-3, 20, 2],
       [-4, 16, 1],
@@ -214,15 +214,15 @@ describe('a batch of calls in one statement', () => {
     ])
   })
 
-  for (const [title, lots] of [
+  for (const [title, grants] of [
     ['on funds for 50', [{ amount: 350 }]],
     [
-      'on funds for 50 in three lots whose ends the charges straddle',
+      'on funds for 50 in three grants whose ends the charges straddle',
       [{ amount: 111, days: 1 }, { amount: 119, days: 2 }, { amount: 120 }],
     ],
   ] as const) {
     it(`charges exactly 50 of 200 parallel calls ${title}, whichever process opens them`, async () => {
-      const account = await anAccount(db, [...lots])
+      const account = await anAccount(db, [...grants])
       const processes = Array.from({ length: 4 }, () => verbs(db))
       const words = (
         await Promise.all(Array.from({ length: 200 }, (_, at) => processes[at % 4]!.open(anOrder(account, 7))))
@@ -230,7 +230,7 @@ describe('a batch of calls in one statement', () => {
       expect(words.filter((word) => word === 'opened').length).to.equal(50)
       expect(words.filter((word) => word === 'insufficient_credits').length).to.equal(150)
       expect(await balanceOf(db, account.id)).to.equal(0)
-      expect(await remainders(db, account.grants)).to.deep.equal(lots.map(() => 0))
+      expect(await remainders(db, account.grants)).to.deep.equal(grants.map(() => 0))
     })
   }
 })

@@ -74,9 +74,9 @@ describe('debt', () => {
   for (const origin of ['signup', 'purchase', 'bonus', 'adjustment'] as const) {
     it(`is repaid by a grant of origin ${origin}, which leaves the rest to be spent`, async () => {
       const account = await aDebtor(30)
-      const lot = await aGrant(db, account.id, { amount: 100, origin, days: 3 })
+      const grant = await aGrant(db, account.id, { amount: 100, origin, days: 3 })
       expect(await stand(account.id)).to.deep.equal([70, 0])
-      expect(await remainders(db, [lot])).to.deep.equal([70])
+      expect(await remainders(db, [grant])).to.deep.equal([70])
       expect(wordOf(await verbs(db).open(anOrder(account, 70)))).to.equal('opened')
     })
   }
@@ -152,7 +152,7 @@ describe('debt', () => {
     expect(await stand(account.id)).to.deep.equal([20, 0])
   })
 
-  it('is not repaid by an expired lot, but by a refund into it', async () => {
+  it('is not repaid by an expired grant, but by a refund into it', async () => {
     const account = await anAccount(db, [{ amount: 40, days: 1 }, { amount: 10 }])
     const calls = verbs(db)
     const [failed, dear] = [await opened(calls, account, 30), await opened(calls, account, 20)]

@@ -69,7 +69,7 @@ export const wordOf = (outcome: OpenOutcome): string => {
   return 'refusal' in outcome ? outcome.refusal : 'exists'
 }
 
-/** What remains in these lots. */
+/** What remains in these grants. */
 export async function remainders(db: Db, grants: readonly GrantId[]): Promise<number[]> {
   const rows = await db('grants')
     .whereIn('id', [...grants])
@@ -78,7 +78,7 @@ export async function remainders(db: Db, grants: readonly GrantId[]): Promise<nu
   return grants.map((id) => known.get(id)!)
 }
 
-/** A call's movements as `kind amount → lot`, lots numbered in the order they were made. */
+/** A call's movements as `kind amount → grant`, grants numbered in the order they were made. */
 export async function movements(db: Db, id: CallId, grants: readonly GrantId[]): Promise<string[]> {
   const numbers = new Map(grants.map((grant, at) => [`grant_${grant.replaceAll('-', '')}`, at]))
   return (await entriesOfCall(db, id)).map(
@@ -90,11 +90,11 @@ export async function movements(db: Db, id: CallId, grants: readonly GrantId[]):
 export const rowOf = async (db: Db, id: CallId): Promise<Record<string, unknown>> =>
   await db('calls').where({ id }).first<Record<string, unknown>>()
 
-/** Moves the expiry of a lot into the past, unless it is there. */
+/** Moves the expiry of a grant into the past, unless it is there. */
 export const letExpire = (db: Db, grant: GrantId): Promise<void> =>
   changeTimes(db, grant, { expires_at: db.raw("least(expires_at, now() - interval '1 second')") })
 
-/** Lets so many hours pass for a lot. */
+/** Lets so many hours pass for a grant. */
 export const letPass = (db: Db, grant: GrantId, hours: number): Promise<void> =>
   changeTimes(db, grant, {
     expires_at: db.raw('expires_at - make_interval(hours => ?)', [hours]),
@@ -118,10 +118,10 @@ export async function outstandingOf(db: Db, id: AccountId): Promise<number> {
     .outstanding_calls
 }
 
-/** What an account can spend now: its balance without expired lots that were not swept yet. */
+/** What an account can spend now: its balance without expired grants that were not swept yet. */
 export async function spendableCredits(db: Db, accountId: AccountId): Promise<number> {
   const { rows } = await db.raw<{ rows: { credits: number }[] }>(
-    'SELECT coalesce(max(upto), 0)::bigint AS credits FROM spendable_lots(ARRAY[?::uuid])',
+    'SELECT coalesce(max(upto), 0)::bigint AS credits FROM spendable_grants(ARRAY[?::uuid])',
     [accountId],
   )
   return rows[0]!.credits

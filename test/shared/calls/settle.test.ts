@@ -27,7 +27,7 @@ describe('the settlement of a call', () => {
     expect(await movements(db, id, account.grants)).to.deep.equal(['charge -40 0'])
   })
 
-  it('gives back the surplus, to the lots that would have been burnt last', async () => {
+  it('gives back the surplus, to the grants that would have been burnt last', async () => {
     const account = await anAccount(db, [{ amount: 30, days: 1 }, { amount: 30, days: 2 }, { amount: 30 }])
     const id = await opened(calls, account, 80)
     await calls.settle(id, 'image', aResult(35))
@@ -76,7 +76,7 @@ describe('the settlement of a call', () => {
     expect(await balanceOf(db, account.id)).to.equal(0)
   })
 
-  it('collects nothing from an expired lot', async () => {
+  it('collects nothing from an expired grant', async () => {
     const account = await anAccount(db, [{ amount: 10 }, { amount: 10, days: 1 }])
     const id = await opened(calls, account, 10)
     await letExpire(db, account.grants[1]!)

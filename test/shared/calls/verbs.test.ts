@@ -54,7 +54,7 @@ describe('the verbs of a call', () => {
       expect(await balanceOf(db, account.id)).to.equal(0)
     })
 
-    it('takes nothing from an expired lot, and what was left of it leaves the balance first', async () => {
+    it('takes nothing from an expired grant, and what was left of it leaves the balance first', async () => {
       const account = await anAccount(db, [{ amount: 100, days: 1 }, { amount: 5 }])
       await letExpire(db, account.grants[0]!)
       expect(wordOf(await calls.open(anOrder(account, 6)))).to.equal('insufficient_credits')
@@ -141,7 +141,7 @@ describe('the verbs of a call', () => {
   })
 
   describe('refund', () => {
-    it('gives every credit back to the lot that it came from', async () => {
+    it('gives every credit back to the grant that it came from', async () => {
       const account = await anAccount(db, [{ amount: 30 }, { amount: 20, days: 2 }, { amount: 10, days: 1 }])
       const id = await opened(calls, account, 45)
       expect(await remainders(db, account.grants)).to.deep.equal([15, 0, 0])
@@ -157,7 +157,7 @@ describe('the verbs of a call', () => {
       })
     })
 
-    it('does not change the expiry of a valid lot', async () => {
+    it('does not change the expiry of a valid grant', async () => {
       const account = await anAccount(db, [{ amount: 30, days: 5 }])
       const before = await db('grants').where({ id: account.grants[0] }).first<{ expires_at: Date }>('expires_at')
       await calls.refund(await opened(calls, account, 30), failure)

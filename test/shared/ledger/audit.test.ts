@@ -39,8 +39,8 @@ describe('the audit', () => {
     const calls = verbs(db)
     const account = await anAccount(db, [{ amount: 60, days: 3 }, { amount: 60 }])
     const { id: payment } = await aPaidPayment(db, account.id)
-    const lot = { credits: 5, maxUses: 2, expiresAt: null, creditsExpireAt: null, note: null }
-    const { code, made } = await createCode(db, null, lot)
+    const terms = { credits: 5, maxUses: 2, expiresAt: null, creditsExpireAt: null, note: null }
+    const { code, made } = await createCode(db, null, terms)
     await redeemCode(db, mailboxes, account.id, code)
     const chat = await opened(calls, account, 9, { modality: 'chat', price: PRICE })
     const tokens = { input: 10, cached: 100, written: 20, output: 3, inputAgain: 5 }
@@ -98,7 +98,7 @@ describe('the audit', () => {
 
   for (const [title, sql, of, invariants] of FALSIFICATIONS) {
     it(`names ${title}`, async () => {
-      // The other account, with the lot of one of the cases.
+      // The other account, with the grant of one of the cases.
       if (/<>/.test(sql)) await anAccount(db, 1)
       expect(await broken()).to.deep.equal([])
       await falsify(sql, of(scene))

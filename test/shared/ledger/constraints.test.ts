@@ -66,7 +66,7 @@ describe('the database itself', () => {
       })
     }
 
-  it('refuses a second charge of a call on the same lot and on another', async () => {
+  it('refuses a second charge of a call on the same grant and on another', async () => {
     const id = await opened(calls, account, 10)
     expect(await refusal(write({ call_id: id, kind: 'charge', amount: -10 }))).to.equal('ledger_entries_once_per_call')
     expect(await refusal(write({ call_id: id, kind: 'charge', amount: -10, grant_id: account.grants[1] }))).to.equal(
@@ -99,7 +99,7 @@ describe('the database itself', () => {
     expect(await refusal(write({ call_id: id, kind: 'refund', amount: 10 }))).to.equal('ledger_entries_match_calls')
   })
 
-  it('refuses a refund of more than the call took from that lot, even if the sums are right', async () => {
+  it('refuses a refund of more than the call took from that grant, even if the sums are right', async () => {
     const id = await opened(calls, account, 40)
     expect(
       await refusal(async (trx) => {
@@ -137,7 +137,7 @@ describe('the database itself', () => {
     }
   })
 
-  it("refuses entries over another account's lot or call, and over a lot that does not exist", async () => {
+  it("refuses entries over another account's grant or call, and over a grant that does not exist", async () => {
     const other = await anAccount(db, 100)
     const id = await opened(calls, other, 10)
     expect(await refusal(write({ kind: 'grant', amount: 1, grant_id: other.grants[0] }))).to.equal(
@@ -169,10 +169,10 @@ describe('the database itself', () => {
     }
   })
 
-  it('refuses negative balances and remainders, a remainder beyond the lot, and NaN', async () => {
+  it('refuses negative balances and remainders, a remainder beyond the grant, and NaN', async () => {
     const [grant] = account.grants
     const user = (change: object) => refusal((trx) => trx('accounts').where({ id: account.id }).update(change))
-    const lot = (change: object) => refusal((trx) => trx('grants').where({ id: grant }).update(change))
+    const changed = (change: object) => refusal((trx) => trx('grants').where({ id: grant }).update(change))
     expect(await user({ credits: -1 })).to.equal('credits_not_negative')
     expect(await user({ credits: '9007199254740992' })).to.equal('credits_exact_in_javascript')
     expect(await user({ outstanding_calls: -1 })).to.equal('accounts_outstanding_not_negative')
@@ -181,17 +181,17 @@ describe('the database itself', () => {
     expect(await user({ request_bytes: -1 })).to.equal('quantity_not_negative')
     expect(await user({ credits: 'NaN' })).to.equal(NOT_A_NUMBER)
     expect(await user({ credits: 'Infinity' })).to.equal(NOT_A_NUMBER)
-    expect(await lot({ remaining: -1, open: false })).to.equal('credits_not_negative')
-    expect(await lot({ remaining: 31 })).to.equal('grants_remaining_within_amount')
-    expect(await lot({ remaining: 0 })).to.equal('grants_open_means_remaining')
-    expect(await lot({ open: false })).to.equal('grants_open_means_remaining')
-    expect(await lot({ amount: 0, remaining: 0, open: false })).to.equal('grants_amount_positive')
-    expect(await lot({ amount: 1_000_000_000_001 })).to.equal('grants_amount_positive')
-    expect(await lot({ origin: 'theft' })).to.equal('grants_origin_known')
-    expect(await lot({ revived_until: db.raw("expires_at - interval '1 hour'") })).to.equal(
+    expect(await changed({ remaining: -1, open: false })).to.equal('credits_not_negative')
+    expect(await changed({ remaining: 31 })).to.equal('grants_remaining_within_amount')
+    expect(await changed({ remaining: 0 })).to.equal('grants_open_means_remaining')
+    expect(await changed({ open: false })).to.equal('grants_open_means_remaining')
+    expect(await changed({ amount: 0, remaining: 0, open: false })).to.equal('grants_amount_positive')
+    expect(await changed({ amount: 1_000_000_000_001 })).to.equal('grants_amount_positive')
+    expect(await changed({ origin: 'theft' })).to.equal('grants_origin_known')
+    expect(await changed({ revived_until: db.raw("expires_at - interval '1 hour'") })).to.equal(
       'grants_revived_once_expired',
     )
-    expect(await lot({ expires_at: null, revived_until: db.fn.now() })).to.equal('grants_revived_once_expired')
+    expect(await changed({ expires_at: null, revived_until: db.fn.now() })).to.equal('grants_revived_once_expired')
     expect(
       await refusal(async (trx) =>
         trx('ledger_entries').insert({

@@ -88,13 +88,13 @@ export const FALSIFICATIONS: [title: string, sql: string, of: (it: Scene) => unk
     ],
   ],
   [
-    'a refund that was moved to another lot',
+    'a refund that was moved to another grant',
     "UPDATE ledger_entries SET grant_id = ? WHERE call_id = ? AND kind = 'refund'",
     (it) => [it.account.grants[1], it.refunded],
     ['no call gives a grant more than it took from it', "a grant's remainder is the sum of its entries"],
   ],
   [
-    "an entry over another account's lot",
+    "an entry over another account's grant",
     `UPDATE ledger_entries SET grant_id = (SELECT id FROM grants WHERE account_id <> ? LIMIT 1)
      WHERE call_id = ? AND kind = 'charge'`,
     (it) => [it.account.id, it.settled],

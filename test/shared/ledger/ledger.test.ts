@@ -40,17 +40,17 @@ describe('the ledger', () => {
 
   it('grants nothing if the transaction is rolled back, and nothing twice for one id', async () => {
     const account = await anAccount(db)
-    const lot = { id: newId('grant'), accountId: account.id, origin: 'purchase' as const, amount: 10 }
+    const given = { id: newId('grant'), accountId: account.id, origin: 'purchase' as const, amount: 10 }
     await db
       .transaction(async (trx) => {
-        await grant(trx, lot)
+        await grant(trx, given)
         throw new Error('the cause failed')
       })
       .catch(() => {})
     expect(await balanceOf(db, account.id)).to.equal(0)
-    await db.transaction((trx) => grant(trx, lot))
+    await db.transaction((trx) => grant(trx, given))
     expect(
-      await db.transaction((trx) => grant(trx, lot)).catch((error: { constraint?: string }) => error.constraint),
+      await db.transaction((trx) => grant(trx, given)).catch((error: { constraint?: string }) => error.constraint),
     ).to.equal('grants_pkey')
     expect(await balanceOf(db, account.id)).to.equal(10)
   })
@@ -78,7 +78,7 @@ describe('the ledger', () => {
     expect(await balanceOf(db, account.id)).to.equal(100)
   })
 
-  it('removes the rest of expired lots from the balance, with an entry each, in burn order', async () => {
+  it('removes the rest of expired grants from the balance, with an entry each, in burn order', async () => {
     const account = await anAccount(db, [{ amount: 30, days: 1 }, { amount: 20, days: 2 }, { amount: 10 }])
     const call = await opened(verbs(db), account, 5)
     await verbs(db).settle(call, 'image', aResult(5))
@@ -94,7 +94,7 @@ describe('the ledger', () => {
     expect(await expireGrants(db, 1000)).to.equal(0)
   })
 
-  it('expires a lot once, however many sweeps run at the same time', async () => {
+  it('expires a grant once, however many sweeps run at the same time', async () => {
     const accounts = await Promise.all(
       Array.from({ length: 8 }, () => anAccount(db, [{ amount: 9, days: 1 }, { amount: 1 }])),
     )
@@ -113,7 +113,7 @@ describe('the ledger', () => {
     expect(second.entries.map((entry) => entry.amount)).to.deep.equal([1])
     expect(second.next).to.equal(null)
     const grants = await listGrants(db, account.id)
-    expect(grants.map((lot) => [lot.amount, lot.remaining, lot.expiresAt !== null])).to.deep.equal([
+    expect(grants.map((one) => [one.amount, one.remaining, one.expiresAt !== null])).to.deep.equal([
       [3, 3, false],
       [2, 2, true],
       [1, 1, false],

@@ -13,24 +13,25 @@ import { aGrant, anAccount, balanceOf, debtOf } from '../../../scripts/harness/f
 import { aResult, anOrder, letExpire, letPass, outstandingOf, remainders, verbs } from '../calls/opening.ts'
 
 /** `revived`: when it expires if something comes back past its time; null: too late for that, or it never expired. */
-type Lot = { left: number; expires: number; expiredOnce: boolean; revived: number | null }
+type Grant = { left: number; expires: number; expiredOnce: boolean; revived: number | null }
 type Call = { id: CallId; taken: number[] }
 
 /**
- * The rules of the money, a second time: in which order lots pay, and which get back what. Lots in order of creation.
+ * The rules of the money, a second time: in which order grants pay, and which get back what. They are in the order in
+ * which they were made.
  */
 class Model {
-  lots: Lot[] = []
+  grants: Grant[] = []
   expiries = 0
   debt = 0
   inBurnOrder = (): number[] =>
-    [...this.lots.keys()].toSorted((a, b) => this.lots[a]!.expires - this.lots[b]!.expires || a - b)
-  spendable = (): number => this.lots.reduce((sum, lot) => sum + (lot.expires > 0 ? lot.left : 0), 0)
+    [...this.grants.keys()].toSorted((a, b) => this.grants[a]!.expires - this.grants[b]!.expires || a - b)
+  spendable = (): number => this.grants.reduce((sum, grant) => sum + (grant.expires > 0 ? grant.left : 0), 0)
   take(amount: number): number[] {
-    const taken = this.lots.map(() => 0)
-    for (const at of this.inBurnOrder().filter((one) => this.lots[one]!.expires > 0)) {
-      taken[at] = Math.min(this.lots[at]!.left, amount)
-      this.lots[at]!.left -= taken[at]
+    const taken = this.grants.map(() => 0)
+    for (const at of this.inBurnOrder().filter((one) => this.grants[one]!.expires > 0)) {
+      taken[at] = Math.min(this.grants[at]!.left, amount)
+      this.grants[at]!.left -= taken[at]
       amount -= taken[at]
     }
     return taken
@@ -43,17 +44,17 @@ class Model {
     for (const at of order.toReversed()) {
       const back = Math.min(taken[at] ?? 0, amount)
       amount -= back
-      const lot = this.lots[at]!
-      if (lot.expires <= 0 && lot.revived === null) continue
-      lot.left += back
-      if (back > 0 && lot.expires <= 0) lot.expires = lot.revived!
+      const grant = this.grants[at]!
+      if (grant.expires <= 0 && grant.revived === null) continue
+      grant.left += back
+      if (back > 0 && grant.expires <= 0) grant.expires = grant.revived!
     }
   }
-  /** The first time that a lot expires; from the second on a day has passed since then. @returns whether it has. */
+  /** The first time that a grant expires; from the second on a day has passed since then. @returns whether it has. */
   expire(at: number): boolean {
-    const isOver = this.lots[at]!.expiredOnce
-    // What comes back within the day lives a day from then: the lot that expired first burns first.
-    this.lots[at] = { left: 0, expires: 0, expiredOnce: true, revived: isOver ? null : 1 + ++this.expiries * 1e-6 }
+    const isOver = this.grants[at]!.expiredOnce
+    // What comes back within the day lives a day from then: the grant that expired first burns first.
+    this.grants[at] = { left: 0, expires: 0, expiredOnce: true, revived: isOver ? null : 1 + ++this.expiries * 1e-6 }
     return isOver
   }
 }
@@ -63,7 +64,7 @@ type Step =
   | { do: 'settle'; call: number; cost: number }
   | { do: 'refund'; call: number }
   | { do: 'grant'; amount: number; days: number | null }
-  | { do: 'expire'; lot: number }
+  | { do: 'expire'; grant: number }
   | { do: 'deduct'; amount: number; mayOwe: boolean }
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -85,7 +86,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       days: fc.option(fc.integer({ min: 2, max: 9 })),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('expire' as const), lot: fc.nat(5) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('expire' as const), grant: fc.nat(5) }) },
   {
     weight: 1,
     arbitrary: fc.record({
@@ -108,7 +109,7 @@ describe('the books under any sequence of movements', () => {
 
   async function addLot(model: Model, account: TestAccount, amount: number, days: number | null): Promise<void> {
     account.grants.push(await aGrant(db, account.id, { amount, ...(days !== null && { days }) }))
-    model.lots.push({ left: amount, expires: days ?? Infinity, expiredOnce: false, revived: null })
+    model.grants.push({ left: amount, expires: days ?? Infinity, expiredOnce: false, revived: null })
   }
 
   const take = ({ id: accountId }: TestAccount, { amount, mayOwe }: { amount: number; mayOwe: boolean }) =>
@@ -116,7 +117,7 @@ describe('the books under any sequence of movements', () => {
       deduct(trx, { id: newId('deduction'), accountId, amount, mayOwe, reason: 'a step', key: null }),
     )
 
-  it('agree with a model of ten lines, to every credit of every lot', async function () {
+  it('agree with a model of ten lines, to every credit of every grant', async function () {
     const calls = verbs(db)
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
@@ -131,7 +132,7 @@ describe('the books under any sequence of movements', () => {
             const order = anOrder(account, one.amount)
             const isAffordable = one.amount <= model.spendable() && model.debt === 0
             expect((await calls.open(order)).opened).to.equal(isAffordable)
-            // The current order: a lot that is revived later changes its place.
+            // The current order: a grant that is revived later changes its place.
             const burnOrder = model.inBurnOrder()
             if (isAffordable)
               open.push({ id: order.id, order: burnOrder, amount: one.amount, taken: model.take(one.amount) })
@@ -158,14 +159,14 @@ describe('the books under any sequence of movements', () => {
               model.debt += Math.max(0, one.amount - spendable)
             }
           } else if (one.do === 'expire') {
-            const at = one.lot % model.lots.length
+            const at = one.grant % model.grants.length
             if (model.expire(at)) await letPass(db, account.grants[at]!, 24)
             else await letExpire(db, account.grants[at]!)
             await expireGrants(db, 1000)
           }
           model.repay()
           expect(await debtOf(db, account.id)).to.equal(model.debt)
-          expect(await remainders(db, account.grants)).to.deep.equal(model.lots.map((lot) => lot.left))
+          expect(await remainders(db, account.grants)).to.deep.equal(model.grants.map((grant) => grant.left))
         }
         expect(await balanceOf(db, account.id)).to.equal(model.spendable())
         expect(await outstandingOf(db, account.id)).to.equal(open.length)
@@ -201,14 +202,14 @@ describe('the books under any sequence of movements', () => {
               await aGrant(db, account.id, { amount: one.amount, ...(one.days !== null && { days: one.days }) })
             else if (one.do === 'deduct') await take(account, one)
             else if (one.do === 'expire')
-              await letExpire(db, account.grants[one.lot % 2]!).then(() => expireGrants(db, 100))
+              await letExpire(db, account.grants[one.grant % 2]!).then(() => expireGrants(db, 100))
           }),
         )
         const {
           rows: [sums],
         } = await db.raw<{ rows: { credits: number }[] }>(
           `
-        SELECT u.credits, (SELECT sum(remaining)::bigint FROM grants WHERE account_id = u.id) AS lots,
+        SELECT u.credits, (SELECT sum(remaining)::bigint FROM grants WHERE account_id = u.id) AS grants,
           (SELECT sum(amount)::bigint FROM ledger_entries WHERE account_id = u.id) AS entries,
           (SELECT sum(amount)::bigint FROM grants WHERE account_id = u.id)
             - (SELECT coalesce(sum(credits), 0)::bigint FROM calls WHERE account_id = u.id)

@@ -28,8 +28,8 @@ describe('the tables of payments', () => {
   before(async () => {
     db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
     const [account, other] = [await anAccount(db), await anAccount(db)]
-    const lot = { credits: 5, maxUses: 1, expiresAt: null, creditsExpireAt: null, note: null }
-    const { code } = await createCode(db, null, lot)
+    const terms = { credits: 5, maxUses: 1, expiresAt: null, creditsExpireAt: null, note: null }
+    const { code } = await createCode(db, null, terms)
     await redeemCode(db, mailboxes, account.id, code)
     scene = {
       account,
@@ -64,8 +64,8 @@ describe('the tables of payments', () => {
   const change = (row: PaymentRow, changes: object) => (trx: Trx) =>
     trx('payments').where({ id: row.id }).update(changes)
 
-  const granted = (trx: Trx, { id: paymentId, account_id: accountId }: PaymentRow, lot: Partial<NewGrant>) =>
-    grant(trx, { id: newId('grant'), accountId, origin: 'purchase', amount: PACK.credits, paymentId, ...lot })
+  const granted = (trx: Trx, { id: paymentId, account_id: accountId }: PaymentRow, given: Partial<NewGrant>) =>
+    grant(trx, { id: newId('grant'), accountId, origin: 'purchase', amount: PACK.credits, paymentId, ...given })
 
   const reversal = ({ id, account_id }: PaymentRow, credits: number) => ({
     payment_id: id,
@@ -145,13 +145,13 @@ describe('the tables of payments', () => {
     [
       'a paid payment whose grants are deleted',
       async (trx, { ordered: { id, account_id } }) => {
-        const lot = { account_id, payment_id: id, open: true }
+        const given = { account_id, payment_id: id, open: true }
         await trx('payments')
           .where({ id })
           .update({ ...PAID(trx), session: `cs_${id}` })
         await trx('grants').insert([
-          { ...lot, id: newId('grant'), origin: 'purchase', amount: PACK.credits, remaining: PACK.credits },
-          { ...lot, id: newId('grant'), origin: 'bonus', amount: PACK.bonus, remaining: PACK.bonus },
+          { ...given, id: newId('grant'), origin: 'purchase', amount: PACK.credits, remaining: PACK.credits },
+          { ...given, id: newId('grant'), origin: 'bonus', amount: PACK.bonus, remaining: PACK.bonus },
         ])
         await trx.raw('SET CONSTRAINTS ALL IMMEDIATE')
         await trx('grants').where({ payment_id: id }).delete()
@@ -241,9 +241,9 @@ describe('the tables of payments', () => {
       'a second redemption of a code by one account',
       async (trx, it) => {
         const [first] = await trx('redemptions').where({ account_id: it.account.id })
-        const lot = { id: newId('grant'), accountId: it.account.id, origin: 'bonus', amount: 5 } as const
-        await grant(trx, lot)
-        await trx('redemptions').insert({ ...first, grant_id: lot.id })
+        const given = { id: newId('grant'), accountId: it.account.id, origin: 'bonus', amount: 5 } as const
+        await grant(trx, given)
+        await trx('redemptions').insert({ ...first, grant_id: given.id })
       },
       'redemptions_pkey',
     ],

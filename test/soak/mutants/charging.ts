@@ -2,9 +2,9 @@ import type { Mutant } from './mutant.ts'
 import { MOMENTS, SCHEDULES, VERBS, DEBTS, BATCHES, PRICING, PRECHARGE, KEY_LIMITS, KEY_LOOKUP } from './judges.ts'
 
 const OPEN_SQL = 'sql/open_calls.sql'
-const LOTS_SQL = 'sql/spendable_lots.sql'
+const GRANTS_SQL = 'sql/spendable_grants.sql'
 
-/** Bugs in what a call is charged: lots, batches, bounds, grants, the estimate. */
+/** Bugs in what a call is charged: batches, bounds, grants, the estimate. */
 export const CHARGING: readonly Mutant[] = [
   {
     name: 'check, then spend',
@@ -31,12 +31,12 @@ export const CHARGING: readonly Mutant[] = [
     tests: ['test/row-rules.test.ts', 'test/shared/ledger/constraints.test.ts'],
   },
   {
-    name: 'expired lots can be spent',
+    name: 'expired grants can be spent',
     why: 'An expired grant pays for nothing from that moment.',
     edits: [
       { file: OPEN_SQL, find: 'PERFORM expire_grants(account_ids, moment);', replace: '' },
       {
-        file: LOTS_SQL,
+        file: GRANTS_SQL,
         find: 'AND (g.expires_at IS NULL OR coalesce(g.revived_until, g.expires_at) > now())',
         replace: '',
       },
@@ -44,9 +44,9 @@ export const CHARGING: readonly Mutant[] = [
     tests: [VERBS],
   },
   {
-    name: 'the lot that expires last burns first',
+    name: 'the grant that expires last burns first',
     why: 'Charges take what expires first.',
-    edits: [{ file: LOTS_SQL, find: 'g.expires_at) NULLS LAST', replace: 'g.expires_at) DESC NULLS LAST' }],
+    edits: [{ file: GRANTS_SQL, find: 'g.expires_at) NULLS LAST', replace: 'g.expires_at) DESC NULLS LAST' }],
     tests: [VERBS],
   },
   {
@@ -133,8 +133,8 @@ export const CHARGING: readonly Mutant[] = [
     edits: [
       {
         file: 'src/shared/ledger/ledger.ts',
-        find: 'return account.debt > 0 ? collectDebt(trx, lot.accountId) : balance',
-        replace: 'return account.debt < 0 ? collectDebt(trx, lot.accountId) : balance',
+        find: 'return account.debt > 0 ? collectDebt(trx, given.accountId) : balance',
+        replace: 'return account.debt < 0 ? collectDebt(trx, given.accountId) : balance',
       },
     ],
     tests: [DEBTS, SCHEDULES],

@@ -70,7 +70,7 @@ export const ENDING: readonly Mutant[] = [
     tests: [VERBS, SCHEDULES],
   },
   {
-    name: 'credits go back to the wrong lot',
+    name: 'credits go back to the wrong grant',
     why: 'A refund gives back to the very grants it came from.',
     edits: [
       {

@@ -10,7 +10,7 @@ import type { TestAccount } from '../../../../scripts/harness/factories.ts'
 import { startTestWeb } from '../../../../scripts/harness/harness.ts'
 import type { TestWeb } from '../../../../scripts/harness/harness.ts'
 import { anAccount } from '../../../../scripts/harness/factories.ts'
-import type { Lot } from '../../../../scripts/harness/factories.ts'
+import type { TestGrant } from '../../../../scripts/harness/factories.ts'
 import type { Client, Described } from '../../support/described.ts'
 import { describedClient, readDescribed } from '../../support/described.ts'
 
@@ -18,7 +18,7 @@ import { describedClient, readDescribed } from '../../support/described.ts'
 export type DescribedWeb = TestWeb & {
   described: Described
   signIn: (account: TestAccount) => Promise<Client>
-  signedIn: (lots?: Lot[] | number) => Promise<SignedIn>
+  signedIn: (grants?: TestGrant[] | number) => Promise<SignedIn>
 }
 
 export type SignedIn = { account: TestAccount; api: Client }
@@ -36,8 +36,8 @@ export async function startDescribed(): Promise<DescribedWeb> {
     })
     return describedClient(web.url, described, session!.token)
   }
-  const signedIn = async (lots?: Lot[] | number): Promise<SignedIn> => {
-    const account = await anAccount(web.db, lots)
+  const signedIn = async (grants?: TestGrant[] | number): Promise<SignedIn> => {
+    const account = await anAccount(web.db, grants)
     return { account, api: await signIn(account) }
   }
   return { ...web, described, signIn, signedIn }

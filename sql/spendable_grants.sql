@@ -1,6 +1,6 @@
--- The lots that pay, in burn order: what expires first, then the oldest. "upto" is the running sum of an account, so
--- that a charge is an interval of that line, and its parts are the overlaps with the lots' intervals.
-CREATE OR REPLACE FUNCTION spendable_lots(account_ids uuid[])
+-- The grants that pay, in burn order: what expires first, then the oldest. "upto" is the running sum of an account, so
+-- that a charge is an interval of that line, and its parts are the overlaps with the grants' intervals.
+CREATE OR REPLACE FUNCTION spendable_grants(account_ids uuid[])
 RETURNS TABLE (grant_id uuid, account_id uuid, remaining bigint, upto bigint)
 LANGUAGE sql STABLE AS $$
   SELECT g.id, g.account_id, g.remaining, sum(g.remaining) OVER (
@@ -9,4 +9,4 @@ LANGUAGE sql STABLE AS $$
   WHERE g.account_id = ANY (account_ids) AND g.open
     AND (g.expires_at IS NULL OR coalesce(g.revived_until, g.expires_at) > now())
 $$;
-COMMENT ON FUNCTION spendable_lots IS 'Grants of these accounts that can pay now, in burn order, with running sums.';
+COMMENT ON FUNCTION spendable_grants IS 'Grants of these accounts that can pay now, in burn order, with running sums.';
