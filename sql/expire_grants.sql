@@ -11,8 +11,8 @@ BEGIN
   SELECT array_agg(due.account_id), array_agg(due.id), array_agg(-due.remaining) INTO accounts_of, grants_of, parts
   FROM (
     SELECT g.account_id, g.id, g.remaining FROM grants g
-    WHERE g.account_id = ANY (account_ids) AND g.open AND coalesce(g.revived_until, g.expires_at) <= moment
-    ORDER BY coalesce(g.revived_until, g.expires_at), g.created_at, g.id
+    WHERE g.account_id = ANY (account_ids) AND g.open AND grant_ends_at(g.expires_at, g.revived_until) <= moment
+    ORDER BY grant_ends_at(g.expires_at, g.revived_until), g.created_at, g.id
   ) due;
   IF grants_of IS NULL THEN RETURN 0; END IF;
   PERFORM move_credits(moment, accounts_of, grants_of, parts,

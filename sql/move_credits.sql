@@ -40,7 +40,7 @@ BEGIN
       FROM unnest(grants_of, amounts, kinds) AS m (grant_id, amount, kind) GROUP BY m.grant_id
     ) s
     WHERE g.id = s.grant_id AND g.id = ANY (grants_of)
-    RETURNING g.account_id, g.open AND coalesce(g.revived_until, g.expires_at) <= moment AS is_late
+    RETURNING g.account_id, g.open AND grant_ends_at(g.expires_at, g.revived_until) <= moment AS is_late
   )
   SELECT array_agg(DISTINCT m.account_id) INTO late FROM moved m WHERE m.is_late;
   IF late IS NOT NULL THEN PERFORM expire_grants(late, moment); END IF;

@@ -89,7 +89,8 @@ BEGIN
       v.id IS NULL AS is_new_price,
       -- Processes of the release before name no secret.
       key_is_valid(k, u.secret_version, moment) AS key_is_valid,
-      k.allowed_ips, k.models, k.modalities, k.max_outstanding AS most_of_key, k.outstanding_calls AS open_of_key,
+      key_allows_address(k, u.address) AS key_allows_address,
+      k.models, k.modalities, k.max_outstanding AS most_of_key, k.outstanding_calls AS open_of_key,
       k.last_used_at
     FROM ROWS FROM (jsonb_to_recordset(requests) AS (
       id uuid, account_id uuid, key_id uuid, modality text, model text, price_version uuid, amount bigint, guarded text,
@@ -116,16 +117,15 @@ BEGIN
       -- First: an earlier try had committed, whatever was revoked since.
       WHEN existing_id = r.id THEN 'exists'
       WHEN NOT r.key_is_valid THEN 'unauthorized'
-      WHEN r.allowed_ips IS NOT NULL AND (r.address::inet <<= ANY (r.allowed_ips)) IS NOT TRUE THEN 'ip_not_allowed'
+      WHEN NOT r.key_allows_address THEN 'ip_not_allowed'
       WHEN r.model <> ALL (r.models) OR r.modality <> ALL (r.modalities) THEN 'model_not_allowed'
       WHEN r.status <> 'active' THEN 'account_suspended'
       WHEN existing_id IS NOT NULL THEN 'exists'
       -- A guard of the request is against another charge, never against an answer that was paid.
       WHEN r.guarded IS NOT NULL THEN r.guarded
       WHEN r.open_of_key + calls_of[key_place] >= r.most_of_key THEN 'too_many_calls_of_key'
-      -- A budget of 0 allows nothing, not even a call that costs nothing.
-      WHEN budgets_of[key_place] = 0
-        OR used_of[key_place] + credits_of[key_place] + r.amount > budgets_of[key_place] THEN 'key_budget_exceeded'
+      WHEN NOT budget_allows(budgets_of[key_place], used_of[key_place] + credits_of[key_place], r.amount)
+        THEN 'key_budget_exceeded'
       WHEN outstanding >= max_outstanding THEN 'too_many_calls'
       WHEN held_bytes + r.request_bytes > max_request_bytes THEN 'too_many_bytes'
       WHEN r.debt > 0 OR r.amount > balance THEN 'insufficient_credits'

@@ -85,14 +85,13 @@ const FIND = {
   name: 'find_principals',
   text: `
     SELECT asked.place, k.id, k.account_id, acc.status, k.version, k.models, k.modalities, k.rate_limit,
-      k.allowed_ips IS NULL
-        OR coalesce(nullif(asked.address, '')::inet <<= ANY (k.allowed_ips), false) AS address_allowed
+      k.address_allowed
     FROM unnest((SELECT $1::bytea[]), (SELECT $2::text[])) WITH ORDINALITY AS asked (hash, address, place)
     CROSS JOIN LATERAL (
-      SELECT k.*, k.secret_version AS version FROM api_keys k
+      SELECT k.*, k.secret_version AS version, key_allows_address(k, asked.address) AS address_allowed FROM api_keys k
       WHERE k.key_hash = asked.hash AND key_is_valid(k, k.secret_version, now())
       UNION ALL
-      SELECT k.*, k.secret_version - 1 FROM api_keys k
+      SELECT k.*, k.secret_version - 1, key_allows_address(k, asked.address) FROM api_keys k
       WHERE k.previous_hash = asked.hash AND key_is_valid(k, k.secret_version - 1, now())
     ) k
     JOIN accounts acc ON acc.id = k.account_id`,

@@ -26,7 +26,7 @@ export async function affordability(
       acc.debt = 0 AND coalesce((SELECT max(g.upto) FROM spendable_grants(ARRAY[acc.id]) g), 0) >= :credits
       AND NOT EXISTS (SELECT FROM budgets b
         LEFT JOIN budget_windows w ON w.budget_id = b.id AND w.starts_at = budget_window(b.period, now())
-        WHERE b.key_id = :keyId AND (b.credits = 0 OR coalesce(w.used, 0) + :credits > b.credits)) AS affordable
+        WHERE b.key_id = :keyId AND NOT budget_allows(b.credits, coalesce(w.used, 0), :credits)) AS affordable
     FROM accounts acc WHERE acc.id = :accountId`,
     { credits, keyId, accountId },
   )

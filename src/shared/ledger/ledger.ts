@@ -158,7 +158,7 @@ export async function expireGrants(db: Db, limit: number): Promise<number> {
       .where({ open: true })
       .where('expires_at', '<=', trx.fn.now())
       // Of those past their time, which the index has, few have got something back that can still be spent.
-      .whereRaw('coalesce(revived_until, expires_at) <= now()')
+      .whereRaw('grant_ends_at(expires_at, revived_until) <= now()')
       .orderBy('expires_at')
       .limit(limit)
       .select<{ account_id: AccountId }[]>('account_id')
@@ -280,7 +280,7 @@ export async function listGrants(db: Db, accountId: AccountId): Promise<Grant[]>
       'origin',
       'amount',
       'remaining',
-      db.raw('coalesce(revived_until, expires_at) AS expires_at'),
+      db.raw('grant_ends_at(expires_at, revived_until) AS expires_at'),
       'created_at',
     )
   return rows.map((row) => ({

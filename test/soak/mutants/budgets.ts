@@ -33,7 +33,7 @@ export const OF_BUDGETS: readonly Mutant[] = [
   {
     name: 'the calls of one batch do not count for each other',
     why: 'A budget for one call must not open two that come in one statement.',
-    edits: [{ file: OPEN_SQL, find: 'used_of[key_place] + credits_of[key_place] +', replace: 'used_of[key_place] +' }],
+    edits: [{ file: OPEN_SQL, find: 'used_of[key_place] + credits_of[key_place]', replace: 'used_of[key_place]' }],
     tests: [BUDGETS],
   },
   {

@@ -37,7 +37,7 @@ export const CHARGING: readonly Mutant[] = [
       { file: OPEN_SQL, find: 'PERFORM expire_grants(account_ids, moment);', replace: '' },
       {
         file: GRANTS_SQL,
-        find: 'AND (g.expires_at IS NULL OR coalesce(g.revived_until, g.expires_at) > now())',
+        find: 'AND coalesce(grant_ends_at(g.expires_at, g.revived_until) > now(), true)',
         replace: '',
       },
     ],
@@ -46,7 +46,7 @@ export const CHARGING: readonly Mutant[] = [
   {
     name: 'the grant that expires last burns first',
     why: 'Charges take what expires first.',
-    edits: [{ file: GRANTS_SQL, find: 'g.expires_at) NULLS LAST', replace: 'g.expires_at) DESC NULLS LAST' }],
+    edits: [{ file: GRANTS_SQL, find: 'g.revived_until) NULLS LAST', replace: 'g.revived_until) DESC NULLS LAST' }],
     tests: [VERBS],
   },
   {
