@@ -753,6 +753,9 @@ CREATE TABLE users (
   CONSTRAINT users_role_known CHECK ((role = ANY (ARRAY['user'::text, 'admin'::text])))
 );
 
+-- Whether a charge is within a budget, of which so much is used.
+CREATE FUNCTION budget_allows(budget bigint, used bigint, charge bigint) RETURNS boolean;
+
 -- When the window of a budget begins that this moment lies in.
 CREATE FUNCTION budget_window(period text, moment timestamptz) RETURNS timestamptz;
 
@@ -777,11 +780,20 @@ CREATE FUNCTION end_calls(outcomes jsonb, outputs text[]) RETURNS TABLE(place bi
 -- Removes what rests in expired grants of these accounts, by entries of kind expiry; answers how many grants.
 CREATE FUNCTION expire_grants(account_ids uuid[], moment timestamptz) RETURNS integer;
 
+-- When a grant pays for nothing any more; null: never.
+CREATE FUNCTION grant_ends_at(expires_at timestamptz, revived_until timestamptz) RETURNS timestamptz;
+
 -- Refuses changes of what was ordered, and of what was paid.
 CREATE FUNCTION keep_payment_terms() RETURNS trigger;
 
 -- Keeps what the calls of swept records used of a budget.
 CREATE FUNCTION keep_swept_use() RETURNS trigger;
+
+-- Whether a key may be used from this address; empty or null: not known.
+CREATE FUNCTION key_allows_address(key api_keys, address text) RETURNS boolean;
+
+-- Whether a key may be used at a moment with this one of its secrets.
+CREATE FUNCTION key_is_valid(key api_keys, secret integer, moment timestamptz) RETURNS boolean;
 
 -- Moves credits: entries, grants and balances; answers the accounts where some came back so late that they expired.
 CREATE FUNCTION move_credits(moment timestamptz, accounts_of uuid[], grants_of uuid[], amounts bigint[], kinds text[], calls_of uuid[] DEFAULT NULL::uuid[], payment uuid DEFAULT NULL::uuid, deduction uuid DEFAULT NULL::uuid, remark text DEFAULT NULL::text) RETURNS uuid[];
