@@ -87,7 +87,9 @@ export const up = (db: Knex): Promise<void> =>
       CONSTRAINT calls_idempotency_whole
         CHECK ((idempotency_key IS NULL) = (idempotency_expires_at IS NULL)
           AND (idempotency_key IS NULL OR request_hash IS NOT NULL)),
-      CONSTRAINT calls_count_positive CHECK (count >= 1)
+      CONSTRAINT calls_count_positive CHECK (count >= 1),
+      -- Whatever an upstream reports: nothing is settled above twice what was charged before.
+      CONSTRAINT calls_cost_within_twice_the_charge CHECK (credits + credits_uncollected <= 2 * credits_precharged)
     ) WITH (fillfactor = 80, ${FEW_EARLY_STATISTICS});
     -- Behind the console's lists of calls and its usage: pages are intervals of (created_at, id), and a day is one too.
     CREATE INDEX calls_account_time ON calls (account_id, created_at DESC, id DESC);

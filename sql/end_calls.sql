@@ -4,6 +4,8 @@
 -- "ran_ms" is of a call whose begin was not written, "price_version" the price that its worker took it to have
 -- (docs/architecture.md#begin).
 --
+-- No settlement is above twice the pre-charge, whatever its outcome says (docs/money.md#debt).
+--
 -- What a settlement cannot collect becomes debt of the account. Credits that come back to an account with debt repay it
 -- before anybody sees them, and those that come back too late expire at once: the balance that is answered is what is
 -- left after that.
@@ -60,7 +62,7 @@ BEGIN
       -- The guard: a call that has ended is left alone, and so is one that another attempt has taken over. Of several
       -- outcomes of one call the first that may end it does.
       SELECT DISTINCT ON (o.id) o.id, o.place, o.status, c.account_id, c.credits_precharged AS held, c.request_bytes,
-        CASE WHEN o.status = 'succeeded' THEN o.cost ELSE 0 END AS due
+        CASE WHEN o.status = 'succeeded' THEN least(o.cost, 2 * c.credits_precharged) ELSE 0 END AS due
       FROM ROWS FROM (jsonb_to_recordset(outcomes) AS (
         id uuid, status text, cost bigint, attempt integer, from_status text, overdue boolean, price_version uuid
       )) WITH ORDINALITY AS o (id, status, cost, attempt, from_status, overdue, price_version, place)

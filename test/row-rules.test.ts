@@ -49,6 +49,7 @@ const GOOD: Record<string, Row[]> = {
     SUCCEEDED,
     FAILED,
     { ...FAILED, status: 'rejected', credits_precharged: 0 },
+    { ...SUCCEEDED, credits_precharged: 4, credits: 5, credits_uncollected: 3 },
     { ...SUCCEEDED, cached_input_tokens: 4, cache_write_tokens: 5, repeated_input_tokens: 5 },
     { ...QUEUED, idempotency_key: 'k', idempotency_expires_at: THEN, request_hash: '\\x00' },
   ],
@@ -123,6 +124,10 @@ const BAD: Record<string, Record<string, Row[]>> = {
       { ...QUEUED, idempotency_key: 'k', request_hash: '\\x00' },
     ],
     calls_count_positive: [{ ...QUEUED, count: 0 }],
+    calls_cost_within_twice_the_charge: [
+      { ...SUCCEEDED, credits_precharged: 4, credits: 9 },
+      { ...SUCCEEDED, credits_precharged: 4, credits: 4, credits_uncollected: 5 },
+    ],
     credits_not_negative: [
       { ...SUCCEEDED, credits: -1 },
       { ...SUCCEEDED, credits_precharged: -1 },

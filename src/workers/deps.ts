@@ -31,6 +31,8 @@ export type WorkerDeps = {
   held: HeldCalls
   /** Models that have reported reasoning. */
   reasoners: Reasoners
+  /** Counts a reported usage that cannot be true. */
+  usageRefused: (upstream: string, count: 'input' | 'output') => void
   places: JobPlaces
   fetcher: Fetcher
   upstreams: Upstreams

@@ -18,6 +18,7 @@ import { measurePool } from '../shared/metrics/pool.ts'
 import { createRegistry } from '../shared/metrics/registry.ts'
 import type { Watching } from '../shared/metrics/registry.ts'
 import type { HeldCalls } from './calls/held-calls.ts'
+import type { WorkerDeps } from './deps.ts'
 import { UpstreamError } from './upstreams/adapter.ts'
 import type { Upstreams, Work } from './upstreams/registry.ts'
 
@@ -31,6 +32,8 @@ export type WorkerMetrics = {
   registry: Registry
   observer: CallsObserver
   payments: PaymentsObserver
+  /** Counts a reported usage that cannot be true. */
+  usageRefused: WorkerDeps['usageRefused']
   /** The same upstreams, with every try counted and timed. */
   measureUpstreams: (upstreams: Upstreams) => Upstreams
   /** The same publisher, with its replies timed. */
@@ -45,6 +48,7 @@ export function createWorkerMetrics(config: Watching): WorkerMetrics {
     registry,
     observer,
     payments: measurePayments(registry),
+    usageRefused: countRefused(registry),
     measureUpstreams: (upstreams) => measureUpstreams(registry, upstreams),
     measureReplies: (publisher) => measureReplies(stage, publisher),
   }
@@ -57,6 +61,16 @@ export function showWork({ registry }: WorkerMetrics, { db, held, catalogue }: S
   measurePool(registry, db)
   measureCatalogue(registry, catalogue)
   showGauge(registry, { name: 'held_calls', help: 'Calls that this worker works on.' }, () => only(held.size()))
+}
+
+function countRefused(registry: Registry): WorkerMetrics['usageRefused'] {
+  const refusals = new Counter({
+    name: 'tollgate_usage_not_believed_total',
+    help: 'Token counts that an upstream reported and that cannot be true: our own count took their place.',
+    labelNames: ['upstream', 'count'],
+    registers: [registry],
+  })
+  return (upstream, count) => refusals.inc({ upstream, count })
 }
 
 function measureUpstreams(registry: Registry, upstreams: Upstreams): Upstreams {

@@ -84,6 +84,7 @@ export async function startWorker(
     catalogue,
     held,
     reasoners: new Reasoners(),
+    usageRefused: metrics.usageRefused,
     places: createJobPlaces(config, queues),
     fetcher,
     upstreams: metrics.measureUpstreams(upstreamsBy(config, { db, log })),

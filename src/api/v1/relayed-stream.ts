@@ -5,9 +5,9 @@
 import { settledOutput } from '../../shared/calls/answers.ts'
 import type { CallUpdate } from '../../shared/calls/channels.ts'
 import { ChatAssembly, choicesOf, sizeOfChunk } from '../../shared/calls/chat-assembly.ts'
-import { settleChat } from '../../shared/calls/chat-settlement.ts'
+import { ownCount, settleChat } from '../../shared/calls/chat-settlement.ts'
 import type { ChatPrice } from '../../shared/calls/pricing.ts'
-import { chatCost } from '../../shared/calls/pricing.ts'
+import { settledCost } from '../../shared/calls/pricing.ts'
 import type { OpenRequest, Settlement } from '../../shared/calls/types.ts'
 import { tokensOfWords, wordBytes } from '../../shared/calls/words.ts'
 
@@ -43,6 +43,9 @@ export class RelayedStreams {
 
 type Room = { take: (bytes: number) => boolean; give: (bytes: number) => void }
 type Chunk = Record<string, unknown>
+
+/** What is known of a call since it was charged. */
+type Charged = Pick<OpenRequest, 'model' | 'price' | 'amount' | 'estimate'>
 type Chunks = CallUpdate & { type: 'chunks' }
 
 /** One stream: its chunks in their order, their words counted, and its answer as far as there is room for it. */
@@ -88,21 +91,20 @@ export class RelayedStream {
   }
 
   /** What the call is settled on where its worker was lost; null where no words were sent on. Nothing more is then. */
-  settlement({ model, price, estimate }: Pick<OpenRequest, 'model' | 'price' | 'estimate'>): Settlement | null {
+  settlement({ model, price, amount, estimate }: Charged): Settlement | null {
+    const counted = tokensOfWords(this.words)
     const verdict = settleChat({
       end: this.state === 'left' && this.words > 0 ? 'client_left' : 'worker_lost',
       sent: true,
       isRelayed: true,
-      counted: tokensOfWords(this.words),
-      reported: null,
-      isReportStale: false,
-      estimatedInput: estimate?.input ?? 0,
+      counted,
+      tokens: ownCount(counted, estimate ?? { input: 0, output: 0 }),
     })
     if (verdict.is !== 'paid') return null
     this.state = 'settled'
     const { tokens, finish } = verdict
     return {
-      cost: chatCost(price as ChatPrice, tokens),
+      cost: settledCost(price as ChatPrice, tokens, amount),
       tokens,
       // The upstream may bill more than was sent on.
       costMicroUsd: null,

@@ -57,6 +57,8 @@ export type ChatUsage = {
   total_tokens: number
   /** Of the input, what was read from a cache and what was written to one. */
   prompt_tokens_details?: { cached_tokens: number; cache_write_tokens?: number }
+  /** Of the output, what was reasoning. */
+  completion_tokens_details?: { reasoning_tokens: number }
 }
 
 /** A chat answer in OpenAI's form, without its usage. `choices` is never empty. */
@@ -69,19 +71,12 @@ export type ChatCompletion = {
 }
 
 /** The stored output of a chat call. `completion` must not have a `usage` of its own. */
-export const chatOutput = (completion: Record<string, unknown>, usage: ChatUsage & Record<string, unknown>): string =>
+export const chatOutput = (completion: Record<string, unknown>, usage: ChatUsage): string =>
   JSON.stringify({ ...completion, usage })
 
-/**
- * The stored output of a chat call that is settled on these tokens, under the gateway's own id of the model.
- * @param details the upstream's further counts
- */
-export const settledOutput = (
-  completion: ChatCompletion,
-  model: string,
-  tokens: Tokens,
-  details: Record<string, unknown> = {},
-): string => chatOutput(answered(completion, model), { ...details, ...usageOf(tokens, details) })
+/** The stored output of a chat call that is settled on these tokens, under the gateway's own id of the model. */
+export const settledOutput = (completion: ChatCompletion, model: string, tokens: Tokens): string =>
+  chatOutput(answered(completion, model), usageOf(tokens))
 
 /** The completion, our own fields first, under the gateway's own model id; the upstream's other fields follow. */
 function answered({ id, object, created, choices, ...rest }: ChatCompletion, model: string): Record<string, unknown> {
@@ -90,25 +85,25 @@ function answered({ id, object, created, choices, ...rest }: ChatCompletion, mod
 
 const withoutOwn = ({ model: _model, usage: _usage, ok: _ok, ...rest }: Record<string, unknown>) => rest
 
-/** The usage of an answer, in OpenAI's fields: there the three input counts are a sum and two parts of it. */
-function usageOf(tokens: Tokens, { prompt_tokens_details: reported }: Record<string, unknown>): ChatUsage {
-  const { cached = 0, written = 0, output } = tokens
+/**
+ * The usage of an answer, in OpenAI's fields: there the three input counts are a sum and two parts of it. It is made of
+ * what the call is settled on, never of an upstream's own words.
+ */
+function usageOf(tokens: Tokens): ChatUsage {
+  const { cached, written = 0, output, reasoning } = tokens
   const input = allInput(tokens)
-  const parts = { cached_tokens: cached, ...(written > 0 && { cache_write_tokens: written }) }
   return {
     input_tokens: input,
     output_tokens: output,
     prompt_tokens: input,
     completion_tokens: output,
     total_tokens: input + output,
-    ...((reported !== undefined || cached + written > 0) && {
-      prompt_tokens_details: { ...(isObject(reported) && reported), ...parts },
+    ...(cached !== undefined && {
+      prompt_tokens_details: { cached_tokens: cached, ...(written > 0 && { cache_write_tokens: written }) },
     }),
+    ...(reasoning !== undefined && { completion_tokens_details: { reasoning_tokens: reasoning } }),
   }
 }
-
-const isObject = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The stored output of an image or video call; `created` in Unix seconds. */
 export const mediaOutput = (created: number, urls: string[]): string =>

@@ -5,7 +5,6 @@
  */
 import type { GatewayError } from '../errors.ts'
 import { gatewayError } from '../errors.ts'
-import { allInput } from './pricing.ts'
 import type { Tokens } from './pricing.ts'
 
 /**
@@ -36,12 +35,8 @@ export type ChatEvidence = {
   isRelayed: boolean
   /** Our own count of the words that were received; 0 where there was none. */
   counted: number
-  /** What the upstream has reported, if anything. */
-  reported: Tokens | null
-  /** Whether words were received after that report: its output is then too small. */
-  isReportStale: boolean
-  /** The input that the call was charged for. */
-  estimatedInput: number
+  /** What it is settled on if it is paid: what is believed of the upstream's report, else our own count. */
+  tokens: Tokens
 }
 
 /**
@@ -63,38 +58,30 @@ export const WORKER_LOST: GatewayError = gatewayError(
 const REFUNDED: ChatVerdict = { is: 'refunded' }
 
 /** What becomes of the charge of a chat. */
-export function settleChat(evidence: ChatEvidence): ChatVerdict {
-  const { end, sent, isRelayed, counted } = evidence
+export function settleChat({ end, sent, isRelayed, counted, tokens }: ChatEvidence): ChatVerdict {
   switch (end) {
     case 'finished':
-      return { is: 'paid', tokens: tokensOf(evidence), finish: 'stop' }
+      return { is: 'paid', tokens, finish: 'stop' }
     case 'deadline':
     case 'too_long':
     case 'worker_lost':
-      return counted > 0 ? { is: 'paid', tokens: cutTokens(evidence), finish: 'length' } : REFUNDED
+      return counted > 0 ? { is: 'paid', tokens, finish: 'length' } : REFUNDED
     case 'client_left':
       // The upstream has the whole prompt from here on, whether or not anything came back.
-      return sent ? { is: 'paid', tokens: cutTokens(evidence), finish: 'cancelled' } : REFUNDED
+      return sent ? { is: 'paid', tokens, finish: 'cancelled' } : REFUNDED
     case 'shutdown':
       // A stream cannot be continued with a second answer; a request that waits for the whole answer can get one.
-      return isRelayed && counted > 0
-        ? { is: 'paid', tokens: cutTokens(evidence), finish: 'length' }
-        : { is: 'requeued' }
+      return isRelayed && counted > 0 ? { is: 'paid', tokens, finish: 'length' } : { is: 'requeued' }
     case 'upstream_failed':
       return REFUNDED
   }
 }
 
 /**
- * What the upstream reports, else our own count of both sides. A report that words came behind does not count those.
+ * The gateway's own count of a chat: its input as it was charged for, and its words, at most twice the output that its
+ * upstream was allowed.
  */
-function tokensOf({ reported, isReportStale, counted, estimatedInput }: ChatEvidence): Tokens {
-  if (!reported) return { input: estimatedInput, output: counted }
-  return isReportStale ? { ...reported, output: Math.max(reported.output, counted) } : reported
-}
-
-/** For an answer that was cut: an early report may not include the input yet. */
-function cutTokens(evidence: ChatEvidence): Tokens {
-  const tokens = tokensOf(evidence)
-  return allInput(tokens) > 0 ? tokens : { input: evidence.estimatedInput, output: tokens.output }
-}
+export const ownCount = (words: number, { input, output }: Tokens): Tokens => ({
+  input,
+  output: Math.min(words, 2 * output),
+})

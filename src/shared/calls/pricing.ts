@@ -31,10 +31,17 @@ export type Price = ChatPrice | MediaPrice
 
 /**
  * Tokens of a chat, in disjoint counts: `input` that was not cached, `cached` that was read from a cache, `written` to
- * one; and `output`, with its reasoning. `inputAgain`: input that is billed once more at the price of `input`, beside
- * what it is counted as.
+ * one; and `output`, with its reasoning, `reasoning` of it where that is known. `inputAgain`: input that is billed once
+ * more at the price of `input`, beside what it is counted as.
  */
-export type Tokens = { input: number; output: number; cached?: number; written?: number; inputAgain?: number }
+export type Tokens = {
+  input: number
+  output: number
+  cached?: number
+  written?: number
+  inputAgain?: number
+  reasoning?: number
+}
 
 /** All input tokens: uncached, read from a cache, written to one. */
 export const allInput = ({ input, cached = 0, written = 0 }: Tokens): number => input + cached + written
@@ -58,6 +65,13 @@ export function chatCost(price: ChatPrice, tokens: Tokens): number {
   const per = BigInt(perTokens)
   return Math.max(minimum, limited((total + per - 1n) / per + BigInt(perCall)))
 }
+
+/**
+ * What a chat is settled at, in credits: the price of its tokens, and never more than twice what it was charged.
+ * `end_calls` and a rule of the row hold the same bound.
+ */
+export const settledCost = (price: ChatPrice, tokens: Tokens, charged: number): number =>
+  Math.min(chatCost(price, tokens), 2 * charged)
 
 /** What a chat is charged before its usage is known: all of its input at the dearest of the three input prices. */
 export function chatCharge(price: ChatPrice, estimate: Tokens): number {
@@ -134,16 +148,28 @@ export type CountedChat = {
  * tokenizer is quadratic on text that a client may choose.
  */
 export function estimateTokens(body: CountedChat, rules: CountingRules): Tokens {
-  let bytes = Buffer.byteLength(JSON.stringify(body))
-  let tokens = 0
-  for (const part of body.messages.flatMap(partsOf)) {
-    tokens += tokensOfPart(part.type, rules.partTokens) ?? 0
-    if (part.type === 'image_url') bytes -= bytesOfDataUri(part.image_url)
-  }
+  const { bytes, ofParts } = measured(body, rules)
   const perChoice = outputLimit(body.max_tokens ?? body.max_completion_tokens, rules.maxOutputTokens)
   const tokensOfBytes = (count: number): number => Math.ceil(count / (rules.bytesPerToken ?? BYTES_PER_TOKEN))
   const predicted = body.prediction ? tokensOfBytes(Buffer.byteLength(JSON.stringify(body.prediction))) : 0
-  return { input: tokensOfBytes(bytes) + tokens, output: (perChoice + predicted) * (body.n ?? 1) }
+  return { input: tokensOfBytes(bytes) + ofParts, output: (perChoice + predicted) * (body.n ?? 1) }
+}
+
+/** The most input tokens that a request can have: a token a byte, and what each of its parts counts for. */
+export function mostInput(body: CountedChat, rules: CountingRules): number {
+  const { bytes, ofParts } = measured(body, rules)
+  return bytes + ofParts
+}
+
+/** The bytes of a body as JSON, less the `data:` URIs of its image parts, and the tokens that its parts count for. */
+function measured(body: CountedChat, { partTokens }: CountingRules): { bytes: number; ofParts: number } {
+  let bytes = Buffer.byteLength(JSON.stringify(body))
+  let ofParts = 0
+  for (const part of body.messages.flatMap(partsOf)) {
+    ofParts += tokensOfPart(part.type, partTokens) ?? 0
+    if (part.type === 'image_url') bytes -= bytesOfDataUri(part.image_url)
+  }
+  return { bytes, ofParts }
 }
 
 const partsOf = ({ content }: { content?: unknown }): Record<string, unknown>[] =>

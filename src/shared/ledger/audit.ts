@@ -14,6 +14,12 @@ export type Audit = { checked: Record<string, number>; breaches: Breach[] }
 /** At most this many offending rows of one invariant are named. */
 const SHOWN_ROWS = 20
 
+/**
+ * Whether a call's answer is kept. Calls of releases that did not have the bounds of a settlement may be beyond them;
+ * their answers are gone a day after the upgrade.
+ */
+const IS_KEPT = "c.status = 'succeeded' AND EXISTS (SELECT FROM call_results r WHERE r.call_id = c.id)"
+
 /** Invariant → query of its offending rows. */
 const INVARIANTS: Record<string, string> = {
   "a balance is the sum of its account's entries": `
@@ -72,8 +78,15 @@ const INVARIANTS: Record<string, string> = {
     SELECT c.id AS call_id, c.price_version, c.price, v.price AS of_version
     FROM calls c LEFT JOIN price_versions v ON v.id = c.price_version
     WHERE c.price_version IS NOT NULL AND (v.price IS DISTINCT FROM c.price OR v.model <> c.model)`,
+  'no call costs more than twice its pre-charge': `
+    SELECT c.id AS call_id, c.credits, c.credits_uncollected, c.credits_precharged FROM calls c
+    WHERE c.credits + c.credits_uncollected > 2 * c.credits_precharged AND ${IS_KEPT}`,
+  "a chat's tokens can be: of its input at most one a byte, and at most twice the output that it may have": `
+    SELECT c.id AS call_id, c.input_tokens, c.estimated_input_tokens, c.output_tokens, c.estimated_output_tokens
+    FROM calls c WHERE (c.input_tokens > 3 * c.estimated_input_tokens
+      OR c.output_tokens > 2 * c.estimated_output_tokens) AND ${IS_KEPT}`,
   'a chat costs what its price says of its tokens': `
-    SELECT id AS call_id, credits, credits_uncollected, due FROM (
+    SELECT id AS call_id, credits, credits_uncollected, credits_precharged, due FROM (
       SELECT c.*, greatest((price ->> 'minimum')::numeric, least(1000000000000,
         coalesce((price ->> 'perCall')::numeric, 0) + ceil((
           (input_tokens - cached_input_tokens - cache_write_tokens + coalesce(repeated_input_tokens, 0))
@@ -84,7 +97,7 @@ const INVARIANTS: Record<string, string> = {
         ) / (price ->> 'perTokens')::numeric))) AS due
       FROM calls c
       WHERE status = 'succeeded' AND price ->> 'perTokens' IS NOT NULL AND cached_input_tokens IS NOT NULL
-    ) c WHERE credits + credits_uncollected <> due`,
+    ) c WHERE credits + credits_uncollected NOT IN (due, least(due, 2 * credits_precharged))`,
   "an account's debt is what was left uncollected, less what was collected or forgiven since": `
     SELECT acc.id AS account_id, acc.debt, coalesce(c.uncollected, 0) AS uncollected, coalesce(e.collected,
       0) AS collected

@@ -6,7 +6,7 @@ import type { Settlement } from '../../shared/calls/types.ts'
 import { WORKER_LOST, settleChat } from '../../shared/calls/chat-settlement.ts'
 import { settledOutput } from '../../shared/calls/answers.ts'
 import type { ChatPrice } from '../../shared/calls/pricing.ts'
-import { allInput, chatCost } from '../../shared/calls/pricing.ts'
+import { allInput, settledCost } from '../../shared/calls/pricing.ts'
 import type { ChatRequest } from '../../shared/calls/requests.ts'
 import { countOutput } from '../../shared/calls/words.ts'
 import { publicId } from '../../shared/ids.ts'
@@ -15,11 +15,12 @@ import { StreamedAnswer } from './streamed-answer.ts'
 import type { PaidAnswer } from './streamed-answer.ts'
 import type { WorkerDeps } from '../deps.ts'
 import type { Outcome, Run } from './run.ts'
-import { callerOf, sending, upstreamFailure } from './run.ts'
+import { aboutRun, callerOf, sending, upstreamFailure } from './run.ts'
 import { chatMicroUsd } from './costs.ts'
 import { withReferences } from './references.ts'
 import type { ChatAdapter, UpstreamContext } from '../upstreams/adapter.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
+import { believed, hasReasoned } from '../upstreams/believed-usage.ts'
 
 /** A chat whose first attempt may have been sent is sent once more; a third time would only cost more. */
 const MAX_ATTEMPTS = 2
@@ -37,7 +38,8 @@ export async function runChat(deps: WorkerDeps, model: ChatModel, run: Run): Pro
       if (!adapter) throw new UpstreamError('rejected', `${route.upstream.protocol} serves no chat`)
       const asked = { adapter, route, request: references.requestFor(request, route) }
       const answer = await sending(run, route, () => ask(deps, run, asked, begun), spanAttributes)
-      if (answer.usage?.reasoned) deps.reasoners.add(route)
+      if (answer.usage && hasReasoned(answer.usage)) deps.reasoners.add(route)
+      if (answer.refused.length > 0) sayRefused(deps, run, route, answer)
       return settlementOf(model, run, route, answer)
     })
   })
@@ -48,6 +50,13 @@ const spanAttributes = ({ tokens }: PaidAnswer): SpanAttributes => ({
   'gen_ai.usage.input_tokens': allInput(tokens),
   'gen_ai.usage.output_tokens': tokens.output,
 })
+
+/** A report that cannot be true is the operator's to look at: the upstream may bill it. */
+function sayRefused({ log, usageRefused }: WorkerDeps, run: Run, { upstream }: Route, answer: PaidAnswer): void {
+  const { usage: reported, refused, tokens } = answer
+  log.warn({ ...aboutRun(run), upstream: upstream.name, reported, refused, settledOn: tokens }, 'usage not believed')
+  for (const count of refused) usageRefused(upstream.name, count)
+}
 
 /** Even a slow upstream makes so many tokens a second, once it has thought for so many ms. */
 const SLOW = { tokensPerSecond: 5, thinkingMs: 60_000 }
@@ -108,17 +117,12 @@ const isRefusalToStream = (error: unknown): boolean =>
 
 async function whole(run: Run, { adapter, route, request }: Asked): Promise<PaidAnswer> {
   const { completion, usage, isCut } = await adapter.chat(request, contextOf(route, run))
-  const verdict = settleChat({
-    end: isCut ? 'too_long' : 'finished',
-    sent: true,
-    isRelayed: false,
-    counted: countOutput(completion.choices),
-    reported: usage,
-    isReportStale: false,
-    estimatedInput: run.call.estimate.input,
-  })
+  const counted = countOutput(completion.choices)
+  const { tokens, refused } = believed(usage, { bounds: run.bounds, counted })
+  const end = isCut ? 'too_long' : 'finished'
+  const verdict = settleChat({ end, sent: true, isRelayed: false, counted, tokens })
   if (verdict.is !== 'paid') throw new UpstreamError('unknown', 'an answer that is too long says nothing')
-  return { completion, tokens: verdict.tokens, usage }
+  return { completion, usage, tokens, refused }
 }
 
 function settlementOf(
@@ -129,11 +133,11 @@ function settlementOf(
 ): Settlement {
   spent.add(chatMicroUsd(route, tokens, usage))
   return {
-    cost: chatCost(call.price as ChatPrice, tokens),
+    cost: settledCost(call.price as ChatPrice, tokens, call.charged),
     tokens,
     costMicroUsd: spent.total,
     upstream: route.upstream.name,
     resultUrl: null,
-    output: settledOutput(completion, model.id, tokens, usage?.details),
+    output: settledOutput(completion, model.id, tokens),
   }
 }

@@ -7,6 +7,8 @@ import { chatCost, mediaMicroUsd } from '../../shared/calls/pricing.ts'
 import type { Route } from '../../shared/catalogue/catalogue.ts'
 import type { UpstreamUsage } from '../upstreams/adapter.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
+import { believed } from '../upstreams/believed-usage.ts'
+import type { UsageBounds } from '../upstreams/believed-usage.ts'
 
 /** What the tries of a call have cost together. */
 export class Spending {
@@ -47,16 +49,23 @@ export function chatMicroUsd(
 export const shapeMicroUsd = ({ cost }: Pick<Route, 'cost'>, shape: MediaShape): number | null =>
   cost && !('perTokens' in cost) ? mediaMicroUsd(cost, shape) : null
 
-/** HTTP statuses of something between us and the upstream, which does not know what became of the request. */
-const OF_A_GATEWAY = new Set([502, 504])
+/**
+ * Whether a status may be of something between us and the upstream, which gives up while the upstream goes on: a
+ * proxy's 408, 499, 502 or 504, and Cloudflare's 520 to 530.
+ */
+const isOfAGateway = (status: number): boolean =>
+  [408, 499, 502, 504].includes(status) || (status >= 520 && status <= 530)
 
 /**
- * What a try that failed has cost. An upstream bills what it reported, and nothing that it refused or answered with an
- * error of its own; of what was lost on the way nobody knows.
+ * What a try that failed has cost. An upstream bills what it reported, as far as that can be, and nothing that it
+ * refused or answered with an error of its own; of what was lost on the way, or given up on the way, nobody knows.
  */
-export function failureMicroUsd(route: Pick<Route, 'cost'>, error: unknown): number | null {
+export function failureMicroUsd(route: Pick<Route, 'cost'>, error: unknown, bounds: UsageBounds): number | null {
   if (!(error instanceof UpstreamError)) return null
-  if (error.usage) return chatMicroUsd(route, error.usage, error.usage)
+  if (error.usage) return chatMicroUsd(route, believed(error.usage, { bounds, counted: 0 }).tokens, error.usage)
+  // Anthropic says 529 itself, in its own words.
+  const isOwn = error.kind === 'overloaded' && error.type !== null
+  if (error.status !== null && isOfAGateway(error.status) && !isOwn) return null
   switch (error.kind) {
     case 'not_sent':
     case 'rate_limited':
@@ -64,7 +73,7 @@ export function failureMicroUsd(route: Pick<Route, 'cost'>, error: unknown): num
     case 'rejected':
       return 0
     case 'unknown':
-      return error.status !== null && !OF_A_GATEWAY.has(error.status) ? 0 : null
+      return error.status === null ? null : 0
     case 'late':
     case 'aborted':
       return null

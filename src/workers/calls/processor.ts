@@ -7,6 +7,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Job } from 'bullmq'
 import { DelayedError, WaitingError } from 'bullmq'
+import { mostInput } from '../../shared/calls/pricing.ts'
+import type { ChatRequest } from '../../shared/calls/requests.ts'
 import type { BegunCall, Ended, RefundGuard, UnwrittenBegin } from '../../shared/calls/types.ts'
 import { readState } from '../../shared/calls/records.ts'
 import type { Catalogue, Model } from '../../shared/catalogue/catalogue.ts'
@@ -33,6 +35,7 @@ import { runChat } from './chat.ts'
 import { cancelTask, runMedia } from './media.ts'
 import { ReferenceRefused } from './references.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
+import type { UsageBounds } from '../upstreams/believed-usage.ts'
 
 /** How long to wait for Postgres before a call is begun, in ms; the queue tries again after that. */
 const BEGIN_PATIENCE_MS = 30_000
@@ -197,6 +200,7 @@ async function work(
     signal: ending,
     maybeSent: false,
     upstream: call.upstream,
+    bounds: boundsOf(call, model, job.data),
     spent,
     traceparent,
     telemetry: deps.telemetry,
@@ -216,6 +220,12 @@ async function work(
     deps.held.release(held)
   }
 }
+
+/** What a call's upstream can have used, by its request: a chat's. */
+const boundsOf = ({ estimate }: BegunCall, model: Model | null, { request }: CallJob): UsageBounds => ({
+  estimate,
+  mostInput: () => (model?.modality === 'chat' ? mostInput(request as ChatRequest, model) : 0),
+})
 
 async function runCall(deps: WorkerDeps, model: Model | null, run: Run): Promise<Outcome> {
   const { call } = run

@@ -20,6 +20,7 @@ import { failureMicroUsd } from './costs.ts'
 import type { Spending } from './costs.ts'
 import type { LateBegin } from './late-begin.ts'
 import type { StopSignal } from '../stop.ts'
+import type { UsageBounds } from '../upstreams/believed-usage.ts'
 
 /** What a runner gets. */
 export type Run = {
@@ -37,6 +38,8 @@ export type Run = {
   maybeSent: boolean
   /** The upstream of its last try; null where none was tried. */
   upstream: string | null
+  /** What its upstream can have used. */
+  bounds: UsageBounds
   /** What its tries have cost so far. */
   spent: Spending
   /** The trace context of what it does now. */
@@ -82,7 +85,7 @@ export async function sending<T>(
     failpoint('upstream.answered', run.call.id)
     return answer
   } catch (error) {
-    run.spent.add(failureMicroUsd(route, error))
+    run.spent.add(failureMicroUsd(route, error, run.bounds))
     if (error instanceof UpstreamError && NOT_ACCEPTED.has(error.kind)) run.maybeSent = false
     throw error
   }

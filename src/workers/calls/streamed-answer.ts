@@ -6,7 +6,6 @@ import type { ChatCompletion } from '../../shared/calls/answers.ts'
 import { ChatAssembly, hasReasoning, saysSomething } from '../../shared/calls/chat-assembly.ts'
 import { settleChat } from '../../shared/calls/chat-settlement.ts'
 import type { ChatEnd, ChatVerdict } from '../../shared/calls/chat-settlement.ts'
-import type { Tokens } from '../../shared/calls/pricing.ts'
 import type { ChatRequest } from '../../shared/calls/requests.ts'
 import type { Route } from '../../shared/catalogue/catalogue.ts'
 import { failpoint } from '../../shared/infra/failpoints.ts'
@@ -18,9 +17,12 @@ import type { Run } from './run.ts'
 import type { StopSignal } from '../stop.ts'
 import type { ChatEvent, UpstreamUsage } from '../upstreams/adapter.ts'
 import { AnswerTooLong, UpstreamError } from '../upstreams/adapter.ts'
+import { believed } from '../upstreams/believed-usage.ts'
+import type { Believed } from '../upstreams/believed-usage.ts'
+import { largerUsage } from '../upstreams/usage.ts'
 
-/** An answer that is to be paid, and the tokens on which it is settled. */
-export type PaidAnswer = { completion: ChatCompletion; tokens: Tokens; usage: UpstreamUsage | null }
+/** An answer that is to be paid, what its upstream reported, and what is believed of that. */
+export type PaidAnswer = { completion: ChatCompletion; usage: UpstreamUsage | null } & Believed
 
 /**
  * How long the last chunks of a stream that was cut may take to leave, in ms: past its deadline others may end its
@@ -74,18 +76,16 @@ export class StreamedAnswer {
     )
     held.leave = leave
     clearTimeout(this.readingOn)
-    const verdict = settleChat({
-      end,
-      sent: this.sent,
-      isRelayed: this.relay !== null,
-      counted: this.assembly.tokens,
-      reported: this.usage,
-      isReportStale: this.isReportStale,
-      estimatedInput: this.run.call.estimate.input,
+    const counted = this.assembly.tokens
+    const { tokens, refused } = believed(this.usage, {
+      bounds: this.run.bounds,
+      counted,
+      isStale: this.isReportStale,
     })
+    const verdict = settleChat({ end, sent: this.sent, isRelayed: this.relay !== null, counted, tokens })
     await this.finishRelay(end, verdict)
     if (verdict.is !== 'paid') throw this.billedAs(failure)
-    return { completion: this.assembly.completion(verdict.finish), tokens: verdict.tokens, usage: this.usage }
+    return { completion: this.assembly.completion(verdict.finish), usage: this.usage, tokens, refused }
   }
 
   /** The reader has left: ends the work, now or once what the model has reasoned is known. */
@@ -103,7 +103,7 @@ export class StreamedAnswer {
 
   /** Whether the last report counts what has come. Some report their input before anything has. */
   private get isReported(): boolean {
-    return this.usage !== null && !this.isReportStale && this.assembly.tokens > 0
+    return this.usage !== null && this.usage.output > 0 && !this.isReportStale && this.assembly.tokens > 0
   }
 
   /** What a stream has reported was billed, and so were the words that came behind it. */
@@ -118,8 +118,9 @@ export class StreamedAnswer {
     try {
       for await (const event of events) {
         if (event.type === 'usage') {
-          this.usage = event.usage
-          this.isReportStale = false
+          this.usage = largerUsage(this.usage, event.usage)
+          // One of the input alone says nothing of the words before it.
+          if (event.usage.output > 0) this.isReportStale = false
           if (this.hasLeft && this.isReported) return { end: 'client_left', failure: null }
         } else this.take(event.chunk)
         if (this.assembly.isFull) throw new AnswerTooLong('the answer is as long as it may become')

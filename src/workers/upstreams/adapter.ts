@@ -5,7 +5,6 @@
 import { isWord } from '../../shared/infra/log.ts'
 import type { Route } from '../../shared/catalogue/catalogue.ts'
 import type { ChatCompletion } from '../../shared/calls/answers.ts'
-import type { Tokens } from '../../shared/calls/pricing.ts'
 import type { ChatRequest, MediaRequest } from '../../shared/calls/requests.ts'
 import type { UpstreamRef } from '../../shared/calls/types.ts'
 import type { StopSignal } from '../stop.ts'
@@ -30,10 +29,22 @@ export type UpstreamContext = {
 }
 
 /**
- * Real token counts as the upstream reports them, in disjoint counts; its own further counts stay in `details`.
- * `costMicroUsd`: what it says that this answer cost, where it says so. `reasoned`: some of its output was reasoning.
+ * Token counts as an upstream reports them, under one name each (`usage.ts`); 0 or absent: not reported. Nothing of it
+ * is believed yet. `cached` and `written`: input that was read from a cache or written to one, a part of `input` or,
+ * with `cachesApart`, beside it. `repeated`: input that is billed once more. `reasoning`: the part of `output` that was
+ * reasoning, or what stands beside it in the total. `costMicroUsd`: what it says that this answer cost, where it does.
  */
-export type UpstreamUsage = Tokens & { costMicroUsd?: number; reasoned?: boolean; details: Record<string, unknown> }
+export type UpstreamUsage = {
+  input: number
+  output: number
+  total?: number
+  cached?: number
+  written?: number
+  cachesApart?: boolean
+  repeated?: number
+  reasoning?: number
+  costMicroUsd?: number
+}
 
 /**
  * A chat answer in OpenAI's form without its `usage`; `usage` is null where the upstream reports none or
@@ -42,7 +53,7 @@ export type UpstreamUsage = Tokens & { costMicroUsd?: number; reasoned?: boolean
 export type ChatResult = { completion: ChatCompletion; usage: UpstreamUsage | null; isCut?: boolean }
 
 /**
- * What a chat stream yields, in order: chunks in OpenAI's form (without `usage`), and usages, the last of which counts.
+ * What a chat stream yields, in order: chunks in OpenAI's form (without `usage`), and usages, which are cumulative.
  */
 export type ChatEvent = { type: 'chunk'; chunk: Record<string, unknown> } | { type: 'usage'; usage: UpstreamUsage }
 

@@ -1,78 +1,170 @@
 /**
- * Token counts as upstreams report them. They decide what a call costs, so nothing is believed that cannot be.
+ * The one place that reads what upstreams report of their tokens, wherever and under whichever names they do. What of
+ * it is believed is decided in believed-usage.ts. Pure.
  */
 import { ceilOfProduct } from '../../shared/calls/pricing.ts'
 import type { UpstreamUsage } from './adapter.ts'
-import { asFields } from './fields.ts'
+import { asFields, isFields } from './fields.ts'
 import type { Fields } from './fields.ts'
 
-/** The largest count that is believed: beyond every model's context. */
-const MAX_TOKENS = 10_000_000
+type Count = 'input' | 'output' | 'total' | 'cached' | 'written' | 'repeated' | 'reasoning'
 
-/** The counts that an answer names at its top. The rest of its `usage` is kept where it counts tokens. */
-const TOP = new Set(['prompt_tokens', 'completion_tokens', 'total_tokens', 'input_tokens', 'output_tokens'])
+/**
+ * Each count under all names that providers give it, in lower case with underscores: `promptTokens` is read as
+ * `prompt_tokens`. Where several are there, the largest counts: servers that copy each other's names leave the other
+ * one at zero. Sources: the API references of OpenAI, Anthropic, DeepSeek, Moonshot, OpenRouter, xAI, Mistral,
+ * DashScope, Gemini, Bedrock and Ollama, and the code of LiteLLM, LangChain and new-api.
+ */
+const NAMES: Readonly<Record<Count, readonly string[]>> = {
+  input: [
+    'prompt_tokens',
+    'input_tokens',
+    'prompt_token_count',
+    'input_token_count',
+    'prompt_eval_count',
+    'total_input_tokens',
+  ],
+  output: [
+    'completion_tokens',
+    'output_tokens',
+    'completion_token_count',
+    'output_token_count',
+    'candidates_token_count',
+    'generated_tokens',
+    'eval_count',
+    'total_output_tokens',
+  ],
+  total: ['total_tokens', 'total_token_count'],
+  cached: [
+    'cached_tokens',
+    'cache_read_input_tokens',
+    'prompt_cache_hit_tokens',
+    'cache_read_tokens',
+    'cache_read_input_token_count',
+    'cache_read',
+    'cache_hit_tokens',
+    'cached_read_tokens',
+    'cached_input_tokens',
+    'cached_prompt_tokens',
+    'cached_prompt_text_tokens',
+    'cached_content_token_count',
+    'input_cached_tokens',
+    'prompt_cached_tokens',
+    'num_cached_tokens',
+  ],
+  written: [
+    'cache_write_tokens',
+    'cache_creation_input_tokens',
+    'cache_creation_tokens',
+    'cache_creation',
+    'cache_write',
+    'cache_write_input_tokens',
+    'cache_write_input_token_count',
+    'cached_creation_tokens',
+    'cached_write_tokens',
+  ],
+  repeated: ['ephemeral_1h_input_tokens', 'claude_cache_creation_1_h_tokens'],
+  reasoning: ['reasoning_tokens', 'thinking_tokens', 'thoughts_token_count', 'reasoning_token_count'],
+}
 
-/** Whether a value is a count of tokens that can be true: an integer from 0 to 10,000,000. */
-export const isCount = (value: unknown): value is number =>
-  Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_TOKENS
+/** What stands in the details of a usage, too; the sums stand at its top alone. */
+const IN_DETAILS: ReadonlySet<Count> = new Set(['cached', 'written', 'repeated', 'reasoning'])
 
-/** What an upstream says of its input, before anything of it is believed. `cached` and `written` are beside `input`. */
-type ReportedCounts = { input: unknown; cached: unknown; written: unknown; output: unknown }
+/** The objects of a usage that hold further counts. */
+const isDetail = (name: string): boolean => name.includes('details') || name === 'cache_creation'
 
-/** The usage of these counts; null where one of them is missing or cannot be true. */
-export function checkedUsage(
-  { input, cached, written, output }: ReportedCounts,
-  details: Fields,
-): UpstreamUsage | null {
-  if (!isCount(input) || !isCount(cached) || !isCount(written) || !isCount(output)) return null
-  const thoughts = asFields(details.completion_tokens_details).reasoning_tokens ?? details.reasoning_tokens
-  const reasoned = isCount(thoughts) && thoughts > 0
-  return { input, cached, written, output, ...(reasoned && { reasoned }), details }
+/** Whether a value is a count of tokens: a whole number that is not negative. A text is none, nor is a fraction. */
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+
+const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+/** The counts among fields, by their names in lower case. */
+function countsAmong(fields: Fields): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const [name, value] of Object.entries(fields)) if (isCount(value)) counts.set(snakeCase(name), value)
+  return counts
 }
 
 /**
- * The usage in OpenAI's `usage` object. Some servers count reasoning outside the completion, in the total alone: it is
- * output all the same. What was read from a cache or written to one is a part of the prompt; parts that are larger than
- * the whole are not believed. Of the other fields only those are kept that count tokens: `cost` and the like
- * are between the operator and the upstream.
+ * A usage object in any provider's names; null where it reports nothing. Zero is "not reported": no request has an
+ * empty prompt.
+ * @param cachesApart whether what a cache had a part in stands beside the input, as in Anthropic's API
  */
-export function openaiUsage(usage: unknown): UpstreamUsage | null {
+function reported(usage: unknown, cachesApart: boolean): UpstreamUsage | null {
   const fields = asFields(usage)
-  const details = Object.fromEntries(
-    Object.entries(fields).filter(
-      ([name, value]) => name.includes('tokens') && !TOP.has(name) && value !== null && value !== undefined,
-    ),
+  const top = countsAmong(fields)
+  const details = Object.entries(fields).flatMap(([name, value]) =>
+    isDetail(snakeCase(name)) && isFields(value) ? [countsAmong(value)] : [],
   )
-  const prompt = fields.prompt_tokens ?? fields.input_tokens
-  const output = fields.completion_tokens ?? fields.output_tokens
-  const total = fields.total_tokens
-  const beyond = isCount(total) && isCount(prompt) ? total - prompt : 0
-  const { cached, written } = cachedParts(fields, prompt)
-  const counted = checkedUsage(
-    {
-      input: isCount(prompt) ? prompt - cached - written : prompt,
-      cached,
-      written,
-      output: isCount(output) ? Math.max(output, beyond) : output,
-    },
-    details,
-  )
-  if (!counted) return null
-  const costMicroUsd = reportedCost(fields)
+  const read = (count: Count): number => {
+    const places = IN_DETAILS.has(count) ? [top, ...details] : [top]
+    return Math.max(0, ...places.flatMap((place) => NAMES[count].map((name) => place.get(name) ?? 0)))
+  }
+  const [input, output, cached, written] = [read('input'), read('output'), read('cached'), read('written')]
+  if (input + output === 0 && !(cachesApart && cached + written > 0)) return null
+  const costMicroUsd = reportedCost(usage)
   return {
-    ...counted,
-    ...(isCount(output) && beyond > output && { reasoned: true }),
+    ...{ input, output, cached, written, cachesApart },
+    ...{ repeated: read('repeated'), total: read('total'), reasoning: read('reasoning') },
     ...(costMicroUsd !== null && { costMicroUsd }),
   }
 }
 
-/** The parts of a prompt that a cache had a part in: under OpenAI's names, or DeepSeek's. */
-function cachedParts(fields: Fields, prompt: unknown): { cached: number; written: number } {
-  const parts = asFields(fields.prompt_tokens_details ?? fields.input_tokens_details)
-  const read = parts.cached_tokens ?? fields.prompt_cache_hit_tokens
-  const cached = isCount(read) ? read : 0
-  const written = isCount(parts.cache_write_tokens) ? parts.cache_write_tokens : 0
-  return isCount(prompt) && cached + written <= prompt ? { cached, written } : { cached: 0, written: 0 }
+/** The usage of OpenAI's kind: what a cache had a part in is a part of the prompt. Null where it reports nothing. */
+export const openaiUsage = (usage: unknown): UpstreamUsage | null => reported(usage, false)
+
+/** The usage of Anthropic's kind: what a cache had a part in stands beside the input. Null where it reports nothing. */
+export const anthropicUsage = (usage: unknown): UpstreamUsage | null => reported(usage, true)
+
+/** Two reports of one answer: they are cumulative, so the larger of each count stands. */
+export function largerUsage(one: UpstreamUsage | null, other: UpstreamUsage): UpstreamUsage {
+  if (!one) return other
+  const larger = (count: Count): number => Math.max(one[count] ?? 0, other[count] ?? 0)
+  const costs = [one.costMicroUsd, other.costMicroUsd].filter((cost) => cost !== undefined)
+  return {
+    ...{ input: larger('input'), output: larger('output'), total: larger('total'), reasoning: larger('reasoning') },
+    ...{ cached: larger('cached'), written: larger('written'), repeated: larger('repeated') },
+    cachesApart: other.cachesApart === true,
+    ...(costs.length > 0 && { costMicroUsd: Math.max(...costs) }),
+  }
+}
+
+/** The names of a usage object. */
+const USAGES: ReadonlySet<string> = new Set(['usage', 'usage_metadata'])
+
+/** How deep a usage may stand below the top of an answer: `x_groq.usage`, `response.metadata.usage`. */
+const MAX_DEPTH = 2
+
+/**
+ * Takes the usages out of an answer or a chunk, wherever its provider puts them: at the top, in an object of its own,
+ * in a choice, its message or its delta. Never out of the words: a model could write one there.
+ * @returns what is reported, null where nothing is; and the rest, which may go to a customer
+ */
+export function takeUsage(answer: Fields): { usage: UpstreamUsage | null; rest: Fields } {
+  const found: unknown[] = []
+  const { choices, ...head } = answer
+  const rest = without(head, MAX_DEPTH, found)
+  if (Array.isArray(choices))
+    rest.choices = choices.map((choice) => (isFields(choice) ? ofChoice(choice, found) : choice))
+  else if (choices !== undefined) rest.choices = choices
+  const usage = found.map(openaiUsage).reduce((sum, one) => (one ? largerUsage(sum, one) : sum), null)
+  return { usage, rest }
+}
+
+function ofChoice(choice: Fields, found: unknown[]): Fields {
+  const rest = without(choice, 0, found)
+  for (const name of ['message', 'delta']) if (isFields(rest[name])) rest[name] = without(rest[name], 0, found)
+  return rest
+}
+
+/** The fields without their usages, which are added to `found`. */
+function without(fields: Fields, depth: number, found: unknown[]): Fields {
+  const rest: Fields = {}
+  for (const [name, value] of Object.entries(fields)) {
+    if (USAGES.has(snakeCase(name))) found.push(value)
+    else rest[name] = depth > 0 && isFields(value) ? without(value, depth - 1, found) : value
+  }
+  return rest
 }
 
 /** Dollars beyond which no answer cost anything. */

@@ -4,6 +4,7 @@ import { RelayedStreams } from '../../../src/api/v1/relayed-stream.ts'
 const call = {
   model: 'm',
   price: { input: 1, output: 3, perTokens: 1, minimum: 1 },
+  amount: 305,
   estimate: { input: 5, output: 100 },
 }
 
@@ -53,6 +54,16 @@ describe('what a web process has sent on of a stream', () => {
     expect(stream.settlement(call)).to.equal(null)
     expect(stream.take(chunks(2, word('after a gap')))).to.equal(false)
     expect(stream.settlement(call)).to.equal(null)
+  })
+
+  it('costs at most twice its charge, however much was sent on', () => {
+    const stream = new RelayedStreams().begin()
+    stream.take(chunks(0, word('ten letters'.repeat(100))))
+    const settlement = stream.settlement({ ...call, amount: 8, estimate: { input: 5, output: 1 } })!
+    expect(settlement).to.deep.include({ tokens: { input: 5, output: 2 }, cost: 11 })
+    const another = new RelayedStreams().begin()
+    another.take(chunks(0, word('ten letters'.repeat(100))))
+    expect(another.settlement({ ...call, amount: 8 })).to.deep.include({ cost: 16 })
   })
 
   it('is counted up to where its reader has left', () => {

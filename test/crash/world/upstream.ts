@@ -157,8 +157,7 @@ export class Upstream {
   }
 
   private usageOf(prompt: string): UpstreamUsage | null {
-    const { usage } = this.manners.get(prompt)!
-    return usage && { ...usage, details: {} }
+    return this.manners.get(prompt)!.usage
   }
 
   private async effect<T>(process: Process, what: string, signal: AbortSignal, work: () => T): Promise<T> {

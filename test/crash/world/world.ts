@@ -224,6 +224,7 @@ export class World {
       catalogue,
       held,
       reasoners: new Reasoners(),
+      usageRefused: () => {},
       // What one account may have of a process is not what is played here.
       places: { within: (_job, _token, work) => work() } satisfies WorkerDeps['places'],
       upstreams: {

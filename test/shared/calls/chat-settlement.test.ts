@@ -1,17 +1,15 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { settleChat } from '../../../src/shared/calls/chat-settlement.ts'
+import { ownCount, settleChat } from '../../../src/shared/calls/chat-settlement.ts'
 import type { ChatEnd, ChatEvidence } from '../../../src/shared/calls/chat-settlement.ts'
 
-/** A relayed stream with some words and no reported usage. */
+/** A relayed stream with some words. */
 const about = (end: ChatEnd, more: Partial<ChatEvidence> = {}): ChatEvidence => ({
   end,
   sent: true,
   isRelayed: true,
   counted: 7,
-  reported: null,
-  isReportStale: false,
-  estimatedInput: 20,
+  tokens: { input: 20, output: more.counted ?? 7 },
   ...more,
 })
 
@@ -23,12 +21,14 @@ const paid = (input: number, output: number, finish: string): object => ({
 const NOTHING: Partial<ChatEvidence> = { counted: 0 }
 
 describe('the settlement of a chat', () => {
-  it("uses what the upstream reports, or else the gateway's own count of both sides", () => {
-    expect(settleChat(about('finished', { reported: { input: 3, output: 4 } }))).to.deep.equal(paid(3, 4, 'stop'))
+  it('is of its tokens where the upstream says that it is complete, with or without words', () => {
     expect(settleChat(about('finished'))).to.deep.equal(paid(20, 7, 'stop'))
-    expect(settleChat(about('finished', { counted: 0, reported: { input: 3, output: 0 } }))).to.deep.equal(
-      paid(3, 0, 'stop'),
-    )
+    expect(settleChat(about('finished', NOTHING))).to.deep.equal(paid(20, 0, 'stop'))
+  })
+
+  it('counts itself the input that was charged for, and words up to twice the output that was allowed', () => {
+    expect(ownCount(7, { input: 20, output: 4 })).to.deep.equal({ input: 20, output: 7 })
+    expect(ownCount(9, { input: 20, output: 4 })).to.deep.equal({ input: 20, output: 8 })
   })
 
   for (const end of ['deadline', 'too_long', 'worker_lost'] as const) {
@@ -42,9 +42,6 @@ describe('the settlement of a chat', () => {
   it('charges at least the input if the client disconnects after the request was sent, and nothing before', () => {
     expect(settleChat(about('client_left'))).to.deep.equal(paid(20, 7, 'cancelled'))
     expect(settleChat(about('client_left', NOTHING))).to.deep.equal(paid(20, 0, 'cancelled'))
-    expect(settleChat(about('client_left', { ...NOTHING, reported: { input: 0, output: 0 } }))).to.deep.equal(
-      paid(20, 0, 'cancelled'),
-    )
     expect(settleChat(about('client_left', { ...NOTHING, sent: false }))).to.deep.equal({ is: 'refunded' })
   })
 
@@ -55,19 +52,7 @@ describe('the settlement of a chat', () => {
   })
 
   it('charges nothing if the upstream failed, whatever it sent before', () => {
-    expect(settleChat(about('upstream_failed', { reported: { input: 3, output: 4 } }))).to.deep.equal({
-      is: 'refunded',
-    })
-  })
-
-  it('counts the words after an early report', () => {
-    const early = { reported: { input: 30, output: 1 }, isReportStale: true }
-    for (const end of ['finished', 'deadline', 'client_left'] as const) {
-      expect(settleChat(about(end, early))).to.deep.include({ tokens: { input: 30, output: 7 } })
-      expect(settleChat(about(end, { ...early, isReportStale: false }))).to.deep.include({
-        tokens: { input: 30, output: 1 },
-      })
-    }
+    expect(settleChat(about('upstream_failed'))).to.deep.equal({ is: 'refunded' })
   })
 
   it('never costs a customer less by disconnecting than by waiting for as much', () => {
@@ -77,8 +62,9 @@ describe('the settlement of a chat', () => {
         fc.nat(500),
         fc.constantFrom<ChatEnd>('deadline', 'too_long', 'client_left', 'worker_lost'),
         (counted, input, end) => {
-          const whole = settleChat(about('finished', { counted: counted + 1, estimatedInput: input }))
-          const cut = settleChat(about(end, { counted: counted + 1, estimatedInput: input }))
+          const tokens = { input, output: counted + 1 }
+          const whole = settleChat(about('finished', { counted: counted + 1, tokens }))
+          const cut = settleChat(about(end, { counted: counted + 1, tokens }))
           return (
             whole.is === 'paid' &&
             cut.is === 'paid' &&

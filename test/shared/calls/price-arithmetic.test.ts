@@ -14,7 +14,7 @@ const count = fc.oneof(fc.nat(3), fc.nat(5000), fc.nat(10_000_000))
 const optional = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
   fc.option(arbitrary, { nil: undefined })
 
-const chats: fc.Arbitrary<{ price: ChatPrice; tokens: Required<Tokens> }> = fc.record({
+const chats: fc.Arbitrary<{ price: ChatPrice; tokens: Required<Omit<Tokens, 'reasoning'>> }> = fc.record({
   price: fc.record({
     input: rate,
     output: rate,

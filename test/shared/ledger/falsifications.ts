@@ -137,6 +137,27 @@ export const FALSIFICATIONS: [title: string, sql: string, of: (it: Scene) => unk
     ['a chat costs what its price says of its tokens'],
   ],
   [
+    'a call that cost more than its charge allows',
+    'UPDATE calls SET credits_uncollected = 36 WHERE id = ?',
+    (it) => [it.settled],
+    [
+      'no call costs more than twice its pre-charge',
+      "an account's debt is what was left uncollected, less what was collected or forgiven since",
+    ],
+  ],
+  [
+    'a chat with more output than it may have',
+    'UPDATE calls SET estimated_output_tokens = 1 WHERE id = ?',
+    (it) => [it.chat],
+    ["a chat's tokens can be: of its input at most one a byte, and at most twice the output that it may have"],
+  ],
+  [
+    'a chat with more input than bytes',
+    'UPDATE calls SET estimated_input_tokens = 43 WHERE id = ?',
+    (it) => [it.chat],
+    ["a chat's tokens can be: of its input at most one a byte, and at most twice the output that it may have"],
+  ],
+  [
     'a call with the price of today',
     `UPDATE calls SET price = jsonb_set(price, '{input}', '600') WHERE id = ?`,
     (it) => [it.chat],

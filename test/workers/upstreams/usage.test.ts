@@ -1,129 +1,142 @@
 import { expect } from 'chai'
-import { allInput } from '../../../src/shared/calls/pricing.ts'
-import type { Tokens } from '../../../src/shared/calls/pricing.ts'
-import { openaiUsage, reportedCost } from '../../../src/workers/upstreams/usage.ts'
-import { usageOf } from '../../../src/workers/upstreams/anthropic/answer.ts'
+import fc from 'fast-check'
+import {
+  anthropicUsage,
+  largerUsage,
+  openaiUsage,
+  reportedCost,
+  takeUsage,
+} from '../../../src/workers/upstreams/usage.ts'
 
 describe('the usage that an upstream reports', () => {
-  it('has reasoning in its output that only the total counts', () => {
-    expect(openaiUsage({ prompt_tokens: 41, completion_tokens: 104, total_tokens: 411 })).to.include({
-      input: 41,
-      output: 370,
+  const PROMPT = { prompt_tokens: 2000, completion_tokens: 17, total_tokens: 2017 }
+
+  /** What providers report beside the prompt, and what that is. */
+  const SPELLINGS: [provider: string, usage: object, counts: object][] = [
+    ['OpenAI', { ...PROMPT, prompt_tokens_details: { cached_tokens: 1900 } }, { cached: 1900 }],
+    ['Responses', { input_tokens: 2000, output_tokens: 17, input_tokens_details: { cached_tokens: 9 } }, { cached: 9 }],
+    ['Moonshot', { ...PROMPT, cached_tokens: 1900 }, { cached: 1900 }],
+    ['Moonshot, twice', { ...PROMPT, cached_tokens: 9, prompt_tokens_details: { cached_tokens: 9 } }, { cached: 9 }],
+    ['DeepSeek', { ...PROMPT, prompt_cache_hit_tokens: 9, prompt_cache_miss_tokens: 1991 }, { cached: 9 }],
+    [
+      'names of Anthropic',
+      { ...PROMPT, cache_read_input_tokens: 9, cache_creation_input_tokens: 5 },
+      { cached: 9, written: 5 },
+    ],
+    [
+      'OpenRouter',
+      { ...PROMPT, prompt_tokens_details: { cached_tokens: 9, cache_write_tokens: 5 } },
+      { cached: 9, written: 5 },
+    ],
+    ['LiteLLM', { ...PROMPT, prompt_tokens_details: { cache_creation_tokens: 5 } }, { written: 5 }],
+    ['DashScope', { ...PROMPT, prompt_tokens_details: { cache_creation_input_tokens: 5 } }, { written: 5 }],
+    ['new-api', { ...PROMPT, prompt_tokens_details: { cached_creation_tokens: 5 }, input_tokens: 0 }, { written: 5 }],
+    [
+      'LangChain',
+      { input_tokens: 2000, output_tokens: 17, input_token_details: { cache_read: 9, cache_creation: 5 } },
+      { cached: 9, written: 5 },
+    ],
+    [
+      'Bedrock',
+      { inputTokens: 2000, outputTokens: 17, cacheReadInputTokens: 9, cacheWriteInputTokens: 5 },
+      { cached: 9, written: 5 },
+    ],
+    [
+      'Gemini',
+      { promptTokenCount: 2000, candidatesTokenCount: 17, thoughtsTokenCount: 4, cachedContentTokenCount: 9 },
+      { cached: 9, reasoning: 4 },
+    ],
+    ['Mistral', { ...PROMPT, num_cached_tokens: 9 }, { cached: 9 }],
+    ['xAI', { ...PROMPT, completion_tokens_details: { reasoning_tokens: 4 } }, { reasoning: 4 }],
+    ['zeros beside', { ...PROMPT, cached_tokens: 9, prompt_tokens_details: { cached_tokens: 0 } }, { cached: 9 }],
+    [
+      'no details',
+      { ...PROMPT, prompt_tokens_details: null, completion_tokens_details: null },
+      { cached: 0, reasoning: 0 },
+    ],
+  ]
+  for (const [provider, usage, counts] of SPELLINGS) {
+    it(`is read under the names of any provider: ${provider}`, () => {
+      expect(openaiUsage(usage)).to.include({ input: 2000, output: 17, cachesApart: false, ...counts })
     })
+  }
+
+  it('has no counts that are texts, fractions, negative, or beyond what a number can hold', () => {
+    for (const value of [null, undefined, -1, 1.5, '17', true, [17], { of: 17 }, NaN, Infinity, 1e300]) {
+      expect(openaiUsage({ prompt_tokens: 11, completion_tokens: value }), String(value)).to.include({
+        input: 11,
+        output: 0,
+      })
+      expect(openaiUsage({ prompt_tokens: value, completion_tokens: value, total_tokens: value })).to.equal(null)
+    }
+    for (const nothing of [null, undefined, 'much', 5, [], {}]) expect(openaiUsage(nothing)).to.equal(null)
   })
 
-  it('is the completion where the total says no more, or makes no sense', () => {
-    for (const total of [145, 100, 0, -1, 1.5, '411', null, undefined, 1e300, Number.MAX_SAFE_INTEGER]) {
-      expect(openaiUsage({ prompt_tokens: 41, completion_tokens: 104, total_tokens: total }), String(total)).to.include(
-        { input: 41, output: 104 },
-      )
-    }
-    expect(openaiUsage({ prompt_tokens: 41, completion_tokens: 'many', total_tokens: 411 })).to.equal(null)
+  it('is nothing where all of it is zero', () => {
+    expect(openaiUsage({ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 })).to.equal(null)
+    expect(anthropicUsage({ input_tokens: 0, output_tokens: 0, cache_read_input_tokens: 0 })).to.equal(null)
+    expect(anthropicUsage({ input_tokens: 0, output_tokens: 0, cache_read_input_tokens: 5 })).to.include({ cached: 5 })
   })
 
   it('of Anthropic names what bills double: writes to a cache for an hour', () => {
     const usage = { input_tokens: 10, cache_creation_input_tokens: 100, cache_read_input_tokens: 5, output_tokens: 3 }
-    expect(
-      usageOf({ ...usage, cache_creation: { ephemeral_5m_input_tokens: 30, ephemeral_1h_input_tokens: 70 } }),
-    ).to.include({ input: 10, cached: 5, written: 100, output: 3, inputAgain: 70 })
-    expect(usageOf({ ...usage, cache_creation: { ephemeral_1h_input_tokens: 1e6 } })).to.include({ inputAgain: 100 })
-    for (const garbage of [undefined, null, -5, '70']) {
-      expect(usageOf({ ...usage, cache_creation: { ephemeral_1h_input_tokens: garbage } }), String(garbage))
-        .to.include({ input: 10, cached: 5, written: 100 })
-        .and.not.to.have.property('inputAgain')
-    }
-  })
-
-  /** Usage objects as the providers' own documentation shows them, and the counts that they stand for. */
-  const RECORDED: [provider: string, usage: object, counts: Tokens][] = [
-    [
-      'OpenAI, a part of the prompt from its cache',
-      {
-        prompt_tokens: 2006,
-        completion_tokens: 300,
-        total_tokens: 2306,
-        prompt_tokens_details: { cached_tokens: 1920, audio_tokens: 0 },
-        completion_tokens_details: {
-          reasoning_tokens: 120,
-          accepted_prediction_tokens: 0,
-          rejected_prediction_tokens: 0,
-        },
-      },
-      { input: 86, cached: 1920, written: 0, output: 300 },
-    ],
-    [
-      'DeepSeek, hits and misses',
-      {
-        prompt_tokens: 1500,
-        completion_tokens: 20,
-        total_tokens: 1520,
-        prompt_cache_hit_tokens: 1472,
-        prompt_cache_miss_tokens: 28,
-      },
-      { input: 28, cached: 1472, written: 0, output: 20 },
-    ],
-    [
-      'OpenRouter, read and written',
-      {
-        prompt_tokens: 10_339,
-        completion_tokens: 60,
-        total_tokens: 10_399,
-        cost: 0.0123,
-        prompt_tokens_details: { cached_tokens: 10_318, cache_write_tokens: 12 },
-      },
-      { input: 9, cached: 10_318, written: 12, output: 60 },
-    ],
-    [
-      'xAI, reasoning outside of the completion',
-      {
-        prompt_tokens: 32,
-        completion_tokens: 9,
-        total_tokens: 135,
-        prompt_tokens_details: { text_tokens: 32, audio_tokens: 0, image_tokens: 0, cached_tokens: 6 },
-        completion_tokens_details: { reasoning_tokens: 94, audio_tokens: 0 },
-      },
-      { input: 26, cached: 6, written: 0, output: 103 },
-    ],
-    [
-      'Gemini by its compatible endpoint, without any detail',
-      { prompt_tokens: 8, completion_tokens: 12, total_tokens: 20 },
-      { input: 8, cached: 0, written: 0, output: 12 },
-    ],
-  ]
-  for (const [provider, usage, counts] of RECORDED) {
-    it(`is three disjoint counts of input, and all output: ${provider}`, () => {
-      const read = openaiUsage(usage)!
-      expect(read).to.include(counts)
-      expect(allInput(read)).to.equal((usage as { prompt_tokens: number }).prompt_tokens)
+    const hour = { ephemeral_5m_input_tokens: 30, ephemeral_1h_input_tokens: 70 }
+    expect(anthropicUsage({ ...usage, cache_creation: hour })).to.include({
+      ...{ input: 10, cached: 5, written: 100, output: 3, repeated: 70, cachesApart: true },
     })
-  }
-
-  it('is three disjoint counts of input, and all output: Anthropic, whose caches stand beside the input', () => {
-    const usage = {
-      input_tokens: 50,
-      cache_creation_input_tokens: 248,
-      cache_read_input_tokens: 100_000,
-      cache_creation: { ephemeral_5m_input_tokens: 248, ephemeral_1h_input_tokens: 0 },
-      output_tokens: 503,
+    for (const garbage of [undefined, null, -5, '70']) {
+      const read = anthropicUsage({ ...usage, cache_creation: { ephemeral_1h_input_tokens: garbage } })
+      expect(read, String(garbage)).to.include({ input: 10, cached: 5, written: 100, repeated: 0 })
     }
-    const read = usageOf(usage)!
-    expect(read).to.include({ input: 50, cached: 100_000, written: 248, output: 503 })
-    expect(allInput(read)).to.equal(100_298)
   })
 
-  it('believes in no part of a prompt that is larger than the prompt', () => {
-    const claims = [
-      { prompt_tokens_details: { cached_tokens: 11 } },
-      { prompt_tokens_details: { cached_tokens: 6, cache_write_tokens: 5 } },
-      { prompt_tokens_details: { cached_tokens: -3 } },
-      { prompt_tokens_details: { cached_tokens: '5' } },
-      { prompt_tokens_details: 'all of it' },
-      { prompt_cache_hit_tokens: 1e9 },
+  it('is cumulative: of two reports the larger of each count stands, in any order', () => {
+    const count = fc.record({ prompt_tokens: fc.nat(50), completion_tokens: fc.nat(50), cached_tokens: fc.nat(50) })
+    fc.assert(
+      fc.property(fc.array(count, { minLength: 1 }), (reports) => {
+        const usages = reports.map(openaiUsage).filter((one) => one !== null)
+        const all = usages.reduce<ReturnType<typeof openaiUsage>>(largerUsage, null)
+        const most = (name: keyof (typeof reports)[number]) =>
+          Math.max(...reports.filter((one) => openaiUsage(one) !== null).map((one) => one[name]))
+        if (usages.length === 0) expect(all).to.equal(null)
+        else
+          expect(all).to.include({
+            ...{ input: most('prompt_tokens'), output: most('completion_tokens'), cached: most('cached_tokens') },
+          })
+        expect(usages.toReversed().reduce<ReturnType<typeof openaiUsage>>(largerUsage, null)).to.deep.equal(all)
+      }),
+    )
+  })
+
+  describe('stands wherever its provider puts it', () => {
+    const usage = { prompt_tokens: 11, completion_tokens: 17, total_tokens: 28 }
+    const choice = { index: 0, delta: { content: 'a' }, finish_reason: null }
+    const PLACES: [where: string, chunk: Record<string, unknown>, rest: Record<string, unknown>][] = [
+      ['at the top', { id: 'c', choices: [], usage }, { id: 'c', choices: [] }],
+      ['at the top, under another name', { id: 'c', usageMetadata: usage }, { id: 'c' }],
+      [
+        'in an object of the provider',
+        { x_groq: { id: 'r', usage }, choices: [choice] },
+        { x_groq: { id: 'r' }, choices: [choice] },
+      ],
+      ['deeper', { response: { metadata: { usage } } }, { response: { metadata: {} } }],
+      ['in a choice', { choices: [{ ...choice, usage }] }, { choices: [choice] }],
+      ['in a delta', { choices: [{ ...choice, delta: { content: 'a', usage } }] }, { choices: [choice] }],
     ]
-    for (const claim of claims) {
-      const read = openaiUsage({ prompt_tokens: 10, completion_tokens: 1, ...claim })!
-      expect(read, JSON.stringify(claim)).to.include({ input: 10, cached: 0, written: 0 })
+    for (const [where, chunk, rest] of PLACES) {
+      it(`${where}, and goes to no customer`, () => {
+        const taken = takeUsage(chunk)
+        expect(taken.usage).to.include({ input: 11, output: 17, total: 28 })
+        expect(taken.rest).to.deep.equal(rest)
+      })
     }
+
+    it('but never in the words of an answer, which a model may write', () => {
+      const call = { id: 't', type: 'function', function: { name: 'f', arguments: { usage } } }
+      const message = { content: [{ type: 'text', text: 'a', usage }], tool_calls: [call], parsed: { usage } }
+      const answer = { choices: [{ index: 0, message, finish_reason: 'stop' }] }
+      expect(takeUsage(answer)).to.deep.equal({ usage: null, rest: answer })
+    })
   })
 
   it('says what an answer cost in dollars as whole micro-dollars, exactly, and rounds up what is less than one', () => {

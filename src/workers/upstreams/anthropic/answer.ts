@@ -9,7 +9,7 @@ import { readCut } from '../cut-json.ts'
 import { billed, failureIn, malformedAnswer } from '../failures.ts'
 import { asFields, isText } from '../fields.ts'
 import type { Fields } from '../fields.ts'
-import { checkedUsage, isCount } from '../usage.ts'
+import { anthropicUsage } from '../usage.ts'
 
 const FINISH: Readonly<Record<string, string>> = {
   end_turn: 'stop',
@@ -42,7 +42,7 @@ export async function resultOf(read: () => Promise<Fields>): Promise<ChatResult>
     if (!(error instanceof AnswerTooLong)) throw error
     return { completion: completionOf({ ...readCut(error.text), stop_reason: 'max_tokens' }), usage: null, isCut: true }
   }
-  const usage = usageOf(answer.usage)
+  const usage = anthropicUsage(answer.usage)
   return billed(usage, () => {
     const failure = failureIn(answer)
     if (failure) throw failure
@@ -61,7 +61,7 @@ export const headOf = ({ id, model }: Fields): { id: string; created: number; mo
 export function completionOf(answer: Fields): ChatCompletion {
   const { content, stop_reason: reason } = answer
   if (!Array.isArray(content)) throw malformedAnswer('the answer has no content')
-  requireBlocks(content.length, reason, usageOf(answer.usage))
+  requireBlocks(content.length, reason, anthropicUsage(answer.usage))
   const blocks = content.map(asFields)
   const text = joined(blocks, 'text', 'text')
   const thoughts = joined(blocks, 'thinking', 'thinking')
@@ -86,24 +86,4 @@ function joined(blocks: Fields[], type: string, field: string): string {
   const texts = blocks.filter((block) => block.type === type).map((block) => block[field])
   if (!texts.every((text) => typeof text === 'string')) throw malformedAnswer('a block has a content that is no text')
   return texts.join('')
-}
-
-/**
- * The usage in Anthropic's `usage`. What was read from or written to a cache stands beside the input there; what was
- * written for an hour bills double.
- */
-export function usageOf(usage: unknown): UpstreamUsage | null {
-  const { input_tokens: input, output_tokens: output, output_tokens_details: details, ...caches } = asFields(usage)
-  const written = caches.cache_creation_input_tokens ?? 0
-  const cached = caches.cache_read_input_tokens ?? 0
-  const thoughts = asFields(details).thinking_tokens
-  const forAnHour = asFields(caches.cache_creation).ephemeral_1h_input_tokens
-  const counted = checkedUsage(
-    { input, cached, written, output },
-    {
-      prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: written },
-      ...(thoughts !== undefined && { completion_tokens_details: { reasoning_tokens: thoughts } }),
-    },
-  )
-  return counted && isCount(forAnHour) ? { ...counted, inputAgain: Math.min(forAnHour, written as number) } : counted
 }

@@ -1,12 +1,13 @@
 /**
  * From the events of a Messages stream to chunks of OpenAI's kind.
  */
-import type { ChatEvent } from '../adapter.ts'
+import type { ChatEvent, UpstreamUsage } from '../adapter.ts'
 import { failureIn, malformedAnswer } from '../failures.ts'
 import { asFields, isText } from '../fields.ts'
 import type { Fields } from '../fields.ts'
 import { parseJson } from '../http.ts'
-import { finishOf, headOf, requireBlocks, usageOf } from './answer.ts'
+import { anthropicUsage, largerUsage } from '../usage.ts'
+import { finishOf, headOf, requireBlocks } from './answer.ts'
 
 /**
  * The chunks of a stream and its usages. No chunk leaves before the first piece of content: an overloaded upstream
@@ -32,7 +33,7 @@ export async function* chunksOf(events: AsyncIterable<{ data: string }>): AsyncG
 /** What a stream has said so far. */
 class Translation {
   private head: Fields | null = null
-  private counts: Fields = {}
+  private reported: UpstreamUsage | null = null
   private stopReason: unknown = null
   private hasBegun = false
   private blocks = 0
@@ -66,19 +67,18 @@ class Translation {
 
   lastChunk(): Fields {
     if (this.stopReason === null) throw malformedAnswer('the stream was cut off')
-    requireBlocks(this.blocks, this.stopReason, usageOf(this.counts))
+    requireBlocks(this.blocks, this.stopReason, this.reported)
     return this.chunk({}, finishOf(this.stopReason))
   }
 
   /** The usage that was reported so far, if any. */
   usage(): ChatEvent[] {
-    const usage = usageOf(this.counts)
-    return usage ? [{ type: 'usage', usage }] : []
+    return this.reported ? [{ type: 'usage', usage: this.reported }] : []
   }
 
   private start(message: Fields): null {
     this.head = headOf(message)
-    this.counts = asFields(message.usage)
+    this.report(message.usage)
     return null
   }
 
@@ -111,11 +111,15 @@ class Translation {
     return call === undefined || piece === '' ? null : { tool_calls: [{ index: call, function: { arguments: piece } }] }
   }
 
-  /** The counts at the end are totals, and take the place of those at the beginning. */
   private end({ delta, usage }: Fields): null {
     this.stopReason = asFields(delta).stop_reason ?? this.stopReason
-    this.counts = { ...this.counts, ...asFields(usage) }
+    this.report(usage)
     return null
+  }
+
+  private report(usage: unknown): void {
+    const further = anthropicUsage(usage)
+    if (further) this.reported = largerUsage(this.reported, further)
   }
 }
 

@@ -16,7 +16,7 @@ import type { Fields } from '../fields.ts'
 import { parseJson, readWhole } from '../http.ts'
 import type { UpstreamHttp } from '../http.ts'
 import { readEvents } from '../sse.ts'
-import { openaiUsage } from '../usage.ts'
+import { takeUsage } from '../usage.ts'
 
 const DONE = '[DONE]'
 
@@ -64,15 +64,15 @@ async function resultOf(read: () => Promise<Fields>): Promise<ChatResult> {
     answer = await read()
   } catch (error) {
     if (!(error instanceof AnswerTooLong)) throw error
-    const cut = readCut(error.text)
+    const cut = takeUsage(readCut(error.text)).rest
     const begun = Array.isArray(cut.choices) ? cut.choices.filter((choice) => isFields(asFields(choice).message)) : []
-    return { completion: completionOf({ ...cut, choices: begun }, 'length'), usage: null, isCut: true }
+    return { completion: completionOf({ ...cut, choices: begun }, 'length', false), usage: null, isCut: true }
   }
-  const usage = openaiUsage(answer.usage)
+  const { usage, rest } = takeUsage(answer)
   return billed(usage, () => {
-    const failure = failureIn(answer)
+    const failure = failureIn(rest)
     if (failure) throw failure
-    return { completion: completionOf(answer, 'stop'), usage }
+    return { completion: completionOf(rest, 'stop', usage !== null), usage }
   })
 }
 
@@ -92,10 +92,12 @@ const deltaOf = ({ tool_calls: calls, ...message }: Fields): Fields => ({
 const now = (): number => Math.floor(Date.now() / 1000)
 
 /**
- * The answer without its usage. @throws UpstreamError `unknown` where it has no choice, or one that is none
+ * The completion of an answer whose usage was taken. @throws UpstreamError `unknown` where it has no choice, or one that
+ * is none
  * @param end the finish_reason of choices that name none
+ * @param isCounted whether usage was reported
  */
-function completionOf({ usage, ...answer }: Fields, end: 'stop' | 'length'): ChatCompletion {
+function completionOf(answer: Fields, end: 'stop' | 'length', isCounted: boolean): ChatCompletion {
   const { choices } = answer
   if (!Array.isArray(choices) || choices.length === 0) throw malformedAnswer('the answer has no choices')
   return {
@@ -103,7 +105,7 @@ function completionOf({ usage, ...answer }: Fields, end: 'stop' | 'length'): Cha
     id: isText(answer.id) ? answer.id : `chatcmpl-${randomUUID()}`,
     object: 'chat.completion',
     created: Number.isInteger(answer.created) ? (answer.created as number) : now(),
-    choices: choices.map((choice, at) => choiceOf(choice, at, end, openaiUsage(usage) !== null)),
+    choices: choices.map((choice, at) => choiceOf(choice, at, end, isCounted)),
   }
 }
 
@@ -135,7 +137,7 @@ function choiceOf(value: unknown, at: number, end: string, isCounted: boolean): 
  * The chunks of a stream and its usage. Chunks without choices carry only usage or the upstream's own notes, and
  * clients read `choices[0]`: they are left out. Every choice ends with a finish_reason, which some servers forget:
  * without one a reader cannot distinguish an end from a loss.
- * A usage may be reported more than once; the last one counts.
+ * A usage may be reported more than once.
  * @throws UpstreamError for an error object, for a stream that is cut off, and for one without any chunk
  */
 async function* chunksOf(events: AsyncIterable<{ data: string }>): AsyncGenerator<ChatEvent> {
@@ -145,14 +147,14 @@ async function* chunksOf(events: AsyncIterable<{ data: string }>): AsyncGenerato
   for await (const { data } of events) {
     isDone = data === DONE
     if (isDone) break
-    const { usage: reported, choices, ...rest } = asFields(parseJson(data))
+    const { usage, rest: event } = takeUsage(asFields(parseJson(data)))
+    const { choices, ...rest } = event
     const failure = failureIn(rest)
     if (failure) throw failure
     if (Array.isArray(choices) && choices.length > 0) {
       head = { ...rest, object: 'chat.completion.chunk' }
       yield { type: 'chunk', chunk: { ...head, choices: choices.map((choice) => pieceOf(ends, choice)) } }
     }
-    const usage = openaiUsage(reported)
     if (usage) yield { type: 'usage', usage }
   }
   const open = [...ends.keys()].filter((index) => !ends.get(index))

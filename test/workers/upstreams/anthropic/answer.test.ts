@@ -1,7 +1,8 @@
 import { expect } from 'chai'
 import type { ChatCompletion } from '../../../../src/shared/calls/answers.ts'
-import { completionOf, finishOf, usageOf } from '../../../../src/workers/upstreams/anthropic/answer.ts'
+import { completionOf, finishOf } from '../../../../src/workers/upstreams/anthropic/answer.ts'
 import { chunksOf } from '../../../../src/workers/upstreams/anthropic/stream.ts'
+import { anthropicUsage } from '../../../../src/workers/upstreams/usage.ts'
 import { choicesOf, chatOf, contextOf, drained, promptOf, routeTo, startWorld } from '../sandbox-upstreams.ts'
 
 describe('an answer of the Messages API', () => {
@@ -57,25 +58,26 @@ describe('an answer of the Messages API', () => {
       cache_read_input_tokens: 3000,
       output_tokens: 5,
     }
-    expect(usageOf({ ...usage, output_tokens_details: { thinking_tokens: 2 } })).to.deep.equal({
+    expect(anthropicUsage({ ...usage, output_tokens_details: { thinking_tokens: 2 } })).to.deep.equal({
       input: 10,
       cached: 3000,
       written: 200,
+      cachesApart: true,
+      repeated: 0,
       output: 5,
-      reasoned: true,
-      details: {
-        prompt_tokens_details: { cached_tokens: 3000, cache_write_tokens: 200 },
-        completion_tokens_details: { reasoning_tokens: 2 },
-      },
+      reasoning: 2,
+      total: 0,
     })
-    expect(usageOf({ input_tokens: 1, cache_read_input_tokens: null, output_tokens: 5 })).to.include({ input: 1 })
+    expect(anthropicUsage({ input_tokens: 1, cache_read_input_tokens: null, output_tokens: 5 })).to.include({
+      input: 1,
+    })
     for (const bad of [
-      { input_tokens: -1, output_tokens: 1 },
-      { input_tokens: 20, cache_read_input_tokens: -10, output_tokens: 1 },
-      { output_tokens: 1 },
+      { input_tokens: -1, output_tokens: 0 },
+      { input_tokens: 0, cache_read_input_tokens: -10, output_tokens: '1' },
+      {},
       null,
     ]) {
-      expect(usageOf(bad), JSON.stringify(bad)).to.equal(null)
+      expect(anthropicUsage(bad), JSON.stringify(bad)).to.equal(null)
     }
   })
 })
@@ -114,6 +116,23 @@ describe('a stream of the Messages API', () => {
   it('counts its output at the end and its input at the beginning', async () => {
     const { events } = await read(start, block, text('a'), end, stop)
     expect(events.at(-1)).to.deep.nested.include({ type: 'usage', 'usage.input': 7, 'usage.output': 9 })
+  })
+
+  it('reports the larger of cumulative counts, whatever its end leaves at zero or null', async () => {
+    const first = {
+      input_tokens: 1000,
+      output_tokens: 1,
+      cache_read_input_tokens: 5000,
+      cache_creation_input_tokens: 300,
+    }
+    const begun = { ...start, message: { ...start.message, usage: first } }
+    for (const nothing of [0, null, undefined]) {
+      const usage = { input_tokens: nothing, cache_read_input_tokens: nothing, cache_creation_input_tokens: nothing }
+      const { events } = await read(begun, block, text('a'), { ...end, usage: { ...usage, output_tokens: 17 } }, stop)
+      expect(events.at(-1)).to.deep.nested.include({
+        ...{ 'usage.input': 1000, 'usage.cached': 5000, 'usage.written': 300, 'usage.output': 17 },
+      })
+    }
   })
 
   it('passes thinking on and skips unknown content', async () => {
