@@ -148,29 +148,27 @@ export type CountedChat = {
  * tokenizer is quadratic on text that a client may choose.
  */
 export function estimateTokens(body: CountedChat, rules: CountingRules): Tokens {
-  const { bytes, ofParts } = measured(body, rules)
+  let bytes = Buffer.byteLength(JSON.stringify(body))
+  for (const part of body.messages.flatMap(partsOf)) {
+    if (part.type === 'image_url') bytes -= bytesOfDataUri(part.image_url)
+  }
   const perChoice = outputLimit(body.max_tokens ?? body.max_completion_tokens, rules.maxOutputTokens)
   const tokensOfBytes = (count: number): number => Math.ceil(count / (rules.bytesPerToken ?? BYTES_PER_TOKEN))
   const predicted = body.prediction ? tokensOfBytes(Buffer.byteLength(JSON.stringify(body.prediction))) : 0
-  return { input: tokensOfBytes(bytes) + ofParts, output: (perChoice + predicted) * (body.n ?? 1) }
+  return { input: tokensOfBytes(bytes) + tokensOfParts(body, rules), output: (perChoice + predicted) * (body.n ?? 1) }
 }
 
-/** The most input tokens that a request can have: a token a byte, and what each of its parts counts for. */
-export function mostInput(body: CountedChat, rules: CountingRules): number {
-  const { bytes, ofParts } = measured(body, rules)
-  return bytes + ofParts
+/**
+ * The most input tokens that a request can have: what its parts count for, and a token a byte of the rest.
+ * @param estimated the input that was estimated from its bytes
+ */
+export function mostInput(estimated: number, body: Pick<CountedChat, 'messages'>, rules: CountingRules): number {
+  const ofParts = tokensOfParts(body, rules)
+  return Math.ceil((estimated - ofParts) * (rules.bytesPerToken ?? BYTES_PER_TOKEN)) + ofParts
 }
 
-/** The bytes of a body as JSON, less the `data:` URIs of its image parts, and the tokens that its parts count for. */
-function measured(body: CountedChat, { partTokens }: CountingRules): { bytes: number; ofParts: number } {
-  let bytes = Buffer.byteLength(JSON.stringify(body))
-  let ofParts = 0
-  for (const part of body.messages.flatMap(partsOf)) {
-    ofParts += tokensOfPart(part.type, partTokens) ?? 0
-    if (part.type === 'image_url') bytes -= bytesOfDataUri(part.image_url)
-  }
-  return { bytes, ofParts }
-}
+const tokensOfParts = ({ messages }: Pick<CountedChat, 'messages'>, { partTokens }: CountingRules): number =>
+  messages.flatMap(partsOf).reduce((sum, { type }) => sum + (tokensOfPart(type, partTokens) ?? 0), 0)
 
 const partsOf = ({ content }: { content?: unknown }): Record<string, unknown>[] =>
   Array.isArray(content) ? content : []

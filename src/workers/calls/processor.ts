@@ -224,7 +224,7 @@ async function work(
 /** What a call's upstream can have used, by its request: a chat's. */
 const boundsOf = ({ estimate }: BegunCall, model: Model | null, { request }: CallJob): UsageBounds => ({
   estimate,
-  mostInput: () => (model?.modality === 'chat' ? mostInput(request as ChatRequest, model) : 0),
+  mostInput: model?.modality === 'chat' ? mostInput(estimate.input, request as ChatRequest, model) : 0,
 })
 
 async function runCall(deps: WorkerDeps, model: Model | null, run: Run): Promise<Outcome> {

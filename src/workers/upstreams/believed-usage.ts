@@ -48,7 +48,7 @@ export type UsageBounds = {
   /** What the call was charged for: its input, and `max_tokens` × `n`. */
   estimate: Tokens
   /** The most input that there can be: a token a byte, and the parts that have a price of their own. */
-  mostInput: () => number
+  mostInput: number
 }
 
 /** What is known of a chat beside what its upstream reports. */
@@ -83,7 +83,7 @@ export function believed(usage: UpstreamUsage | null, { bounds, counted, isStale
   const all = input.input + input.cached + input.written
   const output = outputOf(usage)
   const refused: Believed['refused'] = []
-  if (all > estimate.input && all > bounds.mostInput()) refused.push('input')
+  if (all > bounds.mostInput) refused.push('input')
   if (output > 2 * estimate.output) refused.push('output')
   const isInput = all > 0 && !refused.includes('input')
   const isOutput = output > 0 && !refused.includes('output')

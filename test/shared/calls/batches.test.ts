@@ -177,28 +177,28 @@ describe('a batch of calls in one statement', () => {
   it('ends calls of many accounts, and each of them once', async () => {
     const calls = verbs(db)
     const [one, two] = [await anAccount(db, [{ amount: 50, days: 1 }, { amount: 50 }]), await anAccount(db, 20)]
-    const [a, b, c] = [await opened(calls, one, 60), await opened(calls, one, 10), await opened(calls, two, 20)]
-    const ends = await endCalls(db, [settled(a, 20), failed(c), settled(b, 90), failed(a), failed(b)])
+    const [a, b, c] = [await opened(calls, one, 60), await opened(calls, one, 40), await opened(calls, two, 20)]
+    const ends = await endCalls(db, [settled(a, 30), failed(c), settled(b, 90), failed(a), failed(b)])
     expect(ends.map((end) => end && [end.status, end.credits, end.uncollected, end.balance])).to.deep.equal([
-      ['succeeded', 20, 0, 0],
+      ['succeeded', 30, 0, 0],
       ['failed', 0, 0, 20],
-      ['succeeded', 40, 50, 0],
+      ['succeeded', 40, 40, 0],
       null,
       null,
     ])
-    // What the first gave back has repaid 40 of the 50 that the second left.
+    // What the first gave back has repaid 30 of the 40 that the second left.
     expect([await balanceOf(db, one.id), await debtOf(db, one.id)]).to.deep.equal([0, 10])
   })
 
   it('leaves no call uncollected if the balance can pay it with what others of the batch give back', async () => {
     const calls = verbs(db)
     const account = await anAccount(db, [{ amount: 60, days: 1 }, { amount: 60 }])
-    const ids = [await opened(calls, account, 90), await opened(calls, account, 10), await opened(calls, account, 10)]
-    const ends = await endCalls(db, [failed(ids[0]!), settled(ids[1]!, 15), settled(ids[2]!, 50)])
+    const ids = [await opened(calls, account, 70), await opened(calls, account, 10), await opened(calls, account, 30)]
+    const ends = await endCalls(db, [failed(ids[0]!), settled(ids[1]!, 15), settled(ids[2]!, 60)])
     expect(ends.map((end) => [end!.credits, end!.uncollected, end!.balance])).to.deep.equal([
-      [0, 0, 55],
-      [15, 0, 55],
-      [15, 35, 55],
+      [0, 0, 45],
+      [15, 0, 45],
+      [35, 25, 45],
     ])
     const rows = await db('ledger_entries')
       .where({ account_id: account.id })
@@ -208,9 +208,9 @@ describe('a batch of calls in one statement', () => {
     expect(rows.slice(-5).map((row) => `${row.kind} ${row.amount} = ${row.balance_after}`)).to.deep.equal([
       'settlement -5 = 5',
       'settlement -5 = 0',
-      'refund 30 = 30',
-      'refund 60 = 90',
-      'collection -35 = 55',
+      'refund 10 = 10',
+      'refund 60 = 70',
+      'collection -25 = 45',
     ])
   })
 

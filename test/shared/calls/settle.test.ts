@@ -57,23 +57,37 @@ describe('the settlement of a call', () => {
 
   it('charges the shortfall, in burn order', async () => {
     const account = await anAccount(db, [{ amount: 10, days: 2 }, { amount: 50 }])
-    const id = await opened(calls, account, 5)
-    await calls.settle(id, 'image', aResult(25))
-    expect(await movements(db, id, account.grants)).to.deep.equal([
-      'charge -5 0',
-      'settlement -5 0',
-      'settlement -15 1',
-    ])
-    expect(await rowOf(db, id)).to.include({ credits: 25, credits_uncollected: 0, balance_after: 35 })
+    const id = await opened(calls, account, 8)
+    await calls.settle(id, 'image', aResult(15))
+    expect(await movements(db, id, account.grants)).to.deep.equal(['charge -8 0', 'settlement -2 0', 'settlement -5 1'])
+    expect(await rowOf(db, id)).to.include({ credits: 15, credits_uncollected: 0, balance_after: 45 })
   })
 
   it('collects at most down to zero, and records what it could not collect', async () => {
     const account = await anAccount(db, [{ amount: 10, days: 2 }, { amount: 5 }])
-    const id = await opened(calls, account, 8)
-    const ended = await calls.settle(id, 'image', aResult(100))
+    const id = await opened(calls, account, 12)
+    const ended = await calls.settle(id, 'image', aResult(23))
     expect(JSON.parse(ended!.answer.body).usage).to.include({ credits: 15, balance: 0 })
-    expect(await rowOf(db, id)).to.include({ credits: 15, credits_uncollected: 85, balance_after: 0 })
+    expect(await rowOf(db, id)).to.include({ credits: 15, credits_uncollected: 8, balance_after: 0 })
     expect(await balanceOf(db, account.id)).to.equal(0)
+  })
+
+  it('is never above twice the charge, collected or not, whatever its result says', async () => {
+    for (const [funds, collected, uncollected] of [
+      [100, 24, 0],
+      [15, 15, 9],
+      [12, 12, 12],
+    ] as const) {
+      const account = await anAccount(db, funds)
+      const id = await opened(calls, account, 12)
+      await calls.settle(id, 'image', aResult(29_999_797))
+      expect(await rowOf(db, id)).to.include({ credits: collected, credits_uncollected: uncollected })
+      expect(await balanceOf(db, account.id)).to.equal(funds - collected)
+    }
+    const account = await anAccount(db, 1)
+    const free = await opened(calls, account, 0)
+    await calls.settle(free, 'image', aResult(5))
+    expect(await rowOf(db, free)).to.include({ credits: 0, credits_uncollected: 0 })
   })
 
   it('collects nothing from an expired grant', async () => {
@@ -88,7 +102,7 @@ describe('the settlement of a call', () => {
 
   it('shares a balance among simultaneous settlements above their charge, down to zero', async () => {
     const account = await anAccount(db, [{ amount: 20, days: 1 }, { amount: 30 }])
-    const ids = await Promise.all(Array.from({ length: 10 }, () => opened(calls, account, 1)))
+    const ids = await Promise.all(Array.from({ length: 10 }, () => opened(calls, account, 4)))
     await Promise.all(ids.map((id) => calls.settle(id, 'image', aResult(8))))
     const rows = await Promise.all(ids.map((id) => rowOf(db, id)))
     expect(rows.reduce((sum, row) => sum + (row.credits as number), 0)).to.equal(50)

@@ -7,7 +7,7 @@ import { believed, hasReasoned } from '../../../src/workers/upstreams/believed-u
 import { anthropicUsage, openaiUsage } from '../../../src/workers/upstreams/usage.ts'
 
 /** A request of 6,000 bytes that allows 300 tokens; its answer has 28 tokens by our own count. */
-const bounds = { estimate: { input: 2000, output: 300 }, mostInput: () => 6000 }
+const bounds = { estimate: { input: 2000, output: 300 }, mostInput: 6000 }
 const settledOn = (usage: unknown, more: object = {}, read = openaiUsage) =>
   believed(read(usage), { bounds, counted: 28, ...more })
 const tokensOf = (usage: unknown, more: object = {}) => settledOn(usage, more).tokens
@@ -72,7 +72,7 @@ describe('what is believed of a reported usage', () => {
   for (const [provider, usage, counts] of RECORDED) {
     it(`is three disjoint counts of input, and all output: ${provider}`, () => {
       const { tokens, refused } = believed(openaiUsage(usage), {
-        bounds: { estimate: { input: 2000, output: 300 }, mostInput: () => 12_000 },
+        bounds: { estimate: { input: 2000, output: 300 }, mostInput: 12_000 },
         counted: 28,
       })
       expect(tokens).to.include(counts)
@@ -221,7 +221,7 @@ describe('what is believed of a reported usage', () => {
     it('settles between zero and twice the pre-charge, and what the client is told adds up to what is billed', () => {
       fc.assert(
         fc.property(chats, ({ usage, read, estimate, counted, isStale, price: rates }) => {
-          const mostInput = () => 3 * estimate.input
+          const mostInput = 3 * estimate.input
           const { tokens } = believed(read(usage), { bounds: { estimate, mostInput }, counted, isStale })
           for (const count of Object.values(tokens)) expect(Number.isSafeInteger(count) && count >= 0).to.equal(true)
           expect(allInput(tokens)).to.be.within(1, 3 * estimate.input)
