@@ -13,6 +13,9 @@ import type { Script, Scripted } from './support/scripted.ts'
 /** Micro-dollars for a thousand tokens. */
 const COST = { input: 250, cachedInput: 25, cacheWrite: 300, output: 2000, perCall: 7, perTokens: 1000 }
 
+/** Bytes that make thousands of tokens possible. */
+const LONG = ' and'.repeat(3000)
+
 const dearly = (usage: object, choices: object[]): string =>
   JSON.stringify({ id: 'c', object: 'chat.completion', created: 1, model: 'm', choices, usage })
 const OK = [{ index: 0, message: { role: 'assistant', content: 'fine' }, finish_reason: 'stop' }]
@@ -70,7 +73,7 @@ describe('what a call costs its operator', function () {
   afterEach(() => expectBooksToBalance(gateway.db))
 
   const chat = (model: string, prompt: string, more: object = {}): Promise<Reply> =>
-    post(`${gateway.url}${CHAT}`, account.key, chatBody(prompt, { model, ...more }))
+    post(`${gateway.url}${CHAT}`, account.key, chatBody(`${prompt}${LONG}`, { model, ...more }))
   const media = (path: string, model: string, words = '', more: object = {}): Promise<Reply> =>
     post(`${gateway.url}${path}`, account.key, { model, prompt: prompted(words), ...more })
 
@@ -126,7 +129,13 @@ describe('what a call costs its operator', function () {
     expect(await both(saying(dearly({}, []))), 'an answer without either').to.equal(null)
     expect(await both(failing(500)), "an error of the upstream's own").to.equal(alone)
     expect(await both(failing(503)), 'not accepted').to.equal(alone)
-    expect(await both(failing(502)), 'an error of something between').to.equal(null)
+    for (const status of [502, 504, 520, 524, 529, 530])
+      expect(await both(failing(status)), `${status}: perhaps of something between`).to.equal(null)
+    const own = '{"error":{"type":"overloaded_error","message":"no"}}'
+    const overloaded: Script = (_request, response) => void response.writeHead(529).end(own)
+    expect(await both(overloaded), "529 in the upstream's own words").to.equal(alone)
+    for (const status of [408, 499])
+      expect(await costOf(await chat('twice', first.prompt(failing(status)))), `${status}: the same`).to.equal(null)
     expect(await both(resetting), 'lost on the way').to.equal(null)
   })
 

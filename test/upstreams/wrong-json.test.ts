@@ -71,7 +71,7 @@ const USABLE: [what: string, body: string, expected: object][] = [
   ],
   [
     'fractions of tokens',
-    chat({ role: 'assistant', content: 'ok' }, { usage: { prompt_tokens: 1.5, completion_tokens: 2 } }),
+    chat({ role: 'assistant', content: 'ok' }, { usage: { prompt_tokens: 1.5, completion_tokens: 2.5 } }),
     {},
   ],
   [

@@ -41,7 +41,7 @@ describe('POST /v1/chat/completions', () => {
   it('answers in the specified form, settled on the real usage', async () => {
     const account = await anAccount(gateway.db, 1000)
     const asked = Math.floor(Date.now() / 1000)
-    const reply = await chat(gateway, account, 'Hello [usage 1500 500] [answer Good day]')
+    const reply = await chat(gateway, account, `Hello [usage 1500 500] [answer Good day]${' and'.repeat(400)}`)
     expect(reply.status, reply.text).to.equal(200)
     expect(reply.json).to.include({ ok: true, object: 'chat.completion', model: 'sandbox-chat' })
     expect(reply.json.id).to.be.a('string').that.is.not.empty
@@ -77,11 +77,11 @@ describe('POST /v1/chat/completions', () => {
 
   it("pre-charges a third of the body's bytes and all of max_tokens, then gives back the rest", async () => {
     const account = await anAccount(gateway.db, 100_000)
-    const body = chatBody(`${'é'.repeat(3000)} [usage 10 10]`, { model: 'dear-chat', max_tokens: 2 })
+    const body = chatBody(`${'é'.repeat(3000)} [usage 10 4]`, { model: 'dear-chat', max_tokens: 2 })
     const reply = await post(`${gateway.url}${CHAT}`, account.key, body)
     const estimate = Math.ceil(Buffer.byteLength(JSON.stringify(body)) / 3) + 2 * 2
-    expect(await movementsOf(gateway.db, reply)).to.deep.equal([`charge -${estimate}`, `settlement ${estimate - 30}`])
-    expect(reply.json.usage).to.include({ credits: 30, balance: 99_970 })
+    expect(await movementsOf(gateway.db, reply)).to.deep.equal([`charge -${estimate}`, `settlement ${estimate - 18}`])
+    expect(reply.json.usage).to.include({ credits: 18, balance: 99_982 })
     expect((await recordOf(gateway.db, reply)).creditsPrecharged).to.equal(estimate)
   })
 
@@ -112,11 +112,11 @@ describe('POST /v1/chat/completions', () => {
   })
 
   it('charges a settlement above the pre-charge, down to a balance of zero', async () => {
-    const account = await anAccount(gateway.db, 50)
-    const paid = await chat(gateway, account, '[usage 0 120]', { model: 'short-chat', max_tokens: 20 })
-    expect(paid.json.usage).to.include({ credits: 50, balance: 0 })
-    expect(await recordOf(gateway.db, paid)).to.include({ credits: 50, creditsPrecharged: 20, creditsUncollected: 70 })
-    expect(await movementsOf(gateway.db, paid)).to.deep.equal(['charge -20', 'settlement -30'])
+    const account = await anAccount(gateway.db, 30)
+    const paid = await chat(gateway, account, '[usage 0 40]', { model: 'short-chat', max_tokens: 20 })
+    expect(paid.json.usage).to.include({ credits: 30, balance: 0 })
+    expect(await recordOf(gateway.db, paid)).to.include({ credits: 30, creditsPrecharged: 20, creditsUncollected: 10 })
+    expect(await movementsOf(gateway.db, paid)).to.deep.equal(['charge -20', 'settlement -10'])
   })
 
   it('costs at least the minimum', async () => {

@@ -154,12 +154,12 @@ describe('the limits of the gateway', () => {
   })
 
   it('refuse the calls of an account with debt for lack of credits, until it is repaid', async () => {
-    const dear = await chat(gateway, account, prompted('[usage 9000000 2000000]'))
+    const dear = await chat(gateway, account, prompted('[usage 100 4000000]'), { max_tokens: 2_000_000 })
     expect([dear.status, dear.json.usage.balance], dear.text).to.deep.equal([200, 0])
-    expect(await recordOf(gateway.db, dear)).to.include({ credits: 10_000, creditsUncollected: 5000 })
+    expect(await recordOf(gateway.db, dear)).to.include({ credits: 10_000, creditsUncollected: 2001 })
     const refused = await image(gateway, account, prompted())
     expect([refused.status, refused.json.error.type]).to.deep.equal([402, 'insufficient_credits'])
-    await aGrant(gateway.db, account.id, { amount: 5100 })
+    await aGrant(gateway.db, account.id, { amount: 2100 })
     expect((await image(gateway, account, prompted())).status).to.equal(200)
   })
 

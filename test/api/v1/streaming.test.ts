@@ -53,7 +53,7 @@ describe('a streamed chat', () => {
   })
 
   it("comes in OpenAI's chunks, the last of which has usage and credits, then [DONE]", async () => {
-    const reply = await streamed(prompted('[answer one two three] [usage 1500 500]'))
+    const reply = await streamed(prompted(`[answer one two three] [usage 1500 500]${' and'.repeat(400)}`))
     expect(reply.status, reply.text).to.equal(200)
     expect(reply.headers.get('content-type')).to.match(/^text\/event-stream/)
     expect(reply.headers.get('cache-control')).to.equal('no-store')
