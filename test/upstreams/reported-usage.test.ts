@@ -9,7 +9,7 @@ import { CHAT, callOf, chatBody, recordOf } from '../../scripts/harness/calling.
 import { publicId } from '../../src/shared/ids.ts'
 import { changeKey } from '../../src/shared/accounts/key-limits.ts'
 import { freePort } from '../../scripts/services/ports.ts'
-import { eventually } from '../../scripts/until.ts'
+import { eventually } from '../../scripts/harness/until.ts'
 import { readExposition, valueOf } from '../support/exposition.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import type { Listening } from '../workers/fetching/servers.ts'
