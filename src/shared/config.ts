@@ -76,6 +76,8 @@ const variables = z.object({
   LOGIN_RATE_LIMIT: wholeNumber(30, 1, 1_000_000_000),
   REGISTER_RATE_LIMIT: wholeNumber(300, 1, 1_000_000_000),
   MAIL_RATE_LIMIT: wholeNumber(5, 1, 1_000_000_000),
+  MAX_BODY_BYTES: wholeNumber(1_048_576, 1024, 33_554_432),
+  MIN_OUTPUT_TOKENS: wholeNumber(4096, 1, 100_000_000),
   MAX_OUTSTANDING_CALLS: wholeNumber(1000, 1, 1_000_000),
   ACCOUNT_SHARE: share.default(0.5),
   TRUST_PROXY: wholeNumber(0, 0, 16),

@@ -5,7 +5,15 @@ import { z } from 'zod'
 import { aboutField } from '../../shared/field-errors.ts'
 import { imageUrlProblem } from '../../shared/net/addresses.ts'
 import type { ChatModel } from '../../shared/catalogue/catalogue.ts'
-import { MAX_ADDRESSES, chatMessages, chatOptions, unknownField } from '../../shared/calls/chat-fields.ts'
+import {
+  MAX_ADDRESSES,
+  chatOptions,
+  furtherFields,
+  passingOptions,
+  unknownField,
+} from '../../shared/calls/chat-fields.ts'
+import type { ChatOptions } from '../../shared/calls/chat-fields.ts'
+import { chatMessages } from '../../shared/calls/chat-messages.ts'
 import { outputLimit, tokensOfPart } from '../../shared/calls/pricing.ts'
 import { isPlainOption, plainMessages } from '../../shared/calls/plain-chats.ts'
 import type { ChatMessage, ChatRequest } from '../../shared/calls/requests.ts'
@@ -17,7 +25,7 @@ import { parseBody, unknownFieldError } from './schemas.ts'
 const messagesOnly = z.object({ messages: chatMessages })
 
 /** What a model decides of a body: the fields beyond the list, the kinds of parts, and the most output. */
-export type BodyRules = Pick<ChatModel, 'maxOutputTokens' | 'partTokens'> & {
+export type BodyRules = Pick<ChatModel, 'maxOutputTokens' | 'defaultOutputTokens' | 'partTokens'> & {
   upstreams: readonly Pick<ChatModel['upstreams'][number], 'allow'>[]
 }
 
@@ -27,17 +35,18 @@ export type BodyRules = Pick<ChatModel, 'maxOutputTokens' | 'partTokens'> & {
  * @throws ApiError invalid_messages, or invalid_request that names the field.
  */
 export function parseChat(body: JsonObject, model: BodyRules): ChatRequest {
-  const messages = plainMessages(body.messages) ?? parseMessages(body)
-  checkParts(messages, model.partTokens)
+  const messages = acceptedParts(plainMessages(body.messages) ?? parseMessages(body), model.partTokens)
   const allowed = model.upstreams.flatMap(({ allow }) => allow)
   const unknown = unknownField(body, allowed)
   if (unknown !== null) throw unknownFieldError([unknown])
-  const { max_tokens, max_completion_tokens, ...options } = parseOptions(body)
-  const given = allowed.filter((field) => Object.hasOwn(body, field))
-  const further = Object.fromEntries(given.map((field) => [field, body[field]]))
-  const limit = outputLimit(max_tokens ?? max_completion_tokens, model.maxOutputTokens)
+  const further = furtherFields(body, allowed)
+  const { max_tokens, max_completion_tokens, ...options } = passingOptions(parseOptions(without(body, further)))
+  const limit = outputLimit(max_tokens ?? max_completion_tokens, model)
   return { ...further, ...options, messages, max_tokens: limit }
 }
+
+const without = (body: JsonObject, further: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(body).filter(([field]) => !Object.hasOwn(further, field)))
 
 /** @throws ApiError invalid_messages. */
 const parseMessages = ({ messages }: JsonObject): ChatMessage[] =>
@@ -45,13 +54,11 @@ const parseMessages = ({ messages }: JsonObject): ChatMessage[] =>
 
 const OPTIONS = new Map<string, z.ZodType>(Object.entries(chatOptions.shape))
 
-type Options = Partial<z.infer<typeof chatOptions>>
-
 /**
  * The options of a body. Its schema looks at all of them, in each request; few requests have more than three.
  * @throws ApiError invalid_request that names the field.
  */
-function parseOptions(body: JsonObject): Options {
+function parseOptions(body: JsonObject): ChatOptions {
   const options: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(body)) {
     if (isPlainOption(name, value)) {
@@ -67,11 +74,29 @@ function parseOptions(body: JsonObject): Options {
 }
 
 /**
- * Checks the parts of messages: kinds that the model does not price are refused, and every address in them must be one
- * that may be fetched.
+ * The messages with the parts that the model takes. A kind that it does not price is refused, but for what an assistant
+ * said in it, which is left out. Every address in the parts must be one that may be fetched.
  * @throws ApiError invalid_messages for a kind or too many addresses, invalid_request that names a bad address.
  */
-function checkParts(messages: readonly ChatMessage[], partTokens: ChatModel['partTokens']): void {
+function acceptedParts(messages: readonly ChatMessage[], partTokens: ChatModel['partTokens']): ChatMessage[] {
+  const isPriced = ({ type }: { type: unknown }): boolean => tokensOfPart(type, partTokens) !== null
+  const accepted = messages.map((message, index) => {
+    if (!Array.isArray(message.content) || message.content.every(isPriced)) return message
+    const odd = message.content.findIndex((part: { type: unknown }) => !isPriced(part))
+    if (message.role === 'assistant') return withoutParts(message, isPriced)
+    throw badMessages(`messages[${index}].content[${odd}].type`, 'is not accepted by this model')
+  })
+  checkAddresses(accepted)
+  return accepted
+}
+
+function withoutParts(message: ChatMessage, isKept: (part: { type: unknown }) => boolean): ChatMessage {
+  const content = (message.content as { type: unknown }[]).filter(isKept)
+  return { ...message, content: content.length > 0 ? content : '' }
+}
+
+/** @throws ApiError invalid_messages for too many addresses, invalid_request that names a bad one. */
+function checkAddresses(messages: readonly ChatMessage[]): void {
   let addresses = 0
   for (const [index, message] of messages.entries()) {
     for (const { at, field, url } of addressesOf(message)) {
@@ -81,9 +106,6 @@ function checkParts(messages: readonly ChatMessage[], partTokens: ChatModel['par
       if (/^http/i.test(url as string)) addresses++
       if (addresses > MAX_ADDRESSES) throw badMessages('messages', `must have at most ${MAX_ADDRESSES} addresses`)
     }
-    if (!Array.isArray(message.content)) continue
-    const odd = message.content.findIndex(({ type }: { type: unknown }) => tokensOfPart(type, partTokens) === null)
-    if (odd >= 0) throw badMessages(`messages[${index}].content[${odd}].type`, 'is not accepted by this model')
   }
 }
 

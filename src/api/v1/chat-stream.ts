@@ -1,10 +1,13 @@
 /**
- * A chat answer as a stream in OpenAI's form: chunks, a last one with the usage, then `[DONE]` (docs/api.md#streaming).
+ * A chat answer as a stream in OpenAI's form: chunks, the last one with the usage, then `[DONE]`
+ * (docs/api.md#streaming). Many clients read `choices[0]` of every chunk: one without choices is sent only to those that
+ * ask for it by `stream_options.include_usage`.
  */
 import { gatewayError } from '../../shared/errors.ts'
 import { publicId } from '../../shared/ids.ts'
 import { bytesOf, isLong } from '../../shared/calls/answers.ts'
 import type { CallUpdate } from '../../shared/calls/channels.ts'
+import type { ChatRequest } from '../../shared/calls/requests.ts'
 import type { AnswerDeps } from './answer.ts'
 import { HEARTBEAT_MS, accepted, afterwards, deliver, leave, unlessStopped, whenDisconnected } from './answer.ts'
 import { withBody } from './answer-body.ts'
@@ -25,10 +28,10 @@ export async function answerWithChunks(
   ctx: CallContext,
   deps: AnswerDeps,
   placed: PlacedCall,
-  updates: UpdateListener,
+  { request, updates }: { request: ChatRequest; updates: UpdateListener },
 ): Promise<void> {
   const left = whenDisconnected(ctx)
-  const chunks = new ChunkWriter(placed)
+  const chunks = new ChunkWriter(placed, asksForUsage(request))
   const first = new Promise<'begin'>((resolve) =>
     updates.attach((one) => {
       if (one.type !== 'chunks') return
@@ -60,6 +63,9 @@ export async function answerWithChunks(
   })
 }
 
+const asksForUsage = ({ stream_options: options }: ChatRequest): boolean =>
+  (options as { include_usage?: boolean } | undefined)?.include_usage === true
+
 const silence = (): Promise<'silence'> =>
   new Promise((resolve) => {
     setTimeout(() => resolve('silence'), HEARTBEAT_MS).unref()
@@ -84,26 +90,36 @@ async function abandon(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): 
 
 const LOST = 'Part of the stream was lost. The whole answer can be fetched:'
 
-/** Writes the chunks of a placed call. */
+/** What a chunk has in which a choice ends. It is JSON of our own making: within a text the quotes would be escaped. */
+const END_OF_CHOICE = '"finish_reason":"'
+
+/**
+ * Writes the chunks of a placed call. From the first end of a choice on the newest chunk is held back: the last one is
+ * to carry the usage.
+ */
 class ChunkWriter {
   private early: string[] | null = []
   private events: EventStream | null = null
+  private held: string | null = null
   private readonly placed: PlacedCall
+  private readonly ownUsage: boolean
 
-  constructor(placed: PlacedCall) {
+  /** @param ownUsage whether the usage is sent in a chunk of its own, which has no choices */
+  constructor(placed: PlacedCall, ownUsage: boolean) {
     this.placed = placed
+    this.ownUsage = ownUsage
   }
 
   take({ chunks }: CallUpdate & { type: 'chunks' }): void {
     for (const chunk of chunks) {
-      if (this.events) this.events.send(chunk)
+      if (this.events) this.pass(chunk)
       else this.early?.push(chunk)
     }
   }
 
   writeTo(events: EventStream): void {
     this.events = events
-    this.early?.forEach((chunk) => events.send(chunk))
+    this.early?.forEach((chunk) => this.pass(chunk))
     this.early = null
   }
 
@@ -114,7 +130,7 @@ class ChunkWriter {
     if (status !== 200) return this.sendError(body.error!)
     if (!relayed?.hasBegun) this.sendWhole(body)
     else if (!relayed.isWhole) return this.fail(LOST)
-    this.send(body, { choices: [], usage: body.usage })
+    this.sendUsage(body)
     this.events?.send('[DONE]')
   }
 
@@ -123,7 +139,29 @@ class ChunkWriter {
     this.sendError(gatewayError('service_unavailable', `${sentence} GET ${where}`))
   }
 
+  private pass(chunk: string): void {
+    const isHeld = this.held !== null || chunk.includes(END_OF_CHOICE)
+    this.release()
+    if (isHeld) this.held = chunk
+    else this.events?.send(chunk)
+  }
+
+  private release(): void {
+    if (this.held !== null) this.events?.send(this.held)
+    this.held = null
+  }
+
+  private sendUsage(body: Completion): void {
+    const { usage } = body
+    const last = this.held
+    if (this.ownUsage || last === null) {
+      this.release()
+      this.events?.send(chunkOf(body, { choices: [], usage }))
+    } else this.events?.send(JSON.stringify({ ...(JSON.parse(last) as object), usage }))
+  }
+
   private sendError(error: object): void {
+    this.release()
     this.events?.send(JSON.stringify({ ok: false, error }))
   }
 
@@ -133,12 +171,11 @@ class ChunkWriter {
       const delta = message.tool_calls
         ? { ...message, tool_calls: message.tool_calls.map((call, at) => ({ index: at, ...call })) }
         : message
-      this.send(body, { choices: [{ index, delta, finish_reason: null }] })
-      this.send(body, { choices: [{ index, delta: {}, finish_reason }] })
+      this.pass(chunkOf(body, { choices: [{ index, delta, finish_reason: null }] }))
+      this.pass(chunkOf(body, { choices: [{ index, delta: {}, finish_reason }] }))
     }
   }
-
-  private send({ id, created, model }: Completion, fields: object): void {
-    this.events?.send(JSON.stringify({ id, object: 'chat.completion.chunk', created, model, ...fields }))
-  }
 }
+
+const chunkOf = ({ id, created, model }: Completion, fields: object): string =>
+  JSON.stringify({ id, object: 'chat.completion.chunk', created, model, ...fields })

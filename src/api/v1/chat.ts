@@ -3,7 +3,7 @@
  */
 import type { ChatModel } from '../../shared/catalogue/catalogue.ts'
 import type { CountedChat, Tokens } from '../../shared/calls/pricing.ts'
-import { chatCharge, estimateTokens } from '../../shared/calls/pricing.ts'
+import { DEFAULT_MAX_TOKENS, chatCharge, estimateTokens, limitWithin } from '../../shared/calls/pricing.ts'
 import type { ChatRequest } from '../../shared/calls/requests.ts'
 import { apiKey } from '../who.ts'
 import { answerWhenDone } from './answer.ts'
@@ -20,21 +20,43 @@ import {
   gateway,
 } from './declared.ts'
 import { chatBody } from './schemas.ts'
+import type { Lowered } from './place-call.ts'
 import type { CallKind } from './serve-call.ts'
 import { callEndpoint } from './serve-call.ts'
 
-type AskedChat = { request: ChatRequest; estimate: Tokens; charge: number }
+type AskedChat = {
+  request: ChatRequest
+  estimate: Tokens
+  charge: number
+  within: ((credits: number, least: number) => Lowered | null) | undefined
+}
+
+/**
+ * What a chat is to cost. Where it leaves its output to a model that gives more than 1024 tokens, the limit is lowered to
+ * what can be paid.
+ */
+function askedOf(body: CountedChat, request: ChatRequest, model: ChatModel): AskedChat {
+  // Of an assistant's messages what is not sent is not charged either.
+  const counted = { ...body, messages: request.messages }
+  const estimate = estimateTokens(counted, model)
+  const { max_tokens: limit, n: choices = 1 } = request
+  const isGiven = (body.max_tokens ?? body.max_completion_tokens ?? null) !== null
+  const lower = (credits: number, least: number): Lowered | null => {
+    const maxTokens = limitWithin(credits, model.price, { limit, choices, estimate, least })
+    if (maxTokens === null) return null
+    const lowered = { ...estimate, output: estimate.output - (limit - maxTokens) * choices }
+    return { maxTokens, estimate: lowered, charge: chatCharge(model.price, lowered) }
+  }
+  const within = isGiven || limit <= DEFAULT_MAX_TOKENS ? undefined : lower
+  return { request, estimate, charge: chatCharge(model.price, estimate), within }
+}
 
 /** What is a chat's own of a call. */
 export const chatKind: CallKind<ChatModel, AskedChat> = {
   modality: 'chat',
-  parse: (body, model: ChatModel) => {
-    const request = parseChat(body, model)
-    const estimate = estimateTokens(body as CountedChat, model)
-    return { request, estimate, charge: chatCharge(model.price, estimate) }
-  },
-  answer: (ctx, deps, placed, { request, updates }) =>
-    request.stream ? answerWithChunks(ctx, deps, placed, updates) : answerWhenDone(ctx, deps, placed),
+  parse: (body, model: ChatModel) => askedOf(body as CountedChat, parseChat(body, model), model),
+  answer: (ctx, deps, placed, asked) =>
+    asked.request.stream ? answerWithChunks(ctx, deps, placed, asked) : answerWhenDone(ctx, deps, placed),
 }
 
 /** Completes a chat. Charged on an estimate of its tokens, settled on the real usage. */

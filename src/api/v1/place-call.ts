@@ -2,6 +2,7 @@
  * Places a call: charge, then enqueue, then wait. The one way in for all three modalities.
  */
 import { findKey } from '../../shared/accounts/shown-key.ts'
+import { fundsOf, payable } from '../../shared/accounts/summary.ts'
 import type { Model } from '../../shared/catalogue/catalogue.ts'
 import { ApiError, gatewayError } from '../../shared/errors.ts'
 import { publicId } from '../../shared/ids.ts'
@@ -15,11 +16,15 @@ import type { CallJob, ChatRow } from '../../shared/infra/queues.ts'
 import { traceFields } from '../../shared/infra/trace.ts'
 import { ofQueue } from '../../shared/telemetry/telemetry.ts'
 import type { WebDeps } from '../deps.ts'
-import { guardError, priceGuard } from './price-guards.ts'
+import { guardError, maxCreditsOf, priceGuard } from './price-guards.ts'
 import type { Identity } from './joining.ts'
 import { identityOf, joinCall, joinRetried } from './joining.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
+import { wordsOfShortage } from './shortage.ts'
 import type { RelayedStream } from './relayed-stream.ts'
+
+/** What a chat costs with a lower limit of its output. */
+export type Lowered = { maxTokens: number; estimate: Tokens; charge: number }
 
 /** A validated body, and the credits that its call is charged when it opens. `estimate` for chats only. */
 export type CallOrder = {
@@ -28,7 +33,17 @@ export type CallOrder = {
   estimate: Tokens | null
   charge: number
   body: Record<string, unknown>
+  /** What it costs within so many credits, with at least so many output tokens; null: more. Absent: as it is. */
+  within?: ((credits: number, least: number) => Lowered | null) | undefined
 }
+
+/** An order with a lower limit of its output. */
+export const lowered = <O extends CallOrder>(order: O, { maxTokens, estimate, charge }: Lowered): O => ({
+  ...order,
+  request: { ...order.request, max_tokens: maxTokens },
+  estimate,
+  charge,
+})
 
 type PlaceDeps = Pick<
   WebDeps,
@@ -64,20 +79,20 @@ const OUTSTANDING_RETRY_SECONDS = 5
 export async function placeCall(
   ctx: CallContext,
   deps: PlaceDeps,
-  order: CallOrder,
+  asked: CallOrder,
   onUpdate?: (update: CallUpdate) => void,
 ): Promise<PlacedCall> {
-  const identity = identityOf(ctx, order.model.modality, order.body)
-  requireUpstream(order.model)
-  const guarded = priceGuard(ctx, order)
+  const identity = identityOf(ctx, asked.model.modality, asked.body)
+  requireUpstream(asked.model)
+  maxCreditsOf(ctx)
   const retried = identity.isNumberedRetry && (await joinRetried(ctx, deps, identity, onUpdate))
   if (retried) return retried
-  deps.load.admit(order.model.modality)
-  const request = openRequest(ctx, deps, order, identity, guarded)
-  const outcome = await deps.calls.open(request)
+  deps.load.admit(asked.model.modality)
+  const { order, request, outcome } = await open(ctx, deps, asked, identity)
   if ('existing' in outcome) return joinCall(ctx, deps, outcome.existing, identity, onUpdate)
   if (!outcome.opened) throw await refusalOf(deps, request, order, outcome.refusal)
   ctx.state.opened = true
+  if ('max_tokens' in order.request) ctx.set('X-Max-Output-Tokens', String(order.request.max_tokens))
   const placed = waitFor(deps, request, isStreamed(order.request), onUpdate)
   // Before the job is enqueued, so that both are sent in one write and no follower sees the end of the call first.
   deps.replies.publishEvent(request.accountId, { callId: request.id, status: 'queued', balance: outcome.balance })
@@ -89,6 +104,31 @@ export async function placeCall(
   }
   return placed
 }
+
+/** How often the output of a call is lowered to what is left, while others spend that. */
+const LOWERINGS = 3
+
+/** Opens a call; one that leaves its output to the model with less of it, where all of it cannot be paid. */
+async function open(
+  ctx: CallContext,
+  deps: PlaceDeps,
+  asked: CallOrder,
+  identity: Identity,
+): Promise<{ order: CallOrder; request: OpenRequest; outcome: OpenOutcome }> {
+  let order = asked
+  for (let lowerings = 0; ; lowerings++) {
+    const request = openRequest(ctx, deps, order, identity, priceGuard(ctx, order))
+    const outcome = await deps.calls.open(request)
+    if (outcome.opened || 'existing' in outcome || !isShort(outcome.refusal)) return { order, request, outcome }
+    const funds = await fundsOf(deps.db, request)
+    const credits = funds && payable(funds)
+    const less = credits !== null && lowerings < LOWERINGS && order.within?.(credits, deps.config.MIN_OUTPUT_TOKENS)
+    if (!less) return { order, request, outcome }
+    order = lowered(order, less)
+  }
+}
+
+const isShort = (refusal: string): boolean => refusal === 'insufficient_credits' || refusal === 'key_budget_exceeded'
 
 /** Waits for a call that was opened, and is yet to be enqueued. */
 function waitFor(
@@ -183,7 +223,7 @@ const TOO_MUCH = {
 
 async function refusalOf(
   { db }: Pick<WebDeps, 'db'>,
-  { keyId }: OpenRequest,
+  request: OpenRequest,
   order: CallOrder,
   refusal: Extract<OpenOutcome, { refusal: string }>['refusal'],
 ): Promise<ApiError> {
@@ -196,7 +236,12 @@ async function refusalOf(
         retryAfterSeconds: OUTSTANDING_RETRY_SECONDS,
       })
     case 'key_budget_exceeded':
-      return new ApiError(refusal, { resetsAt: (await findKey(db, keyId))?.budget?.resetsAt ?? null })
+      return new ApiError(refusal, {
+        message: wordsOfShortage(order, await fundsOf(db, request), refusal),
+        resetsAt: (await findKey(db, request.keyId))?.budget?.resetsAt ?? null,
+      })
+    case 'insufficient_credits':
+      return new ApiError(refusal, { message: wordsOfShortage(order, await fundsOf(db, request), refusal) })
     case 'model_not_allowed':
       return new ApiError(refusal, { param: 'model' })
     case 'price_above_limit':
@@ -205,7 +250,6 @@ async function refusalOf(
     case 'unauthorized':
     case 'ip_not_allowed':
     case 'account_suspended':
-    case 'insufficient_credits':
       return new ApiError(refusal)
   }
 }

@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import type { Principal } from '../../shared/accounts/key-lookup.ts'
-import { affordability } from '../../shared/accounts/summary.ts'
+import { fundsOf, payable } from '../../shared/accounts/summary.ts'
 import { chatCost } from '../../shared/calls/pricing.ts'
 import { ApiError } from '../../shared/errors.ts'
 import { credits, id, ok } from '../answers.ts'
@@ -53,6 +53,13 @@ const quote = z
   })
   .meta({ id: 'Quote' })
 
+/** What a call is charged that can be charged so much (null: nothing), and whether that is enough. */
+function quoted(order: CallOrder, credits: number | null, least: number): { charge: number; affordable: boolean } {
+  if (credits === null || order.charge <= credits) return { charge: order.charge, affordable: credits !== null }
+  const less = order.within?.(credits, least)
+  return { charge: less?.charge ?? order.charge, affordable: less !== null && less !== undefined }
+}
+
 /** Quotes a call. Nothing is charged, recorded or sent. */
 export const quoteCall = endpoint({
   ...gateway,
@@ -73,23 +80,27 @@ export const quoteCall = endpoint({
     'invalid_messages',
     'upstream_unavailable',
   ],
-}).write((deps: Pick<WebDeps, 'catalogue' | 'db'>) => async ({ who, body: { endpoint: path, body } }, ctx) => {
-  const order = ORDERS[path]!(deps, body, who)
-  const { model, charge } = order
-  requireUpstream(model)
-  // Sent along as it will be with the call, where it would be refused.
-  maxCreditsOf(ctx)
-  const account = await affordability(deps.db, who, charge)
-  if (!account) throw new ApiError('unauthorized')
-  const answer: z.output<typeof quote> = {
-    ok: true,
-    model: model.id,
-    credits: charge,
-    minimum: model.modality === 'chat' ? chatCost(model.price, { input: 0, output: 0 }) : charge,
-    maximum: charge,
-    balance: account.balance,
-    affordable: account.affordable,
-    priceVersion: versionOf(model),
-  }
-  ctx.body = answer
-})
+}).write(
+  (deps: Pick<WebDeps, 'catalogue' | 'db' | 'config'>) =>
+    async ({ who, body: { endpoint: path, body } }, ctx) => {
+      const asked = ORDERS[path]!(deps, body, who)
+      const { model } = asked
+      requireUpstream(model)
+      // Sent along as it will be with the call, where it would be refused.
+      maxCreditsOf(ctx)
+      const funds = await fundsOf(deps.db, who)
+      if (!funds) throw new ApiError('unauthorized')
+      const { charge, affordable } = quoted(asked, payable(funds), deps.config.MIN_OUTPUT_TOKENS)
+      const answer: z.output<typeof quote> = {
+        ok: true,
+        model: model.id,
+        credits: charge,
+        minimum: model.modality === 'chat' ? chatCost(model.price, { input: 0, output: 0 }) : charge,
+        maximum: charge,
+        balance: funds.balance,
+        affordable,
+        priceVersion: versionOf(model),
+      }
+      ctx.body = answer
+    },
+)

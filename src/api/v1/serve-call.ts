@@ -27,7 +27,7 @@ import type { CallContext, PlacedCall } from './placed-call.ts'
 import { refuse } from './refusals.ts'
 
 /** What a modality makes of a body. */
-type Parsed = Pick<CallOrder, 'request' | 'estimate' | 'charge'>
+type Parsed = Pick<CallOrder, 'request' | 'estimate' | 'charge' | 'within'>
 
 /** What is a modality's own of a call. */
 export type CallKind<M extends Model, P extends Parsed> = {
@@ -97,7 +97,7 @@ export function orderOf<M extends Model, P extends Parsed>(
   holder: Principal,
 ): P & { model: M; body: JsonObject } {
   const model = findModel(catalogue.current(), modelOf(body), modality) as M | null
-  if (!model) throw new ApiError('unsupported_model', { param: 'model' })
+  if (!model) throw new ApiError('unsupported_model', { param: 'model', message: isNamed(body) ? undefined : NO_MODEL })
   if (!mayCall(holder, model)) throw new ApiError('model_not_allowed', { param: 'model' })
   return { ...parse(body, model), model, body }
 }
@@ -116,6 +116,10 @@ function begin(ctx: Context & { state: RequestState }, principal: CallContext['s
   Object.assign(ctx.state, { principal, callId })
   return ctx as CallContext
 }
+
+const NO_MODEL = 'model is missing: send the id of one of GET /v1/models.'
+
+const isNamed = ({ model }: JsonObject): boolean => model !== undefined && model !== null && model !== ''
 
 /** The `model` of a body, or an empty text where there is none: no model has that id. */
 const modelOf = (body: JsonObject): string => (typeof body.model === 'string' ? body.model : '')

@@ -11,26 +11,36 @@ import type { AccountId, KeyId } from '../ids.ts'
 export type AccountSummary = { credits: number; debt: number; held: number; running: number }
 
 /**
- * Whether an account could be charged so many credits at this moment with this key, and its balance. It is judged as a
- * charge would be, which takes nothing while there is debt, nothing from a grant past its time, and nothing beyond the
- * key's budget. Null where there is no account.
+ * What an account can be charged at this moment with a key, in credits. `spendable`: its balance without grants past
+ * their time. `budget`: what is left of the key's; null where it has none.
  */
-export async function affordability(
+export type Funds = { balance: number; debt: number; spendable: number; budget: number | null }
+
+/** The funds behind a key; null where there is no account. */
+export async function fundsOf(
   db: Db,
   { accountId, keyId }: { accountId: AccountId; keyId: KeyId },
-  credits: number,
-): Promise<{ balance: number; affordable: boolean } | null> {
-  const { rows } = await db.raw<{ rows: { balance: number; affordable: boolean }[] }>(
+): Promise<Funds | null> {
+  const { rows } = await db.raw<{ rows: Funds[] }>(
     `
-    SELECT acc.credits AS balance,
-      acc.debt = 0 AND coalesce((SELECT max(g.upto) FROM spendable_grants(ARRAY[acc.id]) g), 0) >= :credits
-      AND NOT EXISTS (SELECT FROM budgets b
+    SELECT acc.credits AS balance, acc.debt,
+      coalesce((SELECT max(g.upto) FROM spendable_grants(ARRAY[acc.id]) g), 0) AS spendable,
+      (SELECT greatest(0, b.credits - coalesce(w.used, 0)) FROM budgets b
         LEFT JOIN budget_windows w ON w.budget_id = b.id AND w.starts_at = budget_window(b.period, now())
-        WHERE b.key_id = :keyId AND NOT budget_allows(b.credits, coalesce(w.used, 0), :credits)) AS affordable
+        WHERE b.key_id = :keyId) AS budget
     FROM accounts acc WHERE acc.id = :accountId`,
-    { credits, keyId, accountId },
+    { keyId, accountId },
   )
   return rows[0] ?? null
+}
+
+/**
+ * The most that a call can be charged, in credits; null where it can be charged nothing at all, not even 0: in debt,
+ * and by a key whose budget is spent.
+ */
+export function payable({ debt, spendable, budget }: Funds): number | null {
+  if (debt > 0 || budget === 0) return null
+  return Math.min(spendable, budget ?? Infinity)
 }
 
 /** The summary of this account; null if there is none. */

@@ -5,7 +5,8 @@
  * test/shared/calls/plain-chats.test.ts holds both to the same answers.
  */
 import type { ChatMessage } from './requests.ts'
-import { MAX_ELEMENTS, MAX_MESSAGES, MAX_TOKENS, ROLES } from './chat-fields.ts'
+import { MAX_TOKENS } from './chat-fields.ts'
+import { MAX_ELEMENTS, MAX_MESSAGES, ROLES } from './chat-messages.ts'
 
 const roles: ReadonlySet<unknown> = new Set(ROLES)
 

@@ -113,7 +113,7 @@ export function ceilOfProduct(factor: number, decimal: number): bigint {
   return (product + unit - 1n) / unit
 }
 
-/** Output tokens assumed where a request names none. */
+/** Output tokens assumed where neither a request nor its model names them. */
 export const DEFAULT_MAX_TOKENS = 1024
 
 /** UTF-8 bytes that count as a token where the model says nothing else. */
@@ -123,11 +123,12 @@ const BYTES_PER_TOKEN = 3
 const IMAGE_TOKENS = 1500
 
 /**
- * What a model says of how its requests are counted: its largest `max_tokens`, the bytes of a token (1 to 3), and the
- * input tokens of a message part by its kind.
+ * What a model says of how its requests are counted: its largest `max_tokens`, the one that is taken where a request
+ * names none (1024 if absent), the bytes of a token (1 to 3), and the input tokens of a message part by its kind.
  */
 export type CountingRules = {
   maxOutputTokens?: number
+  defaultOutputTokens?: number
   bytesPerToken?: number
   partTokens?: Readonly<Record<string, number>>
 }
@@ -152,7 +153,7 @@ export function estimateTokens(body: CountedChat, rules: CountingRules): Tokens 
   for (const part of body.messages.flatMap(partsOf)) {
     if (part.type === 'image_url') bytes -= bytesOfDataUri(part.image_url)
   }
-  const perChoice = outputLimit(body.max_tokens ?? body.max_completion_tokens, rules.maxOutputTokens)
+  const perChoice = outputLimit(body.max_tokens ?? body.max_completion_tokens, rules)
   const tokensOfBytes = (count: number): number => Math.ceil(count / (rules.bytesPerToken ?? BYTES_PER_TOKEN))
   const predicted = body.prediction ? tokensOfBytes(Buffer.byteLength(JSON.stringify(body.prediction))) : 0
   return { input: tokensOfBytes(bytes) + tokensOfParts(body, rules), output: (perChoice + predicted) * (body.n ?? 1) }
@@ -192,7 +193,33 @@ function bytesOfDataUri(image: unknown): number {
   return typeof url === 'string' && /^data:/i.test(url) ? Buffer.byteLength(JSON.stringify(url)) - 2 : 0
 }
 
-/** The `max_tokens` that the upstream is sent: the client's or 1024, never more than the model allows. */
-export function outputLimit(maxTokens: number | null | undefined, maxOutputTokens: number | undefined): number {
-  return Math.min(maxTokens ?? DEFAULT_MAX_TOKENS, maxOutputTokens ?? Number.MAX_SAFE_INTEGER)
+/** The `max_tokens` that the upstream is sent: the client's or the model's default, never more than the model allows. */
+export function outputLimit(
+  maxTokens: number | null | undefined,
+  { defaultOutputTokens = DEFAULT_MAX_TOKENS, maxOutputTokens = Infinity }: CountingRules,
+): number {
+  return Math.min(maxTokens ?? defaultOutputTokens, maxOutputTokens)
+}
+
+/**
+ * The most output tokens a choice that so many credits pay, where a request leaves the limit to its model.
+ * @param estimate of the request with all of `limit`, for `choices` choices
+ * @param least below so many tokens a limit is not lowered: an answer that is cut there is of little use
+ * @returns null where they pay less than `least`, or than a limit that is lower itself
+ */
+export function limitWithin(
+  credits: number,
+  price: ChatPrice,
+  { limit, choices, estimate, least }: { limit: number; choices: number; estimate: Tokens; least: number },
+): number | null {
+  const costOf = (tokens: number): number =>
+    chatCharge(price, { ...estimate, output: estimate.output - (limit - tokens) * choices })
+  let paid = Math.min(least, limit)
+  if (costOf(paid) > credits) return null
+  for (let most = limit; paid < most;) {
+    const middle = Math.ceil((paid + most) / 2)
+    if (costOf(middle) <= credits) paid = middle
+    else most = middle - 1
+  }
+  return paid
 }

@@ -89,6 +89,7 @@ const chatModel = z
     pricing: chatPricing,
     contextLength: z.int().min(1).max(100_000_000).optional(),
     maxOutputTokens: z.int().min(1).max(100_000_000).optional(),
+    defaultOutputTokens: z.int().min(1).max(100_000_000).optional(),
     bytesPerToken: z.number().min(1).max(3).optional(),
     partTokens: z.record(name, z.int().min(0).max(100_000_000)).optional(),
   })
@@ -97,6 +98,11 @@ const chatModel = z
     ...onceValid('contextLength', 'maxOutputTokens'),
     path: ['contextLength'],
     message: 'must be at least "maxOutputTokens"',
+  })
+  .refine(({ maxOutputTokens = Infinity, defaultOutputTokens = 1 }) => defaultOutputTokens <= maxOutputTokens, {
+    ...onceValid('maxOutputTokens', 'defaultOutputTokens'),
+    path: ['defaultOutputTokens'],
+    message: 'must be at most "maxOutputTokens"',
   })
 
 const seconds = z.number().gt(0).lte(MAX_SECONDS)

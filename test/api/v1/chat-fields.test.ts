@@ -49,8 +49,15 @@ describe('the accepted fields of a chat', () => {
       bad: [{}, 'x'],
     },
     tool_choice: {
-      good: ['auto', 'none', 'required', { type: 'function', function: { name: 'f' } }],
-      bad: ['any', { type: 'web_search' }, 5],
+      good: [
+        'auto',
+        'none',
+        'required',
+        'any',
+        { type: 'function', function: { name: 'f' } },
+        { type: 'custom', custom: { name: 'f' } },
+      ],
+      bad: ['all', { type: 'web_search' }, 5],
     },
     parallel_tool_calls: { good: [false], bad: ['false'] },
     response_format: {
@@ -82,6 +89,12 @@ describe('the accepted fields of a chat', () => {
     functions: { good: [[{ name: 'f', parameters: {} }]], bad: [{}, 'x'] },
     function_call: { good: ['auto', 'none', { name: 'f' }], bad: ['any', {}] },
     modalities: { good: [['text']], bad: [['text', 'audio'], ['audio'], [], 'text'] },
+    usage: { good: [{ include: true }, {}], bad: [true, { include: 'x' }, { more: 1 }] },
+    service_tier: { good: ['auto', 'default'], bad: ['flex', 'priority', 5] },
+    reasoning: {
+      good: [{ effort: 'high' }, { enabled: true, exclude: false }, { effort: null, summary: 'auto' }],
+      bad: [{ effort: 'enormous' }, { max_tokens: 100 }, 'high'],
+    },
   }
   for (const [name, { good, bad }] of Object.entries(FIELDS)) {
     it(`include ${name}, of its own type and range`, () => {
@@ -97,7 +110,9 @@ describe('the accepted fields of a chat', () => {
     'models',
     'provider',
     'plugins',
-    'service_tier',
+    'enable_thinking',
+    'thinking',
+    'chat_template_kwargs',
     'n_predict',
     'api_base',
     'web_search_options',
@@ -110,8 +125,11 @@ describe('the accepted fields of a chat', () => {
     '__proto__',
     '',
   ]) {
-    it(`do not include ${JSON.stringify(name)}, which is refused by its name`, () => {
-      for (const value of ['x', null, {}, []]) {
+    it(`do not include ${JSON.stringify(name)}, which is refused by its name, unless it is null`, () => {
+      expect(
+        verdictOn(JSON.parse(`{"messages":[{"role":"user","content":"x"}],${JSON.stringify(name)}:null}`) as object),
+      ).to.equal(OK)
+      for (const value of ['x', {}, [], false]) {
         const body = JSON.parse(
           `{"messages":[{"role":"user","content":"x"}],${JSON.stringify(name)}:${JSON.stringify(value)}}`,
         ) as object
@@ -134,9 +152,9 @@ describe('the accepted fields of a chat', () => {
     ['a text part', withPart({ type: 'text', text: 'x', aurl: 'http://10.0.0.1/' }), 'messages[0].content[0].aurl'],
     ['an image part', withPart({ ...picture(PIXEL_URI), fetch: 'http://10.0.0.1/' }), 'messages[0].content[0].fetch'],
     [
-      'a tool call',
-      { messages: [{ role: 'assistant', tool_calls: [{ ...call, url: 'x' }] }] },
-      'messages[0].tool_calls[0].url',
+      'a result of a tool',
+      { messages: [{ role: 'tool', tool_call_id: 'a', content: 'x', url: 'x' }] },
+      'messages[0].url',
     ],
     ['a tool', withField('tools', [{ ...tool, web_search: {} }]), 'tools[0].web_search'],
     [
@@ -158,8 +176,16 @@ describe('the accepted fields of a chat', () => {
     )
   })
 
-  it("accept only tools of the kind function: an upstream's own tools are billed by the call", () => {
-    for (const type of ['web_search', 'web_search_20250305', 'code_interpreter', 'custom', undefined, 5]) {
+  it("accept only tools that their client runs: an upstream's own tools are billed by the call", () => {
+    const custom = {
+      type: 'custom',
+      custom: { name: 'patch', format: { type: 'grammar', grammar: { syntax: 'lark' } } },
+    }
+    expect(verdictOn(withField('tools', [tool, custom]))).to.equal(OK)
+    expect(verdictOn(withField('tools', [{ ...custom, custom: { name: 'patch', server_url: 'x' } }]))).to.equal(
+      'invalid_request tools[0].custom.server_url',
+    )
+    for (const type of ['web_search', 'web_search_20250305', 'code_interpreter', undefined, 5]) {
       expect(verdictOn(withField('tools', [tool, { ...tool, type }])), String(type)).to.equal(
         'invalid_request tools[1].type',
       )

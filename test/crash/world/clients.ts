@@ -121,7 +121,7 @@ function orderOf(world: World, asked: Asked): CallOrder {
     const body = { model: model.id, prompt }
     return { model, request: { prompt, ...shape }, estimate: null, charge: mediaCost(model.price, shape)!, body }
   }
-  const request = { messages: [{ role: 'user', content: prompt }], max_tokens: outputLimit(20, undefined), stream }
+  const request = { messages: [{ role: 'user', content: prompt }], max_tokens: outputLimit(20, {}), stream }
   const body = { model: model.id, ...request }
   const estimate = estimateTokens(body, {})
   return { model, request, estimate, charge: chatCharge(model.price, estimate), body }

@@ -1,7 +1,8 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { z } from 'zod'
-import { MAX_ELEMENTS, MAX_MESSAGES, ROLES, chatMessages, chatOptions } from '../../../src/shared/calls/chat-fields.ts'
+import { chatOptions } from '../../../src/shared/calls/chat-fields.ts'
+import { MAX_ELEMENTS, MAX_MESSAGES, ROLES, chatMessages } from '../../../src/shared/calls/chat-messages.ts'
 import { isPlainOption, plainMessages } from '../../../src/shared/calls/plain-chats.ts'
 
 const RUNS = 2000

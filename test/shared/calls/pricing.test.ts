@@ -91,7 +91,7 @@ describe('the pre-charge of a chat', () => {
     expect(estimate(800, 500)).to.equal(500)
     expect(estimate(300, 500)).to.equal(300)
     expect(estimateTokens({ messages: user('x'), max_completion_tokens: 7, n: null }, {}).output).to.equal(7)
-    expect(outputLimit(undefined, 4096)).to.equal(1024)
+    expect(outputLimit(undefined, { maxOutputTokens: 4096 })).to.equal(1024)
   })
 
   it("counts an image as 1,500 tokens or the model's number, and not the bytes of its data: URI", () => {

@@ -1,0 +1,182 @@
+import { expect } from 'chai'
+import { parseChat } from '../../../src/api/v1/chat-body.ts'
+import type { JsonObject } from '../../../src/api/middleware/json-body.ts'
+import type { ChatMessage, ChatRequest } from '../../../src/shared/calls/requests.ts'
+
+const asked = { role: 'user', content: 'x' }
+
+/** What an upstream is sent of a body, as JSON has it. */
+function sent(body: object, allow: string[] = []): ChatRequest {
+  const request = parseChat({ messages: [asked], ...body } as JsonObject, { upstreams: [{ allow }] })
+  return JSON.parse(JSON.stringify(request)) as ChatRequest
+}
+
+const sentMessage = (message: object): ChatMessage => sent({ messages: [asked, message, asked] }).messages[1]!
+
+describe('an answer that is sent back', () => {
+  const RETURNED: [what: string, message: object, sent: object][] = [
+    [
+      'parts with a role and a refusal',
+      { role: 'assistant', content: [{ type: 'text', text: 'one', role: 'assistant', refusal: null }] },
+      { role: 'assistant', content: [{ type: 'text', text: 'one' }] },
+    ],
+    [
+      'parts with annotations',
+      { role: 'assistant', content: [{ type: 'text', text: 'one', annotations: [{ url: 'http://10.0.0.1/' }] }] },
+      { role: 'assistant', content: [{ type: 'text', text: 'one' }] },
+    ],
+    [
+      'a refusal in a part',
+      { role: 'assistant', content: [{ type: 'refusal', refusal: 'no' }] },
+      { role: 'assistant', content: [{ type: 'text', text: 'no' }] },
+    ],
+    [
+      'a refusal beside no content',
+      { role: 'assistant', content: null, refusal: 'no' },
+      { role: 'assistant', content: null, refusal: 'no' },
+    ],
+    ['a refusal alone', { role: 'assistant', refusal: 'no' }, { role: 'assistant', refusal: 'no' }],
+    [
+      'reasoning beside no content',
+      { role: 'assistant', content: null, reasoning_content: 'hm' },
+      { role: 'assistant', content: '', reasoning_content: 'hm' },
+    ],
+    ['nothing at all', { role: 'assistant' }, { role: 'assistant', content: '' }],
+    [
+      'unknown fields at any depth',
+      {
+        role: 'assistant',
+        content: [{ type: 'text', text: 'x', logprobs: [] }],
+        prefix: false,
+        citations: ['http://10.0.0.1/'],
+        tool_calls: [
+          { id: 'a', type: 'function', function: { name: 'f', arguments: '{}', output: 1 }, provider: { url: 'x' } },
+        ],
+        reasoning_details: [{ type: 't', text: 'hm', source: 'x' }],
+      },
+      {
+        role: 'assistant',
+        content: [{ type: 'text', text: 'x' }],
+        tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }],
+        reasoning_details: [{ type: 't', text: 'hm' }],
+      },
+    ],
+    [
+      'parts of a kind that the model has no price for',
+      {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', thinking: [] },
+          { type: 'text', text: 'x' },
+        ],
+      },
+      { role: 'assistant', content: [{ type: 'text', text: 'x' }] },
+    ],
+    [
+      'nothing but such parts',
+      { role: 'assistant', content: [{ type: 'thinking', thinking: [] }] },
+      { role: 'assistant', content: '' },
+    ],
+    [
+      'a call of a tool without a type',
+      { role: 'assistant', tool_calls: [{ id: 'a', type: '', function: { name: 'f', arguments: '{}' } }] },
+      { role: 'assistant', tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }] },
+    ],
+    [
+      'a call of a custom tool',
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'a', type: 'custom', custom: { name: 'p', input: '*' } }],
+      },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'a', type: 'custom', custom: { name: 'p', input: '*' } }],
+      },
+    ],
+    [
+      'the result of a legacy function',
+      { role: 'function', name: 'f', content: 'ok' },
+      { role: 'function', name: 'f', content: 'ok' },
+    ],
+  ]
+  for (const [what, message, expected] of RETURNED) {
+    it(`is taken with ${what}`, () => expect(sentMessage(message)).to.deep.equal(expected))
+  }
+
+  it('has its own fields checked', () => {
+    for (const message of [
+      { role: 'assistant', content: 5 },
+      { role: 'assistant', content: [{ type: 'text' }] },
+      { role: 'assistant', content: null, refusal: 5 },
+      { role: 'assistant', tool_calls: [{ function: { name: 5 } }] },
+      { role: 'assistant', tool_calls: [{ type: 'web_search', function: { name: 'f', arguments: '' } }] },
+    ])
+      expect(() => sentMessage(message), JSON.stringify(message)).to.throw()
+  })
+
+  it('is what assistants alone may send: a user has no field that is not listed', () => {
+    for (const message of [
+      { role: 'user', content: 'x', prefix: false },
+      { role: 'user', content: null },
+      { role: 'user', content: [{ type: 'refusal', refusal: 'no' }] },
+      { role: 'user', content: [{ type: 'text', text: 'x', role: 'assistant' }] },
+    ])
+      expect(() => sentMessage(message), JSON.stringify(message)).to.throw()
+  })
+})
+
+describe('what clients send of themselves', () => {
+  const TAKEN: [what: string, body: object, sent: object][] = [
+    ['usage', { usage: { include: true } }, {}],
+    ['service_tier auto', { service_tier: 'auto' }, {}],
+    ['service_tier default', { service_tier: 'default' }, {}],
+    ['reasoning with an effort', { reasoning: { effort: 'high', exclude: true } }, { reasoning_effort: 'high' }],
+    [
+      'reasoning beside an effort',
+      { reasoning: { effort: 'high' }, reasoning_effort: 'low' },
+      { reasoning_effort: 'low' },
+    ],
+    ['reasoning without an effort', { reasoning: { enabled: true } }, {}],
+    ['tool_choice any', { tool_choice: 'any' }, { tool_choice: 'required' }],
+    [
+      'json_object with a schema',
+      { response_format: { type: 'json_object', schema: { type: 'object' } } },
+      { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' } } } },
+    ],
+    ['unknown fields that are null', { audio: null, truncate: null, previous_response_id: null }, {}],
+    [
+      'unknown nulls at any depth',
+      {
+        stream_options: { include_usage: true, more: null },
+        tools: [{ type: 'function', function: { name: 'f', url: null }, web_search: null }],
+      },
+      { stream_options: { include_usage: true }, tools: [{ type: 'function', function: { name: 'f' } }] },
+    ],
+  ]
+  for (const [what, body, expected] of TAKEN) {
+    it(`is taken: ${what}`, () => {
+      const { messages, max_tokens: _limit, ...rest } = sent(body)
+      expect(rest).to.deep.equal(expected)
+      expect(messages).to.deep.equal([asked])
+    })
+  }
+
+  it('reaches an upstream that allows it as it is', () => {
+    expect(sent({ service_tier: 'auto' }, ['service_tier'])).to.include({ service_tier: 'auto' })
+    expect(sent({ service_tier: 'priority' }, ['service_tier'])).to.include({ service_tier: 'priority' })
+    expect(sent({ reasoning: { max_tokens: 5 } }, ['reasoning']).reasoning).to.deep.equal({ max_tokens: 5 })
+    expect(sent({ thinking: null, enable_thinking: true }, ['thinking', 'enable_thinking']))
+      .to.include({ enable_thinking: true })
+      .and.not.to.have.property('thinking')
+  })
+
+  it('is checked where it is a known field that an upstream allows too', () => {
+    expect(() => sent({ temperature: 9 }, ['temperature'])).to.throw('temperature')
+  })
+
+  it('is no null where a value is needed', () => {
+    expect(() => sent({ messages: [{ role: 'user', content: [{ type: 'text', text: null }] }] })).to.throw('text')
+  })
+})
