@@ -217,8 +217,8 @@ describe('refusals of the gateway', () => {
   })
 
   it('have the message of the catalogue of errors by default', async () => {
-    const reply = await request(VIDEOS, { model: 'sandbox-video', prompt: 'x' })
-    expect(reply.json.error.message).to.equal(messageOf('insufficient_credits'))
+    const reply = await request(VIDEOS, { model: 'no-such-model', prompt: 'x' })
+    expect(reply.json.error.message).to.equal(messageOf('unsupported_model'))
   })
 
   describe('carry ids', () => {

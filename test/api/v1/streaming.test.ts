@@ -79,12 +79,48 @@ describe('a streamed chat', () => {
       balance: 9997,
     })
     expect(chunks.slice(0, -1).filter((chunk) => chunk.usage)).to.deep.equal([])
+    expect(chunks.at(-1)!.choices[0]).to.include({ index: 0, finish_reason: 'stop' })
     expect(await recordOf(gateway.db, reply)).to.include({
       status: 'succeeded',
       credits: 3,
       inputTokens: 1500,
       outputTokens: 500,
     })
+  })
+
+  for (const [what, more] of Object.entries({
+    'one choice': {},
+    'several choices': { n: 3 },
+    'a tool': { tools: [{ type: 'function', function: { name: 'weather' } }] },
+  })) {
+    it(`has a choice in every chunk, for loops that read choices[0]: ${what}`, async () => {
+      const words = what === 'a tool' ? '[tool]' : '[answer one two three]'
+      const chunks = chunksOf((await streamed(prompted(words), more)).text)
+      expect(chunks.every(({ choices }) => choices.length > 0 && typeof choices[0].delta === 'object')).to.equal(true)
+      expect(chunks.filter(({ usage }) => usage)).to.deep.equal(chunks.slice(-1))
+      expect(chunks.at(-1)!.choices[0].finish_reason).to.equal(what === 'a tool' ? 'tool_calls' : 'stop')
+      const options = { stream_options: { include_usage: false } }
+      const refused = chunksOf((await streamed(prompted(words), { ...more, ...options })).text)
+      expect(refused.every(({ choices }) => choices.length > 0)).to.equal(true)
+    })
+  }
+
+  it('has its usage in a chunk of its own, without choices, only where the client asks for that', async () => {
+    const options = { stream_options: { include_usage: true } }
+    const chunks = chunksOf((await streamed(prompted('[answer one two]'), options)).text)
+    expect(chunks.at(-1)).to.deep.include({ choices: [] })
+    expect(chunks.filter(({ usage }) => usage)).to.deep.equal(chunks.slice(-1))
+    expect(chunks.at(-2)!.choices[0].finish_reason).to.equal('stop')
+  })
+
+  it('has a choice in every chunk where it is a replay', async () => {
+    const headers = { 'idempotency-key': 'replayed' }
+    const content = prompted('[answer one two]')
+    await chat(gateway, account, content, {}, headers)
+    const chunks = chunksOf((await chat(gateway, account, content, { stream: true }, headers)).text)
+    expect(textOf(chunks)).to.equal('one two')
+    expect(chunks.every(({ choices }) => choices.length > 0)).to.equal(true)
+    expect(chunks.at(-1)!.usage).to.include.keys('credits', 'balance')
   })
 
   it('comes as it is produced, not at the end', async () => {
@@ -165,7 +201,7 @@ describe('a streamed chat', () => {
     const reply = await streamed(prompted('[answer a b c d] [hang-after 2]'), { model: 'hasty-chat' })
     const chunks = chunksOf(reply.text)
     expect(textOf(chunks)).to.equal('a b')
-    expect(chunks.at(-2)!.choices[0].finish_reason).to.equal('length')
+    expect(chunks.at(-1)!.choices[0].finish_reason).to.equal('length')
     expect(reply.text).to.match(/data: \[DONE\]\n\n$/)
     expect(await balanceOf(gateway.db, account.id))
       .to.equal(10_000 - chunks.at(-1)!.usage.credits)
