@@ -11,6 +11,7 @@ import { routeDocs } from './static/docs.ts'
 import type { Envelope, RequestState } from './middleware/request-context.ts'
 import { DASHBOARD_PATH, createDashboard } from './ops/dashboard.ts'
 import { GATEWAY_PATHS, endpoints } from './routes.ts'
+import { doorHint } from './wrong-doors.ts'
 
 type Serve = Middleware<RequestState>
 
@@ -38,7 +39,7 @@ export function createTable(deps: WebDeps): Table {
   if (DASHBOARD_PASSWORD !== undefined) {
     router.all(`${DASHBOARD_PATH}{/{*path}}`, ...createDashboard(deps, DASHBOARD_PASSWORD))
   }
-  const page = routeConsole(router, deps.config)
+  const page = routeConsole(router, deps.config, refusePrograms(router))
   routeDocs(router, deps, endpoints)
   const serve = router.routes() as unknown as Serve
   return {
@@ -68,16 +69,42 @@ const wantsPage = (ctx: Parameters<Serve>[0]): boolean =>
   !PROGRAM_PATHS.test(ctx.path) &&
   ctx.accepts('json', 'html') === 'html'
 
+const layersAt = (router: Router<RequestState>, path: string) => router.stack.filter((layer) => layer.match(path))
+
+/** The console's own API, and others that are called the same, answer as the console does. */
+const CONSOLE_API = /^\/api\/(?!v1\/)/
+
+const hintAt = (router: Router<RequestState>, path: string): string | null =>
+  doorHint(path, (other) => layersAt(router, other).length > 0)
+
+function nothingAt({ path, state }: Parameters<Serve>[0], hint: string | null): ApiError {
+  if (hint === null) return new ApiError('not_found')
+  if (!CONSOLE_API.test(path)) state.envelope = 'gateway'
+  return new ApiError('not_found', { message: hint })
+}
+
+/** A page whose path a program has taken for one below `/v1`: it says that it wants JSON, as no browser does. */
+function refusePrograms(router: Router<RequestState>): Serve {
+  return (ctx, next) => {
+    const wanted = ctx.get('accept').toLowerCase()
+    const hint = wanted.includes('json') && !wanted.includes('html') ? hintAt(router, ctx.path) : null
+    if (hint === null) return next()
+    throw nothingAt(ctx, hint)
+  }
+}
+
 function refuse(router: Router<RequestState>, page: Serve | undefined): Serve {
   return async (ctx, next) => {
     ctx.state.envelope = envelopeOf(ctx.path)
-    const methods = new Set(router.stack.filter((layer) => layer.match(ctx.path)).flatMap((layer) => layer.methods))
+    const methods = new Set(layersAt(router, ctx.path).flatMap((layer) => layer.methods))
     if (methods.size === 0 && page && wantsPage(ctx)) {
       await page(ctx, next)
       if (ctx.status === 200) ctx.status = 404
       return
     }
-    if (methods.size === 0 || methods.has(ctx.method)) throw new ApiError('not_found')
-    throw new ApiError('method_not_allowed', { headers: { Allow: [...methods].toSorted().join(', ') } })
+    if (methods.size === 0 || methods.has(ctx.method)) throw nothingAt(ctx, hintAt(router, ctx.path))
+    const allowed = [...methods].toSorted().join(', ')
+    const message = `This path takes ${allowed}, not ${ctx.method}.`
+    throw new ApiError('method_not_allowed', { message, headers: { Allow: allowed } })
   }
 }

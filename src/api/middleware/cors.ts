@@ -19,6 +19,7 @@ const EXPOSED_HEADERS = [
   'Location',
   'Preference-Applied',
   'Idempotent-Replayed',
+  'X-Max-Output-Tokens',
 ] as const
 
 const METHODS = 'GET, POST'
@@ -34,10 +35,19 @@ const REQUEST_HEADERS = [
   'Traceparent',
   'X-Max-Credits',
   'X-Price-Version',
+  'X-New-Call',
+  'X-Api-Key',
+  'Anthropic-Version',
+  'Anthropic-Beta',
+  'HTTP-Referer',
+  'X-Title',
+  'User-Agent',
+  'Sentry-Trace',
+  'Baggage',
 ]
 
 /** Headers that OpenAI SDKs add, of which every version has others. */
-const SDK_HEADER = /^(?:x-stainless|openai)-[a-z0-9-]{1,40}$/
+const SDK_HEADER = /^(?:x-stainless|openai|anthropic)-[a-z0-9-]{1,40}$/
 
 /** How many headers of SDKs one preflight may ask for. */
 const MAX_SDK_HEADERS = 30

@@ -73,23 +73,25 @@ const NOT_BUILT =
 const FOREVER = 'public, max-age=31536000, immutable'
 
 /**
- * Adds the console to the table of endpoints. `folder` is where the build put it.
+ * Adds the console to the table of endpoints. `folder` is where the build put it; `admit` lets those to its pages who
+ * want them.
  * @returns what serves the console's document at any path, undefined where the console is not built
  */
 export function routeConsole(
   router: Router<RequestState>,
   config: Pick<Config, 'BASE_URL' | 'S3_ENDPOINT'>,
+  admit: Middleware<RequestState>,
   folder = join(projectFolder(), 'dist/console'),
 ): Middleware | undefined {
   const project = projectFolder()
   const policy = consolePolicy(config)
   router.get('/pages/icon.svg', serveAsset(readAsset(join(project, 'assets/pages/icon.svg')), policy))
   if (!existsSync(join(folder, 'index.html'))) {
-    for (const path of CONSOLE_PATHS) router.get(path, notBuilt)
+    for (const path of CONSOLE_PATHS) router.get(path, admit, notBuilt)
     return undefined
   }
   const page = serveAsset(readAsset(join(folder, 'index.html')), policy)
-  for (const path of CONSOLE_PATHS) router.get(path, page)
+  for (const path of CONSOLE_PATHS) router.get(path, admit, page)
   router.get(ENCODED_FRAGMENT, mendFragment)
   for (const name of readdirSync(join(folder, HASHED))) {
     if (!isServed(name)) continue

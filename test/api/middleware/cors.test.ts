@@ -38,7 +38,7 @@ describe('pages of other origins', () => {
     }
   })
 
-  it('can send every header that the gateway reads and those of OpenAI SDKs, but no others', async () => {
+  it('can send every header that the gateway reads and those that SDKs and pages add, but no others', async () => {
     const own = [
       'authorization',
       'content-type',
@@ -47,11 +47,23 @@ describe('pages of other origins', () => {
       'x-request-id',
       'x-max-credits',
       'x-price-version',
+      'x-new-call',
+    ]
+    const ofOthers = [
+      'x-api-key',
+      'anthropic-version',
+      'anthropic-beta',
+      'http-referer',
+      'x-title',
+      'user-agent',
+      'sentry-trace',
+      'baggage',
+      'traceparent',
     ]
     const ofSdks = ['x-stainless-os', 'x-stainless-retry-count', 'x-stainless-runtime-version', 'openai-organization']
     const { headers } = await preflight(CHAT, [...own, ...ofSdks, 'x-evil', 'x-stainless-<b>'].join(', '))
     const allowed = listOf(headers, 'access-control-allow-headers')
-    expect(allowed).to.include.members([...own, ...ofSdks])
+    expect(allowed).to.include.members([...own, ...ofOthers, ...ofSdks])
     expect(allowed).not.to.include.members(['x-evil']).and.not.to.include.members(['x-stainless-<b>'])
   })
 

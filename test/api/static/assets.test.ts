@@ -142,6 +142,7 @@ describe('the pages as files', () => {
     routeConsole(
       router,
       { BASE_URL: 'https://gateway.example', S3_ENDPOINT: undefined },
+      (_ctx, next) => next(),
       join(root, 'dist/there-is-no-such-folder'),
     )
     const handle = new Koa<RequestState>().use(router.routes()).callback()

@@ -1,0 +1,67 @@
+/**
+ * What clients are told that come to the wrong door: with a base URL that is nearly right, or with another API. One
+ * sentence on what this gateway speaks and what to set, where a 404 alone sends people to look for a wrong model name.
+ */
+
+const SPEAKS = "This gateway speaks OpenAI's chat completions (POST /v1/chat/completions)"
+const COMPATIBLE = 'configure it as an OpenAI-compatible provider whose base URL ends with /v1'
+
+/** Paths of other APIs, from which `/v1` is cut, and what to do. The first that fits counts. */
+const DOORS: readonly [path: RegExp, sentence: string][] = [
+  [
+    /^\/responses(\/|$)/,
+    `${SPEAKS}, not the Responses API: set openai.chat(…) in the AI SDK, setOpenAIAPI('chat_completions') in the ` +
+      'Agents SDK, useResponsesApi: false in LangChain.',
+  ],
+  [/^\/(messages|complete)(\/|$)/, `${SPEAKS}, not Anthropic's API: ${COMPATIBLE}.`],
+  [
+    /:(stream)?(generate|embed|batchEmbed|count|predict)\w*$|^\/v1beta\d?(\/|$)|^\/projects\//i,
+    `${SPEAKS}, not Gemini's API: ${COMPATIBLE}.`,
+  ],
+  [/^\/models\/./, 'This gateway lists its models at GET /v1/models, and its base URL ends with /v1.'],
+  [
+    /^\/api\/(chat|generate|tags|show|ps|version|pull|embed|embeddings|copy|delete|create)$/,
+    `${SPEAKS}, not Ollama's API: ${COMPATIBLE}.`,
+  ],
+  [/^\/openai\/deployments\//, `${SPEAKS}, not Azure's paths with deployments: ${COMPATIBLE}.`],
+  [/^\/model\/.+\/(invoke|converse)/, `${SPEAKS}, not Bedrock's API: ${COMPATIBLE}.`],
+  [/^\/(v2\/)?(chat|generate|generate_stream|rerank)$/, `${SPEAKS}: ${COMPATIBLE}.`],
+  [/^\/(fim\/)?completions$|^\/(engines|edits)(\/|$)/, `${SPEAKS}, not completions of a text: send messages instead.`],
+  [
+    /^\/(realtime|assistants|threads|files|uploads|batches|vector_stores|fine_tuning|fine-tunes|evals|conversations)(\/|$)/,
+    `This gateway has no such API. ${SPEAKS}, images and videos.`,
+  ],
+  [
+    /^\/(containers|skills|chatkit|audio|embeddings|moderations|images\/(edits|variations)|credits|auth)(\/|$)/,
+    `This gateway has no such API. ${SPEAKS}, images and videos.`,
+  ],
+]
+
+/**
+ * What to tell a client about a path at which there is nothing; null where it is like nothing that is known.
+ * @param isServed whether the gateway has something at a path
+ */
+export function doorHint(path: string, isServed: (path: string) => boolean): string | null {
+  const meant = meantBy(path)
+  if (meant !== path && isServed(meant)) {
+    return `The base URL of this gateway ends with /v1, once and without a slash: send this to ${meant}.`
+  }
+  const bare = meant.replace(/^\/v1(?=\/)/, '')
+  return DOORS.find(([door]) => door.test(path) || door.test(bare))?.[1] ?? null
+}
+
+/** Longer paths are nobody's mistake. */
+const MAX_PATH = 300
+
+/** The path below `/v1` that a base URL was nearly right for: without a version or with two, with slashes too many. */
+function meantBy(path: string): string {
+  if (path.length > MAX_PATH) return path
+  const bare = path
+    .replace(/\/{2,}/g, '/')
+    .replace(/(?<=.)\/$/, '')
+    .replace(/^\/(api|openai)(?=\/v1\/)/i, '')
+    .replace(/^(\/v1)+(?=\/|$)/i, '')
+  // The base URL was a whole address, to which the client has added its path once more.
+  const twice = /^(\/chat\/completions|\/images\/generations|\/videos\/generations)(\/v1)?(\/.+)$/.exec(bare)
+  return `/v1${twice ? twice[3] : bare}`
+}
