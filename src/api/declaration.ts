@@ -65,6 +65,8 @@ export type Declaration = {
   body?: z.ZodType | 'ignored'
   /** The longest body, where it is not what `who` implies: 1 MB of whoever has logged in, 16 kB of anybody. */
   maxBodyBytes?: number
+  /** How much longer than a call's (MAX_BODY_BYTES) its body may be. */
+  extraBodyBytes?: number
   /** The endpoint can also be asked without a body, which is the same as an empty object. */
   bodyIsOptional?: boolean
   /** By their status. */
@@ -141,7 +143,7 @@ const BODY_ERRORS = ['invalid_json', 'payload_too_large', 'unsupported_media_typ
 /** What can happen to every request that looks something up. */
 const SERVICE_ERRORS = ['internal_error', 'service_unavailable'] as const satisfies ErrorCode[]
 
-/** A declaration with what it implies: its codes, and the longest body that it takes. */
+/** A declaration with what it implies: its codes, and the longest body that it takes by default. */
 export const servedOf = <const D extends Declaration>(declaration: D) => ({
   ...declaration,
   codes: codesOf(declaration),

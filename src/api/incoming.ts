@@ -12,6 +12,12 @@ const MEGABYTE = 1024 * 1024
 /** How many bytes may lie here: of slow bodies of one sender, and of all bodies of the process. */
 const MAX_BYTES = { slowPerSender: 8 * MEGABYTE, perProcess: 128 * MEGABYTE }
 
+/** The bounds where a body may be so long: of slow bodies one must be possible. */
+export const incomingBounds = (maxBodyBytes: number): typeof MAX_BYTES => ({
+  ...MAX_BYTES,
+  slowPerSender: Math.max(MAX_BYTES.slowPerSender, maxBodyBytes),
+})
+
 /**
  * A body is slow when it is not whole after so many ticks of so many ms. Ticks of the event loop are counted and no
  * time: what came while this process was busy must be read before its client can be called slow.

@@ -47,8 +47,11 @@ export function serveDeclared(
   const counters = countersOf(declared, deps)
   const readBody = bodyReader(declared, deps)
   const bodySchema = declared.body === 'ignored' ? undefined : declared.body
+  const { extraBodyBytes } = declared
+  const endpoint =
+    extraBodyBytes === undefined ? declared : { ...declared, maxBodyBytes: deps.config.MAX_BODY_BYTES + extraBodyBytes }
   return async (ctx) => {
-    ctx.state.endpoint = declared
+    ctx.state.endpoint = endpoint
     const who = find ? await find(ctx) : null
     for (const count of counters) await count(ctx, who)
     const sent = readBody && (await readBody(ctx, who))

@@ -32,7 +32,7 @@ import { createMediaReader } from '../shared/media/reader.ts'
 import { startTelemetry } from '../shared/telemetry/start.ts'
 import { createApp } from './app.ts'
 import { createGuesses } from './guesses.ts'
-import { Incoming } from './incoming.ts'
+import { Incoming, incomingBounds } from './incoming.ts'
 import { LargeBodies } from './large-bodies.ts'
 import { createLimits } from './limits.ts'
 import { listen } from './listen.ts'
@@ -125,7 +125,7 @@ export async function startWeb(
 const createBounds = (redis: Redis, config: Config) => ({
   limits: createLimits(redis, config),
   guesses: createGuesses(redis, config),
-  incoming: new Incoming(),
+  incoming: new Incoming(incomingBounds(config.MAX_BODY_BYTES)),
   largeBodies: new LargeBodies(),
   outgoing: new Outgoing(),
   joins: new Quota(MAX_JOINS),

@@ -46,7 +46,7 @@ const CATALOGUE = {
   code_used: { status: 409, message: 'This code has already been used.' },
   credits_spent: { status: 409, message: 'Some credits of this payment are already spent.' },
   result_expired: { status: 410, message: 'The result of this call has expired.' },
-  payload_too_large: { status: 413, message: 'The request body must be at most 1 MB (1,048,576 bytes).' },
+  payload_too_large: { status: 413, message: 'The request body is too large.' },
   unsupported_media_type: {
     status: 415,
     message: 'Send the body as application/json in UTF-8, without a Content-Encoding.',

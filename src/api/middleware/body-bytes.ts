@@ -8,12 +8,21 @@ import { ApiError } from '../../shared/errors.ts'
 import type { Incoming } from '../incoming.ts'
 import type { RequestState } from './request-context.ts'
 
-/** The longest body (docs/api.md#request-bodies), whatever Content-Length says: of whoever is known, or of anybody. */
+/**
+ * The longest body (docs/api.md#request-bodies), whatever Content-Length says: of whoever is known, or of anybody. Calls
+ * have MAX_BODY_BYTES.
+ */
 export const MAX_BODY_BYTES = { known: 1_048_576, anybody: 16_384 }
 
 /** The longest body of a request: what its endpoint takes, and where none serves it, what anybody may send. */
 export const maxBytesOf = ({ state }: { state: Partial<RequestState> }): number =>
   state.endpoint?.maxBodyBytes ?? MAX_BODY_BYTES.anybody
+
+/** The refusal of a body that is longer than so many bytes. */
+export const tooLarge = (maxBytes: number): ApiError =>
+  new ApiError('payload_too_large', {
+    message: `The request body must be at most ${maxBytes.toLocaleString('en-US')} bytes.`,
+  })
 
 // latin1 maps each byte to one character, so that the bytes come through unharmed, whatever they are said to be.
 const gatherer = (textLimit: number) =>
@@ -42,7 +51,7 @@ export async function readBytes(ctx: Context, incoming: Incoming, sender: string
   if (req.destroyed) return null
   if (req.complete) {
     const whole = (req.read() as Buffer | null) ?? Buffer.alloc(0)
-    if (whole.length > maxBytes) throw new ApiError('payload_too_large')
+    if (whole.length > maxBytes) throw tooLarge(maxBytes)
     return whole
   }
   const gathering = gatherer(maxBytes)(ctx, async () => {})
@@ -52,7 +61,7 @@ export async function readBytes(ctx: Context, incoming: Incoming, sender: string
     await gathering
   } catch (error) {
     if (error instanceof ApiError) throw error
-    if ((error as { type?: string }).type === 'entity.too.large') throw new ApiError('payload_too_large')
+    if ((error as { type?: string }).type === 'entity.too.large') throw tooLarge(maxBytes)
     return null
   } finally {
     stopCounting()

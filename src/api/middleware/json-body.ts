@@ -6,7 +6,7 @@
 import type { Context, ParameterizedContext } from 'koa'
 import { ApiError } from '../../shared/errors.ts'
 import type { WebDeps } from '../deps.ts'
-import { maxBytesOf, readBytes } from './body-bytes.ts'
+import { maxBytesOf, readBytes, tooLarge } from './body-bytes.ts'
 import type { RequestState } from './request-context.ts'
 
 /** Deeper JSON makes later walks of it fail; no request of ours needs it. */
@@ -48,7 +48,7 @@ export async function readJsonBody(
 ): Promise<JsonObject> {
   const { 'content-type': type = '', 'content-encoding': encoding = '', 'content-length': length } = ctx.req.headers
   requireJson(type, encoding)
-  if (Number(length) > maxBytesOf(ctx)) throw new ApiError('payload_too_large')
+  if (Number(length) > maxBytesOf(ctx)) throw tooLarge(maxBytesOf(ctx))
   const bytes = await readBytes(ctx as Context, incoming, sender)
   if (bytes === null) throw new ApiError('invalid_json', { message: 'The request body ended before it was complete.' })
   await largeBodies.turnOf(sender, bytes.length)

@@ -183,13 +183,18 @@ function stopsOf(signal: AbortSignal): Set<() => void> {
   return stops
 }
 
-/**
- * Stops waiting for a client that has gone, and records that it got no answer, so that its retry can join the call.
- * Only a stream that has delivered something is still waited for: this process settles it should its worker be lost.
- */
+/** Stops waiting for a client that has gone, and records that it got no answer, so that its retry can join the call. */
 export async function leave(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): Promise<void> {
-  if (!placed.relayed?.leave()) placed.wait.cancel()
+  dismiss(ctx, placed)
   await recordAbandoned(ctx, deps, placed.callId)
+}
+
+/**
+ * Stops waiting for a client that has gone. Only a stream that has delivered something is still waited for: this process
+ * settles it should its worker be lost.
+ */
+export function dismiss(ctx: CallContext, placed: PlacedCall): void {
+  if (!placed.relayed?.leave()) placed.wait.cancel()
   ctx.respond = false
 }
 

@@ -9,7 +9,16 @@ import { bytesOf, isLong } from '../../shared/calls/answers.ts'
 import type { CallUpdate } from '../../shared/calls/channels.ts'
 import type { ChatRequest } from '../../shared/calls/requests.ts'
 import type { AnswerDeps } from './answer.ts'
-import { HEARTBEAT_MS, accepted, afterwards, deliver, leave, unlessStopped, whenDisconnected } from './answer.ts'
+import {
+  HEARTBEAT_MS,
+  accepted,
+  afterwards,
+  deliver,
+  dismiss,
+  leave,
+  unlessStopped,
+  whenDisconnected,
+} from './answer.ts'
 import { withBody } from './answer-body.ts'
 import type { EventStream } from './event-stream.ts'
 import { beginEventStream } from './event-stream.ts'
@@ -71,22 +80,37 @@ const silence = (): Promise<'silence'> =>
     setTimeout(() => resolve('silence'), HEARTBEAT_MS).unref()
   })
 
+/** How long a stream that was left before its first chunk goes on, for a retry to join it, in ms. */
+const LEFT_MS = 10_000
+
 /**
- * The client of a stream has gone: a queued call is refunded, a running one is cancelled at its worker. A joined call
- * is only cancelled by the request that opened it.
+ * The client of a stream has gone. One that has delivered something is cancelled at its worker; another is so where no
+ * retry joins it. A joined call is only cancelled by the request that opened it.
  */
 async function abandon(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): Promise<void> {
+  const { calls, replies, log } = deps
+  const warn = (err: unknown) => log.warn({ requestId: ctx.state.requestId, err }, 'stream not cancelled')
   if (placed.joined) return leave(ctx, deps, placed)
-  const error = gatewayError(
-    'upstream_failed',
-    'The client disconnected before the call began. The credits charged for it were refunded.',
-  )
-  const warn = (cause: unknown) => deps.log.warn({ requestId: ctx.state.requestId, err: cause }, 'stream not cancelled')
-  // Before the call is marked as abandoned: a retry must not join a call that is then refunded.
-  const refunded = await deps.calls.refund(placed.callId, error, { from: 'queued' }).catch(warn)
+  if (placed.relayed?.hasBegun) {
+    dismiss(ctx, placed)
+    await replies.cancel(placed.callId).catch(warn)
+    return
+  }
   await leave(ctx, deps, placed)
-  if (!refunded) await deps.replies.cancel(placed.callId).catch(warn)
+  const end = async () => {
+    if (!(await calls.giveUpLeft(placed.callId))) return
+    const refunded = await calls.refund(placed.callId, NOT_BEGUN, { from: 'queued' })
+    if (!refunded) await replies.cancel(placed.callId)
+  }
+  setTimeout(() => {
+    end().catch(warn)
+  }, LEFT_MS).unref()
 }
+
+const NOT_BEGUN = gatewayError(
+  'upstream_failed',
+  'The client disconnected before the call began. The credits charged for it were refunded.',
+)
 
 const LOST = 'Part of the stream was lost. The whole answer can be fetched:'
 

@@ -1,6 +1,6 @@
 /**
- * Retries never pay twice: a request with a known Idempotency-Key, or one that an SDK numbers as a retry of a call
- * whose requester went away, joins that call instead of opening another.
+ * Retries never pay twice: a request with a known Idempotency-Key, one that an SDK numbers as a retry of a call whose
+ * requester went away, or one that equals such a call, joins that call instead of opening another.
  */
 import { createHash } from 'node:crypto'
 import type { Context } from 'koa'
@@ -24,23 +24,26 @@ const RETRY_COUNT = 'x-stainless-retry-count'
 /** Whether an SDK says that a request is a retry. */
 export const isNumberedRetry = ({ req }: Pick<Context, 'req'>): boolean => Number(req.headers[RETRY_COUNT]) >= 1
 
-/** What identifies a request for its retries. `hash` only where a retry could come. */
-export type Identity = { idempotencyKey: string | null; hash: string | null; isNumberedRetry: boolean }
+/**
+ * What identifies a request for its retries. `isNew`: it says that it is none, but wants a call of its own
+ * (`X-New-Call: true`).
+ */
+export type Identity = { idempotencyKey: string | null; hash: string; isNumberedRetry: boolean; isNew: boolean }
 
 /** Reads a request's identity. @throws ApiError invalid_request for a key that cannot be one. */
 export function identityOf(ctx: Context, modality: string, body: Record<string, unknown>): Identity {
-  const { 'idempotency-key': key, [RETRY_COUNT]: retries = '' } = ctx.req.headers
+  const { 'idempotency-key': key, 'x-new-call': isNew } = ctx.req.headers
   if (key !== undefined && !KEY.test(String(key))) {
     throw new ApiError('invalid_request', {
       param: 'Idempotency-Key',
       message: 'Idempotency-Key must be 1 to 255 printable characters.',
     })
   }
-  const mayBeRetried = key !== undefined || retries !== ''
   return {
     idempotencyKey: key === undefined ? null : String(key),
-    hash: mayBeRetried ? requestHash(modality, body) : null,
+    hash: requestHash(modality, body),
     isNumberedRetry: isNumberedRetry(ctx),
+    isNew: isNew === 'true',
   }
 }
 
@@ -63,11 +66,32 @@ export async function joinRetried(
   identity: Identity,
   onUpdate?: (update: CallUpdate) => void,
 ): Promise<PlacedCall | null> {
-  if (!identity.isNumberedRetry || identity.hash === null || identity.idempotencyKey !== null) return null
+  if (!identity.isNumberedRetry || identity.isNew || identity.idempotencyKey !== null) return null
   const { accountId, keyId } = ctx.state.principal
   const retry = { accountId, keyId, requestHash: identity.hash, replyTo: deps.replies.address }
   const callId = await claimUnanswered(deps, retry)
-  if (!callId) return null
+  return callId && joinClaimed(ctx, deps, callId, identity, onUpdate)
+}
+
+/** Joins the call that was found to be left, if no other request was faster; else null. @throws like `joinRetried`. */
+export async function joinLeft(
+  ctx: CallContext,
+  deps: RetryDeps,
+  callId: CallId,
+  identity: Identity,
+  onUpdate?: (update: CallUpdate) => void,
+): Promise<PlacedCall | null> {
+  if (!(await deps.calls.claimLeft(callId, deps.replies.address))) return null
+  return joinClaimed(ctx, deps, callId, identity, onUpdate)
+}
+
+async function joinClaimed(
+  ctx: CallContext,
+  deps: RetryDeps,
+  callId: CallId,
+  identity: Identity,
+  onUpdate?: (update: CallUpdate) => void,
+): Promise<PlacedCall> {
   try {
     return await joinCall(ctx, deps, callId, identity, onUpdate)
   } catch (error) {

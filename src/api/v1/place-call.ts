@@ -18,7 +18,7 @@ import { ofQueue } from '../../shared/telemetry/telemetry.ts'
 import type { WebDeps } from '../deps.ts'
 import { guardError, maxCreditsOf, priceGuard } from './price-guards.ts'
 import type { Identity } from './joining.ts'
-import { identityOf, joinCall, joinRetried } from './joining.ts'
+import { identityOf, joinCall, joinLeft, joinRetried } from './joining.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
 import { wordsOfShortage } from './shortage.ts'
 import type { RelayedStream } from './relayed-stream.ts'
@@ -89,6 +89,10 @@ export async function placeCall(
   if (retried) return retried
   deps.load.admit(asked.model.modality)
   const { order, request, outcome } = await open(ctx, deps, asked, identity)
+  if ('left' in outcome) {
+    const joined = await joinLeft(ctx, deps, outcome.left, identity, onUpdate)
+    return joined ?? placeCall(ctx, deps, asked, onUpdate)
+  }
   if ('existing' in outcome) return joinCall(ctx, deps, outcome.existing, identity, onUpdate)
   if (!outcome.opened) throw await refusalOf(deps, request, order, outcome.refusal)
   ctx.state.opened = true
@@ -119,7 +123,7 @@ async function open(
   for (let lowerings = 0; ; lowerings++) {
     const request = openRequest(ctx, deps, order, identity, priceGuard(ctx, order))
     const outcome = await deps.calls.open(request)
-    if (outcome.opened || 'existing' in outcome || !isShort(outcome.refusal)) return { order, request, outcome }
+    if (!('refusal' in outcome) || !isShort(outcome.refusal)) return { order, request, outcome }
     const funds = await fundsOf(deps.db, request)
     const credits = funds && payable(funds)
     const less = credits !== null && lowerings < LOWERINGS && order.within?.(credits, deps.config.MIN_OUTPUT_TOKENS)
@@ -198,6 +202,7 @@ function openRequest(
     idempotency:
       identity.idempotencyKey === null ? null : { key: identity.idempotencyKey, seconds: config.RESULT_TTL_SECONDS },
     requestHash: identity.hash,
+    joinsLeft: !identity.isNew && identity.idempotencyKey === null,
     // As the job carries it: what Redis holds until the call has ended.
     requestBytes: Buffer.byteLength(JSON.stringify(request)),
     secretVersion: principal.secretVersion,

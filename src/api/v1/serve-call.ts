@@ -65,8 +65,9 @@ function serveCall<M extends Model, P extends Parsed>(
 ): Middleware<RequestState> {
   const { modality, answer } = kind
   const counters = countersOf(declared, deps)
+  const endpoint = { ...declared, maxBodyBytes: deps.config.MAX_BODY_BYTES }
   return async (ctx) => {
-    ctx.state.endpoint = declared
+    ctx.state.endpoint = endpoint
     const principal = await findKey(deps, ctx)
     const call = begin(ctx as Context & { state: RequestState }, principal)
     let body: JsonObject | null = null

@@ -106,6 +106,7 @@ function rowOf(request: OpenRequest) {
     idempotency_key: request.idempotency?.key,
     idempotency_seconds: request.idempotency?.seconds,
     request_hash: request.requestHash,
+    joins_left: request.joinsLeft ? request.requestHash : null,
     request_bytes: request.requestBytes,
     secret_version: request.secretVersion,
     address: request.address,

@@ -27,8 +27,10 @@ export type OpenRequest = {
   /** The web process that waits. */
   replyTo: string
   idempotency: { key: string; seconds: number } | null
-  /** SHA-256 of the request in hex, where a retry may have to be recognised. */
+  /** SHA-256 of the request in hex, by which its retries are recognised; null where there are none. */
   requestHash: string | null
+  /** Whether it is taken for a retry of a call that was left unanswered (`sql/left_call.sql`), where there is one. */
+  joinsLeft?: boolean
   /** Bytes of the request as its job carries it. */
   requestBytes: number
   /** Which of the key's secrets was sent. */
@@ -37,10 +39,14 @@ export type OpenRequest = {
   address: string | null
 }
 
-/** Why a call was not opened: the error code for its client, or the call that already existed. */
+/**
+ * Why a call was not opened: the error code for its client, the call that already existed, or one that it may be a
+ * retry of.
+ */
 export type OpenOutcome =
   | { opened: true; balance: number; outstanding: number }
   | { opened: false; existing: CallId }
+  | { opened: false; left: CallId }
   | {
       opened: false
       refusal:

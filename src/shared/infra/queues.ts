@@ -11,6 +11,7 @@ import type { AccountId, CallId, MailId, PaymentId } from '../ids.ts'
 import { replyChannel, writeReply } from '../calls/channels.ts'
 import type { Modality } from '../calls/lifecycle.ts'
 import { failpoint } from './failpoints.ts'
+import { createLargeRequests } from './large-requests.ts'
 import type { Tokens } from '../calls/pricing.ts'
 import type { ChatRequest, MediaRequest } from '../calls/requests.ts'
 import type { Trace } from './trace.ts'
@@ -20,6 +21,8 @@ export type CallJob = Trace & {
   callId: CallId
   accountId: AccountId
   request: ChatRequest | MediaRequest | null
+  /** The whole request lies beside the job (`large-requests.ts`): `request` is an outline of it. */
+  isBeside?: boolean
   /** The version of the catalogue that it was opened at. */
   catalogueVersion: number
   /** Unix ms after which nobody needs to look at the request any more. */
@@ -101,7 +104,12 @@ export function createQueues(connection: Redis, prefix: string) {
     return found
   }
 
+  const requests = createLargeRequests(connection, prefix)
+
   return {
+    /** Requests of calls that are too large for their jobs. */
+    requests,
+
     /** One queue, for the dashboard, metrics and workers' own jobs. */
     queue,
 
@@ -111,7 +119,7 @@ export function createQueues(connection: Redis, prefix: string) {
      */
     async enqueueCall(modality: Modality, job: CallJob, outstanding: number): Promise<void> {
       failpoint('call.enqueuing', job.callId)
-      await queue(modality).add(modality, job, {
+      await queue(modality).add(modality, await requests.put(job), {
         jobId: job.callId,
         priority: Math.min(Math.max(outstanding, 1), MAX_PRIORITY),
       })

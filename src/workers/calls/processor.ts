@@ -191,9 +191,10 @@ async function work(
   if (!begin) setDeadline()
   // What an interrupted attempt has cost nobody knows.
   const spent = new Spending(call.resumed ? null : 0)
+  const request = await deps.queues.requests.read(job.data)
   const run: Run = {
     call,
-    job: job.data,
+    job: { ...job.data, request },
     name,
     begin,
     held,
@@ -231,6 +232,9 @@ async function runCall(deps: WorkerDeps, model: Model | null, run: Run): Promise
   const { call } = run
   try {
     if (!model) return upstreamFailure('The model is no longer offered.')
+    if (run.job.request === null && !call.upstreamRef) {
+      return upstreamFailure('The request was lost before it was sent to an upstream.')
+    }
     if (call.remainingMs <= 0) return await tooLate(deps, model, run)
     return model.modality === 'chat' ? await runChat(deps, model, run) : await runMedia(deps, model, run)
   } catch (error) {
@@ -299,7 +303,10 @@ async function finish(
       return publishEnd(deps, job.data)
     case 'pending':
       // From here on only the reference in the row is needed, so the prompt is removed from Redis.
-      if (job.data.request !== null) await job.updateData({ ...job.data, request: null })
+      if (job.data.request !== null) {
+        await deps.queues.requests.drop(job.data)
+        await job.updateData({ ...job.data, request: null })
+      }
       await job.moveToDelayed(Date.now() + outcome.againAfterMs, token)
       throw new DelayedError()
     case 'settled':
@@ -324,6 +331,7 @@ const refundOf = ({ attempt }: BegunCall, { costMicroUsd, upstream }: Outcome & 
 })
 
 async function publishOutcome(deps: WorkerDeps, job: CallJob, ended: Ended | null): Promise<void> {
+  deps.queues.requests.drop(job).catch(reportDefect)
   if (!ended) return publishEnd(deps, job)
   const { requestId, traceparent } = job
   const { callId, accountId, status } = ended

@@ -42,7 +42,12 @@ describe('a numbered retry', () => {
         },
       },
     } as unknown as Parameters<typeof joinRetried>[1]
-    const placed = await joinRetried(ctx, deps, { idempotencyKey: null, hash: HASH, isNumberedRetry: true })
+    const placed = await joinRetried(ctx, deps, {
+      idempotencyKey: null,
+      hash: HASH,
+      isNumberedRetry: true,
+      isNew: false,
+    })
     expect(placed).to.include({ callId: id, joined: true, hasEnded: true })
   })
 })
