@@ -7,7 +7,7 @@ import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { startGateway } from '../../../scripts/harness/harness.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
-import { until } from '../../../scripts/until.ts'
+import { until } from '../../../scripts/harness/until.ts'
 import { createKey } from '../../../src/shared/accounts/api-keys.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 
