@@ -34,14 +34,51 @@ const silent = { warn() {}, error() {}, deprecate() {}, debug() {} }
 /** How long a request waits for a connection, in ms; beyond it Postgres counts as unreachable. */
 const ACQUIRE_MS = 3000
 
+/** What Postgres says of a statement that writes, where nothing may be written: on a standby. */
+const READ_ONLY = '25006'
+
+/** Fails, as a statement that writes would, where nothing may be written. It needs no table and waits for no lock. */
+const WRITABLE = `DO $$ BEGIN IF current_setting('transaction_read_only')::boolean THEN
+  RAISE read_only_sql_transaction USING MESSAGE = 'the server is read-only'; END IF; END $$`
+
+/** Takes a number for a transaction, and so writes its end. @throws where Postgres takes no writes, or is away */
+export async function askForWrite(db: Db): Promise<void> {
+  await db.raw(`${WRITABLE}; SELECT pg_current_xact_id()`)
+}
+
 /**
  * A statement that was prepared while its tables were empty keeps its plan, a walk through the whole table, when they
  * have grown: measured, calls then cost ten times as much. Every query here has an index; the audit turns sequential
  * scans on again for itself. Up to version 17, disabling sequential scans makes plans look so expensive that Postgres
- * would compile them with JIT, which does not pay for short statements.
+ * would compile them with JIT, which does not pay for short statements. A database or role may have its own style of
+ * dates, which the library cannot read or reads wrongly, and its own isolation, in which a statement that waited for
+ * a row would fail.
  */
-function preferIndexes(connection: pg.Client, done: (error: Error | null, connection: pg.Client) => void): void {
-  connection.query('SET enable_seqscan = off; SET jit = off', (error) => done(error, connection))
+const SETTINGS = `SET enable_seqscan = off; SET jit = off; SET datestyle = ISO;
+  SET default_transaction_isolation = 'read committed'`
+
+/**
+ * Which connections of a pool may be used. After a failover those to the old primary would stay as they are, and refuse
+ * every write: once one of them does, all that are as old are left. Where nothing may be written, none is begun.
+ */
+function usableConnections() {
+  const madeAt = new WeakMap<pg.Client, number>()
+  let leftAt = Number.NEGATIVE_INFINITY
+  return {
+    afterCreate(connection: pg.Client, done: (error: Error | null, connection: pg.Client) => void): void {
+      madeAt.set(connection, performance.now())
+      connection.query(`${SETTINGS}; ${WRITABLE}`, (error) => {
+        // The pool forgets a connection that it does not get.
+        if (error) connection.end(() => {})
+        else
+          connection.connection.on('errorMessage', ({ code }: pg.DatabaseError) => {
+            if (code === READ_ONLY) leftAt = performance.now()
+          })
+        done(error, connection)
+      })
+    },
+    validate: (connection: pg.Client): boolean => madeAt.get(connection)! > leftAt,
+  }
 }
 
 /**
@@ -64,7 +101,7 @@ export function connectDb(
       statement_timeout: 20_000,
       application_name: 'tollgate',
     },
-    pool: { min: 0, max: config.DATABASE_POOL, propagateCreateError: true, afterCreate: preferIndexes },
+    pool: { min: 0, max: config.DATABASE_POOL, propagateCreateError: true, ...usableConnections() },
     acquireConnectionTimeout: acquireMs,
     asyncStackTraces: false,
     // Otherwise error messages, and so the log, would contain the statement's values: results, addresses, hashes.
@@ -73,7 +110,7 @@ export function connectDb(
   })
 }
 
-const UNREACHABLE_STATES = new Set(['57P01', '57P02', '57P03', '57014', '53300', '53400', '25006'])
+const UNREACHABLE_STATES = new Set(['57P01', '57P02', '57P03', '57014', '53300', '53400', READ_ONLY])
 const UNREACHABLE_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',

@@ -3,6 +3,7 @@
  */
 import type { Redis } from 'ioredis'
 import type { CatalogueHolder } from '../catalogue/holder.ts'
+import { askForWrite } from './db.ts'
 import type { Db } from './db.ts'
 import { keptReading } from './kept.ts'
 import type { SchemaGate } from './schema.ts'
@@ -11,7 +12,7 @@ import type { SchemaGate } from './schema.ts'
 const PATIENCE_MS = 2000
 
 /** For how long a reading is the same for everybody, in ms: whoever asks, and however often, costs no more. */
-const KEPT_MS = 500
+const KEPT_MS = 1000
 
 /** What is looked at. */
 export type Watched = { db: Db; redis: Redis; schema: SchemaGate; catalogue: Pick<CatalogueHolder, 'version'> }
@@ -25,7 +26,7 @@ export const readServices = (watched: Watched): (() => Promise<string[]>) =>
 
 async function unavailableServices({ db, redis, schema, catalogue }: Watched): Promise<string[]> {
   const [postgres, queue, migrated] = await Promise.all([
-    answers(() => db.raw('SELECT 1')),
+    answers(() => askForWrite(db)),
     answers(() => redis.ping()),
     answers(async () => {
       if ((await schema.missing()).length > 0) throw new Error('behind')

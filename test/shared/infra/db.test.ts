@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { connectDb, isUnreachable } from '../../../src/shared/infra/db.ts'
 import { describeError } from '../../../src/shared/infra/log.ts'
-import { testDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { newDatabaseUrl, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 
 describe('an error of Postgres', () => {
   it('names the statement, never its values', async () => {
@@ -42,4 +42,28 @@ describe('an error of Postgres', () => {
       true,
     ])
   })
+})
+
+describe('a connection to Postgres', () => {
+  for (const [setting, value] of [
+    ['datestyle', 'German'],
+    ['datestyle', 'SQL, DMY'],
+    ['datestyle', 'Postgres, MDY'],
+    ['default_transaction_isolation', 'serializable'],
+  ] as const) {
+    it(`reads dates and locks rows as ever where its database has ${setting} = ${value}`, async () => {
+      const DATABASE_URL = await newDatabaseUrl()
+      const name = decodeURIComponent(new URL(DATABASE_URL).pathname.slice(1))
+      const settings = { DATABASE_URL, DATABASE_SSL: 'off', DATABASE_POOL: 1 } as const
+      const operator = connectDb(settings)
+      await operator.raw(`ALTER DATABASE "${name}" SET ${setting} = ${setting === 'datestyle' ? value : `'${value}'`}`)
+      await operator.destroy()
+      const db = connectDb(settings)
+      const { rows } = await db.raw<{ rows: unknown[] }>(
+        `SELECT '2026-05-04T03:02:01Z'::timestamptz AS moment, current_setting('transaction_isolation') AS isolation`,
+      )
+      await db.destroy()
+      expect(rows).to.deep.equal([{ moment: new Date('2026-05-04T03:02:01Z'), isolation: 'read committed' }])
+    })
+  }
 })

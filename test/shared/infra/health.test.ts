@@ -14,13 +14,13 @@ describe('the readiness of a process', () => {
   })
   after(() => web.stop())
 
-  it('is read once in half a second, however many ask', async () => {
+  it('asks for a write once a second, however many ask', async () => {
     const db = connectTestDb({ ...web.config, DATABASE_POOL: 4 })
     const redis = connectProducer(web.config)
     await until('Redis', () => redis.status === 'ready')
     let readings = 0
     db.on('query', ({ sql }: { sql: string }) => {
-      if (sql === 'SELECT 1') readings += 1
+      if (sql.includes('pg_current_xact_id')) readings += 1
     })
     const read = readServices({ db, redis, schema: new SchemaGate(db), catalogue: { version: () => 1 } })
     const began = performance.now()
@@ -28,7 +28,7 @@ describe('the readiness of a process', () => {
       for (const down of await Promise.all(Array.from({ length: 50 }, read))) expect(down).to.deep.equal([])
     }
     // On a machine that is busy the asking may take longer than a reading is kept.
-    expect(readings).to.be.at.most(1 + Math.floor((performance.now() - began) / 500))
+    expect(readings).to.be.at.most(1 + Math.floor((performance.now() - began) / 1000))
     await until('the next reading', async () => {
       await read()
       return readings > 1
