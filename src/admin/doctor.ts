@@ -7,6 +7,7 @@ import { ConfigError, configWarnings, isLocal, readConfig } from '../shared/conf
 import type { Catalogue, Upstream } from '../shared/catalogue/catalogue.ts'
 import { catalogueWarnings, parseCatalogue } from '../shared/catalogue/parse.ts'
 import { readVersion } from '../shared/catalogue/versions.ts'
+import { askForWrite } from '../shared/infra/db.ts'
 import type { Db } from '../shared/infra/db.ts'
 import { sentenceOf } from '../shared/infra/log.ts'
 import { LOOK_MS, ServiceAway, lookAtPostgres, lookAtRedis, within } from '../shared/infra/start-up.ts'
@@ -34,6 +35,7 @@ async function finding(name: string, look: Look): Promise<Finding> {
 
 async function postgres(db: Db, config: Pick<Config, 'DATABASE_SSL'>): Promise<string> {
   const version = await lookAtPostgres(db)
+  await askForWrite(db)
   const { rows } = await db.raw<{ rows: { version: string | null }[] }>(
     'SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl',
   )

@@ -17,7 +17,7 @@ import { listenForVersions } from '../shared/catalogue/notice.ts'
 import { prepareDummyHash } from '../shared/users/passwords.ts'
 import { createMailer } from '../shared/mail/mailer.ts'
 import { createQueues } from '../shared/infra/queues.ts'
-import { connectPersistent, connectProducer } from '../shared/infra/redis.ts'
+import { connectProducer, connectSubscriber } from '../shared/infra/redis.ts'
 import { SchemaGate } from '../shared/infra/schema.ts'
 import { lookAtAll } from '../shared/infra/start-up.ts'
 import type { Needed } from '../shared/infra/start-up.ts'
@@ -68,7 +68,7 @@ export async function startWeb(
   const metrics = createWebMetrics(config)
   const services = await connect(config, metrics, log)
   const { db, redis, queues } = services
-  const subscriber = connectPersistent(config)
+  const subscriber = connectSubscriber(config)
   const catalogue = holdCatalogue({ db, log, secretOf: config.secretOf })
   listenForVersions(subscriber, config.REDIS_PREFIX, catalogue.refreshLater)
   const stop = new OrderlyStop(config.DRAIN_SECONDS * 1000, drainMs)

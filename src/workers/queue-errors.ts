@@ -3,7 +3,7 @@
  */
 import type { QueueName } from '../shared/config.ts'
 import type { Log } from '../shared/infra/log.ts'
-import { isRedisAway } from '../shared/infra/start-up.ts'
+import { isRedisAway, isRedisRefusing } from '../shared/infra/redis.ts'
 
 /** How often an unreachable Redis is logged, in ms: each connection of each queue tries again every second. */
 const SAY_EVERY_MS = 30_000
@@ -11,13 +11,13 @@ const SAY_EVERY_MS = 30_000
 const LOCKED_OUT = /^(WRONGPASS|NOAUTH)/
 
 /**
- * Logs an error of a queue. That Redis is unreachable, or rejects the password, is logged once for all queues, and
+ * Logs an error of a queue. That Redis is unreachable, rejects the password or refuses a command, is logged once for all queues, and
  * again every 30 s while it lasts.
  */
 export function sayQueueErrors(log: Log): (queue: QueueName, error: Error) => void {
   let saidAt = Number.NEGATIVE_INFINITY
   return (queue, error) => {
-    if (isRedisAway(error) || LOCKED_OUT.test(error.message)) {
+    if (isRedisAway(error) || isRedisRefusing(error) || LOCKED_OUT.test(error.message)) {
       if (performance.now() - saidAt < SAY_EVERY_MS) return
       saidAt = performance.now()
     }

@@ -14,7 +14,7 @@ import type { Running } from '../shared/infra/process.ts'
 import { holdCatalogue } from '../shared/catalogue/holder.ts'
 import { listenForVersions } from '../shared/catalogue/notice.ts'
 import { MAX_STALLED_COUNT, WORKER_TIMES, createQueues } from '../shared/infra/queues.ts'
-import { connectPersistent } from '../shared/infra/redis.ts'
+import { connectPersistent, connectSubscriber } from '../shared/infra/redis.ts'
 import { SchemaGate } from '../shared/infra/schema.ts'
 import { lookAtAll } from '../shared/infra/start-up.ts'
 import type { Needed } from '../shared/infra/start-up.ts'
@@ -68,7 +68,11 @@ export async function startWorker(
   const schema = new SchemaGate(db)
   const catalogue = holdCatalogue({ db, log, secretOf: config.secretOf })
   const leaving = new AbortController()
-  const health = await openHealth(config, { db, redis, schema, catalogue, leaving: leaving.signal }, metrics)
+  const health = await openHealth(
+    config,
+    { db, redis, prefix: config.REDIS_PREFIX, schema, catalogue, leaving: leaving.signal },
+    metrics,
+  )
   // Before the first job is taken.
   await lookAround({ config, db, schema }, log)
   await catalogue.refresh()
@@ -99,6 +103,7 @@ export async function startWorker(
   const subscriber = subscribe(deps)
   const sayError = sayQueueErrors(log)
   const queueWorkers = config.WORKER_QUEUES.flatMap((name) => createQueueWorkers(name, { ...deps, sayError }, redis))
+  await Promise.all(queueWorkers.map(takeJobs))
   const schedule = config.WORKER_QUEUES.includes('maintenance') ? keepScheduled(deps) : undefined
   log.info({ queues: config.WORKER_QUEUES, catalogue: catalogue.version() }, 'worker process running')
 
@@ -173,7 +178,7 @@ async function lookAround(needed: Needed & { config: Config }, log: Log): Promis
 
 /** Listens for clients that have left and for new versions of the catalogue, on a connection of its own. */
 function subscribe({ config, held, catalogue }: Pick<WorkerDeps, 'config' | 'held' | 'catalogue'>): Redis {
-  const subscriber = connectPersistent(config)
+  const subscriber = connectSubscriber(config)
   listenForCancels(subscriber, config.REDIS_PREFIX, held.cancel)
   listenForVersions(subscriber, config.REDIS_PREFIX, catalogue.refreshLater)
   return subscriber
@@ -239,6 +244,7 @@ function createQueueWorker(name: QueueName, deps: QueueDeps, connection: Redis, 
     concurrency,
     ...WORKER_TIMES[name],
     maxStalledCount: MAX_STALLED_COUNT,
+    autorun: false,
   })
   worker.on('error', (error) => deps.sayError(name, error))
   worker.on('failed', (job, error) =>
@@ -254,6 +260,15 @@ function createQueueWorker(name: QueueName, deps: QueueDeps, connection: Redis, 
     ),
   )
   return worker
+}
+
+/**
+ * Takes jobs from now on: a worker that runs before its connections are set up tries that again without a pause, and
+ * nothing else gets a turn. @throws what Redis says against them
+ */
+async function takeJobs(worker: Worker): Promise<void> {
+  await worker.waitUntilReady()
+  worker.run().catch(reportDefect)
 }
 
 /** Schedules the reconciler, and again and again: the schedule lives in Redis, which may be flushed at any second. */

@@ -1,10 +1,13 @@
+import { spawnSync } from 'node:child_process'
 import { expect } from 'chai'
+import { root } from '../../scripts/folders.ts'
 import { chat, prompted } from '../../scripts/harness/calling.ts'
 import { migrate } from '../../scripts/harness/database.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
 import type { Gateway } from '../../scripts/harness/harness.ts'
+import { argumentsOf } from '../../scripts/harness/installation.ts'
 import { get, send } from '../../scripts/harness/http.ts'
 import { until } from '../../scripts/until.ts'
 import { expectBooksToBalance } from '../support/books.ts'
@@ -55,6 +58,16 @@ describe('a failover of Postgres', () => {
     expect(await register()).to.equal(200)
     await until('no connection to be left to the standby', () => address.openTo(pair.standby.port) === 0, SOON_MS)
     await expectBooksToBalance(gateway.db)
+  })
+
+  it('is no matter to a command that only reads: the audit runs on a standby', async () => {
+    const env = { PATH: process.env['PATH'], DATABASE_URL: pair.standby.url }
+    const { status, stdout, stderr } = spawnSync(process.execPath, [...argumentsOf('admin'), 'audit'], {
+      cwd: root,
+      env,
+      encoding: 'utf8',
+    })
+    expect(status, stdout + stderr).to.equal(0)
   })
 
   it('that cuts nobody off from the old primary, which takes no more writes, is over within seconds', async () => {

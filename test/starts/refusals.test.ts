@@ -53,6 +53,7 @@ describe('a process that cannot start', function () {
     evicting = await startPrivateRedis()
     const redis = new Redis(evicting.url)
     await redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
+    await redis.acl('SETUSER', 'application', 'on', '>hunter2', '~*', '&*', '+@all', '-@dangerous')
     redis.disconnect()
   })
   after(async () => {
@@ -180,6 +181,17 @@ describe('a process that cannot start', function () {
         }),
       }),
       says: /REDIS_URL: Redis cannot be used: WRONGPASS/,
+    },
+    {
+      what: 'a user of Redis that may not ask INFO',
+      in: ['web', 'worker'],
+      settings: () => ({
+        REDIS_URL: edited(evicting.url, (url) => {
+          url.username = 'application'
+          url.password = 'hunter2'
+        }),
+      }),
+      says: /REDIS_URL: its user may not run INFO: NOPERM/,
     },
     {
       what: 'a Redis that throws jobs away',

@@ -5,23 +5,15 @@ import type { Context, Middleware } from 'koa'
 import { ApiError, RETRY_SECONDS, gatewayError, shouldRetry } from '../../shared/errors.ts'
 import { isNotMigrated, isUnreachable } from '../../shared/infra/db.ts'
 import type { Log } from '../../shared/infra/log.ts'
+import { isRedisAway, isRedisRefusing } from '../../shared/infra/redis.ts'
 import type { SchemaGate } from '../../shared/infra/schema.ts'
 import { traceFields } from '../../shared/infra/trace.ts'
 import { mayStillSend } from './json-body.ts'
 import type { RequestState } from './request-context.ts'
 
-const REDIS_AWAY = [
-  /^(Connection is closed|Stream isn't writeable|Command timed out)/,
-  /^Redis (connection (to|is not ready)|client is not ready)/,
-  /max retries per request/,
-  /^(OOM|READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|MOVED|ASK|NOREPLICAS|MISCONF)/,
-]
-
 /** Whether an error means that Postgres or Redis cannot be used now. */
 export function isServiceAway(error: unknown): boolean {
-  if (isUnreachable(error)) return true
-  if (!(error instanceof Error)) return false
-  return error.name === 'MaxRetriesPerRequestError' || REDIS_AWAY.some((text) => text.test(error.message))
+  return isUnreachable(error) || (error instanceof Error && (isRedisAway(error) || isRedisRefusing(error)))
 }
 
 /** What a thrown thing means to the client. What is missing from a schema that was never seen whole is no defect. */

@@ -29,15 +29,17 @@ export const readyz = endpoint({
     200: { description: 'Calls can be served.', schema: readiness },
     503: {
       description:
-        '`down` says why: `postgres` or `redis` cannot be reached, the `schema` has not been migrated or has no ' +
+        '`down` says why: `postgres` or `redis` cannot be reached or takes no writes, the `schema` has not been migrated or has no ' +
         '`catalogue` yet, or the process is `draining`: it still serves, but will stop soon.',
       schema: readiness,
     },
   },
-}).handle(({ leaving, ...watched }: Pick<WebDeps, 'db' | 'redis' | 'schema' | 'catalogue' | 'leaving'>) => {
-  const unavailable = readServices(watched)
-  return async () => {
-    const down = [...(await unavailable()), ...(leaving.aborted ? ['draining'] : [])]
-    return down.length === 0 ? { ok: true, down } : new Reply(503, { ok: false, down })
-  }
-})
+}).handle(
+  ({ leaving, config, ...watched }: Pick<WebDeps, 'config' | 'db' | 'redis' | 'schema' | 'catalogue' | 'leaving'>) => {
+    const unavailable = readServices({ ...watched, prefix: config.REDIS_PREFIX })
+    return async () => {
+      const down = [...(await unavailable()), ...(leaving.aborted ? ['draining'] : [])]
+      return down.length === 0 ? { ok: true, down } : new Reply(503, { ok: false, down })
+    }
+  },
+)

@@ -59,15 +59,16 @@ const SETTINGS = `SET enable_seqscan = off; SET jit = off; SET datestyle = ISO;
 
 /**
  * Which connections of a pool may be used. After a failover those to the old primary would stay as they are, and refuse
- * every write: once one of them does, all that are as old are left. Where nothing may be written, none is begun.
+ * every write: once one of them does, all that are as old are left. Where nothing may be written, none is begun, unless
+ * the pool is for `reading` too.
  */
-function usableConnections() {
+function usableConnections(reading: boolean) {
   const madeAt = new WeakMap<pg.Client, number>()
   let leftAt = Number.NEGATIVE_INFINITY
   return {
     afterCreate(connection: pg.Client, done: (error: Error | null, connection: pg.Client) => void): void {
       madeAt.set(connection, performance.now())
-      connection.query(`${SETTINGS}; ${WRITABLE}`, (error) => {
+      connection.query(reading ? SETTINGS : `${SETTINGS}; ${WRITABLE}`, (error) => {
         // The pool forgets a connection that it does not get.
         if (error) connection.end(() => {})
         else
@@ -84,10 +85,11 @@ function usableConnections() {
 /**
  * The pool of this process. DATABASE_SSL decides, and says already what `sslmode` in the address says.
  * @param acquireMs how long a statement waits for a connection, in ms.
+ * @param reading whether a follower, which takes no writes, will do.
  */
 export function connectDb(
   config: Pick<Config, 'DATABASE_URL' | 'DATABASE_SSL' | 'DATABASE_POOL'>,
-  acquireMs: number = ACQUIRE_MS,
+  { acquireMs = ACQUIRE_MS, reading = false }: { acquireMs?: number; reading?: boolean } = {},
 ): Db {
   const url = new URL(config.DATABASE_URL)
   for (const name of SSL_PARAMETERS) url.searchParams.delete(name)
@@ -101,7 +103,7 @@ export function connectDb(
       statement_timeout: 20_000,
       application_name: 'tollgate',
     },
-    pool: { min: 0, max: config.DATABASE_POOL, propagateCreateError: true, ...usableConnections() },
+    pool: { min: 0, max: config.DATABASE_POOL, propagateCreateError: true, ...usableConnections(reading) },
     acquireConnectionTimeout: acquireMs,
     asyncStackTraces: false,
     // Otherwise error messages, and so the log, would contain the statement's values: results, addresses, hashes.

@@ -6,6 +6,7 @@ import type { CatalogueHolder } from '../catalogue/holder.ts'
 import { askForWrite } from './db.ts'
 import type { Db } from './db.ts'
 import { keptReading } from './kept.ts'
+import { askRedisForWrite } from './redis.ts'
 import type { SchemaGate } from './schema.ts'
 
 /** How long a look at Postgres or Redis may take, in ms. */
@@ -14,20 +15,26 @@ const PATIENCE_MS = 2000
 /** For how long a reading is the same for everybody, in ms: whoever asks, and however often, costs no more. */
 const KEPT_MS = 1000
 
-/** What is looked at. */
-export type Watched = { db: Db; redis: Redis; schema: SchemaGate; catalogue: Pick<CatalogueHolder, 'version'> }
+/** What is looked at. `prefix`: of this installation's keys in Redis. */
+export type Watched = {
+  db: Db
+  redis: Redis
+  prefix: string
+  schema: SchemaGate
+  catalogue: Pick<CatalogueHolder, 'version'>
+}
 
 /**
- * Reads what keeps a process from its work, by name: `postgres`, `redis`, a `schema` that is not new enough, or a
+ * Reads what keeps a process from its work, by name: a `postgres` or `redis` that takes no writes, a `schema` that is not new enough, or a
  * `catalogue` that is not there yet.
  */
 export const readServices = (watched: Watched): (() => Promise<string[]>) =>
   keptReading({ forMs: KEPT_MS, timesAsLong: 0 }, () => unavailableServices(watched))
 
-async function unavailableServices({ db, redis, schema, catalogue }: Watched): Promise<string[]> {
+async function unavailableServices({ db, redis, prefix, schema, catalogue }: Watched): Promise<string[]> {
   const [postgres, queue, migrated] = await Promise.all([
     answers(() => askForWrite(db)),
-    answers(() => redis.ping()),
+    answers(() => askRedisForWrite(redis, prefix)),
     answers(async () => {
       if ((await schema.missing()).length > 0) throw new Error('behind')
     }),

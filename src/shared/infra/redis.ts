@@ -4,11 +4,64 @@
 import { Redis } from 'ioredis'
 import type { RedisOptions } from 'ioredis'
 import type { Config } from '../config.ts'
+import { isNetworkFailure } from './db.ts'
 
 type RedisConfig = Pick<Config, 'REDIS_URL' | 'REDIS_TLS_VERIFY'>
 
-/** At most a second between two tries to connect: the library's own back-off reaches many seconds. */
-const retryStrategy = (times: number) => Math.min(50 * 2 ** Math.min(times, 10), 1000)
+/** The most between two tries to connect, in ms: the library's own back-off reaches many seconds. */
+const MOST_PAUSE_MS = 1000
+
+/**
+ * How long a server may be silent while it owes an answer, in ms: one that vanished closes no connection. A worker's
+ * connection may wait for a job for 10 s.
+ */
+const SILENCE_MS = { producer: 5000, persistent: 15_000 }
+
+/** How often a connection that only listens asks for a write, in ms: it would not hear that its server was replaced. */
+const ASK_EVERY_MS = 1000
+
+/** A refusal in Redis's words: of a command, or of one within a script, which Redis 6 quotes after a `-`. */
+const refusal = (...codes: string[]): RegExp => new RegExp(`(?:^|-)(?:${codes.join('|')})\\b`)
+
+/** What a server says that is no primary any more, lacks its data, or lets this user do less than it did at the start. */
+const LEFT = refusal('READONLY', 'MASTERDOWN', 'LOADING', 'CLUSTERDOWN', 'UNBLOCKED', 'NOPERM')
+
+const AWAY = [
+  refusal('READONLY', 'MASTERDOWN', 'LOADING', 'CLUSTERDOWN', 'UNBLOCKED', 'NOREPLICAS', 'BUSY', 'MISCONF', 'OOM'),
+  /^(Connection is closed|Command timed out|Stream isn't writeable|Socket timeout)|max number of clients/,
+  /^Redis (connection (to|is not ready)|client is not ready)|max retries per request/,
+]
+
+/** Whether an error means that Redis cannot be reached, or takes nobody's commands or writes now. */
+export const isRedisAway = (error: Error): boolean =>
+  isNetworkFailure(error) || error.name === 'MaxRetriesPerRequestError' || AWAY.some((text) => text.test(error.message))
+
+/** Whether Redis refuses a command for what this user may do, or because the key belongs to another server. */
+export const isRedisRefusing = (error: Error): boolean => refusal('NOPERM', 'MOVED', 'ASK').test(error.message)
+
+/**
+ * When a connection is made again. One to a server that refuses what a primary would do is left, since its address may
+ * lead to the primary by now, and made again after a second: whoever tries the same again at once gets no further.
+ */
+function comingBack(): Pick<RedisOptions, 'reconnectOnError' | 'retryStrategy'> {
+  let leftAt = Number.NEGATIVE_INFINITY
+  return {
+    reconnectOnError: ({ message }) => {
+      const leaves = LEFT.test(message)
+      if (leaves) leftAt = performance.now()
+      return leaves
+    },
+    retryStrategy: (times) =>
+      performance.now() - leftAt < MOST_PAUSE_MS
+        ? MOST_PAUSE_MS
+        : Math.min(50 * 2 ** Math.min(times, 10), MOST_PAUSE_MS),
+  }
+}
+
+/** Writes a key of its own, which ends by itself. @throws where Redis takes no writes, or is away */
+export async function askRedisForWrite(redis: Redis, prefix: string): Promise<void> {
+  await redis.set(`${prefix}:asked-for-write`, '1', 'PX', 60_000)
+}
 
 /**
  * A connection on which the commands of one turn of the event loop leave in one write. Each write costs a system call,
@@ -36,7 +89,7 @@ function connect(config: RedisConfig, options: Omit<RedisOptions, 'replyMapping'
   const tls = config.REDIS_URL.startsWith('rediss:')
     ? { tls: { rejectUnauthorized: config.REDIS_TLS_VERIFY === 'on' } }
     : {}
-  const redis = new TurnwiseRedis(config.REDIS_URL, { retryStrategy, connectTimeout: 2000, ...tls, ...options })
+  const redis = new TurnwiseRedis(config.REDIS_URL, { ...comingBack(), connectTimeout: 2000, ...tls, ...options })
   // Without a listener a lost connection would end the process. Each command reports its own error.
   redis.on('error', () => {})
   return redis
@@ -44,12 +97,27 @@ function connect(config: RedisConfig, options: Omit<RedisOptions, 'replyMapping'
 
 /** For requests: a command fails at once while Redis is away, so that the client gets its 503 before any charge. */
 export function connectProducer(config: RedisConfig): Redis {
-  return connect(config, { enableOfflineQueue: false, maxRetriesPerRequest: 1, commandTimeout: 3000 })
+  return connect(config, {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 1,
+    commandTimeout: 3000,
+    socketTimeout: SILENCE_MS.producer,
+  })
 }
 
-/** For workers and subscribers: commands wait until Redis is back. */
+/** For workers: commands wait until Redis is back. */
 export function connectPersistent(config: RedisConfig): Redis {
-  return connect(config, { maxRetriesPerRequest: null })
+  return connect(config, { maxRetriesPerRequest: null, socketTimeout: SILENCE_MS.persistent })
+}
+
+/** For those who listen: subscriptions wait until Redis is back, and are moved to where its address leads. */
+export function connectSubscriber(config: RedisConfig & Pick<Config, 'REDIS_PREFIX'>): Redis {
+  const redis = connectPersistent(config)
+  const asking = setInterval(() => {
+    if (redis.status === 'ready') askRedisForWrite(redis, config.REDIS_PREFIX).catch(() => {})
+  }, ASK_EVERY_MS).unref()
+  redis.once('end', () => clearInterval(asking))
+  return redis
 }
 
 /**
@@ -61,6 +129,7 @@ export function connectOnce(config: RedisConfig): { redis: Redis; firstError: ()
   const redis = connect(config, {
     lazyConnect: true,
     retryStrategy: () => null,
+    reconnectOnError: null,
     enableReadyCheck: false,
     maxRetriesPerRequest: 0,
   })

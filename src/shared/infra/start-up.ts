@@ -7,10 +7,11 @@ import type { Redis } from 'ioredis'
 import type { Config } from '../config.ts'
 import { ConfigError } from '../config.ts'
 import type { Db } from './db.ts'
-import { isLockedOut, isNetworkFailure, isUnreachable } from './db.ts'
+import { isLockedOut, isUnreachable } from './db.ts'
 import { sentenceOf } from './log.ts'
 import type { Log } from './log.ts'
-import { connectOnce, evictionPolicyOf } from './redis.ts'
+import { missingPermission } from './redis-permissions.ts'
+import { connectOnce, evictionPolicyOf, isRedisAway } from './redis.ts'
 import type { SchemaGate } from './schema.ts'
 
 /** How often a service that is away is looked at, and how often that is said, in ms. */
@@ -24,7 +25,9 @@ const OLDEST_POSTGRES = 13
 const OLDEST_REDIS = [6, 2] as const
 
 /** What a process needs before it can work. */
-export type Needed = { config: Pick<Config, 'REDIS_URL' | 'REDIS_TLS_VERIFY'>; db: Db; schema: SchemaGate }
+export type Needed = { config: RedisConfig; db: Db; schema: SchemaGate }
+
+type RedisConfig = Pick<Config, 'REDIS_URL' | 'REDIS_TLS_VERIFY' | 'REDIS_PREFIX'>
 
 /** A service that does not answer now, and may later. */
 export class ServiceAway extends Error {}
@@ -63,28 +66,26 @@ export function awayOf(error: unknown): ServiceAway | null {
 /**
  * Looks whether Redis can be used, over a connection of its own. Managed services that hide CONFIG are trusted.
  * @returns its version and eviction policy; null where it hides them.
- * @throws ServiceAway, or ConfigError where the password, the version or the policy is wrong.
+ * @throws ServiceAway, or ConfigError where the password, the version, the policy or what the user may do is wrong.
  */
-export async function lookAtRedis(
-  config: Pick<Config, 'REDIS_URL' | 'REDIS_TLS_VERIFY'>,
-): Promise<{ version: string | null; policy: string | null }> {
+export async function lookAtRedis(config: RedisConfig): Promise<{ version: string | null; policy: string | null }> {
   const { redis, firstError } = connectOnce(config)
   try {
-    const looked = await within(PATIENCE_MS, () => ask(redis))
+    const looked = await within(PATIENCE_MS, () => ask(redis, config.REDIS_PREFIX))
     const complaint = firstError()
     if (complaint) throw complaint
     return looked
   } catch (error) {
     if (error instanceof ConfigError) throw error
     const said = firstError() ?? (error as Error)
-    if (isRedisAway(said)) throw new ServiceAway('Redis is away', { cause: said })
+    if (said instanceof NoAnswer || isRedisAway(said)) throw new ServiceAway('Redis is away', { cause: said })
     throw new ConfigError(`REDIS_URL: Redis cannot be used: ${sentenceOf(said)}.`)
   } finally {
     redis.disconnect()
   }
 }
 
-async function ask(redis: Redis): Promise<{ version: string | null; policy: string | null }> {
+async function ask(redis: Redis, prefix: string): Promise<{ version: string | null; policy: string | null }> {
   await redis.connect()
   await redis.ping()
   const server = await redis.info('server').catch(() => '')
@@ -96,6 +97,8 @@ async function ask(redis: Redis): Promise<{ version: string | null; policy: stri
   if (policy !== null && policy !== 'noeviction') {
     throw new ConfigError(`REDIS_URL: this Redis evicts keys (maxmemory-policy ${policy}); it must be noeviction.`)
   }
+  const missing = await missingPermission(redis, prefix)
+  if (missing) throw new ConfigError(`REDIS_URL: its user may not run ${missing.command}: ${missing.says}.`)
   return { version, policy }
 }
 
@@ -103,15 +106,6 @@ function isTooOld(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   return major < OLDEST_REDIS[0] || (major === OLDEST_REDIS[0] && minor < OLDEST_REDIS[1])
 }
-
-const REDIS_AWAY_TEXTS = [
-  /^(Connection is closed|Command timed out)|max number of clients/,
-  /^(LOADING|MASTERDOWN|CLUSTERDOWN|BUSY|READONLY|MISCONF|OOM)/,
-]
-
-/** Whether an error means that Redis cannot be reached, or takes nobody now. */
-export const isRedisAway = (error: Error): boolean =>
-  error instanceof NoAnswer || isNetworkFailure(error) || REDIS_AWAY_TEXTS.some((text) => text.test(error.message))
 
 /** A server that took a connection and is silent, or does not even refuse one. */
 class NoAnswer extends Error {

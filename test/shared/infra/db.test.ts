@@ -25,7 +25,7 @@ describe('an error of Postgres', () => {
     const { port } = silent.address() as AddressInfo
     const db = connectDb(
       { DATABASE_URL: `postgres://someone:x@127.0.0.1:${port}/d`, DATABASE_SSL: 'off', DATABASE_POOL: 1 },
-      1000,
+      { acquireMs: 1000 },
     )
     const failure = () =>
       db.raw('SELECT 1').then(

@@ -22,7 +22,13 @@ describe('the readiness of a process', () => {
     db.on('query', ({ sql }: { sql: string }) => {
       if (sql.includes('pg_current_xact_id')) readings += 1
     })
-    const read = readServices({ db, redis, schema: new SchemaGate(db), catalogue: { version: () => 1 } })
+    const read = readServices({
+      db,
+      redis,
+      prefix: web.config.REDIS_PREFIX,
+      schema: new SchemaGate(db),
+      catalogue: { version: () => 1 },
+    })
     const began = performance.now()
     for (let times = 0; times < 20; times++) {
       for (const down of await Promise.all(Array.from({ length: 50 }, read))) expect(down).to.deep.equal([])
