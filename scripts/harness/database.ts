@@ -89,7 +89,8 @@ async function sweep(client: pg.Client): Promise<void> {
 const TEST_ACQUIRE_MS = PATIENCE_MS
 
 /** A pool for the test itself, beside those of the processes under test. */
-export const connectTestDb = (config: Parameters<typeof connectDb>[0]): Db => connectDb(config, { acquireMs: TEST_ACQUIRE_MS })
+export const connectTestDb = (config: Parameters<typeof connectDb>[0]): Db =>
+  connectDb(config, { acquireMs: TEST_ACQUIRE_MS })
 
 /** Makes a catalogue the current version of a database. */
 export async function offer(databaseUrl: string, content: object): Promise<void> {

@@ -29,8 +29,8 @@ export const readyz = endpoint({
     200: { description: 'Calls can be served.', schema: readiness },
     503: {
       description:
-        '`down` says why: `postgres` or `redis` cannot be reached or takes no writes, the `schema` has not been migrated or has no ' +
-        '`catalogue` yet, or the process is `draining`: it still serves, but will stop soon.',
+        '`down` says why: `postgres` or `redis` cannot be reached or takes no writes, the `schema` has not been ' +
+        'migrated or has no `catalogue` yet, or the process is `draining`: it still serves, but will stop soon.',
       schema: readiness,
     },
   },

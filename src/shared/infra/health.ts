@@ -25,8 +25,8 @@ export type Watched = {
 }
 
 /**
- * Reads what keeps a process from its work, by name: a `postgres` or `redis` that takes no writes, a `schema` that is not new enough, or a
- * `catalogue` that is not there yet.
+ * Reads what keeps a process from its work, by name: a `postgres` or `redis` that takes no writes, a `schema` that is
+ * not new enough, or a `catalogue` that is not there yet.
  */
 export const readServices = (watched: Watched): (() => Promise<string[]>) =>
   keptReading({ forMs: KEPT_MS, timesAsLong: 0 }, () => unavailableServices(watched))

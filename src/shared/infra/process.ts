@@ -8,6 +8,7 @@ import type { Config } from '../config.ts'
 import { createLog, logWritten, sentenceOf } from './log.ts'
 import type { Log } from './log.ts'
 import { holdWarnings } from './warnings.ts'
+import { watchLoop } from './watchdog.ts'
 import { Calls } from '../calls/calls.ts'
 import type { CallsObserver } from '../calls/observer.ts'
 
@@ -47,6 +48,7 @@ export async function runProcess(
     const config = readConfig()
     const log = createLog(config.LOG_LEVEL, name, config.LOG_UPSTREAM_TEXT === 'on')
     surviveDefects(log)
+    watchLoop(name)
     for (const warning of configWarnings(config)) log.warn(warning)
     running = await start(config, log)
     warnings.logTo(log)

@@ -23,7 +23,7 @@ const ASK_EVERY_MS = 1000
 /** A refusal in Redis's words: of a command, or of one within a script, which Redis 6 quotes after a `-`. */
 const refusal = (...codes: string[]): RegExp => new RegExp(`(?:^|-)(?:${codes.join('|')})\\b`)
 
-/** What a server says that is no primary any more, lacks its data, or lets this user do less than it did at the start. */
+/** What a server says that is no primary any more, lacks its data, or lets this user do less than at the start. */
 const LEFT = refusal('READONLY', 'MASTERDOWN', 'LOADING', 'CLUSTERDOWN', 'UNBLOCKED', 'NOPERM')
 
 const AWAY = [
