@@ -11,13 +11,34 @@ function addressProblem(text: string): string | null {
   if (!URL.canParse(text)) {
     return 'is no valid address: special characters of its user name and password must be percent-encoded'
   }
-  const { username, password, pathname } = new URL(text)
+  return escapesProblem(new URL(text))
+}
+
+function escapesProblem({ username, password, pathname }: URL): string | null {
   try {
     ;[username, password, pathname].forEach(decodeURIComponent)
     return null
   } catch {
     return 'has a bare % in its user name, password or path: write it %25'
   }
+}
+
+/**
+ * An address of Postgres as its library reads it (pg-connection-string, `parse`): a socket has no host, but a folder as
+ * `host` behind the `?`, as that of Cloud SQL has. Null where it cannot be read.
+ */
+export function parsePostgresUrl(text: string): URL | null {
+  const named = URL.canParse(text) ? text : text.replace('@/', '@no-host/')
+  return URL.canParse(named) ? new URL(named) : null
+}
+
+/** The library takes one host; libpq the first of several that suits. */
+function postgresProblem(text: string): string | null {
+  const url = parsePostgresUrl(text)
+  const authority = /^[^/]+\/\/([^/?#]*)/.exec(text)?.[1] ?? ''
+  const hosts = [authority.slice(authority.lastIndexOf('@') + 1), url?.searchParams.get('host')]
+  if (hosts.some((host) => host?.includes(','))) return 'has several hosts: give it one, which leads to the primary'
+  return url === null ? addressProblem(text) : escapesProblem(url)
 }
 
 /** Reports what `problemOf` finds. */
@@ -55,7 +76,7 @@ export const listenAddress = z
 /** Where Postgres is. */
 export const postgresUrl = checked(
   begins(/^postgres(ql)?:\/\//, 'must be a postgres:// address', 'is required'),
-  addressProblem,
+  postgresProblem,
 )
 
 /** Where Redis is; its path is the number of a database. */
@@ -104,8 +125,8 @@ const SSL_OF_FLAG: Record<string, string> = {
  */
 export function obeySslmode(environment: NodeJS.ProcessEnv): { environment: NodeJS.ProcessEnv; problem?: string } {
   const { DATABASE_URL: address, DATABASE_SSL: said } = environment
-  if (address === undefined || !URL.canParse(address)) return { environment }
-  const { searchParams } = new URL(address)
+  const searchParams = address === undefined ? undefined : parsePostgresUrl(address)?.searchParams
+  if (searchParams === undefined) return { environment }
   const [mode, flag] = [searchParams.get('sslmode'), searchParams.get('ssl')]
   if (mode === null && flag === null) return { environment }
   const meant = mode === null ? SSL_OF_FLAG[flag!] : SSL_OF[mode]

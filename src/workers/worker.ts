@@ -68,11 +68,7 @@ export async function startWorker(
   const schema = new SchemaGate(db)
   const catalogue = holdCatalogue({ db, log, secretOf: config.secretOf })
   const leaving = new AbortController()
-  const health = await openHealth(
-    config,
-    { db, redis, prefix: config.REDIS_PREFIX, schema, catalogue, leaving: leaving.signal },
-    metrics,
-  )
+  const health = await openHealth(config, { db, redis, schema, catalogue, leaving: leaving.signal }, metrics)
   // Before the first job is taken.
   await lookAround({ config, db, schema }, log)
   await catalogue.refresh()
@@ -151,11 +147,13 @@ function paymentsWith(
 /** Serves the health where HEALTH_PORT is set. @throws as `listenAt`. */
 const openHealth = async (
   config: Config,
-  watched: Parameters<typeof serveHealth>[2],
+  watched: Omit<Parameters<typeof serveHealth>[2], 'prefix'>,
   { registry }: ReturnType<typeof createWorkerMetrics>,
 ) => {
   const { HEALTH_PORT: port, METRICS_TOKEN: token } = config
-  return port === undefined ? undefined : serveHealth(config, port, watched, { registry, token })
+  return port === undefined
+    ? undefined
+    : serveHealth(config, port, { ...watched, prefix: config.REDIS_PREFIX }, { registry, token })
 }
 
 /**

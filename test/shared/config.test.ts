@@ -157,6 +157,34 @@ describe('the configuration', () => {
     expect(() => readDatabaseConfig({})).to.throw(ConfigError, /DATABASE_URL/)
   })
 
+  it('reads addresses of Postgres as its library does: a socket has no host but a folder', () => {
+    for (const DATABASE_URL of [
+      'postgres://app:secret@/tollgate?host=/cloudsql/project:europe-west1:main',
+      'postgresql:///tollgate?host=/var/run/postgresql',
+      'postgres://app:secret@[2001:db8::1]:5432/tollgate',
+    ]) {
+      expect(readDatabaseConfig({ DATABASE_URL })).to.include({ DATABASE_URL, DATABASE_SSL: 'off' })
+    }
+    const socket = 'postgres://app:secret@/tollgate?host=/cloudsql/p:r:i&sslmode=require'
+    expect(readDatabaseConfig({ DATABASE_URL: socket }).DATABASE_SSL).to.equal('require')
+  })
+
+  it('says of an address of Postgres with several hosts that it needs one', () => {
+    for (const DATABASE_URL of [
+      'postgres://app:secret@one:5432,two:5432/tollgate',
+      'postgres://app:secret@one,two/tollgate?target_session_attrs=read-write',
+      'postgres://one,two/tollgate',
+      'postgres://app:secret@/tollgate?host=one,two',
+    ]) {
+      expect(() => readDatabaseConfig({ DATABASE_URL }), DATABASE_URL).to.throw(
+        ConfigError,
+        /^(?!.*(secret|percent)).*DATABASE_URL has several hosts/,
+      )
+    }
+    const password = 'postgres://app:a,b@one/tollgate?application_name=a,b'
+    expect(readDatabaseConfig({ DATABASE_URL: password })).to.include({ DATABASE_URL: password })
+  })
+
   it('accepts an sslmode in DATABASE_URL that agrees with DATABASE_SSL, and no other', () => {
     const ssl = (query: string, said?: string) =>
       readDatabaseConfig({ DATABASE_URL: `postgres://db.example/x?${query}`, ...(said && { DATABASE_SSL: said }) })

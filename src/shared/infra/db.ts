@@ -24,6 +24,15 @@ const TLS = { off: false, require: { rejectUnauthorized: false }, verify: { reje
 // Files of certificates in the address are left to the library where certificates are checked.
 const SSL_PARAMETERS = ['sslmode', 'ssl', 'uselibpqcompat']
 
+/** The address as it is but for these parameters: how it is read is the library's. */
+function withoutSsl(address: string): string {
+  const at = address.indexOf('?')
+  if (at === -1) return address
+  const parameters = new URLSearchParams(address.slice(at))
+  for (const name of SSL_PARAMETERS) parameters.delete(name)
+  return `${address.slice(0, at)}?${parameters}`
+}
+
 /** The sum of something over all accounts, as SQL: at most what JavaScript counts exactly. `of`: of which rows. */
 export const boundedSum = (what: string, of = ''): string =>
   `least(coalesce(sum(${what})${of && ` FILTER (WHERE ${of})`}, 0), ${Number.MAX_SAFE_INTEGER})::bigint`
@@ -91,12 +100,10 @@ export function connectDb(
   config: Pick<Config, 'DATABASE_URL' | 'DATABASE_SSL' | 'DATABASE_POOL'>,
   { acquireMs = ACQUIRE_MS, reading = false }: { acquireMs?: number; reading?: boolean } = {},
 ): Db {
-  const url = new URL(config.DATABASE_URL)
-  for (const name of SSL_PARAMETERS) url.searchParams.delete(name)
   return knex({
     client: 'pg',
     connection: {
-      connectionString: url.toString(),
+      connectionString: withoutSsl(config.DATABASE_URL),
       ssl: TLS[config.DATABASE_SSL],
       connectionTimeoutMillis: acquireMs,
       keepAlive: true,

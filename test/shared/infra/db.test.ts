@@ -1,10 +1,14 @@
+import { mkdtempSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
+import { dirname } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { connectDb, isUnreachable } from '../../../src/shared/infra/db.ts'
 import { describeError } from '../../../src/shared/infra/log.ts'
 import { newDatabaseUrl, testDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { startPrivatePostgres } from '../../../scripts/harness/services.ts'
+import { removeDataFolder } from '../../../scripts/services/postgres-place.ts'
 
 describe('an error of Postgres', () => {
   it('names the statement, never its values', async () => {
@@ -45,6 +49,19 @@ describe('an error of Postgres', () => {
 })
 
 describe('a connection to Postgres', () => {
+  it('goes through a socket where the address has its folder in place of a host', async () => {
+    const folder = mkdtempSync('/tmp/tollgate-')
+    const postgres = await startPrivatePostgres({ folder, socket: true })
+    const { password } = new URL(postgres.url)
+    const DATABASE_URL = `postgres://tollgate:${password}@/tollgate?host=${dirname(postgres.data)}&port=${postgres.port}`
+    const db = connectDb({ DATABASE_URL, DATABASE_SSL: 'off', DATABASE_POOL: 1 })
+    const { rows } = await db.raw<{ rows: unknown[] }>('SELECT inet_client_addr() AS from, current_database() AS of')
+    await db.destroy()
+    await postgres.stop('immediate')
+    removeDataFolder(folder)
+    expect(rows).to.deep.equal([{ from: null, of: 'tollgate' }])
+  })
+
   for (const [setting, value] of [
     ['datestyle', 'German'],
     ['datestyle', 'SQL, DMY'],
