@@ -5,7 +5,7 @@ import pg from 'pg'
 import { privateFolder, startPrivatePostgres } from '../../scripts/harness/services.ts'
 import type { Postgres } from '../../scripts/services/postgres.ts'
 import { writePrivately } from '../../scripts/services/secrets.ts'
-import { until } from '../../scripts/until.ts'
+import { until } from '../../scripts/harness/until.ts'
 
 /** A primary, and a hot standby that follows it. */
 export type PostgresPair = {
