@@ -16,7 +16,7 @@ import { failpoint } from '../infra/failpoints.ts'
 import { answerOf, errorOutput } from './answers.ts'
 import type { EndedCall } from './answers.ts'
 import type { CallsObserver } from './observer.ts'
-import { DEADLINE_GRACE_SECONDS, QUEUED_LEASE_SECONDS, RUNNING_LEASE_SECONDS } from './lifecycle.ts'
+import { DEADLINE_GRACE_SECONDS, OPEN_STATUSES, QUEUED_LEASE_SECONDS, RUNNING_LEASE_SECONDS } from './lifecycle.ts'
 import type { Modality } from './lifecycle.ts'
 import type { Tokens } from './pricing.ts'
 import { allInput } from './pricing.ts'
@@ -164,7 +164,7 @@ export class Calls {
     if (ids.length === 0) return
     await this.db('calls')
       .whereIn('id', [...ids])
-      .whereIn('status', ['queued', 'running'])
+      .whereIn('status', OPEN_STATUSES)
       .update({ lease_until: this.fromNow(leaseSeconds) })
   }
 

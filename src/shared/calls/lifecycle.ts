@@ -26,7 +26,7 @@ export const CALL_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'rejec
 export type CallStatus = (typeof CALL_STATUSES)[number]
 
 /** Whether a call in this status has ended for good. */
-export const hasEnded = (status: CallStatus): boolean => status !== 'queued' && status !== 'running'
+export const hasEnded = (status: CallStatus): boolean => !OPEN_STATUSES.some((open) => open === status)
 
 /** The verbs, and the only statuses that they lead from and to. `null` is a call that does not exist yet. */
 export const TRANSITIONS = {
