@@ -64,7 +64,8 @@ export const up = (db: Knex): Promise<void> =>
       price_version uuid, -- The version of its price.
       cached_input_tokens quantity, -- Input tokens that were read from a cache (chat).
       cache_write_tokens quantity, -- Input tokens that were written to a cache (chat).
-      repeated_input_tokens quantity, -- Of those written, what its upstream bills once more: written for an hour (chat).
+      -- Of those written, what its upstream bills once more: written for an hour (chat).
+      repeated_input_tokens quantity,
       -- What it cost at its upstreams, in micro-dollars, failed tries too; null where that is unknown.
       cost_micro_usd quantity,
       -- The version of the catalogue that it was opened at: it is charged and served by that one.

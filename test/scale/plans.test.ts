@@ -28,8 +28,8 @@ const OTHER_ROWS = `
     LATERAL (SELECT now() - n * interval '2 days' - seq * interval '10 seconds' AS at) t;
   INSERT INTO mails (id, kind, recipient, user_id)
   SELECT gen_random_uuid(), 'verification', email, id FROM users LIMIT 100;
-  INSERT INTO one_time_tokens (mail_id, user_id, purpose, token_hash, email, mailbox, asked_at, expires_at)
-  SELECT id, user_id, kind, sha256(id::text::bytea), recipient, recipient, created_at, created_at + interval '1 day'
+  INSERT INTO one_time_tokens (mail_id, user_id, purpose, token_hash, email, asked_at, expires_at)
+  SELECT id, user_id, kind, sha256(id::text::bytea), recipient, created_at, created_at + interval '1 day'
   FROM mails;
   INSERT INTO operator_actions (id, action, account_id, created_at)
   SELECT gen_random_uuid(), 'credits_granted', id, now() FROM accounts, generate_series(0, 4);

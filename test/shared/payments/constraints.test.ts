@@ -163,7 +163,7 @@ describe('the tables of payments', () => {
       (trx, it) => change(it.paid, { reversed: PACK.credits + PACK.bonus + 1 })(trx),
       'payments_reversed_within',
     ],
-    ['less than nothing reversed', (trx, it) => change(it.paid, { reversed: -1 })(trx), 'payments_reversed_within'],
+    ['less than nothing reversed', (trx, it) => change(it.paid, { reversed: -1 })(trx), 'credits_not_negative'],
     [
       'credits reversed of what was never paid',
       (trx, it) => change(it.ordered, { reversed: 1 })(trx),
