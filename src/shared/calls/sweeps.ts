@@ -2,7 +2,7 @@
  * Retention: deletes results past their time, frees idempotency keys, and deletes whole records if the operator has
  * set a limit.
  */
-import type { Db, Trx } from '../infra/db.ts'
+import type { Db } from '../infra/db.ts'
 
 /** Deletes results past RESULT_TTL_SECONDS, at most `limit` at a time. @returns how many. */
 export async function sweepResults(db: Db, limit: number): Promise<number> {
