@@ -128,7 +128,7 @@ describe('npm start', function () {
 const HELD_BACK = `
   import { existsSync, renameSync, writeFileSync } from 'node:fs'
   import { setTimeout as sleep } from 'node:timers/promises'
-  const name = /dist.src.(api|sandbox).main/.exec(process.argv[1] ?? '')?.[1]
+  const name = /dist.(?:src.)?(api|sandbox).main/.exec(process.argv[1] ?? '')?.[1]
   const file = process.env.HOLD_FOLDER + '/' + name
   if (name && !existsSync(file)) {
     const at = process.argv.indexOf('--port')
