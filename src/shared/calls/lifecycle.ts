@@ -25,6 +25,9 @@ export const CALL_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'rejec
 /** One of these statuses. */
 export type CallStatus = (typeof CALL_STATUSES)[number]
 
+/** Statuses that a call leaves again. While in one of these, the call holds its charge. */
+export const OPEN_STATUSES = ['queued', 'running'] as const satisfies readonly CallStatus[]
+
 /** Whether a call in this status has ended for good. */
 export const hasEnded = (status: CallStatus): boolean => !OPEN_STATUSES.some((open) => open === status)
 
