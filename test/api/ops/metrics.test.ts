@@ -59,7 +59,7 @@ describe('the metrics', () => {
   after(() => gateway.stop())
 
   it('count calls by model, status and upstream, and their credits', async () => {
-    await post(`${gateway.url}/v1/chat/completions`, account.key, say('[usage 1500 500]'))
+    await post(`${gateway.url}/v1/chat/completions`, account.key, say(`[usage 1500 500]${' and'.repeat(400)}`))
     await post(`${gateway.url}/v1/images/generations`, account.key, { model: 'sandbox-image', prompt: 'a lighthouse' })
     await post(`${gateway.url}/v1/images/generations`, account.key, { model: 'sandbox-image', prompt: '[status 400]' })
     // A call is counted after its answer is sent.

@@ -8,7 +8,9 @@ import type { ChatPrice, Tokens } from '../../../src/shared/calls/pricing.ts'
 import { countOutput } from '../../../src/shared/calls/words.ts'
 import type { AccountId, CallId } from '../../../src/shared/ids.ts'
 import { statusOf } from '../../../src/shared/errors.ts'
-import { wordsOf } from '../world/upstream.ts'
+import type { UpstreamUsage } from '../../../src/workers/upstreams/adapter.ts'
+import { believed } from '../../../src/workers/upstreams/believed-usage.ts'
+import { reportedBy, wordsOf } from '../world/upstream.ts'
 import { LONGEST_ANSWER, MAX_OUTSTANDING } from '../world/world.ts'
 import type { World } from '../world/world.ts'
 import { shapeOf } from '../world/clients.ts'
@@ -26,6 +28,7 @@ type CallRow = {
   credits_precharged: number
   credits_uncollected: number
   estimated_input_tokens: number | null
+  estimated_output_tokens: number | null
   deadline_at: Date | null
   finished_at: Date | null
   balance_after: number
@@ -146,7 +149,7 @@ function checkCost({ world, prices }: ScheduleRun, request: Request, row: CallRo
   if (isSettledByWeb(world, row)) {
     const delivered = tokensOf(row, request.received, null)
     return void expect(paid, `${about} of what was delivered before its worker was lost`).to.equal(
-      chatCost(price.chat, delivered),
+      costOf(row, price.chat, delivered),
     )
   }
   const costs = [...costsOfTaken(world, request, row, price.chat)]
@@ -155,8 +158,8 @@ function checkCost({ world, prices }: ScheduleRun, request: Request, row: CallRo
     (asked.stream && (request.left || world.workers.some(({ isLeaving }) => isLeaving))) ||
     row.deadline_at! < row.finished_at!
   if (mayBeCut) return void expect(paid, `${about} of what its worker got`).to.be.oneOf(costs)
-  const whole = tokensOf(row, wordsOf(manner).join(''), manner.long ? null : manner.usage)
-  expect(paid, about).to.equal(chatCost(price.chat, whole))
+  const whole = tokensOf(row, wordsOf(manner).join(''), manner.long ? null : reportedBy(manner))
+  expect(paid, about).to.equal(costOf(row, price.chat, whole))
 }
 
 /** Whether a call was settled by the web process that had sent its stream on. */
@@ -167,15 +170,20 @@ const isSettledByWeb = ({ webs, settledBy }: World, { id }: CallRow): boolean =>
 function costsOfTaken(world: World, { asked }: Request, row: CallRow, price: ChatPrice): Set<number> {
   const process = world.settledBy.get(row.id)
   const own = world.upstream.taken.filter((one) => one.process === process && one.prompt === asked.prompt)
-  return new Set(own.map(({ words, usage }) => chatCost(price, tokensOf(row, words, usage))))
+  return new Set(own.map(({ words, usage }) => costOf(row, price, tokensOf(row, words, usage))))
 }
 
-/** The usage that was reported, or else what the gateway counts itself: no worker takes more words than it may. */
-const tokensOf = (row: CallRow, words: string, usage: Tokens | null): Tokens =>
-  usage ?? {
-    input: row.estimated_input_tokens ?? 0,
-    output: countOutput([{ message: { content: words.slice(0, LONGEST_ANSWER) } }]),
-  }
+/** What these tokens cost: never more than twice the charge. */
+const costOf = ({ credits_precharged: charged }: CallRow, price: ChatPrice, tokens: Tokens): number =>
+  Math.min(chatCost(price, tokens), 2 * charged)
+
+/** The usage that was reported, as far as it can be true, or else what the gateway counts itself. */
+function tokensOf(row: CallRow, words: string, usage: UpstreamUsage | null): Tokens {
+  const estimate = { input: row.estimated_input_tokens ?? 0, output: row.estimated_output_tokens ?? 0 }
+  // No worker takes more words than it may.
+  const counted = countOutput([{ message: { content: words.slice(0, LONGEST_ANSWER) } }])
+  return believed(usage, { bounds: { estimate, mostInput: 3 * estimate.input }, counted }).tokens
+}
 
 /** What the operator pays: images and videos at most once, and no success without an upstream's. */
 function checkBill({ world }: ScheduleRun, { asked }: Request, row: CallRow): void {

@@ -8,13 +8,13 @@ import { post } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 
 /**
- * What the debtor has at first, and gets whenever a call is refused. A call costs 60, of which 4 are charged first.
+ * What the debtor has at first, and gets whenever a call is refused. A call costs 61, of which 31 are charged first.
  */
-export const DEBTOR_CREDITS = 10
+export const DEBTOR_CREDITS = 40
 const GIVEN = 90
 
 /**
- * A client whose calls cost far more than their charge: it gets into debt, repays it with its next credits, and
+ * A client whose calls cost twice their charge: it gets into debt, repays it with its next credits, and
  * continues.
  */
 export class Debtor {
@@ -50,7 +50,8 @@ export class Debtor {
     if (url === undefined) return null
     const body = {
       model: 'sandbox-chat',
-      messages: [{ role: 'user', content: `debtor ${randomUUID()} [usage 30000 10000]` }],
+      messages: [{ role: 'user', content: `debtor ${randomUUID()} [usage 100 20000]` }],
+      max_tokens: 10_000,
     }
     return await post(`${url}/v1/chat/completions`, this.account.key, body).catch(() => null)
   }

@@ -35,7 +35,7 @@ export type Manner = {
 export type Bill = { accepted: number; produced: number }
 
 /** A chat as one worker asked it: the words that it was given, and the usage that was reported behind them. */
-export type Taken = { process: Process; prompt: string; words: string; usage: Tokens | null }
+export type Taken = { process: Process; prompt: string; words: string; usage: UpstreamUsage | null }
 
 const ACCEPTED: ReadonlySet<FailureKind> = new Set(['unknown'])
 
@@ -157,7 +157,7 @@ export class Upstream {
   }
 
   private usageOf(prompt: string): UpstreamUsage | null {
-    return this.manners.get(prompt)!.usage
+    return reportedBy(this.manners.get(prompt)!)
   }
 
   private async effect<T>(process: Process, what: string, signal: AbortSignal, work: () => T): Promise<T> {
@@ -171,6 +171,9 @@ export class Upstream {
     return await Promise.race([this.turns.effect(process, what, work), aborted])
   }
 }
+
+/** The usage that it reports: its counts are disjoint. */
+export const reportedBy = ({ usage }: Manner): UpstreamUsage | null => usage && { ...usage, cachesApart: true }
 
 /** What a chat says, streamed or not. */
 export const wordsOf = ({ long }: Manner): string[] => ['one ', long ? 'two '.repeat(1000) : 'two']

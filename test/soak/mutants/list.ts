@@ -8,6 +8,7 @@ import type { Mutant } from './mutant.ts'
 import { OF_PAYMENTS } from './payments.ts'
 import { PRICES } from './prices.ts'
 import { OF_SHARING } from './sharing.ts'
+import { OF_USAGE } from './usage.ts'
 
 /** All bugs that the tests must find. */
 export const MUTANTS: readonly Mutant[] = [
@@ -20,4 +21,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...PRICES,
   ...OF_CATALOGUE,
   ...OF_SHARING,
+  ...OF_USAGE,
 ]

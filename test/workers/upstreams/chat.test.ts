@@ -114,7 +114,6 @@ for (const protocol of PROTOCOLS) {
     for (const [words, about] of [
       ['[no-usage]', 'none'],
       ['[usage-negative]', 'negative'],
-      ['[usage-huge]', 'absurd'],
     ] as const) {
       it(`ignores the usage if the upstream reports ${about}`, async () => {
         expect(await chat.chat(chatOf(words), world.context(protocol))).to.have.property('usage', null)
