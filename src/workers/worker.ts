@@ -110,10 +110,9 @@ export async function startWorker(
       clearInterval(schedule)
       await Promise.all([drain(queueWorkers, held, drainMs), health && pause(config.DRAIN_SECONDS * 1000)])
       for (const one of [held, catalogue]) one.stop()
-      health?.close()
+      for (const one of [health, deps.mailer]) one?.close()
       await queues.close()
       for (const one of [subscriber, redis]) one.disconnect()
-      deps.mailer.close()
       await Promise.all([deps.upstreams.close(), fetcher.close(), telemetry?.stop()])
       await db.destroy()
     },

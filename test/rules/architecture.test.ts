@@ -63,6 +63,7 @@ const GUESTS: Record<string, string[]> = {
   redemptions: ['src/shared/ledger/audit.ts'],
   mailbox_gifts: ['src/shared/ledger/audit.ts'],
   calls: ['src/shared/ledger/audit.ts', 'src/shared/accounts/summary.ts'],
+  call_results: ['src/shared/ledger/audit.ts'],
   price_versions: ['src/shared/ledger/audit.ts'],
   // When an account called last, its keys know.
   api_keys: ['src/shared/ledger/audit.ts', 'src/shared/operators/accounts.ts'],

@@ -89,7 +89,10 @@ describe('the usage that an upstream reports', function () {
       upstreams.mock = { protocol: 'openai', baseUrl: `${upstream.origin}/v1` }
       upstreams.ant = { protocol: 'anthropic', baseUrl: upstream.origin }
       const model = (id: string, at: string, cost: object) => ({
-        ...{ id, modality: 'chat', maxOutputTokens: 8000, pricing: PRICING },
+        id,
+        modality: 'chat',
+        maxOutputTokens: 8000,
+        pricing: PRICING,
         upstreams: [{ upstream: at, model: 'some/model', cost }],
       })
       models.push(model('chat', 'mock', OPENAI_COST), model('claude', 'ant', ANTHROPIC_COST))
@@ -113,7 +116,7 @@ describe('the usage that an upstream reports', function () {
       ? JSON.parse(text).usage
       : text
           .split('\n\n')
-          .flatMap((line) => (/^data: \{/.test(line) ? [JSON.parse(line.slice(6)).usage] : []))
+          .flatMap((line) => (line.startsWith('data: {') ? [JSON.parse(line.slice(6)).usage] : []))
           .findLast((usage) => usage !== undefined)
 
   for (const one of [...CASES, ...LONG]) {
@@ -126,8 +129,13 @@ describe('the usage that an upstream reports', function () {
       const input = fresh + cached + written
       const told = toldIn(reply)
       expect(told).to.include({
-        ...{ input_tokens: input, prompt_tokens: input, output_tokens: output, completion_tokens: output },
-        ...{ total_tokens: input + output, credits, balance: 50_000 - credits },
+        input_tokens: input,
+        prompt_tokens: input,
+        output_tokens: output,
+        completion_tokens: output,
+        total_tokens: input + output,
+        credits,
+        balance: 50_000 - credits,
       })
       const parts = { cached_tokens: cached, ...(written > 0 && { cache_write_tokens: written }) }
       if (told.prompt_tokens_details !== undefined) expect(told.prompt_tokens_details).to.deep.equal(parts)

@@ -50,11 +50,10 @@ export const shapeMicroUsd = ({ cost }: Pick<Route, 'cost'>, shape: MediaShape):
   cost && !('perTokens' in cost) ? mediaMicroUsd(cost, shape) : null
 
 /**
- * Whether a status may be of something between us and the upstream, which gives up while the upstream goes on: a
- * proxy's 408, 499, 502 or 504, and Cloudflare's 520 to 530.
+ * HTTP statuses that may be of something between us and the upstream, which gives up while the upstream goes on: of any
+ * proxy, and Cloudflare's 520 to 530.
  */
-const isOfAGateway = (status: number): boolean =>
-  [408, 499, 502, 504].includes(status) || (status >= 520 && status <= 530)
+const OF_A_GATEWAY = new Set([408, 499, 502, 504, 520, 521, 522, 523, 524, 525, 526, 527, 528, 529, 530])
 
 /**
  * What a try that failed has cost. An upstream bills what it reported, as far as that can be, and nothing that it
@@ -65,7 +64,7 @@ export function failureMicroUsd(route: Pick<Route, 'cost'>, error: unknown, boun
   if (error.usage) return chatMicroUsd(route, believed(error.usage, { bounds, counted: 0 }).tokens, error.usage)
   // Anthropic says 529 itself, in its own words.
   const isOwn = error.kind === 'overloaded' && error.type !== null
-  if (error.status !== null && isOfAGateway(error.status) && !isOwn) return null
+  if (error.status !== null && OF_A_GATEWAY.has(error.status) && !isOwn) return null
   switch (error.kind) {
     case 'not_sent':
     case 'rate_limited':

@@ -104,8 +104,14 @@ function reported(usage: unknown, cachesApart: boolean): UpstreamUsage | null {
   if (input + output === 0 && !(cachesApart && cached + written > 0)) return null
   const costMicroUsd = reportedCost(usage)
   return {
-    ...{ input, output, cached, written, cachesApart },
-    ...{ repeated: read('repeated'), total: read('total'), reasoning: read('reasoning') },
+    input,
+    output,
+    cached,
+    written,
+    cachesApart,
+    repeated: read('repeated'),
+    total: read('total'),
+    reasoning: read('reasoning'),
     ...(costMicroUsd !== null && { costMicroUsd }),
   }
 }
@@ -122,8 +128,13 @@ export function largerUsage(one: UpstreamUsage | null, other: UpstreamUsage): Up
   const larger = (count: Count): number => Math.max(one[count] ?? 0, other[count] ?? 0)
   const costs = [one.costMicroUsd, other.costMicroUsd].filter((cost) => cost !== undefined)
   return {
-    ...{ input: larger('input'), output: larger('output'), total: larger('total'), reasoning: larger('reasoning') },
-    ...{ cached: larger('cached'), written: larger('written'), repeated: larger('repeated') },
+    input: larger('input'),
+    output: larger('output'),
+    total: larger('total'),
+    reasoning: larger('reasoning'),
+    cached: larger('cached'),
+    written: larger('written'),
+    repeated: larger('repeated'),
     cachesApart: other.cachesApart === true,
     ...(costs.length > 0 && { costMicroUsd: Math.max(...costs) }),
   }

@@ -194,8 +194,8 @@ describe('debt', () => {
     expect(await db('calls').where({ account_id: account.id }).select('id')).to.have.length(1)
   })
 
-  // Where an upstream counts a token for each byte, it bills three times the input that was charged for; a call costs at
-  // most twice its charge.
+  // Where an upstream counts a token for each byte, it bills three times the input that was charged for; a call costs
+  // at most twice its charge.
   it('is at most the balance, if upstreams bill a token a byte and the allowed output', async function () {
     const price = fc.record({
       input: fc.nat(20),

@@ -23,8 +23,8 @@ function answerOf(
 }
 
 /**
- * An upstream that answers recorded bytes: those of `test/upstreams/answers/NAME.stream.http` or `NAME.whole.http` for a
- * prompt with `[case NAME]`, whichever is asked for, else the one that there is.
+ * An upstream that answers recorded bytes: those of `test/upstreams/answers/NAME.stream.http` or `NAME.whole.http` for
+ * a prompt with `[case NAME]`, whichever is asked for, else the one that there is.
  */
 export const startRecorded = (): Promise<Listening> =>
   serve((request, response) => {

@@ -190,9 +190,19 @@ describe('what is believed of a reported usage', () => {
 
   describe('of any usage object at all', () => {
     const name = fc.constantFrom(
-      ...['prompt_tokens', 'completion_tokens', 'total_tokens', 'input_tokens', 'output_tokens', 'cached_tokens'],
-      ...['cache_read_input_tokens', 'cache_creation_input_tokens', 'cache_write_tokens', 'reasoning_tokens'],
-      ...['ephemeral_1h_input_tokens', 'promptTokens', 'prompt_cache_hit_tokens'],
+      'prompt_tokens',
+      'completion_tokens',
+      'total_tokens',
+      'input_tokens',
+      'output_tokens',
+      'cached_tokens',
+      'cache_read_input_tokens',
+      'cache_creation_input_tokens',
+      'cache_write_tokens',
+      'reasoning_tokens',
+      'ephemeral_1h_input_tokens',
+      'promptTokens',
+      'prompt_cache_hit_tokens',
     )
     const value = fc.oneof(
       { weight: 4, arbitrary: fc.nat(700) },
@@ -206,8 +216,13 @@ describe('what is believed of a reported usage', () => {
       .tuple(counts, fc.dictionary(details, counts))
       .map(([top, inDetails]): unknown => ({ ...top, ...inDetails }))
     const price = fc.record({
-      ...{ input: fc.nat(20), output: fc.nat(40), cachedInput: fc.nat(20), cacheWrite: fc.nat(25), perCall: fc.nat(3) },
-      ...{ perTokens: fc.constantFrom(1, 10, 1000), minimum: fc.nat(2) },
+      input: fc.nat(20),
+      output: fc.nat(40),
+      cachedInput: fc.nat(20),
+      cacheWrite: fc.nat(25),
+      perCall: fc.nat(3),
+      perTokens: fc.constantFrom(1, 10, 1000),
+      minimum: fc.nat(2),
     })
     const chats = fc.record({
       usage: fc.oneof(usages, fc.anything()),

@@ -92,8 +92,8 @@ const deltaOf = ({ tool_calls: calls, ...message }: Fields): Fields => ({
 const now = (): number => Math.floor(Date.now() / 1000)
 
 /**
- * The completion of an answer whose usage was taken. @throws UpstreamError `unknown` where it has no choice, or one that
- * is none
+ * The completion of an answer whose usage was taken. @throws UpstreamError `unknown` where it has no choice, or one
+ * that is none
  * @param end the finish_reason of choices that name none
  * @param isCounted whether usage was reported
  */

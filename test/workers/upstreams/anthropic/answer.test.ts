@@ -130,7 +130,10 @@ describe('a stream of the Messages API', () => {
       const usage = { input_tokens: nothing, cache_read_input_tokens: nothing, cache_creation_input_tokens: nothing }
       const { events } = await read(begun, block, text('a'), { ...end, usage: { ...usage, output_tokens: 17 } }, stop)
       expect(events.at(-1)).to.deep.nested.include({
-        ...{ 'usage.input': 1000, 'usage.cached': 5000, 'usage.written': 300, 'usage.output': 17 },
+        'usage.input': 1000,
+        'usage.cached': 5000,
+        'usage.written': 300,
+        'usage.output': 17,
       })
     }
   })

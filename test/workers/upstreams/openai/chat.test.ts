@@ -78,7 +78,15 @@ describe('a chat request to an OpenAI-compatible upstream', () => {
   it("is settled only on token counts: the upstream's prices concern only the operator", async () => {
     const { usage } = await chat.chat(chatOf('hello'), world.context('openrouter'))
     expect(usage).to.have.all.keys(
-      ...['input', 'output', 'total', 'cached', 'written', 'cachesApart', 'repeated', 'reasoning', 'costMicroUsd'],
+      'input',
+      'output',
+      'total',
+      'cached',
+      'written',
+      'cachesApart',
+      'repeated',
+      'reasoning',
+      'costMicroUsd',
     )
   })
 })
