@@ -178,8 +178,8 @@ export const CALL_PATH: readonly Mutant[] = [
     edits: [
       {
         file: 'src/workers/calls/chat.ts',
-        find: 'chatCost(call.price as ChatPrice, tokens)',
-        replace: 'chatCost(model.price, tokens)',
+        find: 'settledCost(call.price as ChatPrice, tokens',
+        replace: 'settledCost(model.price, tokens',
       },
       {
         file: PROCESSOR,
@@ -234,7 +234,7 @@ export const CALL_PATH: readonly Mutant[] = [
     edits: [
       {
         file: 'src/shared/calls/chat-settlement.ts',
-        find: "return counted > 0 ? { is: 'paid', tokens: cutTokens(evidence), finish: 'length' } : REFUNDED",
+        find: "return counted > 0 ? { is: 'paid', tokens, finish: 'length' } : REFUNDED",
         replace: 'return REFUNDED',
       },
     ],
@@ -282,7 +282,7 @@ export const CALL_PATH: readonly Mutant[] = [
     edits: [
       {
         file: 'src/shared/calls/chat-settlement.ts',
-        find: "return sent ? { is: 'paid', tokens: cutTokens(evidence), finish: 'cancelled' } : REFUNDED",
+        find: "return sent ? { is: 'paid', tokens, finish: 'cancelled' } : REFUNDED",
         replace: 'return REFUNDED',
       },
     ],
