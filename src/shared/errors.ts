@@ -11,6 +11,8 @@ const CATALOGUE = {
   unsupported_model: { status: 400, message: 'This model does not exist, or this endpoint does not serve it.' },
   invalid_prompt: { status: 400, message: 'prompt is required and must be at most 2,000 characters.' },
   invalid_messages: { status: 400, message: 'messages is required and must be a non-empty list of messages.' },
+  context_length_exceeded: { status: 400, message: 'The messages are longer than this model takes.' },
+  content_policy: { status: 400, message: 'The content of this request is not served.' },
   invalid_email: { status: 400, message: 'This e-mail address is not valid.' },
   password_too_short: { status: 400, message: 'The password must be at least 8 characters long.' },
   password_too_long: { status: 400, message: 'The password must be at most 72 characters long.' },

@@ -124,6 +124,7 @@ const upstreamsBy = ({ ACCOUNT_SHARE, MAX_ANSWER_BYTES }: Config, { db, log }: {
   createUpstreams({
     accountShare: ACCOUNT_SHARE,
     maxAnswerBytes: MAX_ANSWER_BYTES,
+    notServed: (upstream, err) => log.error({ upstream, err }, 'upstream refuses its key, its credit or its model'),
     opened: (upstream) => {
       log.warn({ upstream }, 'circuit opened')
       noteOpening(db, upstream).catch((error: unknown) => log.warn({ err: error }, 'opening of a circuit not noted'))

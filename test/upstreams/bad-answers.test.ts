@@ -36,7 +36,6 @@ const BAD: Bad[] = [
   { is: 'cut in the middle', words: '[truncated]', in: ALL, says: NONSENSE },
   { is: 'empty', words: '[empty]', in: ['chat', 'direct'], says: NONSENSE },
   { is: 'a task without a result', words: '[empty]', in: ['task'], says: /could not produce|The result was refused/ },
-  { is: 'not UTF-8', words: '[invalid-utf8]', in: ['chat'], says: NONSENSE },
   {
     is: 'a redirect into the private network',
     words: (canary) => `[redirect ${canary}/x]`,

@@ -23,7 +23,7 @@ const MANNERS: Record<string, RequestListener> = {
   overloaded: (_request, response) => void response.writeHead(503).end('{}'),
   limiting: (_request, response) => void response.writeHead(429, { 'retry-after': '120' }).end('{}'),
   resetting: (request) => void request.on('end', () => request.socket.resetAndDestroy()).resume(),
-  refusing: (_request, response) => void response.writeHead(403).end('{}'),
+  refusing: (_request, response) => void response.writeHead(422).end('{}'),
   hanging: (request) => void request.resume(),
 }
 
@@ -128,7 +128,7 @@ describe('a model of two upstreams', () => {
       const prompt = prompted()
       const reply = await call('refusing', modality, prompt)
       expect(reply.status).to.equal(502)
-      expect(reply.json.error.message).to.match(/refused the request \(HTTP 403\)/)
+      expect(reply.json.error.message).to.match(/refused the request \(HTTP 422\)/)
       expect(gateway.sandbox.journal(prompt)).to.deep.equal([])
       expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
       await expectFailureOf(`refusing-for-${modality}`, reply)

@@ -115,18 +115,21 @@ describe('a chat stream', () => {
       expect(paid, what).to.equal(CHAT_COST)
     }))
 
-  it('ends with an error, refunded, if the answer is not UTF-8 or breaks off', async () => {
-    for (const words of ['[invalid-utf8]', '[truncated]']) {
-      await byEveryProtocol(words, {}, (stream, what, paid) => {
-        expect(
-          stream.status === 200 ? stream.chunks().at(-1)!.error!.type : JSON.parse(stream.text()).error.type,
-          what,
-        ).to.equal('upstream_failed')
-        expect(stream.text(), what).to.not.include('[DONE]')
-        expect(paid, what).to.equal(0)
-      })
-    }
-  })
+  it('ends with an error, refunded, if the answer breaks off', () =>
+    byEveryProtocol('[truncated]', {}, (stream, what, paid) => {
+      expect(
+        stream.status === 200 ? stream.chunks().at(-1)!.error!.type : JSON.parse(stream.text()).error.type,
+        what,
+      ).to.equal('upstream_failed')
+      expect(stream.text(), what).to.not.include('[DONE]')
+      expect(paid, what).to.equal(0)
+    }))
+
+  it('has U+FFFD for a byte that is no UTF-8', () =>
+    byEveryProtocol('[invalid-utf8]', {}, (stream, what) => {
+      expect(stream.content(), what).to.include('\ufffd')
+      expect(stream.last(), what).to.equal('[DONE]')
+    }))
 
   it("is settled on the gateway's own count if the usage is missing or impossible", async () => {
     for (const words of ['[no-usage]', '[usage-negative]', '[usage-huge]']) {
@@ -260,18 +263,18 @@ describe('a chat stream', () => {
       expect(stream.status).to.equal(200)
       expect(stream.headers.get('content-type')).to.match(/^text\/event-stream/)
       await stream.ended
-      expect(stream.text()).to.match(/^: still here\n\n/)
+      expect(stream.text()).to.match(/^: still here\n(?!\n)/)
       expect(stream.last()).to.equal('[DONE]')
       expect(stream.chunks().at(-1)!.usage).to.include({ credits: CHAT_COST })
     })
 
-    it('has a comment every 15 s, as the events of a video have', async () => {
+    it('has a comment after 15 s without a byte, as the events of a video have', async () => {
       const { text, commentAfterMs } = await silent.events
       expect(text)
         .to.match(/^event: queued\n/)
         .and.to.match(/\nevent: running\n/)
         .and.to.match(/\nevent: progress\n/)
-      expect(commentAfterMs).to.be.within(HEARTBEAT_MS - 500, HEARTBEAT_MS + LATE_MS)
+      expect(commentAfterMs).to.be.at.least(HEARTBEAT_MS - 500)
     })
   })
 })

@@ -29,12 +29,12 @@ const NONSENSE: [Protocol, Modality, what: string, body: string][] = [
   ['openai', 'chat', 'choices that are a text', '{"choices":"one"}'],
   ['openai', 'chat', 'choices that are an object', '{"choices":{"0":{}}}'],
   ['openai', 'chat', 'a choice that is null', '{"choices":[null]}'],
-  ['openai', 'chat', 'a choice without a message', '{"choices":[{"text":"x"}]}'],
+  ['openai', 'chat', 'a choice without a message', '{"choices":[{}]}'],
   ['openai', 'chat', 'a message that is a text', '{"choices":[{"message":"hi"}]}'],
   ['openai', 'chat', 'a content that is a number', chat({ content: 42 })],
-  ['openai', 'chat', 'a content that is an object', chat({ content: { text: 'x' } })],
+  ['openai', 'chat', 'a content that is true', chat({ content: true })],
   ['openai', 'chat', 'tool calls that are a text', chat({ content: null, tool_calls: 'none' })],
-  ['openai', 'chat', 'tool calls that are an object', chat({ content: null, tool_calls: {} })],
+  ['openai', 'chat', 'tool calls that are numbers', chat({ content: null, tool_calls: [7] })],
   ['openai', 'chat', 'an error under status 200', '{"error":{"message":"no","type":"server_error"}}'],
   ['anthropic', 'chat', 'content that is a text', '{"content":"hi","stop_reason":"end_turn"}'],
   ['anthropic', 'chat', 'content that is null', '{"content":null}'],
@@ -90,6 +90,7 @@ const USABLE: [what: string, body: string, expected: object][] = [
     chat({ role: 'assistant', content: 'ok' }, { ok: false, usage: { credits: -5, balance: 1e9 } }),
     { ok: true },
   ],
+  ['a content that is an object', chat({ role: 'assistant', content: { text: 'ok' } }), {}],
   [
     'a `__proto__` and a `constructor`',
     '{"__proto__":{"polluted":1},"constructor":1,' +

@@ -2,6 +2,7 @@
  * The answer of a chat stream, put together from its chunks. Pure.
  */
 import type { ChatCompletion } from './answers.ts'
+import { joinedFields, saysAnything } from './deltas.ts'
 import { countOutput, wordBytes } from './words.ts'
 
 type Chunk = Record<string, unknown>
@@ -52,7 +53,7 @@ export class ChatAssembly {
       .toSorted((a, b) => a.index - b.index)
       .map((choice) => ({
         ...choice,
-        message: withoutHoles(choice.message),
+        message: unnumbered(choice.message),
         finish_reason: choice.finish_reason ?? cutOff,
       }))
     return {
@@ -79,11 +80,12 @@ export class ChatAssembly {
       message: { role: 'assistant', content: null },
       finish_reason: null,
     }
-    const { logprobs, ...more } = withoutNulls(rest)
-    Object.assign(choice, more)
-    if (logprobs) choice.logprobs = joinedLists(choice.logprobs, logprobs as Chunk)
+    const { logprobs, ...more } = rest
+    Object.assign(choice, withoutNulls(more))
+    if (logprobs !== undefined) Object.assign(choice, joinedFields({ logprobs: choice.logprobs }, { logprobs }))
     if (finish_reason) choice.finish_reason = finish_reason
-    for (const [field, value] of Object.entries((delta ?? {}) as Chunk)) mergeField(choice.message, field, value)
+    const { role: _role, ...words } = (delta ?? {}) as Chunk
+    choice.message = joinedFields(choice.message, words)
     this.choices.set(at, choice)
   }
 }
@@ -91,51 +93,10 @@ export class ChatAssembly {
 const withoutNulls = (fields: Chunk): Chunk =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
 
-/** The lists of both, one behind the other: probabilities come a token at a time. */
-function joinedLists(known: unknown, more: Chunk): Chunk {
-  const before = (known ?? {}) as Chunk
-  return {
-    ...before,
-    ...more,
-    ...Object.fromEntries(
-      Object.entries(more).flatMap(([name, list]) =>
-        Array.isArray(list) && Array.isArray(before[name])
-          ? [[name, [...(before[name] as unknown[]), ...(list as unknown[])]]]
-          : [],
-      ),
-    ),
-  }
-}
-
-/** Texts and lists of reasoning are appended, tool calls merged by their index, everything else replaced. */
-function mergeField(message: Record<string, unknown>, field: string, value: unknown): void {
-  if (value === null || value === undefined) return
-  if (field === 'tool_calls' && Array.isArray(value))
-    message.tool_calls = mergeToolCalls(message.tool_calls, value as Chunk[])
-  else if (field === 'reasoning_details' && Array.isArray(value))
-    Object.assign(message, joinedLists(message, { [field]: value }))
-  else if (typeof value === 'string' && field !== 'role')
-    message[field] = `${(message[field] as string | null) ?? ''}${value}`
-  else message[field] = value
-}
-
-/** Some upstreams count their tool calls from one, or leave a number out: as JSON the gap would be a call of null. */
-function withoutHoles({ tool_calls: calls, ...message }: Choice['message']): Choice['message'] {
-  return Array.isArray(calls) ? { ...message, tool_calls: calls.filter(() => true) } : message
-}
-
-function mergeToolCalls(known: unknown, pieces: Chunk[]): Chunk[] {
-  const calls = (known ?? []) as Chunk[]
-  for (const { index, function: called, ...rest } of pieces) {
-    const at = typeof index === 'number' ? index : calls.length
-    const call = (calls[at] ??= { id: '', type: 'function', function: { name: '', arguments: '' } })
-    Object.assign(call, withoutNulls(rest))
-    const target = call.function as { name: string; arguments: string }
-    const piece = (called ?? {}) as { name?: string; arguments?: string }
-    target.name += piece.name ?? ''
-    target.arguments += piece.arguments ?? ''
-  }
-  return calls
+/** A message as it is in a whole answer: calls of tools have numbers in streams alone. */
+function unnumbered({ tool_calls: calls, ...message }: Choice['message']): Choice['message'] {
+  if (!Array.isArray(calls)) return { ...message, ...(calls !== undefined && { tool_calls: calls }) }
+  return { ...message, tool_calls: (calls as Chunk[]).map(({ index: _index, ...call }) => call) }
 }
 
 /** The choices of a chunk. */
@@ -144,13 +105,18 @@ export const choicesOf = ({ choices }: Chunk): Chunk[] => (Array.isArray(choices
 /** Whether there are words in a chunk. */
 export const saysSomething = (chunk: Chunk): boolean => choicesOf(chunk).some(({ delta }) => wordBytes(delta) > 0)
 
+/** Whether a chunk begins an answer, or ends one: a role, or an empty text, is not yet one. */
+export const beginsAnswer = (chunk: Chunk): boolean =>
+  choicesOf(chunk).some(({ delta, finish_reason: end }) => {
+    const { role: _role, ...words } = (delta ?? {}) as Chunk
+    return typeof end === 'string' || saysAnything(words)
+  })
+
 /** Whether there is reasoning in a chunk, under any of its names. */
 export const hasReasoning = (chunk: Chunk): boolean =>
   choicesOf(chunk).some(({ delta }) => {
-    const { reasoning, reasoning_content: thoughts, reasoning_details: details } = (delta ?? {}) as Chunk
-    return [reasoning, thoughts, details].some(
-      (one) => (typeof one === 'string' || Array.isArray(one)) && one.length > 0,
-    )
+    const { reasoning, reasoning_content: thoughts, reasoning_details: details, thinking } = (delta ?? {}) as Chunk
+    return [reasoning, thoughts, details, thinking].some(saysAnything)
   })
 
 /** What a chunk adds to its answer, in bytes of JSON. */

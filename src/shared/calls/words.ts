@@ -6,23 +6,27 @@ type Fields = Record<string, unknown>
 
 const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {})
 
-/** The UTF-8 bytes of a text, or of the texts in a list of parts; of anything else 0. */
+/** The UTF-8 bytes of a text, or of the texts in a part or in a list of parts; of anything else 0. */
 function bytesOf(content: unknown): number {
   if (typeof content === 'string') return Buffer.byteLength(content)
-  if (!Array.isArray(content)) return 0
-  return content.reduce<number>((sum, part) => sum + bytesOf(fieldsOf(part).text), 0)
+  if (Array.isArray(content)) return content.reduce<number>((sum, part) => sum + bytesOf(part), 0)
+  const { text, thinking, summary } = fieldsOf(content)
+  return [text, thinking, summary].reduce<number>((sum, words) => sum + (words === undefined ? 0 : bytesOf(words)), 0)
 }
 
 const bytesOfCall = (called: unknown): number => bytesOf(fieldsOf(called).name) + bytesOf(fieldsOf(called).arguments)
 
 /**
- * The UTF-8 bytes of a message's words: content, reasoning (upstreams name it once or twice), refusal, calls of tools.
+ * The UTF-8 bytes of a message's words: content, reasoning (upstreams name it once or several times), refusal, calls of
+ * tools.
  */
 export function wordBytes(message: unknown): number {
   const {
     content,
     reasoning,
     reasoning_content: thoughts,
+    reasoning_details: details,
+    thinking,
     refusal,
     tool_calls: calls,
     function_call: called,
@@ -32,7 +36,7 @@ export function wordBytes(message: unknown): number {
     : 0
   return (
     bytesOf(content) +
-    Math.max(bytesOf(reasoning), bytesOf(thoughts)) +
+    Math.max(bytesOf(reasoning), bytesOf(thoughts), bytesOf(details), bytesOf(thinking)) +
     bytesOf(refusal) +
     ofTools +
     bytesOfCall(called)

@@ -86,11 +86,12 @@ function mayBeTooLong({ job }: Run, maxBytes: number): boolean {
   return most * (n ?? 1) * perToken > maxBytes
 }
 
-const contextOf = (route: Route, { call, signal, traceparent }: Run): UpstreamContext => ({
+const contextOf = ({ log }: WorkerDeps, route: Route, run: Run): UpstreamContext => ({
   route,
-  signal,
-  callId: publicId('call', call.id),
-  traceparent,
+  signal: run.signal,
+  callId: publicId('call', run.call.id),
+  traceparent: run.traceparent,
+  onSkipped: () => log.warn({ ...aboutRun(run), upstream: route.upstream.name }, 'an event was skipped'),
 })
 
 /** What is asked at a route: the request as its upstream gets it. */
@@ -101,22 +102,22 @@ function ask(deps: WorkerDeps, run: Run, asked: Asked, begun: () => void): Promi
   const { adapter, route, request } = asked
   const streamed = () =>
     new StreamedAnswer(deps, run, route, begun).read((onSent) =>
-      adapter.streamChat(request, { ...contextOf(route, run), onSent }),
+      adapter.streamChat(request, { ...contextOf(deps, route, run), onSent }),
     )
   if (request.stream) return streamed()
-  if (!mayRunOutOfTime(run) && !mayBeTooLong(run, deps.config.MAX_ANSWER_BYTES)) return whole(run, asked)
+  if (!mayRunOutOfTime(run) && !mayBeTooLong(run, deps.config.MAX_ANSWER_BYTES)) return whole(deps, run, asked)
   return streamed().catch((error: unknown) => {
     if (!isRefusalToStream(error)) throw error
-    return whole(run, asked)
+    return whole(deps, run, asked)
   })
 }
 
 /** Some upstreams stream certain models only to customers whom they have verified. Nothing was accepted then. */
 const isRefusalToStream = (error: unknown): boolean =>
-  error instanceof UpstreamError && error.kind === 'rejected' && /\bstream/i.test(error.said ?? '')
+  error instanceof UpstreamError && error.kind !== 'unknown' && /\bstream/i.test(error.said ?? '')
 
-async function whole(run: Run, { adapter, route, request }: Asked): Promise<PaidAnswer> {
-  const { completion, usage, isCut } = await adapter.chat(request, contextOf(route, run))
+async function whole(deps: WorkerDeps, run: Run, { adapter, route, request }: Asked): Promise<PaidAnswer> {
+  const { completion, usage, isCut } = await adapter.chat(request, contextOf(deps, route, run))
   const counted = countOutput(completion.choices)
   const { tokens, refused } = believed(usage, { bounds: run.bounds, counted })
   const end = isCut ? 'too_long' : 'finished'

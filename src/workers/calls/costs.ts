@@ -69,6 +69,7 @@ export function failureMicroUsd(route: Pick<Route, 'cost'>, error: unknown, boun
     case 'not_sent':
     case 'rate_limited':
     case 'overloaded':
+    case 'not_served':
     case 'rejected':
       return 0
     case 'unknown':

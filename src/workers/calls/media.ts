@@ -15,6 +15,7 @@ import { aboutRun, callerOf, inSpan, sending, upstreamFailure } from './run.ts'
 import { shapeMicroUsd } from './costs.ts'
 import { withReferences } from './references.ts'
 import { NotStored } from './results.ts'
+import { FetchFailed } from '../fetching/failure.ts'
 import type { MediaSource, TaskMediaAdapter } from '../upstreams/adapter.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
 import { platformSignal } from '../stop.ts'
@@ -24,6 +25,12 @@ const POLL_LEASE_MARGIN_SECONDS = 20
 
 /** A poll or a collection that failed is tried again after this, in ms; the call's deadline ends it. */
 const FAILED_POLL_PAUSE_MS = 3000
+
+/**
+ * How long a task that was accepted is asked for although its upstream refuses, in ms: while a key is changed, or until
+ * its file can be had. It was billed.
+ */
+const REFUSED_MS = 60_000
 
 /** What an upstream has taken, and what that costs there by the catalogue, in micro-dollars. */
 type Submitted = { route: Route; cost: number | null } & ({ done: MediaSource } | { ref: UpstreamRef })
@@ -112,20 +119,34 @@ async function continueTask(deps: WorkerDeps, model: MediaModel, run: Run, ref: 
       return upstreamFailure('The upstream could not produce the result.')
     }
     if (task.state === 'succeeded') return await collect(deps, model, run, route, task.media)
+    const { refusedSince: _refused, ...again } = ref
     if (task.progress !== null)
       await deps.publisher.update(run.call.replyTo, run.call.id, { type: 'progress', progress: task.progress })
-    return await pending(deps, run, route, ref, task.pollAfterMs)
+    return await pending(deps, run, route, again, task.pollAfterMs)
   } catch (error) {
     if (run.signal.reason instanceof DeadlinePassed) await cancelTask(deps, model, run)
-    if (run.signal.aborted || !mayPollAgain(error)) throw error
+    if (run.signal.aborted) throw error
+    const refusedSince = typeof ref.refusedSince === 'number' ? ref.refusedSince : Date.now()
+    const isGivenUp = isRefusal(error) && Date.now() - refusedSince >= REFUSED_MS
+    if (isGivenUp || !mayPollAgain(error)) {
+      run.spent.is(run.call.costMicroUsd)
+      await cancelTask(deps, model, run)
+      throw error
+    }
     deps.log.warn({ ...aboutRun(run), err: error }, 'poll failed')
-    return pending(deps, run, route, ref, FAILED_POLL_PAUSE_MS)
+    return pending(deps, run, route, isRefusal(error) ? { ...ref, refusedSince } : ref, FAILED_POLL_PAUSE_MS)
   }
 }
 
+/** Whether a task, or its file, was refused by a status: another one may come in a moment. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof UpstreamError &&
+  (error.kind === 'rejected' || error.kind === 'not_served') &&
+  (error.status !== null || (error.cause instanceof FetchFailed && error.cause.problem === 'status'))
+
 /** Polling again costs nothing, whatever went wrong, unless the same answer would come again. */
 const mayPollAgain = (error: unknown): boolean =>
-  error instanceof NotStored || (error instanceof UpstreamError && error.kind !== 'rejected')
+  error instanceof NotStored || isRefusal(error) || (error instanceof UpstreamError && error.kind !== 'rejected')
 
 async function pending(
   deps: WorkerDeps,

@@ -30,7 +30,7 @@ import { Cancelled, DeadlinePassed, Requeued } from './held-calls.ts'
 import { leaveToReader } from './lost-streams.ts'
 import { BEGIN_AFTER_MS, LateBegin, mayFollowUnwritten, takeUnwritten } from './late-begin.ts'
 import type { Outcome, Run } from './run.ts'
-import { aboutRun, describeFailure, upstreamFailure } from './run.ts'
+import { aboutRun, failedAt, upstreamFailure } from './run.ts'
 import { runChat } from './chat.ts'
 import { cancelTask, runMedia } from './media.ts'
 import { ReferenceRefused } from './references.ts'
@@ -277,7 +277,7 @@ async function outcomeOf({ calls, log }: WorkerDeps, run: Run, error: unknown): 
   if (error instanceof ReferenceRefused) return upstreamFailure(error.message)
   if (error instanceof UpstreamError) {
     log.warn({ ...aboutRun(run), kind: error.kind, err: error }, 'upstream failed')
-    return upstreamFailure(describeFailure(error))
+    return failedAt(error, call.modality)
   }
   // Postgres is away: the queue runs the job again.
   if (isUnreachable(error)) throw error

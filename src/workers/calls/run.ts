@@ -13,7 +13,7 @@ import type { Modality } from '../../shared/calls/lifecycle.ts'
 import type { SpanAttributes, Telemetry } from '../../shared/telemetry/telemetry.ts'
 import { FetchFailed } from '../fetching/failure.ts'
 import { MediaRefused } from '../storage/refused.ts'
-import type { FailureKind } from '../upstreams/adapter.ts'
+import type { CustomersFault, FailureKind } from '../upstreams/adapter.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
 import type { HeldCall } from './held-calls.ts'
 import { failureMicroUsd } from './costs.ts'
@@ -143,7 +143,26 @@ async function askInSpan<T>(
 const isAboutFile = (error: unknown): boolean =>
   error instanceof UpstreamError && (error.cause instanceof FetchFailed || error.cause instanceof MediaRefused)
 
-const NOT_ACCEPTED: ReadonlySet<FailureKind> = new Set(['not_sent', 'rate_limited', 'overloaded'])
+const NOT_ACCEPTED: ReadonlySet<FailureKind> = new Set(['not_sent', 'rate_limited', 'overloaded', 'not_served'])
+
+const FAULTS: Record<CustomersFault, string> = {
+  context_length_exceeded: 'The messages are longer than this model takes: shorten them, or ask for fewer tokens.',
+  content_policy: 'The content of this request is not served: the provider of this model refused it.',
+}
+
+/**
+ * The public end of a call that failed at its upstream: in our own words what the customer can mend, which of the length
+ * is said of chats alone.
+ */
+export function failedAt(error: UpstreamError, modality: Modality): Outcome {
+  const { fault } = error
+  if (fault === null || (fault === 'context_length_exceeded' && modality !== 'chat')) {
+    return upstreamFailure(describeFailure(error))
+  }
+  return { is: 'failed', error: gatewayError(fault, `${FAULTS[fault]} ${REFUNDED}`) }
+}
+
+const REFUNDED = 'The credits charged for this call were refunded.'
 
 /**
  * The public end of a call that its upstream failed. What the upstream said is no part of it: it may quote anything.
@@ -151,12 +170,12 @@ const NOT_ACCEPTED: ReadonlySet<FailureKind> = new Set(['not_sent', 'rate_limite
 export function upstreamFailure(sentence: string): Outcome {
   return {
     is: 'failed',
-    error: gatewayError('upstream_failed', `${sentence} The credits charged for this call were refunded.`),
+    error: gatewayError('upstream_failed', `${sentence} ${REFUNDED}`),
   }
 }
 
 /** The public sentence about an upstream's failure. */
-export function describeFailure(error: UpstreamError): string {
+function describeFailure(error: UpstreamError): string {
   // Messages about files are public by their class.
   if (isAboutFile(error)) return error.message
   const status = error.status === null ? '' : ` (HTTP ${error.status})`
@@ -167,6 +186,7 @@ export function describeFailure(error: UpstreamError): string {
       return `The upstream is rate-limiting us${status}.`
     case 'overloaded':
       return `The upstream is overloaded${status}.`
+    case 'not_served':
     case 'rejected':
       return `The upstream refused the request${status}.`
     case 'unknown':

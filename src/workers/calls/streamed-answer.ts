@@ -3,7 +3,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChatCompletion } from '../../shared/calls/answers.ts'
-import { ChatAssembly, hasReasoning, saysSomething } from '../../shared/calls/chat-assembly.ts'
+import { ChatAssembly, beginsAnswer, hasReasoning, saysSomething } from '../../shared/calls/chat-assembly.ts'
 import { settleChat } from '../../shared/calls/chat-settlement.ts'
 import type { ChatEnd, ChatVerdict } from '../../shared/calls/chat-settlement.ts'
 import type { ChatRequest } from '../../shared/calls/requests.ts'
@@ -47,6 +47,8 @@ export class StreamedAnswer {
   private sent = false
   private reasons: boolean
   private hasLeft = false
+  private hasBegun = false
+  private readonly held: Record<string, unknown>[] = []
   private readingOn: NodeJS.Timeout | undefined
 
   /** @param begun is called before the first chunk leaves for the client */
@@ -137,12 +139,20 @@ export class StreamedAnswer {
 
   private take(chunk: Record<string, unknown>): void {
     const { call } = this.run
-    if (this.relay) this.begun()
     failpoint('upstream.streaming', call.id)
     const taken = this.assembly.add(chunk)
     if (saysSomething(taken)) this.isReportStale = true
     this.reasons ||= hasReasoning(taken)
-    if (!this.hasLeft) this.relay?.push(JSON.stringify({ ...taken, model: call.model }))
+    if (this.relay && !this.hasLeft) this.pass(this.relay, taken)
+  }
+
+  /** Passes a chunk on, once the answer has begun: until then another upstream may be asked. */
+  private pass(relay: ChunkRelay, chunk: Record<string, unknown>): void {
+    this.held.push(chunk)
+    if (!this.hasBegun && !beginsAnswer(chunk)) return
+    if (!this.hasBegun) this.begun()
+    this.hasBegun = true
+    for (const one of this.held.splice(0)) relay.push(JSON.stringify({ ...one, model: this.run.call.model }))
   }
 
   /** Lets what the client is to see leave before the call ends. */

@@ -156,9 +156,15 @@ async function accepted(
   }
 }
 
+/** Whether a range is the whole file: some servers answer every request by one. */
+function isWhole(range: string | null): boolean {
+  const [, last, size] = /^bytes 0-(\d+)\/(\d+)$/.exec(range ?? '') ?? []
+  return size !== undefined && Number(last) + 1 === Number(size)
+}
+
 function refusalOf(answer: Answer, maxBytes: number): FetchFailed | null {
   const { statusCode: status } = answer
-  if (status !== 200) {
+  if (status !== 200 && !(status === 206 && isWhole(header(answer, 'content-range')))) {
     const retryable = status >= 500 || status === 408 || status === 425 || status === 429
     return new FetchFailed('status', `The server answered with status ${status}.`, { retryable, status })
   }

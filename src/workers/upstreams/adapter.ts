@@ -26,6 +26,8 @@ export type UpstreamContext = {
   traceparent?: string
   /** To be called when the request begins to leave: until then the upstream knows nothing of it. */
   onSent?: () => void
+  /** To be called for each event of the answer that cannot be read, and was skipped. */
+  onSkipped?: () => void
 }
 
 /**
@@ -119,11 +121,24 @@ export type Adapter = { chat?: ChatAdapter; image?: MediaAdapter; video?: MediaA
  * - `overloaded`: 503 or 529: rejected, may be sent again.
  * - `unknown`: 500, 502, 504, reset or time-out after sending, an answer that makes no sense: it may have been
  *   billed. Chat may be sent once more, media never.
- * - `rejected`: other 4xx, 402, quota-type 429: the same answer would come again.
+ * - `not_served`: 401 to 404, or a spent quota: nobody is served before the operator has mended it. Nothing was
+ *   accepted, and another upstream may serve.
+ * - `rejected`: other 4xx: the same answer would come again.
  * - `late`: our own signal ended it, because the call's time was over.
  * - `aborted`: our own signal ended it for another reason.
  */
-export type FailureKind = 'not_sent' | 'rate_limited' | 'overloaded' | 'unknown' | 'rejected' | 'late' | 'aborted'
+export type FailureKind =
+  | 'not_sent'
+  | 'rate_limited'
+  | 'overloaded'
+  | 'not_served'
+  | 'unknown'
+  | 'rejected'
+  | 'late'
+  | 'aborted'
+
+/** What is wrong with a request that an upstream refuses, where the customer can mend it. */
+export type CustomersFault = 'context_length_exceeded' | 'content_policy'
 
 /** What may be known of a failure beside its kind. */
 export type UpstreamErrorDetails = {
@@ -132,6 +147,7 @@ export type UpstreamErrorDetails = {
   code?: string | null
   type?: string | null
   said?: string | null
+  fault?: CustomersFault | undefined
   cause?: unknown
 }
 
@@ -151,6 +167,8 @@ export class UpstreamError extends Error {
   readonly code: string | null
   /** Its word for the kind of failure, such as `invalid_request_error`. */
   readonly type: string | null
+  /** What the customer can mend; null where it is not the customer's to mend. */
+  readonly fault: CustomersFault | null
   /** What was reported before it failed: that was billed all the same. */
   usage: UpstreamUsage | null = null
   readonly #said: string | null
@@ -163,6 +181,7 @@ export class UpstreamError extends Error {
     this.retryAfterMs = details.retryAfterMs ?? null
     this.code = wordIn(details.code)
     this.type = wordIn(details.type)
+    this.fault = details.fault ?? null
     this.#said = details.said ?? null
   }
 
@@ -172,13 +191,10 @@ export class UpstreamError extends Error {
   }
 }
 
-/** A chat's answer is longer than MAX_ANSWER_BYTES. `text`: what was taken of one that came whole, cut JSON. */
+/** A chat's answer is longer than MAX_ANSWER_BYTES. */
 export class AnswerTooLong extends UpstreamError {
-  readonly text: string
-
-  constructor(message: string, text = '') {
+  constructor(message: string) {
     super('unknown', message)
     this.name = 'AnswerTooLong'
-    this.text = text
   }
 }

@@ -41,7 +41,7 @@ export type Health = {
 /** When a circuit opens, and for how long. */
 export type BreakerSettings = { failures: number; coolDownMs: number }
 
-/** Opens after five failures in a row; after ten seconds one call tests whether it may close. */
+/** Opens after five failures in a row, or at a refused key; after ten seconds one call tests whether it may close. */
 export const BREAKER: BreakerSettings = { failures: 5, coolDownMs: 10_000 }
 
 /**
@@ -85,9 +85,9 @@ export function createHealth(
     },
     openUntil: (upstream) => circuits.get(upstream)?.openUntil() ?? 0,
     snapshot: () =>
-      [...circuits].map(([upstream, { breaker, semaphore }]) => ({
+      [...circuits].map(([upstream, { state, semaphore }]) => ({
         upstream,
-        state: STATES[breaker.state],
+        state,
         inFlight: semaphore.taken,
         waiting: semaphore.waiting,
       })),
@@ -98,9 +98,14 @@ export function createHealth(
 class CircuitState {
   readonly semaphore: Semaphore
   readonly breaker: CircuitBreakerPolicy
+  private readonly coolDownMs: number
+  private readonly opened: () => void
   private coolsUntil = 0
+  private servesFrom = 0
 
   constructor(accountShare: number, { failures, coolDownMs }: BreakerSettings, opened: () => void) {
+    this.coolDownMs = coolDownMs
+    this.opened = opened
     this.semaphore = new Semaphore(accountShare)
     this.breaker = circuitBreaker(
       handleWhen((error) => error instanceof UpstreamError && TRIPS_BREAKER.has(error.kind)),
@@ -115,15 +120,32 @@ class CircuitState {
     })
   }
 
+  get state(): UpstreamHealth['state'] {
+    return this.servesFrom > Date.now() ? 'open' : STATES[this.breaker.state]
+  }
+
   openUntil(): number {
     const { state } = this.breaker
+    if (this.servesFrom > Date.now()) return this.servesFrom
     if (state === BreakerState.HalfOpen) return Number.MAX_SAFE_INTEGER
     return state === BreakerState.Open && this.coolsUntil > Date.now() ? this.coolsUntil : 0
   }
 
   /** The breaker would refuse work while it is open and hold it while it tests: such work is done past it. */
-  run<T>(work: () => Promise<T>): Promise<T> {
-    return this.openUntil() === 0 ? this.breaker.execute(work) : work()
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await (this.openUntil() === 0 ? this.breaker.execute(work) : work())
+    } catch (error) {
+      if (error instanceof UpstreamError && error.kind === 'not_served') this.open()
+      throw error
+    }
+  }
+
+  /** Opens at once: a refused key and a spent quota do not mend themselves. */
+  private open(): void {
+    const isOpen = this.openUntil() > 0
+    this.servesFrom = Date.now() + this.coolDownMs
+    if (!isOpen) this.opened()
   }
 }
 

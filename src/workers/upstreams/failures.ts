@@ -3,10 +3,11 @@
  * through here: a mistake in a second place would be a second bill.
  */
 import type { IncomingHttpHeaders } from 'node:http'
+import { saysAnything } from '../../shared/calls/deltas.ts'
 import { isWord } from '../../shared/infra/log.ts'
-import type { FailureKind, UpstreamUsage } from './adapter.ts'
+import type { CustomersFault, FailureKind } from './adapter.ts'
 import { UpstreamError } from './adapter.ts'
-import { asFields, isText } from './fields.ts'
+import { asFields, isFields, isText, objectOf } from './fields.ts'
 import type { Fields } from './fields.ts'
 import type { StopSignal } from '../stop.ts'
 
@@ -17,8 +18,8 @@ const MAX_RETRY_AFTER_MS = 60_000
 const MAX_QUOTE = 300
 
 /**
- * Codes and types under which 429 (or any other status) means spent credit rather than a passing limit: the same
- * answer would come again. Sources: OpenAI's and Anthropic's lists of error codes.
+ * Codes and types, in lower case, under which any status means spent credit rather than a passing limit. Sources: the
+ * lists of error codes of OpenAI, Anthropic, Moonshot, Zhipu (1113), MiniMax (1008), DashScope, Volcengine and new-api.
  */
 const QUOTA = new Set([
   'insufficient_quota',
@@ -32,7 +33,74 @@ const QUOTA = new Set([
   'enforced_spend_limit_reached',
   'contract_spend_limit_reached',
   'insufficient_credits',
+  'insufficient_balance',
+  'insufficient_user_quota',
+  'pre_consume_token_quota_failed',
+  'exceeded_current_quota_error',
+  'arrearage',
+  'accountoverdueerror',
+  'payment_required',
+  '1113',
+  '1008',
 ])
+
+/** What upstreams say of spent credit where their code is one of many meanings. */
+const QUOTA_SENTENCE =
+  /credit balance is too low|insufficient (account )?balance|balance is (used up|insufficient)|余额不足|欠费/i
+
+/** Codes and types, in lower case, of a request that is longer than its model takes. */
+const TOO_LONG = new Set([
+  'context_length_exceeded',
+  'context_window_exceeded',
+  'exceed_context_size_error',
+  'request_too_large',
+  'tokens_limit_reached',
+  '1261',
+  '1039',
+])
+
+const TOO_LONG_SENTENCE = new RegExp(
+  [
+    'context (length|window|size)',
+    '(prompt|input|messages?|request) (is|are|was) too (long|large)',
+    'too many (input |prompt )?tokens',
+    'maximum (prompt|input|sequence) length',
+    'token (count|limit)\\b.*(exceed|:)',
+    'range of input length',
+    'reduce (the|your) (length|prompt|messages)',
+  ].join('|'),
+  'i',
+)
+
+/** Codes and types, in lower case, of a content that a vendor does not serve. */
+const OF_CONTENT = new Set([
+  'content_policy_violation',
+  'content_policy',
+  'content_filter',
+  'content_filtered',
+  'content_moderation',
+  'responsibleaipolicyviolation',
+  'moderation_blocked',
+  'moderation_error',
+  'data_inspection_failed',
+  'datainspectionfailed',
+  'sensitive_words_detected',
+  'sensitivecontentdetected',
+  'inputtextsensitivecontentdetected',
+  'outputimagesensitivecontentdetected',
+  'prompt_blocked',
+  'safety_violation',
+  'invalid_prompt',
+  '1301',
+  '1026',
+  '1027',
+])
+
+const OF_CONTENT_SENTENCE =
+  /content (management )?policy|content filter|safety (system|polic|filter)|flagged (for|as|by)|moderation|usage polic|(inappropriate|sensitive|unsafe|harmful) (content|words?)|content violates/i
+
+/** Statuses whose sentences are read: others speak of the upstream and not of the request. */
+const OF_REQUEST: ReadonlySet<number | null> = new Set([null, 400, 403, 413, 422, 451])
 
 /** Types and codes of errors that come without an HTTP status of their own: inside a stream, or in an answer of 200. */
 const WORDS: Readonly<Record<string, FailureKind>> = {
@@ -42,11 +110,22 @@ const WORDS: Readonly<Record<string, FailureKind>> = {
   overloaded_error: 'overloaded',
   server_is_overloaded: 'overloaded',
   invalid_request_error: 'rejected',
-  authentication_error: 'rejected',
-  permission_error: 'rejected',
-  not_found_error: 'rejected',
   request_too_large: 'rejected',
+  authentication_error: 'not_served',
+  permission_error: 'not_served',
+  not_found_error: 'not_served',
+  invalid_api_key: 'not_served',
+  model_not_found: 'not_served',
 }
+
+/** Reasons to finish that are failures: `error`, z.AI's `network_error`, DeepSeek's, SGLang's `abort` and the like. */
+const FAILED_END = /error|^abort|^fail|^time_?out|insufficient_system_resource/i
+
+/** Fields under which answers and events come. */
+const OF_ANSWERS = ['choices', 'usage', 'data', 'images', 'content', 'delta', 'output', 'content_block', 'candidates']
+
+/** The names under which a code and a sentence stand in an object that is an error without saying so. */
+const NAMES_OF_ERRORS = ['code', 'message', 'error_code', 'error_msg', 'error_message', 'msg', 'detail']
 
 /** Errors of the connector: whatever failed there, no byte of a request had left. */
 const connectErrors = new WeakSet<Error>()
@@ -60,42 +139,83 @@ export function markConnectError(error: Error): void {
 function kindOfStatus(status: number): FailureKind {
   if (status === 429) return 'rate_limited'
   if (status === 503 || status === 529) return 'overloaded'
+  if (status >= 401 && status <= 404) return 'not_served'
   return status >= 500 ? 'unknown' : 'rejected'
+}
+
+/** What an error says of the request, or of the credit behind it; null where it says neither. */
+function meaningOf(error: Fields, status: number | null): { kind: FailureKind; fault?: CustomersFault } | null {
+  const words = wordsOf(error).map((word) => word.toLowerCase())
+  const sentence = OF_REQUEST.has(status) ? (messageIn(error) ?? '') : ''
+  const says = (codes: ReadonlySet<string>, pattern: RegExp, text = sentence): boolean =>
+    words.some((word) => codes.has(word)) || pattern.test(text)
+  if (says(QUOTA, QUOTA_SENTENCE, messageIn(error) ?? '')) return { kind: 'not_served' }
+  if (status === 429 || words.some((word) => WORDS[word] === 'rate_limited')) return null
+  if (says(OF_CONTENT, OF_CONTENT_SENTENCE)) return { kind: 'rejected', fault: 'content_policy' }
+  if (status === 413 || says(TOO_LONG, TOO_LONG_SENTENCE)) return { kind: 'rejected', fault: 'context_length_exceeded' }
+  return null
 }
 
 /** The failure that an HTTP answer other than 2xx is. `body` is its text, JSON or not. */
 export function statusFailure(status: number, headers: IncomingHttpHeaders, body: string): UpstreamError {
-  const error = errorOf(parsed(body))
+  const error = errorOf(objectOf(body))
   const words = wordsOf(error)
-  const kind = words.some((word) => QUOTA.has(word)) ? 'rejected' : kindOfStatus(status)
+  const meaning = meaningOf(error, status)
+  const kind = meaning?.kind ?? kindOfStatus(status)
   const falType = headers['x-fal-error-type']
   return new UpstreamError(kind, `HTTP ${status}${inBrackets(words)}`, {
     status,
-    retryAfterMs: kind === 'rejected' ? null : retryAfterMs(headers),
+    retryAfterMs: kind === 'rejected' || kind === 'not_served' ? null : retryAfterMs(headers),
     code: isText(falType) ? falType : words[0],
     type: textIn(error.type),
     said: quote(messageIn(error) ?? body),
+    fault: meaning?.fault,
   })
 }
 
 /**
- * The failure that an error object inside a stream or an answer of 200 is; null where `body` holds none. OpenRouter
- * puts an HTTP status into `code`, the others words.
+ * The failure that is in an event or in an answer of 200, in whichever form (docs/upstreams.md#errors); null where there
+ * is none. OpenRouter puts an HTTP status into `code`, the others words.
+ * @param event the name of the event
  */
-export function failureIn(body: unknown): UpstreamError | null {
-  const error = asFields(body).error
-  if (error === undefined || error === null || error === false) return null
-  const words = wordsOf(errorOf(body))
-  const code = Number(asFields(error).code)
-  const known = words.map((word) => WORDS[word]).find((kind) => kind !== undefined)
-  const byCode = Number.isInteger(code) && code >= 400 && code < 600 ? kindOfStatus(code) : 'unknown'
-  const kind = words.some((word) => QUOTA.has(word)) ? 'rejected' : (known ?? byCode)
-  const said = messageIn(errorOf(body)) ?? JSON.stringify(error)
+export function failureIn(body: unknown, event?: string): UpstreamError | null {
+  const found = errorAt(asFields(body), event)
+  if (found === null) return null
+  const error = errorOf(isFields(found) ? found : { error: found })
+  const words = wordsOf(error)
+  const known = words.map((word) => WORDS[word.toLowerCase()]).find((kind) => kind !== undefined)
+  const code = words.map(Number).find((word) => Number.isInteger(word) && word >= 400 && word < 600) ?? null
+  const meaning = meaningOf(error, code)
+  const kind = meaning?.kind ?? known ?? (code === null ? 'unknown' : kindOfStatus(code))
   return new UpstreamError(kind, `an error in the answer${inBrackets(words)}`, {
     code: words[0],
-    type: textIn(asFields(error).type),
-    said: quote(said),
+    type: textIn(error.type),
+    said: quote(messageIn(error) ?? JSON.stringify(found)),
+    fault: meaning?.fault,
   })
+}
+
+/** What says that something failed; null where nothing does. */
+function errorAt(body: Fields, event?: string): unknown {
+  const isAnswer = OF_ANSWERS.some((name) => body[name] !== undefined && body[name] !== null)
+  const { error, errors, base_resp: base } = body
+  if (saysAnything(error)) return { error }
+  if (event === 'error' || body.object === 'error' || body.type === 'error') return body
+  // MiniMax answers 200 to everything.
+  if (Number(asFields(base).status_code) > 0) {
+    return { code: String(asFields(base).status_code), message: asFields(base).status_msg }
+  }
+  if (!isAnswer) {
+    if (isFields(error)) return { error }
+    if (Array.isArray(errors) && saysAnything(errors)) return { error: errors[0] as unknown }
+    // Events hold objects under such names, which are none.
+    return NAMES_OF_ERRORS.some((name) => !isFields(body[name]) && saysAnything(body[name])) ? body : null
+  }
+  const choices = Array.isArray(body.choices) ? body.choices.map(asFields) : []
+  const failed = choices.find((choice) => saysAnything(choice.error))
+  if (failed) return { error: failed.error }
+  const end = choices.map(({ finish_reason: reason }) => reason).find((one) => isText(one) && FAILED_END.test(one))
+  return end === undefined ? null : { error: { code: end } }
 }
 
 /**
@@ -123,16 +243,6 @@ function inBrackets(words: string[]): string {
 /** An answer that makes no sense: it may have been billed. `cause` must not quote it. */
 export const malformedAnswer = (message: string, cause?: unknown): UpstreamError =>
   new UpstreamError('unknown', message, { cause })
-
-/** Runs `read` on an answer that has reported this usage: where it makes no sense, it was billed all the same. */
-export function billed<T>(usage: UpstreamUsage | null, read: () => T): T {
-  try {
-    return read()
-  } catch (error) {
-    if (error instanceof UpstreamError) error.usage = usage
-    throw error
-  }
-}
 
 /** The failure behind whatever was thrown while a request was made or its answer read. */
 export function transportFailure(error: unknown, signal: StopSignal): UpstreamError {
@@ -167,14 +277,6 @@ function pauseOf(header: string, now: number): number | null {
   return Number.isNaN(date) ? null : date - now
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
-}
-
 /** The object that describes the error, in whichever envelope: `{error: {…}}`, `{error: "…"}`, `{detail: …}`. */
 function errorOf(body: unknown): Fields {
   const fields = asFields(body)
@@ -183,13 +285,18 @@ function errorOf(body: unknown): Fields {
 
 function wordsOf(error: Fields): string[] {
   const details = asFields(error.details)
-  const candidates = [error.code, error.type, error.reason, details.error_code, details.code, details.type]
-  return candidates.filter((word) => typeof word === 'string')
+  const candidates = [
+    ...[error.code, error.error_code, error.type, error.reason, error.status],
+    ...[details.error_code, details.code, details.type],
+  ]
+  return candidates.flatMap((word) => (isText(word) || typeof word === 'number' ? [String(word)] : []))
 }
 
 function messageIn(error: Fields): string | null {
-  const { message, detail, error: text } = error
-  return [message, detail, text].find(isText) ?? (detail === undefined ? null : JSON.stringify(detail))
+  const { message, detail, error: text, msg, error_msg: words, error_message: sentence } = error
+  return (
+    [message, detail, text, msg, words, sentence].find(isText) ?? (detail === undefined ? null : JSON.stringify(detail))
+  )
 }
 
 const quote = (text: string): string => (text.length > MAX_QUOTE ? `${text.slice(0, MAX_QUOTE)}…` : text)

@@ -14,3 +14,14 @@ export const asFields = (value: unknown): Fields => (isFields(value) ? value : {
 
 /** Whether a value is a text that says something. */
 export const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
+
+/** The JSON object that a text is, also as the only element of a list; null where it is none. */
+export function objectOf(text: string): Fields | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    const one: unknown = Array.isArray(value) ? value[0] : value
+    return isFields(one) ? one : null
+  } catch {
+    return null
+  }
+}

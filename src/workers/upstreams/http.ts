@@ -2,16 +2,17 @@
  * HTTP as adapters speak it: one request to an upstream's configured origin, its answer read within bounds of time and
  * size, every failure an `UpstreamError`. No redirects, no retries; a key never goes to another origin.
  */
+import type { Readable, Transform } from 'node:stream'
+import { pipeline } from 'node:stream'
+import * as zlib from 'node:zlib'
 import { Agent, buildConnector } from 'undici'
 import type { Dispatcher, FormData } from 'undici'
 import type { Upstream } from '../../shared/catalogue/catalogue.ts'
 import type { UpstreamContext } from './adapter.ts'
 import { UpstreamError } from './adapter.ts'
 import { markConnectError, malformedAnswer, statusFailure, transportFailure } from './failures.ts'
-import { isFields } from './fields.ts'
 import type { Fields } from './fields.ts'
-import { Gathered, MAX_ERROR_BYTES, isSuccess, requestWhole } from './whole-answer.ts'
-import type { WholeAnswer } from './whole-answer.ts'
+import { readAnswer } from './reader.ts'
 import { platformSignal } from '../stop.ts'
 
 /** How long an upstream may keep silent, in ms: before its headers, and between two pieces of its body. 0: no limit. */
@@ -47,8 +48,8 @@ const MAX_BYTES = { image: 96 * MEGABYTE, submit: MEGABYTE, poll: 96 * MEGABYTE 
 /** The default of MAX_ANSWER_BYTES. */
 const MAX_ANSWER_BYTES = 4 * MEGABYTE
 
-/** How many bytes of a stream may come for each byte of an answer: every token comes in a JSON object of its own. */
-const STREAM_BYTES = 4
+/** How much of an error's body is read, in bytes: enough for what it says. */
+const MAX_ERROR_BYTES = 64 * 1024
 
 /**
  * Kinds that are never sent a second time. A connection that had idled may be closed by the other side in the very
@@ -72,23 +73,25 @@ export const bearer: Authorize = (key) => ({ authorization: `Bearer ${key}` })
 
 /** HTTP in one protocol's name. */
 export type UpstreamHttp = {
+  /** The longest answer of a chat, in bytes of JSON. */
+  maxAnswerBytes: number
   /** The JSON object that answers a request. @throws UpstreamError, also for an answer of 2xx that is none */
   json(request: UpstreamRequest, context: UpstreamContext): Promise<Fields>
-  /** The pieces of an answer's body as they come. @throws UpstreamError, also while it is read */
+  /** The pieces of an answer's body as they come, decoded. @throws UpstreamError, also while it is read */
   body(request: UpstreamRequest, context: UpstreamContext): Promise<AnswerBody>
   /** What a download from this address must carry: the key on the upstream's own origin, else nothing. */
   downloadHeaders(url: string, upstream: Upstream): Record<string, string> | undefined
 }
 
 /**
- * A body that is being read, of at most `maxBytes`; `isJson` where it says that it is JSON. `release` ends that: after
- * its last piece of interest (`whole`) the connection is kept for the next request, else it is closed, which shows the
- * upstream to stop its work.
+ * A body that is being read: of a chat, or of another answer, which may have `maxBytes` as JSON. `release` ends that:
+ * after its last piece of interest (`whole`) the connection is kept for the next request, else it is closed, which shows
+ * the upstream to stop its work.
  */
 export type AnswerBody = {
   pieces: AsyncIterable<Uint8Array>
   maxBytes: number
-  isJson: boolean
+  isChat: boolean
   release: (whole: boolean) => void
 }
 
@@ -131,29 +134,29 @@ export function createConnections(
     })
   const kept = new SendingAgent({ connect })
   const fresh = new SendingAgent({ connect, pipelining: 0 })
-  const limits: Limits = { ...MAX_BYTES, chat: maxAnswerBytes, stream: STREAM_BYTES * maxAnswerBytes }
+  const limits: Limits = { ...MAX_BYTES, chat: maxAnswerBytes, stream: maxAnswerBytes }
   return {
     http: (authorize) => {
-      const agentOf = ({ kind }: UpstreamRequest) => (SENT_ONCE.has(kind) ? fresh : kept)
-      const optionsOf = (request: UpstreamRequest, context: UpstreamContext) =>
-        optionsFor(request, context, timeouts[request.kind], authorize)
+      const body: UpstreamHttp['body'] = async (request, context) => {
+        const { kind } = request
+        try {
+          const options = optionsFor(request, context, timeouts[kind], authorize)
+          const answer = await answered(SENT_ONCE.has(kind) ? fresh : kept, options, context)
+          return bodyOf(answer, { maxBytes: limits[kind], isChat: kind === 'chat' || kind === 'stream' }, context)
+        } catch (error) {
+          throw transportFailure(error, context.signal)
+        }
+      }
       return {
+        maxAnswerBytes,
+        body,
         async json(request, context) {
-          try {
-            const options = optionsOf(request, context)
-            const bound = { maxBytes: limits[request.kind], isChat: request.kind === 'chat' }
-            return jsonOf(successOf(await requestWhole(agentOf(request), options, context.signal, bound)))
-          } catch (error) {
-            throw transportFailure(error, context.signal)
+          let last: Fields | undefined
+          for await (const said of readAnswer(await body(request, context))) {
+            if (said.is === 'object') last = said.fields
           }
-        },
-        async body(request, context) {
-          try {
-            const answer = await streamed(agentOf(request), optionsOf(request, context), context)
-            return bodyOf(answer, limits[request.kind], context)
-          } catch (error) {
-            throw transportFailure(error, context.signal)
-          }
+          if (!last) throw malformedAnswer('the answer is no JSON object')
+          return last
         },
         downloadHeaders: (url, upstream) =>
           isSameOrigin(url, upstream.baseUrl) ? ownHeaders(upstream, authorize) : undefined,
@@ -201,6 +204,7 @@ function optionsFor(
     bodyTimeout: patience.bodyMs,
     headers: {
       accept: 'application/json',
+      'accept-encoding': 'identity',
       'user-agent': 'tollgate',
       ...(method === 'POST' && { 'idempotency-key': callId }),
       ...(traceparent && { traceparent }),
@@ -212,14 +216,11 @@ function optionsFor(
   }
 }
 
-/** @throws UpstreamError for a status other than 2xx */
-function successOf({ status, headers, bytes }: WholeAnswer): Uint8Array {
-  if (isSuccess(status)) return bytes
-  throw statusFailure(status, headers, new TextDecoder().decode(bytes))
-}
+/** Whether a status is that of an answer, and not of an error. */
+const isSuccess = (status: number): boolean => status >= 200 && status < 300
 
-/** Sends a request whose answer is read piece by piece. @throws UpstreamError for a status other than 2xx */
-async function streamed(
+/** Sends a request; its answer is still to be read. @throws UpstreamError for a status other than 2xx */
+async function answered(
   agent: Agent,
   options: Dispatcher.DispatchOptions,
   { signal, onSent }: UpstreamContext,
@@ -231,15 +232,16 @@ async function streamed(
 }
 
 /** What an error answer says. The status is known, so nothing that happens here is a failure of its own. */
-async function errorText({ body, headers }: Dispatcher.ResponseData): Promise<string> {
-  if (Number(headers['content-length'] ?? 0) > MAX_ERROR_BYTES) {
-    body.destroy()
+async function errorText(answer: Dispatcher.ResponseData): Promise<string> {
+  const source = decoded(answer)
+  if (Number(answer.headers['content-length'] ?? 0) > MAX_ERROR_BYTES) {
+    source.destroy()
     return ''
   }
   let text = ''
   try {
     const decoder = new TextDecoder()
-    for await (const piece of body as AsyncIterable<Uint8Array>) {
+    for await (const piece of source as AsyncIterable<Uint8Array>) {
       text += decoder.decode(piece, { stream: true })
       if (text.length > MAX_ERROR_BYTES) break
     }
@@ -252,71 +254,59 @@ async function errorText({ body, headers }: Dispatcher.ResponseData): Promise<st
 /** The most bytes that are read of an answer. */
 type Limits = Readonly<Record<RequestKind, number>>
 
-/**
- * The JSON object that a body is: of one that is read as a stream though its upstream answers whole.
- * @throws UpstreamError `unknown` where it is none; AnswerTooLong with what was read of one that is too long
- */
-export async function readWhole({ pieces, maxBytes, release }: AnswerBody): Promise<Fields> {
-  let isWhole = false
-  try {
-    const gathered = new Gathered({ maxBytes: maxBytes / STREAM_BYTES, isChat: true })
-    for await (const piece of pieces) gathered.add(piece)
-    isWhole = true
-    return jsonOf(gathered.bytes())
-  } finally {
-    release(isWhole)
-  }
+// Not in every Node that this runs on.
+const { createZstdDecompress } = zlib as { createZstdDecompress?: () => Transform }
+
+/** Decoders by the codings of RFC 9110, 8.4.1, and by zstd (RFC 8878). */
+const DECODERS: Readonly<Record<string, (() => Transform) | undefined>> = {
+  gzip: () => zlib.createGunzip(),
+  'x-gzip': () => zlib.createGunzip(),
+  deflate: () => zlib.createInflate(),
+  br: () => zlib.createBrotliDecompress(),
+  zstd: createZstdDecompress,
 }
 
-function jsonOf(bytes: Uint8Array): Fields {
-  const value = parseJson(decodeUtf8(bytes))
-  if (!isFields(value)) throw malformedAnswer('the answer is no JSON object')
-  return value
+/** The body as it was before it was compressed: `identity` was asked for, and some compress all the same. */
+function decoded({ body, headers }: Dispatcher.ResponseData): Readable {
+  const codings = String(headers['content-encoding'] ?? '')
+    .toLowerCase()
+    .split(',')
+  return codings.reduceRight<Readable>((source, coding) => {
+    const decoder = DECODERS[coding.trim()]?.()
+    // Whoever reads the decoder sees the failure of either.
+    return decoder ? pipeline(source, decoder, () => {}) : source
+  }, body)
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true })
-
-function decodeUtf8(bytes: Uint8Array): string {
-  try {
-    return utf8.decode(bytes)
-  } catch (error) {
-    throw malformedAnswer('the answer is no UTF-8', error)
-  }
-}
-
-/** A JSON value of an upstream. @throws UpstreamError of the kind `unknown` */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    throw malformedAnswer('the answer is no JSON', error)
-  }
-}
-
-/** How long the end of a stream may take behind its last event, in ms, before the connection is given up. */
+/** How long the end of an answer may take behind its last piece of interest, in ms: then its connection is given up. */
 const REST_MS = 1000
 
-function bodyOf({ body, headers }: Dispatcher.ResponseData, maxBytes: number, { signal }: UpstreamContext): AnswerBody {
+function bodyOf(
+  answer: Dispatcher.ResponseData,
+  bound: Pick<AnswerBody, 'maxBytes' | 'isChat'>,
+  { signal }: UpstreamContext,
+): AnswerBody {
+  const source = decoded(answer)
   const pieces = async function* (): AsyncGenerator<Uint8Array> {
     try {
-      for await (const piece of body.iterator({ destroyOnReturn: false })) yield piece as Uint8Array
+      for await (const piece of source.iterator({ destroyOnReturn: false })) yield piece as Uint8Array
     } catch (error) {
       throw transportFailure(error, signal)
     }
   }
   return {
+    ...bound,
     pieces: pieces(),
-    maxBytes,
-    isJson: /^application\/json\b/i.test(String(headers['content-type'] ?? '')),
     release: (whole) => {
+      if (source.closed) return
       // Nobody reads any more: an error from here on concerns nobody.
-      body.on('error', () => {})
+      source.on('error', () => {})
       if (!whole) {
-        body.destroy()
+        source.destroy()
         return
       }
-      const timer = setTimeout(() => body.destroy(), REST_MS).unref()
-      body.once('close', () => clearTimeout(timer)).resume()
+      const timer = setTimeout(() => source.destroy(), REST_MS).unref()
+      source.once('close', () => clearTimeout(timer)).resume()
     },
   }
 }

@@ -3,9 +3,10 @@
  */
 import type { MediaSource } from './adapter.ts'
 import { malformedAnswer } from './failures.ts'
+import { asFields } from './fields.ts'
 
 /** Characters that are no base64; white space is let through because some encoders break lines. */
-const NO_BASE64 = /[^A-Za-z0-9+/=\s]/
+const NO_BASE64 = /[^A-Za-z0-9+/=_\s-]/
 
 /**
  * The bytes of a base64 text, which Buffer alone would not check: it skips what it cannot read.
@@ -29,4 +30,39 @@ export function sourceOf(address: string, headers?: Record<string, string>): Med
   if (!/^https?:\/\//i.test(address) || !URL.canParse(address))
     throw malformedAnswer('the result has no usable address')
   return { from: 'url', url: address, ...(headers && { headers }) }
+}
+
+/** Where servers put a picture, and the lists and objects in which it stands: the likeliest first. */
+const OF_PICTURES = [
+  ...['data', 'images', 'image', 'output', 'outputs', 'result', 'results', 'artifacts', 'predictions'],
+  ...['b64_json', 'b64', 'base64', 'image_base64', 'image_b64', 'bytesBase64Encoded', 'image_bytes'],
+  ...['url', 'image_url', 'uri', 'file', 'content'],
+]
+
+/** Nesting beyond which nothing is looked for. */
+const MAX_DEPTH = 5
+
+/** No picture is smaller, in characters of base64. */
+const MIN_BASE64 = 24
+
+/**
+ * The first picture in an answer, in whichever field and form; null where there is none. What is empty, or no picture by
+ * its form, is passed over.
+ */
+export function pictureIn(value: unknown, depth = 0): MediaSource | null {
+  if (typeof value === 'string') return pictureOf(value.trim())
+  if (depth > MAX_DEPTH || typeof value !== 'object' || value === null) return null
+  const fields = asFields(value)
+  const places: unknown[] = Array.isArray(value) ? value : OF_PICTURES.map((name) => fields[name])
+  for (const place of places) {
+    const found = pictureIn(place, depth + 1)
+    if (found) return found
+  }
+  return null
+}
+
+function pictureOf(text: string): MediaSource | null {
+  if (/^https?:\/\//i.test(text)) return URL.canParse(text) ? sourceOf(text) : null
+  const base64 = text.replace(/^data:[^,]{0,200};base64,/i, '')
+  return base64.length >= MIN_BASE64 && !NO_BASE64.test(base64) ? bytesOf(base64) : null
 }

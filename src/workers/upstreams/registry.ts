@@ -38,6 +38,8 @@ export type UpstreamDeps = {
   accountShare: number
   /** Is called for each circuit that opens. */
   opened?: (upstream: string) => void
+  /** Is called for each request of which an upstream said that it does not serve us: its operator must mend that. */
+  notServed?: (upstream: string, failure: UpstreamError) => void
   /** The longest answer of a chat, in bytes. */
   maxAnswerBytes?: number
   timeouts?: Timeouts
@@ -104,6 +106,7 @@ export function createUpstreams(deps: UpstreamDeps) {
           )
         } catch (error) {
           if (!(error instanceof UpstreamError) || isFinal) throw error
+          if (error.kind === 'not_served') deps.notServed?.(step.route.upstream.name, error)
           failed.push({ route: step.route, error, at: Date.now() })
         }
       }

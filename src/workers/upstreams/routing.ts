@@ -36,7 +36,7 @@ const MAX_TRIES = 3
 export const BACKOFF_MS = 500
 
 /** Failures after which the request was certainly not accepted: any try is safe. */
-const NOT_ACCEPTED: ReadonlySet<FailureKind> = new Set(['not_sent', 'rate_limited', 'overloaded'])
+const NOT_ACCEPTED: ReadonlySet<FailureKind> = new Set(['not_sent', 'rate_limited', 'overloaded', 'not_served'])
 
 /**
  * The next step of a call. The routes are tried in their order, those with an open circuit last; then those that may be
@@ -73,6 +73,7 @@ function retryOf(
 ): (NextAttempt & { is: 'try' })[] {
   const tries = failed.filter((one) => one.route === route)
   const last = tries.at(-1)!
+  if (tries.some(({ error }) => error.kind === 'not_served')) return []
   const wasPerhapsAccepted = tries.some(({ error }) => error.kind === 'unknown')
   if (tries.length >= MAX_TRIES || (wasPerhapsAccepted && routes.length > 1)) return []
   const backoff = backoffMs * 2 ** (tries.length - 1) * (0.5 + random() / 2)

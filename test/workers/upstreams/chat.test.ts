@@ -30,11 +30,11 @@ const TOOLS = [
 /** The outcome of a chat with a steering word, whole or streamed; null: it succeeds. */
 const OUTCOMES: [words: string, whole: FailureKind | null, streamed: FailureKind | null][] = [
   ['[status 400]', 'rejected', 'rejected'],
-  ['[status 401]', 'rejected', 'rejected'],
-  ['[status 402]', 'rejected', 'rejected'],
-  ['[status 404]', 'rejected', 'rejected'],
+  ['[status 401]', 'not_served', 'not_served'],
+  ['[status 402]', 'not_served', 'not_served'],
+  ['[status 404]', 'not_served', 'not_served'],
   ['[status 422]', 'rejected', 'rejected'],
-  ['[quota]', 'rejected', 'rejected'],
+  ['[quota]', 'not_served', 'not_served'],
   ['[redirect http://127.0.0.1:1/]', 'rejected', 'rejected'],
   ['[status 429]', 'rate_limited', 'rate_limited'],
   ['[status 503]', 'overloaded', 'overloaded'],
@@ -47,7 +47,7 @@ const OUTCOMES: [words: string, whole: FailureKind | null, streamed: FailureKind
   ['[garbage]', 'unknown', 'unknown'],
   ['[truncated]', 'unknown', 'unknown'],
   ['[empty]', 'unknown', 'unknown'],
-  ['[invalid-utf8]', 'unknown', 'unknown'],
+  ['[invalid-utf8]', null, null],
   ['[cut-mid-char]', null, null],
   ['[no-done]', null, null],
   ['[delay 30]', null, null],
@@ -209,7 +209,7 @@ for (const protocol of PROTOCOLS) {
         'x-title': 'Tollgate',
       })
       const wrongKey = world.context(protocol, { upstream: { apiKey: 'a-bad-one' } })
-      expect(await failureOf(chat.chat(chatOf(prompt), wrongKey))).to.deep.include({ kind: 'rejected', status: 401 })
+      expect(await failureOf(chat.chat(chatOf(prompt), wrongKey))).to.deep.include({ kind: 'not_served', status: 401 })
     })
   })
 }

@@ -5,26 +5,26 @@ import { failureIn, retryAfterMs, statusFailure } from '../../../src/workers/ups
 
 const KINDS: [status: number, body: unknown, kind: FailureKind][] = [
   [429, { error: { type: 'requests', code: 'rate_limit_exceeded', message: 'm' } }, 'rate_limited'],
-  [429, { error: { type: 'insufficient_quota', code: 'insufficient_quota' } }, 'rejected'],
-  [429, { error: { code: 'organization_spend_limit_exceeded' } }, 'rejected'],
+  [429, { error: { type: 'insufficient_quota', code: 'insufficient_quota' } }, 'not_served'],
+  [429, { error: { code: 'organization_spend_limit_exceeded' } }, 'not_served'],
   [429, { type: 'error', error: { type: 'rate_limit_error', message: 'm' } }, 'rate_limited'],
   [
     429,
     { type: 'error', error: { type: 'rate_limit_error', details: { error_code: 'enforced_spend_limit_reached' } } },
-    'rejected',
+    'not_served',
   ],
-  [400, { type: 'error', error: { type: 'billing_error' } }, 'rejected'],
+  [400, { type: 'error', error: { type: 'billing_error' } }, 'not_served'],
   [429, 'not even JSON', 'rate_limited'],
   [429, { detail: 'Request was throttled' }, 'rate_limited'],
   [503, '', 'overloaded'],
-  [503, { error: { type: 'billing_error' } }, 'rejected'],
+  [503, { error: { type: 'billing_error' } }, 'not_served'],
   [529, { type: 'error', error: { type: 'overloaded_error' } }, 'overloaded'],
   [500, '<html>', 'unknown'],
   [502, '', 'unknown'],
   [504, '', 'unknown'],
   [520, '', 'unknown'],
   [301, '', 'rejected'],
-  [402, '', 'rejected'],
+  [402, '', 'not_served'],
   [408, '', 'rejected'],
   [422, { detail: [{ loc: ['body', 'prompt'], msg: 'Field required' }] }, 'rejected'],
 ]
@@ -80,7 +80,7 @@ describe('a failed request', () => {
   }
 
   it('can be in an answer with status 200', () => {
-    expect([{}, { error: null }, { error: false }, [], 'x', null].map(failureIn)).to.deep.equal([
+    expect([{}, { error: null }, { error: false }, [], 'x', null].map((answer) => failureIn(answer))).to.deep.equal([
       null,
       null,
       null,

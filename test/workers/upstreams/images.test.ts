@@ -10,7 +10,7 @@ const PNG = '89504e470d0a1a0a'
 
 const FAILURES: [words: string, kind: FailureKind][] = [
   ['[status 400]', 'rejected'],
-  ['[quota]', 'rejected'],
+  ['[quota]', 'not_served'],
   ['[status 429]', 'rate_limited'],
   ['[status 503]', 'overloaded'],
   ['[status 500]', 'unknown'],

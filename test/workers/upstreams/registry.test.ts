@@ -126,12 +126,18 @@ describe('the attempts of a call', () => {
   })
 
   it('end at once with what a retry cannot solve', async () => {
-    const prompt = promptOf('[quota]')
-    expect(await failureOf(tryChat([sandboxRoute(), sandboxRoute()], prompt))).to.include({
-      kind: 'rejected',
-      status: 429,
-    })
+    const prompt = promptOf('[status 422]')
+    expect(await failureOf(tryChat([sandboxRoute(), sandboxRoute()], prompt))).to.include({ kind: 'rejected' })
     expect(world.sandbox.journal(prompt)).to.have.length(1)
+  })
+
+  it('ask each upstream once where the quota is spent, the key refused or the model gone', async () => {
+    for (const words of ['[quota]', '[status 401]', '[status 404]']) {
+      const prompt = promptOf(words)
+      const error = await failureOf(tryChat([sandboxRoute(), sandboxRoute()], prompt))
+      expect(error, words).to.include({ kind: 'not_served' })
+      expect(world.sandbox.journal(prompt), words).to.have.length(2)
+    }
   })
 
   it('end when a stream has begun, which must not contain two answers', async () => {

@@ -30,7 +30,7 @@ const KINDS: Kind[] = [
 /** The outcome of the submission with a steering word. */
 const REFUSED: [words: string, kind: FailureKind][] = [
   ['[status 400]', 'rejected'],
-  ['[quota]', 'rejected'],
+  ['[quota]', 'not_served'],
   ['[status 429]', 'rate_limited'],
   ['[status 503]', 'overloaded'],
   ['[status 500]', 'unknown'],
@@ -117,7 +117,7 @@ for (const [protocol, modality, model] of KINDS) {
       const ref = await tasks.submit({ prompt: promptOf('[poll-errors 9 404]') }, context)
       const old = { ...ref, submittedAt: Date.now() - 60_000 }
       expect(await tasks.check(ref, context)).to.include({ state: 'running' })
-      expect(await failureOf(tasks.check(old, context))).to.deep.include({ kind: 'rejected', status: 404 })
+      expect(await failureOf(tasks.check(old, context))).to.deep.include({ kind: 'not_served', status: 404 })
     })
 
     it('survive failed polls', async () => {

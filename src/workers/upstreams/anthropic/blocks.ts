@@ -3,15 +3,21 @@
  */
 import type { ChatMessage } from '../../../shared/calls/requests.ts'
 import { UpstreamError } from '../adapter.ts'
-import { asFields, isFields, isText } from '../fields.ts'
+import { readCut } from '../cut-json.ts'
+import { asFields, isText } from '../fields.ts'
 import type { Fields } from '../fields.ts'
+import type { Alphabet } from './names.ts'
+import { thoughtBlocks } from './thoughts.ts'
 
 /** One turn of a conversation. */
 export type Turn = { role: 'user' | 'assistant'; content: Fields[] }
 
-/** A text block; none for an empty text, which the API refuses. */
+/** The ids of calls and the names of tools of one request, as the API takes them. */
+export type Names = { ids: Alphabet; tools: Alphabet }
+
+/** A text block; none for a text that is empty or only white space, which the API refuses. */
 const textBlocks = (text: unknown, more: Fields = {}): Fields[] =>
-  isText(text) ? [{ type: 'text', text, ...more }] : []
+  isText(text) && text.trim() !== '' ? [{ type: 'text', text, ...more }] : []
 
 /** Content in its shorter form: a text alone needs no block around it. */
 export function compact(blocks: Fields[]): Fields[] | string {
@@ -46,26 +52,33 @@ function imageSource(image: unknown): Fields {
   const url = String(typeof image === 'string' ? image : asFields(image).url)
   const inline = /^data:([^;,]{1,100});base64,/i.exec(url)
   return inline
-    ? { type: 'base64', media_type: inline[1]!.toLowerCase(), data: url.slice(inline[0].length) }
+    ? {
+        type: 'base64',
+        media_type: inline[1]!.toLowerCase().replace(/^image\/jpg$/, 'image/jpeg'),
+        data: url.slice(inline[0].length),
+      }
     : { type: 'url', url }
 }
 
 /**
  * One message as a turn of the conversation; null for a message of the system. Results of tools are the user's turn.
- * @throws UpstreamError `rejected` for a tool call whose arguments are no JSON object, or one that is longer than the
- * text that was paid for (`1e20` is 21 digits)
+ * @throws UpstreamError `rejected` for a tool call that is longer than the text that was paid for (`1e20` is 21 digits)
  */
-export function turnOf(message: ChatMessage): Turn | null {
+export function turnOf(message: ChatMessage, names: Names): Turn | null {
+  const { content } = message
   switch (message.role) {
     case 'system':
     case 'developer':
       return null
-    case 'assistant':
-      return { role: 'assistant', content: [...blocksOf(message.content), ...toolUses(message.tool_calls)] }
+    case 'assistant': {
+      const thoughts = thoughtBlocks(message.reasoning_details)
+      const words = [...blocksOf(content), ...textBlocks(message.refusal)]
+      return { role: 'assistant', content: [...thoughts, ...words, ...toolUses(message.tool_calls, names)] }
+    }
     case 'tool':
-      return { role: 'user', content: [toolResult(message)] }
+      return { role: 'user', content: [toolResult(message, names)] }
     default:
-      return { role: 'user', content: blocksOf(message.content) }
+      return { role: 'user', content: blocksOf(content) }
   }
 }
 
@@ -82,26 +95,24 @@ export function requireCalls(messages: readonly ChatMessage[]): void {
   }
 }
 
-function toolResult({ tool_call_id: id, content }: ChatMessage): Fields {
-  return { type: 'tool_result', tool_use_id: id, content: compact(blocksOf(content)) }
+function toolResult({ tool_call_id: id, content }: ChatMessage, { ids }: Names): Fields {
+  const blocks = blocksOf(content)
+  const result = { type: 'tool_result', tool_use_id: ids.of(String(id)) }
+  return blocks.length > 0 ? { ...result, content: compact(blocks) } : result
 }
 
-function toolUses(calls: unknown): Fields[] {
+function toolUses(calls: unknown, { ids, tools }: Names): Fields[] {
   if (!Array.isArray(calls)) return []
   return calls.map((call) => {
     const { id, function: called } = asFields(call)
     const { name, arguments: args } = asFields(called)
-    return { type: 'tool_use', id, name, input: inputOf(args) }
+    return { type: 'tool_use', id: ids.of(String(id)), name: tools.of(String(name)), input: inputOf(args) }
   })
 }
 
+/** The arguments of a call; of those that were cut off what is complete, and of no object none. */
 function inputOf(args: unknown): Fields {
-  if (args === undefined || args === null || args === '') return {}
-  try {
-    const input: unknown = typeof args === 'string' ? JSON.parse(args) : args
-    if (isFields(input) && JSON.stringify(input).length <= JSON.stringify(args).length) return input
-  } catch {
-    // MessageAnswer below, as for JSON that is no object.
-  }
-  throw new UpstreamError('rejected', 'the arguments of a tool call are no JSON object, or grow when they are read')
+  const input = typeof args === 'string' ? readCut(args) : asFields(args)
+  if (JSON.stringify(input).length <= Math.max(2, JSON.stringify(args ?? '').length)) return input
+  throw new UpstreamError('rejected', 'the arguments of a tool call grow when they are read')
 }

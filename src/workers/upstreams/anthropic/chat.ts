@@ -1,13 +1,14 @@
 /**
  * Chat by Anthropic's Messages API.
  */
-import type { ChatAdapter, UpstreamContext } from '../adapter.ts'
+import type { ChatRequest } from '../../../shared/calls/requests.ts'
+import type { ChatAdapter, ChatEvent, UpstreamContext } from '../adapter.ts'
 import type { Fields } from '../fields.ts'
 import type { Authorize, UpstreamHttp } from '../http.ts'
-import { readEvents } from '../sse.ts'
-import { resultOf } from './answer.ts'
+import { chatEvents, collected } from '../translation.ts'
+import { Alphabet } from './names.ts'
 import { outgoing } from './request.ts'
-import { chunksOf } from './stream.ts'
+import { MessagesChunks } from './stream.ts'
 
 /** The version whose rules this adapter follows; later ones refuse more. An upstream's `headers` may name another. */
 const VERSION = '2023-06-01'
@@ -17,15 +18,15 @@ export const anthropicKey: Authorize = (key) => ({ 'x-api-key': key })
 
 /** The chat of every server that speaks the Messages API. */
 export function createAnthropicChat(http: UpstreamHttp): ChatAdapter {
+  async function* ask(request: ChatRequest, context: UpstreamContext, stream: boolean): AsyncGenerator<ChatEvent> {
+    const names = { ids: new Alphabet(), tools: new Alphabet() }
+    const json = outgoing(request, context, stream, names)
+    const body = await http.body({ ...post(json, context), kind: stream ? 'stream' : 'chat' }, context)
+    yield* chatEvents(body, new MessagesChunks(names.tools.back), context)
+  }
   return {
-    async chat(request, context) {
-      return resultOf(() => http.json({ ...post(outgoing(request, context, false), context), kind: 'chat' }, context))
-    },
-
-    async *streamChat(request, context) {
-      const body = await http.body({ ...post(outgoing(request, context, true), context), kind: 'stream' }, context)
-      yield* chunksOf(readEvents(body, ({ event }) => event === 'message_stop'))
-    },
+    chat: (request, context) => collected(ask(request, context, false), http.maxAnswerBytes),
+    streamChat: (request, context) => ask(request, context, true),
   }
 }
 

@@ -5,11 +5,10 @@ import type { MediaRequest } from '../../../shared/calls/requests.ts'
 import type { DirectMediaAdapter, MediaSource, UpstreamContext } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
 import { failureIn, malformedAnswer } from '../failures.ts'
-import { asFields } from '../fields.ts'
 import type { Fields } from '../fields.ts'
 import { formOf } from '../form.ts'
 import type { UpstreamHttp, UpstreamRequest } from '../http.ts'
-import { bytesOf, sourceOf } from '../media-source.ts'
+import { pictureIn } from '../media-source.ts'
 import { sizeOf } from '../sizes.ts'
 
 /** The images of every server that speaks OpenAI's wire format. */
@@ -42,10 +41,9 @@ function outgoing(
   return { ...post, path: '/images/edits', body: { form } }
 }
 
-/** The first image of an answer `{data: [{b64_json | url}]}`. @throws UpstreamError `unknown` where there is none */
+/** The first image of an answer. @throws UpstreamError `unknown` where there is none */
 export function firstImage(answer: Fields): MediaSource {
-  const image = Array.isArray(answer.data) ? asFields(answer.data[0]) : {}
-  if (typeof image.b64_json === 'string') return bytesOf(image.b64_json)
-  if (typeof image.url === 'string') return sourceOf(image.url)
-  throw malformedAnswer('the answer has no image')
+  const picture = pictureIn(answer)
+  if (!picture) throw malformedAnswer('the answer has no image')
+  return picture
 }

@@ -10,6 +10,7 @@ import { formOf } from '../form.ts'
 import { sizeOf } from '../sizes.ts'
 import { taskFailure } from '../failures.ts'
 import type { TaskPreset, TaskReport } from '../tasks/engine.ts'
+import { standing, wordOf } from '../tasks/states.ts'
 
 const pathOf = ({ id }: { id: string }): string => `/videos/${encodeURIComponent(id)}`
 
@@ -40,15 +41,14 @@ function formFor(
   return formOf(applyRules(fields, route), { field: 'input_reference', reference: upload })
 }
 
-function reportOf({ status, progress, error }: Fields, content: string): TaskReport {
-  switch (status) {
-    case 'completed':
+function reportOf(answer: Fields, content: string): TaskReport {
+  const { progress, error } = answer
+  switch (standing(answer)) {
+    case 'done':
       return { is: 'done', address: content, needsKey: true }
     case 'failed':
-    case 'cancelled':
-    case 'expired':
-      return { is: 'failed', error: taskFailure(status, error) }
-    default:
+      return { is: 'failed', error: taskFailure(wordOf(answer), error) }
+    case 'running':
       return { is: 'running', progress: Number.isFinite(progress) ? clamped(progress as number) : null }
   }
 }

@@ -47,8 +47,8 @@ export type TaskPreset = {
   result?(answer: Fields, context: UpstreamContext): TaskReport
   /** What a refusal of the result says; undefined where it says nothing of the task, so that it is fetched again. */
   refusedResult?(refusal: UpstreamError): TaskReport | undefined
-  /** How to stop the task; absent where that cannot be asked for. */
-  cancellation?(task: TaskRef): Unsent<'POST' | 'PUT' | 'DELETE'>
+  /** How to stop the task; absent or null where that cannot be asked for. */
+  cancellation?(task: TaskRef): Unsent<'POST' | 'PUT' | 'DELETE'> | null
   /** The share of the task's age that passes between two polls. */
   pace: number
 }

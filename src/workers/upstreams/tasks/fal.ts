@@ -4,11 +4,13 @@
  */
 import { applyRules } from '../body-rules.ts'
 import type { UpstreamError } from '../adapter.ts'
+import { isText } from '../fields.ts'
 import type { Fields } from '../fields.ts'
 import type { Authorize } from '../http.ts'
 import { addressIn } from './media-address.ts'
 import { taskFailure } from '../failures.ts'
 import type { TaskPreset, TaskRef, TaskReport } from './engine.ts'
+import { standing, wordOf } from './states.ts'
 
 /** `Authorization: Key <key>`, as fal wants it. */
 export const falKey: Authorize = (key) => ({ authorization: `Key ${key}` })
@@ -23,22 +25,24 @@ export function falTasks(modality: 'image' | 'video'): TaskPreset {
     }),
     accepted: ({ request_id: id, status_url: status, response_url: response, cancel_url: cancel }) => ({
       id,
-      urls: { status, response, cancel },
+      urls: { status, response, ...(isText(cancel) && { cancel }) },
     }),
     status: ({ urls }) => ({ method: 'GET', url: urls.status ?? '' }),
     report: (answer, task) => reportOf(answer, task),
     result: (answer) => ({ is: 'done', address: addressIn(answer, modality) }),
     refusedResult,
-    cancellation: ({ urls }) => ({ method: 'PUT', url: urls.cancel ?? '' }),
+    cancellation: ({ urls }) => (urls.cancel === undefined ? null : { method: 'PUT', url: urls.cancel }),
     pace: 0.5,
   }
 }
 
 /** A failed run is COMPLETED too; its error stands here, or only in the answer to the result's address. */
-function reportOf({ status, error, error_type: type }: Fields, { urls }: TaskRef): TaskReport {
-  if (status !== 'COMPLETED') return { is: 'running' }
-  return error || type
-    ? { is: 'failed', error: taskFailure('COMPLETED', error, type) }
+function reportOf(answer: Fields, { urls }: TaskRef): TaskReport {
+  const { error, error_type: type } = answer
+  const state = standing(answer)
+  if (state === 'running') return { is: 'running' }
+  return state === 'failed' || error || type
+    ? { is: 'failed', error: taskFailure(wordOf(answer), error, type) }
     : { is: 'fetch', request: { method: 'GET', url: urls.response ?? '' } }
 }
 

@@ -11,6 +11,7 @@ import { reportedCost } from '../usage.ts'
 import { addressIn } from './media-address.ts'
 import { costed } from './engine.ts'
 import type { TaskPreset, TaskReport } from './engine.ts'
+import { standing, wordOf } from './states.ts'
 
 const RATIO = /^\d{1,3}:\d{1,3}$/
 const PIXELS = /^\d{1,5}x\d{1,5}$/i
@@ -73,9 +74,10 @@ export const openrouterVideos: TaskPreset = {
   pace: 1,
 }
 
-function reportOf({ status, error, unsigned_urls: unsigned, urls, usage }: Fields): TaskReport {
-  switch (status) {
-    case 'completed':
+function reportOf(answer: Fields): TaskReport {
+  const { error, unsigned_urls: unsigned, urls, usage } = answer
+  switch (standing(answer)) {
+    case 'done':
       return {
         is: 'done',
         address: addressIn(unsigned, 'video') ?? addressIn(urls, 'video'),
@@ -83,10 +85,8 @@ function reportOf({ status, error, unsigned_urls: unsigned, urls, usage }: Field
         costMicroUsd: reportedCost(usage),
       }
     case 'failed':
-    case 'cancelled':
-    case 'expired':
-      return { is: 'failed', error: taskFailure(status, error) }
-    default:
+      return { is: 'failed', error: taskFailure(wordOf(answer), error) }
+    case 'running':
       return { is: 'running' }
   }
 }

@@ -8,6 +8,7 @@ import type { Fields } from '../fields.ts'
 import { addressIn } from './media-address.ts'
 import { taskFailure } from '../failures.ts'
 import type { TaskPreset, TaskReport } from './engine.ts'
+import { standing, wordOf } from './states.ts'
 
 const pathOf = ({ id }: { id: string }): string => `/predictions/${encodeURIComponent(id)}`
 
@@ -34,15 +35,13 @@ function submission({ prompt, image_url: image, duration, resolution }: MediaReq
     : ({ method: 'POST', path: '/predictions', body: { json: { version: model, input } } } as const)
 }
 
-function reportOf({ status, output, error }: Fields, modality: 'image' | 'video'): TaskReport {
-  switch (status) {
-    case 'succeeded':
-      return { is: 'done', address: addressIn(output, modality) }
+function reportOf(answer: Fields, modality: 'image' | 'video'): TaskReport {
+  switch (standing(answer)) {
+    case 'done':
+      return { is: 'done', address: addressIn(answer.output, modality) }
     case 'failed':
-    case 'canceled':
-    case 'aborted':
-      return { is: 'failed', error: taskFailure(status, error) }
-    default:
+      return { is: 'failed', error: taskFailure(wordOf(answer), answer.error) }
+    case 'running':
       return { is: 'running' }
   }
 }

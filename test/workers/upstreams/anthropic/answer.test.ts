@@ -1,9 +1,17 @@
 import { expect } from 'chai'
-import type { ChatCompletion } from '../../../../src/shared/calls/answers.ts'
-import { completionOf, finishOf } from '../../../../src/workers/upstreams/anthropic/answer.ts'
-import { chunksOf } from '../../../../src/workers/upstreams/anthropic/stream.ts'
+import { MessagesChunks } from '../../../../src/workers/upstreams/anthropic/stream.ts'
 import { anthropicUsage } from '../../../../src/workers/upstreams/usage.ts'
-import { choicesOf, chatOf, contextOf, drained, promptOf, routeTo, startWorld } from '../sandbox-upstreams.ts'
+import { answerIn, eventsIn, streamOf } from '../answer-bodies.ts'
+import {
+  chatOf,
+  choiceOf,
+  choicesOf,
+  contextOf,
+  failureOf,
+  promptOf,
+  routeTo,
+  startWorld,
+} from '../sandbox-upstreams.ts'
 
 describe('an answer of the Messages API', () => {
   const REASONS = {
@@ -16,39 +24,46 @@ describe('an answer of the Messages API', () => {
     refusal: 'content_filter',
     something_new: 'stop',
   }
-  it('ends for the reason that OpenAI would name', () => {
-    for (const [reason, finish] of Object.entries(REASONS)) expect(finishOf(reason), reason).to.equal(finish)
+  const answerOf = (message: Record<string, unknown>) => answerIn(new MessagesChunks(), JSON.stringify(message))
+  const messageOf = async (message: Record<string, unknown>) => choiceOf(await answerOf(message)).message
+
+  it('ends for the reason that OpenAI would name', async () => {
+    const content = [{ type: 'text', text: 'a' }]
+    for (const [reason, finish] of Object.entries(REASONS)) {
+      expect(choiceOf(await answerOf({ content, stop_reason: reason })).finish_reason, reason).to.equal(finish)
+    }
   })
 
-  const messageOf = ({ choices }: ChatCompletion) => choices[0]!.message as Record<string, unknown>
-
-  it('separates texts, thinking and tool calls', () => {
+  it('separates texts, thinking and tool calls, and keeps thinking as it is wanted back', async () => {
     const content = [
       { type: 'thinking', thinking: 'hm', signature: 's' },
+      { type: 'redacted_thinking', data: 'x' },
       { type: 'text', text: 'a' },
       { type: 'text', text: 'b' },
       { type: 'tool_use', id: 't', name: 'f', input: { x: 1 } },
       { type: 'something_new' },
     ]
-    expect(messageOf(completionOf({ id: 'msg_1', content, stop_reason: 'tool_use' }))).to.deep.equal({
+    expect(await messageOf({ id: 'msg_1', content, stop_reason: 'tool_use' })).to.deep.equal({
       role: 'assistant',
       content: 'ab',
       reasoning_content: 'hm',
+      reasoning_details: [
+        { type: 'reasoning.text', text: 'hm', signature: 's', format: 'anthropic-claude-v1', index: 0 },
+        { type: 'reasoning.encrypted', data: 'x', format: 'anthropic-claude-v1', index: 1 },
+      ],
       tool_calls: [{ id: 't', type: 'function', function: { name: 'f', arguments: '{"x":1}' } }],
     })
   })
 
-  it('can be empty only if the model refused', () => {
-    expect(() => completionOf({ content: [], stop_reason: 'end_turn' }))
-      .to.throw()
-      .with.property('kind', 'unknown')
-    expect(messageOf(completionOf({ content: [], stop_reason: 'refusal' })).content).to.equal('')
-    expect(() => completionOf({ stop_reason: 'end_turn' }))
-      .to.throw()
-      .with.property('kind', 'unknown')
-    expect(() => completionOf({ content: [{ type: 'text', text: 5 }] }))
-      .to.throw()
-      .with.property('kind', 'unknown')
+  it('can be empty only if the model refused', async () => {
+    expect((await messageOf({ content: [], stop_reason: 'refusal' })).content).to.equal('')
+    for (const answer of [
+      { content: [], stop_reason: 'end_turn' },
+      { stop_reason: 'end_turn' },
+      { content: [{ type: 'text', text: 5 }] },
+    ]) {
+      expect(await failureOf(answerOf(answer)), JSON.stringify(answer)).to.include({ kind: 'unknown' })
+    }
   })
 
   it('is charged for what it read from and wrote to a cache', () => {
@@ -83,14 +98,7 @@ describe('an answer of the Messages API', () => {
 })
 
 describe('a stream of the Messages API', () => {
-  const read = (...events: Record<string, unknown>[]) =>
-    drained(
-      chunksOf(
-        (async function* () {
-          for (const event of events) yield { data: JSON.stringify(event) }
-        })(),
-      ),
-    )
+  const read = (...events: Record<string, unknown>[]) => eventsIn(new MessagesChunks(), streamOf(...events))
   const start = {
     type: 'message_start',
     message: { id: 'msg_1', model: 'claude', usage: { input_tokens: 7, output_tokens: 1 } },
@@ -115,7 +123,28 @@ describe('a stream of the Messages API', () => {
 
   it('counts its output at the end and its input at the beginning', async () => {
     const { events } = await read(start, block, text('a'), end, stop)
-    expect(events.at(-1)).to.deep.nested.include({ type: 'usage', 'usage.input': 7, 'usage.output': 9 })
+    const reports = events.flatMap((event) => (event.type === 'usage' ? [event.usage] : []))
+    expect(reports.map(({ input, output }) => [input, output])).to.deep.equal([
+      [7, 1],
+      [7, 9],
+    ])
+  })
+
+  it('reports the larger of cumulative counts, whatever its end leaves at zero or null', async () => {
+    const first = {
+      input_tokens: 1000,
+      output_tokens: 1,
+      cache_read_input_tokens: 5000,
+      cache_creation_input_tokens: 300,
+    }
+    const begun = { ...start, message: { ...start.message, usage: first } }
+    for (const nothing of [0, null, undefined]) {
+      const usage = { input_tokens: nothing, cache_read_input_tokens: nothing, cache_creation_input_tokens: nothing }
+      const events = [begun, block, text('a'), { ...end, usage: { ...usage, output_tokens: 17 } }, stop]
+      expect((await answerIn(new MessagesChunks(), streamOf(...events))).usage).to.include({
+        ...{ input: 1000, cached: 5000, written: 300, output: 17 },
+      })
+    }
   })
 
   it('reports the larger of cumulative counts, whatever its end leaves at zero or null', async () => {
@@ -153,7 +182,13 @@ describe('a stream of the Messages API', () => {
     }
     const { events } = await read(start, block, thought, signature, search, query, text('a'), end, stop)
     expect(choicesOf(events).map(({ delta }) => delta)).to.deep.equal([
-      { role: 'assistant', content: '', reasoning_content: 'hm' },
+      {
+        role: 'assistant',
+        content: '',
+        reasoning_content: 'hm',
+        reasoning_details: [{ type: 'reasoning.text', text: 'hm', format: 'anthropic-claude-v1', index: 0 }],
+      },
+      { reasoning_details: [{ type: 'reasoning.text', signature: 's', format: 'anthropic-claude-v1', index: 0 }] },
       { content: 'a' },
       {},
     ])
@@ -175,21 +210,21 @@ describe('a stream of the Messages API', () => {
       block,
       text('a'),
       call(1, 'one'),
-      args(1, '{}'),
+      args(1, '{"x":'),
+      args(1, '1}'),
       call(3, 'two'),
-      args(3, '{}'),
       { ...end, delta: { stop_reason: 'tool_use' } },
       stop,
     )
     const indexes = choicesOf(events).flatMap(({ delta }) =>
       ((delta.tool_calls as { index: number }[] | undefined) ?? []).map(({ index }) => index),
     )
-    expect(indexes).to.deep.equal([0, 0, 1, 1])
+    expect(indexes).to.deep.equal([0, 0, 1])
   })
 
   it('is an answer if it has only a stop reason and a usage', async () => {
     const { events, error } = await read(start, end, stop)
-    expect([events.at(-1)?.type, error]).to.deep.equal(['usage', null])
+    expect([events.map(({ type }) => type), error]).to.deep.equal([['usage', 'chunk', 'usage'], null])
   })
 
   const silentStart = { type: 'message_start', message: { id: 'msg_1', model: 'claude' } }

@@ -23,12 +23,13 @@ describe('a chat request to the Messages API', () => {
     expect(bodyOf({})).to.deep.equal({
       model: 'claude-5',
       max_tokens: 100,
+      stream: false,
       messages: [hello],
     })
     expect(bodyOf({}, {}, true)).to.include({ stream: true })
     expect(
       bodyOf({ seed: 1, logprobs: true, frequency_penalty: 1, reasoning_effort: 'high', store: true }, undefined),
-    ).to.have.all.keys('model', 'max_tokens', 'messages')
+    ).to.have.all.keys('model', 'max_tokens', 'messages', 'stream')
   })
 
   it('moves system and developer messages to the top, in order', () => {
@@ -111,16 +112,81 @@ describe('a chat request to the Messages API', () => {
     ])
   })
 
-  it("is refused if a tool call's arguments are not an object, or become longer than was charged", () => {
-    for (const args of ['{', '[]', '"x"', 'null', '{"grows":[1e20,1e20,1e20]}']) {
+  it('is refused if the arguments of a tool call become longer than was charged', () => {
+    const called = { name: 'f', arguments: '{"grows":[1e20,1e20,1e20]}' }
+    expect(() => turnsOf(hello, { role: 'assistant', tool_calls: [{ id: 'a', function: called }] }))
+      .to.throw(UpstreamError)
+      .with.property('kind', 'rejected')
+  })
+
+  it('has of arguments that are no object, or were cut off, what is complete', () => {
+    const INPUTS: [args: string, input: object][] = [
+      ['', {}],
+      ['{', {}],
+      ['[]', {}],
+      ['"x"', {}],
+      ['null', {}],
+      ['{"city":"Paris","days":[1,', { city: 'Paris', days: [1] }],
+    ]
+    for (const [args, input] of INPUTS) {
       const message = { role: 'assistant', tool_calls: [{ id: 'a', function: { name: 'f', arguments: args } }] }
-      expect(() => turnsOf(hello, message), args)
-        .to.throw(UpstreamError)
-        .with.property('kind', 'rejected')
+      expect({ turns: turnsOf(hello, message) }, args).to.deep.nested.include({ 'turns[1].content[0].input': input })
     }
-    expect(
-      turnsOf(hello, { role: 'assistant', tool_calls: [{ id: 'a', function: { name: 'f', arguments: '' } }] }),
-    ).to.have.length(2)
+  })
+
+  it('has no text of white space alone, and none at the end of what an assistant has begun', () => {
+    expect(turnsOf(hello, { role: 'assistant', content: ' \n' }, { role: 'user', content: 'y' })).to.deep.equal([
+      { role: 'user', content: [text('hello'), text('y')] },
+    ])
+    expect({ turns: turnsOf(hello, { role: 'assistant', content: 'The answer is \n' }) }).to.deep.nested.include({
+      'turns[1].content': 'The answer is',
+    })
+    expect(turnsOf({ role: 'user', content: ' ' })).to.deep.equal([{ role: 'user', content: '.' }])
+    expect({ turns: turnsOf({ role: 'assistant', content: 'a' }) }).to.deep.nested.include({ 'turns[0].role': 'user' })
+  })
+
+  it('has schemas of an object, whatever the customer left out', () => {
+    const tools = [{ type: 'function', function: { name: 'f', parameters: {} } }]
+    expect(bodyOf({ tools }).tools).to.deep.equal([{ name: 'f', input_schema: { type: 'object' } }])
+  })
+
+  it('has ids and names of the alphabet, each result at its call', () => {
+    const call = (id: string, name: string) => ({ id, type: 'function', function: { name, arguments: '{}' } })
+    const turns = turnsOf(
+      hello,
+      { role: 'assistant', tool_calls: [call('functions.f:0', 'a.b'), call('functions.f.0', 'a b')] },
+      { role: 'tool', tool_call_id: 'functions.f:0', content: 'x' },
+      { role: 'tool', tool_call_id: 'functions.f.0', content: 'y' },
+    )
+    expect({ turns }).to.deep.nested.include({
+      'turns[1].content[0].id': 'functions_f_0',
+      'turns[1].content[0].name': 'a_b',
+      'turns[1].content[1].id': 'functions_f_0_2',
+      'turns[1].content[1].name': 'a_b_2',
+      'turns[2].content[0].tool_use_id': 'functions_f_0',
+      'turns[2].content[1].tool_use_id': 'functions_f_0_2',
+    })
+  })
+
+  it('has the thoughts of a Claude as they were, in front of its calls, and none of another model', () => {
+    const thought = { type: 'reasoning.text', text: 'hm', signature: 'S', format: 'anthropic-claude-v1', index: 0 }
+    const turns = turnsOf(hello, {
+      role: 'assistant',
+      content: null,
+      reasoning_details: [
+        thought,
+        { type: 'reasoning.encrypted', data: 'x', format: 'anthropic-claude-v1', index: 1 },
+        { type: 'reasoning.text', text: 'other', format: 'unknown' },
+      ],
+      tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }],
+    })
+    expect({ turns }).to.deep.nested.include({
+      'turns[1].content': [
+        { type: 'thinking', thinking: 'hm', signature: 'S' },
+        { type: 'redacted_thinking', data: 'x' },
+        { type: 'tool_use', id: 'a', name: 'f', input: {} },
+      ],
+    })
   })
 
   it('is refused if a tool result has no earlier call, or a second one for a call', () => {

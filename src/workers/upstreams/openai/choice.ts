@@ -1,0 +1,134 @@
+/**
+ * One choice of an answer of OpenAI's kind, as it comes in pieces: in deltas, or in a message or a text in their place.
+ */
+import { joinedFields, saysAnything } from '../../../shared/calls/deltas.ts'
+import { malformedAnswer } from '../failures.ts'
+import { asFields, isFields, isText } from '../fields.ts'
+import type { Fields } from '../fields.ts'
+import { ToolCalls } from '../tool-calls.ts'
+
+/** What has come of a choice. */
+export class Choice {
+  private readonly calls = new ToolCalls()
+  private readonly functionCall = new ToolCalls()
+  private readonly told = new Map<string, string>()
+  private readonly besides: Fields[] = []
+  private hasDeltas = false
+  private hasRole = false
+  private isEnded = false
+
+  /** Whether it has its reason to finish. */
+  get hasEnded(): boolean {
+    return this.isEnded
+  }
+
+  /**
+   * Takes a piece, and ends the choice where it names a reason. A message counts only where no delta has words: beside
+   * deltas it waits for the end, because it may repeat them.
+   * @returns the delta that it means to a client
+   * @throws UpstreamError `unknown` for words that are none
+   */
+  take(piece: Fields, end: string | null): Fields {
+    const delta = isText(piece.delta) ? { content: piece.delta } : asFields(piece.delta)
+    const beside = isFields(piece.message) ? piece.message : isText(piece.text) ? { content: piece.text } : null
+    const { role: _role, ...words } = delta
+    this.hasDeltas ||= saysAnything(words)
+    if (beside && !this.hasDeltas) this.besides.push(beside)
+    const isAlone = piece.delta === undefined || piece.delta === null || end !== null
+    const messages = this.hasDeltas || !isAlone ? [] : this.besides.splice(0).map((message) => this.news(message))
+    const said = [delta, ...messages].map((one) => this.readable(one))
+    if (end !== null && !this.isEnded) said.push(this.closed())
+    this.isEnded ||= end !== null
+    return said.reduce(joinedFields, {})
+  }
+
+  /** The role, in front of the first delta that leaves: it is said once. */
+  withRole(delta: Fields): Fields {
+    if (this.hasRole) return delta
+    this.hasRole = true
+    return { role: 'assistant', ...delta }
+  }
+
+  /** Why it has ended, where its upstream forgot to say so: without a reason no reader can tell an end from a loss. */
+  get forgottenReason(): string {
+    return this.calls.isEmpty ? 'stop' : 'tool_calls'
+  }
+
+  private closed(): Fields {
+    const calls = this.calls.end()
+    const [called] = this.functionCall.isEmpty ? [] : this.functionCall.end()
+    return { ...(calls.length > 0 && { tool_calls: calls }), ...(called && { function_call: called.function }) }
+  }
+
+  /** A delta in OpenAI's form. */
+  private readable(delta: Fields): Fields {
+    const { role: _role, content, tool_calls: calls, function_call: called, ...rest } = delta
+    const pieces: unknown = isFields(calls) ? [calls] : (calls ?? [])
+    if (!Array.isArray(pieces) || !pieces.every((call) => call === null || isFields(call))) {
+      throw malformedAnswer('a message has calls of tools that are none')
+    }
+    const passed = this.calls.take(pieces)
+    const [functionCall] = isFields(called) ? this.functionCall.take([{ function: called }]) : []
+    return {
+      ...rest,
+      ...plainContent(content, rest),
+      ...(passed.length > 0 && { tool_calls: passed }),
+      ...(functionCall && { function_call: functionCall.function }),
+    }
+  }
+
+  /** What a message in place of a delta adds: some say everything so far every time. */
+  private news(message: Fields): Fields {
+    const added = Object.entries(message).map(([field, value]): [string, unknown] => {
+      if (typeof value !== 'string' || field === 'role') return [field, value]
+      const known = this.told.get(field) ?? ''
+      const isAgain = known !== '' && value.length > known.length && value.startsWith(known)
+      this.told.set(field, isAgain ? value : known + value)
+      return [field, isAgain ? value.slice(known.length) : value]
+    })
+    return Object.fromEntries(added)
+  }
+}
+
+/** What a plain text may have beside it and still be plain. */
+const OF_TEXT: ReadonlySet<string> = new Set(['type', 'text', 'index', 'id'])
+
+/**
+ * Content as a text, where it is one: a list of texts is their sum, and thoughts stand apart. A list of anything else
+ * stays a list.
+ * @throws UpstreamError `unknown` for what is neither
+ */
+function plainContent(content: unknown, { reasoning_content: thoughts }: Fields): Fields {
+  if (content === undefined) return {}
+  if (content === null || typeof content === 'string') return { content }
+  if (!Array.isArray(content) && !isFields(content)) throw malformedAnswer('a piece of the answer is no text')
+  const parts = (Array.isArray(content) ? content : [content]).filter((part) => part !== null)
+  const thinking = parts.filter((part) => isThought(asFields(part)))
+  const others = parts.filter((part) => !isThought(asFields(part)))
+  const thought = [isText(thoughts) ? thoughts : '', ...thinking.map(textOf)].join('')
+  return {
+    ...(thought !== '' && { reasoning_content: thought }),
+    ...(others.length > 0 && { content: others.every(isPlain) ? others.map(textOf).join('') : others }),
+  }
+}
+
+const isThought = ({ type }: Fields): boolean => type === 'thinking' || type === 'reasoning'
+
+/** Whether a part is a text and nothing else. */
+function isPlain(part: unknown): boolean {
+  if (typeof part === 'string') return true
+  const { type = 'text', text, ...more } = asFields(part)
+  const isNamedSo = type === 'text' || type === 'output_text'
+  return isNamedSo && typeof text === 'string' && !Object.entries(more).some(([name, value]) => isMore(name, value))
+}
+
+const isMore = (name: string, value: unknown): boolean => !OF_TEXT.has(name) && saysAnything(value)
+
+/** The text of a part, of the parts in it, or of a list of them. */
+function textOf(part: unknown): string {
+  if (typeof part === 'string') return part
+  if (Array.isArray(part)) return part.map(textOf).join('')
+  const { text, thinking, reasoning, summary } = asFields(part)
+  const words = text ?? thinking ?? reasoning ?? summary
+  return words === undefined || words === null ? '' : textOf(words)
+}

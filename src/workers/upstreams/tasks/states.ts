@@ -1,0 +1,20 @@
+/**
+ * The words in which upstreams say where a task stands. They copy each other's protocols, and not each other's words.
+ */
+import { saysAnything } from '../../../shared/calls/deltas.ts'
+import type { Fields } from '../fields.ts'
+
+const DONE = new Set(['succeeded', 'success', 'completed', 'complete', 'done', 'finished'])
+const FAILED = new Set([
+  ...['failed', 'failure', 'error', 'canceled', 'cancelled', 'expired', 'aborted', 'rejected', 'timeout', 'timed_out'],
+])
+
+/** Where a task stands. An unknown word is `running`: the call's deadline ends it. Only an error is a failure. */
+export function standing({ status, error }: Fields): 'running' | 'done' | 'failed' {
+  const word = typeof status === 'string' ? status.toLowerCase() : ''
+  if (DONE.has(word)) return 'done'
+  return FAILED.has(word) || (word === '' && saysAnything(error)) ? 'failed' : 'running'
+}
+
+/** What a task that has failed says of it. */
+export const wordOf = ({ status }: Fields): string => (typeof status === 'string' && status !== '' ? status : 'error')

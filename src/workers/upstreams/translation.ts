@@ -1,0 +1,92 @@
+/**
+ * From what an upstream says to what a chat's answer is, whole and streamed: the same for every protocol.
+ */
+import { ChatAssembly } from '../../shared/calls/chat-assembly.ts'
+import type { ChatEvent, ChatResult, UpstreamContext, UpstreamUsage } from './adapter.ts'
+import { AnswerTooLong, UpstreamError } from './adapter.ts'
+import { failureIn } from './failures.ts'
+import type { Fields } from './fields.ts'
+import type { AnswerBody } from './http.ts'
+import { readAnswer } from './reader.ts'
+import { largerUsage } from './usage.ts'
+
+/** How an answer came to its end: whether its protocol's end had come, and whether something could not be read. */
+export type Ending = { isDone: boolean; isBroken: boolean }
+
+/** What a protocol makes of one answer. */
+export type Translation = {
+  /** Whether everything has its reason to finish: however the connection ends then is an end. */
+  readonly isFinished: boolean
+  /** What an object reports of its usage; null where it does not. */
+  usageIn(event: Fields): UpstreamUsage | null
+  /**
+   * The chunks that an object means, in OpenAI's form.
+   * @param isWhole whether it is the whole answer
+   * @throws UpstreamError for what makes no sense
+   */
+  chunks(event: Fields, isWhole: boolean): Fields[]
+  /** The chunks that are left at the end. @throws UpstreamError for an answer that was cut off, or says nothing */
+  end(ending: Ending): Fields[]
+}
+
+/**
+ * What is in an answer. Behind a failure it is read on, because the usage comes last and was billed.
+ * @throws UpstreamError for an error in any form, for an answer that was cut off, and for one that says nothing
+ */
+export async function* chatEvents(
+  body: AnswerBody,
+  translation: Translation,
+  { onSkipped }: Pick<UpstreamContext, 'onSkipped'>,
+): AsyncGenerator<ChatEvent> {
+  let failure: UpstreamError | null = null
+  let isReported = false
+  const ending: Ending = { isDone: false, isBroken: false }
+  const isOver = (): boolean => failure !== null || ending.isDone || translation.isFinished
+  for await (const said of readAnswer(body, isOver)) {
+    if (said.is === 'done') ending.isDone = true
+    else if (said.is === 'broken') {
+      ending.isBroken = true
+      onSkipped?.()
+    } else {
+      const { fields, isWhole, event } = said
+      const usage = translation.usageIn(fields)
+      isReported ||= usage !== null
+      failure ??= failureIn(fields, event)
+      try {
+        const chunks = failure ? [] : translation.chunks(fields, isWhole)
+        for (const chunk of chunks) yield { type: 'chunk', chunk }
+      } catch (error) {
+        if (!(error instanceof UpstreamError) || error instanceof AnswerTooLong) throw error
+        failure = error
+      }
+      // It counts the words that came with it.
+      if (usage) yield { type: 'usage', usage }
+    }
+    if (isReported && (failure !== null || ending.isDone)) break
+  }
+  if (failure) throw failure
+  for (const chunk of translation.end(ending)) yield { type: 'chunk', chunk }
+}
+
+/**
+ * What is in an answer, put together; of one that is too long what was taken of it.
+ * @throws UpstreamError as the events do, with the usage that was reported before
+ */
+export async function collected(events: AsyncIterable<ChatEvent>, maxBytes: number): Promise<ChatResult> {
+  const assembly = new ChatAssembly(maxBytes)
+  let usage: UpstreamUsage | null = null
+  try {
+    for await (const event of events) {
+      if (event.type === 'usage') usage = largerUsage(usage, event.usage)
+      else assembly.add(event.chunk)
+      if (assembly.isFull) throw new AnswerTooLong('the answer is as long as it may become')
+    }
+    return { completion: assembly.completion('stop'), usage }
+  } catch (error) {
+    if (error instanceof AnswerTooLong && !assembly.isEmpty) {
+      return { completion: assembly.completion('length'), usage: null, isCut: true }
+    }
+    if (error instanceof UpstreamError) error.usage = usage
+    throw error
+  }
+}
