@@ -89,6 +89,13 @@ describe('a process that starts before what it needs', function () {
     expect(warnings).to.match(/BASE_URL is local/)
   })
 
+  it('ends at a SIGTERM while it waits', async () => {
+    const [worker] = await start('worker', { REDIS_URL: 'redis://127.0.0.1:9' })
+    await worker.says('Redis is away')
+    worker.child.kill('SIGTERM')
+    expect(await worker.ended).to.equal(128 + 15)
+  })
+
   const unknown = { DATABASE_URL: 'postgres://postgres.invalid/x', REDIS_URL: 'redis://redis.invalid' }
   const refusing = { DATABASE_URL: 'postgres://127.0.0.1:9/x', REDIS_URL: 'redis://127.0.0.1:9' }
   const hanging = () => ({ DATABASE_URL: `postgres://127.0.0.1:${mute()}/x`, REDIS_URL: `redis://127.0.0.1:${mute()}` })

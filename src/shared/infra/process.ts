@@ -1,6 +1,7 @@
 /**
  * What every process opens first: configuration, log, Postgres.
  */
+import { constants } from 'node:os'
 import { connectDb } from './db.ts'
 import { reportDefect, surviveDefects } from './defects.ts'
 import { ConfigError, EXIT_CONFIG, configWarnings, readConfig } from '../config.ts'
@@ -50,16 +51,20 @@ export async function runProcess(
     surviveDefects(log)
     watchLoop(name)
     for (const warning of configWarnings(config)) log.warn(warning)
+    // Before it says that it runs: whoever reads that may stop it at once.
+    stopOnSignals(() => running, log)
     running = await start(config, log)
     warnings.logTo(log)
-    stopOnSignals(running, log)
   } catch (error) {
     refuseStart(name, error)
   }
 }
 
-function stopOnSignals(running: Running, log: Log): void {
-  const stop = (signal: string) => {
+function stopOnSignals(started: () => Running | undefined, log: Log): void {
+  const stop = (signal: NodeJS.Signals): void => {
+    const running = started()
+    // While it starts there is nothing to stop in order.
+    if (!running) process.exit(128 + constants.signals[signal])
     log.info({ signal }, 'stopping')
     setTimeout(() => process.exit(1), FORCE_EXIT_MS).unref()
     running
