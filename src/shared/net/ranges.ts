@@ -22,9 +22,9 @@ export function parseRange(text: string): string | null {
   const bits = Number(prefix ?? width)
   if (bits > width) return null
   const { IPv4, IPv6 } = ipaddr
-  if (version === 4) return `${IPv4.networkAddressFromCIDR(`${address}/${bits}`)}/${bits}`
+  if (version === 4) return `${IPv4.networkAddressFromCIDR(`${address}/${bits}`).toString()}/${bits}`
   const network = IPv6.networkAddressFromCIDR(`${address}/${bits}`)
   return bits >= 96 && network.isIPv4MappedAddress()
-    ? `${network.toIPv4Address()}/${bits - 96}`
+    ? `${network.toIPv4Address().toString()}/${bits - 96}`
     : `${network.toNormalizedString()}/${bits}`
 }
