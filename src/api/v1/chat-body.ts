@@ -3,6 +3,7 @@
  */
 import { z } from 'zod'
 import { aboutField } from '../../shared/field-errors.ts'
+import { plainImageUrl } from '../../shared/media/media.ts'
 import { imageUrlProblem } from '../../shared/net/addresses.ts'
 import type { ChatModel } from '../../shared/catalogue/catalogue.ts'
 import {
@@ -17,7 +18,7 @@ import { chatMessages } from '../../shared/calls/chat-messages.ts'
 import { outputLimit, tokensOfPart } from '../../shared/calls/pricing.ts'
 import { isPlainOption, plainMessages } from '../../shared/calls/plain-chats.ts'
 import type { ChatMessage, ChatRequest } from '../../shared/calls/requests.ts'
-import { addressesOf } from '../../shared/calls/requests.ts'
+import { addressesOf, withImages } from '../../shared/calls/requests.ts'
 import { ApiError } from '../../shared/errors.ts'
 import type { JsonObject } from '../middleware/json-body.ts'
 import { parseBody, unknownFieldError } from './schemas.ts'
@@ -35,7 +36,8 @@ export type BodyRules = Pick<ChatModel, 'maxOutputTokens' | 'defaultOutputTokens
  * @throws ApiError invalid_messages, or invalid_request that names the field.
  */
 export function parseChat(body: JsonObject, model: BodyRules): ChatRequest {
-  const messages = acceptedParts(plainMessages(body.messages) ?? parseMessages(body), model.partTokens)
+  const accepted = acceptedParts(plainMessages(body.messages) ?? parseMessages(body), model.partTokens)
+  const messages = accepted.map((message) => withImages(message, (url) => plainImageUrl(url as string)))
   const allowed = model.upstreams.flatMap(({ allow }) => allow)
   const unknown = unknownField(body, allowed)
   if (unknown !== null) throw unknownFieldError([unknown])

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { ApiError } from '../../shared/errors.ts'
 import { RESOLUTION } from '../../shared/catalogue/price-schema.ts'
 import { aboutField, fieldFault, fieldPath } from '../../shared/field-errors.ts'
+import { plainImageUrl } from '../../shared/media/media.ts'
 import { imageUrlProblem } from '../../shared/net/addresses.ts'
 import { chatOptions } from '../../shared/calls/chat-fields.ts'
 import { chatMessages } from '../../shared/calls/chat-messages.ts'
@@ -39,6 +40,7 @@ const imageUrl = z
     const problem = imageUrlProblem(url)
     if (problem !== null) context.addIssue({ code: 'custom', message: problem })
   })
+  .overwrite(plainImageUrl)
   .meta({ description: 'http(s) address or data: image. Private addresses are refused.' })
 
 const resolution = z.string().regex(RESOLUTION, 'must be at most 32 letters, digits, colons and hyphens')

@@ -28,6 +28,18 @@ export function addressesOf({ content }: { content?: unknown }): PartAddress[] {
   })
 }
 
+/** A message with other addresses of its images: what `change` makes of what stands there. */
+export function withImages(message: ChatMessage, change: (url: unknown) => unknown): ChatMessage {
+  if (!Array.isArray(message.content)) return message
+  const content = message.content.map((part: { type?: unknown; image_url?: unknown }) => {
+    const { type, image_url: image } = part
+    if (type !== 'image_url') return part
+    const isObject = typeof image === 'object' && image !== null
+    return { ...part, image_url: isObject ? { ...image, url: change(urlOf(image)) } : change(image) }
+  })
+  return { ...message, content }
+}
+
 const urlOf = (value: unknown): unknown =>
   typeof value === 'object' && value !== null ? (value as { url?: unknown }).url : value
 

@@ -100,14 +100,45 @@ export function mediaKey(prefix: string, name: MediaName): string {
 /** An image inside a data URI: its declared type, and its base64 text, which is valid but not decoded yet. */
 export type DataImage = { contentType: MediaType; base64: string }
 
-const DATA_IMAGE_HEAD = /^data:(image\/(?:png|jpeg|webp|gif));base64,/i
+/** Types that are declared for an image that is sent inline; some programs write a name of JPEG that is none. */
+const DATA_TYPES: Readonly<Record<string, MediaType>> = {
+  'image/png': 'image/png',
+  'image/jpeg': 'image/jpeg',
+  'image/jpg': 'image/jpeg',
+  'image/webp': 'image/webp',
+  'image/gif': 'image/gif',
+}
 
-/** The image of a `data:` URI, or null when it declares no base64 PNG, JPEG, WebP or GIF. Its bytes are not read. */
-export function parseDataImage(uri: string): DataImage | null {
-  const head = DATA_IMAGE_HEAD.exec(uri.slice(0, 64))
-  if (!head) return null
-  const base64 = uri.slice(head[0].length)
-  const digits = base64.endsWith('==') ? base64.slice(0, -2) : base64.endsWith('=') ? base64.slice(0, -1) : base64
-  if (digits === '' || base64.length % 4 !== 0 || /[^A-Za-z0-9+/]/.test(digits)) return null
-  return { contentType: head[1]!.toLowerCase() as MediaType, base64 }
+/** Longer than any type with its parameters. */
+const MAX_HEAD = 200
+
+/**
+ * Reads the image of a `data:` URI (RFC 2397). The type may have parameters, and the base64 white space, as of wrapped
+ * lines, and no padding. Its bytes are not read.
+ * @returns the image, or what is wrong with it, as the end of a sentence about the address
+ */
+export function parseDataImage(uri: string): DataImage | { problem: string } {
+  const comma = uri.slice(0, MAX_HEAD).indexOf(',')
+  const [type = '', ...parameters] = uri
+    .slice('data:'.length, Math.max(comma, 0))
+    .split(';')
+    .map((part) => part.trim().toLowerCase())
+  const contentType = Object.hasOwn(DATA_TYPES, type) ? DATA_TYPES[type] : undefined
+  if (contentType === undefined)
+    return { problem: 'must declare a PNG, JPEG, WebP or GIF image, as data:image/png does' }
+  if (parameters.at(-1) !== 'base64') return { problem: 'must have ";base64," before the data of its image' }
+  const text = uri.slice(comma + 1)
+  const digits = (/\s/.test(text) ? text.replaceAll(/\s+/g, '') : text).replace(/={1,2}$/, '')
+  if (digits === '') return { problem: 'has no data of an image' }
+  const odd = /[^A-Za-z0-9+/]/.exec(digits)
+  if (odd) return { problem: `has a character that is not base64, after ${odd.index} that are` }
+  if (digits.length % 4 === 1) return { problem: 'has base64 that was cut off' }
+  return { contentType, base64: digits.padEnd(Math.ceil(digits.length / 4) * 4, '=') }
+}
+
+/** An address as upstreams are sent it: an image in a `data:` URI in its plainest form, any other as it is. */
+export function plainImageUrl(url: string): string {
+  if (!/^data:/i.test(url)) return url
+  const image = parseDataImage(url)
+  return 'problem' in image ? url : `data:${image.contentType};base64,${image.base64}`
 }

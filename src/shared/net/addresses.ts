@@ -132,7 +132,10 @@ const MALFORMED = 'must be an http(s) address or a base64 data: URI of a PNG, JP
  * another host from it.
  */
 export function imageUrlProblem(text: string): string | null {
-  if (/^data:/i.test(text)) return parseDataImage(text) ? null : MALFORMED
+  if (/^data:/i.test(text)) {
+    const image = parseDataImage(text)
+    return 'problem' in image ? image.problem : null
+  }
   if (Array.from(text).length > MAX_IMAGE_URL_LENGTH) {
     return `must be at most ${MAX_IMAGE_URL_LENGTH.toLocaleString('en-US')} characters`
   }

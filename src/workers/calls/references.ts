@@ -4,7 +4,7 @@
  */
 import type { Route } from '../../shared/catalogue/catalogue.ts'
 import type { ChatMessage, ChatRequest, MediaRequest } from '../../shared/calls/requests.ts'
-import { addressesOf } from '../../shared/calls/requests.ts'
+import { addressesOf, withImages } from '../../shared/calls/requests.ts'
 import type { WorkerDeps } from '../deps.ts'
 import type { CallImages, FetchedImage } from '../fetching/call-images.ts'
 import { FetchFailed } from '../fetching/failure.ts'
@@ -135,21 +135,5 @@ function withData<R extends AnyRequest>(request: R, fetched: ReadonlyMap<string,
     return image ? dataUriOf(image) : url
   }
   if (!('messages' in request)) return { ...request, image_url: dataOf(request.image_url) }
-  const messages = (request as ChatRequest).messages.map((message) =>
-    Array.isArray(message.content)
-      ? { ...message, content: message.content.map((part) => partWith(part, dataOf)) }
-      : message,
-  )
-  return { ...request, messages }
-}
-
-/** A part of a message with another address of its image. */
-function partWith(part: unknown, dataOf: (url: unknown) => unknown): unknown {
-  const { type, image_url: image } = part as { type?: unknown; image_url?: unknown }
-  if (type !== 'image_url') return part
-  const isObject = typeof image === 'object' && image !== null
-  return {
-    ...(part as object),
-    image_url: isObject ? { ...image, url: dataOf((image as { url?: unknown }).url) } : dataOf(image),
-  }
+  return { ...request, messages: (request as ChatRequest).messages.map((message) => withImages(message, dataOf)) }
 }

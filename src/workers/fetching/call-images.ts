@@ -112,8 +112,9 @@ export class CallImages {
   }
 
   private async fetchOne(url: string, isOnly: boolean): Promise<FetchedImage> {
-    const inline = parseDataImage(url)
-    const source = inline ? this.decoded(inline.base64) : this.clock.watched(await this.opened(url, isOnly))
+    const inline = /^data:/i.test(url) ? parseDataImage(url) : null
+    const source =
+      inline && 'base64' in inline ? this.decoded(inline.base64) : this.clock.watched(await this.opened(url, isOnly))
     const limits = { kind: 'image', maxBytes: MAX_REFERENCE_BYTES, maxUnpackedBytes: MAX_UNPACKED_BYTES } as const
     const { extension, body } = await inspect(source, limits)
     const pieces: Uint8Array[] = []

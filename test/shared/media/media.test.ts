@@ -8,9 +8,11 @@ import {
   mediaName,
   mediaUrl,
   parseDataImage,
+  plainImageUrl,
   parseMediaName,
   parseStorageUrl,
 } from '../../../src/shared/media/media.ts'
+import { imageUrlProblem } from '../../../src/shared/net/addresses.ts'
 
 const secret = 'a server secret of at least 32 characters'
 
@@ -109,5 +111,20 @@ describe('a data URI', () => {
   it('has its type and its base64 text', () => {
     expect(parseDataImage('data:image/webp;base64,AAEC')).to.deep.equal({ contentType: 'image/webp', base64: 'AAEC' })
     expect(parseDataImage('data:image/PNG;base64,AA==')).to.deep.equal({ contentType: 'image/png', base64: 'AA==' })
+  })
+
+  it('is sent on in its plainest form, whatever a client made of it', () => {
+    for (const [sent, plain] of [
+      ['data:image/jpg;base64,AAEC', 'data:image/jpeg;base64,AAEC'],
+      ['data:image/png;charset=utf-8;base64,AAEC', 'data:image/png;base64,AAEC'],
+      ['data:image/png;name=a.png; BASE64,AAEC', 'data:image/png;base64,AAEC'],
+      ['data:image/png;base64,AAEC\r\nAAEC\n', 'data:image/png;base64,AAECAAEC'],
+      ['DATA:image/gif;base64,AA', 'data:image/gif;base64,AA=='],
+      ['data:image/gif;base64,AAA', 'data:image/gif;base64,AAA='],
+      ['https://example.com/a.png', 'https://example.com/a.png'],
+    ] as const) {
+      expect(plainImageUrl(sent), sent).to.equal(plain)
+      expect(imageUrlProblem(sent), sent).to.equal(null)
+    }
   })
 })

@@ -155,22 +155,30 @@ describe('addresses', () => {
       'http://1.2.3.4.5/',
       'http://example.com:99999/',
       'http://exa mple.com/',
-      'data:',
-      'data:image/png',
-      'data:image/png;base64,',
-      'data:image/png;base64,====',
-      'data:image/png;base64,A',
-      'data:image/png;base64,AA=A',
-      'data:image/png;base64,AAA!',
-      `data:image/png,${PIXEL}`,
-      `data:image/svg+xml;base64,${PIXEL}`,
-      `data:text/html;base64,${PIXEL}`,
-      `data:image/png;charset=utf-8;base64,${PIXEL}`,
-      `data:;base64,${PIXEL}`,
-      `data: image/png;base64,${PIXEL}`,
     ]
     for (const url of malformed) {
       it(`refuses ${JSON.stringify(url.slice(0, 60))}`, () => expect(imageUrlProblem(url)).to.match(/must be an http/))
+    }
+
+    for (const [url, problem] of [
+      ['data:', /must declare a PNG, JPEG, WebP or GIF image/],
+      ['data:image/png', /must declare/],
+      [`data:image/svg+xml;base64,${PIXEL}`, /must declare/],
+      [`data:text/html;base64,${PIXEL}`, /must declare/],
+      [`data:;base64,${PIXEL}`, /must declare/],
+      [`data:constructor;base64,${PIXEL}`, /must declare/],
+      [`data:image/png;${'a'.repeat(300)};base64,${PIXEL}`, /must declare/],
+      [`data:image/png,${PIXEL}`, /";base64,"/],
+      [`data:image/png;base64;charset=utf-8,${PIXEL}`, /";base64,"/],
+      ['data:image/png;base64,', /no data/],
+      ['data:image/png;base64, ==', /no data/],
+      ['data:image/png;base64,====', /character that is not base64, after 0/],
+      ['data:image/png;base64,AA=A', /character that is not base64, after 2/],
+      ['data:image/png;base64,AAA!', /character that is not base64, after 3/],
+      ['data:image/png;base64,AAAAA', /cut off/],
+    ] as const) {
+      it(`says what is wrong with ${JSON.stringify(url.slice(0, 60))}`, () =>
+        expect(imageUrlProblem(url)).to.match(problem))
     }
 
     it('refuses credentials, empty ones too, and an address hidden behind them', () => {
