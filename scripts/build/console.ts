@@ -83,7 +83,18 @@ const common: InlineConfig = {
 }
 
 /** What the web process serves beside the console's pages. */
-const SERVED_BY_WEB = ['/api', '/v1', '/media', '/docs', '/openapi.json', '/admin', '/hooks', '/healthz', '/readyz']
+const SERVED_BY_WEB = [
+  '/api',
+  '/pages',
+  '/v1',
+  '/media',
+  '/docs',
+  '/openapi.json',
+  '/admin',
+  '/hooks',
+  '/healthz',
+  '/readyz',
+]
 
 /**
  * Serves the console from its sources, changed modules at once, and passes everything else on to the web process at

@@ -85,7 +85,9 @@ export function routeConsole(
 ): Middleware | undefined {
   const project = projectFolder()
   const policy = consolePolicy(config)
-  router.get('/pages/icon.svg', serveAsset(readAsset(join(project, 'assets/pages/icon.svg')), policy))
+  // Their names stay, so that they are there whichever of two releases is asked.
+  for (const name of ['icon.svg', 'updating.js'])
+    router.get(`/pages/${name}`, serveAsset(readAsset(join(project, 'assets/pages', name)), policy))
   if (!existsSync(join(folder, 'index.html'))) {
     for (const path of CONSOLE_PATHS) router.get(path, admit, notBuilt)
     return undefined

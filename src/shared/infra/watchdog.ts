@@ -1,6 +1,6 @@
 /**
- * Ends a process whose event loop stands still. Signals, a forced exit and health are turns of that loop: such a process
- * would answer nobody, hear no SIGTERM and take whatever memory there is, until somebody kills it by hand.
+ * Ends a process whose event loop stands still. Signals, a forced exit and health are turns of that loop: such a
+ * process would answer nobody, hear no SIGTERM and take whatever memory there is, until somebody kills it by hand.
  */
 import { url as inspectorUrl } from 'node:inspector'
 import { Worker } from 'node:worker_threads'

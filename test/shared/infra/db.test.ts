@@ -53,7 +53,8 @@ describe('a connection to Postgres', () => {
     const folder = mkdtempSync('/tmp/tollgate-')
     const postgres = await startPrivatePostgres({ folder, socket: true })
     const { password } = new URL(postgres.url)
-    const DATABASE_URL = `postgres://tollgate:${password}@/tollgate?host=${dirname(postgres.data)}&port=${postgres.port}`
+    const socket = `host=${dirname(postgres.data)}&port=${postgres.port}`
+    const DATABASE_URL = `postgres://tollgate:${password}@/tollgate?${socket}`
     const db = connectDb({ DATABASE_URL, DATABASE_SSL: 'off', DATABASE_POOL: 1 })
     const { rows } = await db.raw<{ rows: unknown[] }>('SELECT inet_client_addr() AS from, current_database() AS of')
     await db.destroy()
