@@ -75,7 +75,8 @@ export async function startWorker(
   const held = createHeldCalls(calls, log)
   const queues = createQueues(redis, config.REDIS_PREFIX)
   const fetcher = createFetcher(fetching)
-  const deps: WorkerDeps = {
+  const deps: QueueDeps = {
+    sayError: sayQueueErrors(log),
     config,
     log,
     db,
@@ -97,9 +98,7 @@ export async function startWorker(
   }
   showWork(metrics, { db, held, catalogue })
   const subscriber = subscribe(deps)
-  const sayError = sayQueueErrors(log)
-  const queueWorkers = config.WORKER_QUEUES.flatMap((name) => createQueueWorkers(name, { ...deps, sayError }, redis))
-  await Promise.all(queueWorkers.map(takeJobs))
+  const queueWorkers = await takeJobs(deps, redis)
   const schedule = config.WORKER_QUEUES.includes('maintenance') ? keepScheduled(deps) : undefined
   log.info({ queues: config.WORKER_QUEUES, catalogue: catalogue.version() }, 'worker process running')
 
@@ -264,9 +263,11 @@ function createQueueWorker(name: QueueName, deps: QueueDeps, connection: Redis, 
  * Takes jobs from now on: a worker that runs before its connections are set up tries that again without a pause, and
  * nothing else gets a turn. @throws what Redis says against them
  */
-async function takeJobs(worker: Worker): Promise<void> {
-  await worker.waitUntilReady()
-  worker.run().catch(reportDefect)
+async function takeJobs(deps: QueueDeps, connection: Redis): Promise<Worker[]> {
+  const queueWorkers = deps.config.WORKER_QUEUES.flatMap((name) => createQueueWorkers(name, deps, connection))
+  await Promise.all(queueWorkers.map((one) => one.waitUntilReady()))
+  for (const one of queueWorkers) one.run().catch(reportDefect)
+  return queueWorkers
 }
 
 /** Schedules the reconciler, and again and again: the schedule lives in Redis, which may be flushed at any second. */

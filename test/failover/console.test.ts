@@ -10,6 +10,7 @@ import Koa from 'koa'
 import { ensureConsole } from '../../scripts/build-console.ts'
 import { root } from '../../scripts/folders.ts'
 import type { RequestState } from '../../src/api/middleware/request-context.ts'
+import { reportDefect } from '../../src/shared/infra/defects.ts'
 import { routeConsole } from '../../src/api/static/console.ts'
 import { closeBrowser, openBrowser, openPage } from '../support/browser.ts'
 
@@ -17,7 +18,10 @@ import { closeBrowser, openBrowser, openPage } from '../support/browser.ts'
 function serving(folder: string): RequestListener {
   const router = new Router<RequestState>()
   routeConsole(router, { BASE_URL: 'http://localhost', S3_ENDPOINT: undefined }, folder)
-  return new Koa<RequestState>().use(router.routes()).callback()
+  const handle = new Koa<RequestState>().use(router.routes()).callback()
+  return (request, response) => {
+    handle(request, response).catch(reportDefect)
+  }
 }
 
 /** Another build: what its document names is called otherwise. */
@@ -68,7 +72,7 @@ describe('the console while two releases run side by side', function () {
     ['its style', /\/console\/.*\.css$/],
     ['all its files', /^\/(console|pages)\//],
   ] as const) {
-    it(`says that it is being updated, and comes by itself, where the older one was asked for ${what}`, async function () {
+    it(`says so, and comes by itself, where the older one was asked for ${what}`, async function () {
       older = pattern
       const { page, faults, close } = await openPage(await openBrowser(this), url)
       await page.goto(`${url}/sign-in`)

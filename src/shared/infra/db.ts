@@ -30,7 +30,7 @@ function withoutSsl(address: string): string {
   if (at === -1) return address
   const parameters = new URLSearchParams(address.slice(at))
   for (const name of SSL_PARAMETERS) parameters.delete(name)
-  return `${address.slice(0, at)}?${parameters}`
+  return `${address.slice(0, at)}?${parameters.toString()}`
 }
 
 /** The sum of something over all accounts, as SQL: at most what JavaScript counts exactly. `of`: of which rows. */
