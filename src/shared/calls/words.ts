@@ -14,7 +14,8 @@ function bytesOf(content: unknown): number {
   return [text, thinking, summary].reduce<number>((sum, words) => sum + (words === undefined ? 0 : bytesOf(words)), 0)
 }
 
-const bytesOfCall = (called: unknown): number => bytesOf(fieldsOf(called).name) + bytesOf(fieldsOf(called).arguments)
+const bytesOfCall = (called: unknown): number =>
+  bytesOf(fieldsOf(called).name) + bytesOf(fieldsOf(called).arguments) + bytesOf(fieldsOf(called).input)
 
 /**
  * The UTF-8 bytes of a message's words: content, reasoning (upstreams name it once or several times), refusal, calls of
@@ -32,7 +33,7 @@ export function wordBytes(message: unknown): number {
     function_call: called,
   } = fieldsOf(message)
   const ofTools = Array.isArray(calls)
-    ? calls.reduce<number>((sum, call) => sum + bytesOfCall(fieldsOf(call).function), 0)
+    ? calls.reduce<number>((sum, call) => sum + bytesOfCall(fieldsOf(call).function ?? fieldsOf(call).custom), 0)
     : 0
   return (
     bytesOf(content) +

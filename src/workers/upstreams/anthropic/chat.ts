@@ -4,6 +4,7 @@
 import type { ChatRequest } from '../../../shared/calls/requests.ts'
 import type { ChatAdapter, ChatEvent, UpstreamContext } from '../adapter.ts'
 import type { Fields } from '../fields.ts'
+import { withoutCustomTools } from '../custom-tools.ts'
 import type { Authorize, UpstreamHttp } from '../http.ts'
 import { chatEvents, collected } from '../translation.ts'
 import { Alphabet } from './names.ts'
@@ -24,10 +25,10 @@ export function createAnthropicChat(http: UpstreamHttp): ChatAdapter {
     const body = await http.body({ ...post(json, context), kind: stream ? 'stream' : 'chat' }, context)
     yield* chatEvents(body, new MessagesChunks(names.tools.back), context)
   }
-  return {
+  return withoutCustomTools({
     chat: (request, context) => collected(ask(request, context, false), http.maxAnswerBytes),
     streamChat: (request, context) => ask(request, context, true),
-  }
+  })
 }
 
 /** Base addresses are written with and without the version: Anthropic's own is without, as its SDK wants it. */

@@ -1,0 +1,146 @@
+/**
+ * Custom tools of a chat, which take one text that is no JSON, at an upstream that knows functions alone: a function
+ * of one text stands for each, and its calls come back as calls of the custom tool.
+ */
+import type { ChatRequest } from '../../shared/calls/requests.ts'
+import type { ChatAdapter, ChatEvent } from './adapter.ts'
+import { asFields } from './fields.ts'
+import type { Fields } from './fields.ts'
+
+/** The adapter, with functions in the place of custom tools. */
+export function withoutCustomTools(adapter: ChatAdapter): ChatAdapter {
+  return {
+    async chat(request, context) {
+      const names = customNames(request)
+      const { completion, ...rest } = await adapter.chat(asFunctions(request), context)
+      const choices = completion.choices.map((choice) => ({ ...choice, message: messageOf(choice.message, names) }))
+      return { ...rest, completion: { ...completion, choices } }
+    },
+
+    streamChat(request, context) {
+      const names = customNames(request)
+      const events = adapter.streamChat(asFunctions(request), context)
+      return names.size === 0 ? events : customCallsOf(events, names)
+    },
+  }
+}
+
+const listOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.map(asFields) : [])
+
+const isCustom = ({ type }: Fields): boolean => type === 'custom'
+
+const nameOf = ({ custom }: Fields): unknown => asFields(custom).name
+
+const customNames = ({ tools }: ChatRequest): ReadonlySet<unknown> =>
+  new Set(listOf(tools).filter(isCustom).map(nameOf))
+
+/** The request with functions alone. */
+function asFunctions(request: ChatRequest): ChatRequest {
+  const messages = request.messages.map((message) =>
+    listOf(message.tool_calls).some(isCustom)
+      ? { ...message, tool_calls: listOf(message.tool_calls).map(calledFunction) }
+      : message,
+  )
+  if (customNames(request).size === 0) return { ...request, messages }
+  return {
+    ...request,
+    messages,
+    tools: listOf(request.tools).map(functionTool),
+    ...(request.tool_choice !== undefined && { tool_choice: chosenFunction(request.tool_choice) }),
+  }
+}
+
+/** The schema of a function that takes one text. */
+const ONE_TEXT = { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] }
+
+function functionTool(tool: Fields): Fields {
+  if (!isCustom(tool)) return tool
+  const { name, description, format } = asFields(tool.custom)
+  const said = [description, format && `The input follows this format: ${JSON.stringify(format)}`].filter(Boolean)
+  const { custom: _custom, ...rest } = tool
+  const described = said.length > 0 ? { description: said.join('\n\n') } : {}
+  return { ...rest, type: 'function', function: { name, ...described, parameters: ONE_TEXT } }
+}
+
+function calledFunction(call: Fields): Fields {
+  if (!isCustom(call)) return call
+  const { custom, ...rest } = call
+  const { name, input } = asFields(custom)
+  return { ...rest, type: 'function', function: { name, arguments: JSON.stringify({ input }) } }
+}
+
+function chosenFunction(choice: unknown): unknown {
+  const { type, custom, allowed_tools: allowed } = asFields(choice)
+  if (type === 'custom') return { type: 'function', function: custom }
+  if (type !== 'allowed_tools') return choice
+  return { type, allowed_tools: { ...asFields(allowed), tools: listOf(asFields(allowed).tools).map(chosenFunction) } }
+}
+
+/** A message with its calls of the functions that stand for custom tools turned back. */
+function messageOf(message: unknown, names: ReadonlySet<unknown>): unknown {
+  const fields = asFields(message)
+  if (!listOf(fields.tool_calls).some((call) => names.has(asFields(call.function).name))) return message
+  return { ...fields, tool_calls: listOf(fields.tool_calls).map((call) => customCall(call, names)) }
+}
+
+function customCall(call: Fields, names: ReadonlySet<unknown>): Fields {
+  const { function: called, ...rest } = call
+  const { name, arguments: args } = asFields(called)
+  return names.has(name) ? { ...rest, type: 'custom', custom: { name, input: inputOf(args) } } : call
+}
+
+/** The one text of a function's arguments; all of them, where a model has made something else. */
+function inputOf(args: unknown): string {
+  try {
+    const { input } = asFields(JSON.parse(String(args)))
+    if (typeof input === 'string') return input
+  } catch {
+    // No JSON: a model that was cut, or that took the text for the arguments.
+  }
+  return String(args ?? '')
+}
+
+/**
+ * The events of a stream. The arguments of a function come in pieces of JSON, of which the text cannot be taken: a call
+ * that stands for a custom tool is held back until its choice ends, and comes whole.
+ */
+async function* customCallsOf(
+  events: AsyncIterable<ChatEvent>,
+  names: ReadonlySet<unknown>,
+): AsyncGenerator<ChatEvent> {
+  const held = new Map<string, Fields>()
+  for await (const event of events) {
+    if (event.type !== 'chunk') yield event
+    else yield { type: 'chunk', chunk: withHeldCalls(event.chunk, names, held) }
+  }
+}
+
+function withHeldCalls(chunk: Fields, names: ReadonlySet<unknown>, held: Map<string, Fields>): Fields {
+  const choices = listOf(chunk.choices).map((choice) => {
+    const { tool_calls: pieces, ...delta } = asFields(choice.delta)
+    const passing = listOf(pieces).filter((piece) => !isHeld(piece, String(choice.index), names, held))
+    const ended = typeof choice.finish_reason === 'string' ? callsOf(String(choice.index), names, held) : []
+    const calls = [...passing, ...ended]
+    return { ...choice, delta: calls.length > 0 ? { ...delta, tool_calls: calls } : delta }
+  })
+  return { ...chunk, choices }
+}
+
+/** Keeps a piece of a call that stands for a custom tool. */
+function isHeld(piece: Fields, choice: string, names: ReadonlySet<unknown>, held: Map<string, Fields>): boolean {
+  const key = `${choice} ${String(piece.index)}`
+  const { name, arguments: args = '' } = asFields(piece.function)
+  const known = held.get(key)
+  if (!known && !names.has(name)) return false
+  const before = asFields(known?.function)
+  const called = { name: before.name ?? name, arguments: `${String(before.arguments ?? '')}${String(args)}` }
+  held.set(key, { ...(known ?? piece), function: called })
+  return true
+}
+
+function callsOf(choice: string, names: ReadonlySet<unknown>, held: Map<string, Fields>): Fields[] {
+  const keys = [...held.keys()].filter((key) => key.startsWith(`${choice} `))
+  const calls = keys.map((key) => customCall(held.get(key)!, names))
+  for (const key of keys) held.delete(key)
+  return calls
+}

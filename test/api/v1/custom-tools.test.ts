@@ -1,0 +1,78 @@
+import { expect } from 'chai'
+import { chat, prompted } from '../../../scripts/harness/calling.ts'
+import { anAccount } from '../../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import type { Gateway } from '../../../scripts/harness/harness.ts'
+import { startGateway } from '../../../scripts/harness/harness.ts'
+import { get } from '../../../scripts/harness/http.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+
+const PATCH = { type: 'custom', custom: { name: 'patch', description: 'Patches a file.', format: { type: 'text' } } }
+const CHOICE = { tool_choice: { type: 'custom', custom: { name: 'patch' } } }
+
+describe('custom tools of a chat', () => {
+  let gateway: Gateway
+  let account: TestAccount
+  before(async () => {
+    gateway = await startGateway({}, ({ upstreams, models }) => {
+      const { baseUrl, ...sandbox } = upstreams.sandbox as { baseUrl: string }
+      Object.assign(upstreams, {
+        claude: { ...sandbox, protocol: 'anthropic', baseUrl: baseUrl.replace('/v1', '/anthropic') },
+      })
+      const pricing = { input: 1, output: 1, perTokens: 1000, minimum: 1 }
+      const served = [{ upstream: 'claude', model: 'claude-sandbox' }]
+      models.push({ id: 'claude-chat', modality: 'chat', pricing, upstreams: served })
+    })
+    account = await anAccount(gateway.db, 10_000)
+  })
+  after(() => gateway.stop())
+  afterEach(() => expectBooksToBalance(gateway.db))
+
+  const sent = (content: string) => gateway.sandbox.journal(content).at(-1)!.body as Record<string, unknown>
+
+  it('are sent as they are to an upstream of the protocol openai', async () => {
+    const content = prompted('[answer fine]')
+    const reply = await chat(gateway, account, content, { tools: [PATCH], ...CHOICE })
+    expect(reply.status, reply.text).to.equal(200)
+    expect(sent(content)).to.deep.include({ tools: [PATCH], ...CHOICE })
+  })
+
+  it('are functions of one text to another upstream, whose calls come back as calls of the custom tool', async () => {
+    const content = prompted('[tool patch]')
+    const reply = await chat(gateway, account, content, { model: 'claude-chat', tools: [PATCH], ...CHOICE })
+    expect(reply.status, reply.text).to.equal(200)
+    const [tool] = sent(content).tools as { name: string; input_schema: object }[]
+    expect(tool).to.deep.include({
+      name: 'patch',
+      input_schema: { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] },
+    })
+    expect(sent(content).tool_choice).to.deep.equal({ type: 'tool', name: 'patch' })
+    const [{ message }] = reply.json.choices
+    const [call] = message.tool_calls
+    expect(call).to.include({ type: 'custom' }).and.not.to.have.property('function')
+    expect(call.custom.name).to.equal('patch')
+    expect(call.custom.input).to.be.a('string').that.does.not.include('"input"')
+    // The call and its result are sent back.
+    const result = { role: 'tool', tool_call_id: call.id, content: 'patched' }
+    const next = prompted('[answer done]')
+    const messages = [{ role: 'user', content }, message, result, { role: 'user', content: next }]
+    const second = await chat(gateway, account, '', { model: 'claude-chat', tools: [PATCH], messages })
+    expect(second.json.choices?.[0].message.content, second.text).to.equal('done')
+  })
+
+  it('come back in a stream whole, and the stored answer is the same', async () => {
+    const content = prompted('[tool patch]')
+    const reply = await chat(gateway, account, content, { model: 'claude-chat', tools: [PATCH], stream: true })
+    const chunks = reply.text
+      .split('\n\n')
+      .filter((line) => line.startsWith('data: {'))
+      .map((line) => JSON.parse(line.slice(6)) as { choices: { delta: { tool_calls?: object[] } }[] })
+    const calls = chunks.flatMap(({ choices }) => choices.flatMap(({ delta }) => delta.tool_calls ?? []))
+    expect(calls).to.have.lengthOf(1)
+    expect(calls[0]).to.include({ type: 'custom', index: 0 })
+    const fetched = await get(`${gateway.url}/v1/calls/${reply.headers.get('x-call-id')}`, account.key)
+    const { index: _index, ...call } = calls[0] as { index: number }
+    expect(fetched.json.choices[0].message.tool_calls).to.deep.equal([call])
+    expect(fetched.json.usage.output_tokens).to.be.above(0)
+  })
+})
