@@ -14,8 +14,8 @@ import {
   CALL_LIMITS,
   CHAT_EVENTS,
   accepted,
-  callHeaders,
   callRequestHeaders,
+  chatHeaders,
   chatResult,
   gateway,
 } from './declared.ts'
@@ -77,7 +77,7 @@ export const completeChat = callEndpoint(
       200: {
         description: 'The completion.',
         schema: chatResult,
-        headers: callHeaders,
+        headers: chatHeaders,
         content: { 'text/event-stream': CHAT_EVENTS },
       },
       202: accepted,

@@ -46,6 +46,11 @@ export const callHeaders = z.object({
   'Idempotent-Replayed': z.string().optional().meta({ description: '`true`: this request joined an earlier one.' }),
 })
 
+/** On the answers of chats. */
+export const chatHeaders = callHeaders.extend({
+  'X-Max-Output-Tokens': z.string().optional().meta({ description: 'The limit of output that the upstream was sent.' }),
+})
+
 /** What a call may be sent with. */
 export const callRequestHeaders = z.object({
   'Idempotency-Key': z.string().min(1).max(255).optional().meta({
@@ -63,6 +68,9 @@ export const callRequestHeaders = z.object({
     .regex(/^\d{1,15}$/)
     .optional()
     .meta({ description: 'The most that the call may be charged; 422 `price_above_limit` beyond.' }),
+  'X-New-Call': z.string().optional().meta({
+    description: '`true`: this is no retry of an equal call that was left unanswered, but another call.',
+  }),
   'X-Price-Version': z.string().optional().meta({
     description: 'A `priceVersion` of `GET /v1/models` or of a quote; 422 `price_changed` if it is no longer current.',
   }),

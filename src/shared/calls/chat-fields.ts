@@ -98,7 +98,7 @@ const logitBias = z
 /** Every other field that passes. */
 const passing = {
   max_tokens: optional(tokens).meta({
-    description: "Most output tokens; if absent the model's `default_output_tokens`, or what balance and budget pay.",
+    description: "Most output tokens; if absent the model's default, lowered to what can be paid.",
   }),
   max_completion_tokens: optional(tokens).meta({ description: 'The same as max_tokens.' }),
   temperature: optional(z.number().min(0).max(2)),
