@@ -1,6 +1,7 @@
 -- The oldest call that a request without a number is taken for a retry of: of the same key and request, at most two
 -- minutes old, whose requester went away unanswered a moment ago, and whose answer can still be given. A request that
--- comes within that moment is another one: its sender cannot know yet that the first was lost. Null where there is none.
+-- comes within that moment is another one: its sender cannot know yet that the first was lost.
+-- Null where there is none.
 CREATE OR REPLACE FUNCTION left_call(of_account uuid, of_key uuid, of_request bytea)
 RETURNS uuid
 LANGUAGE plpgsql VOLATILE AS $$
@@ -12,4 +13,4 @@ BEGIN
       AND (c.finished_at IS NULL OR c.status = 'succeeded' AND result_is_kept(c.id))
     ORDER BY c.id LIMIT 1);
 END $$;
-COMMENT ON FUNCTION left_call IS 'The call that a request of this key is taken for a retry of; null where there is none.';
+COMMENT ON FUNCTION left_call IS 'The call that a request is taken for a retry of; null where there is none.';

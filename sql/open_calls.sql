@@ -211,6 +211,7 @@ BEGIN
   END IF;
 END $$;
 COMMENT ON FUNCTION open_calls IS
-  'Charges and opens calls: for each an outcome of opened, exists, left (a call that it may be a retry of), price_above_limit, price_changed, '
+  'Charges and opens calls: for each an outcome of opened, exists, left (by what it may be a retry of), '
+  'price_above_limit, price_changed, '
   'insufficient_credits, key_budget_exceeded, too_many_calls, too_many_calls_of_key, too_many_bytes, '
   'account_suspended, unauthorized, ip_not_allowed or model_not_allowed.';

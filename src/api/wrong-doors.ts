@@ -28,7 +28,7 @@ const DOORS: readonly [path: RegExp, sentence: string][] = [
   [/^\/(v2\/)?(chat|generate|generate_stream|rerank)$/, `${SPEAKS}: ${COMPATIBLE}.`],
   [/^\/(fim\/)?completions$|^\/(engines|edits)(\/|$)/, `${SPEAKS}, not completions of a text: send messages instead.`],
   [
-    /^\/(realtime|assistants|threads|files|uploads|batches|vector_stores|fine_tuning|fine-tunes|evals|conversations)(\/|$)/,
+    /^\/(realtime|assistants|threads|files|uploads|batches|vector_stores|fine_tuning|evals|conversations)(\/|$)/,
     `This gateway has no such API. ${SPEAKS}, images and videos.`,
   ],
   [

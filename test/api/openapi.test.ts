@@ -186,7 +186,7 @@ describe('the OpenAPI document', () => {
           ['{', {}, 400],
           ['[]', {}, 400],
           ['x', { 'content-type': 'text/plain' }, 415],
-          [`"${'x'.repeat(1_048_576)}"`, {}, 413],
+          [`"${'x'.repeat(1_048_576 + 1024)}"`, {}, 413],
         ] as const) {
           const reply = await send(method, `${gateway.url}${path}`, {
             key,

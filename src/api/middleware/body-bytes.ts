@@ -9,8 +9,8 @@ import type { Incoming } from '../incoming.ts'
 import type { RequestState } from './request-context.ts'
 
 /**
- * The longest body (docs/api.md#request-bodies), whatever Content-Length says: of whoever is known, or of anybody. Calls
- * have MAX_BODY_BYTES.
+ * The longest body (docs/api.md#request-bodies), whatever Content-Length says: of whoever is known, or of anybody.
+ * Calls have MAX_BODY_BYTES.
  */
 export const MAX_BODY_BYTES = { known: 1_048_576, anybody: 16_384 }
 

@@ -18,7 +18,7 @@ import { bodyOf, sendAnswer } from './answer-body.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
 
 /** What answering a call needs. */
-export type AnswerDeps = Pick<WebDeps, 'config' | 'calls' | 'replies' | 'stopping' | 'log'> & BodyDeps
+export type AnswerDeps = Pick<WebDeps, 'config' | 'db' | 'calls' | 'replies' | 'stopping' | 'log'> & BodyDeps
 
 /** A long answer is kept alive by a byte this often, in ms: routers cut a connection that is silent for 30 to 60 s. */
 export const HEARTBEAT_MS = 15_000
@@ -190,8 +190,8 @@ export async function leave(ctx: CallContext, deps: AnswerDeps, placed: PlacedCa
 }
 
 /**
- * Stops waiting for a client that has gone. Only a stream that has delivered something is still waited for: this process
- * settles it should its worker be lost.
+ * Stops waiting for a client that has gone. Only a stream that has delivered something is still waited for: this
+ * process settles it should its worker be lost.
  */
 export function dismiss(ctx: CallContext, placed: PlacedCall): void {
   if (!placed.relayed?.leave()) placed.wait.cancel()

@@ -1,13 +1,14 @@
 /**
  * A chat answer as a stream in OpenAI's form: chunks, the last one with the usage, then `[DONE]`
- * (docs/api.md#streaming). Many clients read `choices[0]` of every chunk: one without choices is sent only to those that
- * ask for it by `stream_options.include_usage`.
+ * (docs/api.md#streaming). Many clients read `choices[0]` of every chunk: one without choices is sent only to those
+ * that ask for it by `stream_options.include_usage`.
  */
 import { gatewayError } from '../../shared/errors.ts'
 import { publicId } from '../../shared/ids.ts'
 import { bytesOf, isLong } from '../../shared/calls/answers.ts'
 import type { CallUpdate } from '../../shared/calls/channels.ts'
 import type { ChatRequest } from '../../shared/calls/requests.ts'
+import { giveUpLeft } from '../../shared/calls/retries.ts'
 import type { AnswerDeps } from './answer.ts'
 import {
   HEARTBEAT_MS,
@@ -88,7 +89,7 @@ const LEFT_MS = 10_000
  * retry joins it. A joined call is only cancelled by the request that opened it.
  */
 async function abandon(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): Promise<void> {
-  const { calls, replies, log } = deps
+  const { calls, db, replies, log } = deps
   const warn = (err: unknown) => log.warn({ requestId: ctx.state.requestId, err }, 'stream not cancelled')
   if (placed.joined) return leave(ctx, deps, placed)
   if (placed.relayed?.hasBegun) {
@@ -98,7 +99,7 @@ async function abandon(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): 
   }
   await leave(ctx, deps, placed)
   const end = async () => {
-    if (!(await calls.giveUpLeft(placed.callId))) return
+    if (!(await giveUpLeft(db, placed.callId))) return
     const refunded = await calls.refund(placed.callId, NOT_BEGUN, { from: 'queued' })
     if (!refunded) await replies.cancel(placed.callId)
   }

@@ -20,7 +20,7 @@ import {
   gateway,
 } from './declared.ts'
 import { chatBody } from './schemas.ts'
-import type { Lowered } from './place-call.ts'
+import type { Lowered } from './call-order.ts'
 import type { CallKind } from './serve-call.ts'
 import { callEndpoint } from './serve-call.ts'
 
@@ -32,8 +32,8 @@ type AskedChat = {
 }
 
 /**
- * What a chat is to cost. Where it leaves its output to a model that gives more than 1024 tokens, the limit is lowered to
- * what can be paid.
+ * What a chat is to cost. Where it leaves its output to a model that gives more than 1024 tokens, the limit is lowered
+ * to what can be paid.
  */
 function askedOf(body: CountedChat, request: ChatRequest, model: ChatModel): AskedChat {
   // Of an assistant's messages what is not sent is not charged either.

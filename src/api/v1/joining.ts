@@ -12,7 +12,7 @@ import type { CallUpdate } from '../../shared/calls/channels.ts'
 import { readState } from '../../shared/calls/records.ts'
 import type { Wait } from '../../shared/calls/replies.ts'
 import type { Retry } from '../../shared/calls/retries.ts'
-import { waitingProcesses } from '../../shared/calls/retries.ts'
+import { claimLeft, waitingProcesses } from '../../shared/calls/retries.ts'
 import type { WebDeps } from '../deps.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
 
@@ -81,7 +81,7 @@ export async function joinLeft(
   identity: Identity,
   onUpdate?: (update: CallUpdate) => void,
 ): Promise<PlacedCall | null> {
-  if (!(await deps.calls.claimLeft(callId, deps.replies.address))) return null
+  if (!(await claimLeft(deps.db, callId, deps.replies.address))) return null
   return joinClaimed(ctx, deps, callId, identity, onUpdate)
 }
 

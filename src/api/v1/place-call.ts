@@ -1,7 +1,6 @@
 /**
  * Places a call: charge, then enqueue, then wait. The one way in for all three modalities.
  */
-import { findKey } from '../../shared/accounts/shown-key.ts'
 import { fundsOf, payable } from '../../shared/accounts/summary.ts'
 import type { Model } from '../../shared/catalogue/catalogue.ts'
 import { ApiError, gatewayError } from '../../shared/errors.ts'
@@ -16,34 +15,14 @@ import type { CallJob, ChatRow } from '../../shared/infra/queues.ts'
 import { traceFields } from '../../shared/infra/trace.ts'
 import { ofQueue } from '../../shared/telemetry/telemetry.ts'
 import type { WebDeps } from '../deps.ts'
-import { guardError, maxCreditsOf, priceGuard } from './price-guards.ts'
+import type { CallOrder } from './call-order.ts'
+import { lowered } from './call-order.ts'
+import { maxCreditsOf, priceGuard } from './price-guards.ts'
 import type { Identity } from './joining.ts'
 import { identityOf, joinCall, joinLeft, joinRetried } from './joining.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
-import { wordsOfShortage } from './shortage.ts'
+import { refusalOf } from './unopened.ts'
 import type { RelayedStream } from './relayed-stream.ts'
-
-/** What a chat costs with a lower limit of its output. */
-export type Lowered = { maxTokens: number; estimate: Tokens; charge: number }
-
-/** A validated body, and the credits that its call is charged when it opens. `estimate` for chats only. */
-export type CallOrder = {
-  model: Model
-  request: ChatRequest | MediaRequest
-  estimate: Tokens | null
-  charge: number
-  body: Record<string, unknown>
-  /** What it costs within so many credits, with at least so many output tokens; null: more. Absent: as it is. */
-  within?: ((credits: number, least: number) => Lowered | null) | undefined
-}
-
-/** An order with a lower limit of its output. */
-export const lowered = <O extends CallOrder>(order: O, { maxTokens, estimate, charge }: Lowered): O => ({
-  ...order,
-  request: { ...order.request, max_tokens: maxTokens },
-  estimate,
-  charge,
-})
 
 type PlaceDeps = Pick<
   WebDeps,
@@ -66,8 +45,6 @@ export function requireUpstream({ routes }: Pick<Model, 'routes'>): void {
   if (routes.length === 0) throw new ApiError('upstream_unavailable', { param: 'model' })
 }
 
-/** How long a client with too many open calls should wait, in seconds. */
-const OUTSTANDING_RETRY_SECONDS = 5
 
 /**
  * Charges and enqueues a call, or joins the one that this request is a retry of.
@@ -219,45 +196,6 @@ const rowOf = ({ model, replyTo, amount }: OpenRequest, estimate: Tokens): ChatR
   charged: amount,
   estimate,
 })
-
-const TOO_MUCH = {
-  too_many_calls: 'This account has too many open calls.',
-  too_many_calls_of_key: 'This key has too many open calls.',
-  too_many_bytes: 'The open requests of this account are too large in total.',
-} as const
-
-async function refusalOf(
-  { db }: Pick<WebDeps, 'db'>,
-  request: OpenRequest,
-  order: CallOrder,
-  refusal: Extract<OpenOutcome, { refusal: string }>['refusal'],
-): Promise<ApiError> {
-  switch (refusal) {
-    case 'too_many_calls':
-    case 'too_many_calls_of_key':
-    case 'too_many_bytes':
-      return new ApiError('rate_limited', {
-        message: TOO_MUCH[refusal],
-        retryAfterSeconds: OUTSTANDING_RETRY_SECONDS,
-      })
-    case 'key_budget_exceeded':
-      return new ApiError(refusal, {
-        message: wordsOfShortage(order, await fundsOf(db, request), refusal),
-        resetsAt: (await findKey(db, request.keyId))?.budget?.resetsAt ?? null,
-      })
-    case 'insufficient_credits':
-      return new ApiError(refusal, { message: wordsOfShortage(order, await fundsOf(db, request), refusal) })
-    case 'model_not_allowed':
-      return new ApiError(refusal, { param: 'model' })
-    case 'price_above_limit':
-    case 'price_changed':
-      return guardError(refusal, order)
-    case 'unauthorized':
-    case 'ip_not_allowed':
-    case 'account_suspended':
-      return new ApiError(refusal)
-  }
-}
 
 /**
  * Enqueues the call. If Redis takes no job, the charge is refunded, unless a worker has begun the call after all (the

@@ -2,7 +2,7 @@
  * What a client is told whose call cannot be paid: what it reserves, what is left, and how to ask for less.
  */
 import type { Funds } from '../../shared/accounts/summary.ts'
-import type { CallOrder } from './place-call.ts'
+import type { CallOrder } from './call-order.ts'
 
 /** The sentences of a 402; undefined, which leaves the code's own, where the account has gone. */
 export function wordsOfShortage(
@@ -12,7 +12,8 @@ export function wordsOfShortage(
 ): string | undefined {
   if (!funds) return undefined
   if (refusal === 'insufficient_credits' && funds.debt > 0) {
-    return `This account owes ${credits(funds.debt)} of earlier calls, which the next credits repay. Nothing was charged.`
+    const debt = credits(funds.debt)
+    return `This account owes ${debt} of earlier calls, which the next credits repay. Nothing was charged.`
   }
   const isChat = 'max_tokens' in request
   const limit = isChat ? ` (max_tokens ${request.max_tokens}${(request.n ?? 1) > 1 ? `, n ${request.n}` : ''})` : ''

@@ -21,7 +21,7 @@ import type { Modality } from './lifecycle.ts'
 import type { Tokens } from './pricing.ts'
 import { allInput } from './pricing.ts'
 import type { DeadProcess, Retry } from './retries.ts'
-import { claimLeft, claimUnanswered, claimOfDeadProcess } from './retries.ts'
+import { claimUnanswered, claimOfDeadProcess } from './retries.ts'
 import type { AccountLimits, Begin, BegunRow, EndedRow, OpenRow, OutcomeRow } from './statements.ts'
 import { BEGUN_COLUMNS, beginCalls, begun, endCalls, openCalls } from './statements.ts'
 import type {
@@ -252,24 +252,6 @@ export class Calls {
     return (
       (await claimUnanswered(this.db, retry)) ?? (dead.length > 0 ? claimOfDeadProcess(this.db, retry, dead) : null)
     )
-  }
-
-  /** Claims a call that was left, for the request that found it; false where another one was faster. */
-  claimLeft(id: CallId, replyTo: string): Promise<boolean> {
-    return claimLeft(this.db, id, replyTo)
-  }
-
-  /**
-   * Takes an open call that was left, and that no retry has joined, from every retry that may come: to end it.
-   * @returns false where a retry has joined it, or it has ended
-   */
-  async giveUpLeft(id: CallId): Promise<boolean> {
-    const changed = await this.db('calls')
-      .where({ id })
-      .whereNotNull('abandoned_at')
-      .whereNull('finished_at')
-      .update({ abandoned_at: null })
-    return changed === 1
   }
 
   /** Open calls whose lease has run out, longest first: the reconciler's work. */

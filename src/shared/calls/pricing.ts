@@ -193,7 +193,7 @@ function bytesOfDataUri(image: unknown): number {
   return typeof url === 'string' && /^data:/i.test(url) ? Buffer.byteLength(JSON.stringify(url)) - 2 : 0
 }
 
-/** The `max_tokens` that the upstream is sent: the client's or the model's default, never more than the model allows. */
+/** The `max_tokens` that the upstream is sent: the client's or the model's default, at most the model's own. */
 export function outputLimit(
   maxTokens: number | null | undefined,
   { defaultOutputTokens = DEFAULT_MAX_TOKENS, maxOutputTokens = Infinity }: CountingRules,

@@ -1,6 +1,6 @@
 /**
- * Retries: which unanswered call of the same account and request a retry joins. A retry takes a call over by one guarded
- * update, so that of several retries each gets another call. One that an SDK numbers is known to be one, and looks for
+ * Retries: which unanswered call of the same account and request a retry joins. A retry takes a call over by one
+ * guarded update, so that of several retries each gets another call. One that an SDK numbers is known to be one, and looks for
  * its call itself; of the others `sql/left_call.sql` finds the call when they would open another.
  */
 import { KEY_MAY_CALL } from '../accounts/key-lookup.ts'
@@ -109,6 +109,19 @@ export async function claimLeft(db: Db, id: CallId, replyTo: string): Promise<bo
     )
     .options({ name: 'claim_found' })
   return rows.length > 0
+}
+
+/**
+ * Takes an open call that was left, and that no retry has joined, from every retry that may come: to end it.
+ * @returns false where a retry has joined it, or it has ended
+ */
+export async function giveUpLeft(db: Db, id: CallId): Promise<boolean> {
+  const changed = await db('calls')
+    .where({ id })
+    .whereNotNull('abandoned_at')
+    .whereNull('finished_at')
+    .update({ abandoned_at: null })
+  return changed === 1
 }
 
 /**

@@ -5,7 +5,13 @@
 import { promisify } from 'node:util'
 import { constants, gunzip, gzip } from 'node:zlib'
 import type { Redis } from 'ioredis'
-import type { CallJob } from './queues.ts'
+import type { CallId } from '../ids.ts'
+import type { ChatRequest, MediaRequest } from '../calls/requests.ts'
+
+type Request = ChatRequest | MediaRequest | null
+
+/** What of a job says where its request is. */
+type Carrying = { callId: CallId; request: Request; isBeside?: boolean; deadlineAt: number }
 
 /** The longest request that travels in its job, in bytes of JSON. */
 const MOST_IN_JOB = 65_536
@@ -18,11 +24,11 @@ const decompress = promisify(gunzip)
 
 /** What lies beside the jobs of one Redis. */
 export function createLargeRequests(redis: Redis, prefix: string) {
-  const keyOf = ({ callId }: Pick<CallJob, 'callId'>): string => `${prefix}:request:${callId}`
+  const keyOf = ({ callId }: Pick<Carrying, 'callId'>): string => `${prefix}:request:${callId}`
 
   return {
     /** The job as it is enqueued: without its request, where that is large. */
-    async put(job: CallJob): Promise<CallJob> {
+    async put<J extends Carrying>(job: J): Promise<J> {
       const text = JSON.stringify(job.request)
       if (Buffer.byteLength(text) <= MOST_IN_JOB) return job
       const bytes = await compress(text, { level: constants.Z_BEST_SPEED })
@@ -32,24 +38,24 @@ export function createLargeRequests(redis: Redis, prefix: string) {
     },
 
     /** The request of a job; null where there is none (any more). */
-    async read(job: CallJob): Promise<CallJob['request']> {
+    async read(job: Carrying): Promise<Request> {
       if (!isBeside(job)) return job.request
       const bytes = await redis.getBuffer(keyOf(job))
-      return bytes && (JSON.parse(String(await decompress(bytes))) as CallJob['request'])
+      return bytes && (JSON.parse(String(await decompress(bytes))) as Request)
     },
 
     /** Forgets the request of a job whose call has ended, or whose task needs it no more. */
-    async drop(job: CallJob): Promise<void> {
+    async drop(job: Carrying): Promise<void> {
       if (isBeside(job)) await redis.del(keyOf(job))
     },
   }
 }
 
 /** Whether a request lies beside its job. */
-const isBeside = ({ request, isBeside: said }: CallJob): boolean => said === true && request !== null
+const isBeside = ({ request, isBeside: said }: Carrying): boolean => said === true && request !== null
 
 /** What decides how a job is handled, before its request is read: numbers and flags, such as `stream`. */
-const outlineOf = (request: CallJob['request']): CallJob['request'] =>
+const outlineOf = (request: Request): Request =>
   Object.fromEntries(
     Object.entries(request ?? {}).filter(([, value]) => typeof value === 'number' || typeof value === 'boolean'),
-  ) as CallJob['request']
+  ) as Request

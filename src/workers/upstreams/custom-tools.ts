@@ -89,15 +89,17 @@ function customCall(call: Fields, names: ReadonlySet<unknown>): Fields {
   return names.has(name) ? { ...rest, type: 'custom', custom: { name, input: inputOf(args) } } : call
 }
 
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+
 /** The one text of a function's arguments; all of them, where a model has made something else. */
 function inputOf(args: unknown): string {
   try {
-    const { input } = asFields(JSON.parse(String(args)))
+    const { input } = asFields(JSON.parse(textOf(args)))
     if (typeof input === 'string') return input
   } catch {
     // No JSON: a model that was cut, or that took the text for the arguments.
   }
-  return String(args ?? '')
+  return textOf(args)
 }
 
 /**
@@ -129,11 +131,11 @@ function withHeldCalls(chunk: Fields, names: ReadonlySet<unknown>, held: Map<str
 /** Keeps a piece of a call that stands for a custom tool. */
 function isHeld(piece: Fields, choice: string, names: ReadonlySet<unknown>, held: Map<string, Fields>): boolean {
   const key = `${choice} ${String(piece.index)}`
-  const { name, arguments: args = '' } = asFields(piece.function)
+  const { name, arguments: args } = asFields(piece.function)
   const known = held.get(key)
   if (!known && !names.has(name)) return false
   const before = asFields(known?.function)
-  const called = { name: before.name ?? name, arguments: `${String(before.arguments ?? '')}${String(args)}` }
+  const called = { name: before.name ?? name, arguments: `${textOf(before.arguments)}${textOf(args)}` }
   held.set(key, { ...(known ?? piece), function: called })
   return true
 }
