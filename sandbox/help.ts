@@ -1,3 +1,4 @@
+import { QUIRKS } from './chat/quirks.ts'
 import { WORDS } from './steering.ts'
 import type { Group, Word } from './steering.ts'
 import { CONTROL_NAMES } from './stripe/controls.ts'
@@ -43,7 +44,8 @@ export function commandHelp(): string {
 export function steeringHelp(): string {
   const groups = (Object.keys(GROUPS) as Group[]).map((group) => `${GROUPS[group]}:\n${wordsOf(group).join('\n')}`)
   const title = 'Steering words, anywhere in the prompt (of a chat: in its last user message):'
-  return [BASES, title, ...groups].join('\n\n')
+  const quirks = Object.entries(QUIRKS).map(([name, { meaning }]) => `  ${name.padEnd(24)} ${meaning}`)
+  return [BASES, title, ...groups, `Names for [quirk NAME]:\n${quirks.join('\n')}`].join('\n\n')
 }
 
 function wordsOf(group: Group): string[] {

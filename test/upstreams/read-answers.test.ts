@@ -31,8 +31,11 @@ const ping = { tool_calls: [call('call_1', 'ping', '{}')] }
 const weather = { tool_calls: [call('call_1', 'get_weather', '{"city":"Paris"}')] }
 const claudePing = { tool_calls: [call('toolu_1', 'ping', '{}')] }
 const thought = {
-  ...{ type: 'reasoning.text', text: 'Let me think.', signature: 'SIG==' },
-  ...{ format: 'anthropic-claude-v1', index: 0 },
+  type: 'reasoning.text',
+  text: 'Let me think.',
+  signature: 'SIG==',
+  format: 'anthropic-claude-v1',
+  index: 0,
 }
 const redacted = { type: 'reasoning.encrypted', data: 'REDACTED', format: 'anthropic-claude-v1', index: 1 }
 
@@ -108,9 +111,14 @@ describe('what upstreams answer', function () {
       upstreams.ant = { protocol: 'anthropic', baseUrl: upstream.origin }
       upstreams.fal = { protocol: 'fal', baseUrl: `${upstream.origin}/fal` }
       const chat = (id: string, ...ats: string[]) => ({
-        ...{ id, modality: 'chat', maxOutputTokens: 8000, pricing: PRICING },
+        id,
+        modality: 'chat',
+        maxOutputTokens: 8000,
+        pricing: PRICING,
         upstreams: ats.map((at) => ({
-          ...{ upstream: at, model: 'up', allow: at === 'ant' ? ['thinking'] : [] },
+          upstream: at,
+          model: 'up',
+          allow: at === 'ant' ? ['thinking'] : [],
           cost: { input: 500, output: 1500, perTokens: 1000 },
         })),
       })

@@ -286,8 +286,14 @@ function errorOf(body: unknown): Fields {
 function wordsOf(error: Fields): string[] {
   const details = asFields(error.details)
   const candidates = [
-    ...[error.code, error.error_code, error.type, error.reason, error.status],
-    ...[details.error_code, details.code, details.type],
+    error.code,
+    error.error_code,
+    error.type,
+    error.reason,
+    error.status,
+    details.error_code,
+    details.code,
+    details.type,
   ]
   return candidates.flatMap((word) => (isText(word) || typeof word === 'number' ? [String(word)] : []))
 }

@@ -13,6 +13,7 @@ import { UpstreamError } from './adapter.ts'
 import { markConnectError, malformedAnswer, statusFailure, transportFailure } from './failures.ts'
 import type { Fields } from './fields.ts'
 import { readAnswer } from './reader.ts'
+import type { AnswerBody } from './reader.ts'
 import { platformSignal } from '../stop.ts'
 
 /** How long an upstream may keep silent, in ms: before its headers, and between two pieces of its body. 0: no limit. */
@@ -81,18 +82,6 @@ export type UpstreamHttp = {
   body(request: UpstreamRequest, context: UpstreamContext): Promise<AnswerBody>
   /** What a download from this address must carry: the key on the upstream's own origin, else nothing. */
   downloadHeaders(url: string, upstream: Upstream): Record<string, string> | undefined
-}
-
-/**
- * A body that is being read: of a chat, or of another answer, which may have `maxBytes` as JSON. `release` ends that:
- * after its last piece of interest (`whole`) the connection is kept for the next request, else it is closed, which shows
- * the upstream to stop its work.
- */
-export type AnswerBody = {
-  pieces: AsyncIterable<Uint8Array>
-  maxBytes: number
-  isChat: boolean
-  release: (whole: boolean) => void
 }
 
 /** What a request has beside the options of undici. */

@@ -34,9 +34,27 @@ export function sourceOf(address: string, headers?: Record<string, string>): Med
 
 /** Where servers put a picture, and the lists and objects in which it stands: the likeliest first. */
 const OF_PICTURES = [
-  ...['data', 'images', 'image', 'output', 'outputs', 'result', 'results', 'artifacts', 'predictions'],
-  ...['b64_json', 'b64', 'base64', 'image_base64', 'image_b64', 'bytesBase64Encoded', 'image_bytes'],
-  ...['url', 'image_url', 'uri', 'file', 'content'],
+  'data',
+  'images',
+  'image',
+  'output',
+  'outputs',
+  'result',
+  'results',
+  'artifacts',
+  'predictions',
+  'b64_json',
+  'b64',
+  'base64',
+  'image_base64',
+  'image_b64',
+  'bytesBase64Encoded',
+  'image_bytes',
+  'url',
+  'image_url',
+  'uri',
+  'file',
+  'content',
 ]
 
 /** Nesting beyond which nothing is looked for. */

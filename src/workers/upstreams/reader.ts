@@ -9,7 +9,6 @@ import { readCut } from './cut-json.ts'
 import { malformedAnswer } from './failures.ts'
 import { objectOf } from './fields.ts'
 import type { Fields } from './fields.ts'
-import type { AnswerBody } from './http.ts'
 
 /** The longest event, in characters. */
 const MAX_EVENT = 8 * 1024 * 1024
@@ -19,6 +18,18 @@ const EVENT_BYTES = 4
 
 /** How long an answer that is over is read on for what may stand behind its end, in ms. */
 const REST_MS = 2000
+
+/**
+ * A body that is being read: of a chat, or of another answer, which may have `maxBytes` as JSON. `release` ends that:
+ * after its last piece of interest (`whole`) the connection is kept for the next request, else it is closed, which shows
+ * the upstream to stop its work.
+ */
+export type AnswerBody = {
+  pieces: AsyncIterable<Uint8Array>
+  maxBytes: number
+  isChat: boolean
+  release: (whole: boolean) => void
+}
 
 /**
  * What an upstream said:

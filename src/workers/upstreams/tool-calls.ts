@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { saysAnything } from '../../shared/calls/deltas.ts'
 import { AnswerTooLong } from './adapter.ts'
-import { asFields, isFields, isText, objectOf } from './fields.ts'
+import { isFields, isText, objectOf } from './fields.ts'
 import type { Fields } from './fields.ts'
 
 /** The most calls of one answer: a customer can have a model make any number, and what was delivered is paid. */

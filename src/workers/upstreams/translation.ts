@@ -6,8 +6,8 @@ import type { ChatEvent, ChatResult, UpstreamContext, UpstreamUsage } from './ad
 import { AnswerTooLong, UpstreamError } from './adapter.ts'
 import { failureIn } from './failures.ts'
 import type { Fields } from './fields.ts'
-import type { AnswerBody } from './http.ts'
 import { readAnswer } from './reader.ts'
+import type { AnswerBody } from './reader.ts'
 import { largerUsage } from './usage.ts'
 
 /** How an answer came to its end: whether its protocol's end had come, and whether something could not be read. */

@@ -25,25 +25,29 @@ function answerIn(...files: string[]): Answer {
 }
 
 /** How a connection goes on, which bytes alone cannot say. */
-type Manner = { then?: 'reset' | 'close' | 'hang'; byByte?: true }
+type Manner = { end?: 'reset' | 'close' | 'hang'; byByte?: true }
 
 const MANNERS: Record<string, Manner> = {
   'sse-bytes': { byByte: true },
-  'reset-after-finish': { then: 'reset' },
-  'reset-after-done': { then: 'reset' },
-  'hang-after-finish': { then: 'hang' },
-  'close-mid': { then: 'close' },
+  'reset-after-finish': { end: 'reset' },
+  'reset-after-done': { end: 'reset' },
+  'hang-after-finish': { end: 'hang' },
+  'close-mid': { end: 'close' },
 }
 
 type Step = 'submit' | 'poll' | 'status' | 'content' | 'cancel'
 
 const VIDEO = {
-  ...{ submit: ['video-queued'], poll: ['video-running', 'video-completed'], content: ['clip'] },
-  ...{ cancel: ['video-deleted'] },
+  submit: ['video-queued'],
+  poll: ['video-running', 'video-completed'],
+  content: ['clip'],
+  cancel: ['video-deleted'],
 }
 const FAL = {
-  ...{ submit: ['fal-queued'], status: ['fal-running', 'fal-completed'], poll: ['fal-result'] },
-  ...{ cancel: ['fal-cancelled'] },
+  submit: ['fal-queued'],
+  status: ['fal-running', 'fal-completed'],
+  poll: ['fal-result'],
+  cancel: ['fal-cancelled'],
 }
 
 /** The answers to the first, second, … request of each step of a task; the last one stays. */
@@ -138,9 +142,9 @@ async function send(response: ServerResponse, { status, headers, body }: Answer,
   response.writeHead(status, Object.fromEntries(headers)).flushHeaders()
   const pieces = manner.byByte ? Array.from(body, (byte) => Buffer.from([byte])) : [body]
   for (const piece of pieces) await new Promise((done) => response.write(piece, done))
-  if (!manner.then) return void response.end()
-  if (manner.then === 'hang') return
+  if (!manner.end) return void response.end()
+  if (manner.end === 'hang') return
   await sleep(30)
-  if (manner.then === 'reset') response.socket?.resetAndDestroy()
+  if (manner.end === 'reset') response.socket?.resetAndDestroy()
   else response.socket?.destroySoon()
 }

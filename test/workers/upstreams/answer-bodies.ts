@@ -1,5 +1,5 @@
 import type { ChatResult } from '../../../src/workers/upstreams/adapter.ts'
-import type { AnswerBody } from '../../../src/workers/upstreams/http.ts'
+import type { AnswerBody } from '../../../src/workers/upstreams/reader.ts'
 import type { Translation } from '../../../src/workers/upstreams/translation.ts'
 import { chatEvents, collected } from '../../../src/workers/upstreams/translation.ts'
 import { drained } from './sandbox-upstreams.ts'

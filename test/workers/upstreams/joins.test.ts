@@ -231,7 +231,7 @@ describe('calls of tools', () => {
       ...made.end(),
     ]
     const ids = passed.map(({ id }) => id)
-    expect(ids.every((id) => /^call_/.test(String(id)))).to.equal(true)
+    expect(ids.every((id) => String(id).startsWith('call_'))).to.equal(true)
     expect(new Set(ids).size).to.equal(2)
   })
 

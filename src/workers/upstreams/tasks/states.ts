@@ -6,7 +6,16 @@ import type { Fields } from '../fields.ts'
 
 const DONE = new Set(['succeeded', 'success', 'completed', 'complete', 'done', 'finished'])
 const FAILED = new Set([
-  ...['failed', 'failure', 'error', 'canceled', 'cancelled', 'expired', 'aborted', 'rejected', 'timeout', 'timed_out'],
+  'failed',
+  'failure',
+  'error',
+  'canceled',
+  'cancelled',
+  'expired',
+  'aborted',
+  'rejected',
+  'timeout',
+  'timed_out',
 ])
 
 /** Where a task stands. An unknown word is `running`: the call's deadline ends it. Only an error is a failure. */

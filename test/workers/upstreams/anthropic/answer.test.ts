@@ -142,7 +142,10 @@ describe('a stream of the Messages API', () => {
       const usage = { input_tokens: nothing, cache_read_input_tokens: nothing, cache_creation_input_tokens: nothing }
       const events = [begun, block, text('a'), { ...end, usage: { ...usage, output_tokens: 17 } }, stop]
       expect((await answerIn(new MessagesChunks(), streamOf(...events))).usage).to.include({
-        ...{ input: 1000, cached: 5000, written: 300, output: 17 },
+        input: 1000,
+        cached: 5000,
+        written: 300,
+        output: 17,
       })
     }
   })
