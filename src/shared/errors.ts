@@ -136,12 +136,15 @@ export class ApiError extends Error {
   }
 }
 
+/** The codes that OpenAI's clients look for, where they are other words than ours. */
+const CODES_OF_OPENAI: Partial<Record<ErrorCode, string>> = { content_policy: 'content_policy_violation' }
+
 /** The object under `error` in a gateway answer, in the form that OpenAI SDKs read. */
-export type GatewayError = { type: ErrorCode; message: string; param: string | null; code: ErrorCode }
+export type GatewayError = { type: ErrorCode; message: string; param: string | null; code: string }
 
 /** The gateway's error object of a code. */
 export function gatewayError(code: ErrorCode, message = messageOf(code), param: string | null = null): GatewayError {
-  return { type: code, message, param, code }
+  return { type: code, message, param, code: CODES_OF_OPENAI[code] ?? code }
 }
 
 /** Seconds after which a 503 may be tried again where nothing better is known. */

@@ -20,6 +20,8 @@ export const CALL_ERRORS = [
   'model_not_allowed',
   'invalid_request',
   'idempotency_conflict',
+  'context_length_exceeded',
+  'content_policy',
   'result_expired',
   'price_above_limit',
   'price_changed',

@@ -151,8 +151,8 @@ const FAULTS: Record<CustomersFault, string> = {
 }
 
 /**
- * The public end of a call that failed at its upstream: in our own words what the customer can mend, which of the length
- * is said of chats alone.
+ * The public end of a call that failed at its upstream: in our own words what the customer can mend. Of its length
+ * chats alone are told.
  */
 export function failedAt(error: UpstreamError, modality: Modality): Outcome {
   const { fault } = error

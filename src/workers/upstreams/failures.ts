@@ -96,8 +96,19 @@ const OF_CONTENT = new Set([
   '1027',
 ])
 
-const OF_CONTENT_SENTENCE =
-  /content (management )?policy|content filter|safety (system|polic|filter)|flagged (for|as|by)|moderation|usage polic|(inappropriate|sensitive|unsafe|harmful) (content|words?)|content violates/i
+const OF_CONTENT_SENTENCE = new RegExp(
+  [
+    'content (management )?policy',
+    'content filter',
+    'safety (system|polic|filter)',
+    'flagged (for|as|by)',
+    'moderation',
+    'usage polic',
+    '(inappropriate|sensitive|unsafe|harmful) (content|words?)',
+    'content violates',
+  ].join('|'),
+  'i',
+)
 
 /** Statuses whose sentences are read: others speak of the upstream and not of the request. */
 const OF_REQUEST: ReadonlySet<number | null> = new Set([null, 400, 403, 413, 422, 451])
@@ -174,8 +185,8 @@ export function statusFailure(status: number, headers: IncomingHttpHeaders, body
 }
 
 /**
- * The failure that is in an event or in an answer of 200, in whichever form (docs/upstreams.md#errors); null where there
- * is none. OpenRouter puts an HTTP status into `code`, the others words.
+ * The failure that is in an event or in an answer of 200, in whichever form (docs/upstreams.md#errors); null where
+ * there is none. OpenRouter puts an HTTP status into `code`, the others words.
  * @param event the name of the event
  */
 export function failureIn(body: unknown, event?: string): UpstreamError | null {

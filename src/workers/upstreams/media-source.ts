@@ -64,8 +64,8 @@ const MAX_DEPTH = 5
 const MIN_BASE64 = 24
 
 /**
- * The first picture in an answer, in whichever field and form; null where there is none. What is empty, or no picture by
- * its form, is passed over.
+ * The first picture in an answer, in whichever field and form; null where there is none. What is empty, or no picture
+ * by its form, is passed over.
  */
 export function pictureIn(value: unknown, depth = 0): MediaSource | null {
   if (typeof value === 'string') return pictureOf(value.trim())

@@ -21,8 +21,8 @@ const REST_MS = 2000
 
 /**
  * A body that is being read: of a chat, or of another answer, which may have `maxBytes` as JSON. `release` ends that:
- * after its last piece of interest (`whole`) the connection is kept for the next request, else it is closed, which shows
- * the upstream to stop its work.
+ * after its last piece of interest (`whole`) the connection is kept for the next request, else it is closed, which
+ * shows the upstream to stop its work.
  */
 export type AnswerBody = {
   pieces: AsyncIterable<Uint8Array>

@@ -75,8 +75,8 @@ const TASKS: Record<string, Partial<Record<Step, string[]>>> = {
 export type Seen = { name: string; method: string; path: string; text: string; step: Step | null }
 
 /**
- * An upstream that answers recorded bytes: those of `test/upstreams/answers/NAME.stream.http` or `NAME.whole.http` for a
- * prompt with `[case NAME]`, whichever is asked for, else the one that there is. Below `/b/` it answers `default`.
+ * An upstream that answers recorded bytes: those of `test/upstreams/answers/NAME.stream.http` or `NAME.whole.http` for
+ * a prompt with `[case NAME]`, whichever is asked for, else the one that there is. Below `/b/` it answers `default`.
  */
 export type Recorded = Listening & {
   /** The requests that named a case. */

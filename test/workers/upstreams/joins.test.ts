@@ -7,7 +7,7 @@ import { collected, chatEvents } from '../../../src/workers/upstreams/translatio
 import { answerIn, bodyOf, eventsIn, streamOf } from './answer-bodies.ts'
 import { choiceOf } from './sandbox-upstreams.ts'
 
-/** Calls of tools as clients put them together: by their numbers, labels as they come, arguments one behind the other. */
+/** Calls of tools as clients put them together: by their numbers, labels as they come, arguments appended. */
 function asClientsJoin(chunks: Piece[]): Piece[] {
   const joined: { [field: string]: unknown; function: Piece }[] = []
   for (const chunk of chunks) {
