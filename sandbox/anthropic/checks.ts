@@ -25,16 +25,44 @@ export function checkMessages(messages: unknown): readonly unknown[] {
     checkContent(content, `messages.${at}.content`)
   }
   if (asFields(messages[0])['role'] !== 'user') throw invalid('messages: first message must use the "user" role')
+  checkEnd(asFields(messages.at(-1)))
   return messages
 }
 
+function checkEnd({ role, content }: Fields): void {
+  const last: unknown = Array.isArray(content) ? asFields(content.at(-1))['text'] : content
+  if (role === 'assistant' && /\s$/.test(asText(last))) {
+    throw invalid('messages: final assistant content cannot end with trailing whitespace')
+  }
+}
+
+const ALPHABET = /^[a-zA-Z0-9_-]{1,128}$/
+
+/**
+ * The tools of a request.
+ * @throws {Refusal} 400 for names of another alphabet, and for schemas that are not of an object.
+ */
+export function checkTools(tools: unknown): void {
+  for (const [at, tool] of (Array.isArray(tools) ? tools : []).entries()) {
+    const { name, input_schema: schema } = asFields(tool)
+    if (!ALPHABET.test(asText(name))) throw invalid(`tools.${at}.name: String should match pattern ${ALPHABET.source}`)
+    if (asFields(schema)['type'] !== 'object') throw invalid(`tools.${at}.input_schema.type: Field required`)
+  }
+}
+
 function checkContent(content: unknown, where: string): void {
-  if (typeof content === 'string' && content !== '') return
+  if (typeof content === 'string' && content.trim() !== '') return
   if (!Array.isArray(content) || content.length === 0) throw invalid(`${where}: must be text or a list of blocks`)
   for (const [at, part] of content.entries()) {
     const block = asFields(part)
     if (!BLOCK_TYPES.includes(asText(block['type']))) throw invalid(`${where}.${at}.type: unknown block`)
-    if (block['type'] === 'text' && !asText(block['text'])) throw invalid(`${where}.${at}: text must be non-empty`)
+    if (block['type'] === 'text' && asText(block['text']).trim() === '') {
+      throw invalid(`${where}.${at}: text content blocks must contain non-whitespace text`)
+    }
+    if (block['type'] === 'tool_use' && !ALPHABET.test(asText(block['id']))) {
+      throw invalid(`${where}.${at}.id: String should match pattern ${ALPHABET.source}`)
+    }
+    if (block['type'] === 'thinking' && !asText(block['signature'])) throw invalid(`${where}.${at}.signature: required`)
     if (block['type'] === 'image') checkImage(asFields(block['source']), `${where}.${at}.source`)
   }
 }

@@ -8,7 +8,7 @@ import type { StreamEvent } from '../http/stream.ts'
 import { worded } from '../steering.ts'
 import { asFields, asText } from '../wire.ts'
 import type { Fields } from '../wire.ts'
-import { checkMessages, checkSampling, invalid } from './checks.ts'
+import { checkMessages, checkSampling, checkTools, invalid } from './checks.ts'
 
 const STOP_REASONS = { stop: 'end_turn', length: 'max_tokens', tool: 'tool_use', refusal: 'refusal' } as const
 
@@ -30,6 +30,7 @@ async function createMessage(exchange: Exchange): Promise<void> {
   const maxTokens = fields['max_tokens']
   if (!Number.isInteger(maxTokens) || (maxTokens as number) < 1) throw invalid('max_tokens: Field required')
   const messages = checkMessages(fields['messages'])
+  checkTools(fields['tools'])
   checkSampling(exchange.model, fields)
   await admit(exchange, 'inline')
   const tools = toolsOf(fields['tools'])

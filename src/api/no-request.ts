@@ -68,7 +68,7 @@ function answerTo({ status, message }: Refusal, path: string, requestId: string)
     'Cache-Control': 'no-store',
     Connection: 'close',
     'X-Request-Id': requestId,
-    ...(isGateway && { 'X-Should-Retry': String(shouldRetry(said.code)) }),
+    ...(isGateway && { 'X-Should-Retry': String(shouldRetry(said.type)) }),
     ...(isOpenToOrigins(path) && ORIGIN_HEADERS),
   }
   return { status, headers, body }
