@@ -50,6 +50,8 @@ describe('the configuration', () => {
       LOGIN_RATE_LIMIT: 30,
       REGISTER_RATE_LIMIT: 300,
       MAIL_RATE_LIMIT: 5,
+      MAX_BODY_BYTES: '33554433',
+      MIN_OUTPUT_TOKENS: '0',
       MAX_OUTSTANDING_CALLS: 1000,
       MAX_ANSWER_BYTES: 4_194_304,
       TRUST_PROXY: 0,

@@ -1,7 +1,7 @@
 /**
  * Retries: which unanswered call of the same account and request a retry joins. A retry takes a call over by one
- * guarded update, so that of several retries each gets another call. One that an SDK numbers is known to be one, and looks for
- * its call itself; of the others `sql/left_call.sql` finds the call when they would open another.
+ * guarded update, so that of several retries each gets another call. One that an SDK numbers is known to be one, and
+ * looks for its call itself; of the others `sql/left_call.sql` finds the call when they would open another.
  */
 import { KEY_MAY_CALL } from '../accounts/key-lookup.ts'
 import type { Db } from '../infra/db.ts'

@@ -105,7 +105,6 @@ export function createQueues(connection: Redis, prefix: string) {
   }
 
   const requests = createLargeRequests(connection, prefix)
-
   return {
     /** Requests of calls that are too large for their jobs. */
     requests,
@@ -132,16 +131,16 @@ export function createQueues(connection: Redis, prefix: string) {
       return state !== 'unknown' && state !== 'completed' && state !== 'failed'
     },
 
-    /** Whether a call without a job is to be left to its web process, once: see `isLeftToWeb`. */
+    /** See `isLeftToWeb`. */
     isLeftToWeb: (callId: CallId, replyTo: string) => isLeftToWeb(connection, prefix, callId, replyTo),
 
-    /** Whether a call whose worker was lost is to be left to its web process, once: see `isLeftToReader`. */
+    /** See `isLeftToReader`. */
     isLeftToReader: (callId: CallId, replyTo: string) => isLeftToReader(connection, prefix, callId, replyTo),
 
     /** How many jobs wait for a worker. */
     async depth(name: QueueName): Promise<number> {
-      const counts = await queue(name).getJobCounts('waiting', 'prioritized')
-      return (counts.waiting ?? 0) + (counts.prioritized ?? 0)
+      const { waiting = 0, prioritized = 0 } = await queue(name).getJobCounts('waiting', 'prioritized')
+      return waiting + prioritized
     },
 
     /** How many jobs wait for a worker, are active in one, or are delayed until their time. */
@@ -171,9 +170,7 @@ export function createQueues(connection: Redis, prefix: string) {
     },
 
     /** Closes the queues; the connection is its owner's. */
-    async close(): Promise<void> {
-      await Promise.all([...open.values()].map((one) => one.close()))
-    },
+    close: () => Promise.all([...open.values()].map((one) => one.close())),
   }
 }
 
