@@ -17,7 +17,7 @@ import { closeBrowser, openBrowser, openPage } from '../support/browser.ts'
 /** Serves a build of the console, as a web process does. */
 function serving(folder: string): RequestListener {
   const router = new Router<RequestState>()
-  routeConsole(router, { BASE_URL: 'http://localhost', S3_ENDPOINT: undefined }, folder)
+  routeConsole(router, { BASE_URL: 'http://localhost', S3_ENDPOINT: undefined }, (_ctx, next) => next(), folder)
   const handle = new Koa<RequestState>().use(router.routes()).callback()
   return (request, response) => {
     handle(request, response).catch(reportDefect)

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { QUIRKS } from '../../src/sandbox/chat/quirks.ts'
+import { QUIRKS } from '../../sandbox/chat/quirks.ts'
 import type { ChatAdapter } from '../../src/workers/upstreams/adapter.ts'
 import { collected } from '../../src/workers/upstreams/translation.ts'
 import { chatOf, choiceOf, failureOf, promptOf, startWorld } from '../workers/upstreams/sandbox-upstreams.ts'

@@ -167,11 +167,6 @@ export class MessagesChunks implements Translation {
   private nameOf(name: unknown): unknown {
     return typeof name === 'string' ? (this.namesBack.get(name) ?? name) : name
   }
-
-  private report(usage: unknown): void {
-    const further = anthropicUsage(usage)
-    if (further) this.reported = largerUsage(this.reported, further)
-  }
 }
 
 /** What a text means; nothing where it is empty. @throws UpstreamError `unknown` where it is none */
