@@ -6,7 +6,6 @@ import type { Calls } from '../../shared/calls/calls.ts'
 import type { CallId } from '../../shared/ids.ts'
 import type { Log } from '../../shared/infra/log.ts'
 import { RUNNING_LEASE_SECONDS } from '../../shared/calls/lifecycle.ts'
-import { Stop } from '../stop.ts'
 
 /** A third of the lease: two renewals may fail before the reconciler takes over the call. */
 const RENEW_MS = (RUNNING_LEASE_SECONDS * 1000) / 3
@@ -18,7 +17,7 @@ export type HeldCalls = ReturnType<typeof createHeldCalls>
  * A call that is worked on, and how others in this process end that work early. `leave`: the client of its stream has
  * left, which ends the work unless that decides otherwise.
  */
-export type HeldCall = { id: CallId; ending: Stop; leave: () => void }
+export type HeldCall = { id: CallId; ending: AbortController; leave: () => void }
 
 /** A set of held calls whose leases are renewed until `stop`. */
 export function createHeldCalls(calls: Pick<Calls, 'renew'>, log: Log) {
@@ -33,7 +32,7 @@ export function createHeldCalls(calls: Pick<Calls, 'renew'>, log: Log) {
   return {
     /** Holds a call until it is released. */
     hold(id: CallId): HeldCall {
-      const ending = new Stop()
+      const ending = new AbortController()
       const call = { id, ending, leave: () => ending.abort(new Cancelled()) }
       held.add(call)
       if (isLeaving) call.ending.abort(new Requeued())

@@ -18,7 +18,6 @@ import { NotStored } from './results.ts'
 import { FetchFailed } from '../fetching/failure.ts'
 import type { MediaSource, TaskMediaAdapter } from '../upstreams/adapter.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
-import { platformSignal } from '../stop.ts'
 
 /** How much longer than the next poll a task's lease lasts, in seconds. */
 const POLL_LEASE_MARGIN_SECONDS = 20
@@ -203,7 +202,7 @@ async function collect(
               upstream: route.upstream,
               name: (extension) => mediaName(deps.config.APP_SECRET, call.id, 0, extension),
             },
-            platformSignal(signal),
+            signal,
           ),
         )
   failpoint('result.kept', call.id)

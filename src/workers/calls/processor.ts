@@ -23,7 +23,6 @@ import { failpoint } from '../../shared/infra/failpoints.ts'
 import { processing } from '../../shared/telemetry/telemetry.ts'
 import type { SpanEnd, Telemetry } from '../../shared/telemetry/telemetry.ts'
 import type { WorkerDeps } from '../deps.ts'
-import type { Stop } from '../stop.ts'
 import { Spending } from './costs.ts'
 import { giveUp, isGivenUp } from './deaths.ts'
 import { Cancelled, DeadlinePassed, Requeued } from './held-calls.ts'
@@ -150,7 +149,7 @@ const take = ({ calls }: WorkerDeps, job: Job<CallJob>, name: string): Promise<B
 async function writeBegin(
   { calls, publisher, log }: WorkerDeps,
   call: BegunCall,
-  { name, ranMs, ending }: { name: string; ranMs: number; ending: Stop },
+  { name, ranMs, ending }: { name: string; ranMs: number; ending: AbortController },
 ): Promise<void> {
   try {
     const begun = await retryWhileUnreachable(BEGIN_PATIENCE_MS, () => calls.begin(call.id, name, { ranMs }))
@@ -198,7 +197,7 @@ async function work(
     name,
     begin,
     held,
-    signal: ending,
+    signal: ending.signal,
     maybeSent: false,
     upstream: call.upstream,
     bounds: boundsOf(call, model, job.data),

@@ -9,7 +9,6 @@ import type { WorkerDeps } from '../deps.ts'
 import type { CallImages, FetchedImage } from '../fetching/call-images.ts'
 import { FetchFailed } from '../fetching/failure.ts'
 import { MediaRefused } from '../storage/refused.ts'
-import { platformSignal } from '../stop.ts'
 import type { MediaAdapter, Reference } from '../upstreams/adapter.ts'
 import { dataUriOf, handoverOf } from '../upstreams/references.ts'
 
@@ -72,7 +71,7 @@ export async function withReferences<T>(
   const addresses = addressesIn(request)
   run.signal.throwIfAborted()
   if (addresses.length === 0 && !('image_url' in request)) return work(NONE)
-  const call = { account: run.call.accountId, signal: platformSignal(run.signal) }
+  const call = { account: run.call.accountId, signal: run.signal }
   const refusing = (error: unknown): unknown => {
     if (!(error instanceof FetchFailed || error instanceof MediaRefused)) return error
     const why = error instanceof FetchFailed ? error.problem : error.reason

@@ -19,7 +19,6 @@ import type { HeldCall } from './held-calls.ts'
 import { failureMicroUsd } from './costs.ts'
 import type { Spending } from './costs.ts'
 import type { LateBegin } from './late-begin.ts'
-import type { StopSignal } from '../stop.ts'
 import type { UsageBounds } from '../upstreams/believed-usage.ts'
 
 /** What a runner gets. */
@@ -33,7 +32,7 @@ export type Run = {
   /** Where others in this process end it. */
   held: HeldCall
   /** Ends the work: deadline, shutdown, or the client of a stream that left (see `held-calls.ts` for the reasons). */
-  signal: StopSignal
+  signal: AbortSignal
   /** Whether an upstream may have the request: what was certainly not sent can be handed to another worker. */
   maybeSent: boolean
   /** The upstream of its last try; null where none was tried. */

@@ -14,7 +14,6 @@ import type { WorkerDeps } from '../deps.ts'
 import { Cancelled, DeadlinePassed, Requeued } from './held-calls.ts'
 import { asksForReasoning } from './reasoning.ts'
 import type { Run } from './run.ts'
-import type { StopSignal } from '../stop.ts'
 import type { ChatEvent, UpstreamUsage } from '../upstreams/adapter.ts'
 import { AnswerTooLong, UpstreamError } from '../upstreams/adapter.ts'
 import { believed } from '../upstreams/believed-usage.ts'
@@ -176,7 +175,7 @@ export class StreamedAnswer {
  * Which end a stream came to when this was thrown. Our own reasons come before what they made the upstream's connection
  * say.
  */
-function endOf(failure: unknown, { reason }: StopSignal): ChatEnd {
+function endOf(failure: unknown, { reason }: AbortSignal): ChatEnd {
   if (failure instanceof AnswerTooLong) return 'too_long'
   if (reason instanceof DeadlinePassed) return 'deadline'
   if (reason instanceof Cancelled) return 'client_left'

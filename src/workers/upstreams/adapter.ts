@@ -7,7 +7,6 @@ import type { Route } from '../../shared/catalogue/catalogue.ts'
 import type { ChatCompletion } from '../../shared/calls/answers.ts'
 import type { ChatRequest, MediaRequest } from '../../shared/calls/requests.ts'
 import type { UpstreamRef } from '../../shared/calls/types.ts'
-import type { StopSignal } from '../stop.ts'
 
 /** A picture that a customer referred to: the pieces of its file, and what that is called in a form. */
 export type Reference = { pieces: Uint8Array[]; contentType: string; extension: string }
@@ -17,7 +16,7 @@ export type UpstreamContext = {
   /** Which upstream, its address and key, its name for the model, and the model's `rename`, `drop` and `set`. */
   route: Route
   /** Ends at the call's deadline, at a shutdown, or when the client of a stream leaves. */
-  signal: StopSignal
+  signal: AbortSignal
   /** The call's public id, sent as `Idempotency-Key` and in the logs: harmless where it is ignored, never trusted. */
   callId: string
   /** The picture whose bytes an adapter that `uploads` sends; absent where there is none. */

@@ -10,7 +10,6 @@ import type { FailureKind } from './adapter.ts'
 import { UpstreamError } from './adapter.ts'
 import { Places } from '../places.ts'
 import type { Waiting } from '../places.ts'
-import type { StopSignal } from '../stop.ts'
 
 /** An upstream at one moment, for metrics and logs. */
 export type UpstreamHealth = {
@@ -22,7 +21,7 @@ export type UpstreamHealth = {
 }
 
 /** For whom something is done at an upstream, and what ends it. */
-export type Caller = { account: AccountId; signal: StopSignal }
+export type Caller = { account: AccountId; signal: AbortSignal }
 
 /** How an upstream does, as this worker saw it. */
 export type Health = {
@@ -193,5 +192,5 @@ class Semaphore {
   }
 }
 
-const ended = (signal: StopSignal): UpstreamError =>
+const ended = (signal: AbortSignal): UpstreamError =>
   new UpstreamError('aborted', 'ended before its turn', { cause: signal.reason })

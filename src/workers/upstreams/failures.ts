@@ -9,7 +9,6 @@ import type { CustomersFault, FailureKind } from './adapter.ts'
 import { UpstreamError } from './adapter.ts'
 import { asFields, isFields, isText, objectOf } from './fields.ts'
 import type { Fields } from './fields.ts'
-import type { StopSignal } from '../stop.ts'
 
 /** The longest pause that an upstream may ask for, in ms: beyond it a call would rather fail. */
 const MAX_RETRY_AFTER_MS = 60_000
@@ -256,7 +255,7 @@ export const malformedAnswer = (message: string, cause?: unknown): UpstreamError
   new UpstreamError('unknown', message, { cause })
 
 /** The failure behind whatever was thrown while a request was made or its answer read. */
-export function transportFailure(error: unknown, signal: StopSignal): UpstreamError {
+export function transportFailure(error: unknown, signal: AbortSignal): UpstreamError {
   if (error instanceof UpstreamError) return error
   if (signal.aborted) {
     return new UpstreamError(isTimeout(signal.reason) ? 'late' : 'aborted', 'ended by ourselves', { cause: error })

@@ -14,7 +14,6 @@ import { markConnectError, malformedAnswer, statusFailure, transportFailure } fr
 import type { Fields } from './fields.ts'
 import { readAnswer } from './reader.ts'
 import type { AnswerBody } from './reader.ts'
-import { platformSignal } from '../stop.ts'
 
 /** How long an upstream may keep silent, in ms: before its headers, and between two pieces of its body. 0: no limit. */
 export type Patience = { headersMs: number; bodyMs: number }
@@ -214,7 +213,7 @@ async function answered(
   options: Dispatcher.DispatchOptions,
   { signal, onSent }: UpstreamContext,
 ): Promise<Dispatcher.ResponseData> {
-  const sent: SentRequest = { ...options, signal: platformSignal(signal), ...(onSent && { onSent }) }
+  const sent: SentRequest = { ...options, signal: signal, ...(onSent && { onSent }) }
   const answer = await agent.request(sent)
   if (isSuccess(answer.statusCode)) return answer
   throw statusFailure(answer.statusCode, answer.headers, await errorText(answer))

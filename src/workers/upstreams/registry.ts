@@ -24,8 +24,6 @@ import type { Connections, Timeouts } from './http.ts'
 import { createOpenaiChat } from './openai/chat.ts'
 import { createOpenaiImages } from './openai/images.ts'
 import { openaiVideos } from './openai/videos.ts'
-import { platformSignal } from '../stop.ts'
-import type { StopSignal } from '../stop.ts'
 import { createTaskAdapter } from './tasks/engine.ts'
 import type { TaskPreset } from './tasks/engine.ts'
 import { falKey, falTasks } from './tasks/fal.ts'
@@ -118,9 +116,9 @@ export function createUpstreams(deps: UpstreamDeps) {
   }
 }
 
-async function pause(ms: number, signal: StopSignal): Promise<void> {
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
   try {
-    await sleep(ms, undefined, { signal: platformSignal(signal) })
+    await sleep(ms, undefined, { signal: signal })
   } catch (error) {
     throw new UpstreamError('aborted', 'ended between two tries', { cause: error })
   }

@@ -2,7 +2,6 @@ import type { ChatCompletion } from '../../../src/shared/calls/answers.ts'
 import type { ChatRequest, MediaRequest } from '../../../src/shared/calls/requests.ts'
 import type { UpstreamRef } from '../../../src/shared/calls/types.ts'
 import type { Tokens } from '../../../src/shared/calls/pricing.ts'
-import { platformSignal } from '../../../src/workers/stop.ts'
 import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
 import type {
   Adapter,
@@ -85,7 +84,7 @@ export class Upstream {
     }
     await this.ask(process, prompt, { ...context, onSent })
     for (const [at, content] of wordsOf(this.manners.get(prompt)!).entries()) {
-      await this.effect(process, `chunk ${at} of ${prompt}`, platformSignal(context.signal), () => {})
+      await this.effect(process, `chunk ${at} of ${prompt}`, context.signal, () => {})
       taken.words += content
       yield {
         type: 'chunk',
@@ -120,9 +119,7 @@ export class Upstream {
         return { id }
       },
       check: (ref, context) =>
-        this.effect(process, `poll ${String(ref.id)}`, platformSignal(context.signal), () =>
-          this.check(String(ref.id)),
-        ),
+        this.effect(process, `poll ${String(ref.id)}`, context.signal, () => this.check(String(ref.id))),
       cancel: async () => {},
     }
   }
@@ -142,7 +139,7 @@ export class Upstream {
     { signal, onSent }: UpstreamContext,
     accepted = () => {},
   ): Promise<void> {
-    return this.effect(process, `ask ${prompt}`, platformSignal(signal), () => {
+    return this.effect(process, `ask ${prompt}`, signal, () => {
       onSent?.()
       const manner = this.manners.get(prompt)!
       const nth = this.asked.get(prompt) ?? 0

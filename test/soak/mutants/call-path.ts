@@ -217,18 +217,6 @@ export const CALL_PATH: readonly Mutant[] = [
     tests: [SCHEDULES],
   },
   {
-    name: 'settled before there is a result',
-    why: 'An answer without choices is a failure, and failures are refunded.',
-    edits: [
-      {
-        file: 'src/workers/upstreams/openai/chat.ts',
-        find: "if (!Array.isArray(choices) || choices.length === 0) throw malformedAnswer('the answer has no choices')",
-        replace: 'if (!Array.isArray(choices)) return { ...answer, choices: [] } as unknown as ChatCompletion',
-      },
-    ],
-    tests: ['test/upstreams/wrong-json.test.ts'],
-  },
-  {
     name: 'a cut stream is refunded',
     why: 'What was delivered is paid.',
     edits: [

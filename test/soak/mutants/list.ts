@@ -7,6 +7,7 @@ import { ENDING } from './ending.ts'
 import type { Mutant } from './mutant.ts'
 import { OF_PAYMENTS } from './payments.ts'
 import { PRICES } from './prices.ts'
+import { OF_READING } from './reading.ts'
 import { OF_SHARING } from './sharing.ts'
 import { OF_USAGE } from './usage.ts'
 
@@ -22,4 +23,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...OF_CATALOGUE,
   ...OF_SHARING,
   ...OF_USAGE,
+  ...OF_READING,
 ]

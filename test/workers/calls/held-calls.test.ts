@@ -18,15 +18,15 @@ describe('the calls that a worker holds', () => {
     held.release(first)
     held.cancel(id)
     expect(held.size()).to.equal(2)
-    expect(second.ending.reason).to.be.instanceOf(Cancelled)
-    for (const { ending } of [first, other]) expect(ending.aborted).to.equal(false)
+    expect(second.ending.signal.reason).to.be.instanceOf(Cancelled)
+    for (const { ending } of [first, other]) expect(ending.signal.aborted).to.equal(false)
   })
 
   it('go back to their queue all together, and so does what is held after that', () => {
     const [early, released] = [held.hold(newId('call')), held.hold(newId('call'))]
     held.release(released)
     held.requeueAll()
-    expect(released.ending.aborted).to.equal(false)
-    for (const { ending } of [early, held.hold(newId('call'))]) expect(ending.reason).to.be.instanceOf(Requeued)
+    expect(released.ending.signal.aborted).to.equal(false)
+    for (const { ending } of [early, held.hold(newId('call'))]) expect(ending.signal.reason).to.be.instanceOf(Requeued)
   })
 })
