@@ -45,6 +45,12 @@ const GOOD: [names: string, ways: string, message: object, credits: number | [st
   ['message-beside-delta message-full-beside-delta', 'SR', said, 62],
   ['sse-empty-data sse-keepalive-word sse-done-space sse-done-newline-json sse-done-quoted', 'SR', said, 62],
   ['sse-ping sse-crlf sse-bom sse-nodone', 'SR', said, 62],
+  ['sse-broken-json-event', 'SR', said, 62],
+  ['sse-one-bad-byte', 'SR', { content: TEXT.replace('lazy', 'lazy\ufffd') }, 62],
+  // Its output is what was reported behind [DONE], its input more than there can be.
+  ['usage-after-done', 'S', said, 91],
+  ['azure-filter', 'S', { content: 'The quick brown fox' }, 23],
+  ['content-null', 'SW', { content: null }, [11, 32]],
   ['sse-bytes', 'SR', { content: 'Grüße 🌍 你好' }, 62],
   ['reset-after-finish reset-after-done', 'SR', said, 62],
   ['hang-after-finish', 'S', said, 62],
