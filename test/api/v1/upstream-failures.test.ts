@@ -169,7 +169,6 @@ describe('an upstream that fails', () => {
       ['no choices', '[empty]', 2],
       ['a reset', '[reset]', 2],
       ['a reset before it took the work', '[refuse]', 0],
-      ['bytes that are no UTF-8', '[invalid-utf8]', 2],
     ] as const
     const dear = { model: 'dear-chat', max_tokens: 10 }
     const whole = inParallel(ROWS, (account, prompt) => chat(gateway, account, prompt, dear))

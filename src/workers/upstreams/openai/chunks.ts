@@ -39,7 +39,7 @@ export class OpenaiChunks implements Translation {
   chunks(event: Fields, isWhole: boolean): Fields[] {
     const { usage, rest } = takeUsage(event)
     // The official SDK throws at any error in a chunk, also at an empty one.
-    const { choices, error: _error, id, created, ...head } = rest
+    const { choices, error: _error, object: _object, id, created, ...head } = rest
     this.id ??= isText(id) ? id : null
     this.created ??= Number.isInteger(created) && (created as number) > 0 ? (created as number) : null
     if (!Array.isArray(choices) || choices.length === 0) return []
@@ -66,8 +66,8 @@ export class OpenaiChunks implements Translation {
   private chunkOf(choices: Fields[]): Fields {
     this.id ??= `chatcmpl-${randomUUID()}`
     this.created ??= Math.floor(Date.now() / 1000)
-    const head = { ...this.head, id: this.id, object: 'chat.completion.chunk', created: this.created }
-    return { ...head, choices: choices.map((piece) => this.withRole(piece)) }
+    const head = { id: this.id, object: 'chat.completion.chunk', created: this.created }
+    return { ...head, ...this.head, choices: choices.map((piece) => this.withRole(piece)) }
   }
 
   /** @param isCounted whether usage was reported: with it and a reason to finish, a choice that says nothing is one */
