@@ -13,10 +13,8 @@ import {
   passingOptions,
   unknownField,
 } from '../../shared/calls/chat-fields.ts'
-import type { ChatOptions } from '../../shared/calls/chat-fields.ts'
 import { chatMessages } from '../../shared/calls/chat-messages.ts'
 import { outputLimit, tokensOfPart } from '../../shared/calls/pricing.ts'
-import { isPlainOption, plainMessages } from '../../shared/calls/plain-chats.ts'
 import type { ChatMessage, ChatRequest } from '../../shared/calls/requests.ts'
 import { addressesOf, withImages } from '../../shared/calls/requests.ts'
 import { ApiError } from '../../shared/errors.ts'
@@ -36,13 +34,13 @@ export type BodyRules = Pick<ChatModel, 'maxOutputTokens' | 'defaultOutputTokens
  * @throws ApiError invalid_messages, or invalid_request that names the field.
  */
 export function parseChat(body: JsonObject, model: BodyRules): ChatRequest {
-  const accepted = acceptedParts(plainMessages(body.messages) ?? parseMessages(body), model.partTokens)
+  const accepted = acceptedParts(parseMessages(body), model.partTokens)
   const messages = accepted.map((message) => withImages(message, (url) => plainImageUrl(url as string)))
   const allowed = model.upstreams.flatMap(({ allow }) => allow)
   const unknown = unknownField(body, allowed)
   if (unknown !== null) throw unknownFieldError([unknown])
   const further = furtherFields(body, allowed)
-  const { max_tokens, max_completion_tokens, ...options } = passingOptions(parseOptions(without(body, further)))
+  const { max_tokens, max_completion_tokens, ...options } = passingOptions(parseBody(chatOptions, without(body, further)))
   const limit = outputLimit(max_tokens ?? max_completion_tokens, model)
   return { ...further, ...options, messages, max_tokens: limit }
 }
@@ -53,27 +51,6 @@ const without = (body: JsonObject, further: JsonObject): JsonObject =>
 /** @throws ApiError invalid_messages. */
 const parseMessages = ({ messages }: JsonObject): ChatMessage[] =>
   parseBody(messagesOnly, { messages }).messages as ChatMessage[]
-
-const OPTIONS = new Map<string, z.ZodType>(Object.entries(chatOptions.shape))
-
-/**
- * The options of a body. Its schema looks at all of them, in each request; few requests have more than three.
- * @throws ApiError invalid_request that names the field.
- */
-function parseOptions(body: JsonObject): ChatOptions {
-  const options: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(body)) {
-    if (isPlainOption(name, value)) {
-      options[name] = value
-      continue
-    }
-    const parsed = OPTIONS.get(name)?.safeParse(value)
-    // The whole says what is wrong with it.
-    if (parsed?.success === false) return parseBody(chatOptions, body)
-    if (parsed?.data !== undefined) options[name] = parsed.data
-  }
-  return options
-}
 
 /**
  * The messages with the parts that the model takes. A kind that it does not price is refused, but for what an assistant

@@ -14,7 +14,7 @@ const MAX_TOOLS = 128
 export const MAX_ADDRESSES = 50
 
 /** Largest number of output tokens that may be asked for; a model's own `maxOutputTokens` lowers it. */
-export const MAX_TOKENS = 100_000_000
+const MAX_TOKENS = 100_000_000
 
 const text = z.string()
 const tokens = z.int().min(1).max(MAX_TOKENS)

@@ -6,10 +6,10 @@ import { z } from 'zod'
 import { chosen, closed, documented, listOf, optional, within } from './field-schemas.ts'
 
 /** Most messages of one request. */
-export const MAX_MESSAGES = 2000
+const MAX_MESSAGES = 2000
 
 /** Most parts, tool calls and pieces of reasoning in all messages of one request: far more than people send. */
-export const MAX_ELEMENTS = 10_000
+const MAX_ELEMENTS = 10_000
 
 const text = z.string()
 
@@ -106,7 +106,7 @@ const reasoningDetail = z.object({
 })
 
 /** Who may speak. */
-export const ROLES = ['system', 'developer', 'user', 'assistant', 'tool', 'function'] as const
+const ROLES = ['system', 'developer', 'user', 'assistant', 'tool', 'function'] as const
 
 /** Whoever speaks but an assistant. */
 const strictMessage = closed({

@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'chai'
 import { batched } from '../../../src/shared/infra/batcher.ts'
 
@@ -46,13 +46,9 @@ describe('batched', () => {
     const held = heldRun()
     const one = batched(held.run, () => false)
     const answers = [one(1)]
-    await new Promise((resolve) => {
-      setImmediate(resolve)
-    })
+    await nextTurn()
     answers.push(one(2))
-    await new Promise((resolve) => {
-      setImmediate(resolve)
-    })
+    await nextTurn()
     answers.push(one(3))
     expect(held.batches).to.deep.equal([[1]])
     held.release()
@@ -60,20 +56,17 @@ describe('batched', () => {
     expect(held.batches).to.deep.equal([[1], [2, 3]])
   })
 
-  it('lets more items join behind a statement that was shared', async () => {
+  it('sends what has gathered as soon as the statement before it returns, without a timer', async () => {
     const held = heldRun()
     const one = batched(held.run, () => false)
-    const answers = [one(1), one(2)]
-    await setTimeout(10)
-    answers.push(one(3))
+    const first = [one(1), one(2)]
+    await nextTurn()
+    const second = one(3)
     held.release()
-    await Promise.all(answers.slice(0, 2))
-    answers.push(one(4))
-    expect(await Promise.all(answers)).to.deep.equal([10, 20, 30, 40])
-    expect(held.batches).to.deep.equal([
-      [1, 2],
-      [3, 4],
-    ])
+    await Promise.all(first)
+    await nextTurn()
+    expect(held.batches).to.deep.equal([[1, 2], [3]])
+    expect(await second).to.equal(30)
   })
 
   it('gives the error of an item only to its caller', async () => {
