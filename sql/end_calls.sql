@@ -1,9 +1,6 @@
 -- Settles or refunds calls and keeps their results, a whole batch in one round trip. Why it is a function, held to
 -- arrays of ids, with kept plans: see open_calls.sql.
 --
--- "ran_ms" is of a call whose begin was not written, "price_version" the price that its worker took it to have
--- (docs/architecture.md#begin).
---
 -- No settlement is above twice the pre-charge, whatever its outcome says (docs/money.md#debt).
 --
 -- What a settlement cannot collect becomes debt of the account. Credits that come back to an account with debt repay it
@@ -64,14 +61,13 @@ BEGIN
       SELECT DISTINCT ON (o.id) o.id, o.place, o.status, c.account_id, c.credits_precharged AS held, c.request_bytes,
         CASE WHEN o.status = 'succeeded' THEN least(o.cost, 2 * c.credits_precharged) ELSE 0 END AS due
       FROM ROWS FROM (jsonb_to_recordset(outcomes) AS (
-        id uuid, status text, cost bigint, attempt integer, from_status text, overdue boolean, price_version uuid
-      )) WITH ORDINALITY AS o (id, status, cost, attempt, from_status, overdue, price_version, place)
+        id uuid, status text, cost bigint, attempt integer, from_status text, overdue boolean
+      )) WITH ORDINALITY AS o (id, status, cost, attempt, from_status, overdue, place)
       JOIN calls c ON c.id = o.id AND c.id = ANY (ids)
       WHERE c.status IN ('queued', 'running')
         AND (o.attempt IS NULL OR o.attempt = c.attempts)
         AND (o.from_status IS NULL OR o.from_status = c.status)
         AND (o.overdue IS NOT TRUE OR c.deadline_at < now())
-        AND (o.price_version IS NULL OR o.price_version = c.price_version)
       ORDER BY o.id, o.place
     ) x
     JOIN accounts acc ON acc.id = x.account_id AND acc.id = ANY (account_ids)
@@ -117,9 +113,7 @@ BEGIN
     cached_input_tokens = o.cached_input_tokens, cache_write_tokens = o.cache_write_tokens,
     repeated_input_tokens = o.repeated_input_tokens, output_tokens = o.output_tokens,
     -- Nothing was sent of a call that no worker began.
-    cost_micro_usd = CASE WHEN c.attempts = 0 AND o.ran_ms IS NULL THEN 0 ELSE o.cost_micro_usd END,
-    attempts = greatest(c.attempts, (o.ran_ms IS NOT NULL)::integer),
-    started_at = coalesce(c.started_at, moment - o.ran_ms * interval '1 millisecond'),
+    cost_micro_usd = CASE WHEN c.attempts = 0 THEN 0 ELSE o.cost_micro_usd END,
     upstream = coalesce(o.upstream, c.upstream), result_url = o.result_url, finished_at = moment,
     -- A call that we ourselves could not place counts as refused: its key is free for the client's next try.
     idempotency_key = CASE WHEN o.error_type = 'service_unavailable' THEN NULL ELSE c.idempotency_key END,
@@ -129,9 +123,9 @@ BEGIN
   FROM ROWS FROM (jsonb_to_recordset(outcomes) AS (
     status text, http_status integer, error_type text, input_tokens bigint, cached_input_tokens bigint,
     cache_write_tokens bigint, repeated_input_tokens bigint, output_tokens bigint, cost_micro_usd bigint, upstream text,
-    result_url text, ran_ms bigint
+    result_url text
   )) WITH ORDINALITY AS o (status, http_status, error_type, input_tokens, cached_input_tokens, cache_write_tokens,
-    repeated_input_tokens, output_tokens, cost_micro_usd, upstream, result_url, ran_ms, place)
+    repeated_input_tokens, output_tokens, cost_micro_usd, upstream, result_url, place)
   JOIN unnest(places, ended, kept, lost, balances) AS e (place, id, kept, lost, balance) ON e.place = o.place
   WHERE c.id = e.id AND c.id = ANY (ended);
   INSERT INTO call_results (call_id, output, expires_at)

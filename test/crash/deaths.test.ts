@@ -75,7 +75,7 @@ describe('workers and the calls that could end them', () => {
     })
   })
 
-  const BEGINS: FailpointName[] = ['call.taken', 'call.begun', 'upstream.sending', 'task.polling']
+  const BEGINS: FailpointName[] = ['call.beginning', 'call.begun', 'upstream.sending', 'task.polling']
   const begins = ({ steps }: Program): string[] =>
     steps.map(({ name }) => name).filter((name) => (BEGINS as string[]).includes(name))
 

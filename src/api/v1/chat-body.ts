@@ -40,7 +40,9 @@ export function parseChat(body: JsonObject, model: BodyRules): ChatRequest {
   const unknown = unknownField(body, allowed)
   if (unknown !== null) throw unknownFieldError([unknown])
   const further = furtherFields(body, allowed)
-  const { max_tokens, max_completion_tokens, ...options } = passingOptions(parseBody(chatOptions, without(body, further)))
+  const { max_tokens, max_completion_tokens, ...options } = passingOptions(
+    parseBody(chatOptions, without(body, further)),
+  )
   const limit = outputLimit(max_tokens ?? max_completion_tokens, model)
   return { ...further, ...options, messages, max_tokens: limit }
 }

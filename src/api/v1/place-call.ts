@@ -187,7 +187,7 @@ function openRequest(
 
 const isStreamed = (request: CallOrder['request']): boolean => 'stream' in request && request.stream === true
 
-/** What a worker would read of the row of a chat that is answered whole. */
+/** What a worker would read of the row of a chat. */
 const rowOf = ({ model, replyTo, amount }: OpenRequest, estimate: Tokens): ChatRow => ({
   model,
   replyTo,
@@ -219,7 +219,7 @@ async function enqueue(
     requestId,
     traceparent: span?.traceparent ?? ctx.state.traceparent,
     deadlineAt: Date.now() + request.deadlineSeconds * 1000,
-    ...(request.estimate && !isStreamed(order.request) && { row: rowOf(request, request.estimate) }),
+    ...(request.estimate && { row: rowOf(request, request.estimate) }),
   }
   const put = (again: boolean) =>
     deps.queues.enqueueCall(request.modality, again ? { ...job, again } : job, outstanding)

@@ -32,7 +32,6 @@ import type {
   RefundGuard,
   Settlement,
   StaleCall,
-  UnwrittenBegin,
   UpstreamRef,
 } from './types.ts'
 
@@ -93,15 +92,11 @@ export class Calls {
   /**
    * Takes a call to work on it; null if it has already ended (the job ran twice, or late).
    * @param run names this run of the job: repeated with the same one after a lost answer, it is no second run.
-   * @param more see `Begin`.
+   * @param mayFollow see `Begin`.
    */
-  async begin(
-    id: CallId,
-    run: string = randomUUID(),
-    more: Pick<Begin, 'mayFollow' | 'ranMs'> = {},
-  ): Promise<BegunCall | null> {
+  async begin(id: CallId, run: string = randomUUID(), mayFollow = false): Promise<BegunCall | null> {
     failpoint('call.beginning', id)
-    const begin = { id, run, ...more }
+    const begin = { id, run, mayFollow }
     const together = await this.beginTogether(begin)
     const row = together === 'try_alone' ? ((await beginCalls(this.db, [begin]))[0] as BegunRow | null) : together
     if (!row) return null
@@ -168,20 +163,11 @@ export class Calls {
       .update({ lease_until: this.fromNow(leaseSeconds) })
   }
 
-  /**
-   * Ends a call with its result at its real cost; null when it had ended before.
-   * @param unwritten of a call whose begin was not written; null too where its price is another.
-   */
-  settle(
-    id: CallId,
-    modality: Modality,
-    settlement: Settlement,
-    unwritten: UnwrittenBegin | null = null,
-  ): Promise<Ended | null> {
+  /** Ends a call with its result at its real cost; null when it had ended before. */
+  settle(id: CallId, modality: Modality, settlement: Settlement): Promise<Ended | null> {
     return this.end(
       {
         id,
-        ...columnsOf(unwritten),
         status: 'succeeded',
         cost: settlement.cost,
         http_status: SUCCESS,
@@ -224,7 +210,6 @@ export class Calls {
         attempt: guard.attempt,
         from_status: guard.from,
         overdue: guard.overdue,
-        ...columnsOf(guard.unwritten),
         result_seconds: this.limits.resultSeconds,
       },
       errorOutput(error),
@@ -281,7 +266,6 @@ export class Calls {
     if (!ended) return null
     failpoint(row.status === 'succeeded' ? 'call.settled' : 'call.refunded', row.id)
     const tokens = { input: row.input_tokens ?? 0, output: row.output_tokens ?? 0 }
-    if (row.ran_ms !== undefined) this.observer?.begun(ended.modality, ended.latency_ms - (ended.running_ms ?? 0))
     this.observer?.ended(ended, performance.now() - startedAt, tokens)
     return {
       callId: ended.id,
@@ -297,9 +281,6 @@ export class Calls {
     return this.db.raw('now() + make_interval(secs => ?)', [seconds])
   }
 }
-
-const columnsOf = (unwritten: UnwrittenBegin | null | undefined) =>
-  unwritten && { ran_ms: Math.floor(unwritten.ranMs), price_version: unwritten.priceVersion }
 
 const countsOf = (tokens: Tokens | null) =>
   tokens && {

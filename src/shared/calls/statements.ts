@@ -32,10 +32,6 @@ export type OutcomeRow = {
   upstream?: string
   result_url?: string | null
   result_seconds: number
-  /** How long a worker has worked on it, whose begin was not written; absent: it was, or nobody has. */
-  ran_ms?: number
-  /** The price that it was taken to have; nothing is ended at another. Absent: as its row has it. */
-  price_version?: PriceVersionId
 }
 
 /** A call that this very statement ended. */
@@ -171,9 +167,9 @@ export const begun = (row: BegunRow): BegunCall => ({
 
 /**
  * A call to begin, and the name of the run that does. `mayFollow`: an earlier run may have worked on it without having
- * written its begin; it is counted now. `ranMs`: how long this very run has worked on it already.
+ * written its begin; it is counted now.
  */
-export type Begin = { id: CallId; run: string; mayFollow?: boolean; ranMs?: number }
+export type Begin = { id: CallId; run: string; mayFollow: boolean }
 
 /**
  * Begins calls; null for each that had ended, `try_alone` for a second begin of one call in the same batch. The row
@@ -183,8 +179,7 @@ export async function beginCalls(db: Db, begins: Begin[]): Promise<(BegunRow | '
   const ids = begins.map(({ id }) => id)
   const runs = plainArray(begins.map(({ run }) => run))
   const uncounted = plainArray(begins.map(({ mayFollow }) => (mayFollow ? 1 : 0)))
-  const ran = plainArray(begins.map(({ ranMs }) => Math.floor(ranMs ?? 0)))
-  const rows = await runPrepared<BegunRow>(db, BEGIN, [plainArray(ids), runs, RUNNING_LEASE_SECONDS, uncounted, ran])
+  const rows = await runPrepared<BegunRow>(db, BEGIN, [plainArray(ids), runs, RUNNING_LEASE_SECONDS, uncounted])
   const begun = new Map(rows.map((row) => [row.id, row]))
   return ids.map((id, index) => (ids.indexOf(id) === index ? (begun.get(id) ?? null) : 'try_alone'))
 }
@@ -194,8 +189,7 @@ const BEGIN = {
   text: `
     UPDATE calls SET status = 'running',
       attempts = attempts + 1 + CASE attempts WHEN 0 THEN ($4::integer[])[array_position($1::uuid[], id)] ELSE 0 END,
-      started_at = coalesce(started_at,
-        now() - ($5::bigint[])[array_position($1::uuid[], id)] * interval '1 millisecond'),
+      started_at = coalesce(started_at, now()),
       started_by = coalesce(started_by, ($2::uuid[])[array_position($1::uuid[], id)]),
       lease_until = now() + make_interval(secs => $3)
     WHERE id = ANY ((SELECT $1::uuid[])::uuid[]) AND status IN ('queued', 'running')

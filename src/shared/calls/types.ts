@@ -1,7 +1,7 @@
 /**
  * The types of the verbs: what they take and what they return.
  */
-import type { AccountId, CallId, KeyId, PriceVersionId } from '../ids.ts'
+import type { AccountId, CallId, KeyId } from '../ids.ts'
 import type { Answer, LongAnswer } from './answers.ts'
 import type { CallStatus, Modality } from './lifecycle.ts'
 import type { Price, Tokens } from './pricing.ts'
@@ -75,7 +75,7 @@ export type BegunCall = {
   estimate: Tokens
   /** What its task costs at its upstream, in micro-dollars; null until one is submitted, or where that is unknown. */
   costMicroUsd: number | null
-  /** Counts from 1; the fence of `refund` and `submitted`. 0: its begin is not written (yet). */
+  /** Counts from 1; the fence of `refund` and `submitted`. */
   attempt: number
   /** An earlier attempt may have sent its request, whose outcome is unknown. */
   resumed: boolean
@@ -127,15 +127,7 @@ export type RefundGuard = {
   from?: 'queued' | 'running'
   /** Only past its deadline. */
   overdue?: boolean
-  /** Of a call whose begin was not written. */
-  unwritten?: UnwrittenBegin | null
 }
-
-/**
- * What stands for the begin of a chat that ended before it was written: how long it ran, and the price that it was
- * taken to have; absent: whichever its row has.
- */
-export type UnwrittenBegin = { ranMs: number; priceVersion?: PriceVersionId }
 
 /** An open call whose lease has run out. */
 export type StaleCall = {

@@ -27,7 +27,7 @@ export type CallJob = Trace & {
   catalogueVersion: number
   /** Unix ms after which nobody needs to look at the request any more. */
   deadlineAt: number
-  /** What the row of a chat that is answered whole says. Absent: another call. */
+  /** What the row of a chat says. Absent: another call. */
   row?: ChatRow
   /** Redis may have had a job for this call before, and lost it while a worker had it. */
   again?: boolean

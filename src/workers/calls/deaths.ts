@@ -11,7 +11,6 @@ import { publicId } from '../../shared/ids.ts'
 import type { CallJob } from '../../shared/infra/queues.ts'
 import { traceFields } from '../../shared/infra/trace.ts'
 import type { WorkerDeps } from '../deps.ts'
-import { mayFollowUnwritten } from './late-begin.ts'
 import { cancelTask } from './media.ts'
 
 /** After so many deaths a call is given up, whether it was their cause or only beside it. */
@@ -41,8 +40,6 @@ export async function giveUp(
   const call = await deps.calls.resume(callId)
   const ended = await deps.calls.refund(callId, error, {
     ...((request as ChatRequest | null)?.stream && { from: 'queued' }),
-    // An earlier run may have asked an upstream, and been billed.
-    ...(mayFollowUnwritten(job) && { unwritten: { ranMs: 0 } }),
   })
   if (!ended) return null
   const about = { call: publicId('call', callId), ...traceFields(job.data), deaths: job.stalledCounter }

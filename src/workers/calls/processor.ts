@@ -4,12 +4,11 @@
  * The queue may run a job twice, late, or after its call has ended; the verbs decide, never the job. A failed job
  * moves no credits.
  */
-import { randomUUID } from 'node:crypto'
 import type { Job } from 'bullmq'
 import { DelayedError, WaitingError } from 'bullmq'
 import { mostInput } from '../../shared/calls/pricing.ts'
 import type { ChatRequest } from '../../shared/calls/requests.ts'
-import type { BegunCall, Ended, RefundGuard, UnwrittenBegin } from '../../shared/calls/types.ts'
+import type { BegunCall, Ended, RefundGuard } from '../../shared/calls/types.ts'
 import { readState } from '../../shared/calls/records.ts'
 import type { Catalogue, Model } from '../../shared/catalogue/catalogue.ts'
 import { findModel } from '../../shared/catalogue/catalogue.ts'
@@ -23,11 +22,12 @@ import { failpoint } from '../../shared/infra/failpoints.ts'
 import { processing } from '../../shared/telemetry/telemetry.ts'
 import type { SpanEnd, Telemetry } from '../../shared/telemetry/telemetry.ts'
 import type { WorkerDeps } from '../deps.ts'
+import { BEGIN_PATIENCE_MS, takeCall } from './begin.ts'
+import type { Taken } from './begin.ts'
 import { Spending } from './costs.ts'
 import { giveUp, isGivenUp } from './deaths.ts'
 import { Cancelled, DeadlinePassed, Requeued } from './held-calls.ts'
 import { leaveToReader } from './lost-streams.ts'
-import { BEGIN_AFTER_MS, LateBegin, mayFollowUnwritten, takeUnwritten } from './late-begin.ts'
 import type { Outcome, Run } from './run.ts'
 import { aboutRun, failedAt, upstreamFailure } from './run.ts'
 import { runChat } from './chat.ts'
@@ -36,20 +36,14 @@ import { ReferenceRefused } from './references.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
 import type { UsageBounds } from '../upstreams/believed-usage.ts'
 
-/** How long to wait for Postgres before a call is begun, in ms; the queue tries again after that. */
-const BEGIN_PATIENCE_MS = 30_000
-
 /** How long a chat runs before its start is published, in ms: short chats need no updates. */
 const UPDATE_AFTER_MS = 10
 
-/**
- * The processor of the chat, image and video queues.
- * @param beginAfterMs how long a chat runs before its begin is written, in ms; given by tests alone
- */
-export function createCallProcessor(deps: WorkerDeps, beginAfterMs = BEGIN_AFTER_MS) {
+/** The processor of the chat, image and video queues. */
+export function createCallProcessor(deps: WorkerDeps) {
   // With a third parameter BullMQ would make an AbortController for each job (docs/performance.md#what-paid).
   return (job: Job<CallJob>, token?: string): Promise<void> => {
-    const handed = { job, token, beginAfterMs, traceparent: job.data.traceparent }
+    const handed = { job, token, traceparent: job.data.traceparent }
     return deps.places.within(job, token, () =>
       deps.telemetry ? processTraced(deps, deps.telemetry, handed) : processJob(deps, handed),
     )
@@ -73,12 +67,7 @@ async function processTraced(deps: WorkerDeps, telemetry: Telemetry, handed: Han
 }
 
 /** What the queue hands over, and the trace context that it is processed in. */
-type Handed = {
-  job: Job<CallJob>
-  token: string | undefined
-  traceparent: string | undefined
-  beginAfterMs: number
-}
+type Handed = { job: Job<CallJob>; token: string | undefined; traceparent: string | undefined }
 
 const spanEnd = (outcome: Outcome): SpanEnd => ({
   attributes: { 'tollgate.outcome': outcome.is },
@@ -95,16 +84,15 @@ async function processJob(deps: WorkerDeps, handed: Handed, report?: (outcome: O
   }
   const catalogue = currentCatalogueOf(deps, job) ?? (await catalogueOf(deps, job, token))
   if (!catalogue) return publishEnd(deps, job.data)
-  const name = randomUUID()
-  const call =
-    takeUnwritten(job, catalogue) ?? (await retryWhileUnreachable(BEGIN_PATIENCE_MS, () => take(deps, job, name)))
-  if (!call) return publishEnd(deps, job.data)
+  const taken = await takeCall(deps, job, catalogue)
+  if (!taken) return publishEnd(deps, job.data)
+  const { call } = taken
   await leaveToReader(deps, call, job, token)
   try {
     const model = findModel(catalogue, call.model, call.modality)
-    const { outcome, unwritten } = await work(deps, model, call, name, handed)
+    const outcome = await work(deps, model, taken, handed)
     report?.(outcome)
-    await finish(deps, call, { job, token, unwritten }, outcome)
+    await finish(deps, call, handed, outcome)
     failpoint('job.finishing', call.id)
   } catch (error) {
     if (!(error instanceof Requeued)) throw error
@@ -139,81 +127,55 @@ async function catalogueOf(deps: WorkerDeps, job: Job<CallJob>, token?: string):
   }
 }
 
-/** A step of a submitted task goes on with its attempt; everything else begins one. */
-const take = ({ calls }: WorkerDeps, job: Job<CallJob>, name: string): Promise<BegunCall | null> =>
-  job.data.request === null
-    ? calls.resume(job.data.callId)
-    : calls.begin(job.data.callId, name, { mayFollow: mayFollowUnwritten(job) })
-
-/** Writes the begin of a chat that lasts: its row knows how long it may last. Never throws. */
-async function writeBegin(
-  { calls, publisher, log }: WorkerDeps,
-  call: BegunCall,
-  { name, ranMs, ending }: { name: string; ranMs: number; ending: AbortController },
-): Promise<void> {
-  try {
-    const begun = await retryWhileUnreachable(BEGIN_PATIENCE_MS, () => calls.begin(call.id, name, { ranMs }))
-    // Another process has ended it: nobody waits for this answer.
-    if (!begun) return ending.abort(new Cancelled())
-    call.attempt = begun.attempt
-    call.remainingMs = begun.remainingMs
-    publisher.begun(call).catch(reportDefect)
-  } catch (error) {
-    log.warn({ call: publicId('call', call.id), err: error }, 'begin not written')
-  }
-}
-
 /** The call had already ended: the waiting request may have missed its reply. */
 async function publishEnd({ db, publisher }: WorkerDeps, { callId }: CallJob): Promise<void> {
   const state = await readState(db, callId)
   if (state?.state === 'ended') await publisher.ended(state)
 }
 
-/** Runs the call under its deadline. Every expected failure is an outcome; a defect is one too, and is logged. */
+/**
+ * Runs the call under its deadline, and writes its begin where that is not done. Every expected failure is an outcome; a
+ * defect is one too, and is logged.
+ */
 async function work(
   deps: WorkerDeps,
   model: Model | null,
-  call: BegunCall,
-  name: string,
-  { job, traceparent, beginAfterMs }: Handed,
-): Promise<{ outcome: Outcome; unwritten: UnwrittenBegin | null }> {
+  { call, begin }: Taken,
+  { job, traceparent }: Handed,
+): Promise<Outcome> {
+  const request = await deps.queues.requests.read(job.data)
   const held = deps.held.hold(call.id)
   const { ending } = held
-  let deadline: NodeJS.Timeout | undefined
-  const setDeadline = () => {
-    deadline = setTimeout(() => ending.abort(new DeadlinePassed()), Math.max(0, call.remainingMs))
-  }
-  const begin =
-    call.attempt > 0
-      ? null
-      : new LateBegin(call, beginAfterMs, (ranMs) => writeBegin(deps, call, { name, ranMs, ending }).then(setDeadline))
-  if (!begin) setDeadline()
   // What an interrupted attempt has cost nobody knows.
   const spent = new Spending(call.resumed ? null : 0)
-  const request = await deps.queues.requests.read(job.data)
   const run: Run = {
     call,
     job: { ...job.data, request },
-    name,
-    begin,
     held,
     signal: ending.signal,
     maybeSent: false,
     upstream: call.upstream,
-    bounds: boundsOf(call, model, job.data),
+    bounds: boundsOf(call, model, request),
     spent,
     traceparent,
     telemetry: deps.telemetry,
   }
-  const update = publishBegun(deps, call)
+  let deadline: NodeJS.Timeout | undefined
+  let update: NodeJS.Timeout | undefined
+  const setDeadline = () => {
+    clearTimeout(deadline)
+    deadline = setTimeout(() => ending.abort(new DeadlinePassed()), Math.max(0, call.remainingMs))
+  }
+  setDeadline()
+  const begun = begin(ending).then((isOurs) => {
+    if (!isOurs) return false
+    setDeadline()
+    update = publishBegun(deps, call)
+    return true
+  })
   try {
-    const outcome = await runCall(deps, model, run)
-    const unwritten = begin ? await begin.stop() : null
-    if (outcome.is !== 'failed') return { outcome, unwritten }
-    return { outcome: { ...outcome, costMicroUsd: spent.total, upstream: run.upstream }, unwritten }
-  } catch (error) {
-    await begin?.stop()
-    throw error
+    const outcome = await runCall(deps, model, run, begun)
+    return outcome.is === 'failed' ? { ...outcome, costMicroUsd: spent.total, upstream: run.upstream } : outcome
   } finally {
     clearTimeout(deadline)
     clearTimeout(update)
@@ -222,23 +184,30 @@ async function work(
 }
 
 /** What a call's upstream can have used, by its request: a chat's. */
-const boundsOf = ({ estimate }: BegunCall, model: Model | null, { request }: CallJob): UsageBounds => ({
+const boundsOf = ({ estimate }: BegunCall, model: Model | null, request: CallJob['request']): UsageBounds => ({
   estimate,
-  mostInput: model?.modality === 'chat' ? mostInput(estimate.input, request as ChatRequest, model) : 0,
+  mostInput: model?.modality === 'chat' && request ? mostInput(estimate.input, request as ChatRequest, model) : 0,
 })
 
-async function runCall(deps: WorkerDeps, model: Model | null, run: Run): Promise<Outcome> {
+/**
+ * Asks the upstreams, and waits for the begin too: an end that overtook it would not find its attempt, and a call that
+ * was handed back would be begun afterwards.
+ */
+async function runCall(deps: WorkerDeps, model: Model | null, run: Run, begun: Promise<boolean>): Promise<Outcome> {
+  const [asked, begin] = await Promise.allSettled([askUpstreams(deps, model, run), begun])
+  if (begin.status === 'rejected') throw begin.reason
+  if (!begin.value) return { is: 'lost' }
+  return asked.status === 'fulfilled' ? asked.value : outcomeOf(deps, run, asked.reason)
+}
+
+async function askUpstreams(deps: WorkerDeps, model: Model | null, run: Run): Promise<Outcome> {
   const { call } = run
-  try {
-    if (!model) return upstreamFailure('The model is no longer offered.')
-    if (run.job.request === null && !call.upstreamRef) {
-      return upstreamFailure('The request was lost before it was sent to an upstream.')
-    }
-    if (call.remainingMs <= 0) return await tooLate(deps, model, run)
-    return model.modality === 'chat' ? await runChat(deps, model, run) : await runMedia(deps, model, run)
-  } catch (error) {
-    return await outcomeOf(deps, run, error)
+  if (!model) return upstreamFailure('The model is no longer offered.')
+  if (run.job.request === null && !call.upstreamRef) {
+    return upstreamFailure('The request was lost before it was sent to an upstream.')
   }
+  if (call.remainingMs <= 0) return tooLate(deps, model, run)
+  return model.modality === 'chat' ? runChat(deps, model, run) : runMedia(deps, model, run)
 }
 
 /**
@@ -246,7 +215,7 @@ async function runCall(deps: WorkerDeps, model: Model | null, run: Run): Promise
  * publication.
  */
 function publishBegun({ publisher }: WorkerDeps, call: BegunCall): NodeJS.Timeout | undefined {
-  if (call.resumed || call.attempt === 0) return undefined
+  if (call.resumed) return undefined
   const publish = (): void => {
     publisher.begun(call).catch(reportDefect)
   }
@@ -264,9 +233,6 @@ async function tooLate(deps: WorkerDeps, model: Model, run: Run): Promise<Outcom
 async function outcomeOf({ calls, log }: WorkerDeps, run: Run, error: unknown): Promise<Outcome> {
   const { call, signal, maybeSent } = run
   if (signal.reason instanceof Requeued) {
-    const unwritten = await run.begin?.stop()
-    // The next run must know that this one may have asked.
-    if (unwritten && maybeSent) await calls.begin(call.id, run.name, unwritten)
     if (!maybeSent && !call.upstreamRef) await calls.requeue(call.id, call.attempt)
     throw signal.reason
   }
@@ -291,12 +257,7 @@ async function outcomeOf({ calls, log }: WorkerDeps, run: Run, error: unknown): 
 }
 
 /** Writes the outcome, then publishes it: never the other way round. */
-async function finish(
-  deps: WorkerDeps,
-  call: BegunCall,
-  { job, token, unwritten }: Pick<Handed, 'job' | 'token'> & { unwritten: UnwrittenBegin | null },
-  outcome: Outcome,
-): Promise<void> {
+async function finish(deps: WorkerDeps, call: BegunCall, { job, token }: Handed, outcome: Outcome): Promise<void> {
   switch (outcome.is) {
     case 'lost':
       return publishEnd(deps, job.data)
@@ -309,17 +270,9 @@ async function finish(
       await job.moveToDelayed(Date.now() + outcome.againAfterMs, token)
       throw new DelayedError()
     case 'settled':
-      return publishOutcome(
-        deps,
-        job.data,
-        await deps.calls.settle(call.id, call.modality, outcome.settlement, unwritten),
-      )
+      return publishOutcome(deps, job.data, await deps.calls.settle(call.id, call.modality, outcome.settlement))
     case 'failed':
-      return publishOutcome(
-        deps,
-        job.data,
-        await deps.calls.refund(call.id, outcome.error, { ...refundOf(call, outcome), unwritten }),
-      )
+      return publishOutcome(deps, job.data, await deps.calls.refund(call.id, outcome.error, refundOf(call, outcome)))
   }
 }
 

@@ -18,17 +18,12 @@ import { UpstreamError } from '../upstreams/adapter.ts'
 import type { HeldCall } from './held-calls.ts'
 import { failureMicroUsd } from './costs.ts'
 import type { Spending } from './costs.ts'
-import type { LateBegin } from './late-begin.ts'
 import type { UsageBounds } from '../upstreams/believed-usage.ts'
 
 /** What a runner gets. */
 export type Run = {
   call: BegunCall
   job: CallJob
-  /** What its begin is written under. */
-  name: string
-  /** Its begin, where that is written later. */
-  begin: LateBegin | null
   /** Where others in this process end it. */
   held: HeldCall
   /** Ends the work: deadline, shutdown, or the client of a stream that left (see `held-calls.ts` for the reasons). */

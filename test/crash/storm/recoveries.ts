@@ -8,7 +8,7 @@ import type { Program } from '../../../scripts/harness/installation.ts'
  * Steps after which a worker holds a call, and those after which it does not any more. It holds the call from when it
  * gets the job: if it is killed before it has begun the call, that is taken over too.
  */
-const TAKES: ReadonlySet<FailpointName> = new Set(['call.beginning', 'call.begun', 'call.taken', 'task.polling'])
+const TAKES: ReadonlySet<FailpointName> = new Set(['call.beginning', 'call.begun', 'task.polling'])
 const LEAVES: ReadonlySet<FailpointName> = new Set(['call.settled', 'call.refunded', 'task.persisted'])
 
 /** The calls that a killed worker held, and when it was killed, in Unix ms. */

@@ -243,8 +243,7 @@ export class World {
     const worker = {
       process,
       deps,
-      // Every other worker writes the begin of a chat at once, while its upstream is asked.
-      processor: createCallProcessor(deps, this.processes % 2 === 0 ? 0 : undefined) as Processor<CallJob>,
+      processor: createCallProcessor(deps) as Processor<CallJob>,
       isLeaving: false,
     }
     this.workers.push(worker)

@@ -2,7 +2,6 @@ import { expect } from 'chai'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import { gatewayError } from '../../../src/shared/errors.ts'
 import type { Calls } from '../../../src/shared/calls/calls.ts'
-import { priceVersionOf } from '../../../src/shared/calls/price-versions.ts'
 import { expireGrants } from '../../../src/shared/ledger/ledger.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
@@ -242,32 +241,20 @@ describe('the verbs of a call', () => {
       await calls.refund(id, failure)
     })
 
-    it('count an attempt that ended before its begin was written, at the price of its row alone', async () => {
-      const account = await anAccount(db, 100)
-      const priceVersion = priceVersionOf('some-image', { credits: 10 }).id
-      const other = priceVersionOf('some-image', { credits: 11 }).id
-      for (const more of [{}, { idempotency: { key: 'k', seconds: 60 }, requestHash: '00'.repeat(32) }]) {
-        const id = await opened(calls, account, 10, more)
-        const result = { ...aResult(4), costMicroUsd: 9 }
-        expect(await calls.settle(id, 'image', result, { ranMs: 3, priceVersion: other })).to.equal(null)
-        expect(await calls.settle(id, 'image', result, { ranMs: 3, priceVersion })).to.include({ status: 'succeeded' })
-        const row = await rowOf(db, id)
-        expect(row).to.include({ attempts: 1, cost_micro_usd: 9, credits: 4 })
-        expect(row.started_at).to.be.an.instanceOf(Date)
-      }
-      const failed = await opened(calls, account, 10)
-      await calls.refund(failed, failure, { attempt: 0, costMicroUsd: 5, unwritten: { ranMs: 0, priceVersion } })
-      expect(await rowOf(db, failed)).to.include({ status: 'failed', attempts: 1, cost_micro_usd: 5 })
-    })
-
     it('count a run that may have left no begin, whose refund then finds another attempt', async () => {
       const account = await anAccount(db, 100)
       const id = await opened(calls, account, 10)
-      const priceVersion = priceVersionOf('some-image', { credits: 10 }).id
-      expect(await calls.begin(id, undefined, { mayFollow: true })).to.include({ attempt: 2, resumed: true })
-      expect(await calls.refund(id, failure, { attempt: 0, unwritten: { ranMs: 1, priceVersion } })).to.equal(null)
-      expect(await calls.begin(id, undefined, { mayFollow: true })).to.include({ attempt: 3, resumed: true })
+      expect(await calls.begin(id, undefined, true)).to.include({ attempt: 2, resumed: true })
+      expect(await calls.refund(id, failure, { attempt: 1 })).to.equal(null)
+      expect(await calls.begin(id, undefined, true)).to.include({ attempt: 3, resumed: true })
       expect(await calls.refund(id, failure, { attempt: 3 })).to.include({ status: 'failed' })
+    })
+
+    it('say that nothing was spent on a call that no worker began', async () => {
+      const account = await anAccount(db, 100)
+      const id = await opened(calls, account, 10)
+      await calls.refund(id, failure, { costMicroUsd: 5 })
+      expect(await rowOf(db, id)).to.include({ status: 'failed', attempts: 0, cost_micro_usd: 0, started_at: null })
     })
 
     it("keep an upstream's task for the next worker, and only for the newest attempt", async () => {
