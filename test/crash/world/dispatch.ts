@@ -16,6 +16,8 @@ type Entry = {
   state: 'waiting' | 'active' | 'delayed'
   holder: Process | null
   token: number
+  /** How often it was given to a worker. */
+  starts: number
   failures: number
   /** How often its worker was taken for dead. */
   stalls: number
@@ -83,6 +85,7 @@ export class Dispatch {
     if (!entry) return
     entry.state = 'active'
     entry.holder = process
+    entry.starts++
     const token = (entry.token = ++this.tokens)
     const mine = () => this.jobs.get(id) === entry && entry.token === token && entry.state === 'active'
     void processor(this.handle(entry, process, mine), String(token)).then(
@@ -136,6 +139,7 @@ export class Dispatch {
       state: 'waiting',
       holder: null,
       token: 0,
+      starts: 0,
       failures: 0,
       stalls: 0,
       addedAt,
@@ -162,6 +166,7 @@ export class Dispatch {
       timestamp: entry.addedAt,
       stalledCounter: entry.stalls,
       attemptsMade: entry.failures,
+      attemptsStarted: entry.starts,
       data: entry.data,
       updateData: (data: CallJob) =>
         this.turns.effect(process, `update ${entry.id}`, () => {

@@ -1,10 +1,10 @@
 import type { Mutant } from './mutant.ts'
 import {
+  BEGIN,
   CUTS,
   CUT_CHATS,
   ENDS,
   KILLED,
-  LATE,
   LEFT_STREAMS,
   MOMENTS,
   PLACES,
@@ -17,7 +17,7 @@ const CALLS = 'src/shared/calls/calls.ts'
 const STATEMENTS = 'src/shared/calls/statements.ts'
 const PLACE = 'src/api/v1/place-call.ts'
 const PROCESSOR = 'src/workers/calls/processor.ts'
-const LATE_BEGIN = 'src/workers/calls/late-begin.ts'
+const BEGIN_FILE = 'src/workers/calls/begin.ts'
 const MEDIA = 'src/workers/calls/media.ts'
 const RECONCILER = 'src/workers/reconciler.ts'
 
@@ -125,22 +125,34 @@ export const CALL_PATH: readonly Mutant[] = [
     name: 'a chat whose worker died begins as if nobody had asked',
     why: 'It could be asked for any number of times.',
     edits: [
-      { file: LATE_BEGIN, find: ' || job.stalledCounter > 0', replace: '' },
+      { file: BEGIN_FILE, find: ' || stalledCounter > 0', replace: '' },
       { file: STATEMENTS, find: 'OR ($4::integer[])[array_position($1::uuid[], id)] > 0', replace: '' },
     ],
-    tests: [VERBS, LATE],
+    tests: [VERBS, BEGIN],
   },
   {
-    name: 'an end overtakes its own begin',
-    why: 'It would name an attempt that is not the newest any more, and end nothing.',
-    edits: [{ file: LATE_BEGIN, find: 'if (this.writing) await this.writing', replace: '' }],
-    tests: [LATE],
+    name: 'a chat is settled without awaiting its begin',
+    why: 'Its end would not find the attempt that it names, and its row would not say that a worker had it.',
+    edits: [
+      {
+        file: PROCESSOR,
+        find: 'Promise.allSettled([askUpstreams(deps, model, run), begun])',
+        replace: 'Promise.allSettled([askUpstreams(deps, model, run), true])',
+      },
+    ],
+    tests: [BEGIN],
   },
   {
-    name: 'a stream is begun late',
-    why: 'Its reader has seen a part of it, which a second run cannot take back.',
-    edits: [{ file: LATE_BEGIN, find: ' && !(job.data.request as ChatRequest).stream', replace: '' }],
-    tests: [LATE],
+    name: 'a call that has ended meanwhile is asked to its end',
+    why: 'An upstream would go on, and bill, for nobody.',
+    edits: [{ file: BEGIN_FILE, find: 'if (!isOurs) ending.abort(new Cancelled())', replace: '' }],
+    tests: [BEGIN],
+  },
+  {
+    name: 'a chat goes on at a price that its row does not have',
+    why: 'What a job says decides nothing about money.',
+    edits: [{ file: BEGIN_FILE, find: ' && isDeepStrictEqual(begun.price, call.price)', replace: '' }],
+    tests: [BEGIN],
   },
   {
     name: 'what was sent is handed back as unsent',

@@ -118,20 +118,6 @@ export const ENDING: readonly Mutant[] = [
     tests: [BATCHES],
   },
   {
-    name: 'a chat is settled at a price that its row does not have',
-    why: 'What a job says decides nothing about money.',
-    edits: [{ file: END_SQL, find: 'AND (o.price_version IS NULL OR o.price_version = c.price_version)', replace: '' }],
-    tests: [VERBS],
-  },
-  {
-    name: 'what ended before its begin was written costs nothing',
-    why: 'Its upstream was asked, and bills.',
-    edits: [
-      { file: END_SQL, find: 'WHEN c.attempts = 0 AND o.ran_ms IS NULL THEN 0', replace: 'WHEN c.attempts = 0 THEN 0' },
-    ],
-    tests: [VERBS],
-  },
-  {
     name: 'a grant is revived by a refund',
     why: 'What had not been spent when a grant expired is gone, whatever comes back.',
     edits: [{ file: END_SQL, find: 'PERFORM expire_grants(account_ids, moment);', replace: '' }],

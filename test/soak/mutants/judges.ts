@@ -20,7 +20,7 @@ export const LEFT_STREAMS = 'test/upstreams/left-streams.test.ts'
 export const VERSIONS = 'test/shared/catalogue/versions.test.ts'
 export const OWN_VARIABLES = 'test/shared/config.test.ts'
 export const VERSION_OF_CALL = 'test/workers/calls/catalogue.test.ts'
-export const LATE = 'test/workers/calls/late-begin.test.ts'
+export const BEGIN = 'test/workers/calls/begin.test.ts'
 export const CUT_CHATS = 'test/upstreams/cut-chats.test.ts'
 export const RETRIES = 'test/shared/calls/retries.test.ts'
 export const EXPIRY = 'test/shared/calls/expiry.test.ts'
@@ -45,7 +45,7 @@ export const JUDGES = [
   GUARDS,
   PRECHARGE,
   ENDS,
-  LATE,
+  BEGIN,
   CUT_CHATS,
   KILLED,
   LEFT_STREAMS,
