@@ -61,18 +61,20 @@ const parseMessages = ({ messages }: JsonObject): ChatMessage[] =>
  */
 function acceptedParts(messages: readonly ChatMessage[], partTokens: ChatModel['partTokens']): ChatMessage[] {
   const isPriced = ({ type }: { type: unknown }): boolean => tokensOfPart(type, partTokens) !== null
-  const accepted = messages.map((message, index) => {
-    if (!Array.isArray(message.content) || message.content.every(isPriced)) return message
-    const odd = message.content.findIndex((part: { type: unknown }) => !isPriced(part))
-    if (message.role === 'assistant') return withoutParts(message, isPriced)
-    throw badMessages(`messages[${index}].content[${odd}].type`, 'is not accepted by this model')
-  })
-  checkAddresses(accepted)
-  return accepted
+  const kept = messages.map((message) =>
+    message.role === 'assistant' && Array.isArray(message.content) ? withoutParts(message, isPriced) : message,
+  )
+  checkAddresses(kept)
+  for (const [index, { content }] of kept.entries()) {
+    const odd = Array.isArray(content) ? content.findIndex((part: { type: unknown }) => !isPriced(part)) : -1
+    if (odd >= 0) throw badMessages(`messages[${index}].content[${odd}].type`, 'is not accepted by this model')
+  }
+  return kept
 }
 
 function withoutParts(message: ChatMessage, isKept: (part: { type: unknown }) => boolean): ChatMessage {
   const content = (message.content as { type: unknown }[]).filter(isKept)
+  if (content.length === (message.content as unknown[]).length) return message
   return { ...message, content: content.length > 0 ? content : '' }
 }
 
