@@ -70,7 +70,7 @@ describe('the page of credits', () => {
     await signIn(email)
     await open('/credits', 'Credits')
     const [header, ...rows] = (await download(page)).filter((line) => line.length > 0)
-    expect(header!.join()).to.equal('createdAt,kind,amount,balanceAfter,origin,callId,grantId,note,id')
+    expect(header!.join()).to.equal('\uFEFFcreatedAt,kind,amount,balanceAfter,origin,callId,grantId,note,id')
 
     const { data: first, nextCursor } = (await get(`${world.url}/api/ledger?limit=100`, token)).json
     const { data: rest } = (await get(`${world.url}/api/ledger?limit=100&cursor=${nextCursor}`, token)).json
