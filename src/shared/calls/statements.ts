@@ -5,7 +5,7 @@
 import type { Db } from '../infra/db.ts'
 import { plainArray, runPrepared, textArray } from '../infra/prepared.ts'
 import type { ErrorCode } from '../errors.ts'
-import type { AccountId, CallId, PriceVersionId } from '../ids.ts'
+import type { AccountId, CallId } from '../ids.ts'
 import type { Modality } from './lifecycle.ts'
 import type { Price } from './pricing.ts'
 import type { BegunCall, OpenRequest, UpstreamRef } from './types.ts'
