@@ -88,7 +88,7 @@ export const OUTSIDE: Shot[] = [
   { name: 'sign-in', path: '/sign-in' },
   { name: 'sign-up', path: '/sign-up' },
   { name: 'forgot', path: '/forgot' },
-  { name: 'verify', path: '/verify#token=x' },
+  { name: 'verify', path: `/verify#token=${'x'.repeat(43)}` },
   { name: 'reset', path: '/reset#token=x' },
   { name: 'not-found', path: `/${randomUUID()}` },
 ]

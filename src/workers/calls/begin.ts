@@ -20,8 +20,8 @@ export const BEGIN_PATIENCE_MS = 30_000
 /**
  * A call to work on. `begin` writes its begin where that is to be done meanwhile, and must have answered before the
  * call is ended or handed back.
- * @returns false where the call had ended: its upstream is asked no longer
- * @throws where Postgres is away for BEGIN_PATIENCE_MS, or the row is not as the job says: the job has to run again
+ * @returns false where the call had ended, or another run has begun it: its upstream is asked no longer
+ * @throws where Postgres is away for BEGIN_PATIENCE_MS, or the row has another price: the job has to run again
  */
 export type Taken = { call: BegunCall; begin: (ending: AbortController) => Promise<boolean> }
 
@@ -83,10 +83,11 @@ async function beginMeanwhile(
   let isOurs = false
   try {
     const begun = await retryWhileUnreachable(BEGIN_PATIENCE_MS, () => calls.begin(call.id, run))
-    isOurs = begun !== null && !begun.resumed && isDeepStrictEqual(begun.price, call.price)
-    if (begun && !isOurs) throw new Error(`${publicId('call', call.id)} is not as its job says`)
+    if (!begun || begun.resumed) return false
+    isOurs = isDeepStrictEqual(begun.price, call.price)
+    if (!isOurs) throw new Error(`${publicId('call', call.id)} has another price than its job says`)
     Object.assign(call, begun)
-    return isOurs
+    return true
   } finally {
     if (!isOurs) ending.abort(new Cancelled())
   }

@@ -10,9 +10,9 @@ export const OUTSIDE: [string, string][] = [
   ['/sign-in', 'Sign in'],
   ['/sign-up', 'Create an account'],
   ['/forgot', 'Forgot your password?'],
-  ['/verify#token=x', 'Verify your e-mail address'],
-  ['/reset#token=x', 'Choose a new password'],
-  ['/new-address#token=x', 'This link no longer works'],
+  [`/verify#token=${'x'.repeat(43)}`, 'Verify your e-mail address'],
+  [`/reset#token=${'x'.repeat(43)}`, 'This link no longer works'],
+  [`/new-address#token=${'x'.repeat(43)}`, 'This link no longer works'],
   ['/access', 'Open the link in our e-mail'],
 ]
 /** The others. `:call` and `:account` stand for ids. */

@@ -129,19 +129,26 @@ describe('the begin of a call', () => {
     expect(ending.signal.reason).to.be.an.instanceOf(Cancelled)
   })
 
-  it('leaves a call to the next run of its job where its row has another price, or another run', async () => {
+  it('ends the work on a call that another run has begun meanwhile', async () => {
     const calls = verbs(gateway.db)
-    const dear = await aChat({ ...model.price, minimum: 99 })
-    const twice = await aChat()
-    await calls.begin(twice)
-    for (const id of [dear, twice]) {
-      const taken = await takeCall({ calls }, aJob(id), catalogue)
-      const ending = new AbortController()
-      const error = await taken!.begin(ending).catch((thrown: unknown) => thrown)
-      expect(error).to.be.an.instanceOf(Error)
-      expect(ending.signal.aborted).to.equal(true)
-      await calls.refund(id, FAILURE)
-    }
+    const id = await aChat()
+    const taken = await takeCall({ calls }, aJob(id), catalogue)
+    await calls.begin(id)
+    const ending = new AbortController()
+    expect(await taken!.begin(ending)).to.equal(false)
+    expect(ending.signal.aborted).to.equal(true)
+    await calls.refund(id, FAILURE)
+  })
+
+  it('leaves a call whose row has another price to the next run of its job', async () => {
+    const calls = verbs(gateway.db)
+    const id = await aChat({ ...model.price, minimum: 99 })
+    const taken = await takeCall({ calls }, aJob(id), catalogue)
+    const ending = new AbortController()
+    const error = await taken!.begin(ending).catch((thrown: unknown) => thrown)
+    expect(error).to.be.an.instanceOf(Error)
+    expect(ending.signal.aborted).to.equal(true)
+    await calls.refund(id, FAILURE)
   })
 
   it('is awaited before the end, however fast the upstream answers', async () => {
