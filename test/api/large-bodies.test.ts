@@ -91,7 +91,7 @@ describe('a quote', () => {
       body: new Blob([JSON.stringify(quoteOf(200))]).stream(),
       duplex: 'half',
     } as RequestInit)
-    expect([response.status, left(response.headers)]).to.deep.equal([200, 600 - 16])
+    expect([response.status, left(response.headers)]).to.deep.equal([200, 600 - 17])
   })
 
   it('is refused once the minute is spent, however few there were', async () => {

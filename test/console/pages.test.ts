@@ -46,10 +46,10 @@ describe('the pages of the console', () => {
   })
 
   it('show the debt of an account to its owner and to operators, until it is repaid', async () => {
-    const person = await world.person('owing@example.com', { credits: 10 })
+    const person = await world.person('owing@example.com', { credits: 1250 })
     const { id: keyId } = await createKey(world.db, person.id, 'owing')
     const calls = verbs(world.db)
-    await calls.settle(await opened(calls, { id: person.id, keyId }, 10), 'image', aResult(1260))
+    await calls.settle(await opened(calls, { id: person.id, keyId }, 1250), 'image', aResult(2500))
     const { page, open, signIn, faults, close } = await visit(browser, world)
     await signIn(person.email)
     await page.getByText('1,250 credits owed').waitFor()
