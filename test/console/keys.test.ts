@@ -73,7 +73,7 @@ describe('keys with limits in the console', () => {
     const refused = await call(secret)
     expect([refused.status, refused.json.error.message]).to.deep.equal([
       402,
-      'The budget of this key is spent. Nothing was charged.',
+      'This call reserves 40 credits; 0 are left of the budget of this key. Nothing was charged.',
     ])
     await open('/keys', 'Keys')
     await page.getByText(/40 of 40 credits each day/).waitFor()

@@ -178,6 +178,7 @@ describe('POST /v1/chat/completions', () => {
     expect(reply.json.model).to.equal('reasoning-chat')
     expect(gateway.sandbox.journal(prompt)[0]!.body).to.deep.equal({
       model: 'reasoning-sandbox',
+      stream: false,
       messages: [{ role: 'user', content: prompt }],
       max_completion_tokens: 1024,
       reasoning_effort: 'low',

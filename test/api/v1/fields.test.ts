@@ -300,13 +300,14 @@ describe('the fields of a call', () => {
       model: 'gpt-sandbox',
       messages: [{ role: 'user', content: prompt }],
       max_tokens: 77,
+      stream: false,
       ...more,
     })
   })
 
   it('of a chat cannot be set through __proto__', async () => {
     const message = '"model":"sandbox-chat","messages":[{"role":"user","content":"x"}]'
-    for (const smuggled of ['{"max_tokens":-5}', '{"n":1000}', '{"temperature":9}', '{"models":[]}', 'null']) {
+    for (const smuggled of ['{"max_tokens":-5}', '{"n":1000}', '{"temperature":9}', '{"models":[]}']) {
       expect(await verdict(CHAT, `{${message},"__proto__":${smuggled}}`), smuggled).to.equal(
         'invalid_request __proto__',
       )
