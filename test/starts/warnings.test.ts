@@ -9,7 +9,10 @@ const WARN = `
 process.on('newListener', (event) => {
   if (event === 'warning') process.emitWarning('two\\nlines', { type: 'DeprecationWarning', code: 'LIB01' })
 })
-process.on('SIGCONT', () => process.emitWarning('later'))
+process.on('SIGCONT', () => {
+  process.emitWarning('later')
+  console.warn('on the %s', 'console')
+})
 `
 
 describe('warnings of Node and of libraries', function () {
@@ -46,14 +49,16 @@ describe('warnings of Node and of libraries', function () {
     })
     worker.child.kill('SIGCONT')
     expect(JSON.parse(await worker.says('later'))).to.include({ level: 'warn', warning: 'Warning', msg: 'later' })
+    expect(JSON.parse(await worker.says('on the'))).to.include({ level: 'warn', msg: 'on the console' })
     for (const line of worker.lines) expect(() => JSON.parse(line), line).not.to.throw()
   })
 
   it('are not logged where they are switched off', async () => {
     start({ NODE_NO_WARNINGS: '1' })
     await worker.says('worker process running')
+    worker.child.kill('SIGCONT')
     worker.child.kill('SIGTERM')
     expect(await worker.ended).to.equal(0)
-    expect(worker.lines.join('\n')).not.to.include('two')
+    expect(worker.lines.join('\n')).not.to.match(/two|later|console/)
   })
 })

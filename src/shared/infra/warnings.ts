@@ -1,7 +1,8 @@
 /**
- * Warnings of Node and of libraries (`process.emitWarning`) as lines of the log. Node itself writes them as text, which
- * no reader of JSON lines understands.
+ * Warnings of Node and of libraries (`process.emitWarning`, `console.warn`) as lines of the log. Node itself writes them
+ * as text, which no reader of JSON lines understands.
  */
+import { format } from 'node:util'
 import { sentenceOf } from './log.ts'
 import type { Log } from './log.ts'
 
@@ -24,6 +25,7 @@ export function holdWarnings(): HeldWarnings {
     process.removeAllListeners('warning')
     process.on('warning', (warning) => tell(warning))
   }
+  console.warn = (...words: unknown[]) => process.emitWarning(format(...words))
   return {
     logTo: (log) => {
       tell = (warning) => {
