@@ -1,6 +1,6 @@
 /**
- * Warnings of Node and of libraries (`process.emitWarning`, `console.warn`) as lines of the log. Node itself writes them
- * as text, which no reader of JSON lines understands.
+ * Warnings of Node and of libraries (`process.emitWarning`, `console.warn`) as lines of the log. As they come they are
+ * text, which no reader of JSON lines understands.
  */
 import { format } from 'node:util'
 import { sentenceOf } from './log.ts'
@@ -25,6 +25,8 @@ export function holdWarnings(): HeldWarnings {
     process.removeAllListeners('warning')
     process.on('warning', (warning) => tell(warning))
   }
+  // Nothing is written there: what others write is taken over.
+  // oxlint-disable-next-line no-console
   console.warn = (...words: unknown[]) => process.emitWarning(format(...words))
   return {
     logTo: (log) => {
