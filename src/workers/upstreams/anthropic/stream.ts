@@ -74,7 +74,10 @@ export class MessagesChunks implements Translation {
     return [this.chunk(calls.length > 0 ? { tool_calls: calls } : {}, finishOf(this.stopReason))]
   }
 
-  /** @throws UpstreamError `unknown` for a message without content */
+  /**
+   * A message with blocks may forget its reason to stop; without either nothing says that the model has answered.
+   * @throws UpstreamError `unknown` for a message without content
+   */
   private message(message: Fields, isWhole: boolean): Fields[] {
     const { content, stop_reason: reason } = message
     if (!Array.isArray(content)) throw malformedAnswer('the answer has no content')
@@ -83,7 +86,7 @@ export class MessagesChunks implements Translation {
       const delta = this.startBlock(index, asFields(block))
       return delta ? [delta] : []
     })
-    this.stopReason = isText(reason) ? reason : isWhole ? 'end_turn' : null
+    this.stopReason = isText(reason) ? reason : isWhole && content.length > 0 ? 'end_turn' : null
     return [...deltas.map((delta) => this.chunk(delta)), ...this.lastChunks()]
   }
 
