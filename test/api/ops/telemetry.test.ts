@@ -78,7 +78,7 @@ describe('telemetry', () => {
 
     const failed = receiver.spans.filter(({ status }) => status.code === ERROR)
     expect(failed.map((one) => [one.name, said(one)['error.type']])).to.have.deep.members([
-      ['generate_content image-sandbox', 'rejected'],
+      ['generate_content image-sandbox', 'not_served'],
       ['process image', 'upstream_failed'],
       ['POST /v1/images/generations', '502'],
     ])
