@@ -224,7 +224,8 @@ describe('a chat stream', () => {
 
   describe('whose client disconnects', () => {
     it('before the first chunk is charged for its input, and stops the upstream', async () => {
-      const prompt = prompted('[delay 8000]')
+      // A retry may join it for 10 s.
+      const prompt = prompted('[delay 60000]')
       const client = new AbortController()
       const asked = fetch(`${gateway.url}/v1/chat/completions`, {
         method: 'POST',
