@@ -138,16 +138,11 @@ const assistantMessage = z
     reasoning_details: optional(listOf(reasoningDetail, 0, Infinity)),
     cache_control: optional(cacheControl),
   })
-  .transform((message, context) => {
+  .transform((message) => {
     const { content, tool_calls: calls = [], function_call: called, refusal } = message
-    const { reasoning, reasoning_content: thoughts, reasoning_details: details = [] } = message
-    if (typeof content === 'string' || Array.isArray(content)) return message
-    if (calls.length > 0 || called !== undefined || refusal !== undefined) return message
-    if (reasoning === undefined && thoughts === undefined && details.length === 0) {
-      context.addIssue({ code: 'custom', path: ['content'], message: 'is required' })
-    }
+    const isSilent = calls.length === 0 && called === undefined && refusal === undefined
     // An upstream wants a text where there is nothing else.
-    return { ...message, content: '' }
+    return (content === null || content === undefined) && isSilent ? { ...message, content: '' } : message
   })
 
 const message = chosen<typeof strictMessage | typeof assistantMessage>([strictMessage, assistantMessage], ({ role }) =>

@@ -1,6 +1,6 @@
 /**
- * The begin of a call (docs/architecture.md#begin): that of a fresh chat is written while its upstream is asked, that of
- * every other call before.
+ * The begin of a call (docs/architecture.md#begin): that of a fresh chat is written while its upstream is asked, that
+ * of every other call before.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { randomUUID } from 'node:crypto'

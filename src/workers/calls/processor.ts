@@ -134,8 +134,8 @@ async function publishEnd({ db, publisher }: WorkerDeps, { callId }: CallJob): P
 }
 
 /**
- * Runs the call under its deadline, and writes its begin where that is not done. Every expected failure is an outcome; a
- * defect is one too, and is logged.
+ * Runs the call under its deadline, and writes its begin where that is not done. Every expected failure is an outcome;
+ * a defect is one too, and is logged.
  */
 async function work(
   deps: WorkerDeps,
@@ -167,14 +167,14 @@ async function work(
     deadline = setTimeout(() => ending.abort(new DeadlinePassed()), Math.max(0, call.remainingMs))
   }
   setDeadline()
-  const begun = begin(ending).then((isOurs) => {
-    if (!isOurs) return false
+  const writeBegin = async (): Promise<boolean> => {
+    if (!(await begin(ending))) return false
     setDeadline()
     update = publishBegun(deps, call)
     return true
-  })
+  }
   try {
-    const outcome = await runCall(deps, model, run, begun)
+    const outcome = await runCall(deps, model, run, writeBegin)
     return outcome.is === 'failed' ? { ...outcome, costMicroUsd: spent.total, upstream: run.upstream } : outcome
   } finally {
     clearTimeout(deadline)
@@ -193,8 +193,13 @@ const boundsOf = ({ estimate }: BegunCall, model: Model | null, request: CallJob
  * Asks the upstreams, and waits for the begin too: an end that overtook it would not find its attempt, and a call that
  * was handed back would be begun afterwards.
  */
-async function runCall(deps: WorkerDeps, model: Model | null, run: Run, begun: Promise<boolean>): Promise<Outcome> {
-  const [asked, begin] = await Promise.allSettled([askUpstreams(deps, model, run), begun])
+async function runCall(
+  deps: WorkerDeps,
+  model: Model | null,
+  run: Run,
+  writeBegin: () => Promise<boolean>,
+): Promise<Outcome> {
+  const [begin, asked] = await Promise.allSettled([writeBegin(), askUpstreams(deps, model, run)])
   if (begin.status === 'rejected') throw begin.reason
   if (!begin.value) return { is: 'lost' }
   return asked.status === 'fulfilled' ? asked.value : outcomeOf(deps, run, asked.reason)
