@@ -11,6 +11,7 @@ import { findModel } from '../../shared/catalogue/catalogue.ts'
 import { publicId } from '../../shared/ids.ts'
 import { retryWhileUnreachable } from '../../shared/infra/db.ts'
 import type { CallJob } from '../../shared/infra/queues.ts'
+import type { ChatRequest } from '../../shared/calls/requests.ts'
 import type { WorkerDeps } from '../deps.ts'
 import { Cancelled } from './held-calls.ts'
 
@@ -45,15 +46,21 @@ export async function takeCall(
   return call && { call, begin: () => Promise.resolve(true) }
 }
 
-/** Whether an earlier run of this job, or of one that Redis has lost, may have asked an upstream and left no begin. */
+/**
+ * Whether an earlier run of this job may have asked an upstream and left no begin. Of a job that Redis has lost, too,
+ * where the chat is answered whole: a stream of which a worker had shown something has a begin, or is about to find
+ * that it is another run's.
+ */
 const mayFollow = ({ name, data, stalledCounter, attemptsMade }: Job<CallJob>): boolean =>
-  name === 'chat' && (data.again === true || stalledCounter > 0 || attemptsMade > 0)
+  name === 'chat' && (stalledCounter > 0 || attemptsMade > 0 || (data.again === true && !isStream(data)))
+
+const isStream = ({ request }: CallJob): boolean => (request as ChatRequest | null)?.stream === true
 
 /** The call of a chat whose job runs for the first time, as the job says it; null where its row has to be asked. */
 function freshChat(job: Job<CallJob>, catalogue: Catalogue): BegunCall | null {
   const { callId, accountId, row, deadlineAt } = job.data
   const now = Date.now()
-  if (!row || mayFollow(job) || job.attemptsStarted > 1 || deadlineAt <= now) return null
+  if (!row || mayFollow(job) || job.data.again || job.attemptsStarted > 1 || deadlineAt <= now) return null
   const model = findModel(catalogue, row.model, 'chat')
   return (
     model && {
