@@ -12,8 +12,8 @@ import Koa from 'koa'
 import pg from 'pg'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { Pool } from 'undici'
-import { batched } from '../src/shared/infra/batcher.ts'
-import { connectPersistent, connectProducer } from '../src/shared/infra/redis.ts'
+import { batched } from '../src/shared/platform/postgres/batcher.ts'
+import { connectPersistent, connectProducer } from '../src/shared/platform/redis/redis.ts'
 
 const [role, databaseUrl, redisUrl, upstreamPort] = process.argv.slice(2) as [string, string, string, string]
 const redisConfig = { REDIS_URL: redisUrl, REDIS_TLS_VERIFY: 'on' } as const

@@ -110,7 +110,8 @@ export const up = (db: Knex): Promise<void> =>
     -- What a call produced, so that its answer can be fetched again; swept after its time.
     CREATE TABLE call_results (
       call_id uuid NOT NULL, -- Whose result.
-      output text NOT NULL, -- JSON: the part of the answer that only the worker knew (see src/shared/calls/answers.ts).
+      -- JSON: the part of the answer that only the worker knew (src/shared/replies/stored-answers.ts).
+      output text NOT NULL,
       expires_at timestamptz NOT NULL, -- From then on 410 result_expired.
       CONSTRAINT call_results_pkey PRIMARY KEY (call_id),
       CONSTRAINT call_results_call_fkey FOREIGN KEY (call_id) REFERENCES calls (id) ON DELETE CASCADE

@@ -5,7 +5,7 @@
  * with `.ts` and goes on with `.js` corrupt.
  */
 import type { Knex } from 'knex'
-import { RELEASE } from '../src/shared/release.ts'
+import { RELEASE } from '../src/shared/platform/process/release.ts'
 import * as service from './001_service.ts'
 import * as accountsAndUsers from './002_accounts_and_users.ts'
 import * as mail from './003_mail.ts'

@@ -9,7 +9,7 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Knex } from 'knex'
-import { RELEASE, isLater } from '../src/shared/release.ts'
+import { RELEASE, isLater } from '../src/shared/platform/process/release.ts'
 import { changedTriggers, lockFor, replacementOf, splitTriggers } from './triggers.ts'
 
 /** Beside this folder, both in the sources and in `dist`. */

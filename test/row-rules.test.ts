@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { connectTestDb, testDatabaseUrl } from '../scripts/harness/database.ts'
-import type { Db } from '../src/shared/infra/db.ts'
+import type { Db } from '../src/shared/platform/postgres/db.ts'
 
 type Row = Record<string, unknown>
 

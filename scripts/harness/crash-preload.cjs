@@ -1,7 +1,7 @@
 /**
  * `node --require` of this file kills the process at a failpoint: CRASH_AT=call.settled#3 at the third settlement.
  * FAILPOINT_LOG names a file to which each failpoint is written as it is reached. The failpoints are those of
- * production (src/shared/infra/failpoints.ts), so that what is tested is what runs.
+ * production (src/shared/platform/process/failpoints.ts), so that what is tested is what runs.
  */
 const { subscribe } = require('node:diagnostics_channel')
 const { openSync, writeSync } = require('node:fs')

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { UNDECLARED } from '../../src/api/middleware/error-handler.ts'
-import type { Log } from '../../src/shared/infra/log.ts'
+import type { Log } from '../../src/shared/platform/process/log.ts'
 
 /**
  * Watches the log of a web process for errors that their endpoints do not declare.

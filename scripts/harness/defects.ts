@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 
-/** What the log line of a defect has that nobody met, and no other line (src/shared/infra/defects.ts). */
+/** What the log line of a defect has that nobody met, and no other line (src/shared/platform/process/defects.ts). */
 const MARK = Buffer.from('"defect":"')
 
 /** How much of a line is shown, in bytes. */

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { newSecret } from '../../src/shared/accounts/api-keys.ts'
-import type { Db, Trx } from '../../src/shared/infra/db.ts'
-import { newId } from '../../src/shared/ids.ts'
-import type { AccountId, KeyId, UserId } from '../../src/shared/ids.ts'
+import type { Db, Trx } from '../../src/shared/platform/postgres/db.ts'
+import { newId } from '../../src/shared/platform/ids.ts'
+import type { AccountId, KeyId, UserId } from '../../src/shared/platform/ids.ts'
 
 /** An account of a loaded database, with the secret of its one key. */
 export type LoadedAccount = { id: AccountId; userId: UserId; keyId: KeyId; secret: string }

@@ -1,5 +1,5 @@
-import type { Db } from '../../src/shared/infra/db.ts'
-import type { AccountId, KeyId } from '../../src/shared/ids.ts'
+import type { Db } from '../../src/shared/platform/postgres/db.ts'
+import type { AccountId, KeyId } from '../../src/shared/platform/ids.ts'
 
 /** An id as calls have it, UUIDv7, of a time: lists are sorted by it. */
 const idAt = (at: string): string =>

@@ -1,7 +1,7 @@
 /**
  * What a command of the operator's command line is.
  */
-import type { Db } from '../shared/infra/db.ts'
+import type { Db } from '../shared/platform/postgres/db.ts'
 import { findUserByEmail } from '../shared/users/users.ts'
 import type { UserRow } from '../shared/users/users.ts'
 import { parseEmail } from '../shared/users/emails.ts'

@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import { MAX_GRANT_CREDITS } from '../shared/ledger/ledger.ts'
-import { line } from '../shared/text-fields.ts'
+import { line } from '../shared/platform/text-fields.ts'
 import type { Options } from './command.ts'
 import { CommandError } from './command.ts'
 

@@ -2,12 +2,12 @@
  * The operator's command line: `node dist/src/admin/main.js <command> [--json]`, in a checkout
  * `npm run admin -- <command> [--json]`.
  */
-import { ConfigError, EXIT_CONFIG, readDatabaseConfig } from '../shared/config.ts'
+import { ConfigError, EXIT_CONFIG, readDatabaseConfig } from '../shared/platform/config/config.ts'
 import { missingSchema } from '../../migrations/index.ts'
-import { connectDb, isNotMigrated } from '../shared/infra/db.ts'
-import type { Db } from '../shared/infra/db.ts'
-import { sentenceOf, withoutSecrets } from '../shared/infra/log.ts'
-import { awayOf, lookAtPostgres, within } from '../shared/infra/start-up.ts'
+import { connectDb, isNotMigrated } from '../shared/platform/postgres/db.ts'
+import type { Db } from '../shared/platform/postgres/db.ts'
+import { sentenceOf, withoutSecrets } from '../shared/platform/process/log.ts'
+import { awayOf, lookAtPostgres, within } from '../shared/platform/process/start-up.ts'
 import { accountCommands } from './commands/accounts.ts'
 import { catalogueCommands } from './commands/catalogue.ts'
 import { doctorCommands } from './commands/doctor.ts'

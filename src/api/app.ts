@@ -3,8 +3,8 @@
  */
 import Koa from 'koa'
 import type { Context, Middleware } from 'koa'
-import { AnswerGone } from '../shared/calls/long-answers.ts'
-import { traceFields } from '../shared/infra/trace.ts'
+import { AnswerGone } from '../shared/replies/long-answers.ts'
+import { traceFields } from '../shared/platform/process/trace.ts'
 import type { WebDeps } from './deps.ts'
 import { warnOfProxies } from './middleware/client-address.ts'
 import { allowOrigins } from './middleware/cors.ts'
@@ -12,7 +12,7 @@ import { errorHandler, isServiceAway } from './middleware/error-handler.ts'
 import type { RequestState } from './middleware/request-context.ts'
 import { requestContext } from './middleware/request-context.ts'
 import { securityHeaders } from './middleware/security-headers.ts'
-import { createTable } from './router.ts'
+import { createTable } from './endpoint/router.ts'
 
 /** Builds the application. `app.proxy` stays off: Koa would believe the leftmost, client-made forwarding header. */
 export function createApp(deps: WebDeps): Koa<RequestState> {

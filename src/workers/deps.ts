@@ -1,17 +1,17 @@
 /**
  * What the worker process is made of.
  */
-import type { Config } from '../shared/config.ts'
+import type { Config } from '../shared/platform/config/config.ts'
 import type { CatalogueHolder } from '../shared/catalogue/holder.ts'
-import type { Db } from '../shared/infra/db.ts'
-import type { Log } from '../shared/infra/log.ts'
-import type { Queues } from '../shared/infra/queues.ts'
+import type { Db } from '../shared/platform/postgres/db.ts'
+import type { Log } from '../shared/platform/process/log.ts'
+import type { Queues } from '../shared/queues.ts'
 import type { Calls } from '../shared/calls/calls.ts'
 import type { Mailer } from '../shared/mail/mailer.ts'
-import type { Publisher } from '../shared/calls/publisher.ts'
+import type { Publisher } from '../shared/replies/publisher.ts'
 import type { PaymentDeps } from '../shared/payments/deps.ts'
 import type { Audits } from '../shared/metrics/audits.ts'
-import type { Telemetry } from '../shared/telemetry/telemetry.ts'
+import type { Telemetry } from '../shared/platform/telemetry/telemetry.ts'
 import type { Fetcher } from './fetching/fetcher.ts'
 import type { HeldCalls } from './calls/held-calls.ts'
 import type { Reasoners } from './calls/reasoning.ts'

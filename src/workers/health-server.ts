@@ -4,11 +4,11 @@
  */
 import type { RequestListener, Server } from 'node:http'
 import type { Registry } from 'prom-client'
-import type { Config } from '../shared/config.ts'
-import { reportDefect } from '../shared/infra/defects.ts'
-import { readServices } from '../shared/infra/health.ts'
-import type { Watched } from '../shared/infra/health.ts'
-import { listenAt } from '../shared/infra/http-server.ts'
+import type { Config } from '../shared/platform/config/config.ts'
+import { reportDefect } from '../shared/platform/process/defects.ts'
+import { readServices } from '../shared/platform/process/health.ts'
+import type { Watched } from '../shared/platform/process/health.ts'
+import { listenAt } from '../shared/platform/http/http-server.ts'
 import { mayScrape } from '../shared/metrics/registry.ts'
 
 /** What is served where there is a token. */

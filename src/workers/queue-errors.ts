@@ -1,9 +1,9 @@
 /**
  * How the queues' own errors are logged.
  */
-import type { QueueName } from '../shared/config.ts'
-import type { Log } from '../shared/infra/log.ts'
-import { isRedisAway, isRedisRefusing } from '../shared/infra/redis.ts'
+import type { QueueName } from '../shared/platform/config/config.ts'
+import type { Log } from '../shared/platform/process/log.ts'
+import { isRedisAway, isRedisRefusing } from '../shared/platform/redis/redis.ts'
 
 /** How often an unreachable Redis is logged, in ms: each connection of each queue tries again every second. */
 const SAY_EVERY_MS = 30_000

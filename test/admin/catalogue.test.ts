@@ -15,7 +15,7 @@ import type { Options, Report } from '../../src/admin/command.ts'
 import { applyFile } from '../../src/shared/catalogue/changes.ts'
 import { BadCatalogue } from '../../src/shared/catalogue/faults.ts'
 import { readVersion } from '../../src/shared/catalogue/versions.ts'
-import type { Db } from '../../src/shared/infra/db.ts'
+import type { Db } from '../../src/shared/platform/postgres/db.ts'
 
 /** The catalogue of the tests with another price of `sandbox-image`. */
 function priced(credits: number, change: (catalogue: Catalogue) => void = () => {}): Catalogue {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { endpoints } from '../../src/api/routes.ts'
-import type { Endpoint } from '../../src/api/declaration.ts'
+import type { Endpoint } from '../../src/api/endpoint/declaration.ts'
 import type { TestWeb } from '../../scripts/harness/harness.ts'
 import { startTestWeb, testConfig } from '../../scripts/harness/harness.ts'
 import type { Reply } from '../../scripts/harness/http.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
-import { publicId } from '../../src/shared/ids.ts'
+import { publicId } from '../../src/shared/platform/ids.ts'
 import { closeBrowser, openBrowser } from '../support/browser.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { post } from '../../scripts/harness/http.ts'

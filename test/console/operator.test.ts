@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
-import { newId, publicId } from '../../src/shared/ids.ts'
+import { newId, publicId } from '../../src/shared/platform/ids.ts'
 import { requestMail } from '../../src/shared/mail/mails.ts'
 import { closeBrowser, openBrowser } from '../support/browser.ts'
 import { PASSWORD, startWorld } from '../../scripts/harness/console-world.ts'

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
 import { createKey } from '../../src/shared/accounts/api-keys.ts'
-import { publicId } from '../../src/shared/ids.ts'
+import { publicId } from '../../src/shared/platform/ids.ts'
 import { aResult, opened, verbs } from '../shared/calls/opening.ts'
 import { closeBrowser, openBrowser } from '../support/browser.ts'
 import { post } from '../../scripts/harness/http.ts'

@@ -4,7 +4,7 @@ import { startWorld } from '../../scripts/harness/console-world.ts'
 import type { World } from '../../scripts/harness/console-world.ts'
 import { post } from '../../scripts/harness/http.ts'
 import { until } from '../../scripts/harness/until.ts'
-import { publicId } from '../../src/shared/ids.ts'
+import { publicId } from '../../src/shared/platform/ids.ts'
 import { closeBrowser, openBrowser } from '../support/browser.ts'
 import { visit } from './support/visit.ts'
 

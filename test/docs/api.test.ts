@@ -2,8 +2,8 @@ import { expect } from 'chai'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../scripts/folders.ts'
-import { chatOptions } from '../../src/shared/calls/chat-fields.ts'
-import { errorCodes, statusOf } from '../../src/shared/errors.ts'
+import { chatOptions } from '../../src/shared/requests/chat-fields.ts'
+import { errorCodes, statusOf } from '../../src/shared/platform/errors.ts'
 
 describe('docs/api.md', () => {
   const page = readFileSync(join(root, 'docs/api.md'), 'utf8')

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../scripts/folders.ts'
-import { readConfig } from '../../src/shared/config.ts'
+import { readConfig } from '../../src/shared/platform/config/config.ts'
 
 const REQUIRED = { DATABASE_URL: 'postgres://localhost/x', REDIS_URL: 'redis://localhost', APP_SECRET: 'x'.repeat(32) }
 
@@ -19,7 +19,7 @@ function documented(): Map<string, string | null> {
 
 describe('docs/configuration.md', () => {
   it('has every variable that a process reads, and no other', () => {
-    const source = readFileSync(join(root, 'src/shared/config.ts'), 'utf8')
+    const source = readFileSync(join(root, 'src/shared/platform/config/config.ts'), 'utf8')
     const read = Array.from(source.matchAll(/^ {2}([A-Z][A-Z0-9_]+): /gm), ([, name]) => name!)
     expect([...documented().keys()].toSorted()).to.deep.equal([...new Set(read)].toSorted())
   })

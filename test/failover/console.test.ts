@@ -10,7 +10,7 @@ import Koa from 'koa'
 import { ensureConsole } from '../../scripts/build/console.ts'
 import { root } from '../../scripts/folders.ts'
 import type { RequestState } from '../../src/api/middleware/request-context.ts'
-import { reportDefect } from '../../src/shared/infra/defects.ts'
+import { reportDefect } from '../../src/shared/platform/process/defects.ts'
 import { routeConsole } from '../../src/api/static/console.ts'
 import { closeBrowser, openBrowser, openPage } from '../support/browser.ts'
 

@@ -19,11 +19,11 @@ const HOMES: Record<string, string> = {
   ledger_entries: 'src/shared/ledger/',
   calls: 'src/shared/calls/',
   call_results: 'src/shared/calls/',
-  price_versions: 'src/shared/calls/',
+  price_versions: 'src/shared/requests/',
   mails: 'src/shared/mail/',
   mailbox_mails: 'src/shared/mail/',
   mailbox_gifts: 'src/shared/users/',
-  leases: 'src/shared/infra/leases.ts',
+  leases: 'src/shared/platform/postgres/leases.ts',
   operator_actions: 'src/shared/operators/',
   circuit_openings: 'src/shared/operators/',
   banners: 'src/shared/operators/',
@@ -58,12 +58,13 @@ const GUESTS: Record<string, string[]> = {
   members: ['src/shared/users/users.ts', 'src/shared/operators/', 'src/shared/payments/'],
   users: ['src/shared/operators/', 'src/shared/catalogue/versions.ts', 'src/shared/payments/'],
   // The queue of that name is none.
-  payments: ['src/shared/ledger/audit.ts', 'src/shared/infra/queues.ts'],
+  payments: ['src/shared/ledger/audit.ts', 'src/shared/queues.ts'],
   redemption_codes: ['src/shared/ledger/audit.ts'],
   redemptions: ['src/shared/ledger/audit.ts'],
   mailbox_gifts: ['src/shared/ledger/audit.ts'],
-  calls: ['src/shared/ledger/audit.ts', 'src/shared/accounts/summary.ts'],
-  call_results: ['src/shared/ledger/audit.ts'],
+  // Reports read, and write nothing.
+  calls: ['src/shared/reports/', 'src/shared/replies/', 'src/shared/ledger/audit.ts', 'src/shared/accounts/summary.ts'],
+  call_results: ['src/shared/reports/', 'src/shared/replies/', 'src/shared/ledger/audit.ts'],
   price_versions: ['src/shared/ledger/audit.ts'],
   // When an account called last, its keys know.
   api_keys: ['src/shared/ledger/audit.ts', 'src/shared/operators/accounts.ts'],
@@ -74,9 +75,12 @@ const GUESTS: Record<string, string[]> = {
 }
 
 /** What of the server the console may have as code: it is pure. Of everything else it may import types. */
-const SHARED_WITH_BROWSERS = ['calls/pricing', 'calls/media-options', 'calls/margin-csv', 'payments/currencies'].map(
-  (name) => `src/shared/${name}.ts`,
-)
+const SHARED_WITH_BROWSERS = [
+  'requests/pricing',
+  'requests/media-options',
+  'reports/margin-csv',
+  'payments/currencies',
+].map((name) => `src/shared/${name}.ts`)
 
 /** The files of this repository that a source file imports. `isType`: it imports types alone. */
 function importsOf({ path, code }: Source): { path: string; isType: boolean }[] {
@@ -97,12 +101,14 @@ describe('the architecture', () => {
     all.filter(({ path }) => !homes.some((home) => path.startsWith(home)))
 
   it('reads the environment in one file', () => {
-    expect(places(outside('src/shared/config.ts'), /\bprocess\.env\b/)).to.deep.equal([])
+    expect(places(outside('src/shared/platform/config/config.ts'), /\bprocess\.env\b/)).to.deep.equal([])
   })
 
   it("writes to the console from the operator's command alone", () => {
     // What libraries write there is taken over in one place.
-    expect(places(outside('src/admin/', 'src/shared/infra/warnings.ts'), /(?<!['./])\bconsole\.\w/)).to.deep.equal([])
+    expect(
+      places(outside('src/admin/', 'src/shared/platform/process/warnings.ts'), /(?<!['./])\bconsole\.\w/),
+    ).to.deep.equal([])
   })
 
   it("keeps each table's SQL in the one folder that owns it", () => {
@@ -127,11 +133,11 @@ describe('the architecture', () => {
     const writers = places(
       outside(
         'src/shared/calls/calls.ts',
-        'src/shared/calls/records.ts',
-        'src/shared/calls/refusals.ts',
-        'src/shared/calls/retries.ts',
+        'src/shared/reports/call-records.ts',
+        'src/shared/calls/refusal-records.ts',
+        'src/shared/calls/numbered-retries.ts',
         'src/shared/calls/statements.ts',
-        'src/shared/calls/sweeps.ts',
+        'src/shared/calls/retention.ts',
       ),
       /\b(?:UPDATE|INTO|DELETE FROM) calls\b|\('calls'\)[^\n]*\.(?:update|insert|delete)\(/,
     )
@@ -153,7 +159,7 @@ describe('the architecture', () => {
       'src/shared/media/bucket.ts',
     ]
     const status = /\b(?:status|statusCode|httpStatus|http_status)\b\W{1,12}[1-5]\d\d\b|writeHead\([1-5]\d\d/
-    expect(places(outside('src/shared/errors.ts', 'src/api/', ...foreign), status)).to.deep.equal([])
+    expect(places(outside('src/shared/platform/errors.ts', 'src/api/', ...foreign), status)).to.deep.equal([])
   })
 
   it('requires a docstring of every exported function and class', () => {
@@ -183,9 +189,10 @@ describe('the architecture', () => {
         .map(({ path }) => `${source.path} imports ${path}`),
     )
     expect(foreign).to.deep.equal([])
-    const planted = "import { a } from '../../api/who.ts'\nimport type { B } from '../../api/web.ts'\nimport('./c.ts')"
+    const planted =
+      "import { a } from '../../api/endpoint/auth.ts'\nimport type { B } from '../../api/web.ts'\nimport('./c.ts')"
     expect(importsOf({ path: 'src/console/pages/x.tsx', text: '', code: planted })).to.deep.equal([
-      { path: 'src/api/who.ts', isType: false },
+      { path: 'src/api/endpoint/auth.ts', isType: false },
       { path: 'src/api/web.ts', isType: true },
       { path: 'src/console/pages/c.ts', isType: false },
     ])

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import type { Db } from '../../src/shared/infra/db.ts'
-import type { CallId } from '../../src/shared/ids.ts'
+import type { Db } from '../../src/shared/platform/postgres/db.ts'
+import type { CallId } from '../../src/shared/platform/ids.ts'
 import { connectTestDb, newDatabaseUrl } from '../../scripts/harness/database.ts'
 import { loadAccounts, loadHistory } from '../../scripts/harness/loaded-books.ts'
 import type { LoadedAccount } from '../../scripts/harness/loaded-books.ts'

@@ -23,7 +23,7 @@ type Case = { what: string; in: Kind[]; settings: () => Settings; says: RegExp }
 
 const ALL: Kind[] = ['web', 'worker', 'release', 'admin']
 
-/** The first bad value of each; a rule of test/shared/config.test.ts is that every variable has one. */
+/** The first bad value of each; a rule of test/shared/platform/config/config.test.ts is that every variable has one. */
 const badly = (names: string[]): Settings => Object.fromEntries(names.map((name) => [name, BAD[name]![0]!]))
 
 /** A message that names all of these, in any order. */

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
-import type { Db } from '../../src/shared/infra/db.ts'
+import type { Db } from '../../src/shared/platform/postgres/db.ts'
 import { migrate, migrationSource } from '../../migrations/index.ts'
 import { connectTestDb, newDatabaseUrl, offer } from '../../scripts/harness/database.ts'
 import { sandboxCatalogue } from '../../scripts/harness/harness.ts'

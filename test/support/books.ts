@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { Db } from '../../src/shared/infra/db.ts'
+import type { Db } from '../../src/shared/platform/postgres/db.ts'
 import { audit } from '../../src/shared/ledger/audit.ts'
 
 /** Expects every invariant of the money to hold in this test process's database. */

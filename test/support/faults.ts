@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Db } from '../../src/shared/infra/db.ts'
+import type { Db } from '../../src/shared/platform/postgres/db.ts'
 
 /**
  * A process of a world inside this one. Once killed, none of its code runs again: no `catch`, no `finally`.

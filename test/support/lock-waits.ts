@@ -1,4 +1,4 @@
-import type { Db } from '../../src/shared/infra/db.ts'
+import type { Db } from '../../src/shared/platform/postgres/db.ts'
 import { until } from '../../scripts/harness/until.ts'
 
 /**

@@ -1,6 +1,6 @@
 import pino from 'pino'
-import type { Log } from '../../src/shared/infra/log.ts'
-import { describeError } from '../../src/shared/infra/log.ts'
+import type { Log } from '../../src/shared/platform/process/log.ts'
+import { describeError } from '../../src/shared/platform/process/log.ts'
 
 /** A line of a log, parsed. */
 export type LogLine = { level: number; msg: string; [field: string]: unknown }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { buildIsStale } from '../../scripts/build/builder.ts'
 import { root } from '../../scripts/folders.ts'
 import { copyTree, editTree } from './tree-copy.ts'
-import { RELEASE } from '../../src/shared/release.ts'
+import { RELEASE } from '../../src/shared/platform/process/release.ts'
 
 /** The folders of both. `made`: the newer one is made here, with the migration `LATER`. */
 export type ReleasePair = { older: string; newer: string; made: boolean; remove: () => void }

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { createLog } from '../../src/shared/infra/log.ts'
-import { createNameResolver } from '../../src/workers/fetching/names.ts'
+import { createLog } from '../../src/shared/platform/process/log.ts'
+import { createNameResolver } from '../../src/workers/fetching/dns-lookups.ts'
 import { startWorker } from '../../src/workers/worker.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import type { DnsServer } from '../support/dns-server.ts'

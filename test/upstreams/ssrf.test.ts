@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { createLog } from '../../src/shared/infra/log.ts'
+import { createLog } from '../../src/shared/platform/process/log.ts'
 import { systemResolver } from '../../src/workers/fetching/connections.ts'
 import type { ResolvedAddress } from '../../src/workers/fetching/connections.ts'
 import { startWorker } from '../../src/workers/worker.ts'

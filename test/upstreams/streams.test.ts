@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { findRecord } from '../../src/shared/calls/records.ts'
-import { parseId } from '../../src/shared/ids.ts'
+import { findRecord } from '../../src/shared/reports/call-records.ts'
+import { parseId } from '../../src/shared/platform/ids.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { balanceOf } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'

@@ -1,6 +1,6 @@
 /** account create · show · list · suspend · activate · role · password-reset */
-import { ApiError } from '../../shared/errors.ts'
-import { newId, publicId } from '../../shared/ids.ts'
+import { ApiError } from '../../shared/platform/errors.ts'
+import { newId, publicId } from '../../shared/platform/ids.ts'
 import { parseEmail } from '../../shared/users/emails.ts'
 import { checkNewPassword, hashPassword } from '../../shared/users/passwords.ts'
 import type { UserRow } from '../../shared/users/users.ts'

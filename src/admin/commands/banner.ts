@@ -1,8 +1,8 @@
 /** banner show · set · remove */
-import { newId } from '../../shared/ids.ts'
+import { newId } from '../../shared/platform/ids.ts'
 import { LEVELS, MAX_BANNER_TEXT, findBanner, removeBanner, setBanner } from '../../shared/operators/banners.ts'
 import type { Banner } from '../../shared/operators/banners.ts'
-import { label } from '../../shared/text-fields.ts'
+import { label } from '../../shared/platform/text-fields.ts'
 import type { Command } from '../command.ts'
 import { CommandError } from '../command.ts'
 import { futureOf, textOf } from '../fields.ts'

@@ -1,5 +1,5 @@
 /** codes create · list · disable, debt forgive */
-import { parseId } from '../../shared/ids.ts'
+import { parseId } from '../../shared/platform/ids.ts'
 import type { Code } from '../../shared/payments/codes.ts'
 import { createCode, disableCode, listCodes } from '../../shared/payments/codes.ts'
 import { forgive } from '../../shared/payments/debts.ts'

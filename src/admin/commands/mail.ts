@@ -1,5 +1,5 @@
 /** mail list · retry · discard */
-import { parseId } from '../../shared/ids.ts'
+import { parseId } from '../../shared/platform/ids.ts'
 import type { MailRecord } from '../../shared/mail/mails.ts'
 import { listMails } from '../../shared/mail/mails.ts'
 import { discardDeadMails, requeueDeadMails } from '../../shared/operators/changes.ts'

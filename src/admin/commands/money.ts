@@ -1,13 +1,13 @@
 /** credits grant · credits deduct · call show · audit */
-import { newId, parseId, publicId } from '../../shared/ids.ts'
-import { findRecord } from '../../shared/calls/records.ts'
+import { newId, parseId, publicId } from '../../shared/platform/ids.ts'
+import { findRecord } from '../../shared/reports/call-records.ts'
 import { audit } from '../../shared/ledger/audit.ts'
 import type { Deducted } from '../../shared/ledger/deductions.ts'
 import { ORIGINS, entriesOfCall } from '../../shared/ledger/ledger.ts'
 import type { Origin } from '../../shared/ledger/ledger.ts'
 import { deductCredits, grantCredits } from '../../shared/operators/changes.ts'
 import type { Command, Report } from '../command.ts'
-import { label } from '../../shared/text-fields.ts'
+import { label } from '../../shared/platform/text-fields.ts'
 import { CommandError, accountOf } from '../command.ts'
 import { creditsOf, futureOf, noteOf, textOf } from '../fields.ts'
 

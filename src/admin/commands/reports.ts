@@ -1,11 +1,11 @@
 /** report margin */
 import { z } from 'zod'
-import { dayOf, daysOf } from '../../shared/calls/days.ts'
-import { marginCsv } from '../../shared/calls/margin-csv.ts'
-import type { MarginRow } from '../../shared/calls/margins.ts'
-import { marginsByDay } from '../../shared/calls/margins.ts'
+import { dayOf, daysOf } from '../../shared/reports/days.ts'
+import { marginCsv } from '../../shared/reports/margin-csv.ts'
+import type { MarginRow } from '../../shared/reports/margins.ts'
+import { marginsByDay } from '../../shared/reports/margins.ts'
 import { creditWorth } from '../../shared/catalogue/versions.ts'
-import { ApiError } from '../../shared/errors.ts'
+import { ApiError } from '../../shared/platform/errors.ts'
 import type { Command, Options } from '../command.ts'
 import { CommandError } from '../command.ts'
 

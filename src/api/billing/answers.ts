@@ -2,9 +2,9 @@
  * Schemas of answers about payments.
  */
 import { z } from 'zod'
-import type { Config } from '../../shared/config.ts'
+import type { Config } from '../../shared/platform/config/config.ts'
 import { PAYMENT_KINDS, PAYMENT_STATUSES } from '../../shared/payments/orders.ts'
-import { credits, entry, id, ok, time } from '../answers.ts'
+import { credits, entry, id, ok, time } from '../endpoint/answer-schemas.ts'
 
 /** Whether a provider takes payments: without one these endpoints do not exist. */
 export const sells = ({ PAYMENTS }: Config): boolean => PAYMENTS !== undefined

@@ -7,10 +7,10 @@ import { createMailboxes } from '../../shared/users/mailboxes.ts'
 import { startCheckout, termsOf } from '../../shared/payments/checkout.ts'
 import type { Wanted } from '../../shared/payments/checkout.ts'
 import { presentPayment } from '../../shared/payments/orders.ts'
-import { credits, ok } from '../answers.ts'
+import { credits, ok } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
-import { endpoint } from '../endpoint.ts'
-import { session } from '../who.ts'
+import { endpoint } from '../endpoint/endpoint.ts'
+import { session } from '../endpoint/auth.ts'
 import { paymentAnswer, sells } from './answers.ts'
 
 const wanted = z

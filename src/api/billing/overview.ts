@@ -2,16 +2,16 @@
  * GET /api/billing, PUT /api/billing/settings, DELETE /api/billing/card: what an account can buy, and how it pays.
  */
 import { z } from 'zod'
-import { ApiError } from '../../shared/errors.ts'
+import { ApiError } from '../../shared/platform/errors.ts'
 import { termsOf } from '../../shared/payments/checkout.ts'
 import type { AutoTopUp } from '../../shared/payments/settings.ts'
 import { dropCard } from '../../shared/payments/customers.ts'
 import { billingOf, changeSettings, presentCard, presentTopUpFailure } from '../../shared/payments/settings.ts'
-import { done, ok } from '../answers.ts'
+import { done, ok } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
-import { endpoint } from '../endpoint.ts'
-import { creditAmount } from '../fields.ts'
-import { session } from '../who.ts'
+import { endpoint } from '../endpoint/endpoint.ts'
+import { creditAmount } from '../endpoint/fields.ts'
+import { session } from '../endpoint/auth.ts'
 import { billing, sells, settings } from './answers.ts'
 
 type Deps = Pick<WebDeps, 'db' | 'catalogue' | 'payments'>

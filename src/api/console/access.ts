@@ -5,9 +5,9 @@
 import { z } from 'zod'
 import { networkHash } from '../../shared/users/login-networks.ts'
 import { accessBy, closeAccess } from '../../shared/users/password-changes.ts'
-import { ok, said } from '../answers.ts'
+import { ok, said } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
-import { endpoint } from '../endpoint.ts'
+import { endpoint } from '../endpoint/endpoint.ts'
 import { PASSWORD_ERRORS, mailedToken, passwordOfReset } from './account-fields.ts'
 import { logSecurity } from './security-log.ts'
 

@@ -4,8 +4,8 @@
 import { z } from 'zod'
 import { parseEmail } from '../../shared/users/emails.ts'
 import { newPasswordFault } from '../../shared/users/passwords.ts'
-import type { ErrorCode } from '../../shared/errors.ts'
-import { line } from '../../shared/text-fields.ts'
+import type { ErrorCode } from '../../shared/platform/errors.ts'
+import { line } from '../../shared/platform/text-fields.ts'
 
 /** An address; it comes out lowercased. */
 export const emailAddress = z

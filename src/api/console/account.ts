@@ -3,16 +3,16 @@
  */
 import { z } from 'zod'
 import { summaryOf } from '../../shared/accounts/summary.ts'
-import { latencyOfModels } from '../../shared/calls/latency.ts'
+import { latencyOfModels } from '../../shared/reports/latency.ts'
 import type { Catalogue } from '../../shared/catalogue/catalogue.ts'
 import { rateOf } from '../../shared/catalogue/packs.ts'
-import { keptReading } from '../../shared/infra/kept.ts'
+import { keptReading } from '../../shared/platform/process/cached.ts'
 import { findMember, presentUser } from '../../shared/users/users.ts'
-import { accountState, latency, listOf, modelList } from '../answers.ts'
+import { accountState, latency, listOf, modelList } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
-import { endpoint } from '../endpoint.ts'
+import { endpoint } from '../endpoint/endpoint.ts'
 import { presentModels } from '../v1/models.ts'
-import { session } from '../who.ts'
+import { session } from '../endpoint/auth.ts'
 
 const buyingOf = ({ PAYMENTS, CREDITS_HELP_URL }: WebDeps['config'], catalogue: Catalogue) => ({
   provider: PAYMENTS ?? null,

@@ -3,8 +3,8 @@
  * handed out is ever looked up.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { ApiError } from '../../shared/errors.ts'
-import type { AccountId } from '../../shared/ids.ts'
+import { ApiError } from '../../shared/platform/errors.ts'
+import type { AccountId } from '../../shared/platform/ids.ts'
 
 /** Bytes of the signature: 128 bits. */
 const MAC_BYTES = 16

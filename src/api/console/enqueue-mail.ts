@@ -1,8 +1,8 @@
 /**
  * Enqueues a mail after the commit that wrote it.
  */
-import type { MailId } from '../../shared/ids.ts'
-import { publicId } from '../../shared/ids.ts'
+import type { MailId } from '../../shared/platform/ids.ts'
+import { publicId } from '../../shared/platform/ids.ts'
 import type { WebDeps } from '../deps.ts'
 
 /** Not awaited and allowed to fail: the mail is in the outbox, where the reconciler finds it. */

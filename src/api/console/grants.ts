@@ -2,10 +2,10 @@
  * GET /api/grants: where an account's credits came from, and what is left of each grant.
  */
 import { listGrants } from '../../shared/ledger/ledger.ts'
-import { grant, listOf } from '../answers.ts'
+import { grant, listOf } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
-import { endpoint } from '../endpoint.ts'
-import { session } from '../who.ts'
+import { endpoint } from '../endpoint/endpoint.ts'
+import { session } from '../endpoint/auth.ts'
 
 /** Lists the grants, newest first. Their remainders add up to the balance. */
 export const showGrants = endpoint({

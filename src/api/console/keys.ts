@@ -4,10 +4,10 @@
 import { createKey, revokeKey, rotateKey } from '../../shared/accounts/api-keys.ts'
 import { changeKey } from '../../shared/accounts/key-limits.ts'
 import { listKeys } from '../../shared/accounts/shown-key.ts'
-import { ApiError } from '../../shared/errors.ts'
-import { done } from '../answers.ts'
+import { ApiError } from '../../shared/platform/errors.ts'
+import { done } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
-import { endpoint } from '../endpoint.ts'
+import { endpoint } from '../endpoint/endpoint.ts'
 import {
   checkLimits,
   keyAnswer,
@@ -17,9 +17,9 @@ import {
   newKeyBody,
   rotation,
   warningsOf,
-} from '../key-schemas.ts'
-import { pathId } from '../path-id.ts'
-import { session } from '../who.ts'
+} from '../endpoint/key-schemas.ts'
+import { pathId } from '../endpoint/path-id.ts'
+import { session } from '../endpoint/auth.ts'
 import { logSecurity } from './security-log.ts'
 
 const declared = { tag: 'API keys', who: session } as const

@@ -3,12 +3,12 @@
  */
 import { z } from 'zod'
 import { listEntries } from '../../shared/ledger/ledger.ts'
-import { entry, pageOf } from '../answers.ts'
+import { entry, pageOf } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
-import { endpoint } from '../endpoint.ts'
-import { session } from '../who.ts'
+import { endpoint } from '../endpoint/endpoint.ts'
+import { session } from '../endpoint/auth.ts'
 import { createCursors } from './cursors.ts'
-import { pageCursor, pageLimit } from '../fields.ts'
+import { pageCursor, pageLimit } from '../endpoint/fields.ts'
 
 /** Lists ledger entries, newest first. */
 export const showLedger = endpoint({

@@ -2,10 +2,10 @@
  * A log of security events of accounts. Account ids only: no mail addresses, no tokens. The request id leads to the
  * router's own log, where the client's address stands.
  */
-import type { AccountId } from '../../shared/ids.ts'
-import { publicId } from '../../shared/ids.ts'
-import type { Log } from '../../shared/infra/log.ts'
-import type { Trace } from '../../shared/infra/trace.ts'
+import type { AccountId } from '../../shared/platform/ids.ts'
+import { publicId } from '../../shared/platform/ids.ts'
+import type { Log } from '../../shared/platform/process/log.ts'
+import type { Trace } from '../../shared/platform/process/trace.ts'
 
 /** What the log keeps of logins, passwords and sessions. */
 export type SecurityEvent =

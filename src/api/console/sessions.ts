@@ -3,12 +3,12 @@
  */
 import { z } from 'zod'
 import { endSession, endSessions, listSessions } from '../../shared/users/sessions.ts'
-import { ApiError } from '../../shared/errors.ts'
-import { done, id, listOf, time } from '../answers.ts'
+import { ApiError } from '../../shared/platform/errors.ts'
+import { done, id, listOf, time } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
-import { endpoint } from '../endpoint.ts'
-import { pathId } from '../path-id.ts'
-import { session } from '../who.ts'
+import { endpoint } from '../endpoint/endpoint.ts'
+import { pathId } from '../endpoint/path-id.ts'
+import { session } from '../endpoint/auth.ts'
 import { logSecurity } from './security-log.ts'
 
 /** A session as its owner sees it. */

@@ -3,8 +3,8 @@
  * thousands of calls of all the days before need not be read each time.
  */
 import { LRUCache } from 'lru-cache'
-import type { DayUsage } from '../../shared/calls/usage.ts'
-import type { AccountId, KeyId } from '../../shared/ids.ts'
+import type { DayUsage } from '../../shared/reports/usage.ts'
+import type { AccountId, KeyId } from '../../shared/platform/ids.ts'
 
 const DAY_MS = 86_400_000
 

@@ -3,16 +3,16 @@
  * how long its calls took.
  */
 import { z } from 'zod'
-import { dayOf, daysOf } from '../../shared/calls/days.ts'
-import { latencyOfAccount } from '../../shared/calls/latency.ts'
+import { dayOf, daysOf } from '../../shared/reports/days.ts'
+import { latencyOfAccount } from '../../shared/reports/latency.ts'
 import { MODALITIES } from '../../shared/calls/lifecycle.ts'
-import { keyUsageByDay, usageByDay } from '../../shared/calls/usage.ts'
-import { publicId } from '../../shared/ids.ts'
-import { credits, id, latency, listOf, ok } from '../answers.ts'
+import { keyUsageByDay, usageByDay } from '../../shared/reports/usage.ts'
+import { publicId } from '../../shared/platform/ids.ts'
+import { credits, id, latency, listOf, ok } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
-import { endpoint } from '../endpoint.ts'
-import { session } from '../who.ts'
-import { daysQuery, keyId } from '../fields.ts'
+import { endpoint } from '../endpoint/endpoint.ts'
+import { session } from '../endpoint/auth.ts'
+import { daysQuery, keyId } from '../endpoint/fields.ts'
 import { UsageDays } from './usage-days.ts'
 
 const used = {

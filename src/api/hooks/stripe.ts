@@ -3,13 +3,13 @@
  * the order that it is about. Nothing is decided here.
  */
 import { z } from 'zod'
-import { networkOf } from '../../shared/net/networks.ts'
+import { networkOf } from '../../shared/platform/net/networks.ts'
 import { storeEvent } from '../../shared/payments/events.ts'
 import { sells } from '../billing/answers.ts'
-import { done } from '../answers.ts'
-import { ApiError } from '../../shared/errors.ts'
+import { done } from '../endpoint/answer-schemas.ts'
+import { ApiError } from '../../shared/platform/errors.ts'
 import type { WebDeps } from '../deps.ts'
-import { endpoint } from '../endpoint.ts'
+import { endpoint } from '../endpoint/endpoint.ts'
 import { readBytes } from '../middleware/body-bytes.ts'
 import { clientAddress } from '../middleware/client-address.ts'
 

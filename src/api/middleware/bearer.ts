@@ -1,7 +1,7 @@
 /**
  * The bearer token of a request.
  */
-import { ApiError } from '../../shared/errors.ts'
+import { ApiError } from '../../shared/platform/errors.ts'
 
 /** RFC 6750: the scheme in any case, one token of b68 characters. */
 const BEARER = /^bearer +([\w.~+/=-]{1,512}) *$/i

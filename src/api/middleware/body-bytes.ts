@@ -4,8 +4,8 @@
  */
 import type { Context } from 'koa'
 import { HttpMethodEnum, koaBody } from 'koa-body'
-import { ApiError } from '../../shared/errors.ts'
-import type { Incoming } from '../incoming.ts'
+import { ApiError } from '../../shared/platform/errors.ts'
+import type { Incoming } from '../server/body-memory.ts'
 import type { RequestState } from './request-context.ts'
 
 /**

@@ -5,7 +5,7 @@
 import ipaddr from 'ipaddr.js'
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
-import type { Log } from '../../shared/infra/log.ts'
+import type { Log } from '../../shared/platform/process/log.ts'
 
 /**
  * The client's IP address, IPv4-mapped IPv6 as IPv4, IPv6 in its canonical form without a zone; empty when it is not

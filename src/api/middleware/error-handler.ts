@@ -2,12 +2,12 @@
  * The one place where an error becomes an answer. Nothing of a defect's cause leaves the process.
  */
 import type { Context, Middleware } from 'koa'
-import { ApiError, RETRY_SECONDS, gatewayError, shouldRetry } from '../../shared/errors.ts'
-import { isNotMigrated, isUnreachable } from '../../shared/infra/db.ts'
-import type { Log } from '../../shared/infra/log.ts'
-import { isRedisAway, isRedisRefusing } from '../../shared/infra/redis.ts'
-import type { SchemaGate } from '../../shared/infra/schema.ts'
-import { traceFields } from '../../shared/infra/trace.ts'
+import { ApiError, RETRY_SECONDS, gatewayError, shouldRetry } from '../../shared/platform/errors.ts'
+import { isNotMigrated, isUnreachable } from '../../shared/platform/postgres/db.ts'
+import type { Log } from '../../shared/platform/process/log.ts'
+import { isRedisAway, isRedisRefusing } from '../../shared/platform/redis/redis.ts'
+import type { SchemaGate } from '../../shared/platform/postgres/schema.ts'
+import { traceFields } from '../../shared/platform/process/trace.ts'
 import { mayStillSend } from './json-body.ts'
 import type { RequestState } from './request-context.ts'
 

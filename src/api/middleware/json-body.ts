@@ -4,7 +4,7 @@
  * and koa-body only reads bytes.
  */
 import type { Context, ParameterizedContext } from 'koa'
-import { ApiError } from '../../shared/errors.ts'
+import { ApiError } from '../../shared/platform/errors.ts'
 import type { WebDeps } from '../deps.ts'
 import { maxBytesOf, readBytes, tooLarge } from './body-bytes.ts'
 import type { RequestState } from './request-context.ts'

@@ -3,7 +3,7 @@
  * browser should ever run, frame or keep.
  */
 import type { Context } from 'koa'
-import type { Config } from '../../shared/config.ts'
+import type { Config } from '../../shared/platform/config/config.ts'
 
 /** An answer that is no page loads nothing and stands in no frame. */
 const NO_PAGE = "default-src 'none'; frame-ancestors 'none'"

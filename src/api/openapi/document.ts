@@ -3,7 +3,7 @@
  */
 import { createDocument } from 'zod-openapi'
 import type { CreateDocumentOptions, ZodOpenApiPathsObject, oas31 } from 'zod-openapi'
-import { errorCodes, messageOf, statusOf } from '../../shared/errors.ts'
+import { errorCodes, messageOf, statusOf } from '../../shared/platform/errors.ts'
 import type { Described } from './operation.ts'
 import { openApiOperation } from './operation.ts'
 

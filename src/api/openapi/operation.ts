@@ -4,10 +4,10 @@
  */
 import type { z } from 'zod'
 import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi'
-import type { ErrorCode } from '../../shared/errors.ts'
-import { messageOf, statusOf } from '../../shared/errors.ts'
-import { errorSchema } from '../answers.ts'
-import type { DeclaredAnswer, Endpoint, Who } from '../declaration.ts'
+import type { ErrorCode } from '../../shared/platform/errors.ts'
+import { messageOf, statusOf } from '../../shared/platform/errors.ts'
+import { errorSchema } from '../endpoint/answer-schemas.ts'
+import type { DeclaredAnswer, Endpoint, Who } from '../endpoint/declaration.ts'
 import type { Envelope } from '../middleware/request-context.ts'
 import { commonHeaders, retryHeaders } from './headers.ts'
 

@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import { ACTIONS } from '../../shared/operators/actions.ts'
-import { id, role, time, user } from '../answers.ts'
+import { id, role, time, user } from '../endpoint/answer-schemas.ts'
 
 /** An account, as operators see it. */
 export const operatedAccount = user

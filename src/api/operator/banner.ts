@@ -2,16 +2,16 @@
  * /api/banner and /api/operator/banner: what stands above every page of the console.
  */
 import { z } from 'zod'
-import { ApiError } from '../../shared/errors.ts'
-import { newId } from '../../shared/ids.ts'
-import { keptReading } from '../../shared/infra/kept.ts'
+import { ApiError } from '../../shared/platform/errors.ts'
+import { newId } from '../../shared/platform/ids.ts'
+import { keptReading } from '../../shared/platform/process/cached.ts'
 import { LEVELS, MAX_BANNER_TEXT, findBanner, removeBanner, setBanner } from '../../shared/operators/banners.ts'
-import { label } from '../../shared/text-fields.ts'
-import { done, id, ok, time } from '../answers.ts'
+import { label } from '../../shared/platform/text-fields.ts'
+import { done, id, ok, time } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
-import { endpoint } from '../endpoint.ts'
-import { moment, startOf } from '../fields.ts'
-import { operator } from '../who.ts'
+import { endpoint } from '../endpoint/endpoint.ts'
+import { moment, startOf } from '../endpoint/fields.ts'
+import { operator } from '../endpoint/auth.ts'
 
 /** How long a process keeps what it read, in ms: everybody asks for it, again and again. */
 const KEPT_MS = 5000

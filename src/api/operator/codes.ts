@@ -2,17 +2,17 @@
  * /api/operator/codes and /api/operator/debts: redemption codes, and what accounts owe.
  */
 import { z } from 'zod'
-import { ApiError } from '../../shared/errors.ts'
+import { ApiError } from '../../shared/platform/errors.ts'
 import { findAccount } from '../../shared/operators/accounts.ts'
 import { createCode, disableCode, listCodes } from '../../shared/payments/codes.ts'
 import { forgive, listDebtors } from '../../shared/payments/debts.ts'
-import { line } from '../../shared/text-fields.ts'
-import { credits, id, listOf, ok, time } from '../answers.ts'
+import { line } from '../../shared/platform/text-fields.ts'
+import { credits, id, listOf, ok, time } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
-import { endpoint } from '../endpoint.ts'
-import { creditAmount, moment, startOf } from '../fields.ts'
-import { pathId } from '../path-id.ts'
-import { operator } from '../who.ts'
+import { endpoint } from '../endpoint/endpoint.ts'
+import { creditAmount, moment, startOf } from '../endpoint/fields.ts'
+import { pathId } from '../endpoint/path-id.ts'
+import { operator } from '../endpoint/auth.ts'
 
 const declared = { tag: 'Operators', who: operator } as const
 

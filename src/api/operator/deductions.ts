@@ -2,16 +2,16 @@
  * /api/operator/accounts/:id/deductions: taking credits back.
  */
 import { z } from 'zod'
-import { ApiError } from '../../shared/errors.ts'
-import { newId, publicId } from '../../shared/ids.ts'
+import { ApiError } from '../../shared/platform/errors.ts'
+import { newId, publicId } from '../../shared/platform/ids.ts'
 import { deductCredits } from '../../shared/operators/changes.ts'
-import { label } from '../../shared/text-fields.ts'
-import { credits, id, ok } from '../answers.ts'
+import { label } from '../../shared/platform/text-fields.ts'
+import { credits, id, ok } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
-import { endpoint } from '../endpoint.ts'
-import { creditAmount } from '../fields.ts'
-import { pathId } from '../path-id.ts'
-import { operator } from '../who.ts'
+import { endpoint } from '../endpoint/endpoint.ts'
+import { creditAmount } from '../endpoint/fields.ts'
+import { pathId } from '../endpoint/path-id.ts'
+import { operator } from '../endpoint/auth.ts'
 
 /** Takes credits from an account. */
 export const takeCredits = endpoint({

@@ -3,16 +3,16 @@
  */
 import { z } from 'zod'
 import { listKeys } from '../../shared/accounts/shown-key.ts'
-import { ApiError } from '../../shared/errors.ts'
+import { ApiError } from '../../shared/platform/errors.ts'
 import { findAccount } from '../../shared/operators/accounts.ts'
 import { changeAnyKey, endSecretOfAnyKey, revokeAnyKey } from '../../shared/operators/key-changes.ts'
-import { done, ok } from '../answers.ts'
+import { done, ok } from '../endpoint/answer-schemas.ts'
 import { enqueueMail } from '../console/enqueue-mail.ts'
 import type { WebDeps } from '../deps.ts'
-import { endpoint } from '../endpoint.ts'
-import { checkLimits, keyAnswer, keyChangesBody, listedKeys, shownKey, warningsOf } from '../key-schemas.ts'
-import { pathId } from '../path-id.ts'
-import { operator } from '../who.ts'
+import { endpoint } from '../endpoint/endpoint.ts'
+import { checkLimits, keyAnswer, keyChangesBody, listedKeys, shownKey, warningsOf } from '../endpoint/key-schemas.ts'
+import { pathId } from '../endpoint/path-id.ts'
+import { operator } from '../endpoint/auth.ts'
 
 const declared = { tag: 'Operators', who: operator } as const
 

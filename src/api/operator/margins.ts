@@ -2,14 +2,14 @@
  * /api/operator/margins: what calls brought in and what they cost.
  */
 import { z } from 'zod'
-import { dayOf, daysOf } from '../../shared/calls/days.ts'
-import { marginsByDay } from '../../shared/calls/margins.ts'
+import { dayOf, daysOf } from '../../shared/reports/days.ts'
+import { marginsByDay } from '../../shared/reports/margins.ts'
 import { creditWorth } from '../../shared/catalogue/versions.ts'
-import { credits, ok } from '../answers.ts'
+import { credits, ok } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
-import { endpoint } from '../endpoint.ts'
-import { daysQuery } from '../fields.ts'
-import { operator } from '../who.ts'
+import { endpoint } from '../endpoint/endpoint.ts'
+import { daysQuery } from '../endpoint/fields.ts'
+import { operator } from '../endpoint/auth.ts'
 
 const microUsd = (description: string) => z.int().nullable().meta({ description })
 

@@ -2,10 +2,10 @@
  * /api/operator/payments: everybody's orders, for operators.
  */
 import { z } from 'zod'
-import type { Db } from '../../shared/infra/db.ts'
-import { ApiError } from '../../shared/errors.ts'
-import type { PaymentId } from '../../shared/ids.ts'
-import { parseId } from '../../shared/ids.ts'
+import type { Db } from '../../shared/platform/postgres/db.ts'
+import { ApiError } from '../../shared/platform/errors.ts'
+import type { PaymentId } from '../../shared/platform/ids.ts'
+import { parseId } from '../../shared/platform/ids.ts'
 import { entriesOfPayment, remainingOfPayment } from '../../shared/ledger/ledger.ts'
 import { resolveReview } from '../../shared/payments/ending.ts'
 import {
@@ -16,15 +16,15 @@ import {
 } from '../../shared/payments/orders.ts'
 import { presentRefund, refundsOf } from '../../shared/payments/refund-rows.ts'
 import { refundPayment } from '../../shared/payments/refunds.ts'
-import { entry, id, ok, pageOf, time } from '../answers.ts'
+import { entry, id, ok, pageOf, time } from '../endpoint/answer-schemas.ts'
 import { payment, sells } from '../billing/answers.ts'
 import { checkNow } from '../billing/payments.ts'
 import { createCursors } from '../console/cursors.ts'
 import type { WebDeps } from '../deps.ts'
-import { endpoint } from '../endpoint.ts'
-import { pageCursor, pageLimit, searchText } from '../fields.ts'
-import { pathId } from '../path-id.ts'
-import { operator } from '../who.ts'
+import { endpoint } from '../endpoint/endpoint.ts'
+import { pageCursor, pageLimit, searchText } from '../endpoint/fields.ts'
+import { pathId } from '../endpoint/path-id.ts'
+import { operator } from '../endpoint/auth.ts'
 
 const declared = { tag: 'Operators', who: operator, offered: sells } as const
 const params = pathId('payment', 'The `id` of a payment.')

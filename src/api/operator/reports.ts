@@ -2,21 +2,21 @@
  * /api/operator: the dead letters and the upstreams.
  */
 import { z } from 'zod'
-import { ApiError } from '../../shared/errors.ts'
-import type { MailId } from '../../shared/ids.ts'
-import { parseId } from '../../shared/ids.ts'
-import { keptReading } from '../../shared/infra/kept.ts'
+import { ApiError } from '../../shared/platform/errors.ts'
+import type { MailId } from '../../shared/platform/ids.ts'
+import { parseId } from '../../shared/platform/ids.ts'
+import { keptReading } from '../../shared/platform/process/cached.ts'
 import { MAIL_KINDS, listMails } from '../../shared/mail/mails.ts'
 import { discardDeadMails, requeueDeadMails } from '../../shared/operators/changes.ts'
 import { reportUpstreams } from '../../shared/operators/upstreams.ts'
-import { done, id, listOf, pageOf, time } from '../answers.ts'
+import { done, id, listOf, pageOf, time } from '../endpoint/answer-schemas.ts'
 import { createCursors } from '../console/cursors.ts'
 import { enqueueMail } from '../console/enqueue-mail.ts'
 import type { WebDeps } from '../deps.ts'
-import { endpoint } from '../endpoint.ts'
-import { pageCursor, pageLimit } from '../fields.ts'
-import { pathId } from '../path-id.ts'
-import { operator } from '../who.ts'
+import { endpoint } from '../endpoint/endpoint.ts'
+import { pageCursor, pageLimit } from '../endpoint/fields.ts'
+import { pathId } from '../endpoint/path-id.ts'
+import { operator } from '../endpoint/auth.ts'
 
 const declared = { tag: 'Operators', who: operator } as const
 

@@ -2,19 +2,19 @@
  * /api/operator/accounts/:id: what an account's owner sees of it, for operators who help them. Every look is recorded.
  */
 import { z } from 'zod'
-import { ApiError } from '../../shared/errors.ts'
+import { ApiError } from '../../shared/platform/errors.ts'
 import { listEntries } from '../../shared/ledger/ledger.ts'
 import { ownerOf } from '../../shared/accounts/members.ts'
 import { revokeSessions } from '../../shared/operators/changes.ts'
 import { holderOfSession, listSessions } from '../../shared/users/sessions.ts'
-import { done, entry, listOf, pageOf } from '../answers.ts'
+import { done, entry, listOf, pageOf } from '../endpoint/answer-schemas.ts'
 import { createCursors } from '../console/cursors.ts'
 import { shownSession } from '../console/sessions.ts'
 import type { WebDeps } from '../deps.ts'
-import { endpoint } from '../endpoint.ts'
-import { pageCursor, pageLimit } from '../fields.ts'
-import { pathId } from '../path-id.ts'
-import { operator } from '../who.ts'
+import { endpoint } from '../endpoint/endpoint.ts'
+import { pageCursor, pageLimit } from '../endpoint/fields.ts'
+import { pathId } from '../endpoint/path-id.ts'
+import { operator } from '../endpoint/auth.ts'
 
 const declared = {
   tag: 'Operators',

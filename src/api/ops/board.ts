@@ -13,7 +13,7 @@ import type {
   UIConfig,
 } from '@bull-board/api/typings/app'
 import type { Context, Middleware } from 'koa'
-import { ApiError } from '../../shared/errors.ts'
+import { ApiError } from '../../shared/platform/errors.ts'
 
 /** Reads what a request sends; an empty object where it sends nothing. */
 type ReadBody = (ctx: Context) => Promise<Record<string, unknown>>

@@ -2,11 +2,11 @@
  * GET /healthz and GET /readyz.
  */
 import { z } from 'zod'
-import { readServices } from '../../shared/infra/health.ts'
-import { ok } from '../answers.ts'
-import { Reply } from '../declaration.ts'
+import { readServices } from '../../shared/platform/process/health.ts'
+import { ok } from '../endpoint/answer-schemas.ts'
+import { Reply } from '../endpoint/declaration.ts'
 import type { WebDeps } from '../deps.ts'
-import { endpoint } from '../endpoint.ts'
+import { endpoint } from '../endpoint/endpoint.ts'
 
 const declared = { method: 'get', tag: 'Service', who: null, errors: [] } as const
 

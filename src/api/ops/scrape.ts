@@ -1,11 +1,11 @@
 /**
  * GET /metrics, for Prometheus.
  */
-import { ApiError } from '../../shared/errors.ts'
+import { ApiError } from '../../shared/platform/errors.ts'
 import { mayScrape } from '../../shared/metrics/registry.ts'
-import type { Who } from '../declaration.ts'
+import type { Who } from '../endpoint/declaration.ts'
 import type { WebDeps } from '../deps.ts'
-import { endpoint } from '../endpoint.ts'
+import { endpoint } from '../endpoint/endpoint.ts'
 
 /** Whoever knows METRICS_TOKEN. */
 const scraper: Who<null> = {

@@ -6,7 +6,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type Router from '@koa/router'
 import type { Middleware } from 'koa'
-import type { Config } from '../../shared/config.ts'
+import type { Config } from '../../shared/platform/config/config.ts'
 import type { RequestState } from '../middleware/request-context.ts'
 import { isServed, projectFolder, readAsset, serveAsset } from './assets.ts'
 

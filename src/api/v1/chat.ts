@@ -2,13 +2,13 @@
  * POST /v1/chat/completions.
  */
 import type { ChatModel } from '../../shared/catalogue/catalogue.ts'
-import type { CountedChat, Tokens } from '../../shared/calls/pricing.ts'
-import { DEFAULT_MAX_TOKENS, chatCharge, estimateTokens, limitWithin } from '../../shared/calls/pricing.ts'
-import type { ChatRequest } from '../../shared/calls/requests.ts'
-import { apiKey } from '../who.ts'
-import { answerWhenDone } from './answer.ts'
-import { parseChat } from './chat-body.ts'
-import { answerWithChunks } from './chat-stream.ts'
+import type { CountedChat, Tokens } from '../../shared/requests/pricing.ts'
+import { DEFAULT_MAX_TOKENS, chatCharge, estimateTokens, limitWithin } from '../../shared/requests/pricing.ts'
+import type { ChatRequest } from '../../shared/requests/requests.ts'
+import { apiKey } from '../endpoint/auth.ts'
+import { answerWhenDone } from './calls/answer-call.ts'
+import { parseChat } from './calls/chat-body.ts'
+import { answerWithChunks } from './calls/chat-stream.ts'
 import {
   CALL_ERRORS,
   CALL_LIMITS,
@@ -19,10 +19,10 @@ import {
   chatResult,
   gateway,
 } from './declared.ts'
-import { chatBody } from './schemas.ts'
-import type { Lowered } from './call-order.ts'
-import type { CallKind } from './serve-call.ts'
-import { callEndpoint } from './serve-call.ts'
+import { chatBody } from './calls/call-schemas.ts'
+import type { Lowered } from './calls/call-order.ts'
+import type { CallKind } from './calls/serve-call.ts'
+import { callEndpoint } from './calls/serve-call.ts'
 
 type AskedChat = {
   request: ChatRequest

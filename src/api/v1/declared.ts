@@ -2,8 +2,8 @@
  * What the endpoints of the gateway have in common: their answers, their headers, their errors.
  */
 import { z } from 'zod'
-import type { ErrorCode } from '../../shared/errors.ts'
-import { events, id, ok } from '../answers.ts'
+import type { ErrorCode } from '../../shared/platform/errors.ts'
+import { events, id, ok } from '../endpoint/answer-schemas.ts'
 
 /** Of every endpoint under `/v1`. */
 export const gateway = { tag: 'Models and calls', envelope: 'gateway' } as const

@@ -3,11 +3,11 @@
  */
 import { z } from 'zod'
 import { findKey } from '../../shared/accounts/shown-key.ts'
-import { ok } from '../answers.ts'
+import { ok } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
-import { endpoint } from '../endpoint.ts'
-import { shownKey } from '../key-schemas.ts'
-import { apiKey } from '../who.ts'
+import { endpoint } from '../endpoint/endpoint.ts'
+import { shownKey } from '../endpoint/key-schemas.ts'
+import { apiKey } from '../endpoint/auth.ts'
 import { CALL_LIMITS, allowanceHeaders, gateway } from './declared.ts'
 
 /** Shows the key that the request carries. */

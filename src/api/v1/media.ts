@@ -2,14 +2,19 @@
  * POST /v1/images/generations and POST /v1/videos/generations.
  */
 import type { MediaModel } from '../../shared/catalogue/catalogue.ts'
-import { defaultDuration, durationsText, offeredResolutions, offersDuration } from '../../shared/calls/media-options.ts'
-import { mediaCost } from '../../shared/calls/pricing.ts'
-import type { MediaRequest } from '../../shared/calls/requests.ts'
-import { ApiError } from '../../shared/errors.ts'
+import {
+  defaultDuration,
+  durationsText,
+  offeredResolutions,
+  offersDuration,
+} from '../../shared/requests/media-options.ts'
+import { mediaCost } from '../../shared/requests/pricing.ts'
+import type { MediaRequest } from '../../shared/requests/requests.ts'
+import { ApiError } from '../../shared/platform/errors.ts'
 import type { JsonObject } from '../middleware/json-body.ts'
-import { apiKey } from '../who.ts'
-import type { AnswerDeps } from './answer.ts'
-import { answerWhenDone, prefersAsync } from './answer.ts'
+import { apiKey } from '../endpoint/auth.ts'
+import type { AnswerDeps } from './calls/answer-call.ts'
+import { answerWhenDone, prefersAsync } from './calls/answer-call.ts'
 import {
   CALL_ERRORS,
   CALL_LIMITS,
@@ -20,12 +25,12 @@ import {
   gateway,
   mediaResult,
 } from './declared.ts'
-import { answerWithEvents, wantsEvents } from './media-events.ts'
-import type { UpdateListener } from './updates.ts'
-import type { CallContext, PlacedCall } from './placed-call.ts'
-import { imageBody, parseBody, videoBody } from './schemas.ts'
-import type { CallKind } from './serve-call.ts'
-import { callEndpoint } from './serve-call.ts'
+import { answerWithEvents, wantsEvents } from './calls/media-events.ts'
+import type { UpdateListener } from './calls/call-updates.ts'
+import type { CallContext, PlacedCall } from './calls/placed-call.ts'
+import { imageBody, parseBody, videoBody } from './calls/call-schemas.ts'
+import type { CallKind } from './calls/serve-call.ts'
+import { callEndpoint } from './calls/serve-call.ts'
 
 const declared = {
   ...gateway,

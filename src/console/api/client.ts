@@ -1,7 +1,7 @@
 /**
  * Requests to the console API.
  */
-import type { ErrorCode } from '../../shared/errors.ts'
+import type { ErrorCode } from '../../shared/platform/errors.ts'
 import { endSession, token } from '../state/session.ts'
 import { requestOf } from './requests.ts'
 

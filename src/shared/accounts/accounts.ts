@@ -1,8 +1,8 @@
 /**
  * Accounts: who pays. The credits in their rows are moved by the ledger and the calls alone.
  */
-import type { Db, Trx } from '../infra/db.ts'
-import type { AccountId } from '../ids.ts'
+import type { Db, Trx } from '../platform/postgres/db.ts'
+import type { AccountId } from '../platform/ids.ts'
 import { endSessionsOfAccount } from '../users/sessions.ts'
 
 /** A suspended account can neither log in nor call. */

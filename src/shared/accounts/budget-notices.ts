@@ -1,8 +1,8 @@
 /**
  * What a mail about a budget says. The statement that uses the budget asks for the mail (sql/notify_of_budget.sql).
  */
-import type { Trx } from '../infra/db.ts'
-import type { MailId } from '../ids.ts'
+import type { Trx } from '../platform/postgres/db.ts'
+import type { MailId } from '../platform/ids.ts'
 
 /** That `percent` of a key's budget were used. `resetsAt`: when its window ends; null for a total. */
 export type BudgetNotice = {

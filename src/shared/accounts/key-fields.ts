@@ -4,10 +4,10 @@
  */
 import { z } from 'zod'
 import { MODALITIES } from '../calls/lifecycle.ts'
-import { parseRange } from '../net/ranges.ts'
+import { parseRange } from '../platform/net/ranges.ts'
 import { PERIODS } from './shown-key.ts'
-import { isStorable } from '../storable.ts'
-import { label } from '../text-fields.ts'
+import { isStorable } from '../platform/storable.ts'
+import { label } from '../platform/text-fields.ts'
 
 /** The most elements of each list. */
 const MAX_MODELS = 100

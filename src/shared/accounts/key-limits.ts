@@ -2,9 +2,9 @@
  * Changing the limits of a key. Whoever does holds the account's row, as every charge does: a call is judged by the
  * limits before a change or by those after it.
  */
-import type { Db, Trx } from '../infra/db.ts'
-import type { AccountId, KeyId } from '../ids.ts'
-import { newId } from '../ids.ts'
+import type { Db, Trx } from '../platform/postgres/db.ts'
+import type { AccountId, KeyId } from '../platform/ids.ts'
+import { newId } from '../platform/ids.ts'
 import type { Modality } from '../calls/lifecycle.ts'
 import type { ApiKey, Period } from './shown-key.ts'
 import { findKey } from './shown-key.ts'

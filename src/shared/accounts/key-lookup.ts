@@ -1,11 +1,11 @@
 /**
  * Who holds a key, and whether it is valid: `key_is_valid` alone says so (sql/key_is_valid.sql).
  */
-import { batched } from '../infra/batcher.ts'
-import type { Db } from '../infra/db.ts'
-import { isUnreachable } from '../infra/db.ts'
-import { runPrepared, textArray } from '../infra/prepared.ts'
-import type { AccountId, KeyId } from '../ids.ts'
+import { batched } from '../platform/postgres/batcher.ts'
+import type { Db } from '../platform/postgres/db.ts'
+import { isUnreachable } from '../platform/postgres/db.ts'
+import { runPrepared, textArray } from '../platform/postgres/prepared.ts'
+import type { AccountId, KeyId } from '../platform/ids.ts'
 import type { Modality } from '../calls/lifecycle.ts'
 import type { AccountStatus } from './accounts.ts'
 import { hexHashOf, looksLikeKey } from './api-keys.ts'

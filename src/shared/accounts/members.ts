@@ -2,8 +2,8 @@
  * Members: who may act for which account. Everybody who registers is the owner of an account of their own; an account
  * has one owner.
  */
-import type { Db, Trx } from '../infra/db.ts'
-import type { AccountId, UserId } from '../ids.ts'
+import type { Db, Trx } from '../platform/postgres/db.ts'
+import type { AccountId, UserId } from '../platform/ids.ts'
 
 /** `owner`: may do everything. */
 export type MemberRole = 'owner'

@@ -1,9 +1,9 @@
 /**
  * A key as its owner and operators see it, with its limits and what is used of its budget.
  */
-import type { Db, Trx } from '../infra/db.ts'
-import type { AccountId, KeyId } from '../ids.ts'
-import { publicId } from '../ids.ts'
+import type { Db, Trx } from '../platform/postgres/db.ts'
+import type { AccountId, KeyId } from '../platform/ids.ts'
+import { publicId } from '../platform/ids.ts'
 import type { Modality } from '../calls/lifecycle.ts'
 
 /** How long a window of a budget is. Windows are those of UTC; a week begins on Monday. */

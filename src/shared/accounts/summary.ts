@@ -1,8 +1,8 @@
 /**
  * The summary of an account: balance, debt and open calls.
  */
-import type { Db } from '../infra/db.ts'
-import type { AccountId, KeyId } from '../ids.ts'
+import type { Db } from '../platform/postgres/db.ts'
+import type { AccountId, KeyId } from '../platform/ids.ts'
 
 /**
  * `credits`: the balance. `debt`: what past calls left uncollected; the next credits repay it. `held`: what open calls

@@ -1,8 +1,8 @@
 /**
  * All accounts together, for operators.
  */
-import type { Db } from '../infra/db.ts'
-import { boundedSum } from '../infra/db.ts'
+import type { Db } from '../platform/postgres/db.ts'
+import { boundedSum } from '../platform/postgres/db.ts'
 
 /** `outstanding`: credits that can still be spent or expire. `owed`: the debts. `opened`: in the last 24 hours. */
 export type Totals = { accounts: number; opened: number; outstanding: number; owed: number }

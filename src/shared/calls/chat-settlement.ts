@@ -3,9 +3,9 @@
  *
  * What was delivered is paid; what the upstream failed to do is refunded in full.
  */
-import type { GatewayError } from '../errors.ts'
-import { gatewayError } from '../errors.ts'
-import type { Tokens } from './pricing.ts'
+import type { GatewayError } from '../platform/errors.ts'
+import { gatewayError } from '../platform/errors.ts'
+import type { Tokens } from '../requests/pricing.ts'
 
 /**
  * How a chat ended:

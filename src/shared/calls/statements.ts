@@ -2,14 +2,14 @@
  * The statements of a call's path, for a batch at a time: `open_calls` and `end_calls` (see `sql/`), which move
  * credits, and the begin between them.
  */
-import type { Db } from '../infra/db.ts'
-import { plainArray, runPrepared, textArray } from '../infra/prepared.ts'
-import type { ErrorCode } from '../errors.ts'
-import type { AccountId, CallId } from '../ids.ts'
+import type { Db } from '../platform/postgres/db.ts'
+import { plainArray, runPrepared, textArray } from '../platform/postgres/prepared.ts'
+import type { ErrorCode } from '../platform/errors.ts'
+import type { AccountId, CallId } from '../platform/ids.ts'
 import type { Modality } from './lifecycle.ts'
-import type { Price } from './pricing.ts'
+import type { Price } from '../requests/pricing.ts'
 import type { BegunCall, OpenRequest, UpstreamRef } from './types.ts'
-import { priceVersionOf } from './price-versions.ts'
+import { priceVersionOf } from '../requests/price-versions.ts'
 import { MAX_REQUEST_BYTES, QUEUED_LEASE_SECONDS, RUNNING_LEASE_SECONDS } from './lifecycle.ts'
 
 /** How a call ends, as `end_calls` reads it. */

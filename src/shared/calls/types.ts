@@ -1,10 +1,10 @@
 /**
  * The types of the verbs: what they take and what they return.
  */
-import type { AccountId, CallId, KeyId } from '../ids.ts'
-import type { Answer, LongAnswer } from './answers.ts'
+import type { AccountId, CallId, KeyId } from '../platform/ids.ts'
+import type { Answer, LongAnswer } from '../replies/stored-answers.ts'
 import type { CallStatus, Modality } from './lifecycle.ts'
-import type { Price, Tokens } from './pricing.ts'
+import type { Price, Tokens } from '../requests/pricing.ts'
 
 /** What `open` needs to know. All amounts in credits, all times in whole seconds. */
 export type OpenRequest = {

@@ -3,8 +3,8 @@
  */
 import { z } from 'zod'
 import type { Modality } from '../calls/lifecycle.ts'
-import { DEFAULT_STEP, MAX_SECONDS, fitsStep } from '../calls/media-options.ts'
-import type { ChatPrice, MediaPrice } from '../calls/pricing.ts'
+import { DEFAULT_STEP, MAX_SECONDS, fitsStep } from '../requests/media-options.ts'
+import type { ChatPrice, MediaPrice } from '../requests/pricing.ts'
 import { onceValid } from './checks.ts'
 import { RESOLUTION, chatCosts, chatPricing, mediaCosts, mediaPrices, zeroPrices } from './price-schema.ts'
 import type { WrittenPrice } from './price-schema.ts'

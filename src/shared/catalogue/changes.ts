@@ -1,8 +1,8 @@
 /**
  * Applying versions of the catalogue: checked whole, one after the other, and with a record of who did it.
  */
-import type { Db } from '../infra/db.ts'
-import type { UserId } from '../ids.ts'
+import type { Db } from '../platform/postgres/db.ts'
+import type { UserId } from '../platform/ids.ts'
 import { recordAction } from '../operators/actions.ts'
 import type { Change } from './diff.ts'
 import { changesUpstreams, diffCatalogues, diffText } from './diff.ts'

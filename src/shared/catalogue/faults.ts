@@ -2,8 +2,8 @@
  * The faults of a catalogue: all of them at once, each with the path at which it stands.
  */
 import { z } from 'zod'
-import { isOwnVariable } from '../config.ts'
-import { fieldFault, fieldPath } from '../field-errors.ts'
+import { isOwnVariable } from '../platform/config/config.ts'
+import { fieldFault, fieldPath } from '../platform/field-errors.ts'
 import { SERVED, catalogueSchema, modelFields } from './catalogue.ts'
 import type { Protocol } from './catalogue.ts'
 import type { RouteRules } from './route-rules.ts'

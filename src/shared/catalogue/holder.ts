@@ -2,11 +2,11 @@
  * The catalogue as a process uses it: the current version, and those that calls were opened at.
  */
 import { LRUCache } from 'lru-cache'
-import type { Config } from '../config.ts'
-import { ApiError } from '../errors.ts'
-import type { Db } from '../infra/db.ts'
-import { reportDefect } from '../infra/defects.ts'
-import type { Log } from '../infra/log.ts'
+import type { Config } from '../platform/config/config.ts'
+import { ApiError } from '../platform/errors.ts'
+import type { Db } from '../platform/postgres/db.ts'
+import { reportDefect } from '../platform/process/defects.ts'
+import type { Log } from '../platform/process/log.ts'
 import type { Catalogue } from './catalogue.ts'
 import { catalogueWarnings, parseCatalogue } from './parse.ts'
 import type { StoredVersion } from './versions.ts'

@@ -1,10 +1,10 @@
 /**
  * Whether a catalogue sells anything below its cost. Pure. `marginFaults` is what `admin catalogue check` fails by.
  */
-import type { MediaOptions } from '../calls/media-options.ts'
-import { UNSTATED_MAX_SECONDS, offeredShapes } from '../calls/media-options.ts'
-import type { ChatPrice, MediaCost, MediaPrice, MediaPriceRow, MediaShape } from '../calls/pricing.ts'
-import { chatCost, mediaCost, mediaMicroUsd } from '../calls/pricing.ts'
+import type { MediaOptions } from '../requests/media-options.ts'
+import { UNSTATED_MAX_SECONDS, offeredShapes } from '../requests/media-options.ts'
+import type { ChatPrice, MediaCost, MediaPrice, MediaPriceRow, MediaShape } from '../requests/pricing.ts'
+import { chatCost, mediaCost, mediaMicroUsd } from '../requests/pricing.ts'
 
 type EntryWith<Cost> = { upstream: string; cost?: Cost }
 /** As it is written: a cost need not state a minimum. */

@@ -3,9 +3,9 @@
  */
 import { readFileSync } from 'node:fs'
 import type { z } from 'zod'
-import type { Config } from '../config.ts'
-import { UNSTATED_MAX_SECONDS } from '../calls/media-options.ts'
-import type { MediaPrice } from '../calls/pricing.ts'
+import type { Config } from '../platform/config/config.ts'
+import { UNSTATED_MAX_SECONDS } from '../requests/media-options.ts'
+import type { MediaPrice } from '../requests/pricing.ts'
 import type { Catalogue, MediaModel, Model, Upstream } from './catalogue.ts'
 import { catalogueSchema } from './catalogue.ts'
 import { BadCatalogue, faultsOfShape, refusedOf } from './faults.ts'

@@ -3,8 +3,8 @@
  * micro-dollars: nothing is a fraction, nothing is negative, and nothing is so large that a sum of it is not exact.
  */
 import { z } from 'zod'
-import { MAX_SECONDS } from '../calls/media-options.ts'
-import { MAX_CALL_CREDITS } from '../calls/pricing.ts'
+import { MAX_SECONDS } from '../requests/media-options.ts'
+import { MAX_CALL_CREDITS } from '../requests/pricing.ts'
 
 /** What `resolution` may look like, in the catalogue and in requests. */
 export const RESOLUTION = /^[A-Za-z0-9x:-]{1,32}$/

@@ -3,7 +3,7 @@
  * (docs/upstreams.md#images-that-customers-name). Pure. A warning, not a fault: whether an upstream fetches anything
  * only its operator knows.
  */
-import { namesPublicHost } from '../net/addresses.ts'
+import { namesPublicHost } from '../requests/addresses.ts'
 import type { Fault } from './faults.ts'
 
 /** What of an upstream decides it. */

@@ -2,8 +2,8 @@
  * The versions of the catalogue in Postgres. They are append-only; the newest is the current one.
  */
 import { createHash } from 'node:crypto'
-import type { Db } from '../infra/db.ts'
-import type { UserId } from '../ids.ts'
+import type { Db } from '../platform/postgres/db.ts'
+import type { UserId } from '../platform/ids.ts'
 
 /** Where a version came from: MODELS_FILE by `migrate`, the command line, the console, or an earlier version. */
 export const SOURCES = ['file', 'command', 'page', 'rollback'] as const

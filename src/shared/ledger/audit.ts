@@ -3,7 +3,7 @@
  * moves credits; `admin audit` and the auditor run the same queries in production. The rules in words:
  * docs/money.md#the-audit.
  */
-import type { Db, Trx } from '../infra/db.ts'
+import type { Db, Trx } from '../platform/postgres/db.ts'
 
 /** One row that breaks an invariant. */
 type Breach = { invariant: string; row: Record<string, unknown> }

@@ -1,8 +1,8 @@
 /**
  * Deductions: credits that operators take back (docs/money.md#deductions).
  */
-import type { Trx } from '../infra/db.ts'
-import type { AccountId, DeductionId } from '../ids.ts'
+import type { Trx } from '../platform/postgres/db.ts'
+import type { AccountId, DeductionId } from '../platform/ids.ts'
 
 /**
  * What to take. `mayOwe`: what cannot be spent any more becomes debt, and is not refused. `key` is the client's name

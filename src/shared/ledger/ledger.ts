@@ -2,9 +2,9 @@
  * The ledger: grants and entries. Credits that move for a call move in `open_calls` and `end_calls` (see `sql/`);
  * everything else that moves credits is here. Code that moves credits locks the account's row first.
  */
-import type { Db, Trx } from '../infra/db.ts'
-import type { AccountId, CallId, GrantId, PaymentId } from '../ids.ts'
-import { publicId } from '../ids.ts'
+import type { Db, Trx } from '../platform/postgres/db.ts'
+import type { AccountId, CallId, GrantId, PaymentId } from '../platform/ids.ts'
+import { publicId } from '../platform/ids.ts'
 
 /** Where the credits of a grant come from. */
 export const ORIGINS = ['signup', 'purchase', 'bonus', 'adjustment'] as const

@@ -1,9 +1,9 @@
 /**
  * What all accounts together were given, for operators.
  */
-import type { Db } from '../infra/db.ts'
-import { boundedSum } from '../infra/db.ts'
-import { firstIdAt } from '../ids.ts'
+import type { Db } from '../platform/postgres/db.ts'
+import { boundedSum } from '../platform/postgres/db.ts'
+import { firstIdAt } from '../platform/ids.ts'
 
 /**
  * Credits. `sold`: purchases. `paid`: those of them that a payment bought; the others were granted by hand. `given`:

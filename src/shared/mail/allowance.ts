@@ -2,8 +2,8 @@
  * How many mails a mailbox is sent: the one count of all mails, by kind, hour and mailbox, whatever accounts they are
  * for. It outlives these accounts.
  */
-import type { MailId } from '../ids.ts'
-import type { Db, Trx } from '../infra/db.ts'
+import type { MailId } from '../platform/ids.ts'
+import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { Mailbox } from '../users/mailboxes.ts'
 import type { MailKind } from './mails.ts'
 

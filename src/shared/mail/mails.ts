@@ -6,10 +6,10 @@
  * failed (a dead letter). `next_try_at` is when a row may be taken, and while it is being sent, when its worker
  * counts as dead.
  */
-import type { Db, Trx } from '../infra/db.ts'
-import type { MailId, UserId } from '../ids.ts'
-import { publicId } from '../ids.ts'
-import { withoutSecrets } from '../infra/log.ts'
+import type { Db, Trx } from '../platform/postgres/db.ts'
+import type { MailId, UserId } from '../platform/ids.ts'
+import { publicId } from '../platform/ids.ts'
+import { withoutSecrets } from '../platform/process/log.ts'
 
 /**
  * `address`: confirms another address of a user, and goes there; `address_notice`: notifies the current one.

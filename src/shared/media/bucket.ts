@@ -3,7 +3,8 @@
  * gateway which keeps its results on a disk need not pay.
  */
 import type * as Sdk from '@aws-sdk/client-s3'
-import type { MediaName, StorageLocation } from './media.ts'
+import type { StorageLocation } from '../platform/config/storage-url.ts'
+import type { MediaName } from './media.ts'
 import { contentTypeOf, mediaKey } from './media.ts'
 
 /** How a bucket is reached. What is absent comes from the SDK's usual chain: the `AWS_*` variables, profiles, roles. */

@@ -3,7 +3,7 @@
  * addresses, and where they are kept (STORAGE_URL). Pure: no file or network is touched here.
  */
 import { createHmac } from 'node:crypto'
-import type { CallId } from '../ids.ts'
+import type { CallId } from '../platform/ids.ts'
 
 /**
  * The types that are stored and served, by their file extension. SVG and HTML are missing on purpose: they can
@@ -72,24 +72,6 @@ export function mediaUrl(baseUrl: string, name: MediaName): string {
 /** Where a result lies below the storage folder: in one of 4,096 folders, so that none of them grows too large. */
 export function mediaFile(name: MediaName): string {
   return `${name.slice(0, 2)}/${name}`
-}
-
-/** Where media results are kept, parsed from STORAGE_URL. */
-export type StorageLocation = { kind: 'file'; path: string } | { kind: 's3'; bucket: string; prefix: string }
-
-const S3_URL = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([A-Za-z0-9!_.*'()/-]*))?$/
-
-/**
- * Parses STORAGE_URL: `file:PATH` (relative to the working directory, or absolute; `file:///PATH` too) or
- * `s3://bucket/prefix`. The prefix comes back without slashes at its ends.
- * @throws TypeError with a sentence for the operator
- */
-export function parseStorageUrl(text: string): StorageLocation {
-  const path = /^file:(?:\/\/(?=\/))?(.+)$/s.exec(text)?.[1]
-  if (path !== undefined && !path.startsWith('//') && !path.includes('\0')) return { kind: 'file', path }
-  const s3 = S3_URL.exec(text)
-  if (!s3) throw new TypeError('STORAGE_URL must be file:PATH or s3://bucket/prefix.')
-  return { kind: 's3', bucket: s3[1]!, prefix: (s3[2] ?? '').replace(/^\/+|\/+$/g, '') }
 }
 
 /** The key of a result in its bucket. */

@@ -6,7 +6,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bucketAt } from './bucket.ts'
 import type { S3Access } from './bucket.ts'
-import { parseStorageUrl } from './media.ts'
+import { parseStorageUrl } from '../platform/config/storage-url.ts'
 import type { StorageSettings } from './reader.ts'
 
 const TEXT = 'A look whether results can be kept. It may be removed.'

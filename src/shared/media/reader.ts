@@ -4,9 +4,11 @@
  */
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Config } from '../config.ts'
-import type { MediaName, MediaType, StorageLocation } from './media.ts'
-import { contentTypeOf, mediaFile, parseStorageUrl } from './media.ts'
+import type { Config } from '../platform/config/config.ts'
+import type { StorageLocation } from '../platform/config/storage-url.ts'
+import type { MediaName, MediaType } from './media.ts'
+import { parseStorageUrl } from '../platform/config/storage-url.ts'
+import { contentTypeOf, mediaFile } from './media.ts'
 import type { S3Access } from './bucket.ts'
 import { bucketAt, isInBucket, signedUrl } from './bucket.ts'
 

@@ -2,12 +2,12 @@
  * Metrics of the backlog: scale workers by them. Every web process reports the same values: take the maximum.
  */
 import type { Registry } from 'prom-client'
-import { oldestQueued } from '../calls/backlog.ts'
+import { oldestQueued } from '../reports/backlog.ts'
 import { MODALITIES } from '../calls/lifecycle.ts'
-import { QUEUE_NAMES } from '../config.ts'
-import type { Db } from '../infra/db.ts'
+import { QUEUE_NAMES } from '../platform/config/config.ts'
+import type { Db } from '../platform/postgres/db.ts'
 import { mailBacklog } from '../mail/mails.ts'
-import type { Queues } from '../infra/queues.ts'
+import type { Queues } from '../queues.ts'
 import { only, sharedReading, showGauge } from './gauges.ts'
 
 /** Shows the queues. */

@@ -2,7 +2,7 @@
  * Metrics of the connection pool to Postgres.
  */
 import type { Registry } from 'prom-client'
-import type { Db } from '../infra/db.ts'
+import type { Db } from '../platform/postgres/db.ts'
 import { only, showGauge } from './gauges.ts'
 
 /** The part of knex' pool (tarn) that reports its state. */

@@ -3,10 +3,10 @@
  * values come from fixed lists and the catalogue, never from what a client sends: each new one is kept for ever.
  */
 import { Gauge, Registry, collectDefaultMetrics } from 'prom-client'
-import type { Config } from '../config.ts'
-import { showDefects } from '../infra/defects.ts'
-import { RELEASE } from '../release.ts'
-import { isSameSecret } from '../infra/same-secret.ts'
+import type { Config } from '../platform/config/config.ts'
+import { showDefects } from '../platform/process/defects.ts'
+import { RELEASE } from '../platform/process/release.ts'
+import { isSameSecret } from '../platform/http/same-secret.ts'
 
 /** Where metrics go. */
 export type Watching = Pick<Config, 'METRICS_TOKEN' | 'OTEL_EXPORTER_OTLP_ENDPOINT'>

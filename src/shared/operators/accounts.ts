@@ -5,9 +5,9 @@ import type { Knex } from 'knex'
 import type { AccountStatus } from '../accounts/accounts.ts'
 import type { Role, User, UserRow } from '../users/users.ts'
 import { USER_COLUMNS, presentUser } from '../users/users.ts'
-import type { Db } from '../infra/db.ts'
-import type { AccountId } from '../ids.ts'
-import { parseId } from '../ids.ts'
+import type { Db } from '../platform/postgres/db.ts'
+import type { AccountId } from '../platform/ids.ts'
+import { parseId } from '../platform/ids.ts'
 
 /** An account as operators see it: its owner's address and name, and what they may do. */
 export type OperatedAccount = User & { status: AccountStatus; role: Role }

@@ -2,9 +2,9 @@
  * Operator actions. Rows are added in the transaction of the change itself, and never changed.
  */
 import type { Knex } from 'knex'
-import type { Db, Trx } from '../infra/db.ts'
-import type { AccountId, ActionId, UserId } from '../ids.ts'
-import { firstIdAt, newId, publicId } from '../ids.ts'
+import type { Db, Trx } from '../platform/postgres/db.ts'
+import type { AccountId, ActionId, UserId } from '../platform/ids.ts'
+import { firstIdAt, newId, publicId } from '../platform/ids.ts'
 
 /** Everything an operator can do that the audit log keeps. */
 export const ACTIONS = [

@@ -1,9 +1,9 @@
 /**
  * The banner: what stands above every page of the console, for everybody. There is one at a time.
  */
-import type { BannerId } from '../ids.ts'
-import { publicId } from '../ids.ts'
-import type { Db, Trx } from '../infra/db.ts'
+import type { BannerId } from '../platform/ids.ts'
+import { publicId } from '../platform/ids.ts'
+import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { Operator } from './actions.ts'
 import { recordAction } from './actions.ts'
 

@@ -2,7 +2,7 @@
  * When circuits opened: workers write it, operators read it. A circuit that opens again and again while its upstream is
  * down is one row per minute.
  */
-import type { Db } from '../infra/db.ts'
+import type { Db } from '../platform/postgres/db.ts'
 
 /** How long openings are kept, in days. */
 const KEPT_DAYS = 7

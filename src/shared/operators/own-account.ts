@@ -3,10 +3,10 @@
  * who they are, may do it and is recorded.
  */
 import { ownerOf } from '../accounts/members.ts'
-import type { AccountId, CodeId } from '../ids.ts'
-import { publicId } from '../ids.ts'
-import { ApiError } from '../errors.ts'
-import type { Trx } from '../infra/db.ts'
+import type { AccountId, CodeId } from '../platform/ids.ts'
+import { publicId } from '../platform/ids.ts'
+import { ApiError } from '../platform/errors.ts'
+import type { Trx } from '../platform/postgres/db.ts'
 import type { Operator } from './actions.ts'
 
 /**

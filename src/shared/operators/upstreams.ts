@@ -1,9 +1,9 @@
 /**
  * Upstreams as operators look at them: what their calls came to, and when their circuits opened.
  */
-import type { UpstreamHour } from '../calls/last-day.ts'
-import { upstreamHours, upstreamsOfLastHour } from '../calls/last-day.ts'
-import type { Db } from '../infra/db.ts'
+import type { UpstreamHour } from '../reports/last-day.ts'
+import { upstreamHours, upstreamsOfLastHour } from '../reports/last-day.ts'
+import type { Db } from '../platform/postgres/db.ts'
 import type { OpeningsOfHour } from './circuits.ts'
 import { openingsOfDay } from './circuits.ts'
 

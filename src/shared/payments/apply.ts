@@ -2,10 +2,10 @@
  * Applies a provider's state to an order: in one transaction its status, its grants, what is reversed, and the mail
  * with the receipt. No other code grants or reverses credits of payments.
  */
-import type { Db, Trx } from '../infra/db.ts'
-import { failpoint } from '../infra/failpoints.ts'
-import type { PaymentId, RefundId } from '../ids.ts'
-import { newId, publicId } from '../ids.ts'
+import type { Db, Trx } from '../platform/postgres/db.ts'
+import { failpoint } from '../platform/process/failpoints.ts'
+import type { PaymentId, RefundId } from '../platform/ids.ts'
+import { newId, publicId } from '../platform/ids.ts'
 import { grant, lockAccount, reversePayment } from '../ledger/ledger.ts'
 import type { Verdict } from './decide.ts'
 import { DISMISSED, UNDECIDED, changes, decide, differenceOf, pauseBefore } from './decide.ts'

@@ -1,8 +1,8 @@
 /**
  * Cancelling: an order that nobody has paid is ended at the provider first, so that nobody can pay it any more.
  */
-import type { Db } from '../infra/db.ts'
-import type { AccountId, PaymentId } from '../ids.ts'
+import type { Db } from '../platform/postgres/db.ts'
+import type { AccountId, PaymentId } from '../platform/ids.ts'
 import { applyAndPublish } from './check.ts'
 import type { PaymentDeps } from './deps.ts'
 import { cancelUnknown } from './ending.ts'

@@ -2,9 +2,9 @@
  * Checking an order: its current state is read from the provider, and decides. The webhook, the page that customers
  * return to, the sweep and operators all do this, and nothing else.
  */
-import type { PaymentId } from '../ids.ts'
-import { parseId } from '../ids.ts'
-import { failpoint } from '../infra/failpoints.ts'
+import type { PaymentId } from '../platform/ids.ts'
+import { parseId } from '../platform/ids.ts'
+import { failpoint } from '../platform/process/failpoints.ts'
 import type { Applied } from './apply.ts'
 import { applyState, recordCheck, putToReview } from './apply.ts'
 import { DISMISSED, UNDECIDED } from './decide.ts'

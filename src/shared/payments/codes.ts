@@ -3,10 +3,10 @@
  * Only its SHA-256 is stored.
  */
 import { createHash, randomInt } from 'node:crypto'
-import { ApiError } from '../errors.ts'
-import type { Db, Trx } from '../infra/db.ts'
-import type { AccountId, CodeId, UserId } from '../ids.ts'
-import { newId, publicId } from '../ids.ts'
+import { ApiError } from '../platform/errors.ts'
+import type { Db, Trx } from '../platform/postgres/db.ts'
+import type { AccountId, CodeId, UserId } from '../platform/ids.ts'
+import { newId, publicId } from '../platform/ids.ts'
 import { grant, lockAccount } from '../ledger/ledger.ts'
 import { recordAction } from '../operators/actions.ts'
 import { refuseOwnCode } from '../operators/own-account.ts'

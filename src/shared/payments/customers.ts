@@ -2,8 +2,8 @@
  * The provider's customer of an account, and the card that it keeps. Both belong to one mode of the provider (and to
  * one account there): what it does not have any more is forgotten here, too.
  */
-import type { Db, Trx } from '../infra/db.ts'
-import type { AccountId } from '../ids.ts'
+import type { Db, Trx } from '../platform/postgres/db.ts'
+import type { AccountId } from '../platform/ids.ts'
 import { lockAccount } from '../ledger/ledger.ts'
 import { CARD_GONE } from './failures.ts'
 import { askToForget } from './forgetting.ts'

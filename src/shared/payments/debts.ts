@@ -1,9 +1,9 @@
 /**
  * What accounts owe, for operators.
  */
-import type { Db } from '../infra/db.ts'
-import type { AccountId, UserId } from '../ids.ts'
-import { newId, publicId } from '../ids.ts'
+import type { Db } from '../platform/postgres/db.ts'
+import type { AccountId, UserId } from '../platform/ids.ts'
+import { newId, publicId } from '../platform/ids.ts'
 import { forgiveDebt } from '../ledger/ledger.ts'
 import { recordAction } from '../operators/actions.ts'
 import { refuseOwnAccount } from '../operators/own-account.ts'

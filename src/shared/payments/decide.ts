@@ -1,7 +1,7 @@
 /**
  * What a provider's state makes of an order. Pure: the rules of payments (docs/money.md#payments).
  */
-import { publicId } from '../ids.ts'
+import { publicId } from '../platform/ids.ts'
 import type { OrderState } from './provider.ts'
 import type { PaymentRow, PaymentStatus } from './orders.ts'
 

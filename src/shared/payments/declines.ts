@@ -2,8 +2,8 @@
  * What happens when an automatic top-up fails: its owner is told by mail and in the console, it is tried again some
  * hours later, and the third failure in a row turns it off (docs/payments.md#automatic-top-up-and-low-balance).
  */
-import type { Trx } from '../infra/db.ts'
-import type { AccountId } from '../ids.ts'
+import type { Trx } from '../platform/postgres/db.ts'
+import type { AccountId } from '../platform/ids.ts'
 import { MONTHLY_CAP } from './failures.ts'
 import { mailOwner } from './mails.ts'
 import { billingOf, setTopUp } from './settings.ts'

@@ -1,10 +1,10 @@
 /**
  * The dependencies of the verbs of payments.
  */
-import type { AccountId } from '../ids.ts'
-import type { Config, PaymentsConfig } from '../config.ts'
-import type { Db } from '../infra/db.ts'
-import type { Log } from '../infra/log.ts'
+import type { AccountId } from '../platform/ids.ts'
+import type { Config, PaymentsConfig } from '../platform/config/config.ts'
+import type { Db } from '../platform/postgres/db.ts'
+import type { Log } from '../platform/process/log.ts'
 import { withCircuit } from './circuit.ts'
 import type { PaymentStatus } from './orders.ts'
 import type { Provider } from './provider.ts'

@@ -1,10 +1,10 @@
 /**
  * How orders end that were never paid, and those that an operator ends.
  */
-import type { Db } from '../infra/db.ts'
-import { ApiError } from '../errors.ts'
-import type { PaymentId, UserId } from '../ids.ts'
-import { publicId } from '../ids.ts'
+import type { Db } from '../platform/postgres/db.ts'
+import { ApiError } from '../platform/errors.ts'
+import type { PaymentId, UserId } from '../platform/ids.ts'
+import { publicId } from '../platform/ids.ts'
 import { lockAccount } from '../ledger/ledger.ts'
 import { recordAction } from '../operators/actions.ts'
 import { refuseOwnAccount } from '../operators/own-account.ts'

@@ -1,7 +1,7 @@
 /**
  * Webhook events: the rows of `payment_events`. An event is stored once, and stays due until a worker has handled it.
  */
-import type { Db } from '../infra/db.ts'
+import type { Db } from '../platform/postgres/db.ts'
 import type { Hint } from './provider.ts'
 
 /** How an event ended. */

@@ -2,8 +2,8 @@
  * What a provider is to forget: the rows of `customers_to_forget`. They are written with what makes them needed (a card
  * is removed, an account is deleted), and stay due until the provider has forgotten.
  */
-import type { Db, Trx } from '../infra/db.ts'
-import type { AccountId } from '../ids.ts'
+import type { Db, Trx } from '../platform/postgres/db.ts'
+import type { AccountId } from '../platform/ids.ts'
 import type { PaymentDeps } from './deps.ts'
 import { ProviderAway, ProviderRefused } from './provider.ts'
 

@@ -2,9 +2,9 @@
  * Mails about money, written in the transaction that they report. They go to verified addresses alone: another may be
  * a stranger's.
  */
-import type { Trx } from '../infra/db.ts'
-import type { AccountId } from '../ids.ts'
-import { newId } from '../ids.ts'
+import type { Trx } from '../platform/postgres/db.ts'
+import type { AccountId } from '../platform/ids.ts'
+import { newId } from '../platform/ids.ts'
 import type { MailDetails, MoneyMailKind } from '../mail/mails.ts'
 import { requestMail } from '../mail/mails.ts'
 import { ownerAddress } from './orders.ts'

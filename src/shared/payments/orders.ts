@@ -2,9 +2,9 @@
  * Orders: the rows of `payments`. A row is committed before its provider is asked for anything, and its id is the
  * idempotency key there. Amounts are in the minor unit of the currency.
  */
-import type { Db, Trx } from '../infra/db.ts'
-import type { AccountId, PaymentId, UserId } from '../ids.ts'
-import { publicId } from '../ids.ts'
+import type { Db, Trx } from '../platform/postgres/db.ts'
+import type { AccountId, PaymentId, UserId } from '../platform/ids.ts'
+import { publicId } from '../platform/ids.ts'
 import type { Order } from './provider.ts'
 
 /** How far a payment is: docs/payments.md. */

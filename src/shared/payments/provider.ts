@@ -2,8 +2,8 @@
  * The interface of a payment provider. Another provider is another folder beside `stripe`. Amounts are in the minor
  * unit of the currency.
  */
-import { ApiError } from '../errors.ts'
-import type { AccountId, PaymentId, RefundId } from '../ids.ts'
+import { ApiError } from '../platform/errors.ts'
+import type { AccountId, PaymentId, RefundId } from '../platform/ids.ts'
 
 /** A card that a customer let the provider save. `method` is the provider's id of it. */
 export type Card = { method: string; brand: string; last4: string; expMonth: number; expYear: number }

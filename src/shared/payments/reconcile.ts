@@ -1,8 +1,8 @@
 /**
  * Reconciling with the provider's own list: every payment in it is checked, and what is in only one list is reported.
  */
-import type { Db } from '../infra/db.ts'
-import { parseId, publicId } from '../ids.ts'
+import type { Db } from '../platform/postgres/db.ts'
+import { parseId, publicId } from '../platform/ids.ts'
 import type { PaymentDeps } from './deps.ts'
 import { checkOrder } from './check.ts'
 import type { PaymentRow } from './orders.ts'

@@ -1,9 +1,9 @@
 /**
  * Refunds that operators requested: the rows of `payment_refunds`.
  */
-import type { Db, Trx } from '../infra/db.ts'
-import type { PaymentId, RefundId, UserId } from '../ids.ts'
-import { publicId } from '../ids.ts'
+import type { Db, Trx } from '../platform/postgres/db.ts'
+import type { PaymentId, RefundId, UserId } from '../platform/ids.ts'
+import { publicId } from '../platform/ids.ts'
 import type { AskedRefund } from './decide.ts'
 
 /** A row of `payment_refunds`, amounts in the minor unit of the currency. */

@@ -2,10 +2,10 @@
  * Refunds by operators: the credits are taken first, then the provider is asked. If it refuses for good, they are given
  * back.
  */
-import { ApiError } from '../errors.ts'
-import type { PaymentId, UserId } from '../ids.ts'
-import { newId, publicId } from '../ids.ts'
-import { failpoint } from '../infra/failpoints.ts'
+import { ApiError } from '../platform/errors.ts'
+import type { PaymentId, UserId } from '../platform/ids.ts'
+import { newId, publicId } from '../platform/ids.ts'
+import { failpoint } from '../platform/process/failpoints.ts'
 import { lockAccount, remainingOfPayment, reversePayment } from '../ledger/ledger.ts'
 import { recordAction } from '../operators/actions.ts'
 import { refuseOwnAccount } from '../operators/own-account.ts'

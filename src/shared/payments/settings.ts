@@ -2,8 +2,8 @@
  * An account's billing settings: the low balance mail, automatic top-up, and the saved card that pays for it. The
  * thresholds are in the account's row, which every movement of credits updates (`sql/watch_balance.sql`).
  */
-import type { Db, Trx } from '../infra/db.ts'
-import type { AccountId } from '../ids.ts'
+import type { Db, Trx } from '../platform/postgres/db.ts'
+import type { AccountId } from '../platform/ids.ts'
 import { lockAccount } from '../ledger/ledger.ts'
 import { failureWords } from './failures.ts'
 import { mailOwner } from './mails.ts'

@@ -2,7 +2,7 @@
  * What a worker does for an order that is due: checks it, repeats requests that were never answered, and gives up in
  * time. None of it needs a webhook.
  */
-import type { PaymentId } from '../ids.ts'
+import type { PaymentId } from '../platform/ids.ts'
 import { recordCheck } from './apply.ts'
 import { openCheckout } from './checkout.ts'
 import type { PaymentDeps } from './deps.ts'

@@ -4,11 +4,11 @@
  * below it some hours later counts as fallen again.
  */
 import type { Catalogue } from '../catalogue/catalogue.ts'
-import { ApiError } from '../errors.ts'
-import type { Db, Trx } from '../infra/db.ts'
-import type { AccountId } from '../ids.ts'
-import { newId } from '../ids.ts'
-import { failpoint } from '../infra/failpoints.ts'
+import { ApiError } from '../platform/errors.ts'
+import type { Db, Trx } from '../platform/postgres/db.ts'
+import type { AccountId } from '../platform/ids.ts'
+import { newId } from '../platform/ids.ts'
+import { failpoint } from '../platform/process/failpoints.ts'
 import { lockAccount } from '../ledger/ledger.ts'
 import { termsOf } from './checkout.ts'
 import type { PaymentDeps } from './deps.ts'

@@ -1,8 +1,8 @@
 /**
  * A provider whose answers are spans of a trace.
  */
-import type { Telemetry } from '../telemetry/telemetry.ts'
-import { withinSpan } from '../telemetry/telemetry.ts'
+import type { Telemetry } from '../platform/telemetry/telemetry.ts'
+import { withinSpan } from '../platform/telemetry/telemetry.ts'
 import type { Provider } from './provider.ts'
 import { ProviderAway, ProviderRefused, wrapped } from './provider.ts'
 

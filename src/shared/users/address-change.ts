@@ -2,10 +2,10 @@
  * Another address for a user: asked for with the password, confirmed by a link that goes to the new one. The one that
  * they have is told of both.
  */
-import type { Db, Trx } from '../infra/db.ts'
-import { ApiError } from '../errors.ts'
-import type { MailId, UserId } from '../ids.ts'
-import { newId } from '../ids.ts'
+import type { Db, Trx } from '../platform/postgres/db.ts'
+import { ApiError } from '../platform/errors.ts'
+import type { MailId, UserId } from '../platform/ids.ts'
+import { newId } from '../platform/ids.ts'
 import { requestMail } from '../mail/mails.ts'
 import { findToken, spendToken } from './one-time-tokens.ts'
 import type { Sender } from './hashing-gate.ts'

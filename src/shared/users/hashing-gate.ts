@@ -3,8 +3,8 @@
  * turns, and where the queue is full the one that has most in it loses its latest. So a flood is refused, and whoever
  * comes from elsewhere is not (docs/accounts-and-mail.md#hashing).
  */
-import { ApiError } from '../errors.ts'
-import { networksOf } from '../net/networks.ts'
+import { ApiError } from '../platform/errors.ts'
+import { networksOf } from '../platform/net/networks.ts'
 
 /**
  * Who asks for a hash. `known`: they have shown that they belong to the account: by a session, a mailed link, or a

@@ -3,9 +3,9 @@
  * own do not need to be slowed down (docs/accounts-and-mail.md#guesses). Only keyed hashes are stored.
  */
 import { createHmac } from 'node:crypto'
-import type { Db, Trx } from '../infra/db.ts'
-import type { UserId } from '../ids.ts'
-import { networkOf } from '../net/networks.ts'
+import type { Db, Trx } from '../platform/postgres/db.ts'
+import type { UserId } from '../platform/ids.ts'
+import { networkOf } from '../platform/net/networks.ts'
 
 /** Networks of one user that are remembered, the latest. */
 const MOST = 50

@@ -2,8 +2,8 @@
  * Login. Neither the answer nor its timing shows whether an account exists: the same look-ups are made for every
  * address, guesses are counted for every address, and one without an account costs the same hash.
  */
-import type { Db } from '../infra/db.ts'
-import type { AccountId } from '../ids.ts'
+import type { Db } from '../platform/postgres/db.ts'
+import type { AccountId } from '../platform/ids.ts'
 import { parseEmail } from './emails.ts'
 import { withHashing } from './hashing-gate.ts'
 import type { NetworkHash } from './login-networks.ts'

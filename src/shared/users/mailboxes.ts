@@ -3,9 +3,9 @@
  * nobody without the server's secret (docs/accounts-and-mail.md#mailboxes).
  */
 import { createHmac, hkdfSync } from 'node:crypto'
-import type { Config } from '../config.ts'
-import type { CodeId, GrantId } from '../ids.ts'
-import type { Trx } from '../infra/db.ts'
+import type { Config } from '../platform/config/config.ts'
+import type { CodeId, GrantId } from '../platform/ids.ts'
+import type { Trx } from '../platform/postgres/db.ts'
 import { mailboxOf } from './emails.ts'
 
 /** A mailbox: `hash` is written, `known` are all hashes that it may have been written under. 32 bytes each. */

@@ -3,8 +3,8 @@
  * mail is tried, so that all tries of a mail carry the same link, and no stored value is a usable token.
  */
 import { createHash, createHmac, hkdfSync } from 'node:crypto'
-import type { Db, Trx } from '../infra/db.ts'
-import type { MailId, UserId } from '../ids.ts'
+import type { Db, Trx } from '../platform/postgres/db.ts'
+import type { MailId, UserId } from '../platform/ids.ts'
 
 /** What the link of a mail does: the kind of the mail. */
 export type LinkKind = 'verification' | 'reset' | 'address' | 'access'

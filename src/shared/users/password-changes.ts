@@ -2,12 +2,12 @@
  * Password changes: with the old password, or by a mailed link. Hashing happens outside of transactions, so
  * everything checked before it is checked again, under the lock, by the statement that changes the password.
  */
-import type { Db, Trx } from '../infra/db.ts'
-import { ApiError } from '../errors.ts'
+import type { Db, Trx } from '../platform/postgres/db.ts'
+import { ApiError } from '../platform/errors.ts'
 import { countValidKeys, revokeKeys } from '../accounts/api-keys.ts'
 import type { Membership } from '../accounts/members.ts'
-import type { AccountId, MailId, UserId } from '../ids.ts'
-import { newId } from '../ids.ts'
+import type { AccountId, MailId, UserId } from '../platform/ids.ts'
+import { newId } from '../platform/ids.ts'
 import { requestMail } from '../mail/mails.ts'
 import { findAccessToken, findToken, spendAccessTokens, spendToken } from './one-time-tokens.ts'
 import type { Sender } from './hashing-gate.ts'

@@ -2,9 +2,9 @@
  * Passwords: their rules, and their hashes by argon2id.
  */
 import argon2 from 'argon2'
-import { ApiError } from '../errors.ts'
-import type { ErrorCode } from '../errors.ts'
-import { isStorable } from '../storable.ts'
+import { ApiError } from '../platform/errors.ts'
+import type { ErrorCode } from '../platform/errors.ts'
+import { isStorable } from '../platform/storable.ts'
 
 /** OWASP's minimum for t = 2; the library's own defaults make a ninth of the verifications a second. */
 const PARAMETERS = { type: argon2.argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const

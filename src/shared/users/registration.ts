@@ -2,10 +2,10 @@
  * Registration: user, account, signup grant, verification mail and first session are one transaction. None is stored
  * without the others.
  */
-import type { Db } from '../infra/db.ts'
-import { ApiError } from '../errors.ts'
-import type { MailId } from '../ids.ts'
-import { newId } from '../ids.ts'
+import type { Db } from '../platform/postgres/db.ts'
+import { ApiError } from '../platform/errors.ts'
+import type { MailId } from '../platform/ids.ts'
+import { newId } from '../platform/ids.ts'
 import { requestMail } from '../mail/mails.ts'
 import { withHashing } from './hashing-gate.ts'
 import type { NetworkHash } from './login-networks.ts'

@@ -3,10 +3,10 @@
  * stored. A session lives 7 days by the clock of Postgres, and ends by deletion.
  */
 import { createHash, randomBytes } from 'node:crypto'
-import type { Db, Trx } from '../infra/db.ts'
+import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { Membership } from '../accounts/members.ts'
-import type { AccountId, SessionId, UserId } from '../ids.ts'
-import { newId, publicId } from '../ids.ts'
+import type { AccountId, SessionId, UserId } from '../platform/ids.ts'
+import { newId, publicId } from '../platform/ids.ts'
 
 /** The client of a session, for its owner to recognise it by: texts that the client sent, made fit to be stored. */
 export type Device = { userAgent: string; ip: string }

@@ -1,9 +1,9 @@
 /**
  * The sign-up credits: once an account, and once a mailbox, whatever accounts it had before.
  */
-import type { Config } from '../config.ts'
-import { newId } from '../ids.ts'
-import type { Trx } from '../infra/db.ts'
+import type { Config } from '../platform/config/config.ts'
+import { newId } from '../platform/ids.ts'
+import type { Trx } from '../platform/postgres/db.ts'
 import { grant, hasGrantOf } from '../ledger/ledger.ts'
 import type { Mailboxes } from './mailboxes.ts'
 import { claimGift, createMailboxes } from './mailboxes.ts'

@@ -5,9 +5,9 @@ import type { AccountStatus } from '../accounts/accounts.ts'
 import { openAccount } from '../accounts/accounts.ts'
 import type { Membership } from '../accounts/members.ts'
 import { addMember } from '../accounts/members.ts'
-import type { Db, Trx } from '../infra/db.ts'
-import type { AccountId, UserId } from '../ids.ts'
-import { publicId } from '../ids.ts'
+import type { Db, Trx } from '../platform/postgres/db.ts'
+import type { AccountId, UserId } from '../platform/ids.ts'
+import { publicId } from '../platform/ids.ts'
 
 /** `admin`: an operator, who may use /api/operator. */
 export type Role = 'user' | 'admin'

@@ -1,10 +1,10 @@
 /**
  * The proof that an address belongs to its account, by a mailed link.
  */
-import type { Db, Trx } from '../infra/db.ts'
-import { ApiError } from '../errors.ts'
-import type { MailId, UserId } from '../ids.ts'
-import { newId } from '../ids.ts'
+import type { Db, Trx } from '../platform/postgres/db.ts'
+import { ApiError } from '../platform/errors.ts'
+import type { MailId, UserId } from '../platform/ids.ts'
+import { newId } from '../platform/ids.ts'
 import { requestMail, verificationsOfLastHour } from '../mail/mails.ts'
 import { findToken, spendToken } from './one-time-tokens.ts'
 import type { SignupTerms } from './signup-credits.ts'

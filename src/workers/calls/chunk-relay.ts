@@ -2,7 +2,7 @@
  * The chunks of a chat stream on their way to the waiting client, as they come.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { CallUpdate } from '../../shared/calls/channels.ts'
+import type { CallUpdate } from '../../shared/replies/channels.ts'
 
 /** The most characters of chunks that leave in one publication, but for a single chunk that is longer. */
 const MAX_BATCH = 256 * 1024

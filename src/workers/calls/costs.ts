@@ -2,8 +2,8 @@
  * What a call costs its operator, in whole micro-dollars, rounded up. Null is unknown, and a sum with something unknown
  * in it is unknown too: it is never taken for nothing (docs/pricing.md#what-a-call-costs-you).
  */
-import type { MediaShape, Tokens } from '../../shared/calls/pricing.ts'
-import { chatCost, mediaMicroUsd } from '../../shared/calls/pricing.ts'
+import type { MediaShape, Tokens } from '../../shared/requests/pricing.ts'
+import { chatCost, mediaMicroUsd } from '../../shared/requests/pricing.ts'
 import type { Route } from '../../shared/catalogue/catalogue.ts'
 import type { UpstreamUsage } from '../upstreams/adapter.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'

@@ -3,8 +3,8 @@
  * alone also when Redis has forgotten their jobs.
  */
 import type { Calls } from '../../shared/calls/calls.ts'
-import type { CallId } from '../../shared/ids.ts'
-import type { Log } from '../../shared/infra/log.ts'
+import type { CallId } from '../../shared/platform/ids.ts'
+import type { Log } from '../../shared/platform/process/log.ts'
 import { RUNNING_LEASE_SECONDS } from '../../shared/calls/lifecycle.ts'
 
 /** A third of the lease: two renewals may fail before the reconciler takes over the call. */

@@ -4,13 +4,13 @@
  */
 import type { Job, Queue } from 'bullmq'
 import { DelayedError, Job as QueueJob } from 'bullmq'
-import type { Config } from '../../shared/config.ts'
-import type { AccountId } from '../../shared/ids.ts'
-import { reportDefect } from '../../shared/infra/defects.ts'
-import type { CallJob, Queues } from '../../shared/infra/queues.ts'
+import type { Config } from '../../shared/platform/config/config.ts'
+import type { AccountId } from '../../shared/platform/ids.ts'
+import { reportDefect } from '../../shared/platform/process/defects.ts'
+import type { CallJob, Queues } from '../../shared/queues.ts'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
-import { Places } from '../places.ts'
-import type { Waiting } from '../places.ts'
+import { Places } from '../fair-places.ts'
+import type { Waiting } from '../fair-places.ts'
 
 /**
  * When a parked job comes back by itself, in ms: its account's places may be in a process that has died, or be free in

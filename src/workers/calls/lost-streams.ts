@@ -5,9 +5,9 @@
 import type { Job } from 'bullmq'
 import { DelayedError } from 'bullmq'
 import { SETTLE_LOST_SECONDS } from '../../shared/calls/lifecycle.ts'
-import type { ChatRequest } from '../../shared/calls/requests.ts'
+import type { ChatRequest } from '../../shared/requests/requests.ts'
 import type { BegunCall } from '../../shared/calls/types.ts'
-import type { CallJob } from '../../shared/infra/queues.ts'
+import type { CallJob } from '../../shared/queues.ts'
 import type { WorkerDeps } from '../deps.ts'
 
 /**

@@ -1,7 +1,7 @@
 /**
  * Models that reason: what they bill beside their words is known only once their upstream has reported it.
  */
-import type { ChatRequest } from '../../shared/calls/requests.ts'
+import type { ChatRequest } from '../../shared/requests/requests.ts'
 import type { Route } from '../../shared/catalogue/catalogue.ts'
 import { asFields } from '../upstreams/fields.ts'
 

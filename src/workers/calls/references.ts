@@ -3,8 +3,8 @@
  * (docs/api.md#addresses-in-requests).
  */
 import type { Route } from '../../shared/catalogue/catalogue.ts'
-import type { ChatMessage, ChatRequest, MediaRequest } from '../../shared/calls/requests.ts'
-import { addressesOf, withImages } from '../../shared/calls/requests.ts'
+import type { ChatMessage, ChatRequest, MediaRequest } from '../../shared/requests/requests.ts'
+import { addressesOf, withImages } from '../../shared/requests/requests.ts'
 import type { WorkerDeps } from '../deps.ts'
 import type { CallImages, FetchedImage } from '../fetching/call-images.ts'
 import { FetchFailed } from '../fetching/failure.ts'
@@ -12,8 +12,8 @@ import { MediaRefused } from '../storage/refused.ts'
 import type { MediaAdapter, Reference } from '../upstreams/adapter.ts'
 import { dataUriOf, handoverOf } from '../upstreams/references.ts'
 
-import type { Run } from './run.ts'
-import { aboutRun } from './run.ts'
+import type { Run } from './run-call.ts'
+import { aboutRun } from './run-call.ts'
 
 type AnyRequest = ChatRequest | MediaRequest
 

@@ -2,7 +2,7 @@
  * Bytes that a process may hold at once for one purpose. Who finds too few left waits for its turn; no account ever has
  * more than its part of them, and one that waits for its own bytes is waited for by no other.
  */
-import type { AccountId } from '../../shared/ids.ts'
+import type { AccountId } from '../../shared/platform/ids.ts'
 
 type Waiting = { account: AccountId; bytes: number; begin: () => void }
 

@@ -2,7 +2,7 @@
  * The images that one call names: fetched or decoded, found complete, and held until the call's work at its upstreams
  * has ended (docs/api.md#addresses-in-requests).
  */
-import type { AccountId } from '../../shared/ids.ts'
+import type { AccountId } from '../../shared/platform/ids.ts'
 import type { MediaExtension, MediaType } from '../../shared/media/media.ts'
 import { MEDIA_TYPES, parseDataImage } from '../../shared/media/media.ts'
 import { inspect } from '../storage/inspect.ts'

@@ -9,7 +9,7 @@ import type { LookupFunction } from 'node:net'
 import { isIP } from 'node:net'
 import { callbackify } from 'node:util'
 import { Agent, buildConnector } from 'undici'
-import { isPublicAddress } from '../../shared/net/addresses.ts'
+import { isPublicAddress } from '../../shared/requests/addresses.ts'
 import { FetchFailed, toFetchFailed } from './failure.ts'
 
 /** An address that a name resolves to. */

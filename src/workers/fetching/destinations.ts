@@ -1,7 +1,7 @@
 /**
  * Where the addresses of a request lead: the check before they are fetched or handed on to an upstream.
  */
-import { hasUsualPort, literalAddress, namesPublicHost } from '../../shared/net/addresses.ts'
+import { hasUsualPort, literalAddress, namesPublicHost } from '../../shared/requests/addresses.ts'
 import type { Resolver } from './connections.ts'
 import { publicAddressesOf } from './connections.ts'
 import { startDeadline, unlessAborted } from './deadline.ts'

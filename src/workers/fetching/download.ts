@@ -3,7 +3,7 @@
  */
 import type { Agent, Dispatcher } from 'undici'
 import { request } from 'undici'
-import { hasUsualPort, namesPublicHost } from '../../shared/net/addresses.ts'
+import { hasUsualPort, namesPublicHost } from '../../shared/requests/addresses.ts'
 import type { MediaKind } from '../../shared/media/media.ts'
 import { NOTHING, started } from '../storage/started.ts'
 import { notPublic } from './connections.ts'

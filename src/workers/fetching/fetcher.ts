@@ -11,7 +11,7 @@ import type { Dial, Resolver } from './connections.ts'
 import { publicConnections, systemResolver, trustedConnections } from './connections.ts'
 import type { Download, DownloadOptions, FetchTimeouts } from './download.ts'
 import { download } from './download.ts'
-import { createNameResolver, oncePerCall } from './names.ts'
+import { createNameResolver, oncePerCall } from './dns-lookups.ts'
 import { RecentFailures } from './recent-failures.ts'
 import type { ReferencePace } from './reference-clock.ts'
 

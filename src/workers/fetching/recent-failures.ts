@@ -2,7 +2,7 @@
  * How many images of an account could not be had lately. What fails is refunded, so that nothing else would bound how
  * often somebody has us knock at closed doors, or unpack what is no picture.
  */
-import type { AccountId } from '../../shared/ids.ts'
+import type { AccountId } from '../../shared/platform/ids.ts'
 
 const MINUTE_MS = 60_000
 

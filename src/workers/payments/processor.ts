@@ -3,7 +3,7 @@
  * decide, so a job may run any number of times.
  */
 import type { Job, Processor } from 'bullmq'
-import type { PaymentJob } from '../../shared/infra/queues.ts'
+import type { PaymentJob } from '../../shared/queues.ts'
 import { dueEvents } from '../../shared/payments/events.ts'
 import { dueForgetting, forgetCustomer } from '../../shared/payments/forgetting.ts'
 import { handleEvent } from '../../shared/payments/check.ts'
@@ -11,7 +11,7 @@ import { dueOrders } from '../../shared/payments/orders.ts'
 import { sweepOrder } from '../../shared/payments/sweep.ts'
 import type { PaymentDeps } from '../../shared/payments/deps.ts'
 import { traced } from '../../shared/payments/traced.ts'
-import { processing, withinSpan } from '../../shared/telemetry/telemetry.ts'
+import { processing, withinSpan } from '../../shared/platform/telemetry/telemetry.ts'
 import { dueTopUps, topUp } from '../../shared/payments/top-ups.ts'
 import type { WorkerDeps } from '../deps.ts'
 

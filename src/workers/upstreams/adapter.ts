@@ -2,10 +2,10 @@
  * What an upstream adapter is: it translates our requests to one wire protocol and its answers back, and says what a
  * failure means. It knows neither database nor queue; it neither retries nor charges (the call processor does).
  */
-import { isWord } from '../../shared/infra/log.ts'
+import { isWord } from '../../shared/platform/process/log.ts'
 import type { Route } from '../../shared/catalogue/catalogue.ts'
-import type { ChatCompletion } from '../../shared/calls/answers.ts'
-import type { ChatRequest, MediaRequest } from '../../shared/calls/requests.ts'
+import type { ChatCompletion } from '../../shared/replies/stored-answers.ts'
+import type { ChatRequest, MediaRequest } from '../../shared/requests/requests.ts'
 import type { UpstreamRef } from '../../shared/calls/types.ts'
 
 /** A picture that a customer referred to: the pieces of its file, and what that is called in a form. */

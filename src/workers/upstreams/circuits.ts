@@ -5,11 +5,11 @@
 import { circuitBreaker, CircuitState as BreakerState, ConsecutiveBreaker, handleWhen } from 'cockatiel'
 import type { CircuitBreakerPolicy } from 'cockatiel'
 import type { Upstream } from '../../shared/catalogue/catalogue.ts'
-import type { AccountId } from '../../shared/ids.ts'
+import type { AccountId } from '../../shared/platform/ids.ts'
 import type { FailureKind } from './adapter.ts'
 import { UpstreamError } from './adapter.ts'
-import { Places } from '../places.ts'
-import type { Waiting } from '../places.ts'
+import { Places } from '../fair-places.ts'
+import type { Waiting } from '../fair-places.ts'
 
 /** An upstream at one moment, for metrics and logs. */
 export type UpstreamHealth = {

@@ -2,7 +2,7 @@
  * Custom tools of a chat, which take one text that is no JSON, at an upstream that knows functions alone: a function
  * of one text stands for each, and its calls come back as calls of the custom tool.
  */
-import type { ChatRequest } from '../../shared/calls/requests.ts'
+import type { ChatRequest } from '../../shared/requests/requests.ts'
 import type { ChatAdapter, ChatEvent } from './adapter.ts'
 import { asFields } from './fields.ts'
 import type { Fields } from './fields.ts'

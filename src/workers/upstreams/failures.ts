@@ -3,8 +3,8 @@
  * through here: a mistake in a second place would be a second bill.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import { saysAnything } from '../../shared/calls/deltas.ts'
-import { isWord } from '../../shared/infra/log.ts'
+import { saysAnything } from '../../shared/replies/deltas.ts'
+import { isWord } from '../../shared/platform/process/log.ts'
 import type { CustomersFault, FailureKind } from './adapter.ts'
 import { UpstreamError } from './adapter.ts'
 import { asFields, isFields, isText, objectOf } from './fields.ts'

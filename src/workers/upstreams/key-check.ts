@@ -3,7 +3,7 @@
  */
 import { request } from 'undici'
 import type { Protocol, Upstream } from '../../shared/catalogue/catalogue.ts'
-import { sentenceOf } from '../../shared/infra/log.ts'
+import { sentenceOf } from '../../shared/platform/process/log.ts'
 import { anthropicKey } from './anthropic/chat.ts'
 import type { Authorize } from './http.ts'
 import { bearer } from './http.ts'

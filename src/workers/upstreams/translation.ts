@@ -1,7 +1,7 @@
 /**
  * From what an upstream says to what a chat's answer is, whole and streamed: the same for every protocol.
  */
-import { ChatAssembly } from '../../shared/calls/chat-assembly.ts'
+import { ChatAssembly } from '../../shared/replies/chat-assembly.ts'
 import type { ChatEvent, ChatResult, UpstreamContext, UpstreamUsage } from './adapter.ts'
 import { AnswerTooLong, UpstreamError } from './adapter.ts'
 import { failureIn } from './failures.ts'

@@ -1,7 +1,7 @@
 import { proveAddress } from '../../../scripts/harness/factories.ts'
 import { expect } from 'chai'
 import Stripe from 'stripe'
-import { parseId } from '../../../src/shared/ids.ts'
+import { parseId } from '../../../src/shared/platform/ids.ts'
 import { createCode } from '../../../src/shared/payments/codes.ts'
 import { resolveReview } from '../../../src/shared/payments/ending.ts'
 import { startGateway } from '../../../scripts/harness/harness.ts'

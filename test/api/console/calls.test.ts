@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { newId, publicId } from '../../../src/shared/ids.ts'
+import { newId, publicId } from '../../../src/shared/platform/ids.ts'
 import { post } from '../../../scripts/harness/http.ts'
 import { createKey } from '../../../src/shared/accounts/api-keys.ts'
 import type { Client } from '../support/described.ts'

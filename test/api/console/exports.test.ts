@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { newId, publicId } from '../../../src/shared/ids.ts'
+import { newId, publicId } from '../../../src/shared/platform/ids.ts'
 import { grantCredits } from '../../../src/shared/operators/changes.ts'
 import { openSession } from '../../../src/shared/users/sessions.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { publicId } from '../../../src/shared/ids.ts'
+import { publicId } from '../../../src/shared/platform/ids.ts'
 import type { DescribedWeb } from './support/records.ts'
 import { aCall, startDescribed } from './support/records.ts'
 

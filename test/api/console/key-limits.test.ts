@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import type { AccountId } from '../../../src/shared/ids.ts'
-import { newId, publicId } from '../../../src/shared/ids.ts'
+import type { AccountId } from '../../../src/shared/platform/ids.ts'
+import { newId, publicId } from '../../../src/shared/platform/ids.ts'
 import { get } from '../../../scripts/harness/http.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import type { DescribedWeb } from './support/records.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { randomBytes } from 'node:crypto'
-import { newId, publicId } from '../../../src/shared/ids.ts'
+import { newId, publicId } from '../../../src/shared/platform/ids.ts'
 import { get, post } from '../../../scripts/harness/http.ts'
 import { startTestWeb } from '../../../scripts/harness/harness.ts'
 import type { DescribedWeb } from './support/records.ts'

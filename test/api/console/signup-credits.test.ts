@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { newId, parseId } from '../../../src/shared/ids.ts'
+import { newId, parseId } from '../../../src/shared/platform/ids.ts'
 import { grant } from '../../../src/shared/ledger/ledger.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { PASSWORD, aPerson, consoleConfig, startConsole, startMailWorker } from '../../support/console.ts'

@@ -3,7 +3,7 @@ import pino from 'pino'
 import { testConfig } from '../../../scripts/harness/harness.ts'
 import { clientAddress, warnOfProxies } from '../../../src/api/middleware/client-address.ts'
 import { startWeb } from '../../../src/api/web.ts'
-import type { Log } from '../../../src/shared/infra/log.ts'
+import type { Log } from '../../../src/shared/platform/process/log.ts'
 
 const request = (peer: string | undefined, forwarded?: string | string[]) =>
   ({

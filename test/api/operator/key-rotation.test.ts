@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { parseId, publicId } from '../../../src/shared/ids.ts'
+import { parseId, publicId } from '../../../src/shared/platform/ids.ts'
 import { setAccountRole } from '../../../src/shared/operators/changes.ts'
 import { imageBody } from '../../../scripts/harness/calling.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { newId, parseId, publicId } from '../../../src/shared/ids.ts'
+import { newId, parseId, publicId } from '../../../src/shared/platform/ids.ts'
 import { requestMail } from '../../../src/shared/mail/mails.ts'
 import { setBanner } from '../../../src/shared/operators/banners.ts'
 import { setAccountRole, setAccountStatus } from '../../../src/shared/operators/changes.ts'

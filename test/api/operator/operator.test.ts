@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { endpoints } from '../../../src/api/routes.ts'
 import { createKey } from '../../../src/shared/accounts/api-keys.ts'
-import { newId, parseId, publicId } from '../../../src/shared/ids.ts'
+import { newId, parseId, publicId } from '../../../src/shared/platform/ids.ts'
 import { requestMail } from '../../../src/shared/mail/mails.ts'
 import { listActions } from '../../../src/shared/operators/actions.ts'
 import { setAccountRole } from '../../../src/shared/operators/changes.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { newId, parseId } from '../../../src/shared/ids.ts'
+import { newId, parseId } from '../../../src/shared/platform/ids.ts'
 import { grantCredits, setAccountRole } from '../../../src/shared/operators/changes.ts'
 import { forgive } from '../../../src/shared/payments/debts.ts'
 import { putToReview } from '../../../src/shared/payments/apply.ts'

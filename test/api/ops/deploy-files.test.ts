@@ -12,7 +12,7 @@ import { freePort } from '../../../scripts/services/ports.ts'
 import { root } from '../../../scripts/folders.ts'
 import { startTestWeb } from '../../../scripts/harness/harness.ts'
 import { readCatalogue } from '../../support/catalogue.ts'
-import { readConfig } from '../../../src/shared/config.ts'
+import { readConfig } from '../../../src/shared/platform/config/config.ts'
 
 const require = createRequire(import.meta.url)
 // Mocha reads its own configuration with it. Compose has merge keys (<<), which YAML 1.2 has dropped.
@@ -25,7 +25,9 @@ const read = (file: string) => readFileSync(join(root, file), 'utf8')
 
 /** Every variable that a process reads: those of the configuration, of the example catalogue, and of the S3 client. */
 function knownVariables(): Set<string> {
-  const own = [...read('src/shared/config.ts').matchAll(/^ {2}([A-Z][A-Z0-9_]+): /gm)].map((match) => match[1]!)
+  const own = [...read('src/shared/platform/config/config.ts').matchAll(/^ {2}([A-Z][A-Z0-9_]+): /gm)].map(
+    (match) => match[1]!,
+  )
   const keys = [...read('models.example.json').matchAll(/"apiKeyEnv": "(\w+)"/g)].map((match) => match[1]!)
   return new Set([...own, ...keys, 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_REGION'])
 }

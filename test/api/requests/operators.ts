@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { newId } from '../../../src/shared/ids.ts'
+import { newId } from '../../../src/shared/platform/ids.ts'
 import { requestMail } from '../../../src/shared/mail/mails.ts'
 import type { Requests } from '../support/visitor.ts'
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { parseChat } from '../../../src/api/v1/chat-body.ts'
+import { parseChat } from '../../../src/api/v1/calls/chat-body.ts'
 import type { JsonObject } from '../../../src/api/middleware/json-body.ts'
-import { ApiError } from '../../../src/shared/errors.ts'
+import { ApiError } from '../../../src/shared/platform/errors.ts'
 import { cpuRatio } from '../../support/pace.ts'
 import { PIXEL_URI } from '../../support/pixel.ts'
 

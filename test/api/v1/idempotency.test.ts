@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
-import { eventChannel } from '../../../src/shared/calls/channels.ts'
+import { eventChannel } from '../../../src/shared/replies/channels.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { aGrant, anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'

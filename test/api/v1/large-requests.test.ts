@@ -7,7 +7,7 @@ import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { startGateway } from '../../../scripts/harness/harness.ts'
 import { post } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
-import { connectProducer } from '../../../src/shared/infra/redis.ts'
+import { connectProducer } from '../../../src/shared/platform/redis/redis.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 
 const MOST = 4 * 1024 * 1024

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import type { World } from '../../../scripts/harness/console-world.ts'
 import { post, send } from '../../../scripts/harness/http.ts'
-import { newId, parseId } from '../../../src/shared/ids.ts'
+import { newId, parseId } from '../../../src/shared/platform/ids.ts'
 import { grantCredits } from '../../../src/shared/operators/changes.ts'
 import { until } from '../../../scripts/harness/until.ts'
 

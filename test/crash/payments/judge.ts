@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { publicId } from '../../../src/shared/ids.ts'
-import type { AccountId } from '../../../src/shared/ids.ts'
+import { publicId } from '../../../src/shared/platform/ids.ts'
+import type { AccountId } from '../../../src/shared/platform/ids.ts'
 import type { PaymentRow } from '../../../src/shared/payments/orders.ts'
 import { objectsOf } from './play.ts'
 import type { ScheduleRun } from './play.ts'

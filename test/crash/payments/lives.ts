@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import type { Db } from '../../../src/shared/infra/db.ts'
-import { FAILPOINT_CHANNEL } from '../../../src/shared/infra/failpoints.ts'
-import type { Failpoint, FailpointName } from '../../../src/shared/infra/failpoints.ts'
+import type { Db } from '../../../src/shared/platform/postgres/db.ts'
+import { FAILPOINT_CHANNEL } from '../../../src/shared/platform/process/failpoints.ts'
+import type { Failpoint, FailpointName } from '../../../src/shared/platform/process/failpoints.ts'
 import type { Provider } from '../../../src/shared/payments/provider.ts'
 
 /** What a process that was killed meets, whatever it does next. */

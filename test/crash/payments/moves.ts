@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { FailpointName } from '../../../src/shared/infra/failpoints.ts'
+import type { FailpointName } from '../../../src/shared/platform/process/failpoints.ts'
 
 /** What a process does, and where it is killed. `which` picks among what there is; `share` of an amount, in percent. */
 export type Act = { dies: FailpointName | null; which: number } & (

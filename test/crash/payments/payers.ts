@@ -1,6 +1,6 @@
-import type { Db } from '../../../src/shared/infra/db.ts'
-import { newId } from '../../../src/shared/ids.ts'
-import type { AccountId, KeyId } from '../../../src/shared/ids.ts'
+import type { Db } from '../../../src/shared/platform/postgres/db.ts'
+import { newId } from '../../../src/shared/platform/ids.ts'
+import type { AccountId, KeyId } from '../../../src/shared/platform/ids.ts'
 
 /** An account that buys. Its owner's address gets the receipts. */
 export type Payer = { id: AccountId; keyId: KeyId; email: string }

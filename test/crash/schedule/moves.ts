@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { Tokens } from '../../../src/shared/calls/pricing.ts'
+import type { Tokens } from '../../../src/shared/requests/pricing.ts'
 import type { FailureKind } from '../../../src/workers/upstreams/adapter.ts'
 import type { Limits } from '../world/accounts.ts'
 import type { EnqueueFate } from '../world/dispatch.ts'

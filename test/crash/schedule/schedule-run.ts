@@ -1,4 +1,4 @@
-import type { Db } from '../../../src/shared/infra/db.ts'
+import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import type { Account } from '../world/accounts.ts'
 import type { Request } from '../world/clients.ts'
 import type { World } from '../world/world.ts'

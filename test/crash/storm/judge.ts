@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { publicId } from '../../../src/shared/ids.ts'
-import type { CallId } from '../../../src/shared/ids.ts'
+import { publicId } from '../../../src/shared/platform/ids.ts'
+import type { CallId } from '../../../src/shared/platform/ids.ts'
 import type { Sandbox } from '../../../sandbox/server.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { get } from '../../../scripts/harness/http.ts'

@@ -1,5 +1,5 @@
-import { FAILPOINTS } from '../../../src/shared/infra/failpoints.ts'
-import type { FailpointName } from '../../../src/shared/infra/failpoints.ts'
+import { FAILPOINTS } from '../../../src/shared/platform/process/failpoints.ts'
+import type { FailpointName } from '../../../src/shared/platform/process/failpoints.ts'
 import type { Kind } from '../../../scripts/harness/installation.ts'
 
 /** Steps that only an orderly stop reaches. */

@@ -1,7 +1,7 @@
-import type { Db } from '../../../src/shared/infra/db.ts'
+import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import type { Period } from '../../../src/shared/accounts/shown-key.ts'
-import { newId } from '../../../src/shared/ids.ts'
-import type { AccountId, GrantId, KeyId } from '../../../src/shared/ids.ts'
+import { newId } from '../../../src/shared/platform/ids.ts'
+import type { AccountId, GrantId, KeyId } from '../../../src/shared/platform/ids.ts'
 
 /** What the keys of an account may spend in a period: the first has no budget where there is only one number. */
 export type Limits = { period: Period; credits: number[] }

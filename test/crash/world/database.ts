@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
-import type { Db } from '../../../src/shared/infra/db.ts'
+import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 
 /**
  * A database of random schedules, of its own. `cleanupDb` is a pool that only empties it: a connection loses its cached

@@ -1,9 +1,9 @@
 import { DelayedError, WaitingError } from 'bullmq'
 import type { Job, Processor } from 'bullmq'
 import type { Modality } from '../../../src/shared/calls/lifecycle.ts'
-import type { CallId } from '../../../src/shared/ids.ts'
-import type { CallJob, Queues } from '../../../src/shared/infra/queues.ts'
-import { MAX_DEATHS } from '../../../src/workers/calls/deaths.ts'
+import type { CallId } from '../../../src/shared/platform/ids.ts'
+import type { CallJob, Queues } from '../../../src/shared/queues.ts'
+import { MAX_DEATHS } from '../../../src/workers/calls/poisoned-calls.ts'
 import type { Process, Scheduler } from '../../support/faults.ts'
 
 /** What happens to the next jobs that are added: accepted, accepted without an acknowledgement, or refused. */

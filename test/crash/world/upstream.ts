@@ -1,7 +1,7 @@
-import type { ChatCompletion } from '../../../src/shared/calls/answers.ts'
-import type { ChatRequest, MediaRequest } from '../../../src/shared/calls/requests.ts'
+import type { ChatCompletion } from '../../../src/shared/replies/stored-answers.ts'
+import type { ChatRequest, MediaRequest } from '../../../src/shared/requests/requests.ts'
 import type { UpstreamRef } from '../../../src/shared/calls/types.ts'
-import type { Tokens } from '../../../src/shared/calls/pricing.ts'
+import type { Tokens } from '../../../src/shared/requests/pricing.ts'
 import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
 import type {
   Adapter,

@@ -1,5 +1,5 @@
-import type { Db } from '../../../src/shared/infra/db.ts'
-import type { CallId } from '../../../src/shared/ids.ts'
+import type { Db } from '../../../src/shared/platform/postgres/db.ts'
+import type { CallId } from '../../../src/shared/platform/ids.ts'
 import type { CallLimits } from '../../../src/shared/calls/calls.ts'
 import { Calls } from '../../../src/shared/calls/calls.ts'
 import type { StaleCall } from '../../../src/shared/calls/types.ts'

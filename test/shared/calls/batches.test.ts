@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import type { Db } from '../../../src/shared/infra/db.ts'
-import { gatewayError } from '../../../src/shared/errors.ts'
+import type { Db } from '../../../src/shared/platform/postgres/db.ts'
+import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import type { OpenRequest } from '../../../src/shared/calls/types.ts'
 import { endCalls, openCalls } from '../../../src/shared/calls/statements.ts'
 import type { AccountLimits, OutcomeRow } from '../../../src/shared/calls/statements.ts'

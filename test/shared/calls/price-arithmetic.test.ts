@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { MAX_CALL_CREDITS, chatCharge, chatCost, mediaCost } from '../../../src/shared/calls/pricing.ts'
-import type { ChatPrice, MediaPrice, MediaShape, Tokens } from '../../../src/shared/calls/pricing.ts'
+import { MAX_CALL_CREDITS, chatCharge, chatCost, mediaCost } from '../../../src/shared/requests/pricing.ts'
+import type { ChatPrice, MediaPrice, MediaShape, Tokens } from '../../../src/shared/requests/pricing.ts'
 import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
-import type { Db } from '../../../src/shared/infra/db.ts'
+import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { seed } from '../../crash/scale.ts'
 
 /** Cases of each kind, all of one kind in one query. */

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import type { Db } from '../../../src/shared/infra/db.ts'
-import { gatewayError } from '../../../src/shared/errors.ts'
+import type { Db } from '../../../src/shared/platform/postgres/db.ts'
+import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import type { Calls } from '../../../src/shared/calls/calls.ts'
 import { expireGrants } from '../../../src/shared/ledger/ledger.ts'
 import { expectBooksToBalance } from '../../support/books.ts'

@@ -8,9 +8,9 @@ import { BadCatalogue } from '../../../src/shared/catalogue/faults.ts'
 import type { CatalogueHolder } from '../../../src/shared/catalogue/holder.ts'
 import { UnusableVersion, holdCatalogue } from '../../../src/shared/catalogue/holder.ts'
 import { listVersions, readVersion, storeVersion } from '../../../src/shared/catalogue/versions.ts'
-import { ApiError } from '../../../src/shared/errors.ts'
-import type { Db } from '../../../src/shared/infra/db.ts'
-import { createLog } from '../../../src/shared/infra/log.ts'
+import { ApiError } from '../../../src/shared/platform/errors.ts'
+import type { Db } from '../../../src/shared/platform/postgres/db.ts'
+import { createLog } from '../../../src/shared/platform/process/log.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 
 const image = (credits: number, id = 'sandbox-image') => ({

@@ -1,4 +1,4 @@
-import type { CallId, PaymentId } from '../../../src/shared/ids.ts'
+import type { CallId, PaymentId } from '../../../src/shared/platform/ids.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 
 /** An account's calls (a settled one, a refunded one, one that runs, a chat), its payment and the code it redeemed. */

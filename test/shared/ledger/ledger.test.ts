@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import type { Db } from '../../../src/shared/infra/db.ts'
-import { newId } from '../../../src/shared/ids.ts'
+import type { Db } from '../../../src/shared/platform/postgres/db.ts'
+import { newId } from '../../../src/shared/platform/ids.ts'
 import { expireGrants, grant, listEntries, listGrants } from '../../../src/shared/ledger/ledger.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { newId } from '../../../src/shared/ids.ts'
+import { newId } from '../../../src/shared/platform/ids.ts'
+import { parseStorageUrl } from '../../../src/shared/platform/config/storage-url.ts'
 import {
   contentTypeOf,
   kindOf,
@@ -10,9 +11,8 @@ import {
   parseDataImage,
   plainImageUrl,
   parseMediaName,
-  parseStorageUrl,
 } from '../../../src/shared/media/media.ts'
-import { imageUrlProblem } from '../../../src/shared/net/addresses.ts'
+import { imageUrlProblem } from '../../../src/shared/requests/addresses.ts'
 
 const secret = 'a server secret of at least 32 characters'
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { Db } from '../../../src/shared/infra/db.ts'
+import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { applyState } from '../../../src/shared/payments/apply.ts'
 import { checkOrder } from '../../../src/shared/payments/check.ts'
 import { findPayment, orderOf } from '../../../src/shared/payments/orders.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import type { Db, Trx } from '../../../src/shared/infra/db.ts'
-import { newId } from '../../../src/shared/ids.ts'
+import type { Db, Trx } from '../../../src/shared/platform/postgres/db.ts'
+import { newId } from '../../../src/shared/platform/ids.ts'
 import type { NewGrant } from '../../../src/shared/ledger/ledger.ts'
 import { grant } from '../../../src/shared/ledger/ledger.ts'
 import { grantOrdered } from '../../../src/shared/payments/apply.ts'

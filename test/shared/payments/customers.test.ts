@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import type { ApiError } from '../../../src/shared/errors.ts'
-import type { Db } from '../../../src/shared/infra/db.ts'
+import type { ApiError } from '../../../src/shared/platform/errors.ts'
+import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { cancelOrder, cancelUnpaid } from '../../../src/shared/payments/cancel.ts'
 import { checkOrder } from '../../../src/shared/payments/check.ts'
 import { startCheckout } from '../../../src/shared/payments/checkout.ts'

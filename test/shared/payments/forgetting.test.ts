@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { Db } from '../../../src/shared/infra/db.ts'
+import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import type { KeptBecause } from '../../../src/shared/operators/changes.ts'
 import { deleteAccount } from '../../../src/shared/operators/changes.ts'
 import { dueForgetting, forgetCustomer } from '../../../src/shared/payments/forgetting.ts'

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
-import type { Db } from '../../../src/shared/infra/db.ts'
+import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { keepCustomer } from '../../../src/shared/payments/customers.ts'
 
 describe('the customer of an account at the provider', () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { ApiError } from '../../../src/shared/errors.ts'
+import { ApiError } from '../../../src/shared/platform/errors.ts'
 import { withHashing } from '../../../src/shared/users/hashing-gate.ts'
 
 /** Hashes that end on request, and the order in which they begin. */

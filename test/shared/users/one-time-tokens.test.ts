@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { createTokenMint } from '../../../src/shared/users/one-time-tokens.ts'
-import type { MailId } from '../../../src/shared/ids.ts'
+import type { MailId } from '../../../src/shared/platform/ids.ts'
 
 describe('the tokens of mails', () => {
   it('are derived from mail, purpose and secret, and 32 bytes long', () => {

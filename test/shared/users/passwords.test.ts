@@ -1,6 +1,6 @@
 import argon2 from 'argon2'
 import { expect } from 'chai'
-import { ApiError } from '../../../src/shared/errors.ts'
+import { ApiError } from '../../../src/shared/platform/errors.ts'
 import {
   checkNewPassword,
   hashPassword,

@@ -15,10 +15,10 @@ import {
 
 const CALLS = 'src/shared/calls/calls.ts'
 const STATEMENTS = 'src/shared/calls/statements.ts'
-const PLACE = 'src/api/v1/place-call.ts'
+const PLACE = 'src/api/v1/calls/place-call.ts'
 const PROCESSOR = 'src/workers/calls/processor.ts'
 const BEGIN_FILE = 'src/workers/calls/begin.ts'
-const MEDIA = 'src/workers/calls/media.ts'
+const MEDIA = 'src/workers/calls/run-media.ts'
 const RECONCILER = 'src/workers/reconciler.ts'
 
 /** Bugs on the path of a call between clients, processes and upstreams. */
@@ -189,7 +189,7 @@ export const CALL_PATH: readonly Mutant[] = [
     why: 'The price is pinned when the call opens.',
     edits: [
       {
-        file: 'src/workers/calls/chat.ts',
+        file: 'src/workers/calls/run-chat.ts',
         find: 'settledCost(call.price as ChatPrice, tokens',
         replace: 'settledCost(model.price, tokens',
       },
@@ -206,7 +206,7 @@ export const CALL_PATH: readonly Mutant[] = [
     why: 'A waiting call goes on without its client.',
     edits: [
       {
-        file: 'src/api/v1/answer.ts',
+        file: 'src/api/v1/calls/answer-call.ts',
         find: 'recordAbandoned(ctx, deps, placed.callId)\n  ctx.respond = false',
         replace: `recordAbandoned(ctx, deps, placed.callId)
   const error = { type: 'upstream_failed', message: '', param: null, code: 'upstream_failed' }
@@ -221,7 +221,7 @@ export const CALL_PATH: readonly Mutant[] = [
     why: 'A worker may die between its commit and its reply.',
     edits: [
       {
-        file: 'src/shared/calls/replies.ts',
+        file: 'src/shared/replies/reply-channel.ts',
         find: 'if (this.waiters.size === 0) return',
         replace: 'if (this.waiters.size >= 0) return',
       },
@@ -245,7 +245,7 @@ export const CALL_PATH: readonly Mutant[] = [
     why: 'One account must not hold every place of a worker or of an upstream, whether others wait or not.',
     edits: [
       {
-        file: 'src/workers/places.ts',
+        file: 'src/workers/fair-places.ts',
         find: 'this.taken < total && this.heldBy(account) < shareOf(total, this.share)',
         replace: 'this.taken < total && this.heldBy(account) < total',
       },

@@ -32,7 +32,7 @@ export const OF_CATALOGUE: readonly Mutant[] = [
     why: "An upstream gets the keys that are meant for upstreams, and never Tollgate's own secrets.",
     edits: [
       {
-        file: 'src/shared/config.ts',
+        file: 'src/shared/platform/config/config.ts',
         find: 'isOwnVariable(variable) ? undefined : environment[variable]',
         replace: 'environment[variable]',
       },

@@ -60,12 +60,12 @@ export const CHARGING: readonly Mutant[] = [
     why: 'Neighbours of one moment share a statement, not a fate.',
     edits: [
       {
-        file: 'src/shared/infra/batcher.ts',
+        file: 'src/shared/platform/postgres/batcher.ts',
         find: 'else for (const one of batch) await send([one])',
         replace: 'else batch.forEach((one) => one.reject(error))',
       },
     ],
-    tests: [BATCHES, 'test/shared/infra/batcher.test.ts'],
+    tests: [BATCHES, 'test/shared/platform/postgres/batcher.test.ts'],
   },
   {
     name: 'a used idempotency key opens a second call',
@@ -156,7 +156,7 @@ export const CHARGING: readonly Mutant[] = [
     why: 'Only an image is billed by a number; the bytes of a video or a file are billed like any other.',
     edits: [
       {
-        file: 'src/shared/calls/pricing.ts',
+        file: 'src/shared/requests/pricing.ts',
         find: "if (part.type === 'image_url') bytes -= bytesOfDataUri(part.image_url)",
         replace: 'bytes -= bytesOfDataUri(part[String(part.type)])',
       },
@@ -168,7 +168,7 @@ export const CHARGING: readonly Mutant[] = [
     why: 'An upstream bills every field that it reads.',
     edits: [
       {
-        file: 'src/shared/calls/pricing.ts',
+        file: 'src/shared/requests/pricing.ts',
         find: 'let bytes = Buffer.byteLength(JSON.stringify(body))',
         replace: 'let bytes = Buffer.byteLength(JSON.stringify([body.messages, (body as { tools?: unknown }).tools]))',
       },

@@ -1,7 +1,7 @@
 import type { Mutant } from './mutant.ts'
 import { ARITHMETIC, GUARDS } from './judges.ts'
 
-const PRICING_SOURCE = 'src/shared/calls/pricing.ts'
+const PRICING_SOURCE = 'src/shared/requests/pricing.ts'
 
 /** Bugs in what things cost: customers, and the operator. */
 export const PRICES: readonly Mutant[] = [
@@ -60,7 +60,7 @@ export const PRICES: readonly Mutant[] = [
     why: 'A guard holds for every form of a call.',
     edits: [
       {
-        file: 'src/api/v1/place-call.ts',
+        file: 'src/api/v1/calls/place-call.ts',
         find: 'const guarded = priceGuard(ctx, order)',
         replace: "const guarded = 'stream' in order.request && order.request.stream ? null : priceGuard(ctx, order)",
       },

@@ -1,4 +1,4 @@
-import type { Db } from '../../../src/shared/infra/db.ts'
+import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { post } from '../../../scripts/harness/http.ts'
 import { VIDEOS } from '../../../scripts/harness/calling.ts'

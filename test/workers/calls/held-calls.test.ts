@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { afterEach, beforeEach, describe, it } from 'mocha'
 import pino from 'pino'
-import { newId } from '../../../src/shared/ids.ts'
+import { newId } from '../../../src/shared/platform/ids.ts'
 import { Cancelled, Requeued, createHeldCalls } from '../../../src/workers/calls/held-calls.ts'
 import type { HeldCalls } from '../../../src/workers/calls/held-calls.ts'
 

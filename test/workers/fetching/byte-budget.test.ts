@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { AccountId } from '../../../src/shared/ids.ts'
+import type { AccountId } from '../../../src/shared/platform/ids.ts'
 import { ByteBudget } from '../../../src/workers/fetching/byte-budget.ts'
 import { failureOf } from '../storage/media-files.ts'
 

@@ -1,7 +1,7 @@
 /** Servers and fetchers of one test, closed after it. */
 import type { RequestListener } from 'node:http'
 import { expect } from 'chai'
-import type { AccountId } from '../../../src/shared/ids.ts'
+import type { AccountId } from '../../../src/shared/platform/ids.ts'
 import type { Resolver } from '../../../src/workers/fetching/connections.ts'
 import type { DownloadOptions } from '../../../src/workers/fetching/download.ts'
 import { FetchFailed } from '../../../src/workers/fetching/failure.ts'

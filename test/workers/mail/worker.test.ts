@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { createLog } from '../../../src/shared/infra/log.ts'
+import { createLog } from '../../../src/shared/platform/process/log.ts'
 import { startWorker } from '../../../src/workers/worker.ts'
 import { aPerson, consoleConfig, startConsole, testQueues } from '../../support/console.ts'
 import type { TestConsole } from '../../support/console.ts'

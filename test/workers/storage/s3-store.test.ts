@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { newId } from '../../../src/shared/ids.ts'
+import { newId } from '../../../src/shared/platform/ids.ts'
 import type { MediaExtension } from '../../../src/shared/media/media.ts'
 import { mediaName } from '../../../src/shared/media/media.ts'
 import { createMediaReader } from '../../../src/shared/media/reader.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { MediaRequest } from '../../../src/shared/calls/requests.ts'
+import type { MediaRequest } from '../../../src/shared/requests/requests.ts'
 import type { Protocol } from '../../../src/shared/catalogue/catalogue.ts'
 import type { DirectMediaAdapter, FailureKind } from '../../../src/workers/upstreams/adapter.ts'
 import { failureOf, HASTY, promptOf, startWorld, uploading } from './sandbox-upstreams.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { ChatAssembly } from '../../../src/shared/calls/chat-assembly.ts'
+import { ChatAssembly } from '../../../src/shared/replies/chat-assembly.ts'
 import { OpenaiChunks } from '../../../src/workers/upstreams/openai/chunks.ts'
 import { ToolCalls } from '../../../src/workers/upstreams/tool-calls.ts'
 import { collected, chatEvents } from '../../../src/workers/upstreams/translation.ts'

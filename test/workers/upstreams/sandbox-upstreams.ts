@@ -4,12 +4,12 @@ import type { Protocol, Route, Upstream } from '../../../src/shared/catalogue/ca
 import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
 import type { ChatEvent, ChatResult, MediaAdapter, UpstreamContext } from '../../../src/workers/upstreams/adapter.ts'
 import type { Patience, Timeouts } from '../../../src/workers/upstreams/http.ts'
-import type { AccountId } from '../../../src/shared/ids.ts'
+import type { AccountId } from '../../../src/shared/platform/ids.ts'
 import type { Caller } from '../../../src/workers/upstreams/circuits.ts'
 import { handoverOf } from '../../../src/workers/upstreams/references.ts'
 import { createUpstreams } from '../../../src/workers/upstreams/registry.ts'
 import type { UpstreamDeps, Upstreams } from '../../../src/workers/upstreams/registry.ts'
-import type { ChatRequest } from '../../../src/shared/calls/requests.ts'
+import type { ChatRequest } from '../../../src/shared/requests/requests.ts'
 
 /** The paths at which the sandbox speaks each protocol. */
 const BASES: Record<Protocol, string> = {

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { MediaRequest } from '../../../src/shared/calls/requests.ts'
+import type { MediaRequest } from '../../../src/shared/requests/requests.ts'
 import type { Protocol } from '../../../src/shared/catalogue/catalogue.ts'
 import type { UpstreamRef } from '../../../src/shared/calls/types.ts'
 import type {

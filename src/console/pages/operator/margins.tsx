@@ -2,7 +2,7 @@
  * What calls brought in and what they cost.
  */
 import { useMemo } from 'preact/hooks'
-import { marginCsv } from '../../../shared/calls/margin-csv.ts'
+import { marginCsv } from '../../../shared/reports/margin-csv.ts'
 import type { Margin } from '../../api/operator.ts'
 import { getMargins } from '../../api/operator.ts'
 import { Empty } from '../../parts/basics.tsx'

@@ -1,8 +1,8 @@
 /**
  * What a playground request looks like in a program, and what it will cost at most.
  */
-import type { ChatPrice } from '../../../shared/calls/pricing.ts'
-import { DEFAULT_MAX_TOKENS, chatCharge } from '../../../shared/calls/pricing.ts'
+import type { ChatPrice } from '../../../shared/requests/pricing.ts'
+import { DEFAULT_MAX_TOKENS, chatCharge } from '../../../shared/requests/pricing.ts'
 import type { ModelEntry } from '../../api/endpoints.ts'
 import type { ChatFields, ChatMessage, MediaFields } from '../../api/gateway.ts'
 import { PATHS } from '../../api/gateway.ts'

@@ -2,7 +2,7 @@
  * Images, edited images and videos, with how far they are.
  */
 import { useState } from 'preact/hooks'
-import { defaultDuration, durationChoices, offeredResolutions } from '../../../shared/calls/media-options.ts'
+import { defaultDuration, durationChoices, offeredResolutions } from '../../../shared/requests/media-options.ts'
 import type { ModelEntry } from '../../api/endpoints.ts'
 import type { MediaFields } from '../../api/gateway.ts'
 import { Action, Empty, ErrorMessage } from '../../parts/basics.tsx'

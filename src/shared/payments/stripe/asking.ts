@@ -2,7 +2,7 @@
  * The client of Stripe's API, and what its errors mean.
  */
 import Stripe from 'stripe'
-import type { PaymentsConfig } from '../../config.ts'
+import type { PaymentsConfig } from '../../platform/config/config.ts'
 import type { Missing } from '../provider.ts'
 import { ProviderAway, ProviderRefused } from '../provider.ts'
 

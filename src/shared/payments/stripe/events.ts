@@ -2,9 +2,9 @@
  * Events of Stripe: verified over their raw bytes, and reduced to a hint.
  */
 import type Stripe from 'stripe'
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../platform/errors.ts'
 import type { Hint } from '../provider.ts'
-import { isStorable } from '../../storable.ts'
+import { isStorable } from '../../platform/storable.ts'
 
 /** How old a signature may be, in seconds: an older one is a replay. */
 const TOLERANCE_SECONDS = 300

@@ -3,8 +3,8 @@
  * charges, refunds and disputes are asked (docs/payments.md#stripe).
  */
 import Stripe from 'stripe'
-import type { PaymentsConfig } from '../../config.ts'
-import { publicId } from '../../ids.ts'
+import type { PaymentsConfig } from '../../platform/config/config.ts'
+import { publicId } from '../../platform/ids.ts'
 import type { Listed, Order, Provider, OrderState } from '../provider.ts'
 import type { Asking } from './asking.ts'
 import { ask, createClient, find, reasonOf } from './asking.ts'

@@ -2,7 +2,7 @@
  * The state of an order at Stripe: its checkout session or payment intent, with its refunds and disputes.
  */
 import type Stripe from 'stripe'
-import { publicId } from '../../ids.ts'
+import { publicId } from '../../platform/ids.ts'
 import type { Card, Order, OrderState, ProviderRefund } from '../provider.ts'
 import { ProviderRefused } from '../provider.ts'
 import { ask, find } from './asking.ts'

@@ -1,7 +1,7 @@
 /**
  * Content of messages: from OpenAI's parts and tool calls to the blocks of the Messages API.
  */
-import type { ChatMessage } from '../../../shared/calls/requests.ts'
+import type { ChatMessage } from '../../../shared/requests/requests.ts'
 import { UpstreamError } from '../adapter.ts'
 import { readCut } from '../cut-json.ts'
 import { asFields, isText } from '../fields.ts'

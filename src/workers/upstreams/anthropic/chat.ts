@@ -1,7 +1,7 @@
 /**
  * Chat by Anthropic's Messages API.
  */
-import type { ChatRequest } from '../../../shared/calls/requests.ts'
+import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import type { ChatAdapter, ChatEvent, UpstreamContext } from '../adapter.ts'
 import type { Fields } from '../fields.ts'
 import { withoutCustomTools } from '../custom-tools.ts'

@@ -3,7 +3,7 @@
  * refuses the others, and of its own fields those that the route allows. What is sent is hardly longer than what the
  * customer sent: the pre-charge counts that.
  */
-import type { ChatMessage, ChatRequest } from '../../../shared/calls/requests.ts'
+import type { ChatMessage, ChatRequest } from '../../../shared/requests/requests.ts'
 import type { UpstreamContext } from '../adapter.ts'
 import { UpstreamError } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'

@@ -2,8 +2,8 @@
  * Chat completions of OpenAI's kind, passed on with as little change as possible: every field of the list of those that
  * pass, and whatever the answer holds.
  */
-import { passingFields } from '../../../shared/calls/chat-fields.ts'
-import type { ChatRequest } from '../../../shared/calls/requests.ts'
+import { passingFields } from '../../../shared/requests/chat-fields.ts'
+import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import type { ChatAdapter, ChatEvent, UpstreamContext } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
 import { asFields } from '../fields.ts'

@@ -1,7 +1,7 @@
 /**
  * Images of OpenAI's kind: made from a prompt, or edited from a picture, within one request.
  */
-import type { MediaRequest } from '../../../shared/calls/requests.ts'
+import type { MediaRequest } from '../../../shared/requests/requests.ts'
 import type { DirectMediaAdapter, MediaSource, UpstreamContext } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
 import { failureIn, malformedAnswer } from '../failures.ts'

@@ -2,7 +2,7 @@
  * Videos of OpenAI's kind, as tasks. OpenAI's own are gone; compatible servers speak the dialect on. A lost submission
  * cannot be found again: nothing in the list distinguishes two calls with the same prompt.
  */
-import type { MediaRequest } from '../../../shared/calls/requests.ts'
+import type { MediaRequest } from '../../../shared/requests/requests.ts'
 import type { UpstreamContext } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
 import type { Fields } from '../fields.ts'

@@ -3,7 +3,7 @@
  * table of small functions that translate and neither send nor wait.
  */
 import type { UpstreamRef } from '../../../shared/calls/types.ts'
-import type { MediaRequest } from '../../../shared/calls/requests.ts'
+import type { MediaRequest } from '../../../shared/requests/requests.ts'
 import type { MediaSource, TaskMediaAdapter, TaskState, UpstreamContext } from '../adapter.ts'
 import { UpstreamError } from '../adapter.ts'
 import { malformedAnswer } from '../failures.ts'

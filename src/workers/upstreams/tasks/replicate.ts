@@ -2,7 +2,7 @@
  * Replicate's predictions. A model's inputs are its own, so a route's rules apply to `input`.
  */
 import { applyRules } from '../body-rules.ts'
-import type { MediaRequest } from '../../../shared/calls/requests.ts'
+import type { MediaRequest } from '../../../shared/requests/requests.ts'
 import type { UpstreamContext } from '../adapter.ts'
 import type { Fields } from '../fields.ts'
 import { addressIn } from './media-address.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { shouldRetry, statusOf } from '../../../../src/shared/errors.ts'
-import type { ErrorCode } from '../../../../src/shared/errors.ts'
+import { shouldRetry, statusOf } from '../../../../src/shared/platform/errors.ts'
+import type { ErrorCode } from '../../../../src/shared/platform/errors.ts'
 import type { Reply } from '../../../../scripts/harness/http.ts'
 
 /** Checks the whole answer of a refusal: its status, its form, its headers. */

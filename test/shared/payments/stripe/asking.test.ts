@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { createSandbox } from '../../../../sandbox/server.ts'
-import { newId } from '../../../../src/shared/ids.ts'
+import { newId } from '../../../../src/shared/platform/ids.ts'
 import { providerOf } from '../../../../src/shared/payments/deps.ts'
 import { stripeAccountAt } from '../../../../scripts/harness/stripe-sandbox.ts'
 import { WEBHOOK_SECRET } from '../world.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { ChatMessage, ChatRequest } from '../../../../src/shared/calls/requests.ts'
+import type { ChatMessage, ChatRequest } from '../../../../src/shared/requests/requests.ts'
 import { UpstreamError } from '../../../../src/workers/upstreams/adapter.ts'
 import { outgoing } from '../../../../src/workers/upstreams/anthropic/request.ts'
 import { contextOf, routeTo } from '../sandbox-upstreams.ts'

@@ -1,0 +1,43 @@
+/**
+ * What is left of a limit, and the refusal where nothing is.
+ */
+import { ApiError } from '../../shared/platform/errors.ts'
+
+/** Where a counter stands after this request. Times in whole seconds. */
+export type Allowance = { limit: number; remaining: number; resetSeconds: number }
+
+/** `points`: events of somebody in a window, where that is not the same for all. `count`: 1 where absent. */
+export type Taking = { points?: number; count?: number }
+
+/** One limit. `take` counts one event of `who`, or `count` of them. */
+export type Limit = {
+  /** @throws ApiError rate_limited, with `Retry-After`. */
+  take: (who: string, taking?: Taking) => Promise<Allowance>
+}
+
+/** A limit whose `who` is a client's address: it is counted in all networks that the address is in. */
+export type NetworkLimit = Limit & {
+  /** Counts nothing. @throws ApiError rate_limited, with `Retry-After`, where nothing is left. */
+  refuseSpent: (who: string) => Promise<void>
+}
+
+/** The refusal of a request that nothing is left for. */
+export const spent = (allowance: Allowance): ApiError =>
+  new ApiError('rate_limited', { retryAfterSeconds: allowance.resetSeconds, headers: allowanceHeaders(allowance) })
+
+/** Milliseconds as whole seconds, at least one. */
+export const secondsOf = (ms: number): number => Math.max(1, Math.ceil(ms / 1000))
+
+/** OpenAI's names of the headers below. */
+export const ALLOWANCE_HEADERS = [
+  'X-RateLimit-Limit-Requests',
+  'X-RateLimit-Remaining-Requests',
+  'X-RateLimit-Reset-Requests',
+] as const
+
+/** The allowance, for the client. */
+export const allowanceHeaders = (allowance: Allowance): Record<(typeof ALLOWANCE_HEADERS)[number], string> => ({
+  'X-RateLimit-Limit-Requests': String(allowance.limit),
+  'X-RateLimit-Remaining-Requests': String(allowance.remaining),
+  'X-RateLimit-Reset-Requests': `${allowance.resetSeconds}s`,
+})

@@ -1,0 +1,77 @@
+/**
+ * Who may use an endpoint: whoever is logged in, an operator who is, or the holder of an API key.
+ */
+import type { ParameterizedContext } from 'koa'
+import type { Principal } from '../../shared/accounts/key-lookup.ts'
+import type { LiveSession } from '../../shared/users/sessions.ts'
+import { findSession } from '../../shared/users/sessions.ts'
+import { roleOf } from '../../shared/users/users.ts'
+import type { Db } from '../../shared/platform/postgres/db.ts'
+import { ApiError } from '../../shared/platform/errors.ts'
+import type { Who } from './declaration.ts'
+import type { WebDeps } from '../deps.ts'
+import { bearerToken } from '../middleware/bearer.ts'
+import { clientAddress } from '../middleware/client-address.ts'
+import type { RequestState } from '../middleware/request-context.ts'
+
+/** Whoever is logged in. A suspended account's sessions have ended. */
+export const session: Who<LiveSession> = {
+  scheme: 'sessionToken',
+  errors: ['unauthorized', 'rate_limited'],
+  find:
+    ({ db }) =>
+    (ctx) =>
+      sessionOf(db, ctx),
+}
+
+/** A user whose role is `admin` at this moment. */
+export const operator: Who<LiveSession> & { sees: 'others' } = {
+  scheme: 'sessionToken',
+  sees: 'others',
+  errors: ['unauthorized', 'forbidden', 'rate_limited'],
+  find:
+    ({ db }) =>
+    async (ctx) => {
+      const found = await sessionOf(db, ctx)
+      if ((await roleOf(db, found.userId)) !== 'admin') throw new ApiError('forbidden')
+      return found
+    },
+}
+
+async function sessionOf(db: Db, ctx: ParameterizedContext<RequestState>): Promise<LiveSession> {
+  const found = await findSession(db, bearerToken(ctx.get('authorization')))
+  if (!found) {
+    throw new ApiError('unauthorized', { message: 'The session token is unknown, expired or revoked. Log in again.' })
+  }
+  ctx.state.session = found
+  return found
+}
+
+/** The holder of an API key who may use it from where they are, and whose account is not suspended. */
+export const apiKey: Who<Principal> = {
+  scheme: 'apiKey',
+  errors: ['unauthorized', 'ip_not_allowed', 'account_suspended'],
+  find: (deps) => async (ctx) => {
+    const found = await findKey(deps, ctx)
+    refuseHolder(found)
+    return found
+  },
+}
+
+/** The holder of the key that a request carries, whether they may use it or not. @throws ApiError unauthorized. */
+export async function findKey(
+  { keys, config }: Pick<WebDeps, 'keys' | 'config'>,
+  ctx: ParameterizedContext<RequestState>,
+): Promise<Principal> {
+  const address = clientAddress(ctx.req, config.TRUST_PROXY)
+  const found = await keys.find(bearerToken(ctx.get('authorization')), address)
+  if (!found) throw new ApiError('unauthorized', { message: 'The API key is unknown, has expired or was revoked.' })
+  ctx.state.principal = found
+  return found
+}
+
+/** @throws ApiError ip_not_allowed, account_suspended. */
+export function refuseHolder({ addressAllowed, status }: Pick<Principal, 'addressAllowed' | 'status'>): void {
+  if (!addressAllowed) throw new ApiError('ip_not_allowed')
+  if (status === 'suspended') throw new ApiError('account_suspended')
+}

@@ -1,0 +1,164 @@
+/**
+ * What an endpoint declares: method, path, who may, limits, input, answers and errors. What checks a request, the
+ * OpenAPI document and the types of the console's client are all derived from it.
+ */
+import type { Context, Middleware, ParameterizedContext } from 'koa'
+import type { z } from 'zod'
+import type { Device } from '../../shared/users/sessions.ts'
+import type { Config } from '../../shared/platform/config/config.ts'
+import type { ErrorCode } from '../../shared/platform/errors.ts'
+import type { Trace } from '../../shared/platform/process/trace.ts'
+import type { WebDeps } from '../deps.ts'
+import type { LimitUse } from './rate-limits.ts'
+import type { LooksAt } from '../operator/recorded-views.ts'
+import { MAX_BODY_BYTES } from '../middleware/body-bytes.ts'
+import type { Envelope, RequestState } from '../middleware/request-context.ts'
+
+/** The groups of the document. */
+type Tag = 'Models and calls' | 'Account' | 'Mail' | 'API keys' | 'Records' | 'Billing' | 'Operators' | 'Service'
+
+/** Who may use an endpoint, and how they are found. */
+export type Who<Holder> = {
+  /** The security scheme in the document. */
+  scheme: 'apiKey' | 'sessionToken' | 'metricsToken'
+  /** The codes that everybody else is refused with. */
+  errors: readonly ErrorCode[]
+  /** They see what is not their own: their endpoints declare `looksAt`. */
+  sees?: 'others'
+  /** Finds whoever sends a request. @throws ApiError one of `errors`. */
+  find: (deps: WebDeps) => (ctx: ParameterizedContext<RequestState>) => Promise<Holder>
+}
+
+/** An answer that is no error. `content` maps media types to schemas, or to null for bytes; JSON is `schema`. */
+export type DeclaredAnswer = {
+  description: string
+  schema?: z.ZodType
+  content?: Readonly<Record<string, z.ZodType | null>>
+  headers?: z.ZodObject
+}
+
+/** Everything about an endpoint but its handler. What is checked is checked in this order. */
+export type Declaration = {
+  method: 'get' | 'post' | 'put' | 'patch' | 'delete'
+  /** Parameters as `:name`. */
+  path: `/${string}`
+  tag: Tag
+  summary: string
+  /** More than the summary, in Markdown. */
+  description?: string
+  /** `console` where absent. */
+  envelope?: Envelope
+  /** Whether the endpoint is there at all; always where absent. */
+  offered?: (config: Config) => boolean
+  /** null: everybody. */
+  who: Who<unknown> | null
+  /** What of accounts an operator sees by it; for endpoints of operators, which must say so. */
+  looksAt?: LooksAt
+  /** What a request counts against. */
+  limits?: readonly LimitUse[]
+  /** The parameters of the path. What does not parse leads to nothing: `not_found`. */
+  params?: z.ZodObject
+  query?: z.ZodObject
+  /** Headers of the request, for the document alone: a handler that obeys one reads it by itself. */
+  headers?: z.ZodObject
+  /** `ignored`: nothing is asked for, but whatever comes must be a JSON object. */
+  body?: z.ZodType | 'ignored'
+  /** The longest body, where it is not what `who` implies: 1 MB of whoever has logged in, 16 kB of anybody. */
+  maxBodyBytes?: number
+  /** How much longer than a call's (MAX_BODY_BYTES) its body may be. */
+  extraBodyBytes?: number
+  /** The endpoint can also be asked without a body, which is the same as an empty object. */
+  bodyIsOptional?: boolean
+  /** By their status. */
+  answers: { readonly [status: number]: DeclaredAnswer }
+  /** The codes that its handler answers with, and its fields where they have codes of their own. */
+  errors: readonly ErrorCode[]
+}
+
+/** What a declaration must say beside its type: an operator's endpoint, what it shows of accounts. */
+export type Complete<D extends Declaration> = D['who'] extends { sees: 'others' } ? { looksAt: LooksAt } : unknown
+
+type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined
+
+type HolderOf<D extends Declaration> = D['who'] extends Who<infer Holder> ? Holder : null
+
+/** What a handler may know of a request beside its fields. */
+export type RequestFacts = Trace & {
+  /** From where it was sent. */
+  device: () => Device
+  /** The names of its body's fields, of those too that nothing reads. */
+  sentFields: () => string[]
+}
+
+/** What a handler is given: only what was declared, checked and typed. */
+type Input<D extends Declaration> = {
+  who: HolderOf<D>
+  params: Parsed<D['params']>
+  query: Parsed<D['query']>
+  body: Parsed<D['body']>
+  request: RequestFacts
+}
+
+/** An answer of another status than 200. */
+export class Reply<Status extends number = number, Body = unknown> {
+  readonly status: Status
+  readonly body: Body
+
+  constructor(status: Status, body: Body) {
+    this.status = status
+    this.body = body
+  }
+}
+
+type BodyOf<Answer> = Answer extends { schema: infer S extends z.ZodType } ? z.input<S> : never
+
+type Replies<Answers> = {
+  [Status in keyof Answers]: Status extends number ? Reply<Status, BodyOf<Answers[Status]>> : never
+}[keyof Answers]
+
+/** What a handler may answer: the body of 200 as it is, every other declared answer as a `Reply`. */
+type AnswerOf<D extends Declaration> = BodyOf<D['answers'][200]> | Replies<Omit<D['answers'], 200>>
+
+/** An endpoint of any declaration. */
+export type Endpoint = Declaration & {
+  /** Every code that it can answer with. */
+  codes: ReadonlySet<ErrorCode>
+  maxBodyBytes: number
+  /** Makes what serves it, once a process. */
+  serve: (deps: WebDeps) => Middleware<RequestState>
+}
+
+/** A handler whose answer is JSON. */
+export type Handler<D extends Declaration> = (input: Input<D>) => AnswerOf<D> | Promise<AnswerOf<D>>
+
+/** A handler that writes its answer by itself: a stream, a file, bytes that are stored. */
+export type Writer<D extends Declaration> = (
+  input: Input<D>,
+  ctx: Context & { state: RequestState },
+) => void | Promise<void>
+
+/** What may be wrong with any JSON body. */
+const BODY_ERRORS = ['invalid_json', 'payload_too_large', 'unsupported_media_type'] as const satisfies ErrorCode[]
+
+/** What can happen to every request that looks something up. */
+const SERVICE_ERRORS = ['internal_error', 'service_unavailable'] as const satisfies ErrorCode[]
+
+/** A declaration with what it implies: its codes, and the longest body that it takes by default. */
+export const servedOf = <const D extends Declaration>(declaration: D) => ({
+  ...declaration,
+  codes: codesOf(declaration),
+  maxBodyBytes: declaration.maxBodyBytes ?? MAX_BODY_BYTES[declaration.who === null ? 'anybody' : 'known'],
+})
+
+/** The codes that a declaration states, and those that its holder, its limits, its fields and its body bring along. */
+function codesOf({ who, limits = [], params, query, body, errors }: Declaration): ReadonlySet<ErrorCode> {
+  return new Set<ErrorCode>([
+    ...(who?.errors ?? []),
+    ...(body ? BODY_ERRORS : []),
+    ...(params ? ['not_found' as const] : []),
+    ...(query ? ['invalid_request' as const] : []),
+    ...errors,
+    ...(limits.length > 0 ? ['rate_limited' as const] : []),
+    ...(who || body ? SERVICE_ERRORS : []),
+  ])
+}

@@ -1,0 +1,132 @@
+/**
+ * Keys in answers and requests, for their owners and for operators.
+ */
+import { z } from 'zod'
+import { MAX_GRACE_SECONDS } from '../../shared/accounts/api-keys.ts'
+import { keyLimitFields, keyName } from '../../shared/accounts/key-fields.ts'
+import type { KeyChanges } from '../../shared/accounts/key-limits.ts'
+import { PERIODS } from '../../shared/accounts/shown-key.ts'
+import { MODALITIES } from '../../shared/calls/lifecycle.ts'
+import type { Catalogue } from '../../shared/catalogue/catalogue.ts'
+import type { Config } from '../../shared/platform/config/config.ts'
+import { ApiError } from '../../shared/platform/errors.ts'
+import { nearestName } from '../../shared/platform/config/near-names.ts'
+import { credits, id, listOf, ok, time } from './answer-schemas.ts'
+import type { RequestFacts } from './declaration.ts'
+
+const shownBudget = z.strictObject({
+  credits,
+  period: z.enum(PERIODS),
+  used: z.int().meta({ description: 'Credits of its calls in this period, pre-charges of open calls included.' }),
+  remaining: z.int().meta({ description: 'Credits left; never negative.' }),
+  resetsAt: time.nullable().meta({ description: 'When the next period begins; null for `total`.' }),
+})
+
+/** A key with its limits. */
+export const shownKey = z
+  .strictObject({
+    id: id('key'),
+    name: z.string(),
+    hint: z.string().meta({ description: 'Its first 7 and last 4 characters.' }),
+    createdAt: time,
+    lastUsedAt: time.nullable().meta({ description: 'When a call was last charged to it, to the minute.' }),
+    revokedAt: time.nullable(),
+    expiresAt: time.nullable(),
+    models: z.array(z.string()).nullable(),
+    modalities: z.array(z.enum(MODALITIES)).nullable(),
+    allowedIps: z.array(z.string()).nullable().meta({ description: 'Ranges in CIDR notation.' }),
+    rateLimit: z.int().nullable().meta({ description: 'Requests per minute.' }),
+    maxOutstanding: z.int().nullable(),
+    budget: shownBudget.nullable(),
+    previousSecretUntil: time.nullable().meta({ description: 'Until when the secret from before a rotation works.' }),
+    secretEndedAt: time
+      .nullable()
+      .meta({ description: 'When an operator ended its secret: it is refused until its owner rotates it.' }),
+  })
+  .meta({ id: 'Key', description: 'A limit that is null does not apply.' })
+
+/** Asks for a new key. */
+export const newKeyBody = z.object({ name: keyName, ...keyLimitFields }).meta({ id: 'KeyRequest' })
+
+/** Asks for a change of a key. */
+export const keyChangesBody = z
+  .object({ name: keyName.optional(), ...keyLimitFields })
+  .meta({ id: 'KeyChanges', description: 'Absent fields stay as they are; null removes a limit.' })
+
+/** Asks for a new secret of a key. */
+const rotationBody = z
+  .object({
+    graceSeconds: z
+      .int()
+      .min(0)
+      .max(MAX_GRACE_SECONDS)
+      .default(0)
+      .meta({ description: 'How long the previous secret still works.' }),
+  })
+  .meta({ id: 'KeyRotation' })
+
+const secret = z
+  .string()
+  .regex(/^tg_[0-9A-Za-z]{40}$/)
+  .meta({ description: 'The key itself, shown only this once.' })
+
+const warnings = z
+  .array(z.string())
+  .meta({ description: 'Likely mistakes: a model that does not exist (yet), a field whose name is misspelled.' })
+
+/** A key that was changed. */
+export const keyAnswer = z.strictObject({ ok, key: shownKey, warnings })
+
+/** A key that was made. */
+export const newKeyAnswer = z.strictObject({ ok, secret, key: shownKey, warnings })
+
+/** A key with a new secret. */
+const rotatedKeyAnswer = z.strictObject({ ok, secret, key: shownKey })
+
+/** What an endpoint that lists keys answers, whoever asks. */
+export const listedKeys = {
+  200: { description: 'The valid keys and the newest 1000 revoked ones, newest first.', schema: listOf(shownKey) },
+}
+
+/** What an endpoint that rotates a key says of itself, takes and answers, whoever asks. */
+export const rotation = {
+  method: 'post',
+  description:
+    'The key keeps its limits and gets a new secret. The previous one works for `graceSeconds` more, any earlier ' +
+    'one stops working.',
+  body: rotationBody,
+  bodyIsOptional: true,
+  answers: {
+    200: { description: 'The key with its new secret, which is shown only this once.', schema: rotatedKeyAnswer },
+  },
+  errors: ['invalid_request'],
+} as const
+
+/** Checks of limits that a schema cannot make. @throws ApiError invalid_request. */
+export function checkLimits({ rateLimit }: KeyChanges, config: Pick<Config, 'GATEWAY_RATE_LIMIT'>): void {
+  if (rateLimit == null || rateLimit <= config.GATEWAY_RATE_LIMIT) return
+  throw new ApiError('invalid_request', {
+    param: 'rateLimit',
+    message: `rateLimit must be at most that of the account, ${config.GATEWAY_RATE_LIMIT}.`,
+  })
+}
+
+const FIELDS = Object.keys(keyChangesBody.shape)
+
+/** How many fields of a body are looked at for misspellings: a body of 1 MB can have a hundred thousand. */
+const MOST_FIELDS = 30
+
+/**
+ * Warns of fields that look like one of a key: nothing reads them, and the missing limit would go unnoticed. And of
+ * models that are not in the catalogue: it changes, and so they are allowed.
+ */
+export function warningsOf({ models }: KeyChanges, { sentFields }: RequestFacts, catalogue: Catalogue): string[] {
+  const misspelled = sentFields()
+    .slice(0, MOST_FIELDS)
+    .flatMap((field) => {
+      const meant = nearestName(field, FIELDS)
+      return meant === null ? [] : [`The field "${field}" is unknown and has no effect. Did you mean ${meant}?`]
+    })
+  const missing = (models ?? []).filter((id) => !catalogue.models.has(id))
+  return [...misspelled, ...missing.map((id) => `There is no model "${id}" at the moment.`)]
+}

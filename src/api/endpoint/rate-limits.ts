@@ -1,0 +1,122 @@
+/**
+ * The rate limits, as atomic counters in Redis (rate-limiter-flexible): a read and a later write would let every
+ * simultaneous request pass.
+ */
+import type { Redis } from 'ioredis'
+import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
+import type { Config } from '../../shared/platform/config/config.ts'
+import type { Allowance, NetworkLimit, Limit, Taking } from './allowances.ts'
+import { secondsOf, spent } from './allowances.ts'
+import { createNetworkLimit } from './network-limits.ts'
+
+/** What `createLimits` returns. */
+export type Limits = ReturnType<typeof createLimits>
+
+/**
+ * Says that an endpoint's requests count against a limit, separately for the networks of each client, each account, or
+ * each key with a limit of its own.
+ */
+export type LimitUse = {
+  /** Counts once for each so many bytes of a body that it begins, and for the most where its length is not said. */
+  perBytes?: number
+  /** Answers have headers that show what is left of it. */
+  shown?: boolean
+} & ({ limit: NetworkLimits; per: 'client' } | { limit: Exclude<keyof Limits, NetworkLimits>; per: 'account' | 'key' })
+
+/** The limits that are counted by the networks of clients. */
+type NetworkLimits = {
+  [Name in keyof Limits]: Limits[Name] extends NetworkLimit ? Name : never
+}[keyof Limits]
+
+/** Reads of calls, per minute and account (docs/api.md#limits). */
+const CALL_READS_PER_MINUTE = 600
+
+/** Quotes, per minute and account. */
+const QUOTES_PER_MINUTE = 600
+
+/** Limits without a variable (docs/accounts-and-mail.md#limits). */
+const FORGOTS_PER_HOUR = 60
+const TEST_MAILS_PER_TEN_MINUTES = 5
+const ADDRESS_CHANGES_PER_HOUR = 10
+const REDEMPTIONS_PER_HOUR = 10
+const CHECKOUTS_PER_HOUR = 100
+const PAYMENT_READS_PER_MINUTE = 120
+const LINKS_PER_MINUTE = 600
+const WEBHOOKS_PER_MINUTE = 3000
+const DASHBOARD_FAILURES_PER_TEN_MINUTES = 10
+
+const TEN_MINUTES = 600
+const HOUR = 3600
+
+/** All limits of the web process. A window begins with its first event. */
+export function createLimits(redis: Redis, config: Config) {
+  const prefixOf = (name: string) => `${config.REDIS_PREFIX}:limit:${name}`
+  const counter = (name: string, points: number, seconds: number) => ({
+    storeClient: redis,
+    keyPrefix: prefixOf(name),
+    points,
+    duration: seconds,
+    rejectIfRedisNotReady: true,
+  })
+  const limit = (name: string, points: number, seconds: number): Limit => {
+    const limiter = new RateLimiterRedis(counter(name, points, seconds))
+    return { take: (who, taking) => take(limiter, points, who, taking) }
+  }
+  // The console works without Redis. Until it is back each process counts for itself: more generous, never open.
+  const consoleLimit = (name: string, points: number, seconds: number): Limit => {
+    const options = counter(name, points, seconds)
+    const limiter = new RateLimiterRedis({ ...options, insuranceLimiter: new RateLimiterMemory(options) })
+    return { take: (who, taking) => take(limiter, points, who, taking) }
+  }
+  const networkLimit = (name: string, points: number, seconds: number): NetworkLimit =>
+    createNetworkLimit(redis, { keyPrefix: prefixOf(name), points, seconds })
+  // One counter for a key whatever its limit, so that a change of the limit does not restart its window.
+  const limitOfEach = (name: string, usual: number, seconds: number): Limit => {
+    const limiters = new Map<number, RateLimiterRedis>()
+    return {
+      take: (who, { points = usual, ...taking } = {}) => {
+        const limiter = limiters.get(points) ?? new RateLimiterRedis(counter(name, points, seconds))
+        limiters.set(points, limiter)
+        return take(limiter, points, who, taking)
+      },
+    }
+  }
+  return {
+    keyCalls: limitOfEach('keycalls', config.GATEWAY_RATE_LIMIT, 60),
+    calls: limit('calls', config.GATEWAY_RATE_LIMIT, 60),
+    callReads: limit('reads', CALL_READS_PER_MINUTE, 60),
+    quotes: limit('quotes', QUOTES_PER_MINUTE, 60),
+    logins: networkLimit('logins', config.LOGIN_RATE_LIMIT, TEN_MINUTES),
+    registrations: networkLimit('registrations', config.REGISTER_RATE_LIMIT, HOUR),
+    forgots: networkLimit('forgots', FORGOTS_PER_HOUR, HOUR),
+    passwordChanges: consoleLimit('passwords', config.LOGIN_RATE_LIMIT, TEN_MINUTES),
+    addressChanges: consoleLimit('addresses', ADDRESS_CHANGES_PER_HOUR, HOUR),
+    links: networkLimit('links', LINKS_PER_MINUTE, 60),
+    webhooks: networkLimit('webhooks', WEBHOOKS_PER_MINUTE, 60),
+    testMails: consoleLimit('testmails', TEST_MAILS_PER_TEN_MINUTES, TEN_MINUTES),
+    redemptions: consoleLimit('redemptions', REDEMPTIONS_PER_HOUR, HOUR),
+    checkouts: consoleLimit('checkouts', CHECKOUTS_PER_HOUR, HOUR),
+    paymentReads: consoleLimit('payments', PAYMENT_READS_PER_MINUTE, 60),
+    dashboardFailures: networkLimit('dashboard', DASHBOARD_FAILURES_PER_TEN_MINUTES, TEN_MINUTES),
+  }
+}
+
+async function take(
+  limiter: RateLimiterRedis,
+  points: number,
+  who: string,
+  { count = 1 }: Taking = {},
+): Promise<Allowance> {
+  try {
+    return allowanceOf(await limiter.consume(who, count), points)
+  } catch (error) {
+    if (!(error instanceof RateLimiterRes)) throw error
+    throw spent(allowanceOf(error, points))
+  }
+}
+
+const allowanceOf = (result: RateLimiterRes, limit: number): Allowance => ({
+  limit,
+  remaining: Math.max(0, result.remainingPoints),
+  resetSeconds: secondsOf(result.msBeforeNext),
+})

@@ -1,0 +1,167 @@
+/**
+ * How a declared endpoint is served: what its declaration says is checked, in one order, before its handler runs.
+ */
+import type { Context, Middleware, ParameterizedContext } from 'koa'
+import type { z } from 'zod'
+import type { Principal } from '../../shared/accounts/key-lookup.ts'
+import type { AccountId } from '../../shared/platform/ids.ts'
+import { ApiError } from '../../shared/platform/errors.ts'
+import { networkOf } from '../../shared/platform/net/networks.ts'
+import type { Allowance } from './allowances.ts'
+import { ALLOWANCE_HEADERS, allowanceHeaders } from './allowances.ts'
+import type { WebDeps } from '../deps.ts'
+import type { Declaration, RequestFacts } from './declaration.ts'
+import { Reply } from './declaration.ts'
+import { noteLook } from '../../shared/operators/recorded-views.ts'
+import type { LiveSession } from '../../shared/users/sessions.ts'
+import type { LimitUse } from './rate-limits.ts'
+import { lookOf } from '../operator/recorded-views.ts'
+import { clientAddress } from '../middleware/client-address.ts'
+import { deviceOf } from '../middleware/device.ts'
+import type { JsonObject } from '../middleware/json-body.ts'
+import { maxBytesOf } from '../middleware/body-bytes.ts'
+import { hasBody, readJsonBody } from '../middleware/json-body.ts'
+import type { RequestState, Served } from '../middleware/request-context.ts'
+import { parseFields } from './parse-fields.ts'
+
+type Request = ParameterizedContext<RequestState>
+
+const [, REMAINING] = ALLOWANCE_HEADERS
+
+/** A handler as it is called: its input is what its declaration says. */
+export type AnyHandler = (input: never, ctx: Context & { state: RequestState }) => unknown
+
+/**
+ * The middleware that serves an endpoint. The order of the checks is the order of its lines.
+ * @param writes the handler writes its answer by itself
+ */
+export function serveDeclared(
+  declared: Declaration & Served,
+  handler: AnyHandler,
+  deps: WebDeps,
+  { writes = false } = {},
+): Middleware<RequestState> {
+  const { TRUST_PROXY } = deps.config
+  const find = declared.who?.find(deps)
+  const enter = entrance(declared, deps)
+  const counters = countersOf(declared, deps)
+  const readBody = bodyReader(declared, deps)
+  const bodySchema = declared.body === 'ignored' ? undefined : declared.body
+  const { extraBodyBytes } = declared
+  const endpoint =
+    extraBodyBytes === undefined ? declared : { ...declared, maxBodyBytes: deps.config.MAX_BODY_BYTES + extraBodyBytes }
+  return async (ctx) => {
+    ctx.state.endpoint = endpoint
+    const who = find ? await find(ctx) : null
+    for (const count of counters) await count(ctx, who)
+    const sent = readBody && (await readBody(ctx, who))
+    const params = declared.params && parseParams(declared.params, ctx.params)
+    const query = declared.query && parseFields(declared.query, ctx.query)
+    const body = bodySchema && parseFields(bodySchema, sent)
+    const input = { who, params, query, body, request: factsOf(ctx, TRUST_PROXY, sent) }
+    const leave = await enter(who)
+    try {
+      const answer = await handler(input as never, ctx as Context & { state: RequestState })
+      if (declared.looksAt === 'accounts') await recordLook(declared, deps, input, answer)
+      if (!writes) send(ctx, answer)
+    } finally {
+      leave()
+    }
+  }
+}
+
+/** Records what an operator is about to see: what cannot be recorded is not shown. */
+async function recordLook(
+  { path }: Declaration,
+  { db }: WebDeps,
+  { who, params, query }: { who: unknown; params: unknown; query: unknown },
+  answer: unknown,
+): Promise<void> {
+  const look = lookOf({ path, params, query, answer: answer instanceof Reply ? answer.body : answer })
+  if (look) await noteLook(db, (who as LiveSession).userId, look)
+}
+
+/**
+ * Waits for the turn of a request of the console, which takes a connection to Postgres: one account must not take them
+ * all. @throws ApiError rate_limited.
+ */
+function entrance({ who }: Declaration, { turns }: WebDeps): (holder: unknown) => Promise<() => void> | (() => void) {
+  if (who?.scheme !== 'sessionToken') return () => () => {}
+  return (holder) => turns.take((holder as { accountId: AccountId }).accountId)
+}
+
+function send(ctx: Request, answer: unknown): void {
+  if (answer instanceof Reply) ctx.status = answer.status
+  ctx.body = answer instanceof Reply ? answer.body : answer
+}
+
+/**
+ * Counts a request of a holder; if the limit is shown, answers say what is left. Nothing to wait for where the holder
+ * has no such limit. @throws ApiError rate_limited.
+ */
+type Counter = (ctx: Request, who: unknown) => Promise<void> | null
+
+/** The limits of an endpoint, in their order. */
+export const countersOf = ({ limits = [] }: Declaration, deps: WebDeps): Counter[] =>
+  limits.map((use) => counter(use, deps))
+
+function counter({ limit: name, per, perBytes, shown }: LimitUse, { config, limits }: WebDeps): Counter {
+  const limit = limits[name]
+  if (per === 'key') {
+    return (ctx, who) => {
+      const { keyId, rateLimit } = who as Pick<Principal, 'keyId' | 'rateLimit'>
+      return rateLimit === null ? null : showTaken(ctx, shown, () => limit.take(keyId, { points: rateLimit }))
+    }
+  }
+  const keyOf =
+    per === 'client'
+      ? (ctx: Request) => clientAddress(ctx.req, config.TRUST_PROXY)
+      : (_ctx: Request, who: unknown) => (who as { accountId: AccountId }).accountId
+  const countOf = (ctx: Request) => (perBytes === undefined ? {} : { count: Math.ceil(bytesOf(ctx) / perBytes) || 1 })
+  return (ctx, who) => showTaken(ctx, shown, () => limit.take(keyOf(ctx, who), countOf(ctx)))
+}
+
+/** How long a body says that it is; as long as it may be, where it says nothing. */
+const bytesOf = (ctx: Request): number =>
+  ctx.get('transfer-encoding') === '' ? Number(ctx.get('content-length')) : maxBytesOf(ctx)
+
+async function showTaken(ctx: Request, shown: boolean | undefined, take: () => Promise<Allowance>): Promise<void> {
+  show(ctx, shown, await take())
+}
+
+/** Sets the headers that show what is left of a limit, unless another one leaves less. */
+function show(ctx: Request, shown: boolean | undefined, allowance: Allowance): void {
+  if (!shown) return
+  const leavesLess = !ctx.res.hasHeader(REMAINING) || allowance.remaining < Number(ctx.res.getHeader(REMAINING))
+  if (!leavesLess) return
+  // Koa's own way looks at each header first.
+  const headers = allowanceHeaders(allowance)
+  for (const name of ALLOWANCE_HEADERS) ctx.res.setHeader(name, headers[name])
+}
+
+/** Reads a body, which is counted for the account of its sender, or for their network where nobody has logged in. */
+function bodyReader(
+  { body, bodyIsOptional }: Declaration,
+  deps: WebDeps,
+): ((ctx: Request, who: unknown) => Promise<JsonObject>) | undefined {
+  if (!body) return undefined
+  const mayBeAbsent = body === 'ignored' || bodyIsOptional
+  return async (ctx, who) => {
+    if (mayBeAbsent && !hasBody(ctx)) return {}
+    const account = (who as { accountId: AccountId } | null)?.accountId
+    return readJsonBody(ctx, deps, account ?? networkOf(clientAddress(ctx.req, deps.config.TRUST_PROXY)))
+  }
+}
+
+function parseParams(schema: z.ZodObject, params: unknown): unknown {
+  const parsed = schema.safeParse(params)
+  if (!parsed.success) throw new ApiError('not_found', { message: parsed.error.issues[0]!.message })
+  return parsed.data
+}
+
+const factsOf = (ctx: Request, trustedHops: number, sent: JsonObject = {}): RequestFacts => ({
+  requestId: ctx.state.requestId,
+  traceparent: ctx.state.traceparent,
+  device: () => deviceOf(ctx, trustedHops),
+  sentFields: () => Object.keys(sent),
+})

@@ -1,0 +1,49 @@
+/**
+ * Shedding: a call that would only wait until its deadline is refused before it is charged.
+ */
+import { ApiError } from '../../shared/platform/errors.ts'
+import { reportDefect } from '../../shared/platform/process/defects.ts'
+import type { Log } from '../../shared/platform/process/log.ts'
+import type { Queues } from '../../shared/queues.ts'
+import type { Replies } from '../../shared/replies/reply-channel.ts'
+import type { Modality } from '../../shared/calls/lifecycle.ts'
+import { MODALITIES } from '../../shared/calls/lifecycle.ts'
+
+/** How many calls of a modality may wait for a worker. Beyond it, more waiting helps nobody. */
+const MAX_QUEUED: Record<Modality, number> = { chat: 20_000, image: 10_000, video: 20_000 }
+
+/** How many calls one web process waits for: each holds a connection and its answer in memory. */
+const MAX_WAITING = 20_000
+
+/** How often the depth of the queues is looked at, in ms. It is a hint: a little over the bound does no harm. */
+const LOOK_MS = 1000
+
+/** Seconds after which a shed client may try again. */
+const RETRY_SECONDS = 5
+
+/** What `createLoad` returns. */
+export type Load = ReturnType<typeof createLoad>
+
+/** Watches the queues until `stop`. */
+export function createLoad(queues: Queues, replies: Pick<Replies, 'waiting'>, log: Log) {
+  const queued: Record<Modality, number> = { chat: 0, image: 0, video: 0 }
+  const look = async (): Promise<void> => {
+    try {
+      for (const modality of MODALITIES) queued[modality] = await queues.depth(modality)
+    } catch (error) {
+      log.warn({ err: error }, 'queue depth unknown')
+    }
+  }
+  const timer = setInterval(() => {
+    look().catch(reportDefect)
+  }, LOOK_MS)
+  return {
+    /** @throws ApiError overloaded where a new call of this modality would wait too long. */
+    admit(modality: Modality): void {
+      if (queued[modality] >= MAX_QUEUED[modality] || replies.waiting() >= MAX_WAITING) {
+        throw new ApiError('overloaded', { retryAfterSeconds: RETRY_SECONDS })
+      }
+    },
+    stop: (): void => clearInterval(timer),
+  }
+}

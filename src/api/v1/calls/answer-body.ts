@@ -1,0 +1,75 @@
+/**
+ * The body of an ended call's answer, held or read from its row.
+ */
+import { Readable } from 'node:stream'
+import type { Context } from 'koa'
+import type { Answer, LongAnswer } from '../../../shared/replies/stored-answers.ts'
+import { bytesOf, isLong } from '../../../shared/replies/stored-answers.ts'
+import { READER_BYTES } from '../../../shared/replies/long-answers.ts'
+import { RETRY_SECONDS, statusOf } from '../../../shared/platform/errors.ts'
+import type { WebDeps } from '../../deps.ts'
+import type { Hold } from '../../server/response-memory.ts'
+
+/** What writing the body of an answer needs. */
+export type BodyDeps = Pick<WebDeps, 'outgoing' | 'longAnswers'>
+
+/**
+ * Sends the stored bytes of an answer as they are.
+ * @throws ApiError overloaded where too much waits for its readers already.
+ */
+export async function sendAnswer(ctx: Context, deps: BodyDeps, answer: Answer | LongAnswer): Promise<void> {
+  const body = bodyOf(deps, deps.outgoing.hold(ctx), answer)
+  const ready = typeof body === 'string' ? body : await body
+  ctx.status = answer.status
+  // Koa's own ways look each of these up first.
+  ctx.res.setHeader('Cache-Control', 'no-store')
+  ctx.res.setHeader('Content-Type', 'application/json; charset=utf-8')
+  if (answer.status >= 400) sayWhetherToRetry(ctx, answer.status)
+  ctx.body = ready
+  if (isLong(answer)) ctx.length = bytesOf(answer)
+}
+
+/** A stored failure is 502 upstream_failed, or 503 service_unavailable of a call that could not be enqueued. */
+function sayWhetherToRetry({ res }: Context, status: number): void {
+  res.setHeader('X-Should-Retry', String(status === statusOf('service_unavailable')))
+  if (status === statusOf('service_unavailable')) res.setHeader('Retry-After', String(RETRY_SECONDS))
+}
+
+/**
+ * The body as what Koa sends; a promise only of one that has to be read.
+ * @throws ApiError overloaded.
+ */
+export function bodyOf(
+  { longAnswers }: Pick<BodyDeps, 'longAnswers'>,
+  hold: Hold,
+  answer: Answer | LongAnswer,
+): string | Promise<Readable> {
+  hold.require(isLong(answer) ? READER_BYTES : Buffer.byteLength(answer.body))
+  return isLong(answer) ? readerOf(longAnswers, answer) : answer.body
+}
+
+/** The beginning of a long body is there: what cannot be read at all is no answer yet. */
+async function readerOf(longAnswers: BodyDeps['longAnswers'], answer: LongAnswer): Promise<Readable> {
+  const pieces = longAnswers.pieces(answer)
+  const head = [await nextOf(pieces), await nextOf(pieces)]
+  // Nothing is read ahead of the piece that the socket is taking.
+  return Readable.from(following(Buffer.concat(head), pieces), { objectMode: false, highWaterMark: 1 })
+}
+
+async function nextOf(pieces: AsyncGenerator<Buffer, void, void>): Promise<Buffer> {
+  return (await pieces.next()).value ?? Buffer.alloc(0)
+}
+
+async function* following(first: Buffer, rest: AsyncGenerator<Buffer, void, void>): AsyncGenerator<Buffer, void, void> {
+  yield first
+  yield* rest
+}
+
+/** Hands the whole body to `use`, which must keep nothing of a long one. */
+export async function withBody<T>(
+  { longAnswers }: Pick<BodyDeps, 'longAnswers'>,
+  answer: Answer | LongAnswer,
+  use: (body: string) => T,
+): Promise<T> {
+  return isLong(answer) ? await longAnswers.withWhole(answer, use) : use(answer.body)
+}

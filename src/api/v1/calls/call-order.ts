@@ -1,0 +1,28 @@
+/**
+ * What is asked of a model, and what it costs: a call before it is placed.
+ */
+import type { Model } from '../../../shared/catalogue/catalogue.ts'
+import type { Tokens } from '../../../shared/requests/pricing.ts'
+import type { ChatRequest, MediaRequest } from '../../../shared/requests/requests.ts'
+
+/** What a chat costs with a lower limit of its output. */
+export type Lowered = { maxTokens: number; estimate: Tokens; charge: number }
+
+/** A validated body, and the credits that its call is charged when it opens. `estimate` for chats only. */
+export type CallOrder = {
+  model: Model
+  request: ChatRequest | MediaRequest
+  estimate: Tokens | null
+  charge: number
+  body: Record<string, unknown>
+  /** What it costs within so many credits, with at least so many output tokens; null: more. Absent: as it is. */
+  within?: ((credits: number, least: number) => Lowered | null) | undefined
+}
+
+/** An order with a lower limit of its output. */
+export const lowered = <O extends CallOrder>(order: O, { maxTokens, estimate, charge }: Lowered): O => ({
+  ...order,
+  request: { ...order.request, max_tokens: maxTokens },
+  estimate,
+  charge,
+})

@@ -1,0 +1,113 @@
+/**
+ * The bodies of the three calls: one schema a boundary, and the order in which their faults are answered
+ * (docs/api.md#the-order-of-checks: model, then prompt or messages, then other fields).
+ */
+import { z } from 'zod'
+import { ApiError } from '../../../shared/platform/errors.ts'
+import { RESOLUTION } from '../../../shared/catalogue/price-schema.ts'
+import { aboutField, fieldFault, fieldPath } from '../../../shared/platform/field-errors.ts'
+import { plainImageUrl } from '../../../shared/media/media.ts'
+import { imageUrlProblem } from '../../../shared/requests/addresses.ts'
+import { chatOptions } from '../../../shared/requests/chat-fields.ts'
+import { chatMessages } from '../../../shared/requests/chat-messages.ts'
+import { optional } from '../../../shared/requests/field-schemas.ts'
+import { MAX_SECONDS } from '../../../shared/requests/media-options.ts'
+import type { JsonObject } from '../../middleware/json-body.ts'
+
+/** Longest prompt, in code points. */
+const MAX_PROMPT = 2000
+
+const model = z
+  .string()
+  .min(1)
+  .max(200)
+  .meta({ description: 'A model id of GET /v1/models that belongs to this endpoint.' })
+
+const codePoints = (text: string): number => Array.from(text).length
+
+const prompt = z
+  .string()
+  .refine((text) => text.trim() !== '', 'must not be empty')
+  .refine(
+    (text) => text.length <= 2 * MAX_PROMPT && codePoints(text) <= MAX_PROMPT,
+    `must be at most ${MAX_PROMPT.toLocaleString('en-US')} characters`,
+  )
+  .meta({ description: 'At most 2,000 characters.' })
+
+const imageUrl = z
+  .string()
+  .superRefine((url, context) => {
+    const problem = imageUrlProblem(url)
+    if (problem !== null) context.addIssue({ code: 'custom', message: problem })
+  })
+  .overwrite(plainImageUrl)
+  .meta({ description: 'http(s) address or data: image. Private addresses are refused.' })
+
+const resolution = z.string().regex(RESOLUTION, 'must be at most 32 letters, digits, colons and hyphens')
+
+/** The body of an image call. Unknown fields are ignored, and never passed on. */
+export const imageBody = z
+  .object({
+    model,
+    prompt,
+    image_url: optional(imageUrl),
+    resolution: optional(resolution),
+  })
+  .meta({ id: 'ImageRequest' })
+
+/** The body of a video call. Unknown fields are ignored, and never passed on. */
+export const videoBody = z
+  .object({
+    model,
+    prompt,
+    image_url: optional(imageUrl),
+    resolution: optional(resolution),
+    duration: optional(z.number().gt(0).lte(MAX_SECONDS)).meta({ description: 'Seconds; one that the model offers.' }),
+  })
+  .meta({ id: 'VideoRequest' })
+
+/** The body of a chat, for those who read about it; `chat-body.ts` checks it piece by piece. */
+export const chatBody = z.object({ model, messages: chatMessages, ...chatOptions.shape }).meta({ id: 'ChatRequest' })
+
+/** The fields whose faults have codes of their own, in the order in which they are answered. */
+const OWN_CODES = [
+  ['model', 'unsupported_model'],
+  ['prompt', 'invalid_prompt'],
+  ['messages', 'invalid_messages'],
+] as const
+
+/**
+ * Parses a body. The model's fault comes first whatever else is wrong, so the caller looks for it before.
+ * @throws ApiError unsupported_model, invalid_prompt, invalid_messages, or invalid_request that names the field.
+ */
+export function parseBody<S extends z.ZodType>(schema: S, body: JsonObject): z.infer<S> {
+  const parsed = schema.safeParse(body, { error: fieldFault })
+  if (parsed.success) return parsed.data
+  const { issues } = parsed.error
+  for (const [field, code] of OWN_CODES) {
+    const issue = issues.find((one) => one.path[0] === field)
+    if (issue?.code === 'unrecognized_keys') throw unknownFieldError([...issue.path, issue.keys[0]!])
+    if (issue)
+      throw new ApiError(code, {
+        param: fieldPath(issue.path),
+        message: isMissing(body[field]) ? undefined : sentenceOf(issue),
+      })
+  }
+  const issue = issues[0]!
+  if (issue.code === 'unrecognized_keys') throw unknownFieldError([...issue.path, issue.keys[0]!])
+  throw new ApiError('invalid_request', { param: fieldPath(issue.path), message: sentenceOf(issue) })
+}
+
+const isMissing = (value: unknown): boolean => !Array.isArray(value) || value.length === 0
+
+const sentenceOf = ({ path, message }: { path: PropertyKey[]; message: string }): string =>
+  aboutField(fieldPath(path), message)
+
+/** How much of a field's name an error repeats, in characters: the client chose it. */
+const MAX_PARAM = 200
+
+/** The refusal of a field that no list knows. */
+export function unknownFieldError(path: PropertyKey[]): ApiError {
+  const param = fieldPath(path).slice(0, MAX_PARAM)
+  return new ApiError('invalid_request', { param, message: `${param} is not a known field.` })
+}

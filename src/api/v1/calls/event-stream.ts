@@ -1,0 +1,62 @@
+/**
+ * Server-sent events (WHATWG HTML, section 9.2) as a response body.
+ */
+import { PassThrough } from 'node:stream'
+import type { Context } from 'koa'
+import type { Hold } from '../../server/response-memory.ts'
+import { HEARTBEAT_MS } from './answer-call.ts'
+
+/**
+ * What the reader of one stream may leave unread, in bytes; beyond it the reader is cut off, so that it cannot fill our
+ * memory. Twice the largest event that an upstream may send: a reader that is only slow over a picture is not one that
+ * does not read.
+ */
+const MAX_UNREAD_BYTES = 16 * 1024 * 1024
+
+/** What every stream may leave unread without being counted, in bytes. */
+const UNCOUNTED_BYTES = 64 * 1024
+
+/** An open answer of server-sent events. */
+export type EventStream = {
+  /** Sends one event; `event` names it where it is not plain data. `data` is one line. */
+  send: (data: string, event?: string) => void
+  /** Sends a comment: a sign of life for routers, which readers pass over. */
+  comment: () => void
+  end: () => void
+}
+
+/**
+ * Begins a 200 whose body is a stream of events, with a comment after 15 s without a byte, so that no router cuts it. A
+ * reader that leaves too much unread is cut off, which its handler sees as a client that leaves.
+ */
+export function beginEventStream(ctx: Context, hold: Hold): EventStream {
+  const body = new PassThrough()
+  ctx.status = 200
+  ctx.type = 'text/event-stream'
+  ctx.set('Cache-Control', 'no-store')
+  ctx.set('X-Accel-Buffering', 'no')
+  ctx.body = body
+  const count = (unread: number): boolean => hold.set(unread > UNCOUNTED_BYTES ? unread : 0)
+  const write = (text: string): void => {
+    if (body.destroyed) return
+    const unread = body.writableLength + body.readableLength
+    if (unread > MAX_UNREAD_BYTES || !count(unread + Buffer.byteLength(text))) body.destroy()
+    else {
+      body.write(text)
+      beat.refresh()
+    }
+  }
+  body.on('drain', () => count(body.writableLength + body.readableLength))
+  // One line: a blank one behind it is an event to some readers, which take an empty one for a broken one.
+  const comment = () => write(': still here\n')
+  const beat = setInterval(comment, HEARTBEAT_MS)
+  body.once('close', () => clearInterval(beat))
+  return {
+    send: (data, event) => write(`${event === undefined ? '' : `event: ${event}\n`}data: ${data}\n\n`),
+    comment,
+    end: () => {
+      clearInterval(beat)
+      body.end()
+    },
+  }
+}

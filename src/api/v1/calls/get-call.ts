@@ -1,0 +1,79 @@
+/**
+ * GET /v1/calls/{id}: the answer of a call, for whoever comes back for it.
+ */
+import { z } from 'zod'
+import { ApiError } from '../../../shared/platform/errors.ts'
+import { publicId } from '../../../shared/platform/ids.ts'
+import type { Answer, LongAnswer } from '../../../shared/replies/stored-answers.ts'
+import type { CallState } from '../../../shared/reports/call-records.ts'
+import { readState } from '../../../shared/reports/call-records.ts'
+import type { WebDeps } from '../../deps.ts'
+import { endpoint } from '../../endpoint/endpoint.ts'
+import { wholeNumber } from '../../endpoint/fields.ts'
+import { pathId } from '../../endpoint/path-id.ts'
+import { apiKey } from '../../endpoint/auth.ts'
+import { accepted, unlessStopped } from './answer-call.ts'
+import type { BodyDeps } from './answer-body.ts'
+import { sendAnswer } from './answer-body.ts'
+import { accepted as acceptedAnswer, callHeaders, chatResult, gateway, mediaResult } from '../declared.ts'
+import { joinWithin } from './joined-calls.ts'
+
+/** Longest `?wait=N`, in seconds. */
+const MAX_WAIT_SECONDS = 60
+
+type WaitDeps = Pick<WebDeps, 'replies' | 'joins' | 'stopping'>
+
+const NO_CALL = 'There is no such call.'
+
+/** Answers 202 while the call runs (after `?wait=N` seconds), then the same answer as to the waiting request. */
+export const fetchCall = endpoint({
+  ...gateway,
+  method: 'get',
+  path: '/v1/calls/:id',
+  summary: 'Fetch the answer of a call',
+  description:
+    'The same status and body that a waiting request would have received. ' + 'These reads have a separate rate limit.',
+  who: apiKey,
+  limits: [{ limit: 'callReads', per: 'account', shown: true }],
+  params: pathId('call', '`X-Call-Id` of the call, or the `id` of its 202.', NO_CALL),
+  query: z.object({
+    wait: wholeNumber(0, MAX_WAIT_SECONDS)
+      .optional()
+      .meta({ description: 'How many seconds to wait for the call to end.' }),
+  }),
+  answers: {
+    200: { description: 'The result.', schema: z.union([mediaResult, chatResult]), headers: callHeaders },
+    202: { ...acceptedAnswer, description: 'The call is still running.' },
+  },
+  errors: ['result_expired', 'upstream_failed', 'overloaded'],
+}).write((deps: WaitDeps & BodyDeps & Pick<WebDeps, 'db'>) => async ({ who, params, query }, ctx) => {
+  const state = await readState(deps.db, params.id)
+  if (!state || state.accountId !== who.accountId) throw new ApiError('not_found', { message: NO_CALL })
+  ctx.state.callId = state.callId
+  ctx.set('X-Call-Id', publicId('call', state.callId))
+  if (state.state === 'expired') throw new ApiError('result_expired')
+  if (state.state === 'ended') return sendAnswer(ctx, deps, state.answer)
+  if (!query.wait) return accepted(ctx, state, null)
+  const answer = await waitFor(deps, state, query.wait)
+  if (answer) return sendAnswer(ctx, deps, answer)
+  const now = await readState(deps.db, state.callId)
+  accepted(ctx, now?.state === 'open' ? now : state, null)
+})
+
+async function waitFor(
+  deps: WaitDeps,
+  call: CallState & { state: 'open' },
+  seconds: number,
+): Promise<Answer | LongAnswer | null> {
+  const wait = await joinWithin(deps, call)
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<null>((resolve) => {
+    timer = setTimeout(() => resolve(null), seconds * 1000)
+  })
+  try {
+    return await unlessStopped(deps.stopping, () => Promise.race([wait.answer, late]))
+  } finally {
+    clearTimeout(timer)
+    wait.cancel()
+  }
+}

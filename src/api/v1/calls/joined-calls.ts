@@ -1,0 +1,193 @@
+/**
+ * Retries never pay twice: a request with a known Idempotency-Key, one that an SDK numbers as a retry of a call whose
+ * requester went away, or one that equals such a call, joins that call instead of opening another.
+ */
+import { createHash } from 'node:crypto'
+import type { Context } from 'koa'
+import { ApiError } from '../../../shared/platform/errors.ts'
+import type { CallId } from '../../../shared/platform/ids.ts'
+import { publicId } from '../../../shared/platform/ids.ts'
+import type { CallState } from '../../../shared/reports/call-records.ts'
+import type { CallUpdate } from '../../../shared/replies/channels.ts'
+import { readState } from '../../../shared/reports/call-records.ts'
+import type { Wait } from '../../../shared/replies/reply-channel.ts'
+import type { Retry } from '../../../shared/calls/numbered-retries.ts'
+import { claimLeft, waitingProcesses } from '../../../shared/calls/numbered-retries.ts'
+import type { WebDeps } from '../../deps.ts'
+import type { CallContext, PlacedCall } from './placed-call.ts'
+
+/** 1 to 255 printable ASCII characters. */
+const KEY = /^[\x20-\x7e]{1,255}$/
+
+const RETRY_COUNT = 'x-stainless-retry-count'
+
+/** Whether an SDK says that a request is a retry. */
+export const isNumberedRetry = ({ req }: Pick<Context, 'req'>): boolean => Number(req.headers[RETRY_COUNT]) >= 1
+
+/**
+ * What identifies a request for its retries. `isNew`: it says that it is none, but wants a call of its own
+ * (`X-New-Call: true`).
+ */
+export type Identity = { idempotencyKey: string | null; hash: string; isNumberedRetry: boolean; isNew: boolean }
+
+/** Reads a request's identity. @throws ApiError invalid_request for a key that cannot be one. */
+export function identityOf(ctx: Context, modality: string, body: Record<string, unknown>): Identity {
+  const { 'idempotency-key': key, 'x-new-call': isNew } = ctx.req.headers
+  if (key !== undefined && !KEY.test(String(key))) {
+    throw new ApiError('invalid_request', {
+      param: 'Idempotency-Key',
+      message: 'Idempotency-Key must be 1 to 255 printable characters.',
+    })
+  }
+  return {
+    idempotencyKey: key === undefined ? null : String(key),
+    hash: requestHash(modality, body),
+    isNumberedRetry: isNumberedRetry(ctx),
+    isNew: isNew === 'true',
+  }
+}
+
+/**
+ * Pauses between look-ups of a call whose client may be disconnecting, in ms: a retry can arrive before the first
+ * request is known to be gone.
+ */
+const LEAVING_PAUSES_MS = [25, 50, 100, 200, 400, 800]
+
+type RetryDeps = Pick<WebDeps, 'db' | 'calls' | 'replies' | 'joins' | 'webProcesses'>
+
+/**
+ * Joins the call that an SDK's numbered retry is a retry of, if its requester went away unanswered; null where there is
+ * none. Of several such calls each retry joins another one.
+ * @throws like `joinCall`; the call then waits for the next retry.
+ */
+export async function joinRetried(
+  ctx: CallContext,
+  deps: RetryDeps,
+  identity: Identity,
+  onUpdate?: (update: CallUpdate) => void,
+): Promise<PlacedCall | null> {
+  if (!identity.isNumberedRetry || identity.isNew || identity.idempotencyKey !== null) return null
+  const { accountId, keyId } = ctx.state.principal
+  const retry = { accountId, keyId, requestHash: identity.hash, replyTo: deps.replies.address }
+  const callId = await claimUnanswered(deps, retry)
+  return callId && joinClaimed(ctx, deps, callId, identity, onUpdate)
+}
+
+/** Joins the call that was found to be left, if no other request was faster; else null. @throws like `joinRetried`. */
+export async function joinLeft(
+  ctx: CallContext,
+  deps: RetryDeps,
+  callId: CallId,
+  identity: Identity,
+  onUpdate?: (update: CallUpdate) => void,
+): Promise<PlacedCall | null> {
+  if (!(await claimLeft(deps.db, callId, deps.replies.address))) return null
+  return joinClaimed(ctx, deps, callId, identity, onUpdate)
+}
+
+async function joinClaimed(
+  ctx: CallContext,
+  deps: RetryDeps,
+  callId: CallId,
+  identity: Identity,
+  onUpdate?: (update: CallUpdate) => void,
+): Promise<PlacedCall> {
+  try {
+    return await joinCall(ctx, deps, callId, identity, onUpdate)
+  } catch (error) {
+    await deps.calls.markAbandoned(callId)
+    throw error
+  }
+}
+
+/**
+ * Claims an abandoned call. Looks again a few times if equal calls were waited for when the retry came: their clients
+ * may be disconnecting, and a call may end before that is recorded.
+ */
+async function claimUnanswered({ db, calls, webProcesses }: RetryDeps, retry: Retry): Promise<CallId | null> {
+  let wereWaitedFor = false
+  for (const pause of [...LEAVING_PAUSES_MS, null]) {
+    const waiting = await waitingProcesses(db, retry)
+    wereWaitedFor ||= waiting.length > 0
+    const claimed = await calls.claimForRetry(retry, await webProcesses.findDead(waiting))
+    if (claimed || !wereWaitedFor || pause === null) return claimed
+    await new Promise((resolve) => {
+      setTimeout(resolve, pause)
+    })
+  }
+  return null
+}
+
+/**
+ * Joins a call: its answer comes when it ends, or at once when it has ended. `onUpdate` is told once a worker has begun
+ * it, and no more than that: its progress and chunks go to the request that opened it.
+ * @throws ApiError idempotency_conflict when it was another request, result_expired when its answer is gone,
+ * rate_limited when too many wait already.
+ */
+export async function joinCall(
+  ctx: CallContext,
+  deps: Pick<WebDeps, 'db' | 'replies' | 'joins'>,
+  callId: CallId,
+  identity: Identity,
+  onUpdate: (update: CallUpdate) => void = () => {},
+): Promise<PlacedCall> {
+  const state = await readState(deps.db, callId)
+  if (!state || state.requestHash !== identity.hash)
+    throw new ApiError('idempotency_conflict', { param: 'Idempotency-Key' })
+  if (state.state === 'expired') throw new ApiError('result_expired')
+  ctx.state.callId = callId
+  ctx.state.opened = true
+  ctx.set('X-Call-Id', publicId('call', callId))
+  ctx.set('Idempotent-Replayed', 'true')
+  if (state.state === 'ended') {
+    return {
+      callId,
+      joined: true,
+      hasEnded: true,
+      relayed: null,
+      status: 'running',
+      wait: { answer: Promise.resolve(state.answer), cancel: () => {} },
+    }
+  }
+  const hasBegun = (): void => onUpdate({ type: 'running' })
+  if (state.status === 'running') hasBegun()
+  const wait = await joinWithin(deps, state, hasBegun)
+  return { callId, joined: true, hasEnded: false, status: state.status, relayed: null, wait }
+}
+
+/** When a refused request may be sent again, in seconds. */
+const JOIN_RETRY_SECONDS = 5
+
+/** Waits for a call that another request opened. @throws ApiError rate_limited, overloaded where too many wait so. */
+export async function joinWithin(
+  { replies, joins }: Pick<WebDeps, 'replies' | 'joins'>,
+  call: CallState & { state: 'open' },
+  onBegun?: () => void,
+): Promise<Wait> {
+  const { callId, accountId, deadlineInMs } = call
+  if (!joins.take(accountId, 1)) {
+    const retryAfterSeconds = JOIN_RETRY_SECONDS
+    if (joins.of(accountId) === 0) throw new ApiError('overloaded', { retryAfterSeconds })
+    throw new ApiError('rate_limited', {
+      message: 'Too many requests of this account are waiting for calls.',
+      retryAfterSeconds,
+    })
+  }
+  return await replies.join(callId, accountId, deadlineInMs, () => joins.give(accountId, 1), onBegun)
+}
+
+/** SHA-256 of what is asked for, in hex: equal for two requests that differ only in the form of their answer. */
+export function requestHash(modality: string, body: Record<string, unknown>): string {
+  const { stream: _stream, stream_options: _options, ...rest } = body
+  return createHash('sha256')
+    .update(`${modality}\n${canonical(rest)}`)
+    .digest('hex')
+}
+
+/** JSON with its keys sorted, so that a client's key order does not make another request of it. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_key, field: unknown) => {
+    if (typeof field !== 'object' || field === null || Array.isArray(field)) return field
+    return Object.fromEntries(Object.entries(field).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+  })
+}

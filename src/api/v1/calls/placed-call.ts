@@ -1,0 +1,26 @@
+/**
+ * A placed call.
+ */
+import type { Context } from 'koa'
+import type { Principal } from '../../../shared/accounts/key-lookup.ts'
+import type { CallId } from '../../../shared/platform/ids.ts'
+import type { Wait } from '../../../shared/replies/reply-channel.ts'
+import type { RelayedStream } from './relayed-stream.ts'
+import type { RequestState } from '../../middleware/request-context.ts'
+
+/**
+ * A placed call and the wait for its answer. `status` follows the worker's updates. `joined`: another request had
+ * opened it; `hasEnded`: before it was joined, so that its answer is there. `relayed`: what has come of its stream;
+ * null where its chunks do not come to this request.
+ */
+export type PlacedCall = {
+  callId: CallId
+  wait: Wait
+  status: 'queued' | 'running'
+  joined: boolean
+  hasEnded: boolean
+  relayed: RelayedStream | null
+}
+
+/** The context of a request that places a call. */
+export type CallContext = Context & { state: RequestState & { principal: Principal; callId: CallId } }

@@ -1,0 +1,90 @@
+/**
+ * The record that a refused call leaves.
+ */
+import type { Context } from 'koa'
+import type { Modality } from '../../../shared/calls/lifecycle.ts'
+import { isNotMigrated, isUnreachable } from '../../../shared/platform/postgres/db.ts'
+import type { ApiError } from '../../../shared/platform/errors.ts'
+import { publicId } from '../../../shared/platform/ids.ts'
+import { traceFields } from '../../../shared/platform/process/trace.ts'
+import type { WebDeps } from '../../deps.ts'
+import { ALLOWANCE_HEADERS } from '../../endpoint/allowances.ts'
+import { toApiError } from '../../middleware/error-handler.ts'
+import type { RequestState } from '../../middleware/request-context.ts'
+import type { CallContext } from './placed-call.ts'
+
+type RefusalDeps = Pick<WebDeps, 'recordRefusal' | 'log' | 'metrics' | 'replies' | 'schema'>
+
+/**
+ * Records a refusal (any 4xx and 503) as a rejected call at no credits, before its answer goes out, so that whoever
+ * gets it can look it up. A request whose key was revoked before its charge is nobody's call; a call that was charged
+ * has its own record.
+ * @param model as it was asked for; any text
+ * @returns what is to be answered
+ */
+export async function refuse(
+  ctx: CallContext,
+  deps: RefusalDeps,
+  modality: Modality,
+  model: string,
+  thrown: unknown,
+): Promise<unknown> {
+  if (ctx.state.opened) return thrown
+  const error = toApiError(thrown, deps.schema)
+  if (isRecorded(error)) await record(ctx, deps, modality, model, error)
+  else clearCallId(ctx)
+  // The key was revoked after it was looked up, so the rate limit headers are removed too.
+  if (error.code === 'unauthorized') withdraw(ctx, ALLOWANCE_HEADERS)
+  return error
+}
+
+/**
+ * Not recorded: a request without a valid key, and any refusal while Postgres is down or not migrated yet, so that no
+ * client waits for a record that cannot be written.
+ */
+const isRecorded = ({ code, status, cause }: ApiError): boolean =>
+  code !== 'unauthorized' && (status < 500 || status === 503) && !isUnreachable(cause) && !isNotMigrated(cause)
+
+function clearCallId(ctx: Context & { state: RequestState }): void {
+  delete ctx.state.callId
+  withdraw(ctx, ['X-Call-Id'])
+}
+
+function withdraw(ctx: Context, headers: readonly string[]): void {
+  for (const name of headers) ctx.remove(name)
+}
+
+async function record(
+  ctx: CallContext,
+  { recordRefusal, log, metrics, replies }: RefusalDeps,
+  modality: Modality,
+  model: string,
+  error: ApiError,
+): Promise<void> {
+  const {
+    principal: { accountId, keyId },
+    callId,
+    requestId,
+    acceptedAt,
+  } = ctx.state
+  metrics.refused(modality, error.code)
+  try {
+    const recorded = await recordRefusal({
+      id: callId,
+      accountId,
+      keyId,
+      modality,
+      error: error.code,
+      requestId,
+      model,
+      latencyMs: Math.round(performance.now() - acceptedAt),
+    })
+    ctx.state.callId = recorded
+    ctx.set('X-Call-Id', publicId('call', recorded))
+    replies.publishEvent(accountId, { callId: recorded, status: 'rejected', balance: null })
+  } catch (cause) {
+    // The client gets the refusal even if it cannot be recorded.
+    clearCallId(ctx)
+    log.warn({ ...traceFields(ctx.state), err: cause }, 'refusal not recorded')
+  }
+}

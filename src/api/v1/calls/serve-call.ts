@@ -1,0 +1,126 @@
+/**
+ * How the three endpoints that place calls are served: every check of a call, in its order.
+ */
+import type { Context, Middleware } from 'koa'
+import type { Principal } from '../../../shared/accounts/key-lookup.ts'
+import type { Model } from '../../../shared/catalogue/catalogue.ts'
+import { findModel } from '../../../shared/catalogue/catalogue.ts'
+import { newCallId } from '../../../shared/reports/call-records.ts'
+import { unstreamed } from '../../../shared/requests/requests.ts'
+import { ApiError } from '../../../shared/platform/errors.ts'
+import { publicId } from '../../../shared/platform/ids.ts'
+import type { Declaration } from '../../endpoint/declaration.ts'
+import { servedOf } from '../../endpoint/declaration.ts'
+import type { WebDeps } from '../../deps.ts'
+import type { JsonObject } from '../../middleware/json-body.ts'
+import { readJsonBody } from '../../middleware/json-body.ts'
+import type { RequestState, Served } from '../../middleware/request-context.ts'
+import { countersOf } from '../../endpoint/serve.ts'
+import { findKey, refuseHolder } from '../../endpoint/auth.ts'
+import { prefersAsync } from './answer-call.ts'
+import type { UpdateListener } from './call-updates.ts'
+import { bufferUpdates } from './call-updates.ts'
+import type { CallOrder } from './call-order.ts'
+import { placeCall } from './place-call.ts'
+import { mayCall } from '../models.ts'
+import type { CallContext, PlacedCall } from './placed-call.ts'
+import { refuse } from './record-refusal.ts'
+
+/** What a modality makes of a body. */
+type Parsed = Pick<CallOrder, 'request' | 'estimate' | 'charge' | 'within'>
+
+/** What is a modality's own of a call. */
+export type CallKind<M extends Model, P extends Parsed> = {
+  modality: M['modality']
+  /** What is asked of the model by a JSON object. @throws ApiError that names the field at fault. */
+  parse: (body: JsonObject, model: M) => P
+  /** Answers a placed call in the form that its client wants. */
+  answer: (
+    ctx: CallContext,
+    deps: WebDeps,
+    placed: PlacedCall,
+    about: P & { updates: UpdateListener },
+  ) => void | Promise<void>
+}
+
+/** Declares an endpoint that places calls. */
+export function callEndpoint<M extends Model, P extends Parsed, const D extends Declaration>(
+  declaration: D,
+  kind: CallKind<M, P>,
+) {
+  const declared = servedOf(declaration)
+  return { ...declared, serve: (deps: WebDeps) => serveCall(declared, kind, deps) }
+}
+
+/**
+ * The order of the checks is the order of the lines: key, address, account, rate limits, body, model, whether the key
+ * may call it, its fields; then in `placeCall` the Idempotency-Key, the upstream, the price guards, a call to join, the
+ * load, and the charge with the budget and the balance. From `begin` on a refusal is recorded as a rejected call.
+ * The charge looks at the key again, under the lock of its account: it may have been revoked or limited meanwhile.
+ */
+function serveCall<M extends Model, P extends Parsed>(
+  declared: Declaration & Served,
+  kind: CallKind<M, P>,
+  deps: WebDeps,
+): Middleware<RequestState> {
+  const { modality, answer } = kind
+  const counters = countersOf(declared, deps)
+  const endpoint = { ...declared, maxBodyBytes: deps.config.MAX_BODY_BYTES }
+  return async (ctx) => {
+    ctx.state.endpoint = endpoint
+    const principal = await findKey(deps, ctx)
+    const call = begin(ctx as Context & { state: RequestState }, principal)
+    let body: JsonObject | null = null
+    try {
+      refuseHolder(principal)
+      for (const count of counters) await count(ctx, principal)
+      body = await readJsonBody(ctx, deps, principal.accountId)
+      const order = orderForReader(ctx, orderOf(deps, kind, body, principal))
+      const updates = bufferUpdates()
+      const placed = await placeCall(call, deps, order, updates.onUpdate)
+      await answer(call, deps, placed, { ...order, updates })
+    } catch (thrown) {
+      throw await refuse(call, deps, modality, body ? modelOf(body) : '', thrown)
+    }
+  }
+}
+
+/**
+ * What a body asks for, and what that costs: the checks of a call from its model to the last of its fields. Calls and
+ * quotes both go through here.
+ * @throws ApiError unsupported_model, model_not_allowed, invalid_prompt, invalid_messages, or invalid_request that
+ * names the field.
+ */
+export function orderOf<M extends Model, P extends Parsed>(
+  { catalogue }: Pick<WebDeps, 'catalogue'>,
+  { modality, parse }: Pick<CallKind<M, P>, 'modality' | 'parse'>,
+  body: JsonObject,
+  holder: Principal,
+): P & { model: M; body: JsonObject } {
+  const model = findModel(catalogue.current(), modelOf(body), modality) as M | null
+  if (!model) throw new ApiError('unsupported_model', { param: 'model', message: isNamed(body) ? undefined : NO_MODEL })
+  if (!mayCall(holder, model)) throw new ApiError('model_not_allowed', { param: 'model' })
+  return { ...parse(body, model), model, body }
+}
+
+/**
+ * A chat whose client does not wait is no stream: nobody would read its chunks, and the call would end with the one
+ * worker, and the one upstream, that began it.
+ */
+const orderForReader = <O extends Pick<CallOrder, 'request'>>(ctx: Context, order: O): O =>
+  prefersAsync(ctx) ? { ...order, request: unstreamed(order.request) } : order
+
+/** Gives a call its id. */
+function begin(ctx: Context & { state: RequestState }, principal: CallContext['state']['principal']): CallContext {
+  const callId = newCallId()
+  ctx.res.setHeader('X-Call-Id', publicId('call', callId))
+  Object.assign(ctx.state, { principal, callId })
+  return ctx as CallContext
+}
+
+const NO_MODEL = 'model is missing: send the id of one of GET /v1/models.'
+
+const isNamed = ({ model }: JsonObject): boolean => model !== undefined && model !== null && model !== ''
+
+/** The `model` of a body, or an empty text where there is none: no model has that id. */
+const modelOf = (body: JsonObject): string => (typeof body.model === 'string' ? body.model : '')

@@ -1,0 +1,54 @@
+/**
+ * What a client is told whose call was not opened.
+ */
+import { findKey } from '../../../shared/accounts/shown-key.ts'
+import { fundsOf } from '../../../shared/accounts/summary.ts'
+import type { OpenOutcome, OpenRequest } from '../../../shared/calls/types.ts'
+import { ApiError } from '../../../shared/platform/errors.ts'
+import type { WebDeps } from '../../deps.ts'
+import type { CallOrder } from './call-order.ts'
+import { guardError } from './price-guards.ts'
+import { wordsOfShortage } from './shortage.ts'
+
+/** How long a client with too many open calls should wait, in seconds. */
+const OUTSTANDING_RETRY_SECONDS = 5
+
+const TOO_MUCH = {
+  too_many_calls: 'This account has too many open calls.',
+  too_many_calls_of_key: 'This key has too many open calls.',
+  too_many_bytes: 'The open requests of this account are too large in total.',
+} as const
+
+/** The error of a refusal. */
+export async function refusalOf(
+  { db }: Pick<WebDeps, 'db'>,
+  request: OpenRequest,
+  order: CallOrder,
+  refusal: Exclude<Extract<OpenOutcome, { refusal: string }>['refusal'], 'look_up'>,
+): Promise<ApiError> {
+  switch (refusal) {
+    case 'too_many_calls':
+    case 'too_many_calls_of_key':
+    case 'too_many_bytes':
+      return new ApiError('rate_limited', {
+        message: TOO_MUCH[refusal],
+        retryAfterSeconds: OUTSTANDING_RETRY_SECONDS,
+      })
+    case 'key_budget_exceeded':
+      return new ApiError(refusal, {
+        message: wordsOfShortage(order, await fundsOf(db, request), refusal),
+        resetsAt: (await findKey(db, request.keyId))?.budget?.resetsAt ?? null,
+      })
+    case 'insufficient_credits':
+      return new ApiError(refusal, { message: wordsOfShortage(order, await fundsOf(db, request), refusal) })
+    case 'model_not_allowed':
+      return new ApiError(refusal, { param: 'model' })
+    case 'price_above_limit':
+    case 'price_changed':
+      return guardError(refusal, order)
+    case 'unauthorized':
+    case 'ip_not_allowed':
+    case 'account_suspended':
+      return new ApiError(refusal)
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * Retention: deletes results past their time, frees idempotency keys, and deletes whole records if the operator has
+ * set a limit.
+ */
+import type { Db } from '../platform/postgres/db.ts'
+
+/** Deletes results past RESULT_TTL_SECONDS, at most `limit` at a time. @returns how many. */
+export async function sweepResults(db: Db, limit: number): Promise<number> {
+  return db('call_results')
+    .whereIn(
+      'call_id',
+      db('call_results').where('expires_at', '<=', db.fn.now()).orderBy('expires_at').limit(limit).select('call_id'),
+    )
+    .delete()
+}
+
+/** Frees idempotency keys past their time; at most `limit` at a time. @returns how many. */
+export async function sweepIdempotencyKeys(db: Db, limit: number): Promise<number> {
+  return db('calls')
+    .whereIn(
+      'id',
+      db('calls')
+        .whereNotNull('idempotency_key')
+        .where('idempotency_expires_at', '<=', db.fn.now())
+        .limit(limit)
+        .select('id'),
+    )
+    .update({ idempotency_key: null, idempotency_expires_at: null })
+}
+
+/**
+ * Deletes the records of calls that ended more than `days` days ago; at most `limit` at a time. Entries of the ledger
+ * keep the id of a call whose record is gone: balances, grants and their history stay what they were. A call whose
+ * result or idempotency key is still kept stays as well, however old it is: a retry of it must not be charged again. So
+ * does a call that left debt: the account's debt is checked against it. What a call used of a budget stays used
+ * (sql/keep_swept_use.sql).
+ *
+ * Ids sort by time (UUIDv7), so that the primary key leads to the oldest and no index is kept for this; ids are made by
+ * the clocks of web processes, and the database's own decides. A row that somebody holds is left for the next time.
+ * @returns how many; fewer than `limit` means that none is left.
+ */
+export async function sweepCalls(db: Db, days: number, limit: number): Promise<number> {
+  const { rowCount } = await db.raw<{ rowCount: number }>(
+    `
+    DELETE FROM calls WHERE id = ANY (ARRAY(
+      SELECT c.id FROM calls c
+      WHERE c.id < (lpad(to_hex((extract(epoch FROM now() - make_interval(days => :days)) * 1000)::bigint), 12,
+        '0') || '70008000000000000000')::uuid
+        AND c.created_at < now() - make_interval(days => :days) AND c.finished_at < now() - make_interval(days => :days)
+        AND c.credits_uncollected = 0 AND c.idempotency_key IS NULL AND NOT EXISTS (SELECT FROM call_results r
+          WHERE r.call_id = c.id AND r.expires_at > now())
+      ORDER BY c.id LIMIT :limit FOR UPDATE OF c SKIP LOCKED))`,
+    { days, limit },
+  )
+  return rowCount
+}

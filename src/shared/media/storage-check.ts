@@ -1,0 +1,67 @@
+/**
+ * The first look at where media results are kept.
+ */
+import { access, constants, mkdir } from 'node:fs/promises'
+import { ConfigError } from '../platform/config/config.ts'
+import { sentenceOf } from '../platform/process/log.ts'
+import { LOOK_MS, within } from '../platform/process/start-up.ts'
+import { bucketAt } from './bucket.ts'
+import type { Bucket, S3Access } from './bucket.ts'
+import { parseStorageUrl } from '../platform/config/storage-url.ts'
+import type { StorageSettings } from './reader.ts'
+
+/** What S3 answers where the settings are wrong, and not the service. */
+const WRONG_SETTINGS = new Set([
+  'NoSuchBucket',
+  'InvalidBucketName',
+  'PermanentRedirect',
+  'InvalidAccessKeyId',
+  'SignatureDoesNotMatch',
+  'AuthorizationHeaderMalformed',
+  'InvalidToken',
+  'ExpiredToken',
+  'CredentialsProviderError',
+])
+
+/**
+ * Looks whether results can be kept where STORAGE_URL says: that a folder can be written, that a bucket is there.
+ * @returns a warning if that cannot be checked now; null if all is well.
+ * @throws ConfigError where the settings are wrong.
+ */
+export async function lookAtStorage(settings: StorageSettings, access_: S3Access = {}): Promise<string | null> {
+  const location = parseStorageUrl(settings.STORAGE_URL)
+  if (location.kind === 'file') return lookAtFolder(location.path)
+  const open = bucketAt(location, { endpoint: settings.S3_ENDPOINT, ...access_ })
+  const bucket = await open().catch((error: unknown) => {
+    throw new ConfigError(`STORAGE_URL: the bucket cannot be reached: ${sentenceOf(error)}.`)
+  })
+  return lookAtBucket(bucket)
+}
+
+async function lookAtFolder(folder: string): Promise<null> {
+  try {
+    await mkdir(folder, { recursive: true })
+    await access(folder, constants.W_OK)
+    return null
+  } catch (error) {
+    throw new ConfigError(`STORAGE_URL: the folder ${folder} cannot be written: ${sentenceOf(error)}.`)
+  }
+}
+
+async function lookAtBucket({ sdk, client, name, prefix }: Bucket): Promise<string | null> {
+  try {
+    // The library looks for credentials before it looks at the signal.
+    await within(LOOK_MS, () =>
+      client.send(new sdk.ListObjectsV2Command({ Bucket: name, Prefix: prefix, MaxKeys: 1 }), {
+        abortSignal: AbortSignal.timeout(LOOK_MS),
+      }),
+    )
+    return null
+  } catch (error) {
+    const said = error as Error
+    if (WRONG_SETTINGS.has(said.name)) {
+      throw new ConfigError(`STORAGE_URL: the bucket ${name} cannot be used: ${said.name}: ${sentenceOf(said)}.`)
+    }
+    return `STORAGE_URL: the bucket ${name} does not answer as it should: ${said.name}: ${sentenceOf(said)}.`
+  }
+}

@@ -1,0 +1,196 @@
+/**
+ * Postgres: one pool per process, and what its errors mean.
+ */
+import knex from 'knex'
+import type { Knex } from 'knex'
+import pg from 'pg'
+import type { Config } from '../config/config.ts'
+
+/** The pool of connections to Postgres. */
+export type Db = Knex
+/** A transaction that is open. */
+export type Trx = Knex.Transaction
+
+// Postgres sends bigint as text. Every bigint column is bounded by a constraint far below 2^53. A larger value is a
+// defect and must not be rounded silently.
+pg.types.setTypeParser(pg.types.builtins.INT8, (text) => {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value)) throw new RangeError(`bigint ${text} is not exact in JavaScript`)
+  return value
+})
+
+const TLS = { off: false, require: { rejectUnauthorized: false }, verify: { rejectUnauthorized: true } } as const
+
+// Files of certificates in the address are left to the library where certificates are checked.
+const SSL_PARAMETERS = ['sslmode', 'ssl', 'uselibpqcompat']
+
+/** The address as it is but for these parameters: how it is read is the library's. */
+function withoutSsl(address: string): string {
+  const at = address.indexOf('?')
+  if (at === -1) return address
+  const parameters = new URLSearchParams(address.slice(at))
+  for (const name of SSL_PARAMETERS) parameters.delete(name)
+  return `${address.slice(0, at)}?${parameters.toString()}`
+}
+
+/** The sum of something over all accounts, as SQL: at most what JavaScript counts exactly. `of`: of which rows. */
+export const boundedSum = (what: string, of = ''): string =>
+  `least(coalesce(sum(${what})${of && ` FILTER (WHERE ${of})`}, 0), ${Number.MAX_SAFE_INTEGER})::bigint`
+
+// Keeps knex from writing lost connections to the console: each statement reports its own error.
+const silent = { warn() {}, error() {}, deprecate() {}, debug() {} }
+
+/** How long a request waits for a connection, in ms; beyond it Postgres counts as unreachable. */
+const ACQUIRE_MS = 3000
+
+/** What Postgres says of a statement that writes, where nothing may be written: on a standby. */
+const READ_ONLY = '25006'
+
+/** Fails, as a statement that writes would, where nothing may be written. It needs no table and waits for no lock. */
+const WRITABLE = `DO $$ BEGIN IF current_setting('transaction_read_only')::boolean THEN
+  RAISE read_only_sql_transaction USING MESSAGE = 'the server is read-only'; END IF; END $$`
+
+/** Takes a number for a transaction, and so writes its end. @throws where Postgres takes no writes, or is away */
+export async function askForWrite(db: Db): Promise<void> {
+  await db.raw(`${WRITABLE}; SELECT pg_current_xact_id()`)
+}
+
+/**
+ * A statement that was prepared while its tables were empty keeps its plan, a walk through the whole table, when they
+ * have grown: measured, calls then cost ten times as much. Every query here has an index; the audit turns sequential
+ * scans on again for itself. Up to version 17, disabling sequential scans makes plans look so expensive that Postgres
+ * would compile them with JIT, which does not pay for short statements. A database or role may have its own style of
+ * dates, which the library cannot read or reads wrongly, and its own isolation, in which a statement that waited for
+ * a row would fail.
+ */
+const SETTINGS = `SET enable_seqscan = off; SET jit = off; SET datestyle = ISO;
+  SET default_transaction_isolation = 'read committed'`
+
+/**
+ * Which connections of a pool may be used. After a failover those to the old primary would stay as they are, and refuse
+ * every write: once one of them does, all that are as old are left. Where nothing may be written, none is begun, unless
+ * the pool is for `reading` too.
+ */
+function usableConnections(reading: boolean) {
+  const madeAt = new WeakMap<pg.Client, number>()
+  let leftAt = Number.NEGATIVE_INFINITY
+  return {
+    afterCreate(connection: pg.Client, done: (error: Error | null, connection: pg.Client) => void): void {
+      madeAt.set(connection, performance.now())
+      connection.query(reading ? SETTINGS : `${SETTINGS}; ${WRITABLE}`, (error) => {
+        // The pool forgets a connection that it does not get.
+        if (error) connection.end(() => {})
+        else
+          connection.connection.on('errorMessage', ({ code }: pg.DatabaseError) => {
+            if (code === READ_ONLY) leftAt = performance.now()
+          })
+        done(error, connection)
+      })
+    },
+    validate: (connection: pg.Client): boolean => madeAt.get(connection)! > leftAt,
+  }
+}
+
+/**
+ * The pool of this process. DATABASE_SSL decides, and says already what `sslmode` in the address says.
+ * @param acquireMs how long a statement waits for a connection, in ms.
+ * @param reading whether a follower, which takes no writes, will do.
+ */
+export function connectDb(
+  config: Pick<Config, 'DATABASE_URL' | 'DATABASE_SSL' | 'DATABASE_POOL'>,
+  { acquireMs = ACQUIRE_MS, reading = false }: { acquireMs?: number; reading?: boolean } = {},
+): Db {
+  return knex({
+    client: 'pg',
+    connection: {
+      connectionString: withoutSsl(config.DATABASE_URL),
+      ssl: TLS[config.DATABASE_SSL],
+      connectionTimeoutMillis: acquireMs,
+      keepAlive: true,
+      statement_timeout: 20_000,
+      application_name: 'tollgate',
+    },
+    pool: { min: 0, max: config.DATABASE_POOL, propagateCreateError: true, ...usableConnections(reading) },
+    acquireConnectionTimeout: acquireMs,
+    asyncStackTraces: false,
+    // Otherwise error messages, and so the log, would contain the statement's values: results, addresses, hashes.
+    compileSqlOnError: false,
+    log: silent,
+  })
+}
+
+const UNREACHABLE_STATES = new Set(['57P01', '57P02', '57P03', '57014', '53300', '53400', READ_ONLY])
+const UNREACHABLE_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ETIMEDOUT',
+  'EPIPE',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+])
+const UNREACHABLE_TEXTS = [
+  /connection terminated|server closed the connection|not queryable/i,
+  /timeout expired|timeout exceeded when trying to connect|client has encountered a connection error/i,
+]
+
+/** Whether an error means that the other side could not be reached, or hung up. */
+export const isNetworkFailure = (error: unknown): boolean =>
+  error instanceof Error && UNREACHABLE_CODES.has(String((error as { code?: unknown }).code))
+
+// A password that was changed, a role or a database that is gone: while an operator replaces them.
+const LOCKED_OUT_STATES = new Set(['28P01', '28000', '3D000'])
+
+/** Whether an error means that Postgres lets nobody in with this address any more, or not yet. */
+export const isLockedOut = (error: unknown): boolean =>
+  error instanceof Error && LOCKED_OUT_STATES.has(String((error as { code?: unknown }).code))
+
+/**
+ * Whether an error means that Postgres could not be reached, went away, or lets this process in no more: a new password
+ * reaches it by a restart. The statement may still have committed: in
+ * a test, 20 of 20 COMMITs that failed this way had.
+ */
+export function isUnreachable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const code = (error as { code?: unknown }).code
+  if (isNetworkFailure(error) || isLockedOut(error)) return true
+  if (typeof code === 'string' && (code.startsWith('08') || UNREACHABLE_STATES.has(code))) return true
+  return error.name === 'KnexTimeoutError' || UNREACHABLE_TEXTS.some((text) => text.test(error.message))
+}
+
+const NOT_MIGRATED = new Set(['42P01', '42703', '42883'])
+
+/** Whether an error is about a table, column or function that is not there: has the database been migrated? */
+export const isNotMigrated = (error: unknown): boolean =>
+  error instanceof Error && NOT_MIGRATED.has(String((error as { code?: unknown }).code))
+
+/**
+ * Whether Postgres rolled the statement back only because of concurrent ones (deadlock, serialization): run it again.
+ */
+export function isContention(error: unknown): boolean {
+  const code = error instanceof Error ? (error as { code?: unknown }).code : undefined
+  return code === '40001' || code === '40P01' || code === '55P03'
+}
+
+/** Pauses between tries of a statement that may be repeated, in ms. */
+const PAUSES_MS = [50, 200, 500, 1000, 2000]
+
+/**
+ * Retries a statement until Postgres answers. Only for statements that are safe to repeat (same ids, guarded by their
+ * own WHERE), because a lost answer looks like a lost statement.
+ * @param patienceMs how long to keep trying while Postgres is away; the last error is thrown after it.
+ */
+export async function retryWhileUnreachable<T>(patienceMs: number, run: () => Promise<T>): Promise<T> {
+  const giveUpAt = performance.now() + patienceMs
+  for (let tries = 0; ; tries++) {
+    try {
+      return await run()
+    } catch (error) {
+      if (!isContention(error) && !isUnreachable(error)) throw error
+      const pause = PAUSES_MS[Math.min(tries, PAUSES_MS.length - 1)]! * (0.5 + Math.random())
+      if (performance.now() + pause > giveUpAt) throw error
+      await new Promise((resolve) => setTimeout(resolve, pause))
+    }
+  }
+}

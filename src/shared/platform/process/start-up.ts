@@ -1,0 +1,198 @@
+/**
+ * The first look at Postgres and Redis. What an operator must mend (a password, a database that is not there, a policy
+ * that throws jobs away) refuses the start; a service that is only away is waited for, and that is said.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Redis } from 'ioredis'
+import type { Config } from '../config/config.ts'
+import { ConfigError } from '../config/config.ts'
+import type { Db } from '../postgres/db.ts'
+import { isLockedOut, isUnreachable } from '../postgres/db.ts'
+import { sentenceOf } from './log.ts'
+import type { Log } from './log.ts'
+import { missingPermission } from '../redis/redis-permissions.ts'
+import { connectOnce, evictionPolicyOf, isRedisAway } from '../redis/redis.ts'
+import type { SchemaGate } from '../postgres/schema.ts'
+
+/** How often a service that is away is looked at, and how often that is said, in ms. */
+const LOOK_EVERY_MS = 1000
+const SAY_EVERY_MS = 30_000
+
+/** How long one look may take, in ms. */
+const PATIENCE_MS = 2000
+
+const OLDEST_POSTGRES = 13
+const OLDEST_REDIS = [6, 2] as const
+
+/** What a process needs before it can work. */
+export type Needed = { config: RedisConfig; db: Db; schema: SchemaGate }
+
+type RedisConfig = Pick<Config, 'REDIS_URL' | 'REDIS_TLS_VERIFY' | 'REDIS_PREFIX'>
+
+/** A service that does not answer now, and may later. */
+export class ServiceAway extends Error {}
+
+/**
+ * Looks whether Postgres can be used.
+ * @returns its version: `17.2`.
+ * @throws ServiceAway, or ConfigError with what Postgres says against it.
+ */
+export async function lookAtPostgres(db: Db): Promise<string> {
+  try {
+    const { rows } = await within(PATIENCE_MS, () =>
+      db.raw<{ rows: { version: string; number: number }[] }>(
+        `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number`,
+      ),
+    )
+    const { version, number } = rows[0]!
+    if (number < OLDEST_POSTGRES * 10_000) {
+      throw new ConfigError(`DATABASE_URL: Postgres ${version} is too old; it must be ${OLDEST_POSTGRES} or newer.`)
+    }
+    return version.split(' ')[0]!
+  } catch (error) {
+    if (error instanceof ConfigError) throw error
+    throw awayOf(error) ?? new ConfigError(`DATABASE_URL: Postgres cannot be used: ${sentenceOf(error)}.`)
+  }
+}
+
+/** That Postgres is away, where an error means that. */
+export function awayOf(error: unknown): ServiceAway | null {
+  if (!(error instanceof NoAnswer) && (!isUnreachable(error) || isLockedOut(error))) return null
+  // The library guesses that its pool is full. While nothing has begun yet, nobody else holds a connection.
+  const said = (error as Error).name === 'KnexTimeoutError' ? new NoAnswer() : error
+  return new ServiceAway('Postgres is away', { cause: said })
+}
+
+/**
+ * Looks whether Redis can be used, over a connection of its own. Managed services that hide CONFIG are trusted.
+ * @returns its version and eviction policy; null where it hides them.
+ * @throws ServiceAway, or ConfigError where the password, the version, the policy or what the user may do is wrong.
+ */
+export async function lookAtRedis(config: RedisConfig): Promise<{ version: string | null; policy: string | null }> {
+  const { redis, firstError } = connectOnce(config)
+  try {
+    const looked = await within(PATIENCE_MS, () => ask(redis, config.REDIS_PREFIX))
+    const complaint = firstError()
+    if (complaint) throw complaint
+    return looked
+  } catch (error) {
+    if (error instanceof ConfigError) throw error
+    const said = firstError() ?? (error as Error)
+    if (said instanceof NoAnswer || isRedisAway(said)) throw new ServiceAway('Redis is away', { cause: said })
+    throw new ConfigError(`REDIS_URL: Redis cannot be used: ${sentenceOf(said)}.`)
+  } finally {
+    redis.disconnect()
+  }
+}
+
+async function ask(redis: Redis, prefix: string): Promise<{ version: string | null; policy: string | null }> {
+  await redis.connect()
+  await redis.ping()
+  const server = await redis.info('server').catch(() => '')
+  const version = /^redis_version:(\S+)/m.exec(server)?.[1] ?? null
+  if (version !== null && isTooOld(version)) {
+    throw new ConfigError(`REDIS_URL: Redis ${version} is too old; it must be ${OLDEST_REDIS.join('.')} or newer.`)
+  }
+  const policy = await evictionPolicyOf(redis)
+  if (policy !== null && policy !== 'noeviction') {
+    throw new ConfigError(`REDIS_URL: this Redis evicts keys (maxmemory-policy ${policy}); it must be noeviction.`)
+  }
+  const missing = await missingPermission(redis, prefix)
+  if (missing) throw new ConfigError(`REDIS_URL: its user may not run ${missing.command}: ${missing.says}.`)
+  return { version, policy }
+}
+
+function isTooOld(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  return major < OLDEST_REDIS[0] || (major === OLDEST_REDIS[0] && minor < OLDEST_REDIS[1])
+}
+
+/** A server that took a connection and is silent, or does not even refuse one. */
+class NoAnswer extends Error {
+  override message = 'no answer'
+}
+
+/** The most that any look of a start or of `doctor` may take, in ms. */
+export const LOOK_MS = 10_000
+
+/** What `ask` answers. @throws NoAnswer after so many ms: the service took the question, and is silent */
+export async function within<T>(ms: number, ask: () => PromiseLike<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new NoAnswer()), ms)
+  })
+  try {
+    return await Promise.race([ask(), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/**
+ * Looks until the service is there. That it is away is said at once and every 30 s, and that it is back, too.
+ * @param around `signal` ends the wait, with an AbortError; `away` is called when the service is found away.
+ * @throws ConfigError where it is there and cannot be used.
+ */
+export async function whenThere<T>(
+  look: () => Promise<T>,
+  log: Log,
+  { signal, away = () => {} }: { signal?: AbortSignal | undefined; away?: () => void } = {},
+): Promise<T> {
+  let saidAt: number | null = null
+  for (;;) {
+    try {
+      const found = await look()
+      if (saidAt !== null) log.info('everything needed is available now')
+      return found
+    } catch (error) {
+      if (!(error instanceof ServiceAway)) throw error
+      if (saidAt === null || performance.now() - saidAt >= SAY_EVERY_MS) {
+        log.warn({ ...(error.cause !== undefined && { err: error.cause }) }, `${error.message}: waiting for it`)
+        saidAt = performance.now()
+      }
+      away()
+      await pause(LOOK_EVERY_MS, undefined, { signal })
+    }
+  }
+}
+
+/**
+ * Looks at everything that a process needs, until it is all there.
+ * @returns `looked`: each has been looked at once, and what is away was said; `there`: all are there. Both reject with
+ * a ConfigError where something is there and cannot be used.
+ */
+export function lookAtAll(
+  { config, db, schema }: Needed,
+  log: Log,
+  signal?: AbortSignal,
+): { looked: Promise<unknown>; there: Promise<unknown> } {
+  const looks = [
+    begin((away) => whenThere(() => lookAtRedis(config), log, { signal, away })),
+    begin(async (away) => {
+      await whenThere(() => lookAtPostgres(db), log, { signal, away })
+      await whenThere(() => lookAtSchema(schema), log, { signal, away })
+    }),
+  ]
+  const there = Promise.all(looks.map((one) => one.there))
+  const looked = Promise.all(looks.map((one) => one.looked))
+  // Whoever waits for one of the two hears of a failure there.
+  for (const one of [there, looked]) one.catch(() => {})
+  return { looked, there }
+}
+
+function begin(look: (away: () => void) => Promise<unknown>): { looked: Promise<unknown>; there: Promise<unknown> } {
+  let away = (): void => {}
+  const isAway = new Promise<void>((resolve) => {
+    away = resolve
+  })
+  const there = look(away)
+  return { looked: Promise.race([there, isAway]), there }
+}
+
+async function lookAtSchema(schema: SchemaGate): Promise<void> {
+  const missing = await within(LOOK_MS, () => schema.missing()).catch((error: unknown) => {
+    throw awayOf(error) ?? error
+  })
+  if (missing.length === 0) return
+  throw new ServiceAway(`The schema has not been migrated (${missing.slice(0, 3).join(', ')} missing)`)
+}

@@ -1,0 +1,201 @@
+/**
+ * The queues: one per modality, so that chat never waits behind videos; one for mail; one for payments; one for the
+ * reconciler. A job carries the request. What happened to a call is recorded in its row, never in a job's state or
+ * result.
+ */
+import { Queue } from 'bullmq'
+import type { JobsOptions } from 'bullmq'
+import type { Redis } from 'ioredis'
+import type { QueueName } from './platform/config/config.ts'
+import type { AccountId, CallId, MailId, PaymentId } from './platform/ids.ts'
+import { replyChannel, writeReply } from './replies/channels.ts'
+import type { Modality } from './calls/lifecycle.ts'
+import { failpoint } from './platform/process/failpoints.ts'
+import { createLargeRequests } from './requests/large-requests.ts'
+import type { Tokens } from './requests/pricing.ts'
+import type { ChatRequest, MediaRequest } from './requests/requests.ts'
+import type { Trace } from './platform/process/trace.ts'
+
+/** A call to be worked. `request` is null where only the result of a submitted task is to be collected. */
+export type CallJob = Trace & {
+  callId: CallId
+  accountId: AccountId
+  request: ChatRequest | MediaRequest | null
+  /** The whole request lies beside the job (`large-requests.ts`): `request` is an outline of it. */
+  isBeside?: boolean
+  /** The version of the catalogue that it was opened at. */
+  catalogueVersion: number
+  /** Unix ms after which nobody needs to look at the request any more. */
+  deadlineAt: number
+  /** What the row of a chat says. Absent: another call. */
+  row?: ChatRow
+  /** Redis may have had a job for this call before, and lost it while a worker had it. */
+  again?: boolean
+}
+
+/** What a worker needs to know of a chat before it asks an upstream. `charged`: its pre-charge, in credits. */
+export type ChatRow = { model: string; replyTo: string; charged: number; estimate: Tokens }
+
+/** Asks a worker to look at a mail. Its recipient and content stay in Postgres. */
+export type MailJob = { mailId: MailId }
+
+/**
+ * Asks a worker to look: at what a provider's event is about, at an order, at an account that wants a top-up, at a
+ * customer whom the provider has to forget.
+ */
+export type PaymentJob =
+  | { kind: 'event'; id: string; traceparent?: string | undefined }
+  | { kind: 'order'; id: PaymentId }
+  | { kind: 'top-up'; id: AccountId }
+  | { kind: 'forget'; id: string }
+
+/** BullMQ's own bounds of a priority; 1 goes first. */
+const MAX_PRIORITY = 2_097_151
+
+/**
+ * Ended jobs are removed at once: prompts must not rest in Redis. A defect is tried again twice, then left to
+ * the reconciler; failures of upstreams never reach the queue.
+ */
+const JOB_OPTIONS: JobsOptions = {
+  attempts: 3,
+  backoff: { type: 'exponential', delay: 500 },
+  removeOnComplete: true,
+  removeOnFail: true,
+}
+
+/** Lock and stall times in ms by queue: how soon a killed worker's job runs again (docs/architecture.md#queues). */
+export const WORKER_TIMES: Record<QueueName, { lockDuration: number; stalledInterval: number }> = {
+  chat: { lockDuration: 5000, stalledInterval: 2500 },
+  image: { lockDuration: 5000, stalledInterval: 2500 },
+  video: { lockDuration: 10_000, stalledInterval: 5000 },
+  mail: { lockDuration: 30_000, stalledInterval: 10_000 },
+  payments: { lockDuration: 30_000, stalledInterval: 10_000 },
+  maintenance: { lockDuration: 10_000, stalledInterval: 5000 },
+}
+
+/** How long it is remembered that a call's job was missed, in seconds. */
+const MISSED_SECONDS = 60
+
+/** How long it is remembered that a web process was asked to settle a call, in seconds. */
+const ASKED_SECONDS = 60
+
+/** The default fails a job on its second crash; the call's row says what may still be done, not this counter. */
+export const MAX_STALLED_COUNT = 1000
+
+/** What `createQueues` returns. */
+export type Queues = ReturnType<typeof createQueues>
+
+/** The producer side of all queues over one connection that fails fast. */
+export function createQueues(connection: Redis, prefix: string) {
+  const open = new Map<QueueName, Queue>()
+  const queue = (name: QueueName): Queue => {
+    let found = open.get(name)
+    if (!found) {
+      found = new Queue(name, {
+        connection,
+        prefix,
+        defaultJobOptions: JOB_OPTIONS,
+        streams: { events: { maxLen: 100 } },
+      })
+      // Each command reports its own error; without a listener a lost connection would end the process.
+      found.on('error', () => {})
+      open.set(name, found)
+    }
+    return found
+  }
+
+  const requests = createLargeRequests(connection, prefix)
+  return {
+    /** Requests of calls that are too large for their jobs. */
+    requests,
+
+    /** One queue, for the dashboard, metrics and workers' own jobs. */
+    queue,
+
+    /**
+     * Enqueues a call under its own id, so that a second time changes nothing while the first job is there.
+     * @param outstanding the calls its account has open: who has few goes before who has many.
+     */
+    async enqueueCall(modality: Modality, job: CallJob, outstanding: number): Promise<void> {
+      failpoint('call.enqueuing', job.callId)
+      await queue(modality).add(modality, await requests.put(job), {
+        jobId: job.callId,
+        priority: Math.min(Math.max(outstanding, 1), MAX_PRIORITY),
+      })
+      failpoint('call.enqueued', job.callId)
+    },
+
+    /** Whether Redis still has a job for this call that will run or is running. */
+    async hasJob(modality: Modality, callId: CallId): Promise<boolean> {
+      const state = await queue(modality).getJobState(callId)
+      return state !== 'unknown' && state !== 'completed' && state !== 'failed'
+    },
+
+    /** See `isLeftToWeb`. */
+    isLeftToWeb: (callId: CallId, replyTo: string) => isLeftToWeb(connection, prefix, callId, replyTo),
+
+    /** See `isLeftToReader`. */
+    isLeftToReader: (callId: CallId, replyTo: string) => isLeftToReader(connection, prefix, callId, replyTo),
+
+    /** How many jobs wait for a worker. */
+    async depth(name: QueueName): Promise<number> {
+      const { waiting = 0, prioritized = 0 } = await queue(name).getJobCounts('waiting', 'prioritized')
+      return waiting + prioritized
+    },
+
+    /** How many jobs wait for a worker, are active in one, or are delayed until their time. */
+    async jobCounts(name: QueueName): Promise<{ waiting: number; active: number; delayed: number }> {
+      const {
+        waiting = 0,
+        prioritized = 0,
+        active = 0,
+        delayed = 0,
+      } = await queue(name).getJobCounts('waiting', 'prioritized', 'active', 'delayed')
+      return { waiting: waiting + prioritized, active, delayed }
+    },
+
+    /** Enqueues jobs for these mails. A mail that already has a job keeps it. */
+    async enqueueMails(ids: MailId[]): Promise<void> {
+      await queue('mail').addBulk(
+        ids.map((mailId) => ({ name: 'mail', data: { mailId } satisfies MailJob, opts: { jobId: mailId } })),
+      )
+    },
+
+    /** Enqueues jobs about payments. One that waits already is not enqueued twice. */
+    async enqueuePayments(jobs: PaymentJob[]): Promise<void> {
+      await queue('payments').addBulk(
+        // A provider's id may have characters that no job's id can.
+        jobs.map((data) => ({ name: data.kind, data, opts: { jobId: `${data.kind}-${encodeURIComponent(data.id)}` } })),
+      )
+    },
+
+    /** Closes the queues; the connection is its owner's. */
+    close: () => Promise.all([...open.values()].map((one) => one.close())),
+  }
+}
+
+/**
+ * A web process enqueues its calls again when it finds that Redis has forgotten everything. So a call without a job is
+ * left to it, where it lives, for the first time that this is asked.
+ */
+async function isLeftToWeb(redis: Redis, prefix: string, callId: CallId, replyTo: string): Promise<boolean> {
+  const [, listeners] = (await redis.pubsub('NUMSUB', replyChannel(prefix, replyTo))) as [string, number]
+  if (Number(listeners) === 0) return false
+  return (await redis.set(`${prefix}:missed:${callId}`, '1', 'EX', MISSED_SECONDS, 'NX')) === 'OK'
+}
+
+/**
+ * Asks the web process of a call whose worker was lost to settle what it has sent on of its stream. Where the process
+ * lives, the call is left to it for SETTLE_LOST_SECONDS, the first time that this is asked. It is remembered after the
+ * question: who dies in between leaves it to be asked again.
+ */
+export async function isLeftToReader(
+  redis: Pick<Redis, 'publish' | 'set'>,
+  prefix: string,
+  callId: CallId,
+  replyTo: string,
+): Promise<boolean> {
+  const lost = writeReply({ callId, kind: 'update', update: { type: 'lost' } })
+  if ((await redis.publish(replyChannel(prefix, replyTo), lost)) === 0) return false
+  return (await redis.set(`${prefix}:lost:${callId}`, '1', 'EX', ASKED_SECONDS, 'NX')) === 'OK'
+}

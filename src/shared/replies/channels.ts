@@ -1,0 +1,78 @@
+/**
+ * The Redis channels between workers and web processes, and their messages. Pure.
+ */
+import type { AccountId, CallId } from '../platform/ids.ts'
+import type { Answer, LongAnswer } from './stored-answers.ts'
+import { INLINE_BYTES, isLong } from './stored-answers.ts'
+import type { CallStatus } from '../calls/lifecycle.ts'
+
+/**
+ * An update that a worker publishes while a call runs. `progress` is 0 to 100. `chunks` are chat chunks as JSON
+ * texts; `from` is the number of the first of them, so that a lost message is noticed. `lost`: its worker is gone, and
+ * what was delivered of its stream is to be settled (docs/architecture.md#lost-streams).
+ */
+export type CallUpdate =
+  | { type: 'running' }
+  | { type: 'progress'; progress: number }
+  | { type: 'chunks'; from: number; chunks: string[] }
+  | { type: 'lost' }
+
+/**
+ * A change of an account, for its followers: of one of its calls, or (`callId` null) of its balance alone. Amounts in
+ * credits.
+ */
+export type AccountEvent =
+  | { callId: CallId; status: CallStatus; balance: number | null }
+  | { callId: null; balance: number }
+
+/** Answers and updates for one web process. */
+export const replyChannel = (prefix: string, address: string): string => `${prefix}:reply:${address}`
+
+/** Changes of one account's calls. */
+export const eventChannel = (prefix: string, account: AccountId): string => `${prefix}:events:${account}`
+
+/** The account of an event channel; null for any other channel. */
+export const accountOfChannel = (prefix: string, channel: string): AccountId | null =>
+  channel.startsWith(`${prefix}:events:`) ? (channel.slice(prefix.length + ':events:'.length) as AccountId) : null
+
+/** Calls whose streaming client has left, for all workers. */
+export const cancelChannel = (prefix: string): string => `${prefix}:cancel`
+
+/** A message on a reply channel. `stored`: the call has ended, and its answer is to be read from its row. */
+export type Reply = { callId: CallId } & (
+  | { kind: 'end'; answer: Answer }
+  | { kind: 'stored' }
+  | { kind: 'update'; update: CallUpdate }
+)
+
+/**
+ * The reply that carries the end of a call. A long answer is not in it: Redis cuts a subscriber off when 32 MB wait
+ * for it, and a web process would hold the answers of many calls at once.
+ */
+export const endOf = (callId: CallId, answer: Answer | LongAnswer): Reply =>
+  isLong(answer) || answer.body.length > INLINE_BYTES ? { callId, kind: 'stored' } : { callId, kind: 'end', answer }
+
+/**
+ * A reply as text: the call's id (36 characters), a word, and bodies and chunks as they are, so that neither side
+ * serializes them a second time.
+ */
+export function writeReply(reply: Reply): string {
+  if (reply.kind === 'end') return `${reply.callId} end ${reply.answer.status} ${reply.answer.body}`
+  if (reply.kind === 'stored') return `${reply.callId} row`
+  const { update } = reply
+  return update.type === 'chunks'
+    ? `${reply.callId} txt ${update.from}\n${update.chunks.join('\n')}`
+    : `${reply.callId} new ${JSON.stringify(update)}`
+}
+
+/** Reads what `writeReply` wrote. */
+export function readReply(message: string): Reply {
+  const callId = message.slice(0, 36) as CallId
+  const word = message.slice(37, 40)
+  const rest = message.slice(41)
+  if (word === 'end') return { callId, kind: 'end', answer: { status: Number(rest.slice(0, 3)), body: rest.slice(4) } }
+  if (word === 'row') return { callId, kind: 'stored' }
+  if (word === 'new') return { callId, kind: 'update', update: JSON.parse(rest) as CallUpdate }
+  const [from, ...chunks] = rest.split('\n')
+  return { callId, kind: 'update', update: { type: 'chunks', from: Number(from), chunks } }
+}

@@ -1,0 +1,60 @@
+/**
+ * The worker's side of the reply channel.
+ */
+import type { Redis } from 'ioredis'
+import type { AccountId, CallId } from '../platform/ids.ts'
+import { failpoint } from '../platform/process/failpoints.ts'
+import type { Answer, LongAnswer } from './stored-answers.ts'
+import type { BegunCall, Ended } from '../calls/types.ts'
+import type { AccountEvent, CallUpdate } from './channels.ts'
+import { cancelChannel, endOf, eventChannel, replyChannel, writeReply } from './channels.ts'
+
+/** The worker's side. Publishing never fails a call: whoever waits for it also reads its row. */
+export function createPublisher(redis: Redis, prefix: string) {
+  const publish = async (channel: string, message: string): Promise<void> => {
+    await redis.publish(channel, message).catch(() => {})
+  }
+  return {
+    /** Publishes the answer to the waiting web process, and the end of the call to the account's followers. */
+    async ended({ replyTo, callId, accountId, status, balance, answer }: Ended<Answer | LongAnswer>): Promise<void> {
+      failpoint('reply.publishing', callId)
+      const event: AccountEvent = { callId, status, balance }
+      await Promise.all([
+        publish(replyChannel(prefix, replyTo), writeReply(endOf(callId, answer))),
+        publish(eventChannel(prefix, accountId), JSON.stringify(event)),
+      ])
+      failpoint('reply.published', callId)
+    },
+    /** Publishes to the account's followers that its balance has changed. In credits. */
+    async balance(accountId: AccountId, balance: number): Promise<void> {
+      const event: AccountEvent = { callId: null, balance }
+      await publish(eventChannel(prefix, accountId), JSON.stringify(event))
+    },
+    /** Publishes an update of a running call. */
+    async update(replyTo: string, callId: CallId, update: CallUpdate): Promise<void> {
+      await publish(replyChannel(prefix, replyTo), writeReply({ callId, kind: 'update', update }))
+    },
+    /** Publishes to the waiting web process and the account's followers that a worker has begun the call. */
+    async begun({ replyTo, id, accountId }: Pick<BegunCall, 'replyTo' | 'id' | 'accountId'>): Promise<void> {
+      const event: AccountEvent = { callId: id, status: 'running', balance: null }
+      await Promise.all([
+        publish(replyChannel(prefix, replyTo), writeReply({ callId: id, kind: 'update', update: { type: 'running' } })),
+        publish(eventChannel(prefix, accountId), JSON.stringify(event)),
+      ])
+    },
+  }
+}
+
+/** What `createPublisher` returns. */
+export type Publisher = ReturnType<typeof createPublisher>
+
+/**
+ * Runs `onCancel` for every call whose streaming client has left: the worker that holds it stops the upstream's work.
+ */
+export function listenForCancels(subscriber: Redis, prefix: string, onCancel: (callId: CallId) => void): void {
+  subscriber.on('message', (channel: string, message: string) => {
+    if (channel === cancelChannel(prefix)) onCancel(message as CallId)
+  })
+  // A subscription waits for the connection; only the end of the process ends that.
+  subscriber.subscribe(cancelChannel(prefix)).catch(() => {})
+}

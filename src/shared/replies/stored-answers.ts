@@ -1,0 +1,135 @@
+/**
+ * The answer of an ended call: composed from its row and its stored output by one function, so that the waiting
+ * request, a later `GET /v1/calls/{id}` and an idempotent replay get the very same bytes. Pure.
+ *
+ * An output is JSON text: of chat the completion, with a non-empty `usage` as its last member; of media `created` and
+ * `data`; of a failure the error object. Credits and balance are known only once the settlement is made, after the
+ * output was written, and are spliced in behind it: the text is never parsed and serialized again.
+ */
+import type { GatewayError } from '../platform/errors.ts'
+import type { CallId } from '../platform/ids.ts'
+import type { CallStatus, Modality } from '../calls/lifecycle.ts'
+import type { Tokens } from '../requests/pricing.ts'
+import { allInput } from '../requests/pricing.ts'
+
+/** A finished HTTP answer. */
+export type Answer = { status: number; body: string }
+
+/**
+ * What stands around a stored output in its answer. `skipStart` and `skipEnd`: how many characters of the output, all
+ * of them ASCII, are left out at its ends.
+ */
+type Frame = { head: string; skipStart: number; skipEnd: number; tail: string }
+
+/**
+ * A finished answer whose output is too long to be held: it is read from its row piece by piece (`long-answers.ts`).
+ */
+export type LongAnswer = { status: number; callId: CallId; frame: Frame; outputBytes: number }
+
+/** Outputs of more bytes than this are not read as a whole. */
+export const INLINE_BYTES = 64 * 1024
+
+/** Whether an answer is to be read from its row. */
+export const isLong = (answer: Answer | LongAnswer): answer is LongAnswer => 'frame' in answer
+
+/** The length of a long answer's body, in bytes. */
+export const bytesOf = ({ frame, outputBytes }: LongAnswer): number =>
+  frame.head.length + outputBytes - frame.skipStart - frame.skipEnd + frame.tail.length
+
+/** The columns of an ended call that its answer shows: a failure looks the same in each modality. Times in ms. */
+export type EndedCall =
+  | { status: 'failed'; modality?: Modality; httpStatus: number }
+  | {
+      status: Exclude<CallStatus, 'failed'>
+      modality: Modality
+      httpStatus: number
+      credits: number
+      balanceAfter: number
+      latencyMs: number
+    }
+
+/** Token counts under our own names and under those that OpenAI clients read (docs/api.md#answers). */
+export type ChatUsage = {
+  input_tokens: number
+  output_tokens: number
+  prompt_tokens: number
+  completion_tokens: number
+  total_tokens: number
+  /** Of the input, what was read from a cache and what was written to one. */
+  prompt_tokens_details?: { cached_tokens: number; cache_write_tokens?: number }
+  /** Of the output, what was reasoning. */
+  completion_tokens_details?: { reasoning_tokens: number }
+}
+
+/** A chat answer in OpenAI's form, without its usage. `choices` is never empty. */
+export type ChatCompletion = {
+  id: string
+  object: 'chat.completion'
+  created: number
+  choices: Record<string, unknown>[]
+  [field: string]: unknown
+}
+
+/** The stored output of a chat call. `completion` must not have a `usage` of its own. */
+export const chatOutput = (completion: Record<string, unknown>, usage: ChatUsage): string =>
+  JSON.stringify({ ...completion, usage })
+
+/** The stored output of a chat call that is settled on these tokens, under the gateway's own id of the model. */
+export const settledOutput = (completion: ChatCompletion, model: string, tokens: Tokens): string =>
+  chatOutput(answered(completion, model), usageOf(tokens))
+
+/** The completion, our own fields first, under the gateway's own model id; the upstream's other fields follow. */
+function answered({ id, object, created, choices, ...rest }: ChatCompletion, model: string): Record<string, unknown> {
+  return { id, object, created, model, choices, ...withoutOwn(rest) }
+}
+
+const withoutOwn = ({ model: _model, usage: _usage, ok: _ok, ...rest }: Record<string, unknown>) => rest
+
+/**
+ * The usage of an answer, in OpenAI's fields: there the three input counts are a sum and two parts of it. It is made of
+ * what the call is settled on, never of an upstream's own words.
+ */
+function usageOf(tokens: Tokens): ChatUsage {
+  const { cached, written = 0, output, reasoning } = tokens
+  const input = allInput(tokens)
+  return {
+    input_tokens: input,
+    output_tokens: output,
+    prompt_tokens: input,
+    completion_tokens: output,
+    total_tokens: input + output,
+    ...(cached !== undefined && {
+      prompt_tokens_details: { cached_tokens: cached, ...(written > 0 && { cache_write_tokens: written }) },
+    }),
+    ...(reasoning !== undefined && { completion_tokens_details: { reasoning_tokens: reasoning } }),
+  }
+}
+
+/** The stored output of an image or video call; `created` in Unix seconds. */
+export const mediaOutput = (created: number, urls: string[]): string =>
+  JSON.stringify({ created, data: urls.map((url) => ({ url })) })
+
+/** The stored output of a failed call. */
+export const errorOutput = (error: GatewayError): string => JSON.stringify(error)
+
+/** The answer of an ended call. */
+export function answerOf(call: EndedCall, output: string): Answer {
+  const { head, skipStart, skipEnd, tail } = frameOf(call)
+  return { status: call.httpStatus, body: `${head}${output.slice(skipStart, output.length - skipEnd)}${tail}` }
+}
+
+/** The answer of an ended call whose output has so many bytes and stays where it is stored. */
+export const longAnswerOf = (call: EndedCall, callId: CallId, outputBytes: number): LongAnswer => ({
+  status: call.httpStatus,
+  callId,
+  frame: frameOf(call),
+  outputBytes,
+})
+
+function frameOf(call: EndedCall): Frame {
+  if (call.status === 'failed') return { head: '{"ok":false,"error":', skipStart: 0, skipEnd: 0, tail: '}' }
+  const money = `"credits":${call.credits},"balance":${call.balanceAfter}`
+  return call.modality === 'chat'
+    ? { head: '{"ok":true,', skipStart: 1, skipEnd: 2, tail: `,${money}}}` }
+    : { head: '{"ok":true,', skipStart: 1, skipEnd: 1, tail: `,"usage":{${money},"latencyMs":${call.latencyMs}}}` }
+}

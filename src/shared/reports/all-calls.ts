@@ -1,0 +1,98 @@
+/**
+ * The calls of everybody, for operators: newest first, with filters that no index has. So that no answer reads millions
+ * of rows to find a few, each looks at so many calls and no more, and says where the next one goes on.
+ */
+import type { Knex } from 'knex'
+import type { Db } from '../platform/postgres/db.ts'
+import type { AccountId } from '../platform/ids.ts'
+import { firstIdAt } from '../platform/ids.ts'
+import type { CallFilter, CallPosition } from './call-list.ts'
+import { MICROS, MOMENT } from './call-list.ts'
+import type { CallRecord, RecordRow } from './call-records.ts'
+import { RECORD_COLUMNS, recordOf } from './call-records.ts'
+
+/** Which calls; an absent field keeps them all. `upstream`: that served or failed it. */
+export type AnyCallFilter = CallFilter & { accountId?: AccountId; upstream?: string; errorType?: string }
+
+/** A page; it may have few calls, or none, and yet a `next`: where the look goes on. */
+export type AnyCallPage = { calls: (CallRecord & { accountId: AccountId })[]; next: CallPosition | null }
+
+/** How many calls one answer looks at. */
+const LOOKED_AT = 50_000
+
+/** How far the clock of a web process, which makes the ids, may be from the database's. */
+const CLOCKS_MS = 3_600_000
+
+type Row = RecordRow & { account_id: AccountId; micros: number }
+
+/** At most `limit` calls after the position, or the newest. @param lookedAt for tests */
+export async function listAnyCalls(
+  db: Db,
+  filter: AnyCallFilter,
+  limit: number,
+  after: CallPosition | null,
+  lookedAt = LOOKED_AT,
+): Promise<AnyCallPage> {
+  const looked = () => inOrder(db('calls'), filter, after)
+  const rows = await db
+    .from(
+      looked()
+        .limit(lookedAt)
+        .select([...RECORD_COLUMNS, 'account_id', db.raw(`${MICROS} AS micros`)])
+        .as('calls'),
+    )
+    .where((query) => matching(query, filter))
+    .modify((query) => orderOf(query, filter))
+    .limit(limit + 1)
+    .select<Row[]>('*')
+  const calls = rows.slice(0, limit).map((row) => ({ ...recordOf(row), accountId: row.account_id }))
+  const last = rows.length > limit ? rows[limit - 1]! : await lastOf(db, looked(), lookedAt)
+  return { calls, next: last && { micros: last.micros, id: last.id } }
+}
+
+/** The last call of a full look; null where the look came to the end. */
+async function lastOf(db: Db, looked: Knex.QueryBuilder, lookedAt: number): Promise<CallPosition | null> {
+  const row = await looked
+    .offset(lookedAt - 1)
+    .first<CallPosition | undefined>('id', db.raw(`${MICROS} AS micros`) as unknown as 'micros')
+  return row ?? null
+}
+
+/** An account's calls are in the order of its index, all calls in that of their ids: both are that of time. */
+function orderOf(query: Knex.QueryBuilder, { accountId }: AnyCallFilter): void {
+  if (accountId) void query.orderBy('created_at', 'desc')
+  void query.orderBy('id', 'desc')
+}
+
+/** What an index knows of a filter: the calls that are looked at. */
+function inOrder(calls: Knex.QueryBuilder, filter: AnyCallFilter, after: CallPosition | null): Knex.QueryBuilder {
+  const { accountId, status, errorType, from, before } = filter
+  orderOf(calls, filter)
+  if (accountId) void calls.where({ account_id: accountId })
+  if (from) {
+    void calls.where('created_at', '>=', from)
+    if (!accountId) void calls.where('id', '>=', firstIdAt('call', from.getTime() - CLOCKS_MS))
+  }
+  if (before) {
+    void calls.where('created_at', '<', before)
+    if (!accountId) void calls.where('id', '<', firstIdAt('call', before.getTime() + CLOCKS_MS))
+  }
+  if (status === 'failed' || status === 'rejected' || errorType) void calls.whereNotNull('error_type')
+  if (status === 'queued' || status === 'running') void calls.whereNull('finished_at')
+  if (after && accountId) void calls.whereRaw(`(created_at, id) < (${MOMENT}, ?)`, [after.micros, after.id])
+  else if (after) void calls.where('id', '<', after.id)
+  return calls
+}
+
+/** What is left of a filter. */
+function matching(query: Knex.QueryBuilder, filter: AnyCallFilter): void {
+  const { model, modality, status, keyId, upstream, errorType } = filter
+  void query.where({
+    ...(model !== undefined && { model }),
+    ...(modality && { modality }),
+    ...(status && { status }),
+    ...(keyId && { key_id: keyId }),
+    ...(upstream !== undefined && { upstream }),
+    ...(errorType !== undefined && { error_type: errorType }),
+  })
+}

@@ -1,0 +1,71 @@
+/**
+ * The calls of an account as pages, newest first. The order is that of acceptance, and of ids within one microsecond: a
+ * page is an interval of it, so that calls that arrive meanwhile move nothing.
+ */
+import type { Knex } from 'knex'
+import type { Db } from '../platform/postgres/db.ts'
+import type { AccountId, CallId, KeyId } from '../platform/ids.ts'
+import type { CallStatus, Modality } from '../calls/lifecycle.ts'
+import type { CallRecord, RecordRow } from './call-records.ts'
+import { RECORD_COLUMNS, recordOf } from './call-records.ts'
+
+/** Which calls; an absent field keeps them all. */
+export type CallFilter = {
+  model?: string
+  modality?: Modality
+  status?: CallStatus
+  keyId?: KeyId
+  /** Accepted at this moment or later. */
+  from?: Date
+  /** Accepted before this moment. */
+  before?: Date
+}
+
+/** The last call of a page. A `Date` would lose the microseconds that Postgres orders by. */
+export type CallPosition = { micros: number; id: CallId }
+
+/** One page; `next` is null on the last one. */
+export type CallPage = { calls: CallRecord[]; next: CallPosition | null }
+
+/** The time of a call in microseconds, and a moment of them, as SQL. */
+export const MICROS = '(extract(epoch FROM created_at) * 1000000)::bigint'
+/** SQL: a moment from microseconds since 1970, the precision of Postgres; a Date has milliseconds only. */
+export const MOMENT = "timestamptz 'epoch' + ? * interval '1 microsecond'"
+
+/** At most `limit` calls after the position, or the newest. */
+export async function listCalls(
+  db: Db,
+  accountId: AccountId,
+  filter: CallFilter,
+  limit: number,
+  after: CallPosition | null,
+): Promise<CallPage> {
+  const rows = await db('calls')
+    .where({ account_id: accountId, ...equalities(filter) })
+    .where((query) => within(query, filter))
+    .modify((query) => {
+      if (after) void query.whereRaw(`(created_at, id) < (${MOMENT}, ?)`, [after.micros, after.id])
+    })
+    .orderBy([
+      { column: 'created_at', order: 'desc' },
+      { column: 'id', order: 'desc' },
+    ])
+    .limit(limit + 1)
+    .select<(RecordRow & { micros: number })[]>([...RECORD_COLUMNS, db.raw(`${MICROS} AS micros`)])
+  const last = rows.length > limit ? rows[limit - 1]! : null
+  return { calls: rows.slice(0, limit).map(recordOf), next: last && { micros: last.micros, id: last.id } }
+}
+
+function equalities({ model, modality, status, keyId }: CallFilter): Record<string, string> {
+  return {
+    ...(model !== undefined && { model }),
+    ...(modality && { modality }),
+    ...(status && { status }),
+    ...(keyId && { key_id: keyId }),
+  }
+}
+
+function within(query: Knex.QueryBuilder, { from, before }: CallFilter): void {
+  if (from) void query.where('created_at', '>=', from)
+  if (before) void query.where('created_at', '<', before)
+}

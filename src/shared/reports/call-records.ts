@@ -1,0 +1,240 @@
+/**
+ * Reading calls: the answer of one for whoever fetches it, and the record of one for operators.
+ */
+import type { Db } from '../platform/postgres/db.ts'
+import type { AccountId, CallId, KeyId, PriceVersionId } from '../platform/ids.ts'
+import { newId, publicId } from '../platform/ids.ts'
+import type { Ended } from '../calls/types.ts'
+import type { Answer, LongAnswer } from '../replies/stored-answers.ts'
+import { INLINE_BYTES, answerOf, longAnswerOf } from '../replies/stored-answers.ts'
+import type { CallStatus, Modality } from '../calls/lifecycle.ts'
+import { hasEnded } from '../calls/lifecycle.ts'
+import type { Price } from '../requests/pricing.ts'
+
+/** Fields of every call state. `requestHash` in hex, where its request could be retried. */
+type Known = { callId: CallId; accountId: AccountId; modality: Modality; requestHash: string | null }
+
+/** The state of a call, for a client that wants its answer. */
+export type CallState =
+  | ({ state: 'open'; status: 'queued' | 'running'; deadlineInMs: number; replyTo: string } & Known)
+  | ({ state: 'ended' } & Known & Ended<Answer | LongAnswer>)
+  | ({ state: 'expired' } & Known)
+
+/** A call record as the console and the admin command show it. Credits, tokens and milliseconds. */
+export type CallRecord = {
+  id: string
+  model: string
+  modality: Modality
+  status: CallStatus
+  httpStatus: number | null
+  errorType: string | null
+  credits: number
+  creditsPrecharged: number
+  creditsUncollected: number
+  inputTokens: number | null
+  cachedInputTokens: number | null
+  cacheWriteTokens: number | null
+  outputTokens: number | null
+  /** At which it was opened; null for a refusal. */
+  price: Price | null
+  priceVersion: string | null
+  latencyMs: number | null
+  upstream: string | null
+  attempts: number
+  keyId: string
+  resultUrl: string | null
+  createdAt: string
+  finishedAt: string | null
+  count: number
+}
+
+type StateRow = {
+  id: CallId
+  account_id: AccountId
+  modality: Modality
+  status: CallStatus
+  http_status: number
+  credits: number
+  balance_after: number
+  latency_ms: number
+  reply_to: string
+  request_hash: string | null
+  output: string | null
+  output_bytes: number | null
+  deadline_in_ms: number
+}
+
+/**
+ * Where this call stands, with its answer unless that is long; null where there is no such call, or it is only the
+ * record of a refusal.
+ */
+export async function readState(db: Db, id: CallId): Promise<CallState | null> {
+  const { rows } = await db
+    .raw<{ rows: StateRow[] }>(
+      `
+    SELECT c.id, c.account_id, c.modality, c.status, c.http_status, c.credits, c.balance_after, c.latency_ms,
+      c.reply_to,
+      encode(c.request_hash, 'hex') AS request_hash,
+      (extract(epoch FROM c.deadline_at - now()) * 1000)::bigint AS deadline_in_ms,
+      octet_length(r.output) AS output_bytes,
+      CASE WHEN octet_length(r.output) <= ${INLINE_BYTES} THEN r.output END AS output
+    FROM calls c LEFT JOIN call_results r ON r.call_id = c.id AND r.expires_at > now()
+    WHERE c.id = ? AND c.status <> 'rejected'`,
+      [id],
+    )
+    .options({ name: 'read_state' })
+  const row = rows[0]
+  if (!row) return null
+  const common = { callId: row.id, accountId: row.account_id, modality: row.modality, requestHash: row.request_hash }
+  if (!hasEnded(row.status)) {
+    const status = row.status as 'queued' | 'running'
+    return { state: 'open', ...common, status, deadlineInMs: row.deadline_in_ms, replyTo: row.reply_to }
+  }
+  if (row.output_bytes === null) return { state: 'expired', ...common }
+  const call = {
+    modality: row.modality,
+    status: row.status,
+    httpStatus: row.http_status,
+    credits: row.credits,
+    balanceAfter: row.balance_after,
+    latencyMs: row.latency_ms,
+  }
+  const answer = row.output === null ? longAnswerOf(call, row.id, row.output_bytes) : answerOf(call, row.output)
+  return { state: 'ended', ...common, replyTo: row.reply_to, status: row.status, balance: row.balance_after, answer }
+}
+
+/** Which of these calls have ended. */
+export async function findEnded(db: Db, ids: readonly CallId[]): Promise<CallId[]> {
+  const { rows } = await db
+    .raw<{ rows: { id: CallId }[] }>(
+      `
+    SELECT id FROM calls WHERE id = ANY (?::uuid[]) AND status IN ('succeeded', 'failed')`,
+      [[...ids]],
+    )
+    .options({ name: 'find_ended' })
+  return rows.map((row) => row.id)
+}
+
+/** Which of these calls no worker has begun. */
+export async function findQueued(db: Db, ids: readonly CallId[]): Promise<CallId[]> {
+  const { rows } = await db.raw<{ rows: { id: CallId }[] }>(
+    `SELECT id FROM calls WHERE id = ANY (?::uuid[]) AND status = 'queued'`,
+    [[...ids]],
+  )
+  return rows.map((row) => row.id)
+}
+
+/** What a record is made of. */
+export const RECORD_COLUMNS = [
+  'id',
+  'model',
+  'modality',
+  'status',
+  'http_status',
+  'error_type',
+  'credits',
+  'credits_precharged',
+  'credits_uncollected',
+  'input_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'output_tokens',
+  'price',
+  'price_version',
+  'latency_ms',
+  'upstream',
+  'attempts',
+  'key_id',
+  'result_url',
+  'created_at',
+  'finished_at',
+  'count',
+] as const
+
+/** `RECORD_COLUMNS` of a row. */
+export type RecordRow = {
+  id: CallId
+  model: string
+  modality: Modality
+  status: CallStatus
+  http_status: number | null
+  error_type: string | null
+  credits: number
+  credits_precharged: number
+  credits_uncollected: number
+  input_tokens: number | null
+  cached_input_tokens: number | null
+  cache_write_tokens: number | null
+  output_tokens: number | null
+  price: Price | null
+  price_version: PriceVersionId | null
+  latency_ms: number | null
+  upstream: string | null
+  attempts: number
+  key_id: KeyId
+  result_url: string | null
+  created_at: Date
+  finished_at: Date | null
+  count: number
+}
+
+/** The record of one call; null where there is none. `accountId` keeps it to that account's calls. */
+export async function findRecord(db: Db, id: CallId, accountId?: AccountId): Promise<CallRecord | null> {
+  const row = await db('calls')
+    .where({ id, ...(accountId && { account_id: accountId }) })
+    .first<RecordRow | undefined>(...RECORD_COLUMNS)
+  return row ? recordOf(row) : null
+}
+
+/** The records of these calls of one account, the newest first. */
+export async function findRecords(db: Db, ids: readonly CallId[], accountId: AccountId): Promise<CallRecord[]> {
+  const rows = await db('calls')
+    .whereIn('id', [...ids])
+    .where({ account_id: accountId })
+    .orderBy('created_at', 'desc')
+    .select<RecordRow[]>(...RECORD_COLUMNS)
+  return rows.map(recordOf)
+}
+
+/** When a worker began this call, and whose it is; null where there is no such call. */
+export async function findOrigin(
+  db: Db,
+  id: CallId,
+): Promise<{ startedAt: string | null; accountId: AccountId } | null> {
+  const row = await db('calls')
+    .where({ id })
+    .first<{ started_at: Date | null; account_id: AccountId } | undefined>('started_at', 'account_id')
+  return row ? { startedAt: row.started_at?.toISOString() ?? null, accountId: row.account_id } : null
+}
+
+/** What of a call its owner sees. */
+export function recordOf(row: RecordRow): CallRecord {
+  return {
+    id: publicId('call', row.id),
+    model: row.model,
+    modality: row.modality,
+    status: row.status,
+    httpStatus: row.http_status,
+    errorType: row.error_type,
+    credits: row.credits,
+    creditsPrecharged: row.credits_precharged,
+    creditsUncollected: row.credits_uncollected,
+    inputTokens: row.input_tokens,
+    cachedInputTokens: row.cached_input_tokens,
+    cacheWriteTokens: row.cache_write_tokens,
+    outputTokens: row.output_tokens,
+    price: row.price,
+    priceVersion: row.price_version && publicId('price', row.price_version),
+    latencyMs: row.latency_ms,
+    upstream: row.upstream,
+    attempts: row.attempts,
+    keyId: publicId('key', row.key_id),
+    resultUrl: row.result_url,
+    createdAt: row.created_at.toISOString(),
+    finishedAt: row.finished_at?.toISOString() ?? null,
+    count: row.count,
+  }
+}
+
+/** A fresh id for a call that is about to be opened or refused. */
+export const newCallId = (): CallId => newId('call')

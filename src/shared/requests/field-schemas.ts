@@ -1,0 +1,76 @@
+/**
+ * What the schemas of a chat's fields are made of: optional fields, closed objects, and lists that are checked up to
+ * their first fault.
+ */
+import { z } from 'zod'
+import { fieldFault } from '../platform/field-errors.ts'
+
+/** A field that a client may also send as null, as OpenAI's do: the same as leaving it out. */
+export const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined)
+
+type Context = { issues: unknown[] }
+
+/** A value within another, by its own schema. Only its first fault counts, and its path goes on behind `path`. */
+export function within<T extends z.ZodType>(
+  schema: T,
+  value: unknown,
+  context: Context,
+  ...path: PropertyKey[]
+): z.output<T> {
+  const parsed = schema.safeParse(value, { error: fieldFault })
+  if (parsed.success) return parsed.data
+  const issue = parsed.error.issues[0]!
+  context.issues.push({ ...issue, path: [...path, ...issue.path], input: undefined })
+  return z.NEVER
+}
+
+/** What a schema says of itself in the API's document. */
+export function documented(schema: z.ZodType): Record<string, unknown> {
+  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
+  return rest
+}
+
+/**
+ * A list that is checked up to its first fault: a body of a million faults costs no more than one of one. Its length is
+ * looked at before its elements are.
+ */
+export function listOf<T extends z.ZodType>(element: T, least: number, most: number) {
+  const list = z
+    .custom<unknown[]>((value) => Array.isArray(value), 'must be a list')
+    .meta({ type: 'array', items: documented(element) })
+  return list.transform((values, context) => {
+    if (values.length < least) context.addIssue('must not be empty')
+    if (values.length > most) context.addIssue(`must have at most ${most} elements`)
+    const good: z.output<T>[] = []
+    for (let index = 0; index < values.length && context.issues.length === 0; index++) {
+      good.push(within(element, values[index], context, index))
+    }
+    return context.issues.length === 0 ? good : z.NEVER
+  })
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+
+/** Any object. */
+export const jsonObject = z.custom<Record<string, unknown>>(isObject, 'must be an object').meta({ type: 'object' })
+
+/**
+ * An object of these fields and no others. A field that it does not know is left out where it is null: clients of typed
+ * languages write all that they know, and null asks for nothing.
+ */
+export const closed = <S extends z.ZodRawShape>(shape: S) =>
+  z.preprocess((value) => withoutUnknownNulls(value, shape), z.strictObject(shape))
+
+function withoutUnknownNulls(value: unknown, known: object): unknown {
+  if (!isObject(value) || Array.isArray(value)) return value
+  const isKept = ([name, one]: [string, unknown]): boolean => one !== null || Object.hasOwn(known, name)
+  const fields = Object.entries(value)
+  return fields.every(isKept) ? value : Object.fromEntries(fields.filter(isKept))
+}
+
+/** An object whose schema depends on what stands in it; `all` are the schemas that there are. */
+export const chosen = <T extends z.ZodType>(all: [T, ...T[]], schemaOf: (value: Record<string, unknown>) => T) =>
+  z
+    .custom<Record<string, unknown>>(isObject, 'must be an object')
+    .meta(documented(z.union(all)))
+    .transform((value, context): z.output<T> => within(schemaOf(value), value, context))

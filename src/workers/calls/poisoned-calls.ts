@@ -1,0 +1,54 @@
+/**
+ * Calls whose jobs were in workers that died. What ends a worker may be the call itself, and would end the next one
+ * too: the second death is the last (docs/architecture.md#when-a-process-dies).
+ */
+import type { Job } from 'bullmq'
+import type { Ended } from '../../shared/calls/types.ts'
+import type { ChatRequest } from '../../shared/requests/requests.ts'
+import { findModel } from '../../shared/catalogue/catalogue.ts'
+import { gatewayError } from '../../shared/platform/errors.ts'
+import { publicId } from '../../shared/platform/ids.ts'
+import type { CallJob } from '../../shared/queues.ts'
+import { traceFields } from '../../shared/platform/process/trace.ts'
+import type { WorkerDeps } from '../deps.ts'
+import { cancelTask } from './run-media.ts'
+
+/** After so many deaths a call is given up, whether it was their cause or only beside it. */
+export const MAX_DEATHS = 2
+
+/**
+ * Whether a job is not to be tried again. The queue counts how often its lock has run out in a worker: in one that
+ * died, or was silent for as long, also before it had begun the call. A job that was handed back is not counted.
+ */
+export const isGivenUp = (job: Job<CallJob>): boolean => job.stalledCounter >= MAX_DEATHS
+
+/**
+ * Refunds a call whose job is given up. A stream that has begun is left as it is: it is never asked for again anyway,
+ * and what its reader has seen is not given back here.
+ * @returns its end, and what then cancels its task at the upstream; null where there is nothing to give up
+ */
+export async function giveUp(
+  deps: WorkerDeps,
+  job: Job<CallJob>,
+): Promise<{ ended: Ended; cancel: () => Promise<void> } | null> {
+  const { callId, request } = job.data
+  const error = gatewayError(
+    'internal_error',
+    'The workers that had this call ended twice before it did, so it is not tried again. ' +
+      'The credits charged for it were refunded.',
+  )
+  const call = await deps.calls.resume(callId)
+  const ended = await deps.calls.refund(callId, error, {
+    ...((request as ChatRequest | null)?.stream && { from: 'queued' }),
+  })
+  if (!ended) return null
+  const about = { call: publicId('call', callId), ...traceFields(job.data), deaths: job.stalledCounter }
+  deps.log.error(about, 'call given up: workers ended while they had it')
+  const cancel = async (): Promise<void> => {
+    if (!call) return
+    const catalogue = await deps.catalogue.at(job.data.catalogueVersion).catch(() => null)
+    const model = catalogue && findModel(catalogue, call.model, call.modality)
+    if (model) await cancelTask(deps, model, { call, job: job.data, traceparent: job.data.traceparent })
+  }
+  return { ended, cancel }
+}

@@ -1,0 +1,191 @@
+/**
+ * One run of a call's job and its outcome, which the call processor turns into a verb.
+ */
+import type { BegunCall, Settlement } from '../../shared/calls/types.ts'
+import type { Route } from '../../shared/catalogue/catalogue.ts'
+import type { GatewayError } from '../../shared/platform/errors.ts'
+import { gatewayError } from '../../shared/platform/errors.ts'
+import { failpoint } from '../../shared/platform/process/failpoints.ts'
+import { publicId } from '../../shared/platform/ids.ts'
+import type { CallJob } from '../../shared/queues.ts'
+import { traceFields } from '../../shared/platform/process/trace.ts'
+import type { Modality } from '../../shared/calls/lifecycle.ts'
+import type { SpanAttributes, Telemetry } from '../../shared/platform/telemetry/telemetry.ts'
+import { FetchFailed } from '../fetching/failure.ts'
+import { MediaRefused } from '../storage/refused.ts'
+import type { CustomersFault, FailureKind } from '../upstreams/adapter.ts'
+import { UpstreamError } from '../upstreams/adapter.ts'
+import type { HeldCall } from './held-calls.ts'
+import { failureMicroUsd } from './costs.ts'
+import type { Spending } from './costs.ts'
+import type { UsageBounds } from '../upstreams/believed-usage.ts'
+
+/** What a runner gets. */
+export type Run = {
+  call: BegunCall
+  job: CallJob
+  /** Where others in this process end it. */
+  held: HeldCall
+  /** Ends the work: deadline, shutdown, or the client of a stream that left (see `held-calls.ts` for the reasons). */
+  signal: AbortSignal
+  /** Whether an upstream may have the request: what was certainly not sent can be handed to another worker. */
+  maybeSent: boolean
+  /** The upstream of its last try; null where none was tried. */
+  upstream: string | null
+  /** What its upstream can have used. */
+  bounds: UsageBounds
+  /** What its tries have cost so far. */
+  spent: Spending
+  /** The trace context of what it does now. */
+  traceparent: string | undefined
+  telemetry: Telemetry | null
+}
+
+/** The fields of a log line about a run's call. */
+export const aboutRun = ({ call, job }: Pick<Run, 'call' | 'job'>) => ({
+  call: publicId('call', call.id),
+  ...traceFields(job),
+  attempt: call.attempt,
+})
+
+/** For whom its upstreams are asked. */
+export const callerOf = ({ call, signal }: Run) => ({ account: call.accountId, signal })
+
+/** How the work on a call ended. */
+export type Outcome =
+  | { is: 'settled'; settlement: Settlement }
+  | { is: 'failed'; error: GatewayError; costMicroUsd?: number | null; upstream?: string | null }
+  /** A submitted task runs on: look again after so many ms, without holding a slot meanwhile. */
+  | { is: 'pending'; againAfterMs: number }
+  /** The call ended, or another attempt took it, while this one worked. */
+  | { is: 'lost' }
+
+/**
+ * Sends something to a route's upstream on behalf of a run. From then on the upstream may have the request, unless the
+ * failure says that it certainly has not.
+ * @param attributesOf what its span says of the answer
+ */
+export async function sending<T>(
+  run: Run,
+  route: Route,
+  send: () => Promise<T>,
+  attributesOf?: (answer: T) => SpanAttributes,
+): Promise<T> {
+  run.maybeSent = true
+  run.upstream = route.upstream.name
+  failpoint('upstream.sending', run.call.id)
+  try {
+    const answer = await inSpan(run, route, OPERATIONS[run.call.modality], send, attributesOf)
+    failpoint('upstream.answered', run.call.id)
+    return answer
+  } catch (error) {
+    run.spent.add(failureMicroUsd(route, error, run.bounds))
+    if (error instanceof UpstreamError && NOT_ACCEPTED.has(error.kind)) run.maybeSent = false
+    throw error
+  }
+}
+
+const OPERATIONS: Record<Modality, string> = { chat: 'chat', image: 'generate_content', video: 'generate_content' }
+
+/** Asks an upstream something, as a span with the attributes of OpenTelemetry's conventions for generative AI. */
+export function inSpan<T>(
+  run: Run,
+  route: Route,
+  operation: string,
+  ask: () => Promise<T>,
+  attributesOf?: (answer: T) => SpanAttributes,
+): Promise<T> {
+  return run.telemetry ? askInSpan(run.telemetry, run, route, operation, ask, attributesOf) : ask()
+}
+
+async function askInSpan<T>(
+  telemetry: Telemetry,
+  run: Run,
+  { upstream, model }: Route,
+  operation: string,
+  ask: () => Promise<T>,
+  attributesOf: ((answer: T) => SpanAttributes) | undefined,
+): Promise<T> {
+  const outside = run.traceparent
+  const { hostname, port } = new URL(upstream.baseUrl)
+  const span = telemetry.begin('client', `${operation} ${model}`, outside, {
+    'gen_ai.operation.name': operation,
+    'gen_ai.provider.name': upstream.protocol,
+    'gen_ai.request.model': model,
+    'server.address': hostname,
+    'server.port': port === '' ? undefined : Number(port),
+    'tollgate.upstream': upstream.name,
+  })
+  run.traceparent = span.traceparent
+  try {
+    const answer = await ask()
+    span.end({ attributes: attributesOf?.(answer) ?? {} })
+    return answer
+  } catch (error) {
+    const isFailure = error instanceof UpstreamError
+    span.end({
+      attributes: { 'http.response.status_code': (isFailure && error.status) || undefined },
+      failure: isFailure ? error.kind : 'internal_error',
+    })
+    throw error
+  } finally {
+    run.traceparent = outside
+  }
+}
+
+/** The file that an upstream has made cannot be had. */
+const isAboutFile = (error: unknown): boolean =>
+  error instanceof UpstreamError && (error.cause instanceof FetchFailed || error.cause instanceof MediaRefused)
+
+const NOT_ACCEPTED: ReadonlySet<FailureKind> = new Set(['not_sent', 'rate_limited', 'overloaded', 'not_served'])
+
+const FAULTS: Record<CustomersFault, string> = {
+  context_length_exceeded: 'The messages are longer than this model takes: shorten them, or ask for fewer tokens.',
+  content_policy: 'The content of this request is not served: the provider of this model refused it.',
+}
+
+/**
+ * The public end of a call that failed at its upstream: in our own words what the customer can mend. Of its length
+ * chats alone are told.
+ */
+export function failedAt(error: UpstreamError, modality: Modality): Outcome {
+  const { fault } = error
+  if (fault === null || (fault === 'context_length_exceeded' && modality !== 'chat')) {
+    return upstreamFailure(describeFailure(error))
+  }
+  return { is: 'failed', error: gatewayError(fault, `${FAULTS[fault]} ${REFUNDED}`) }
+}
+
+const REFUNDED = 'The credits charged for this call were refunded.'
+
+/**
+ * The public end of a call that its upstream failed. What the upstream said is no part of it: it may quote anything.
+ */
+export function upstreamFailure(sentence: string): Outcome {
+  return {
+    is: 'failed',
+    error: gatewayError('upstream_failed', `${sentence} ${REFUNDED}`),
+  }
+}
+
+/** The public sentence about an upstream's failure. */
+function describeFailure(error: UpstreamError): string {
+  // Messages about files are public by their class.
+  if (isAboutFile(error)) return error.message
+  const status = error.status === null ? '' : ` (HTTP ${error.status})`
+  switch (error.kind) {
+    case 'not_sent':
+      return 'The upstream could not be reached.'
+    case 'rate_limited':
+      return `The upstream is rate-limiting us${status}.`
+    case 'overloaded':
+      return `The upstream is overloaded${status}.`
+    case 'not_served':
+    case 'rejected':
+      return `The upstream refused the request${status}.`
+    case 'unknown':
+    case 'late':
+    case 'aborted':
+      return `The upstream failed${status}.`
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * A chat call at its upstreams.
+ */
+import type { ChatModel, Route } from '../../shared/catalogue/catalogue.ts'
+import type { Settlement } from '../../shared/calls/types.ts'
+import { WORKER_LOST, settleChat } from '../../shared/calls/chat-settlement.ts'
+import { settledOutput } from '../../shared/replies/stored-answers.ts'
+import type { ChatPrice } from '../../shared/requests/pricing.ts'
+import { allInput, settledCost } from '../../shared/requests/pricing.ts'
+import type { ChatRequest } from '../../shared/requests/requests.ts'
+import { countOutput } from '../../shared/requests/token-count.ts'
+import { publicId } from '../../shared/platform/ids.ts'
+import type { SpanAttributes } from '../../shared/platform/telemetry/telemetry.ts'
+import { StreamedAnswer } from './streamed-answer.ts'
+import type { PaidAnswer } from './streamed-answer.ts'
+import type { WorkerDeps } from '../deps.ts'
+import type { Outcome, Run } from './run-call.ts'
+import { aboutRun, callerOf, sending, upstreamFailure } from './run-call.ts'
+import { chatMicroUsd } from './costs.ts'
+import { withReferences } from './references.ts'
+import type { ChatAdapter, UpstreamContext } from '../upstreams/adapter.ts'
+import { UpstreamError } from '../upstreams/adapter.ts'
+import { believed, hasReasoned } from '../upstreams/believed-usage.ts'
+
+/** A chat whose first attempt may have been sent is sent once more; a third time would only cost more. */
+const MAX_ATTEMPTS = 2
+
+/** Runs a chat call to its end. @throws UpstreamError when every try failed. */
+export async function runChat(deps: WorkerDeps, model: ChatModel, run: Run): Promise<Outcome> {
+  const request = run.job.request as ChatRequest
+  // The lost attempt may already have streamed a part to its reader.
+  if (run.call.resumed && request.stream) return { is: 'failed', error: WORKER_LOST }
+  if (run.call.resumed && run.call.attempt > MAX_ATTEMPTS) return upstreamFailure('The call was interrupted too often.')
+  const settlement = await withReferences(deps, run, (references) => {
+    const caller = { ...callerOf(run), prepare: references.prepare }
+    return deps.upstreams.tryRoutes(model, caller, async (route, begun) => {
+      const adapter = deps.upstreams.adapterOf(route.upstream.protocol).chat
+      if (!adapter) throw new UpstreamError('rejected', `${route.upstream.protocol} serves no chat`)
+      const asked = { adapter, route, request: references.requestFor(request, route) }
+      const answer = await sending(run, route, () => ask(deps, run, asked, begun), spanAttributes)
+      if (answer.usage && hasReasoned(answer.usage)) deps.reasoners.add(route)
+      if (answer.refused.length > 0) sayRefused(deps, run, route, answer)
+      return settlementOf(model, run, route, answer)
+    })
+  })
+  return { is: 'settled', settlement }
+}
+
+const spanAttributes = ({ tokens }: PaidAnswer): SpanAttributes => ({
+  'gen_ai.usage.input_tokens': allInput(tokens),
+  'gen_ai.usage.output_tokens': tokens.output,
+})
+
+/** A report that cannot be true is the operator's to look at: the upstream may bill it. */
+function sayRefused({ log, usageRefused }: WorkerDeps, run: Run, { upstream }: Route, answer: PaidAnswer): void {
+  const { usage: reported, refused, tokens } = answer
+  log.warn({ ...aboutRun(run), upstream: upstream.name, reported, refused, settledOn: tokens }, 'usage not believed')
+  for (const count of refused) usageRefused(upstream.name, count)
+}
+
+/** Even a slow upstream makes so many tokens a second, once it has thought for so many ms. */
+const SLOW = { tokensPerSecond: 5, thinkingMs: 60_000 }
+
+/**
+ * Whether a chat may run into its deadline. At that moment one that is streamed has shown what it has produced and will
+ * bill, and one that comes whole has not. Streaming every chat from its upstream would show it for all of them; but it
+ * costs a JSON object a token where one would do, and some upstreams do not stream every model to everybody. A chat
+ * that even a slow upstream finishes in time is therefore read whole.
+ */
+function mayRunOutOfTime({ call, job }: Run): boolean {
+  const { max_tokens: most } = job.request as ChatRequest
+  return call.remainingMs < SLOW.thinkingMs + (most * 1000) / SLOW.tokensPerSecond
+}
+
+/** Bytes that a token of an answer may take as JSON, and each probability that is asked for beside it. */
+const TOKEN_BYTES = 8
+const PROBABILITY_BYTES = 120
+
+/**
+ * Whether an answer may be longer than is read. One that comes whole was billed whole, and reports its usage at its
+ * end: what was cut off is then not known. A stream is stopped where it is cut.
+ */
+function mayBeTooLong({ job }: Run, maxBytes: number): boolean {
+  const { max_tokens: most, n, logprobs, top_logprobs: others } = job.request as ChatRequest
+  const perToken = TOKEN_BYTES + (logprobs === true ? PROBABILITY_BYTES * (1 + Number(others ?? 0)) : 0)
+  return most * (n ?? 1) * perToken > maxBytes
+}
+
+const contextOf = ({ log }: WorkerDeps, route: Route, run: Run): UpstreamContext => ({
+  route,
+  signal: run.signal,
+  callId: publicId('call', run.call.id),
+  traceparent: run.traceparent,
+  onSkipped: () => log.warn({ ...aboutRun(run), upstream: route.upstream.name }, 'an event was skipped'),
+})
+
+/** What is asked at a route: the request as its upstream gets it. */
+type Asked = { adapter: ChatAdapter; route: Route; request: ChatRequest }
+
+/** @param begun to be called before the first chunk leaves: a second try would show its reader two answers in one. */
+function ask(deps: WorkerDeps, run: Run, asked: Asked, begun: () => void): Promise<PaidAnswer> {
+  const { adapter, route, request } = asked
+  const streamed = () =>
+    new StreamedAnswer(deps, run, route, begun).read((onSent) =>
+      adapter.streamChat(request, { ...contextOf(deps, route, run), onSent }),
+    )
+  if (request.stream) return streamed()
+  if (!mayRunOutOfTime(run) && !mayBeTooLong(run, deps.config.MAX_ANSWER_BYTES)) return whole(deps, run, asked)
+  return streamed().catch((error: unknown) => {
+    if (!isRefusalToStream(error)) throw error
+    return whole(deps, run, asked)
+  })
+}
+
+/** Some upstreams stream certain models only to customers whom they have verified. Nothing was accepted then. */
+const isRefusalToStream = (error: unknown): boolean =>
+  error instanceof UpstreamError && error.kind !== 'unknown' && /\bstream/i.test(error.said ?? '')
+
+async function whole(deps: WorkerDeps, run: Run, { adapter, route, request }: Asked): Promise<PaidAnswer> {
+  const { completion, usage, isCut } = await adapter.chat(request, contextOf(deps, route, run))
+  const counted = countOutput(completion.choices)
+  const { tokens, refused } = believed(usage, { bounds: run.bounds, counted })
+  const end = isCut ? 'too_long' : 'finished'
+  const verdict = settleChat({ end, sent: true, isRelayed: false, counted, tokens })
+  if (verdict.is !== 'paid') throw new UpstreamError('unknown', 'an answer that is too long says nothing')
+  return { completion, usage, tokens, refused }
+}
+
+function settlementOf(
+  model: ChatModel,
+  { call, spent }: Run,
+  route: Route,
+  { completion, tokens, usage }: PaidAnswer,
+): Settlement {
+  spent.add(chatMicroUsd(route, tokens, usage))
+  return {
+    cost: settledCost(call.price as ChatPrice, tokens, call.charged),
+    tokens,
+    costMicroUsd: spent.total,
+    upstream: route.upstream.name,
+    resultUrl: null,
+    output: settledOutput(completion, model.id, tokens),
+  }
+}

@@ -1,0 +1,226 @@
+/**
+ * An image or video call at its upstreams: at once, or as a task that is submitted, persisted, polled and collected.
+ */
+import type { MediaModel, Model, Route } from '../../shared/catalogue/catalogue.ts'
+import type { UpstreamRef } from '../../shared/calls/types.ts'
+import { mediaOutput } from '../../shared/replies/stored-answers.ts'
+import type { MediaRequest } from '../../shared/requests/requests.ts'
+import { publicId } from '../../shared/platform/ids.ts'
+import { mediaName, mediaUrl } from '../../shared/media/media.ts'
+import { failpoint } from '../../shared/platform/process/failpoints.ts'
+import type { WorkerDeps } from '../deps.ts'
+import { DeadlinePassed } from './held-calls.ts'
+import type { Outcome, Run } from './run-call.ts'
+import { aboutRun, callerOf, inSpan, sending, upstreamFailure } from './run-call.ts'
+import { shapeMicroUsd } from './costs.ts'
+import { withReferences } from './references.ts'
+import { NotStored } from './results.ts'
+import { FetchFailed } from '../fetching/failure.ts'
+import type { MediaSource, TaskMediaAdapter } from '../upstreams/adapter.ts'
+import { UpstreamError } from '../upstreams/adapter.ts'
+
+/** How much longer than the next poll a task's lease lasts, in seconds. */
+const POLL_LEASE_MARGIN_SECONDS = 20
+
+/** A poll or a collection that failed is tried again after this, in ms; the call's deadline ends it. */
+const FAILED_POLL_PAUSE_MS = 3000
+
+/**
+ * How long a task that was accepted is asked for although its upstream refuses, in ms: while a key is changed, or until
+ * its file can be had. It was billed.
+ */
+const REFUSED_MS = 60_000
+
+/** What an upstream has taken, and what that costs there by the catalogue, in micro-dollars. */
+type Submitted = { route: Route; cost: number | null } & ({ done: MediaSource } | { ref: UpstreamRef })
+
+/** Runs a media call to its end, or to its next poll. @throws UpstreamError when it failed for good. */
+export async function runMedia(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Outcome> {
+  if (run.call.upstreamRef) return continueTask(deps, model, run, run.call.upstreamRef)
+  const submitted = run.call.resumed ? await findLost(deps, model, run) : await submit(deps, model, run)
+  // A second submission could be a second bill: what cannot be found again is given back.
+  if (!submitted) return upstreamFailure('The worker was lost while the upstream may have had the request.')
+  const { route, cost } = submitted
+  const costing = { ...run, call: { ...run.call, upstream: route.upstream.name, costMicroUsd: cost } }
+  if ('done' in submitted) return collect(deps, model, costing, route, submitted.done)
+  const { ref } = submitted
+  if (!(await persist(deps, costing, route, ref, 0))) return { is: 'lost' }
+  return continueTask(deps, model, { ...costing, call: { ...costing.call, upstreamRef: ref } }, ref)
+}
+
+async function submit(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Submitted> {
+  const request = run.job.request as MediaRequest
+  const adapterOf = (route: Route) => deps.upstreams.mediaAdapterOf(route, model.modality)
+  return withReferences(deps, run, (references) => {
+    const prepare = (route: Route) => references.prepare(route, adapterOf(route))
+    return deps.upstreams.tryRoutes(model, { ...callerOf(run), prepare }, async (route) => {
+      const adapter = adapterOf(route)
+      const cost = shapeMicroUsd(route, request)
+      const sent = references.requestFor(request, route, adapter)
+      const upload = references.uploadFor(request, route, adapter)
+      return sending(run, route, async () =>
+        adapter.kind === 'direct'
+          ? { route, cost, done: await adapter.generate(sent, { ...contextOf(route, run), upload }) }
+          : { route, cost, ref: await adapter.submit(sent, { ...contextOf(route, run), upload }) },
+      )
+    })
+  })
+}
+
+async function findLost(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Submitted | null> {
+  const request = run.job.request as MediaRequest
+  for (const route of model.routes) {
+    const adapter = deps.upstreams.mediaAdapterOf(route, model.modality)
+    if (adapter.kind !== 'task' || !adapter.find) continue
+    const ref = await adapter.find(request, contextOf(route, run), run.call.startedAt)
+    if (ref) return { route, ref, cost: shapeMicroUsd(route, request) }
+  }
+  return null
+}
+
+const contextOf = (route: Route, { signal, ...run }: Pick<Run, 'call' | 'signal' | 'traceparent'>) => ({
+  route,
+  signal,
+  callId: publicId('call', run.call.id),
+  traceparent: run.traceparent,
+})
+
+/** Stores the reference, and extends the lease beyond the next poll. False: another attempt owns the call. */
+const persist = (
+  { calls }: WorkerDeps,
+  { call }: Run,
+  route: Route,
+  ref: UpstreamRef,
+  pollAfterMs: number,
+): Promise<boolean> =>
+  calls.submitted(
+    call.id,
+    call.attempt,
+    route.upstream.name,
+    ref,
+    Math.ceil(pollAfterMs / 1000) + POLL_LEASE_MARGIN_SECONDS,
+    call.costMicroUsd,
+  )
+
+/** One poll of a submitted task. */
+async function continueTask(deps: WorkerDeps, model: MediaModel, run: Run, ref: UpstreamRef): Promise<Outcome> {
+  const route = model.routes.find((one) => one.upstream.name === run.call.upstream)
+  if (!route) return upstreamFailure('The upstream of this call is no longer configured.')
+  const adapter = deps.upstreams.mediaAdapterOf(route, model.modality) as TaskMediaAdapter
+  try {
+    failpoint('task.polling', run.call.id)
+    const task = await inSpan(run, route, 'poll', () => adapter.check(ref, contextOf(route, run)))
+    failpoint('task.polled', run.call.id)
+    if (task.state === 'failed') {
+      // Whether a task that failed is billed is for each upstream to say, and they do not.
+      run.spent.add(null)
+      deps.log.warn({ ...aboutRun(run), upstream: route.upstream.name, err: task.error }, 'task failed')
+      return upstreamFailure('The upstream could not produce the result.')
+    }
+    if (task.state === 'succeeded') return await collect(deps, model, run, route, task.media)
+    const { refusedSince: _refused, ...again } = ref
+    if (task.progress !== null)
+      await deps.publisher.update(run.call.replyTo, run.call.id, { type: 'progress', progress: task.progress })
+    return await pending(deps, run, route, again, task.pollAfterMs)
+  } catch (error) {
+    if (run.signal.reason instanceof DeadlinePassed) await cancelTask(deps, model, run)
+    if (run.signal.aborted) throw error
+    const refusedSince = typeof ref.refusedSince === 'number' ? ref.refusedSince : Date.now()
+    const isGivenUp = isRefusal(error) && Date.now() - refusedSince >= REFUSED_MS
+    if (isGivenUp || !mayPollAgain(error)) {
+      run.spent.is(run.call.costMicroUsd)
+      await cancelTask(deps, model, run)
+      throw error
+    }
+    deps.log.warn({ ...aboutRun(run), err: error }, 'poll failed')
+    return pending(deps, run, route, isRefusal(error) ? { ...ref, refusedSince } : ref, FAILED_POLL_PAUSE_MS)
+  }
+}
+
+/** Whether a task, or its file, was refused by a status: another one may come in a moment. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof UpstreamError &&
+  (error.kind === 'rejected' || error.kind === 'not_served') &&
+  (error.status !== null || (error.cause instanceof FetchFailed && error.cause.problem === 'status'))
+
+/** Polling again costs nothing, whatever went wrong, unless the same answer would come again. */
+const mayPollAgain = (error: unknown): boolean =>
+  error instanceof NotStored || isRefusal(error) || (error instanceof UpstreamError && error.kind !== 'rejected')
+
+async function pending(
+  deps: WorkerDeps,
+  run: Run,
+  route: Route,
+  ref: UpstreamRef,
+  pollAfterMs: number,
+): Promise<Outcome> {
+  const againAfterMs = Math.min(pollAfterMs, Math.max(0, run.call.remainingMs))
+  return (await persist(deps, run, route, ref, againAfterMs)) ? { is: 'pending', againAfterMs } : { is: 'lost' }
+}
+
+/** How long cancelling a task at its upstream may take, in ms. */
+const CANCEL_MS = 5000
+
+/**
+ * Asks the upstream to stop a task whose call has ended. Failures do not matter: the credits are refunded anyway.
+ */
+export async function cancelTask(
+  deps: Pick<WorkerDeps, 'upstreams' | 'log'>,
+  model: Model,
+  run: Pick<Run, 'call' | 'job' | 'traceparent'>,
+): Promise<void> {
+  const route = model.routes.find((one) => one.upstream.name === run.call.upstream)
+  if (!route || !run.call.upstreamRef || model.modality === 'chat') return
+  const adapter = deps.upstreams.mediaAdapterOf(route, model.modality)
+  if (adapter.kind !== 'task') return
+  const context = contextOf(route, { ...run, signal: AbortSignal.timeout(CANCEL_MS) })
+  await adapter
+    .cancel(run.call.upstreamRef, context)
+    .catch((error: unknown) => deps.log.warn({ ...aboutRun(run), err: error }, 'task not cancelled'))
+}
+
+/** Stores the result and settles at the model's price. */
+async function collect(
+  deps: WorkerDeps,
+  model: MediaModel,
+  run: Run,
+  route: Route,
+  source: MediaSource,
+): Promise<Outcome> {
+  const { call, signal, spent } = run
+  spent.is(source.costMicroUsd ?? call.costMicroUsd)
+  failpoint('result.keeping', call.id)
+  const url =
+    route.upstream.results === 'link' && source.from === 'url' && !source.headers
+      ? source.url
+      : mediaUrl(
+          deps.config.BASE_URL,
+          await deps.results.keep(
+            {
+              kind: model.modality,
+              source: traced(source, run),
+              upstream: route.upstream,
+              name: (extension) => mediaName(deps.config.APP_SECRET, call.id, 0, extension),
+            },
+            signal,
+          ),
+        )
+  failpoint('result.kept', call.id)
+  return {
+    is: 'settled',
+    settlement: {
+      cost: call.charged,
+      tokens: null,
+      costMicroUsd: spent.total,
+      upstream: route.upstream.name,
+      resultUrl: url,
+      output: mediaOutput(Math.floor(Date.now() / 1000), [url]),
+    },
+  }
+}
+
+/** A download that carries the upstream's key goes to the upstream itself, and carries the trace too. */
+function traced(source: MediaSource, { traceparent }: Run): MediaSource {
+  if (source.from === 'bytes' || !source.headers || !traceparent) return source
+  return { ...source, headers: { ...source.headers, traceparent } }
+}

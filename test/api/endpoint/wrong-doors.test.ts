@@ -1,0 +1,108 @@
+import { expect } from 'chai'
+import { anAccount } from '../../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import type { Gateway } from '../../../scripts/harness/harness.ts'
+import { startGateway } from '../../../scripts/harness/harness.ts'
+import { get, send } from '../../../scripts/harness/http.ts'
+
+describe('a client at the wrong door', () => {
+  let gateway: Gateway
+  let account: TestAccount
+  before(async () => {
+    gateway = await startGateway()
+    account = await anAccount(gateway.db, 100)
+  })
+  after(() => gateway.stop())
+
+  /** The sentence of a 404 in OpenAI's form. */
+  async function told(path: string): Promise<string> {
+    const { status, json } = await send('POST', `${gateway.url}${path}`, { key: account.key, body: { model: 'x' } })
+    expect([status, json.ok, json.error.code], path).to.deep.equal([404, false, 'not_found'])
+    return json.error.message as string
+  }
+
+  const NEARLY: Record<string, string> = {
+    '/chat/completions': '/v1/chat/completions',
+    '/v1/v1/chat/completions': '/v1/chat/completions',
+    '/v1//chat/completions': '/v1/chat/completions',
+    '//v1/chat/completions': '/v1/chat/completions',
+    '/v1/chat/completions/': '/v1/chat/completions',
+    '/api/v1/chat/completions': '/v1/chat/completions',
+    '/openai/v1/chat/completions': '/v1/chat/completions',
+    '/V1/chat/completions': '/v1/chat/completions',
+    '/v1/chat/completions/chat/completions': '/v1/chat/completions',
+    '/v1/chat/completions/v1/chat/completions': '/v1/chat/completions',
+    '/images/generations': '/v1/images/generations',
+    '/videos/generations': '/v1/videos/generations',
+    '/v1/v1/models': '/v1/models',
+    '/quotes': '/v1/quotes',
+  }
+  for (const [path, meant] of Object.entries(NEARLY)) {
+    it(`is told what its base URL should be: ${path}`, async () => {
+      const sentence = await told(path)
+      expect(sentence)
+        .to.include('base URL')
+        .and.match(new RegExp(`send this to ${meant}\\.$`))
+    })
+  }
+
+  const OTHERS: Record<string, RegExp> = {
+    '/responses': /Responses API.*useResponsesApi: false/,
+    '/messages': /not Anthropic's API/,
+    '/v1/complete': /not Anthropic's API/,
+    '/v1beta/models/gemini-3-flash:generateContent': /not Gemini's API/,
+    '/v1beta/models/gemini-3-flash:streamGenerateContent': /not Gemini's API/,
+    '/v1/models/gemini-3-flash:generateContent': /not Gemini's API/,
+    '/v1/projects/p/locations/l/publishers/google/models/g:predict': /not Gemini's API/,
+    '/openai/deployments/gpt/chat/completions': /not Azure's paths/,
+    '/model/claude/converse-stream': /not Bedrock's API/,
+    '/v1/realtime': /no such API/,
+    '/v1/assistants': /no such API/,
+    '/v1/threads/t/runs': /no such API/,
+    '/v1/files': /no such API/,
+    '/v1/completions': /send messages instead/,
+    '/v1/fim/completions': /send messages instead/,
+    '/v2/chat': /OpenAI-compatible provider/,
+  }
+  for (const [path, words] of Object.entries(OTHERS)) {
+    it(`is told what this gateway speaks: ${path}`, async () => {
+      const sentence = await told(path)
+      expect(sentence).to.match(words).and.include('chat completions (POST /v1/chat/completions)')
+    })
+  }
+
+  it("is told so at Ollama's paths, which are answered as the console's", async () => {
+    for (const path of ['/api/chat', '/api/generate', '/api/tags', '/api/show']) {
+      const { status, json } = await send('POST', `${gateway.url}${path}`, { body: {} })
+      expect([status, json.error], path).to.deep.equal([404, 'not_found'])
+      expect(json.message).to.match(/not Ollama's API: configure it as an OpenAI-compatible provider/)
+    }
+  })
+
+  it('is told nothing of what it asked for where that is like nothing known', async () => {
+    for (const path of ['/v1/nonsense', '/nonsense', '/v1/chat', `/v1/${'x'.repeat(5000)}`]) {
+      const { status, text } = await get(`${gateway.url}${path}`, account.key, { accept: 'application/json' })
+      expect(status, path).to.equal(404)
+      expect(text.length).to.be.below(500)
+    }
+  })
+
+  it('gets JSON at a page of the console that it took for a list of models, and browsers get the page', async () => {
+    for (const path of ['/models', '/models/sandbox-chat', '/calls/call_1']) {
+      const { status, json } = await get(`${gateway.url}${path}`, account.key, { accept: 'application/json' })
+      expect([status, json?.error.code], path).to.deep.equal([404, 'not_found'])
+      const page = await get(`${gateway.url}${path}`, account.key, {
+        accept: 'text/html,application/xhtml+xml,*/*;q=0.8',
+      })
+      expect(page.status, path).to.be.oneOf([200, 503])
+    }
+    const { json } = await get(`${gateway.url}/models`, account.key, { accept: 'application/json' })
+    expect(json.error.message).to.match(/send this to \/v1\/models\.$/)
+  })
+
+  it('is told which method a path takes', async () => {
+    const { status, json, headers } = await get(`${gateway.url}/v1/chat/completions`, account.key)
+    expect([status, headers.get('allow')]).to.deep.equal([405, 'POST'])
+    expect(json.error.message).to.equal('This path takes POST, not GET.')
+  })
+})

@@ -1,0 +1,141 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
+import { connect } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+import { expect } from 'chai'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { anAccount } from '../../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import type { Gateway } from '../../../scripts/harness/harness.ts'
+import { startGateway } from '../../../scripts/harness/harness.ts'
+import { send } from '../../../scripts/harness/http.ts'
+import { until } from '../../../scripts/harness/until.ts'
+import { CHAT, chat, chatBody, prompted } from '../../../scripts/harness/calling.ts'
+import { Incoming } from '../../../src/api/server/body-memory.ts'
+import { ApiError } from '../../../src/shared/platform/errors.ts'
+import type { AccountId } from '../../../src/shared/platform/ids.ts'
+
+const MEGABYTE = 1_048_576
+
+/** An incomplete request over a connection of its own. */
+type Unfinished = { socket: Socket; received: () => string }
+
+/** Begins a request with a body of so many bytes, of which only `sent` is sent for now. */
+function begin(url: string, headers: string[], length: number, sent: string): Unfinished {
+  const { hostname, port, pathname } = new URL(url)
+  const socket = connect({ host: hostname, port: Number(port) })
+  let text = ''
+  socket.on('data', (data) => (text += data.toString('latin1')))
+  socket.on('error', () => {})
+  const head = ['POST ' + pathname + ' HTTP/1.1', 'Host: x', ...headers, `Content-Length: ${length}`]
+  socket.write(`${head.join('\r\n')}\r\n\r\n${sent}`)
+  return { socket, received: () => text }
+}
+
+const statusOf = ({ received }: Unfinished): string | undefined => /^HTTP\/1\.1 (\d{3})/.exec(received())?.[1]
+
+describe('bodies of calls that come slowly', () => {
+  let gateway: Gateway
+  let account: TestAccount
+  const open: Unfinished[] = []
+  before(async () => {
+    gateway = await startGateway()
+  })
+  after(() => gateway.stop())
+  beforeEach(async () => {
+    account = await anAccount(gateway.db, 1_000_000)
+  })
+  afterEach(async () => {
+    for (const { socket } of open.splice(0)) socket.destroy()
+    await expectBooksToBalance(gateway.db)
+  })
+
+  /** Sends a chat of `bytes` bytes without its last `missing`. */
+  function beginChat(bytes: number, missing: number): Unfinished & { rest: string } {
+    const empty = JSON.stringify(chatBody('', { model: 'no-such-model' }))
+    const body = JSON.stringify(chatBody('x'.repeat(bytes - empty.length), { model: 'no-such-model' }))
+    const headers = ['Content-Type: application/json', `Authorization: Bearer ${account.key}`]
+    const begun = begin(`${gateway.url}${CHAT}`, headers, bytes, body.slice(0, bytes - missing))
+    open.push(begun)
+    return { ...begun, rest: body.slice(bytes - missing) }
+  }
+
+  it('can hold 8 MB for an account: more is refused with 429, and the others are served once complete', async () => {
+    const slow = Array.from({ length: 10 }, () => beginChat(MEGABYTE, 1))
+    await until('two refusals', () => slow.filter(statusOf).length >= 2)
+    const refused = slow.filter(statusOf)
+    expect(refused.map(statusOf)).to.deep.equal(['429', '429'])
+    for (const { received } of refused) {
+      expect(received()).to.match(/^retry-after: \d+\r$/im)
+      await until('the whole answer', () => received().includes('rate_limited'))
+    }
+    expect((await chat(gateway, account, prompted())).status, 'a fast body beside them').to.equal(200)
+    for (const { socket, rest } of slow) socket.write(rest)
+    await until('all answers', () => slow.every(statusOf))
+    expect(slow.filter((one) => statusOf(one) === '400').length).to.equal(8)
+    // They are no longer counted.
+    const next = Array.from({ length: 3 }, () => beginChat(MEGABYTE, 1))
+    for (const { socket, rest } of next) socket.write(rest)
+    await until('all answers', () => next.every(statusOf))
+    expect(next.map(statusOf)).to.deep.equal(['400', '400', '400'])
+  })
+
+  it('do not limit an ordinary client: 50 bodies of 1 MB sent at once are all read', async () => {
+    const body = JSON.stringify(chatBody('x'.repeat(MEGABYTE - 300), { model: 'no-such-model' }))
+    const replies = await Promise.all(
+      Array.from({ length: 50 }, () => send('POST', `${gateway.url}${CHAT}`, { key: account.key, body })),
+    )
+    expect([...new Set(replies.map(({ status, json }) => `${status} ${json.error.type}`))]).to.deep.equal([
+      '400 unsupported_model',
+    ])
+  })
+})
+
+describe('all bodies that are being read by a process', () => {
+  const KILOBYTE = 1024
+  let incoming: Incoming
+  let server: Server
+  let refused: string[]
+  const open: Unfinished[] = []
+  beforeEach(async () => {
+    incoming = new Incoming({ slowPerSender: Infinity, perProcess: 1000 * KILOBYTE })
+    refused = []
+    server = createServer((req: IncomingMessage, res) => {
+      const account = String(req.headers['x-account'])
+      req.on('error', (error) => {
+        if (error instanceof ApiError) refused.push(`${account} ${error.code}`)
+        res.end()
+      })
+      req.on('data', () => {})
+      const stop = incoming.count(req, account as AccountId)
+      req.on('close', stop)
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+  })
+  afterEach(() => {
+    for (const { socket } of open.splice(0)) socket.destroy()
+    server.closeAllConnections()
+    server.close()
+  })
+
+  /** Sends so many kilobytes of a body, and waits until they are counted. */
+  async function leave(account: string, kilobytes: number, expected: number): Promise<void> {
+    const { port } = server.address() as AddressInfo
+    const url = `http://127.0.0.1:${port}/`
+    open.push(begin(url, [`X-Account: ${account}`], MEGABYTE, 'x'.repeat(kilobytes * KILOBYTE)))
+    await until('the count', () => incoming.bytes() === expected * KILOBYTE)
+  }
+
+  it('are bounded: only the account that holds most loses its largest body', async () => {
+    await leave('a', 400, 400)
+    await leave('a', 200, 600)
+    await leave('b', 300, 900)
+    await leave('c', 250, 750)
+    expect(refused).to.deep.equal(['a overloaded'])
+    await leave('c', 100, 850)
+    for (const { socket } of open) socket.destroy()
+    await until('nothing to be counted', () => incoming.bytes() === 0)
+    expect(refused).to.deep.equal(['a overloaded'])
+  })
+})

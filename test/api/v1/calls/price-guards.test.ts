@@ -1,0 +1,119 @@
+import { expect } from 'chai'
+import { anAccount, balanceOf } from '../../../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../../../scripts/harness/factories.ts'
+import type { Gateway } from '../../../../scripts/harness/harness.ts'
+import { startGateway } from '../../../../scripts/harness/harness.ts'
+import type { Reply } from '../../../../scripts/harness/http.ts'
+import { get, post } from '../../../../scripts/harness/http.ts'
+import { CHAT, IMAGES, VIDEOS, chatBody, countsOf, prompted, recordOf } from '../../../../scripts/harness/calling.ts'
+import { expectBooksToBalance } from '../../../support/books.ts'
+import { pricedModels } from '../support/priced-models.ts'
+
+type Headers = Record<string, string>
+
+const ASYNC = { prefer: 'respond-async' }
+
+describe('X-Max-Credits and X-Price-Version', () => {
+  let gateway: Gateway
+  before(async () => {
+    gateway = await startGateway({}, (catalogue) => catalogue.models.push(...pricedModels()))
+  })
+  after(() => gateway.stop())
+  afterEach(() => expectBooksToBalance(gateway.db))
+
+  const send = ({ key }: Pick<TestAccount, 'key'>, path: string, body: object, headers: Headers): Promise<Reply> =>
+    post(`${gateway.url}${path}`, key, body, headers)
+  const outcomeOf = ({ status, json }: Reply) => [status, json.error?.type, json.error?.param]
+  const versionOf = async ({ key }: TestAccount, model: string): Promise<string> => {
+    const { data } = (await get(`${gateway.url}/v1/models`, key)).json
+    return data.find(({ id }: { id: string }) => id === model).priceVersion
+  }
+
+  /** Every form in which a call can be asked for, and what it is charged. */
+  const FORMS: [title: string, path: string, body: () => object, headers: Headers, charge: number][] = [
+    ['an image', IMAGES, () => ({ model: 'priced-image', prompt: prompted() }), {}, 25],
+    ['a video', VIDEOS, () => ({ model: 'priced-video', prompt: prompted(), duration: 2.5 }), {}, 63],
+    [
+      'an image as events',
+      IMAGES,
+      () => ({ model: 'priced-image', prompt: prompted() }),
+      { accept: 'text/event-stream' },
+      25,
+    ],
+    ['a call that nobody waits for', IMAGES, () => ({ model: 'priced-image', prompt: prompted() }), ASYNC, 25],
+  ]
+  for (const [title, path, body, form, charge] of FORMS) {
+    it(`refuse a charge above the limit, and let one at the limit pass: ${title}`, async () => {
+      const account = await anAccount(gateway.db, 1000)
+      const above = await send(account, path, body(), { ...form, 'X-Max-Credits': String(charge - 1) })
+      expect(outcomeOf(above)).to.deep.equal([422, 'price_above_limit', 'X-Max-Credits'])
+      expect(above.json.error.message).to.contain(`${charge} credits`)
+      expect(above.headers.get('x-should-retry')).to.equal('false')
+      expect(await recordOf(gateway.db, above)).to.include({ status: 'rejected', credits: 0, price: null })
+      const { charged } = await countsOf(gateway.db, account)
+      expect([charged, await balanceOf(gateway.db, account.id)]).to.deep.equal([0, 1000])
+      const within = await send(account, path, body(), { ...form, 'X-Max-Credits': String(charge) })
+      expect(within.status, within.text).to.be.oneOf([200, 202])
+      expect(await recordOf(gateway.db, within)).to.include({ creditsPrecharged: charge })
+    })
+  }
+
+  for (const stream of [false, true]) {
+    it(`hold for a chat by its pre-charge, ${stream ? 'streamed' : 'whole'}`, async () => {
+      const account = await anAccount(gateway.db, 1000)
+      const body = chatBody(prompted(), { model: 'priced-chat', stream })
+      const priceVersion = await versionOf(account, 'priced-chat')
+      const asked = { 'X-Max-Credits': '1000', 'X-Price-Version': priceVersion }
+      const passed = await send(account, CHAT, body, asked)
+      expect(passed.status, passed.text).to.equal(200)
+      const { creditsPrecharged, ...record } = await recordOf(gateway.db, passed)
+      expect(record).to.include({ priceVersion })
+      const limit = String(creditsPrecharged - 1)
+      expect(outcomeOf(await send(account, CHAT, body, { 'X-Max-Credits': limit }))[1]).to.equal('price_above_limit')
+      const other = await versionOf(account, 'sandbox-chat')
+      for (const version of [other, 'price_0', '', 'nothing']) {
+        const changed = await send(account, CHAT, body, { 'X-Price-Version': version })
+        expect(outcomeOf(changed), version).to.deep.equal([422, 'price_changed', 'X-Price-Version'])
+        expect(changed.json.error.message).to.contain(priceVersion)
+      }
+    })
+  }
+
+  it('name what is no number of credits', async () => {
+    const account = await anAccount(gateway.db, 1000)
+    for (const bad of ['', '-1', '1.5', '1e3', 'all', '0x10', '9'.repeat(16), '10, 20', ' ']) {
+      const reply = await send(account, IMAGES, { model: 'priced-image', prompt: 'x' }, { 'X-Max-Credits': bad })
+      expect(outcomeOf(reply), bad).to.deep.equal([400, 'invalid_request', 'X-Max-Credits'])
+    }
+    expect(await balanceOf(gateway.db, account.id)).to.equal(1000)
+  })
+
+  it('come behind the fields and the upstream, and before the balance', async () => {
+    const poor = await anAccount(gateway.db, 1)
+    const guards = { 'X-Max-Credits': '3', 'X-Price-Version': 'another' }
+    const of = async (model: string, more: object = {}) =>
+      outcomeOf(await send(poor, IMAGES, { model, prompt: 'x', ...more }, guards))[1]
+    expect(await of('priced-image', { resolution: '3K' })).to.equal('invalid_request')
+    expect(await of('unavailable-image')).to.equal('upstream_unavailable')
+    expect(await of('priced-image')).to.equal('price_above_limit')
+    const bare = await send(poor, IMAGES, { model: 'priced-image', prompt: 'x' }, { 'X-Max-Credits': '25' })
+    expect(outcomeOf(bare)[1]).to.equal('insufficient_credits')
+  })
+
+  it('leave an idempotency key free, and a retry of what was paid its answer', async () => {
+    const account = await anAccount(gateway.db, 1000)
+    const body = { model: 'priced-image', prompt: prompted() }
+    const key = { 'Idempotency-Key': prompted() }
+    for (let retry = 0; retry < 2; retry++) {
+      const refused = await send(account, IMAGES, body, { ...key, 'X-Max-Credits': '24' })
+      expect(outcomeOf(refused)[1]).to.equal('price_above_limit')
+    }
+    const paid = await send(account, IMAGES, body, { ...key, 'X-Max-Credits': '25' })
+    expect(paid.status, paid.text).to.equal(200)
+    // Its charge was made: no guard can be against it any more, and to hide the answer would only lose it.
+    const again = await send(account, IMAGES, body, { ...key, 'X-Max-Credits': '24', 'X-Price-Version': 'another' })
+    expect([again.status, again.headers.get('idempotent-replayed')]).to.deep.equal([200, 'true'])
+    expect(again.json.data).to.deep.equal(paid.json.data)
+    expect(await balanceOf(gateway.db, account.id)).to.equal(975)
+  })
+})

@@ -1,0 +1,78 @@
+import { expect } from 'chai'
+import { RelayedStreams } from '../../../../src/api/v1/calls/relayed-stream.ts'
+
+const call = {
+  model: 'm',
+  price: { input: 1, output: 3, perTokens: 1, minimum: 1 },
+  amount: 305,
+  estimate: { input: 5, output: 100 },
+}
+
+const word = (content: string, index = 0, finish: string | null = null): string =>
+  JSON.stringify({ id: 'c', model: 'm', choices: [{ index, delta: { content }, finish_reason: finish }] })
+
+const chunks = (from: number, ...texts: string[]) => ({ type: 'chunks', from, chunks: texts }) as const
+
+describe('what a web process has sent on of a stream', () => {
+  it('is settled by its words, whatever of it is kept', () => {
+    const streams = new RelayedStreams(8)
+    const [first, second] = [streams.begin(), streams.begin()]
+    first.take(chunks(0, word('abcdef'), word('ghijkl')))
+    second.take(chunks(0, word('mnopqr')))
+    const settlement = first.settlement(call)!
+    expect(settlement).to.deep.include({ tokens: { input: 5, output: 4 }, cost: 17, costMicroUsd: null })
+    expect(JSON.parse(settlement.output).choices[0]).to.deep.include({ finish_reason: 'length' })
+    expect(JSON.parse(settlement.output).choices[0].message.content).to.equal('abcdef')
+    expect(JSON.parse(second.settlement(call)!.output).choices[0].message.content ?? '').to.equal('')
+  })
+
+  it('gives back its room once it is over', () => {
+    const streams = new RelayedStreams(6)
+    const first = streams.begin()
+    first.take(chunks(0, word('abcdef')))
+    first.release()
+    const second = streams.begin()
+    second.take(chunks(0, word('ghijkl')))
+    expect(second.settlement(call)!.output).to.include('ghijkl')
+  })
+
+  it('ends with the chunk that ends each choice which has not ended', () => {
+    const stream = new RelayedStreams().begin()
+    stream.take(chunks(0, word('a', 0), word('b', 1, 'stop')))
+    expect(stream.isWhole).to.equal(false)
+    stream.settlement(call)
+    const last = stream.lastChunks()
+    expect(last.chunks.map((text) => JSON.parse(text).choices)).to.deep.equal([
+      [{ index: 0, delta: {}, finish_reason: 'length' }],
+    ])
+    expect(stream.isWhole).to.equal(true)
+  })
+
+  it('is nothing where no words came, and counts none that are not sent on', () => {
+    const stream = new RelayedStreams().begin()
+    stream.take(chunks(0, word('')))
+    expect(stream.settlement(call)).to.equal(null)
+    expect(stream.take(chunks(2, word('after a gap')))).to.equal(false)
+    expect(stream.settlement(call)).to.equal(null)
+  })
+
+  it('costs at most twice its charge, however much was sent on', () => {
+    const stream = new RelayedStreams().begin()
+    stream.take(chunks(0, word('ten letters'.repeat(100))))
+    const settlement = stream.settlement({ ...call, amount: 8, estimate: { input: 5, output: 1 } })!
+    expect(settlement).to.deep.include({ tokens: { input: 5, output: 2 }, cost: 11 })
+    const another = new RelayedStreams().begin()
+    another.take(chunks(0, word('ten letters'.repeat(100))))
+    expect(another.settlement({ ...call, amount: 8 })).to.deep.include({ cost: 16 })
+  })
+
+  it('is counted up to where its reader has left', () => {
+    const stream = new RelayedStreams().begin()
+    stream.take(chunks(0, word('abc')))
+    expect(stream.leave()).to.equal(true)
+    expect(stream.take(chunks(1, word('defghi')))).to.equal(false)
+    const settlement = stream.settlement(call)!
+    expect(settlement.tokens).to.deep.equal({ input: 5, output: 1 })
+    expect(JSON.parse(settlement.output).choices[0].finish_reason).to.equal('cancelled')
+  })
+})

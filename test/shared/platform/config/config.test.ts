@@ -1,0 +1,247 @@
+import { expect } from 'chai'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../../../../scripts/folders.ts'
+import {
+  ConfigError,
+  configWarnings,
+  isOwnVariable,
+  readConfig,
+  readDatabaseConfig,
+} from '../../../../src/shared/platform/config/config.ts'
+import type { Config } from '../../../../src/shared/platform/config/config.ts'
+import { BAD, FREE } from '../../bad-values.ts'
+
+const least = {
+  DATABASE_URL: 'postgres://user:hunter2@db.example/tollgate',
+  REDIS_URL: 'redis://redis.example',
+  APP_SECRET: 'x'.repeat(32),
+}
+const read = (more: NodeJS.ProcessEnv = {}): Config => readConfig({ ...least, ...more })
+
+function problem(environment: NodeJS.ProcessEnv): string {
+  try {
+    readConfig(environment)
+  } catch (error) {
+    expect(error).to.be.an.instanceOf(ConfigError)
+    return (error as Error).message
+  }
+  throw new Error('the configuration was taken')
+}
+
+describe('the configuration', () => {
+  it('leaves out white space around a value, such as the line end of a pasted secret', () => {
+    const { METRICS_TOKEN, STORAGE_URL, secretOf } = read({
+      METRICS_TOKEN: 'a-token-for-metrics\n',
+      STORAGE_URL: 'file:media\r\n',
+    })
+    expect([METRICS_TOKEN, STORAGE_URL]).to.deep.equal(['a-token-for-metrics', 'file:media'])
+    expect(secretOf('NOT_SET')).to.equal(undefined)
+    const config = readConfig({ ...least, SOME_KEY: ' sk-1 \n', EMPTY_KEY: ' \n' })
+    expect([config.secretOf('SOME_KEY'), config.secretOf('EMPTY_KEY')]).to.deep.equal(['sk-1', undefined])
+  })
+
+  it('has the defaults that the documentation names', () => {
+    expect(read()).to.include({
+      PORT: 3000,
+      BASE_URL: 'http://localhost:3000',
+      DATABASE_SSL: 'off',
+      REDIS_TLS_VERIFY: 'on',
+      MODELS_FILE: 'models.json',
+      MAIL_FROM: 'Tollgate <no-reply@localhost>',
+      MAIL_FILE: '.data/mail.jsonl',
+      SIGNUP_CREDITS: 0,
+      SIGNUP_CREDITS_AT: 'verification',
+      GATEWAY_RATE_LIMIT: 60,
+      LOGIN_RATE_LIMIT: 30,
+      REGISTER_RATE_LIMIT: 300,
+      MAIL_RATE_LIMIT: 5,
+      MAX_BODY_BYTES: 1_048_576,
+      MIN_OUTPUT_TOKENS: 4096,
+      MAX_OUTSTANDING_CALLS: 1000,
+      MAX_ANSWER_BYTES: 4_194_304,
+      TRUST_PROXY: 0,
+      LONG_CALL_REPLY: 'wait',
+      LONG_CALL_AFTER_SECONDS: 20,
+      ACCOUNT_SHARE: 0.5,
+      CHAT_CONCURRENCY: 100,
+      IMAGE_CONCURRENCY: 20,
+      VIDEO_CONCURRENCY: 50,
+      MAIL_CONCURRENCY: 5,
+      STORAGE_URL: 'file:.data/media',
+      MEDIA_TTL_DAYS: 30,
+      RESULT_TTL_SECONDS: 86_400,
+      LOG_LEVEL: 'info',
+      LOG_UPSTREAM_TEXT: 'off',
+    })
+    expect(read().WORKER_QUEUES).to.deep.equal(['chat', 'image', 'video', 'mail', 'payments', 'maintenance'])
+    for (const name of [
+      'SMTP_URL',
+      'DASHBOARD_PASSWORD',
+      'METRICS_TOKEN',
+      'HEALTH_PORT',
+      'CALL_RETENTION_DAYS',
+    ] as const)
+      expect(read()[name], name).to.equal(undefined)
+  })
+
+  it('uses what is set, and treats an empty value as absent', () => {
+    const config = read({
+      PORT: '8080',
+      BASE_URL: 'https://models.example/',
+      WORKER_QUEUES: 'video, mail',
+      SMTP_URL: '',
+      GATEWAY_RATE_LIMIT: '5',
+      LONG_CALL_REPLY: 'heartbeat',
+    })
+    expect(config).to.include({
+      PORT: 8080,
+      BASE_URL: 'https://models.example',
+      GATEWAY_RATE_LIMIT: 5,
+      LONG_CALL_REPLY: 'heartbeat',
+    })
+    expect(config.WORKER_QUEUES).to.deep.equal(['video', 'mail'])
+    expect(config.SMTP_URL).to.equal(undefined)
+    expect(read({ PORT: '8080' }).BASE_URL).to.equal('http://localhost:8080')
+  })
+
+  it('names every variable that is missing, in one message', () => {
+    expect(problem({})).to.match(/DATABASE_URL is required.*REDIS_URL is required.*APP_SECRET is required/)
+  })
+
+  for (const [name, values] of Object.entries(BAD)) {
+    it(`refuses a bad ${name} by its name, and never shows its value`, () => {
+      for (const value of values) {
+        const message = problem({ ...least, [name]: value })
+        expect(message, value).to.match(new RegExp(`\\b${name}\\b`))
+        if (value.length > 5) expect(message, value).not.to.include(value)
+      }
+    })
+  }
+
+  it('is tried here with a bad value of every variable that is documented', () => {
+    const documented = readFileSync(join(root, 'docs/configuration.md'), 'utf8').matchAll(
+      /^\| `([A-Z][A-Z0-9_]+)` \|/gm,
+    )
+    expect([...Object.keys(BAD), ...FREE].toSorted()).to.deep.equal(
+      Array.from(documented, ([, name]) => name!).toSorted(),
+    )
+  })
+
+  it('cannot be changed once it is read', () => {
+    expect(() => Object.assign(read(), { PORT: 1 })).to.throw(TypeError)
+  })
+
+  it('gives the keys of upstreams only by name', () => {
+    const config = read({ SOME_KEY: 'sk-1', EMPTY: '' })
+    expect([config.secretOf('SOME_KEY'), config.secretOf('EMPTY'), config.secretOf('NONE')]).to.deep.equal([
+      'sk-1',
+      undefined,
+      undefined,
+    ])
+    expect(JSON.stringify(config)).not.to.include('sk-1')
+  })
+
+  it('gives no variable of its own as the key of an upstream, whatever a catalogue names', () => {
+    const documented = [...Object.keys(BAD), ...FREE]
+    const others = [
+      'AWS_SECRET_ACCESS_KEY',
+      'S3_KEY',
+      'PGPASSWORD',
+      'REDISCLOUD_KEY',
+      'DB_PASSWORD',
+      'NODE_EXTRA_CA_CERTS',
+      'OTEL_EXPORTER_OTLP_HEADERS',
+    ]
+    const config = read(Object.fromEntries(others.map((name) => [name, 'secret'])))
+    for (const name of [...documented, ...others, 'PATH', 'LD_PRELOAD', 'SSL_CERT_FILE', 'HTTPS_PROXY', 'no_proxy'])
+      expect([isOwnVariable(name), config.secretOf(name)], name).to.deep.equal([true, undefined])
+    for (const name of ['OPENAI_API_KEY', 'FAL_KEY', 'REPLICATE_API_TOKEN', 'PGLM_KEY', 'KEY_OF_MINE', 'HOMEGROWN_KEY'])
+      expect(isOwnVariable(name), name).to.equal(false)
+  })
+
+  it('requires only Postgres for the admin command', () => {
+    expect(readDatabaseConfig({ DATABASE_URL: least.DATABASE_URL })).to.include({ DATABASE_SSL: 'off' })
+    expect(() => readDatabaseConfig({})).to.throw(ConfigError, /DATABASE_URL/)
+  })
+
+  it('reads addresses of Postgres as its library does: a socket has no host but a folder', () => {
+    for (const DATABASE_URL of [
+      'postgres://app:secret@/tollgate?host=/cloudsql/project:europe-west1:main',
+      'postgresql:///tollgate?host=/var/run/postgresql',
+      'postgres://app:secret@[2001:db8::1]:5432/tollgate',
+    ]) {
+      expect(readDatabaseConfig({ DATABASE_URL })).to.include({ DATABASE_URL, DATABASE_SSL: 'off' })
+    }
+    const socket = 'postgres://app:secret@/tollgate?host=/cloudsql/p:r:i&sslmode=require'
+    expect(readDatabaseConfig({ DATABASE_URL: socket }).DATABASE_SSL).to.equal('require')
+  })
+
+  it('says of an address of Postgres with several hosts that it needs one', () => {
+    for (const DATABASE_URL of [
+      'postgres://app:secret@one:5432,two:5432/tollgate',
+      'postgres://app:secret@one,two/tollgate?target_session_attrs=read-write',
+      'postgres://one,two/tollgate',
+      'postgres://app:secret@/tollgate?host=one,two',
+    ]) {
+      expect(() => readDatabaseConfig({ DATABASE_URL }), DATABASE_URL).to.throw(
+        ConfigError,
+        /^(?!.*(secret|percent)).*DATABASE_URL has several hosts/,
+      )
+    }
+    const password = 'postgres://app:a,b@one/tollgate?application_name=a,b'
+    expect(readDatabaseConfig({ DATABASE_URL: password })).to.include({ DATABASE_URL: password })
+  })
+
+  it('accepts an sslmode in DATABASE_URL that agrees with DATABASE_SSL, and no other', () => {
+    const ssl = (query: string, said?: string) =>
+      readDatabaseConfig({ DATABASE_URL: `postgres://db.example/x?${query}`, ...(said && { DATABASE_SSL: said }) })
+        .DATABASE_SSL
+    for (const [query, meant] of [
+      ['sslmode=disable', 'off'],
+      ['sslmode=require', 'require'],
+      ['sslmode=no-verify', 'require'],
+      ['sslmode=verify-ca', 'verify'],
+      ['sslmode=verify-full', 'verify'],
+      ['ssl=true', 'verify'],
+      ['ssl=0', 'off'],
+    ] as const) {
+      expect(ssl(query), query).to.equal(meant)
+      expect(ssl(query, meant), query).to.equal(meant)
+      expect(() => ssl(query, meant === 'off' ? 'verify' : 'off'), query).to.throw(
+        ConfigError,
+        /DATABASE_SSL contradicts the sslmode of DATABASE_URL/,
+      )
+    }
+  })
+
+  it('requires the key and the secret of payments, which may not be blank, where payments are on', () => {
+    const said = (more: NodeJS.ProcessEnv) => problem({ ...least, PAYMENTS: 'stripe', ...more }).split(': ')[1]
+    const missing = (name: string) => `${name} is required with PAYMENTS=stripe`
+    const [key, secret] = [{ STRIPE_SECRET_KEY: 'sk_test_1' }, { STRIPE_WEBHOOK_SECRET: 'whsec_1' }]
+    const both = `${missing('STRIPE_SECRET_KEY')}; ${missing('STRIPE_WEBHOOK_SECRET')}.`
+    expect(said({ STRIPE_SECRET_KEY: '', STRIPE_WEBHOOK_SECRET: '' })).to.equal(both)
+    expect(said(secret)).to.equal(`${missing('STRIPE_SECRET_KEY')}.`)
+    expect(said({ ...key, STRIPE_WEBHOOK_SECRET: '' })).to.equal(`${missing('STRIPE_WEBHOOK_SECRET')}.`)
+    expect(said({ ...key, STRIPE_WEBHOOK_SECRET: 'whsec 1' })).to.equal('STRIPE_WEBHOOK_SECRET must have no spaces.')
+    expect(read({ PAYMENTS: 'stripe', ...key, ...secret })).to.include({ PAYMENTS: 'stripe', ...secret })
+    expect(read().PAYMENTS).to.equal(undefined)
+  })
+
+  it('warns of unknown names that resemble settings, and of no others', () => {
+    const warned = (names: string[]) =>
+      configWarnings(read(), Object.fromEntries(names.map((name) => [name, 'x']))).map((line) => line.split(' ')[2]!)
+    const typos = ['GATEWAY_RATELIMIT', 'SMPT_URL', 'DATABASE_POOL_SIZE', 'MEDIA_TTL', 'base_url', 'APP_SECERT']
+    expect(warned([...typos, 'PORT', 'PATH', 'HOST', 'HOME', 'REDIS_TLS_URL', 'OPENAI_API_KEY'])).to.deep.equal(typos)
+  })
+
+  it('warns in production of mails that reach nobody and of unreachable links', () => {
+    const production = { NODE_ENV: 'production' }
+    const warnings = (more: NodeJS.ProcessEnv) => configWarnings(read(more), {}).join('\n')
+    expect(warnings({ BASE_URL: 'http://127.0.0.1:3000' })).to.equal('')
+    expect(warnings({ ...production, BASE_URL: 'http://127.0.0.1:3000' })).to.match(
+      /SMTP_URL is not.*\nBASE_URL is local/,
+    )
+    expect(warnings({ ...production, BASE_URL: 'https://x.example', SMTP_URL: 'smtp://x' })).to.equal('')
+  })
+})

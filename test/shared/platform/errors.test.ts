@@ -1,0 +1,81 @@
+import { expect } from 'chai'
+import {
+  ApiError,
+  errorCodes,
+  gatewayError,
+  isErrorCode,
+  messageOf,
+  shouldRetry,
+  statusOf,
+} from '../../../src/shared/platform/errors.ts'
+import type { ErrorCode } from '../../../src/shared/platform/errors.ts'
+
+/** Every code with its status, a second time, so that a change of one is noticed. */
+const STATUSES: Record<string, ErrorCode[]> = {
+  400: [
+    'unsupported_model',
+    'invalid_prompt',
+    'invalid_messages',
+    'invalid_email',
+    'password_too_short',
+    'password_needs_letter_and_digit',
+    'invalid_token',
+    'already_verified',
+    'invalid_json',
+    'invalid_request',
+    'password_too_long',
+    'wrong_password',
+    'mail_failed',
+  ],
+  401: ['unauthorized', 'invalid_credentials'],
+  402: ['insufficient_credits'],
+  403: ['account_suspended'],
+  404: ['not_found'],
+  405: ['method_not_allowed'],
+  409: ['email_taken'],
+  410: ['result_expired'],
+  413: ['payload_too_large'],
+  415: ['unsupported_media_type'],
+  422: ['idempotency_conflict'],
+  429: ['rate_limited'],
+  500: ['internal_error'],
+  502: ['upstream_failed'],
+  503: ['upstream_unavailable', 'overloaded', 'service_unavailable'],
+}
+
+describe('the catalogue of errors', () => {
+  for (const [status, codes] of Object.entries(STATUSES)) {
+    it(`answers ${status} to ${codes.join(', ')}`, () => {
+      for (const code of codes) expect(statusOf(code), code).to.equal(Number(status))
+    })
+  }
+
+  it('has one public sentence for every code', () => {
+    for (const code of errorCodes()) expect(messageOf(code), code).to.match(/^[\p{Lu}a-z].{10,120}\.$/u)
+  })
+
+  it('lets SDKs retry 429 and a temporary 503, and nothing else', () => {
+    expect(errorCodes().filter(shouldRetry)).to.have.members(['rate_limited', 'overloaded', 'service_unavailable'])
+  })
+
+  it('has the form that OpenAI SDKs read', () => {
+    expect(gatewayError('invalid_prompt', undefined, 'prompt')).to.deep.equal({
+      type: 'invalid_prompt',
+      code: 'invalid_prompt',
+      param: 'prompt',
+      message: messageOf('invalid_prompt'),
+    })
+  })
+
+  it('knows its codes, and no inherited object property', () => {
+    expect(isErrorCode('rate_limited')).to.equal(true)
+    for (const text of ['', 'nonsense', 'toString', '__proto__', 'constructor'])
+      expect(isErrorCode(text), text).to.equal(false)
+  })
+
+  it('keeps the cause of an error out of what is serialized', () => {
+    const error = new ApiError('service_unavailable', { cause: new Error('password=hunter2') })
+    expect(JSON.stringify(error)).not.to.include('hunter2')
+    expect(error).to.include({ status: 503, code: 'service_unavailable', param: null })
+  })
+})

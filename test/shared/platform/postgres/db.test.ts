@@ -1,0 +1,87 @@
+import { mkdtempSync } from 'node:fs'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { dirname } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect } from 'chai'
+import { connectDb, isUnreachable } from '../../../../src/shared/platform/postgres/db.ts'
+import { describeError } from '../../../../src/shared/platform/process/log.ts'
+import { newDatabaseUrl, testDatabaseUrl } from '../../../../scripts/harness/database.ts'
+import { startPrivatePostgres } from '../../../../scripts/harness/services.ts'
+import { removeDataFolder } from '../../../../scripts/services/postgres-place.ts'
+
+describe('an error of Postgres', () => {
+  it('names the statement, never its values', async () => {
+    const db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+    const error = await db.raw('SELECT no_such_column, ?::text', ['what a customer said']).then(
+      () => null,
+      (thrown: unknown) => thrown,
+    )
+    await db.destroy()
+    expect(JSON.stringify(describeError(error)))
+      .to.contain('no_such_column')
+      .and.not.to.contain('what a customer said')
+  })
+
+  it('is that it cannot be reached, where it takes connections and never answers', async () => {
+    const silent = createServer(() => {}).listen(0, '127.0.0.1')
+    await new Promise((resolve) => silent.once('listening', resolve))
+    const { port } = silent.address() as AddressInfo
+    const db = connectDb(
+      { DATABASE_URL: `postgres://someone:x@127.0.0.1:${port}/d`, DATABASE_SSL: 'off', DATABASE_POOL: 1 },
+      { acquireMs: 1000 },
+    )
+    const failure = () =>
+      db.raw('SELECT 1').then(
+        () => null,
+        (thrown: unknown) => thrown,
+      )
+    // The second waits for the connection of the first, whose patience ends before its own.
+    const [first, second] = await Promise.all([failure(), pause(700).then(failure)])
+    await db.destroy()
+    silent.close()
+    expect([String(first), String(second)].join(), 'one of them').to.include('Error: timeout expired')
+    expect([isUnreachable(first), isUnreachable(second)], `${String(first)}, ${String(second)}`).to.deep.equal([
+      true,
+      true,
+    ])
+  })
+})
+
+describe('a connection to Postgres', () => {
+  it('goes through a socket where the address has its folder in place of a host', async () => {
+    const folder = mkdtempSync('/tmp/tollgate-')
+    const postgres = await startPrivatePostgres({ folder, socket: true })
+    const { password } = new URL(postgres.url)
+    const socket = `host=${dirname(postgres.data)}&port=${postgres.port}`
+    const DATABASE_URL = `postgres://tollgate:${password}@/tollgate?${socket}`
+    const db = connectDb({ DATABASE_URL, DATABASE_SSL: 'off', DATABASE_POOL: 1 })
+    const { rows } = await db.raw<{ rows: unknown[] }>('SELECT inet_client_addr() AS from, current_database() AS of')
+    await db.destroy()
+    await postgres.stop('immediate')
+    removeDataFolder(folder)
+    expect(rows).to.deep.equal([{ from: null, of: 'tollgate' }])
+  })
+
+  for (const [setting, value] of [
+    ['datestyle', 'German'],
+    ['datestyle', 'SQL, DMY'],
+    ['datestyle', 'Postgres, MDY'],
+    ['default_transaction_isolation', 'serializable'],
+  ] as const) {
+    it(`reads dates and locks rows as ever where its database has ${setting} = ${value}`, async () => {
+      const DATABASE_URL = await newDatabaseUrl()
+      const name = decodeURIComponent(new URL(DATABASE_URL).pathname.slice(1))
+      const settings = { DATABASE_URL, DATABASE_SSL: 'off', DATABASE_POOL: 1 } as const
+      const operator = connectDb(settings)
+      await operator.raw(`ALTER DATABASE "${name}" SET ${setting} = ${setting === 'datestyle' ? value : `'${value}'`}`)
+      await operator.destroy()
+      const db = connectDb(settings)
+      const { rows } = await db.raw<{ rows: unknown[] }>(
+        `SELECT '2026-05-04T03:02:01Z'::timestamptz AS moment, current_setting('transaction_isolation') AS isolation`,
+      )
+      await db.destroy()
+      expect(rows).to.deep.equal([{ moment: new Date('2026-05-04T03:02:01Z'), isolation: 'read committed' }])
+    })
+  }
+})

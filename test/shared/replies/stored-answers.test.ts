@@ -1,0 +1,75 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { gatewayError } from '../../../src/shared/platform/errors.ts'
+import type { CallId } from '../../../src/shared/platform/ids.ts'
+import { newId } from '../../../src/shared/platform/ids.ts'
+import type { EndedCall } from '../../../src/shared/replies/stored-answers.ts'
+import { answerOf, chatOutput, errorOutput, mediaOutput } from '../../../src/shared/replies/stored-answers.ts'
+import type { Reply } from '../../../src/shared/replies/channels.ts'
+import { readReply, writeReply } from '../../../src/shared/replies/channels.ts'
+
+const ended: EndedCall = {
+  modality: 'chat',
+  status: 'succeeded',
+  httpStatus: 200,
+  credits: 3,
+  balanceAfter: 997,
+  latencyMs: 12,
+}
+const usage = { input_tokens: 1, output_tokens: 2, prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 }
+
+describe('the answer of an ended call', () => {
+  it('is the completion with what it cost, for chat', () => {
+    const answer = answerOf(ended, chatOutput({ id: 'c', choices: [] }, usage))
+    expect(JSON.parse(answer.body)).to.deep.equal({
+      ok: true,
+      id: 'c',
+      choices: [],
+      usage: { ...usage, credits: 3, balance: 997 },
+    })
+  })
+
+  it('is address, cost and latency, for media', () => {
+    const answer = answerOf({ ...ended, modality: 'image' }, mediaOutput(1700, ['https://x/y.png']))
+    expect(JSON.parse(answer.body)).to.deep.equal({
+      ok: true,
+      created: 1700,
+      data: [{ url: 'https://x/y.png' }],
+      usage: { credits: 3, balance: 997, latencyMs: 12 },
+    })
+  })
+
+  it('is the error under its status, for a failure of any modality', () => {
+    const error = gatewayError('upstream_failed')
+    for (const modality of ['chat', 'image', 'video'] as const) {
+      const answer = answerOf({ ...ended, modality, status: 'failed', httpStatus: 502 }, errorOutput(error))
+      expect([answer.status, JSON.parse(answer.body)]).to.deep.equal([502, { ok: false, error }])
+    }
+  })
+
+  it('keeps what an upstream said to the last character, even if it looks like the end of the answer', () => {
+    fc.assert(
+      fc.property(fc.anything({ withNullPrototype: false }), fc.string({ unit: 'binary' }), (extra, content) => {
+        const completion = { id: 'c', choices: [{ message: { content: `${content}}}` } }], extra }
+        const { body } = answerOf(ended, chatOutput(completion, usage))
+        expect(JSON.parse(body)).to.deep.equal(
+          JSON.parse(JSON.stringify({ ok: true, ...completion, usage: { ...usage, credits: 3, balance: 997 } })),
+        )
+      }),
+      { numRuns: 40 },
+    )
+  })
+})
+
+describe('a reply through Redis', () => {
+  it('is read as it was written', () => {
+    const callId: CallId = newId('call')
+    const replies: Reply[] = [
+      { callId, kind: 'end', answer: { status: 502, body: '{"ok":false, "text":"two\\nlines"}' } },
+      { callId, kind: 'update', update: { type: 'running' } },
+      { callId, kind: 'update', update: { type: 'progress', progress: 40 } },
+      { callId, kind: 'update', update: { type: 'chunks', from: 7, chunks: ['{"a":"\\n"}', '{"b":" "}'] } },
+    ]
+    for (const reply of replies) expect(readReply(writeReply(reply))).to.deep.equal(reply)
+  })
+})
