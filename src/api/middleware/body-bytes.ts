@@ -9,16 +9,16 @@ import type { Incoming } from '../server/body-memory.ts'
 import type { RequestState } from './request-context.ts'
 
 /**
- * The longest body (docs/api.md#request-bodies), whatever Content-Length says: of whoever is known, or of anybody.
- * Calls have MAX_BODY_BYTES.
+ * The longest body in bytes (docs/api.md#request-bodies), regardless of Content-Length: of authenticated clients, and
+ * of all others. For calls, the setting MAX_BODY_BYTES applies instead.
  */
 export const MAX_BODY_BYTES = { known: 1_048_576, anybody: 16_384 }
 
-/** The longest body of a request: what its endpoint takes, and where none serves it, what anybody may send. */
+/** The longest body of a request: its endpoint's limit, or that of unauthenticated clients if no endpoint serves it. */
 export const maxBytesOf = ({ state }: { state: Partial<RequestState> }): number =>
   state.endpoint?.maxBodyBytes ?? MAX_BODY_BYTES.anybody
 
-/** The refusal of a body that is longer than so many bytes. */
+/** The error for a body that is longer than `maxBytes`. */
 export const tooLarge = (maxBytes: number): ApiError =>
   new ApiError('payload_too_large', {
     message: `The request body must be at most ${maxBytes.toLocaleString('en-US')} bytes.`,

@@ -18,7 +18,7 @@ type Message = Told | 'ask'
 /**
  * Follows a session together with the other tabs, until `over`.
  * @param read reads the stream until `over`, telling what comes. `again`: another tab read it before
- * @param take what is told in this tab, whoever reads the stream
+ * @param take receives events and states in this tab, whichever tab reads the stream
  */
 export async function followTogether(
   session: string,

@@ -15,7 +15,10 @@ export type CallOrder = {
   estimate: Tokens | null
   charge: number
   body: Record<string, unknown>
-  /** What it costs within so many credits, with at least so many output tokens; null: more. Absent: as it is. */
+  /**
+   * Lowers the output limit until the call costs at most `credits`; null if that takes fewer than `least` output tokens.
+   * Absent where the request states its own limit.
+   */
   within?: ((credits: number, least: number) => Lowered | null) | undefined
 }
 

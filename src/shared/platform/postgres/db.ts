@@ -50,7 +50,7 @@ const READ_ONLY = '25006'
 const WRITABLE = `DO $$ BEGIN IF current_setting('transaction_read_only')::boolean THEN
   RAISE read_only_sql_transaction USING MESSAGE = 'the server is read-only'; END IF; END $$`
 
-/** Takes a number for a transaction, and so writes its end. @throws where Postgres takes no writes, or is away */
+/** Proves that Postgres accepts writes: assigns a transaction id, whose commit is written. @throws if it does not */
 export async function askForWrite(db: Db): Promise<void> {
   await db.raw(`${WRITABLE}; SELECT pg_current_xact_id()`)
 }

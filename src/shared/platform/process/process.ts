@@ -37,7 +37,7 @@ export async function runProcess(
     surviveDefects(log)
     watchLoop(name)
     for (const warning of configWarnings(config)) log.warn(warning)
-    // Before it says that it runs: whoever reads that may stop it at once.
+    // Before the log says that the process runs: a supervisor may send SIGTERM as soon as it reads that.
     stopOnSignals(() => running, log)
     running = await start(config, log)
     warnings.logTo(log)
