@@ -16,8 +16,8 @@ export type CallOrder = {
   charge: number
   body: Record<string, unknown>
   /**
-   * Lowers the output limit until the call costs at most `credits`; null if that takes fewer than `least` output tokens.
-   * Absent where the request states its own limit.
+   * Lowers a limit that the model gives until the call costs at most `credits`; null if that leaves fewer than `least`
+   * output tokens. Absent where the request states its own limit, or the model gives at most 1,024.
    */
   within?: ((credits: number, least: number) => Lowered | null) | undefined
 }
