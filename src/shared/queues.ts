@@ -3,10 +3,8 @@
  * reconciler. A job carries the request. What happened to a call is recorded in its row, never in a job's state or
  * result.
  */
-import { Queue } from 'bullmq'
-import type { JobsOptions } from 'bullmq'
 import type { Redis } from 'ioredis'
-import type { QueueName } from './platform/config/config.ts'
+import { openQueues } from './platform/redis/open-queues.ts'
 import type { AccountId, CallId, MailId, PaymentId } from './platform/ids.ts'
 import { replyChannel, writeReply } from './replies/channels.ts'
 import type { Modality } from './calls/lifecycle.ts'
@@ -52,65 +50,25 @@ export type PaymentJob =
 /** BullMQ's own bounds of a priority; 1 goes first. */
 const MAX_PRIORITY = 2_097_151
 
-/**
- * Ended jobs are removed at once: prompts must not rest in Redis. A defect is tried again twice, then left to
- * the reconciler; failures of upstreams never reach the queue.
- */
-const JOB_OPTIONS: JobsOptions = {
-  attempts: 3,
-  backoff: { type: 'exponential', delay: 500 },
-  removeOnComplete: true,
-  removeOnFail: true,
-}
-
-/** Lock and stall times in ms by queue: how soon a killed worker's job runs again (docs/architecture.md#queues). */
-export const WORKER_TIMES: Record<QueueName, { lockDuration: number; stalledInterval: number }> = {
-  chat: { lockDuration: 5000, stalledInterval: 2500 },
-  image: { lockDuration: 5000, stalledInterval: 2500 },
-  video: { lockDuration: 10_000, stalledInterval: 5000 },
-  mail: { lockDuration: 30_000, stalledInterval: 10_000 },
-  payments: { lockDuration: 30_000, stalledInterval: 10_000 },
-  maintenance: { lockDuration: 10_000, stalledInterval: 5000 },
-}
-
 /** How long it is remembered that a call's job was missed, in seconds. */
 const MISSED_SECONDS = 60
 
 /** How long it is remembered that a web process was asked to settle a call, in seconds. */
 const ASKED_SECONDS = 60
 
-/** The default fails a job on its second crash; the call's row says what may still be done, not this counter. */
-export const MAX_STALLED_COUNT = 1000
-
 /** What `createQueues` returns. */
 export type Queues = ReturnType<typeof createQueues>
 
 /** The producer side of all queues over one connection that fails fast. */
 export function createQueues(connection: Redis, prefix: string) {
-  const open = new Map<QueueName, Queue>()
-  const queue = (name: QueueName): Queue => {
-    let found = open.get(name)
-    if (!found) {
-      found = new Queue(name, {
-        connection,
-        prefix,
-        defaultJobOptions: JOB_OPTIONS,
-        streams: { events: { maxLen: 100 } },
-      })
-      // Each command reports its own error; without a listener a lost connection would end the process.
-      found.on('error', () => {})
-      open.set(name, found)
-    }
-    return found
-  }
-
+  const queues = openQueues(connection, prefix)
+  const { queue } = queues
   const requests = createLargeRequests(connection, prefix)
   return {
+    ...queues,
+
     /** Requests of calls that are too large for their jobs. */
     requests,
-
-    /** One queue, for the dashboard, metrics and workers' own jobs. */
-    queue,
 
     /**
      * Enqueues a call under its own id, so that a second time changes nothing while the first job is there.
@@ -125,6 +83,11 @@ export function createQueues(connection: Redis, prefix: string) {
       failpoint('call.enqueued', job.callId)
     },
 
+    /** Removes the job of a call that has ended, unless a worker has taken it: its upstream is not to be asked. */
+    async removeCall(modality: Modality, callId: CallId): Promise<void> {
+      await queue(modality).remove(callId)
+    },
+
     /** Whether Redis still has a job for this call that will run or is running. */
     async hasJob(modality: Modality, callId: CallId): Promise<boolean> {
       const state = await queue(modality).getJobState(callId)
@@ -136,23 +99,6 @@ export function createQueues(connection: Redis, prefix: string) {
 
     /** See `isLeftToReader`. */
     isLeftToReader: (callId: CallId, replyTo: string) => isLeftToReader(connection, prefix, callId, replyTo),
-
-    /** How many jobs wait for a worker. */
-    async depth(name: QueueName): Promise<number> {
-      const { waiting = 0, prioritized = 0 } = await queue(name).getJobCounts('waiting', 'prioritized')
-      return waiting + prioritized
-    },
-
-    /** How many jobs wait for a worker, are active in one, or are delayed until their time. */
-    async jobCounts(name: QueueName): Promise<{ waiting: number; active: number; delayed: number }> {
-      const {
-        waiting = 0,
-        prioritized = 0,
-        active = 0,
-        delayed = 0,
-      } = await queue(name).getJobCounts('waiting', 'prioritized', 'active', 'delayed')
-      return { waiting: waiting + prioritized, active, delayed }
-    },
 
     /** Enqueues jobs for these mails. A mail that already has a job keeps it. */
     async enqueueMails(ids: MailId[]): Promise<void> {
@@ -168,9 +114,6 @@ export function createQueues(connection: Redis, prefix: string) {
         jobs.map((data) => ({ name: data.kind, data, opts: { jobId: `${data.kind}-${encodeURIComponent(data.id)}` } })),
       )
     },
-
-    /** Closes the queues; the connection is its owner's. */
-    close: () => Promise.all([...open.values()].map((one) => one.close())),
   }
 }
 

@@ -120,9 +120,10 @@ describe('keys with limits in the console', () => {
     const keys = operator.page.getByRole('region', { name: 'Keys' })
     await keys.getByRole('button', { name: 'Limits of one' }).click()
     const dialog = operator.page.getByRole('dialog')
-    await dialog.getByLabel('Budget (credits)').fill('50')
+    await dialog.getByLabel('Budget (credits)').fill('30')
     await dialog.getByRole('button', { name: 'Save limits' }).click()
-    await keys.getByText(/40 of 50 credits each month/).waitFor()
+    // A budget counts from when it is set.
+    await keys.getByText(/0 of 30 credits each month/).waitFor()
     expect((await call(secret!)).json.error.code).to.equal('key_budget_exceeded')
     await keys.getByRole('button', { name: 'Revoke two' }).click()
     await dialog.getByRole('button', { name: 'Revoke key' }).click()

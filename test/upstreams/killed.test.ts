@@ -132,7 +132,7 @@ describe('a worker process that is killed', function () {
       await received.ended
       expect(received.last(), received.text()).to.equal('[DONE]')
       const usage = received.chunks().at(-1)!.usage!
-      expect(received.chunks().at(-2)!.choices[0]!.finish_reason).to.equal('length')
+      expect(received.chunks().at(-1)!.choices[0]!.finish_reason).to.equal('length')
       expect(usage.output_tokens).to.equal(Math.ceil(received.content().length / 3))
       const record = await findRecord(gateway.db, parseId('call', received.headers.get('x-call-id')!)!)
       expect(record).to.include({

@@ -3,6 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect } from 'chai'
 import { unlessStopped } from '../../src/api/v1/calls/answer-call.ts'
+import { testQueues } from '../support/console.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { balanceOf } from '../../scripts/harness/factories.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
@@ -44,7 +45,7 @@ describe('waiting for an answer or the end of the process', () => {
 })
 
 describe('a chat stream that waits for a worker', () => {
-  it('is refunded when its client disconnects, and never reaches an upstream', async () => {
+  it('is refunded once its client has been gone for 10 s, and never reaches an upstream', async () => {
     const gateway = await startGateway({}, everyProtocol)
     const account = await aFundedAccount(gateway)
     await gateway.stopWorker()
@@ -60,6 +61,9 @@ describe('a chat stream that waits for a worker', () => {
     client.abort()
     await asked
     await until('the refund', async () => (await balanceOf(gateway.db, account.id)) === FUNDS)
+    const { queues, stop } = testQueues(gateway.config)
+    await until('its job is removed', async () => (await queues.depth('chat')) === 0)
+    await stop()
     await gateway.startWorker()
     expect((await ask(gateway, account, { protocol: 'openai', modality: 'chat' }, prompted())).status).to.equal(200)
     expect(gateway.sandbox.journal(prompt)).to.deep.equal([])

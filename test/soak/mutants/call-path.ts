@@ -125,7 +125,7 @@ export const CALL_PATH: readonly Mutant[] = [
     name: 'a chat whose worker died begins as if nobody had asked',
     why: 'It could be asked for any number of times.',
     edits: [
-      { file: BEGIN_FILE, find: ' || stalledCounter > 0', replace: '' },
+      { file: BEGIN_FILE, find: 'stalledCounter > 0 || ', replace: '' },
       { file: STATEMENTS, find: 'OR ($4::integer[])[array_position($1::uuid[], id)] > 0', replace: '' },
     ],
     tests: [VERBS, BEGIN],
@@ -136,8 +136,8 @@ export const CALL_PATH: readonly Mutant[] = [
     edits: [
       {
         file: PROCESSOR,
-        find: 'Promise.allSettled([askUpstreams(deps, model, run), begun])',
-        replace: 'Promise.allSettled([askUpstreams(deps, model, run), true])',
+        find: 'Promise.allSettled([writeBegin(), askUpstreams(deps, model, run)])',
+        replace: 'Promise.allSettled([(writeBegin().catch(() => {}), true), askUpstreams(deps, model, run)])',
       },
     ],
     tests: [BEGIN],
@@ -202,16 +202,27 @@ export const CALL_PATH: readonly Mutant[] = [
     tests: [SCHEDULES],
   },
   {
+    name: 'a stream that was refunded in its queue is still sent',
+    why: 'An upstream would bill for what nobody pays.',
+    edits: [
+      {
+        file: 'src/api/v1/calls/chat-stream.ts',
+        find: "queues.removeCall('chat', placed.callId)",
+        replace: 'Promise.resolve(queues)',
+      },
+    ],
+    tests: ['test/upstreams/waiting.test.ts'],
+  },
+  {
     name: 'a client that leaves cancels its call',
     why: 'A waiting call goes on without its client.',
     edits: [
       {
         file: 'src/api/v1/calls/answer-call.ts',
-        find: 'recordAbandoned(ctx, deps, placed.callId)\n  ctx.respond = false',
-        replace: `recordAbandoned(ctx, deps, placed.callId)
+        find: '  await recordAbandoned(ctx, deps, placed.callId)',
+        replace: `  await recordAbandoned(ctx, deps, placed.callId)
   const error = { type: 'upstream_failed', message: '', param: null, code: 'upstream_failed' }
-  await deps.calls.refund(placed.callId, error)
-  ctx.respond = false`,
+  await deps.calls.refund(placed.callId, error)`,
       },
     ],
     tests: ['test/api/v1/coming-back.test.ts', 'test/api/v1/long-calls.test.ts', 'test/api/v1/idempotency.test.ts'],

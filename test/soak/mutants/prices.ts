@@ -61,8 +61,8 @@ export const PRICES: readonly Mutant[] = [
     edits: [
       {
         file: 'src/api/v1/calls/place-call.ts',
-        find: 'const guarded = priceGuard(ctx, order)',
-        replace: "const guarded = 'stream' in order.request && order.request.stream ? null : priceGuard(ctx, order)",
+        find: 'identity, priceGuard(ctx, order))',
+        replace: "identity, 'stream' in order.request && order.request.stream ? null : priceGuard(ctx, order))",
       },
     ],
     tests: [GUARDS],

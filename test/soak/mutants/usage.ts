@@ -61,7 +61,7 @@ export const OF_USAGE: readonly Mutant[] = [
     why: 'No report empties an account.',
     edits: [
       { file: 'sql/end_calls.sql', find: 'least(o.cost, 2 * c.credits_precharged)', replace: 'o.cost' },
-      { file: 'migrations/033_bounded_settlements.ts', find: '<= 2 * r.credits_precharged', replace: '>= 0' },
+      { file: 'migrations/007_calls.ts', find: '<= 2 * credits_precharged', replace: '>= 0' },
     ],
     tests: [SETTLE],
   },

@@ -55,6 +55,8 @@ export async function startStream(
   let text = ''
   const lines = (): string[] =>
     text
+      // A sign of life is a comment line without a blank line behind it.
+      .replaceAll(/^:.*\n/gm, '')
       .split('\n\n')
       .filter((line) => line.startsWith('data: '))
       .map((line) => line.slice(6))

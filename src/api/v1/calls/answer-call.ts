@@ -18,7 +18,7 @@ import { bodyOf, sendAnswer } from './answer-body.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
 
 /** What answering a call needs. */
-export type AnswerDeps = Pick<WebDeps, 'config' | 'db' | 'calls' | 'replies' | 'stopping' | 'log'> & BodyDeps
+export type AnswerDeps = Pick<WebDeps, 'config' | 'db' | 'calls' | 'queues' | 'replies' | 'stopping' | 'log'> & BodyDeps
 
 /** A long answer is kept alive by a byte this often, in ms: routers cut a connection that is silent for 30 to 60 s. */
 export const HEARTBEAT_MS = 15_000

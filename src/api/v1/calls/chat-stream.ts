@@ -89,7 +89,7 @@ const LEFT_MS = 10_000
  * retry joins it. A joined call is only cancelled by the request that opened it.
  */
 async function abandon(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): Promise<void> {
-  const { calls, db, replies, log } = deps
+  const { calls, db, queues, replies, log } = deps
   const warn = (err: unknown) => log.warn({ requestId: ctx.state.requestId, err }, 'stream not cancelled')
   if (placed.joined) return leave(ctx, deps, placed)
   if (placed.relayed?.hasBegun) {
@@ -101,7 +101,7 @@ async function abandon(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): 
   const end = async () => {
     if (!(await giveUpLeft(db, placed.callId))) return
     const refunded = await calls.refund(placed.callId, NOT_BEGUN, { from: 'queued' })
-    if (!refunded) await replies.cancel(placed.callId)
+    await (refunded ? queues.removeCall('chat', placed.callId) : replies.cancel(placed.callId))
   }
   setTimeout(() => {
     end().catch(warn)

@@ -6,7 +6,7 @@ import { root } from '../../../../scripts/folders.ts'
 
 /** What a program prints that survives its defects, and how it ends. */
 async function played(code: string): Promise<{ code: number | null; lines: Record<string, unknown>[] }> {
-  const at = (file: string): string => JSON.stringify(join(root, 'src/shared/infra', file))
+  const at = (file: string): string => JSON.stringify(join(root, 'src/shared/platform/process', file))
   const program = `
     import { reportDefect, showDefects, surviveDefects } from ${at('defects.ts')}
     import { createLog } from ${at('log.ts')}

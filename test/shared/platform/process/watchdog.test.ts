@@ -5,7 +5,7 @@ import { root } from '../../../../scripts/folders.ts'
 /** Runs a program that is watched, and looked at every 50 ms. It is killed in any case after a while. */
 function watched(program: string) {
   const script = `
-    import { watchLoop } from './src/shared/infra/watchdog.ts'
+    import { watchLoop } from './src/shared/platform/process/watchdog.ts'
     watchLoop('worker', { looks: 20, everyMs: 50 })
     process.on('SIGTERM', () => process.exit(3))
     ${program}`
