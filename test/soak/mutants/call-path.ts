@@ -219,8 +219,8 @@ export const CALL_PATH: readonly Mutant[] = [
     edits: [
       {
         file: 'src/api/v1/calls/answer-call.ts',
-        find: '  await recordAbandoned(ctx, deps, placed.callId)',
-        replace: `  await recordAbandoned(ctx, deps, placed.callId)
+        find: '  dismiss(ctx, placed)\n  await recordAbandoned(ctx, deps, placed.callId)',
+        replace: `  dismiss(ctx, placed)
   const error = { type: 'upstream_failed', message: '', param: null, code: 'upstream_failed' }
   await deps.calls.refund(placed.callId, error)`,
       },
