@@ -9,6 +9,7 @@ import { listActions } from '../../../src/shared/operators/actions.ts'
 import type { OperatorAction } from '../../../src/shared/operators/actions.ts'
 import { setAccountRole } from '../../../src/shared/operators/changes.ts'
 import { imageBody } from '../../../scripts/harness/calling.ts'
+import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { startGateway } from '../../../scripts/harness/harness.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { post, send } from '../../../scripts/harness/http.ts'
@@ -31,6 +32,8 @@ describe("what operators see of others' accounts", () => {
   let gateway: Gateway
   before(async () => {
     gateway = await startGateway({
+      // Of its own: a page that shows one account alone is a look at that account.
+      DATABASE_URL: await newDatabaseUrl(),
       PAYMENTS: 'stripe',
       STRIPE_SECRET_KEY: 'sk_test_looks',
       STRIPE_WEBHOOK_SECRET: 'whsec_of_looks',

@@ -19,6 +19,8 @@ type Ending = {
   words: string
   /** When the client disconnects; absent: not before the end. */
   leaves?: 'when sent' | 'when something came'
+  /** How long its client pauses before the next stream, in ms; PAUSE_MS where it is absent. */
+  pauseMs?: number
   /** The finish_reason of the stored answer. */
   finish: 'length' | 'cancelled'
 }
@@ -40,7 +42,9 @@ const ENDINGS: readonly Ending[] = [
   {
     name: 'left before its first chunk',
     model: 'sandbox-chat',
-    words: '[delay 4000]',
+    // It goes on for 10 s, in which a retry may join it.
+    words: '[delay 15000]',
+    pauseMs: 1000,
     leaves: 'when sent',
     finish: 'cancelled',
   },
@@ -114,7 +118,7 @@ export class Reader {
     while (goesOn()) {
       const url = this.url()
       if (url !== undefined) await this.readOne(url)
-      await sleep(PAUSE_MS)
+      await sleep(this.ending.pauseMs ?? PAUSE_MS)
     }
   }
 

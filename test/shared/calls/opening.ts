@@ -92,7 +92,9 @@ export const rowOf = async (db: Db, id: CallId): Promise<Record<string, unknown>
 
 /** Moves the expiry of a grant into the past, unless it is there. */
 export const letExpire = (db: Db, grant: GrantId): Promise<void> =>
-  changeTimes(db, grant, { expires_at: db.raw("least(expires_at, now() - interval '1 second')") })
+  changeTimes(db, grant, {
+    expires_at: db.raw("CASE WHEN expires_at <= now() THEN expires_at ELSE now() - interval '1 second' END"),
+  })
 
 /** Lets so many hours pass for a grant. */
 export const letPass = (db: Db, grant: GrantId, hours: number): Promise<void> =>
