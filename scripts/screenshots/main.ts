@@ -5,8 +5,8 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { chromium } from 'playwright-core'
 import { OPERATOR, OUTSIDE, SHOP, inside } from './shots.ts'
 import type { Shot } from './shots.ts'
-import { PASSWORD, startWorld } from '../harness/console-world.ts'
-import type { World } from '../harness/console-world.ts'
+import { PASSWORD, startConsoleGateway } from '../harness/console-gateway.ts'
+import type { ConsoleGateway } from '../harness/console-gateway.ts'
 import { root } from '../folders.ts'
 import { readOptions } from '../options.ts'
 import { findProgram } from '../services/processes.ts'
@@ -55,10 +55,16 @@ async function signIn(page: Page, url: string): Promise<void> {
 }
 
 /** Takes a page in both themes. A picture is taken by the debugger: playwright itself knows no WebP. */
-async function take(context: BrowserContext, page: Page, world: World, form: string, shot: Shot): Promise<void> {
+async function take(
+  context: BrowserContext,
+  page: Page,
+  gateway: ConsoleGateway,
+  form: string,
+  shot: Shot,
+): Promise<void> {
   const { name, path, ready } = shot
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
-  await page.goto(`${world.url}${path}`)
+  await page.goto(`${gateway.url}${path}`)
   await page.locator('h1').first().waitFor()
   await ready?.(page).catch((error: Error) => console.log(`  ${name}: ${error.message.split('\n')[0]}`))
   await until('no place is held any more', async () => (await page.locator('.waiting').count()) === 0)
@@ -81,8 +87,8 @@ async function take(context: BrowserContext, page: Page, world: World, form: str
   await devtools.detach()
 }
 
-async function takeAll(browser: Browser, world: World): Promise<void> {
-  const pages = await inside(world)
+async function takeAll(browser: Browser, gateway: ConsoleGateway): Promise<void> {
+  const pages = await inside(gateway)
   for (const { form, viewport } of readme ? FORMS.slice(0, 1) : FORMS) {
     const context = await browser.newContext({ viewport, locale: 'en-GB' })
     const page = await context.newPage()
@@ -90,24 +96,24 @@ async function takeAll(browser: Browser, world: World): Promise<void> {
     page.on('console', (message) => {
       if (message.type() === 'error') console.log(`  ${form}: ${message.text()} ${page.url()}`)
     })
-    for (const shot of OUTSIDE.filter(isWanted)) await take(context, page, world, form, shot)
-    await signIn(page, world.url)
-    for (const shot of pages.filter(isWanted)) await take(context, page, world, form, shot)
+    for (const shot of OUTSIDE.filter(isWanted)) await take(context, page, gateway, form, shot)
+    await signIn(page, gateway.url)
+    for (const shot of pages.filter(isWanted)) await take(context, page, gateway, form, shot)
     await context.close()
   }
 }
 
 if (only === '' && !readme) rmSync(folder, { recursive: true, force: true })
 mkdirSync(folder, { recursive: true })
-const world = await startWorld(SHOP)
+const gateway = await startConsoleGateway(SHOP)
 const browser = await chromium.launch({
   executablePath: findProgram('chromium'),
   args: ['--no-sandbox', '--disable-gpu'],
 })
 try {
-  await takeAll(browser, world)
+  await takeAll(browser, gateway)
 } finally {
   await browser.close()
-  await world.stop()
+  await gateway.stop()
 }
 process.exit()

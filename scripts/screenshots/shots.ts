@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Page } from 'playwright-core'
 import { createKey } from '../../src/shared/accounts/api-keys.ts'
-import { PASSWORD } from '../harness/console-world.ts'
-import type { World } from '../harness/console-world.ts'
+import { PASSWORD } from '../harness/console-gateway.ts'
+import type { ConsoleGateway } from '../harness/console-gateway.ts'
 import { send } from '../harness/http.ts'
 import { stripeAccountAt } from '../harness/stripe-sandbox.ts'
 import { inventCalls } from './history.ts'
@@ -13,7 +13,7 @@ export type Shot = { name: string; path: string; ready?: (page: Page) => Promise
 /** Whom the pictures are taken as: an operator with a history. */
 export const OPERATOR = 'operator@example.com'
 
-/** The name of an account at the sandbox's Stripe, and what the world needs to sell there. */
+/** The name of an account at the sandbox's Stripe, and what the gateway needs to sell there. */
 const STRIPE = `pictures${Date.now()}`
 export const SHOP = {
   PAYMENTS: 'stripe',
@@ -24,20 +24,20 @@ export const SHOP = {
 const CALLS = 1200
 
 /** What customers did before the pictures are taken. @returns the ids that pages are named by. */
-async function live(world: World) {
-  const admin = await world.person(OPERATOR, { credits: 25_000, admin: true })
-  await world.db('users').where({ email: OPERATOR }).update({ email_verified_at: new Date() })
-  const grace = await world.person('grace@example.com', { credits: 1200 })
+async function live(gateway: ConsoleGateway) {
+  const admin = await gateway.person(OPERATOR, { credits: 25_000, admin: true })
+  await gateway.db('users').where({ email: OPERATOR }).update({ email_verified_at: new Date() })
+  const grace = await gateway.person('grace@example.com', { credits: 1200 })
   for (const name of ['alan', 'edsger', 'barbara', 'katherine'])
-    await world.person(`${name}@example.com`, { credits: 300 * name.length })
-  const { id: keyId, secret } = await createKey(world.db, admin.id, 'production server')
-  await createKey(world.db, admin.id, 'laptop')
-  await inventCalls(world.db, admin.id, keyId, CALLS)
+    await gateway.person(`${name}@example.com`, { credits: 300 * name.length })
+  const { id: keyId, secret } = await createKey(gateway.db, admin.id, 'production server')
+  await createKey(gateway.db, admin.id, 'laptop')
+  await inventCalls(gateway.db, admin.id, keyId, CALLS)
   const ask = async (method: string, path: string, body: object | undefined, key: string) =>
-    (await send(method, `${world.url}${path}`, { key, body })).json
+    (await send(method, `${gateway.url}${path}`, { key, body })).json
   const budget = { credits: 500, period: 'month' }
   const { secret: small } = await ask('POST', '/api/keys', { name: 'agent', budget }, admin.token)
-  const call = (path: string, body: object, key = secret) => send('POST', `${world.url}/v1/${path}`, { key, body })
+  const call = (path: string, body: object, key = secret) => send('POST', `${gateway.url}/v1/${path}`, { key, body })
   const video = await call('videos/generations', { model: 'sandbox-video', prompt: 'waves at dusk', duration: 1 })
   for (const prompt of ['a fox in snow', 'a lighthouse at dusk', 'a boat on a lake'])
     await call('images/generations', { model: 'sandbox-image', prompt }, small as string)
@@ -52,13 +52,13 @@ async function live(world: World) {
   await operator('codes', { credits: 250, uses: 20 })
   for (const { token } of [admin, grace]) {
     const { payment } = await ask('POST', '/api/billing/checkout', { pack: 'starter' }, token)
-    const { session } = await world.db('payments').orderBy('id', 'desc').first<{ session: string }>('session')
-    await stripeAccountAt(world.sandbox.url, STRIPE).pay(session, 'card', { keep: true })
+    const { session } = await gateway.db('payments').orderBy('id', 'desc').first<{ session: string }>('session')
+    await stripeAccountAt(gateway.sandbox.url, STRIPE).pay(session, 'card', { keep: true })
     await ask('POST', `/api/billing/payments/${payment.id}/sync`, {}, token)
   }
   const { data: payments } = await ask('GET', '/api/billing/payments', undefined, grace.token)
   await ask('POST', '/api/email/change', { email: 'ada@new.example.com', password: PASSWORD }, admin.token)
-  const newAddress = new URL(await world.link('ada@new.example.com'))
+  const newAddress = new URL(await gateway.link('ada@new.example.com'))
   return {
     newAddress: `${newAddress.pathname}${newAddress.hash}`,
     account,
@@ -93,9 +93,9 @@ export const OUTSIDE: Shot[] = [
   { name: 'not-found', path: `/${randomUUID()}` },
 ]
 
-/** Pages for who is signed in, in a world that was lived in. */
-export async function inside(world: World): Promise<Shot[]> {
-  const { newAddress, account, call, payment } = await live(world)
+/** Pages for who is signed in, in a gateway that has been used. */
+export async function inside(gateway: ConsoleGateway): Promise<Shot[]> {
+  const { newAddress, account, call, payment } = await live(gateway)
   const sections = ['', 'accounts', 'calls', 'payments', 'codes', 'debts', 'mails', 'upstreams', 'margins', 'banner']
   return [
     { name: 'new-address', path: newAddress, ready: (page) => page.getByText('ada@new.example.com').waitFor() },

@@ -10,7 +10,7 @@ import { readVersion } from '../shared/catalogue/versions.ts'
 import { askForWrite } from '../shared/platform/postgres/db.ts'
 import type { Db } from '../shared/platform/postgres/db.ts'
 import { sentenceOf } from '../shared/platform/process/log.ts'
-import { LOOK_MS, ServiceAway, lookAtPostgres, lookAtRedis, within } from '../shared/platform/process/start-up.ts'
+import { CHECK_MS, ServiceAway, checkPostgres, checkRedis, within } from '../shared/platform/process/start-up.ts'
 import { createMailer } from '../shared/mail/mailer.ts'
 import { providerOf } from '../shared/payments/deps.ts'
 import type { Provider } from '../shared/payments/provider.ts'
@@ -26,7 +26,7 @@ type Look = () => Promise<string>
 
 async function finding(name: string, look: Look): Promise<Finding> {
   try {
-    return { name, ok: true, says: await within(LOOK_MS, look) }
+    return { name, ok: true, says: await within(CHECK_MS, look) }
   } catch (error) {
     const said = error instanceof ServiceAway && error.cause !== undefined ? error.cause : error
     return { name, ok: false, says: sentenceOf(said) || (said as Error).name }
@@ -34,7 +34,7 @@ async function finding(name: string, look: Look): Promise<Finding> {
 }
 
 async function postgres(db: Db, config: Pick<Config, 'DATABASE_SSL'>): Promise<string> {
-  const version = await lookAtPostgres(db)
+  const version = await checkPostgres(db)
   await askForWrite(db)
   const { rows } = await db.raw<{ rows: { version: string | null }[] }>(
     'SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl',
@@ -50,7 +50,7 @@ async function schema(db: Db): Promise<string> {
 }
 
 async function redis(config: Config): Promise<string> {
-  const { version, policy } = await lookAtRedis(config)
+  const { version, policy } = await checkRedis(config)
   return `${version ?? 'a version that it hides'}, maxmemory-policy ${policy ?? 'hidden: it must be noeviction'}`
 }
 
@@ -114,7 +114,7 @@ function usedIn({ models, upstreams }: Catalogue): Upstream[] {
 }
 
 async function examineCatalogue(db: Db, config: Config): Promise<Finding[]> {
-  const current = await within(LOOK_MS, () => currentCatalogue(db, config)).catch((error: unknown) => error as Error)
+  const current = await within(CHECK_MS, () => currentCatalogue(db, config)).catch((error: unknown) => error as Error)
   const whole = await finding('catalogue', async () => {
     if (current instanceof Error) throw current
     const models = [...current.models.values()]
@@ -126,7 +126,7 @@ async function examineCatalogue(db: Db, config: Config): Promise<Finding[]> {
   })
   const upstreams = current instanceof Error ? [] : usedIn(current)
   const keys = await Promise.all(
-    upstreams.map(async (upstream) => ({ name: `upstream ${upstream.name}`, ...(await checkKey(upstream, LOOK_MS)) })),
+    upstreams.map(async (upstream) => ({ name: `upstream ${upstream.name}`, ...(await checkKey(upstream, CHECK_MS)) })),
   )
   return [whole, ...keys]
 }

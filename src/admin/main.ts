@@ -7,11 +7,11 @@ import { missingSchema } from '../../migrations/index.ts'
 import { connectDb, isNotMigrated } from '../shared/platform/postgres/db.ts'
 import type { Db } from '../shared/platform/postgres/db.ts'
 import { sentenceOf, withoutSecrets } from '../shared/platform/process/log.ts'
-import { awayOf, lookAtPostgres, within } from '../shared/platform/process/start-up.ts'
+import { awayOf, checkPostgres, within } from '../shared/platform/process/start-up.ts'
 import { accountCommands } from './commands/accounts.ts'
 import { catalogueCommands } from './commands/catalogue.ts'
 import { doctorCommands } from './commands/doctor.ts'
-import { leavingCommands } from './commands/leaving.ts'
+import { accountClosureCommands } from './commands/account-closure.ts'
 import { bannerCommands } from './commands/banner.ts'
 import { codeCommands } from './commands/codes.ts'
 import { paymentCommands } from './commands/payments.ts'
@@ -25,7 +25,7 @@ import { helpFor, readCommandLine } from './usage.ts'
 
 const COMMANDS: Command<object>[] = [
   ...accountCommands,
-  ...leavingCommands,
+  ...accountClosureCommands,
   ...moneyCommands,
   ...reportCommands,
   ...keyCommands,
@@ -74,7 +74,7 @@ async function explained(db: Db, error: unknown): Promise<unknown> {
     if (missing === undefined) return error
     return new CommandError(`The database has not been migrated (${missing} is missing): run the release phase first.`)
   }
-  return lookAtPostgres(db).then(
+  return checkPostgres(db).then(
     () => error,
     (refusal: unknown) => refusal,
   )

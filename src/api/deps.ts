@@ -19,16 +19,16 @@ import type { Mailer } from '../shared/mail/mailer.ts'
 import type { PaymentDeps } from '../shared/payments/deps.ts'
 import type { Telemetry } from '../shared/platform/telemetry/telemetry.ts'
 import type { MediaReader } from '../shared/media/reader.ts'
-import type { Incoming } from './server/body-memory.ts'
+import type { BodyMemory } from './server/body-memory.ts'
 import type { LargeBodies } from './endpoint/large-body-queue.ts'
 import type { Limits } from './endpoint/rate-limits.ts'
 import type { Load } from './server/shedding.ts'
 import type { WebMetrics } from './ops/metrics.ts'
-import type { Outgoing } from './server/response-memory.ts'
+import type { ResponseMemory } from './server/response-memory.ts'
 import type { Quota } from './endpoint/quota.ts'
-import type { Turns } from './endpoint/account-queue.ts'
+import type { AccountQueue } from './endpoint/account-queue.ts'
 import type { RelayedStreams } from './v1/calls/relayed-stream.ts'
-import type { Unbegun } from './v1/calls/unstarted-calls.ts'
+import type { UnstartedCalls } from './v1/calls/unstarted-calls.ts'
 
 /** What the routes of a web process need. */
 export type WebDeps = {
@@ -44,21 +44,21 @@ export type WebDeps = {
   replies: Replies
   webProcesses: WebProcesses
   /** Requests that Redis may still lose. */
-  unbegun: Unbegun
+  unstarted: UnstartedCalls
   /** Answers that are read from their rows piece by piece. */
   longAnswers: LongAnswers
   /** Bytes of bodies that have not come whole yet. */
-  incoming: Incoming
+  bodyMemory: BodyMemory
   /** Bodies that wait to be parsed. */
   largeBodies: LargeBodies
   /** Bytes of answers that their clients have not taken yet. */
-  outgoing: Outgoing
+  responseMemory: ResponseMemory
   /** What has been sent on of chat streams. */
   relayed: RelayedStreams
   /** Requests that wait for a call which another request opened. */
   joins: Quota
   /** Of the requests of accounts in the console. */
-  turns: Turns
+  accountQueue: AccountQueue
   catalogue: CatalogueHolder
   limits: Limits
   /** At the passwords of addresses. */
@@ -75,7 +75,7 @@ export type WebDeps = {
   /** Whether the database has been migrated far enough. */
   schema: SchemaGate
   /** Aborts when the process is asked to stop: it still serves, and says that it is not ready any more. */
-  leaving: AbortSignal
+  terminating: AbortSignal
   /** Aborts when the process takes no more connections: answers from now on close theirs. */
   draining: AbortSignal
   /** Aborts when a stopping process must answer what still waits. */

@@ -20,20 +20,20 @@ import { createMailer } from '../shared/mail/mailer.ts'
 import { createQueues } from '../shared/queues.ts'
 import { connectProducer, connectSubscriber } from '../shared/platform/redis/redis.ts'
 import { SchemaGate } from '../shared/platform/postgres/schema.ts'
-import { lookAtAll } from '../shared/platform/process/start-up.ts'
+import { checkServices } from '../shared/platform/process/start-up.ts'
 import type { Needed } from '../shared/platform/process/start-up.ts'
 import { findEnded } from '../shared/reports/call-records.ts'
 import { createLongAnswers } from '../shared/replies/long-answers.ts'
 import { createRefusals } from '../shared/calls/refusal-records.ts'
 import { Replies } from '../shared/replies/reply-channel.ts'
 import { WebProcesses } from '../shared/replies/web-processes.ts'
-import { lookAtStorage } from '../shared/media/storage-check.ts'
+import { checkStorage } from '../shared/media/storage-check.ts'
 import { promptPaymentsOf } from '../shared/payments/deps.ts'
 import { createMediaReader } from '../shared/media/reader.ts'
 import { startTelemetry } from '../shared/platform/telemetry/start.ts'
 import { createApp } from './app.ts'
 import { createGuesses } from './endpoint/password-guesses.ts'
-import { Incoming, incomingBounds } from './server/body-memory.ts'
+import { BodyMemory, bodyMemoryBounds } from './server/body-memory.ts'
 import { LargeBodies } from './endpoint/large-body-queue.ts'
 import { createLimits } from './endpoint/rate-limits.ts'
 import { listen } from './server/listen.ts'
@@ -41,12 +41,12 @@ import { createLoad } from './server/shedding.ts'
 import { createWebMetrics, showServices } from './ops/metrics.ts'
 import type { WebMetrics } from './ops/metrics.ts'
 import { OrderlyStop } from './server/shutdown.ts'
-import { Outgoing } from './server/response-memory.ts'
+import { ResponseMemory } from './server/response-memory.ts'
 import { Quota } from './endpoint/quota.ts'
-import { Turns } from './endpoint/account-queue.ts'
+import { AccountQueue } from './endpoint/account-queue.ts'
 import { readAnswer } from './v1/calls/read-answer.ts'
 import { RelayedStreams } from './v1/calls/relayed-stream.ts'
-import { Unbegun } from './v1/calls/unstarted-calls.ts'
+import { UnstartedCalls } from './v1/calls/unstarted-calls.ts'
 
 /** How long a stopping process lets waiting requests have their answer, in ms (docs/architecture.md#stopping). */
 const DRAIN_MS = 25_000
@@ -75,10 +75,10 @@ export async function startWeb(
   const stop = new OrderlyStop(config.DRAIN_SECONDS * 1000, drainMs)
   const replies = createReplies(config, services, subscriber)
   const webProcesses = new WebProcesses(redis, config.REDIS_PREFIX, replies.address)
-  const unbegun = new Unbegun(db, log)
+  const unstarted = new UnstartedCalls(db, log)
   showServices(metrics, { config, db, redis, queues, replies, catalogue })
   const load = createLoad(queues, replies, log)
-  await Promise.all([prepareDummyHash(), lookAround({ config, ...services }, log, stop.signals.leaving)])
+  await Promise.all([prepareDummyHash(), checkDependencies({ config, ...services }, log, stop.signals.terminating)])
   await catalogue.refresh()
   const app = createApp({
     config,
@@ -88,7 +88,7 @@ export async function startWeb(
     keys: createKeyLookup(db),
     replies,
     webProcesses,
-    unbegun,
+    unstarted,
     catalogue,
     load,
     metrics,
@@ -100,7 +100,7 @@ export async function startWeb(
   })
   replies.start().catch((error: unknown) => log.error({ err: error }, 'replies not subscribed'))
   webProcesses.start(() => {
-    unbegun.enqueueAgain().catch(reportDefect)
+    unstarted.enqueueAgain().catch(reportDefect)
   })
   const server = await listen(app.callback(), config)
   const { port } = server.address() as AddressInfo
@@ -126,12 +126,12 @@ export async function startWeb(
 const createBounds = (redis: Redis, config: Config) => ({
   limits: createLimits(redis, config),
   guesses: createGuesses(redis, config),
-  incoming: new Incoming(incomingBounds(config.MAX_BODY_BYTES)),
+  bodyMemory: new BodyMemory(bodyMemoryBounds(config.MAX_BODY_BYTES)),
   largeBodies: new LargeBodies(),
-  outgoing: new Outgoing(),
+  responseMemory: new ResponseMemory(),
   joins: new Quota(MAX_JOINS),
   relayed: new RelayedStreams(),
-  turns: new Turns({ atOnce: Math.max(2, Math.ceil(config.DATABASE_POOL / 4)), waiting: MAX_WAITING }),
+  accountQueue: new AccountQueue({ atOnce: Math.max(2, Math.ceil(config.DATABASE_POOL / 4)), waiting: MAX_WAITING }),
 })
 
 /** The verbs of payments in a web process; null without PAYMENTS. */
@@ -189,11 +189,15 @@ function createReplies(config: Config, services: Services, subscriber: Redis): R
  * ready once they are back.
  * @throws ConfigError where something must be mended first.
  */
-async function lookAround(needed: Needed & { config: Config }, log: Log, leaving: AbortSignal): Promise<void> {
-  const { looked, there } = lookAtAll(needed, log, leaving)
-  const [warning] = await Promise.all([lookAtStorage(needed.config), looked])
+async function checkDependencies(
+  needed: Needed & { config: Config },
+  log: Log,
+  terminating: AbortSignal,
+): Promise<void> {
+  const { looked, there } = checkServices(needed, log, terminating)
+  const [warning] = await Promise.all([checkStorage(needed.config), looked])
   if (warning !== null) log.warn(warning)
   there.catch((error: unknown) => {
-    if (!leaving.aborted) refuseStart('web', error)
+    if (!terminating.aborted) refuseStart('web', error)
   })
 }

@@ -18,7 +18,7 @@ type Scraped = { registry: Registry; token: string | undefined }
 export async function serveHealth(
   config: Pick<Config, 'HOST'>,
   port: number,
-  watched: Watched & { leaving: AbortSignal },
+  watched: Watched & { terminating: AbortSignal },
   { registry, token }: Scraped,
 ): Promise<Server> {
   const unavailable = readServices(watched)
@@ -42,7 +42,7 @@ export async function serveHealth(
     if (url !== '/readyz') return answer(404, { ok: false })
     unavailable()
       .then((services) => {
-        const down = [...services, ...(watched.leaving.aborted ? ['draining'] : [])]
+        const down = [...services, ...(watched.terminating.aborted ? ['draining'] : [])]
         answer(down.length === 0 ? 200 : 503, { ok: down.length === 0, down })
       })
       .catch(failed)

@@ -15,15 +15,15 @@ import { deleteOldNetworks } from '../shared/users/login-networks.ts'
 import { deleteExpiredSessions } from '../shared/users/sessions.ts'
 import { expireGrants } from '../shared/ledger/ledger.ts'
 import { parseMediaName } from '../shared/media/media.ts'
-import { sweepCalls, sweepIdempotencyKeys, sweepResults } from '../shared/calls/retention.ts'
+import { deleteOldCalls, freeIdempotencyKeys, deleteExpiredResults } from '../shared/calls/retention.ts'
 import { deleteOldEvents } from '../shared/payments/events.ts'
 import { noticeLowBalances } from '../shared/payments/settings.ts'
 import { deleteOldCounts } from '../shared/mail/allowance.ts'
 import { deleteOldMails } from '../shared/mail/mails.ts'
 import { auditWhenDue } from './auditor.ts'
 import type { WorkerDeps } from './deps.ts'
-import { sweepMails } from './mail/processor.ts'
-import { sweepPayments } from './payments/processor.ts'
+import { enqueueDueMails } from './mail/processor.ts'
+import { enqueueDuePayments } from './payments/processor.ts'
 
 /**
  * How often the reconciler looks, in ms: a lost job is refunded within 10 s (QUEUED_LEASE_SECONDS + this + its run).
@@ -57,15 +57,15 @@ const SWEEP_RECORDS_MS = 500
 export function createReconciler(deps: WorkerDeps) {
   const duties: Record<string, () => Promise<unknown>> = {
     calls: () => reconcileCalls(deps),
-    mails: () => sweepMails(deps),
-    payments: () => sweepPayments(deps),
+    mails: () => enqueueDueMails(deps),
+    payments: () => enqueueDuePayments(deps),
     lowBalances: () => noticeLowBalances(deps.db, BATCH),
     grants: async () => {
       while ((await expireGrants(deps.db, BATCH)) >= BATCH);
     },
-    results: () => sweepResults(deps.db, 10 * BATCH),
-    keys: () => sweepIdempotencyKeys(deps.db, 10 * BATCH),
-    records: () => sweepRecords(deps),
+    results: () => deleteExpiredResults(deps.db, 10 * BATCH),
+    keys: () => freeIdempotencyKeys(deps.db, 10 * BATCH),
+    records: () => deleteOldRecords(deps),
     media: hourly(() => deps.results.sweep(deps.config.MEDIA_TTL_DAYS)),
     sessions: hourly(() => deleteExpiredSessions(deps.db)),
     loginNetworks: hourly(() => deleteOldNetworks(deps.db)),
@@ -98,11 +98,11 @@ function hourly(work: () => Promise<unknown>): () => Promise<unknown> {
  * Deletes call records past CALL_RETENTION_DAYS, where that is set: batches for half a second at most, because lost
  * calls wait meanwhile. What is left is the next run's.
  */
-async function sweepRecords({ db, config }: WorkerDeps): Promise<void> {
+async function deleteOldRecords({ db, config }: WorkerDeps): Promise<void> {
   const days = config.CALL_RETENTION_DAYS
   if (days === undefined) return
   const until = performance.now() + SWEEP_RECORDS_MS
-  while ((await sweepCalls(db, days, 10 * BATCH)) >= 10 * BATCH && performance.now() < until);
+  while ((await deleteOldCalls(db, days, 10 * BATCH)) >= 10 * BATCH && performance.now() < until);
 }
 
 /** Removes the media results of deleted accounts, a batch a run. A result that cannot be removed now is tried again. */

@@ -17,9 +17,9 @@ import { MAX_STALLED_COUNT, WORKER_TIMES } from '../shared/platform/redis/open-q
 import { createQueues } from '../shared/queues.ts'
 import { connectPersistent, connectSubscriber } from '../shared/platform/redis/redis.ts'
 import { SchemaGate } from '../shared/platform/postgres/schema.ts'
-import { lookAtAll } from '../shared/platform/process/start-up.ts'
+import { checkServices } from '../shared/platform/process/start-up.ts'
 import type { Needed } from '../shared/platform/process/start-up.ts'
-import { lookAtStorage } from '../shared/media/storage-check.ts'
+import { checkStorage } from '../shared/media/storage-check.ts'
 import { createPublisher, listenForCancels } from '../shared/replies/publisher.ts'
 import { noteOpening } from '../shared/operators/circuits.ts'
 import type { PaymentDeps } from '../shared/payments/deps.ts'
@@ -68,10 +68,10 @@ export async function startWorker(
   const redis = connectPersistent(config)
   const schema = new SchemaGate(db)
   const catalogue = holdCatalogue({ db, log, secretOf: config.secretOf })
-  const leaving = new AbortController()
-  const health = await openHealth(config, { db, redis, schema, catalogue, leaving: leaving.signal }, metrics)
+  const terminating = new AbortController()
+  const health = await openHealth(config, { db, redis, schema, catalogue, terminating: terminating.signal }, metrics)
   // Before the first job is taken.
-  await lookAround({ config, db, schema }, log)
+  await checkDependencies({ config, db, schema }, log)
   await catalogue.refresh()
   const held = createHeldCalls(calls, log)
   const queues = createQueues(redis, config.REDIS_PREFIX)
@@ -106,7 +106,7 @@ export async function startWorker(
   return {
     reload: catalogue.refreshLater,
     stop: async () => {
-      leaving.abort()
+      terminating.abort()
       clearInterval(schedule)
       await Promise.all([drain(queueWorkers, held, drainMs), health && pause(config.DRAIN_SECONDS * 1000)])
       for (const one of [held, catalogue]) one.stop()
@@ -160,14 +160,14 @@ const openHealth = async (
  * Looks at what the process needs, and waits for a Postgres or Redis that is away.
  * @throws ConfigError where something must be mended first.
  */
-async function lookAround(needed: Needed & { config: Config }, log: Log): Promise<void> {
+async function checkDependencies(needed: Needed & { config: Config }, log: Log): Promise<void> {
   const refused = new AbortController()
   const storage = async () => {
-    const warning = await lookAtStorage(needed.config)
+    const warning = await checkStorage(needed.config)
     if (warning !== null) log.warn(warning)
   }
   try {
-    await Promise.all([storage(), lookAtAll(needed, log, refused.signal).there])
+    await Promise.all([storage(), checkServices(needed, log, refused.signal).there])
   } catch (error) {
     refused.abort()
     throw error

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { Report } from '../../src/admin/command.ts'
 import { CommandError } from '../../src/admin/command.ts'
 import { codeCommands } from '../../src/admin/commands/codes.ts'
-import { leavingCommands } from '../../src/admin/commands/leaving.ts'
+import { accountClosureCommands } from '../../src/admin/commands/account-closure.ts'
 import { paymentCommands } from '../../src/admin/commands/payments.ts'
 import type { Db } from '../../src/shared/platform/postgres/db.ts'
 import { publicId } from '../../src/shared/platform/ids.ts'
@@ -14,29 +14,29 @@ import { anAccount, balanceOf, debtOf, mailboxes } from '../../scripts/harness/f
 import type { TestAccount } from '../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { aResult, opened, verbs } from '../shared/calls/opening.ts'
-import type { PaymentWorld } from '../shared/payments/world.ts'
-import { WEBHOOK_SECRET, aPaidPayment, paymentWorld } from '../shared/payments/world.ts'
+import type { PaymentFixture } from '../shared/payments/fixture.ts'
+import { WEBHOOK_SECRET, aPaidPayment, paymentFixture } from '../shared/payments/fixture.ts'
 
 describe("the operator's commands of payments", () => {
   const environment = { ...process.env }
   let db: Db
-  let world: PaymentWorld
+  let fixture: PaymentFixture
   let account: TestAccount
   before(async () => {
     db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
-    world = await paymentWorld(db)
+    fixture = await paymentFixture(db)
     Object.assign(process.env, {
       PAYMENTS: 'stripe',
-      STRIPE_SECRET_KEY: world.stripe.key,
+      STRIPE_SECRET_KEY: fixture.stripe.key,
       STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
-      STRIPE_API_BASE: world.sandbox.url,
+      STRIPE_API_BASE: fixture.sandbox.url,
     })
   })
   after(async () => {
     for (const name of ['PAYMENTS', 'STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET', 'STRIPE_API_BASE'])
       if (environment[name] === undefined) delete process.env[name]
       else process.env[name] = environment[name]
-    await world.stop()
+    await fixture.stop()
     await db.destroy()
   })
   beforeEach(async () => {
@@ -47,7 +47,7 @@ describe("the operator's commands of payments", () => {
   // oxlint-disable-next-line typescript/no-explicit-any
   type Told = Report<any>
   const report = (name: string, args: string[] = [], options: Record<string, string> = {}): Promise<Told> =>
-    [...paymentCommands, ...codeCommands, ...leavingCommands]
+    [...paymentCommands, ...codeCommands, ...accountClosureCommands]
       .find(({ usage }) => usage.startsWith(name))!
       .run(db, args, options)
   const run = async (...asked: Parameters<typeof report>): Promise<Told['json']> => (await report(...asked)).json
@@ -59,25 +59,25 @@ describe("the operator's commands of payments", () => {
 
   it('delete an account whose orders nobody has paid, which are ended at the provider first', async () => {
     const ended = async (session: string | null) =>
-      (await world.stripe.stripe.checkout.sessions.retrieve(session!)).status
-    const unpaid = await world.order(account.id)
+      (await fixture.stripe.stripe.checkout.sessions.retrieve(session!)).status
+    const unpaid = await fixture.order(account.id)
     expect(await refusal('account delete', [account.email])).to.equal('done')
     expect(await ended(unpaid.session)).to.equal('expired')
     account = await anAccount(db)
-    const waiting = await world.order(account.id)
-    const other = await world.order(account.id)
-    await world.stripe.pay(waiting.session!, 'later')
+    const waiting = await fixture.order(account.id)
+    const other = await fixture.order(account.id)
+    await fixture.stripe.pay(waiting.session!, 'later')
     expect(await refusal('account delete', [account.email])).to.match(/^1 payments of the account are not decided yet/)
     expect(await refusal('account delete', [account.email], { force: 'yes' })).to.equal('done')
     expect(await ended(other.session)).to.equal('expired')
   })
 
   it('find a payment, bring it up to date, show it and refund part of it', async () => {
-    const row = await world.order(account.id)
+    const row = await fixture.order(account.id)
     const id = publicId('payment', row.id)
     const { payments } = await run('payment list', [], { search: account.email, status: 'open' })
     expect(payments.map((one: { id: string }) => one.id)).to.deep.equal([id])
-    await world.stripe.pay(row.session!)
+    await fixture.stripe.pay(row.session!)
     expect((await run('payment sync', [id])).payment.status).to.equal('paid')
     await run('payment refund', [id], { amount: '500' })
     const { payment, refunds } = await run('payment show', [id])
@@ -87,11 +87,11 @@ describe("the operator's commands of payments", () => {
   })
 
   it("compare with the provider's own list, credit what is paid there, and name what is in only one list", async () => {
-    const known = await world.buy(account.id)
-    const missed = await world.order(account.id)
-    await world.stripe.pay(missed.session!)
+    const known = await fixture.buy(account.id)
+    const missed = await fixture.order(account.id)
+    await fixture.stripe.pay(missed.session!)
     const tampered = await aPaidPayment(db, account.id)
-    const stranger = await world.stripe.stripe.paymentIntents.create({
+    const stranger = await fixture.stripe.stripe.paymentIntents.create({
       amount: 700,
       currency: 'eur',
       payment_method: 'pm_card_visa',
@@ -134,7 +134,7 @@ describe("the operator's commands of payments", () => {
 
   it('end a review, by granting or not', async () => {
     for (const how of ['grant', 'dismiss']) {
-      const row = await world.order(account.id)
+      const row = await fixture.order(account.id)
       await putToReview(db, row.id, 'amount')
       await run('payment resolve', [publicId('payment', row.id)], { [how]: 'yes' })
       expect(await balanceOf(db, account.id), how).to.equal(1050)
@@ -150,7 +150,7 @@ describe("the operator's commands of payments", () => {
   })
 
   it('forgive a debt', async () => {
-    await world.buy(account.id)
+    await fixture.buy(account.id)
     await verbs(db).settle(await opened(verbs(db), account, 1050), 'image', aResult(1060))
     expect(await debtOf(db, account.id)).to.equal(10)
     expect(await run('debt forgive', [account.email])).to.deep.equal({ forgiven: 10 })

@@ -9,7 +9,7 @@ import { until } from '../../scripts/harness/until.ts'
 
 const KB = 1024
 
-const ofAnybody = (endpoints as readonly Endpoint[]).filter(({ who, method }) => who === null && method !== 'get')
+const ofAnybody = (endpoints as readonly Endpoint[]).filter(({ auth, method }) => auth === null && method !== 'get')
 
 describe('a body of an endpoint that needs no login', () => {
   let web: TestWeb

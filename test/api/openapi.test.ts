@@ -159,7 +159,7 @@ describe('the OpenAPI document', () => {
         .replaceAll(/:\w+/g, 'nothing')
 
     it('to somebody without a token', async () => {
-      for (const operation of operations.filter((one) => one.who !== null)) {
+      for (const operation of operations.filter((one) => one.auth !== null)) {
         const reply = await client()(operation.method.toUpperCase(), somePath(operation))
         expect(reply.status, nameOf(operation)).to.equal(401)
       }
@@ -181,7 +181,7 @@ describe('the OpenAPI document', () => {
         const path = somePath(operation)
         // Logging out takes a body too, and ends its session.
         const session = operation.path === '/api/auth/logout' ? (await visitor.signUp()).token : token
-        const key = operation.who?.scheme === 'apiKey' ? secret : session
+        const key = operation.auth?.scheme === 'apiKey' ? secret : session
         for (const [body, headers, status] of [
           ['{', {}, 400],
           ['[]', {}, 400],
@@ -247,7 +247,7 @@ describe('the OpenAPI document', () => {
       const { token, me } = await visitor.signUp({ role: 'admin' })
       const { secret } = (await me('POST', '/api/keys', { name: 'test' })).json
       for (const operation of operations.filter((one) => one.params)) {
-        const asker = client(operation.who?.scheme === 'apiKey' ? secret : token)
+        const asker = client(operation.auth?.scheme === 'apiKey' ? secret : token)
         const reply = await asker(operation.method.toUpperCase(), somePath(operation), succeeded.get(nameOf(operation)))
         expect(reply.status, nameOf(operation)).to.equal(404)
       }

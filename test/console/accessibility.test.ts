@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
 import { closeBrowser, openBrowser } from '../support/browser.ts'
-import { startWorld } from '../../scripts/harness/console-world.ts'
-import type { World } from '../../scripts/harness/console-world.ts'
+import { startConsoleGateway } from '../../scripts/harness/console-gateway.ts'
+import type { ConsoleGateway } from '../../scripts/harness/console-gateway.ts'
 import { INSIDE, OUTSIDE, liveIn, settled } from './support/every-page.ts'
 import type { LivedIn } from './support/every-page.ts'
 import { fitsTheScreen, seriousFaults, visit } from './support/visit.ts'
@@ -17,19 +17,19 @@ const SCREENS = [
 const EMAIL = 'accessible@example.com'
 
 describe('every page of the console', () => {
-  let world: World
+  let gateway: ConsoleGateway
   let browser: Browser
   let lived: LivedIn
   let visited: Visit
   before(async function () {
     browser = await openBrowser(this)
-    world = await startWorld()
-    lived = await liveIn(world, EMAIL)
-    visited = await visit(browser, world, { reducedMotion: 'reduce' })
+    gateway = await startConsoleGateway()
+    lived = await liveIn(gateway, EMAIL)
+    visited = await visit(browser, gateway, { reducedMotion: 'reduce' })
   })
   after(async () => {
     await closeBrowser()
-    await world?.stop()
+    await gateway?.stop()
   })
 
   const looks = ([path, heading]: [string, string]): void => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
-import type { World } from '../../scripts/harness/console-world.ts'
+import type { ConsoleGateway } from '../../scripts/harness/console-gateway.ts'
 import { post } from '../../scripts/harness/http.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { closeBrowser, openBrowser } from '../support/browser.ts'
@@ -11,12 +11,12 @@ import { fitsTheScreen, seriousFaults, visit } from './support/visit.ts'
 
 describe('buying credits in the console', () => {
   let shop: Shop
-  let world: World
+  let gateway: ConsoleGateway
   let browser: Browser
   before(async function () {
     browser = await openBrowser(this)
     shop = await startShop()
-    world = shop.world
+    gateway = shop.gateway
   })
   after(async () => {
     await closeBrowser()
@@ -25,9 +25,9 @@ describe('buying credits in the console', () => {
 
   it('leads from nothing to paid calls; a refund of spent credits is a debt that is repaid first', async () => {
     const email = 'buyer@example.com'
-    const { secret } = await aCustomer(world, email, 0)
-    await world.person('seller@example.com', { admin: true })
-    const customer = await visit(browser, world, { viewport: { width: 1440, height: 900 } })
+    const { secret } = await aCustomer(gateway, email, 0)
+    await gateway.person('seller@example.com', { admin: true })
+    const customer = await visit(browser, gateway, { viewport: { width: 1440, height: 900 } })
     const { page } = customer
     await customer.signIn(email)
     await page.getByRole('link', { name: 'Buy credits' }).click()
@@ -64,13 +64,13 @@ describe('buying credits in the console', () => {
 
     // What a call costs leaves the balance before the page's eyes.
     const body = { model: 'dear-chat', messages: [{ role: 'user', content: '[tokens 100] hi' }], max_tokens: 100 }
-    const call = await post(`${world.url}/v1/chat/completions`, secret, body)
+    const call = await post(`${gateway.url}/v1/chat/completions`, secret, body)
     expect(call.status).to.equal(200)
     const cost: number = call.json.usage.credits
     const left = (1100 - cost).toLocaleString('en')
     await balanceIs(page, left)
 
-    const operator = await visit(browser, world, { viewport: { width: 1440, height: 900 } })
+    const operator = await visit(browser, gateway, { viewport: { width: 1440, height: 900 } })
     await operator.signIn('seller@example.com')
     await operator.open(`/operator/payments?search=${email}`, 'Payments')
     expect(await seriousFaults(operator.page)).to.deep.equal([])
@@ -97,15 +97,15 @@ describe('buying credits in the console', () => {
     // The refusal of the refund is what the browser writes of it.
     expect(operator.faults(/409/)).to.deep.equal([])
     expect(shop.faultsOf(customer)).to.deep.equal([])
-    await expectBooksToBalance(world.db)
+    await expectBooksToBalance(gateway.db)
     await operator.close()
     await customer.close()
   })
 
   it('sells any amount on a phone, redeems a code, and keeps the setting for low balances', async () => {
     const email = 'phone@example.com'
-    await world.person(email)
-    const customer = await visit(browser, world, { viewport: { width: 360, height: 740 } })
+    await gateway.person(email)
+    const customer = await visit(browser, gateway, { viewport: { width: 360, height: 740 } })
     const { page } = customer
     await customer.signIn(email)
     await customer.open('/credits', 'Credits')
@@ -123,21 +123,21 @@ describe('buying credits in the console', () => {
     await page.getByRole('button', { name: 'Turn on' }).click()
     await page.getByRole('button', { name: 'Turn off' }).waitFor()
 
-    const { token } = await world.person('codes@example.com', { admin: true })
-    const made = await post(`${world.url}/api/operator/codes`, token, { credits: 66 })
+    const { token } = await gateway.person('codes@example.com', { admin: true })
+    const made = await post(`${gateway.url}/api/operator/codes`, token, { credits: 66 })
     await page.getByLabel('Code').fill(made.json.code)
     await page.getByRole('button', { name: 'Redeem' }).click()
     await page.getByText('66 credits received. Your balance is 1,300 credits.').waitFor()
     await balanceIs(page, '1,300')
     expect(shop.faultsOf(customer)).to.deep.equal([])
-    await expectBooksToBalance(world.db)
+    await expectBooksToBalance(gateway.db)
     await customer.close()
   })
 
   it('shows a payment that a bank has still to make, and its credits once it has', async () => {
     const email = 'slow@example.com'
-    await world.person(email)
-    const customer = await visit(browser, world)
+    await gateway.person(email)
+    const customer = await visit(browser, gateway)
     const { page } = customer
     await customer.signIn(email)
     await customer.open('/credits', 'Credits')
@@ -154,8 +154,8 @@ describe('buying credits in the console', () => {
 
   it('says that nothing was paid where a checkout was given up, goes on with it, and cancels it', async () => {
     const email = 'hesitant@example.com'
-    await world.person(email)
-    const customer = await visit(browser, world)
+    await gateway.person(email)
+    const customer = await visit(browser, gateway)
     const { page } = customer
     await customer.signIn(email)
     await customer.open('/credits', 'Credits')
@@ -177,17 +177,17 @@ describe('buying credits in the console', () => {
 
   it('says in the console that an automatic top-up failed, why, and when it is tried again', async () => {
     const email = 'declined@example.com'
-    await world.person(email)
-    const customer = await visit(browser, world)
+    await gateway.person(email)
+    const customer = await visit(browser, gateway)
     const { page } = customer
     await customer.signIn(email)
     await customer.open('/credits', 'Credits')
     await buy(page, 'Buy 1,000 credits for €10.00', true)
-    const { account_id: id } = await world
+    const { account_id: id } = await gateway
       .db('payments')
       .orderBy('id', 'desc')
       .first<{ account_id: string }>('account_id')
-    await world
+    await gateway
       .db('billing_settings')
       .where({ account_id: id })
       .update({
@@ -195,10 +195,10 @@ describe('buying credits in the console', () => {
         top_up_monthly_cap_minor: 5000,
         top_up_declines: 1,
         top_up_failure: 'insufficient_funds',
-        top_up_failed_at: world.db.fn.now(),
-        top_up_retry_at: world.db.raw("now() + interval '8 hours'"),
+        top_up_failed_at: gateway.db.fn.now(),
+        top_up_retry_at: gateway.db.raw("now() + interval '8 hours'"),
       })
-    await world.db('accounts').where({ id }).update({ top_up_below: 10 })
+    await gateway.db('accounts').where({ id }).update({ top_up_below: 10 })
     await customer.open('/credits', 'Credits')
     const failure = page.getByTestId('top-up-failure')
     await failure.getByText('The last automatic top-up failed').waitFor()

@@ -3,8 +3,8 @@ import type { Browser } from 'playwright-core'
 import { applyCatalogue } from '../../src/shared/catalogue/changes.ts'
 import { readVersion } from '../../src/shared/catalogue/versions.ts'
 import { closeBrowser, openBrowser } from '../support/browser.ts'
-import { PASSWORD, startWorld } from '../../scripts/harness/console-world.ts'
-import type { World } from '../../scripts/harness/console-world.ts'
+import { PASSWORD, startConsoleGateway } from '../../scripts/harness/console-gateway.ts'
+import type { ConsoleGateway } from '../../scripts/harness/console-gateway.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
 import { get } from '../../scripts/harness/http.ts'
 import type { Catalogue } from '../../scripts/harness/harness.ts'
@@ -12,26 +12,26 @@ import { until } from '../../scripts/harness/until.ts'
 import { fitsTheScreen, seriousFaults, visit } from './support/visit.ts'
 
 describe("the operator's page of the catalogue", () => {
-  let world: World
+  let gateway: ConsoleGateway
   let browser: Browser
   before(async function () {
     browser = await openBrowser(this)
-    world = await startWorld()
+    gateway = await startConsoleGateway()
   })
   after(async () => {
     await closeBrowser()
-    await world?.stop()
+    await gateway?.stop()
   })
 
   it('changes a price after it has shown the difference, survives a conflict, and rolls back', async () => {
-    const customer = await anAccount(world.db, 100)
+    const customer = await anAccount(gateway.db, 100)
     const listed = async (): Promise<unknown> => {
-      const { json } = await get(`${world.url}/v1/models`, customer.key)
+      const { json } = await get(`${gateway.url}/v1/models`, customer.key)
       return (json.data as { id: string; credits: number }[]).find(({ id }) => id === 'sandbox-image')!.credits
     }
-    const first = (await readVersion(world.db, 'newest'))!.version
-    await world.person('prices@example.com', { admin: true })
-    const { page, signIn, open, faults, close } = await visit(browser, world)
+    const first = (await readVersion(gateway.db, 'newest'))!.version
+    await gateway.person('prices@example.com', { admin: true })
+    const { page, signIn, open, faults, close } = await visit(browser, gateway)
     await signIn('prices@example.com')
     await open('/operator/catalogue', 'Catalogue')
     const credits = page.getByLabel('sandbox-image credits')
@@ -62,14 +62,14 @@ describe("the operator's page of the catalogue", () => {
     await compare.click()
     await findings.getByText('credits').first().waitFor()
     expect(await findings.locator('del').innerText()).to.equal('40')
-    const theirs = structuredClone((await readVersion(world.db, 'newest'))!.content) as Catalogue
+    const theirs = structuredClone((await readVersion(gateway.db, 'newest'))!.content) as Catalogue
     theirs.models.find(({ id }) => id === 'sandbox-video')!['credits'] = 260
-    await applyCatalogue(world.db, { content: theirs, source: 'command', operator: null, note: null, expect: null })
+    await applyCatalogue(gateway.db, { content: theirs, source: 'command', operator: null, note: null, expect: null })
     await page.getByLabel('Note').fill('dearer pictures')
     await page.getByRole('button', { name: `Apply as version ${first + 1}` }).click()
     await page.getByRole('alert').getByText('sandbox-video credits: 250 → 260').waitFor()
     expect(await credits.inputValue(), 'what was typed is still there').to.equal('55')
-    expect((await readVersion(world.db, 'newest'))!.version).to.equal(first + 1)
+    expect((await readVersion(gateway.db, 'newest'))!.version).to.equal(first + 1)
 
     // Compared again: their change would be undone, so it is taken over before mine is applied.
     await page.getByLabel('sandbox-video credits').fill('260')

@@ -6,8 +6,8 @@ import { newId } from '../../src/shared/platform/ids.ts'
 import { grant } from '../../src/shared/ledger/ledger.ts'
 import { closeBrowser, openBrowser } from '../support/browser.ts'
 import { get, post } from '../../scripts/harness/http.ts'
-import { startWorld } from '../../scripts/harness/console-world.ts'
-import type { World } from '../../scripts/harness/console-world.ts'
+import { startConsoleGateway } from '../../scripts/harness/console-gateway.ts'
+import type { ConsoleGateway } from '../../scripts/harness/console-gateway.ts'
 import { visit } from './support/visit.ts'
 import { aCustomer } from './support/customer.ts'
 
@@ -33,21 +33,21 @@ async function download(page: Page): Promise<string[][]> {
 }
 
 describe('the page of credits', () => {
-  let world: World
+  let gateway: ConsoleGateway
   let browser: Browser
   before(async function () {
     browser = await openBrowser(this)
-    world = await startWorld()
+    gateway = await startConsoleGateway()
   })
   after(async () => {
     await closeBrowser()
-    await world?.stop()
+    await gateway?.stop()
   })
 
   it('downloads the whole ledger: every entry, numbers as numbers, no text that a spreadsheet would run', async () => {
     const email = 'books@example.com'
-    const { token, secret } = await aCustomer(world, email, 500)
-    const { account_id: accountId } = (await findUserByEmail(world.db, email))!
+    const { token, secret } = await aCustomer(gateway, email, 500)
+    const { account_id: accountId } = (await findUserByEmail(gateway.db, email))!
     const notes = [
       '=HYPERLINK("http://evil.example","click")',
       '+1+1',
@@ -60,21 +60,21 @@ describe('the page of credits', () => {
     // More than fit on one page of the API.
     for (let count = 0; count < 120; count++) {
       const note = notes[count] ?? null
-      await world.db.transaction((trx) =>
+      await gateway.db.transaction((trx) =>
         grant(trx, { id: newId('grant'), accountId, origin: 'bonus', amount: count + 1, note }),
       )
     }
     const body = { model: 'dear-chat', messages: [{ role: 'user', content: '[tokens 3] hi' }], max_tokens: 50 }
-    await post(`${world.url}/v1/chat/completions`, secret, body)
-    const { page, signIn, open, faults, close } = await visit(browser, world)
+    await post(`${gateway.url}/v1/chat/completions`, secret, body)
+    const { page, signIn, open, faults, close } = await visit(browser, gateway)
     await signIn(email)
     await open('/credits', 'Credits')
     const [marked, ...rows] = (await download(page)).filter((line) => line.length > 0)
     expect(marked!.join()).to.equal('\uFEFFcreatedAt,kind,amount,balanceAfter,origin,callId,grantId,note,id')
     const header = marked!.map((name) => name.replace('\uFEFF', ''))
 
-    const { data: first, nextCursor } = (await get(`${world.url}/api/ledger?limit=100`, token)).json
-    const { data: rest } = (await get(`${world.url}/api/ledger?limit=100&cursor=${nextCursor}`, token)).json
+    const { data: first, nextCursor } = (await get(`${gateway.url}/api/ledger?limit=100`, token)).json
+    const { data: rest } = (await get(`${gateway.url}/api/ledger?limit=100&cursor=${nextCursor}`, token)).json
     const cell = (value: string | number | null): string =>
       typeof value === 'string' && /^[=+\-@＝]/.test(value) ? `'${value}` : String(value ?? '')
     const wanted = [...first, ...rest].map((entry: Record<string, string | number | null>) =>

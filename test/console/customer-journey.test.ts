@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
-import { PASSWORD } from '../../scripts/harness/console-world.ts'
+import { PASSWORD } from '../../scripts/harness/console-gateway.ts'
 import { post } from '../../scripts/harness/http.ts'
 import { imageBody } from '../../scripts/harness/calling.ts'
 import { until } from '../../scripts/harness/until.ts'
@@ -29,7 +29,7 @@ describe('a customer of the console', () => {
 
   /** A visit at a width, and the way to its pages: on a phone they are in a menu. */
   async function come(width: number, height: number) {
-    const opened = await visit(browser, shop.world, { viewport: { width, height } })
+    const opened = await visit(browser, shop.gateway, { viewport: { width, height } })
     const { page } = opened
     const go = async (name: string, heading = name): Promise<void> => {
       const menu = page.getByRole('button', { name: 'Menu' })
@@ -42,13 +42,13 @@ describe('a customer of the console', () => {
   type Coming = Awaited<ReturnType<typeof come>>
 
   async function signUp({ page }: Coming, email: string): Promise<void> {
-    await page.goto(`${shop.world.url}/sign-up`)
+    await page.goto(`${shop.gateway.url}/sign-up`)
     await page.getByLabel('E-mail address').fill(email)
     await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
     await page.getByRole('button', { name: 'Create my account' }).click()
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
     await page.getByText('is not verified yet').waitFor()
-    await page.goto(await shop.world.link(email))
+    await page.goto(await shop.gateway.link(email))
     await page.getByRole('button', { name: 'Verify my address' }).click()
     await page.getByRole('heading', { name: 'Your address is verified' }).waitFor()
     await page.getByRole('link', { name: 'Go to the overview' }).click()
@@ -68,7 +68,7 @@ describe('a customer of the console', () => {
     const answer = page.locator('.message.assistant p')
     await answer.filter({ hasText: /^one$/ }).waitFor()
     expect(await page.getByTestId('receipt').count()).to.equal(0)
-    shop.world.sandbox.release('hi')
+    shop.gateway.sandbox.release('hi')
     await page.getByTestId('receipt').waitFor()
     expect(await answer.innerText()).to.equal('one two three four five six seven eight')
     expect(await receipt(page)).to.match(/^Cost 1 credit \(about €0.01\) · .* balance 1,099 · this call$/)
@@ -91,7 +91,7 @@ describe('a customer of the console', () => {
       .getByTestId('result')
       .getByText(/Running… \d+ %/)
       .waitFor()
-    shop.world.sandbox.release('waves at dusk')
+    shop.gateway.sandbox.release('waves at dusk')
     await holds(page, `document.querySelector('video')?.readyState >= 2`)
     await page.evaluate(`document.querySelector('video').play()`)
     await holds(page, `document.querySelector('video').currentTime > 0`)
@@ -133,7 +133,7 @@ describe('a customer of the console', () => {
     await page.getByRole('button', { name: 'Done' }).click()
     await page.getByTestId('secret').waitFor({ state: 'detached' })
     expect(await page.content()).not.to.contain(secret)
-    const call = () => post(`${shop.world.url}/v1/images/generations`, secret, imageBody('a fox'))
+    const call = () => post(`${shop.gateway.url}/v1/images/generations`, secret, imageBody('a fox'))
     expect([(await call()).status, (await call()).status]).to.deep.equal([200, 402])
     await page.reload()
     await page.getByText(/40 of 40 credits/).waitFor()
@@ -205,7 +205,7 @@ describe('a customer of the console', () => {
     await page.getByText(/^revoked/).waitFor()
     await signOut(coming)
     expect(shop.faultsOf(coming)).to.deep.equal([])
-    await expectBooksToBalance(shop.world.db)
+    await expectBooksToBalance(shop.gateway.db)
     await coming.close()
   })
 
@@ -233,7 +233,7 @@ describe('a customer of the console', () => {
     await balanceIs(page, '769')
     await signOut(coming)
     expect(shop.faultsOf(coming)).to.deep.equal([])
-    await expectBooksToBalance(shop.world.db)
+    await expectBooksToBalance(shop.gateway.db)
     await coming.close()
   })
 })

@@ -3,8 +3,8 @@ import type { Browser } from 'playwright-core'
 import { publicId } from '../../src/shared/platform/ids.ts'
 import { closeBrowser, openBrowser } from '../support/browser.ts'
 import { get, post } from '../../scripts/harness/http.ts'
-import { PASSWORD, startWorld } from '../../scripts/harness/console-world.ts'
-import type { World } from '../../scripts/harness/console-world.ts'
+import { PASSWORD, startConsoleGateway } from '../../scripts/harness/console-gateway.ts'
+import type { ConsoleGateway } from '../../scripts/harness/console-gateway.ts'
 import { until } from '../../scripts/harness/until.ts'
 import { withinOneDay } from '../support/one-day.ts'
 import { holds, seriousFaults, visit } from './support/visit.ts'
@@ -13,24 +13,24 @@ import { aCustomer } from './support/customer.ts'
 const CALLER = 'caller@example.com'
 
 describe('the pages of the console', () => {
-  let world: World
+  let gateway: ConsoleGateway
   let browser: Browser
   let secret: string
   before(async function () {
     browser = await openBrowser(this)
-    world = await startWorld()
-    secret = (await aCustomer(world, CALLER, 1000)).secret
+    gateway = await startConsoleGateway()
+    secret = (await aCustomer(gateway, CALLER, 1000)).secret
   })
   after(async () => {
     await closeBrowser()
-    await world?.stop()
+    await gateway?.stop()
   })
 
   it('show first steps until a call has succeeded, and count a refused call as received', async () => {
     const email = 'beginner@example.com'
-    const beginner = await aCustomer(world, email, 100)
-    const { page, signIn, faults, close } = await visit(browser, world)
-    await post(`${world.url}/v1/images/generations`, beginner.secret, { model: 'no-such-model', prompt: 'a fox' })
+    const beginner = await aCustomer(gateway, email, 100)
+    const { page, signIn, faults, close } = await visit(browser, gateway)
+    await post(`${gateway.url}/v1/images/generations`, beginner.secret, { model: 'no-such-model', prompt: 'a fox' })
     await signIn(email)
     await page.getByRole('region', { name: 'Calls' }).locator('tbody tr').waitFor()
     await page.getByRole('heading', { name: 'First steps' }).waitFor()
@@ -42,15 +42,15 @@ describe('the pages of the console', () => {
       .to.contain('Received')
       .and.not.to.contain('Accepted')
     await page.keyboard.press('Escape')
-    await post(`${world.url}/v1/images/generations`, beginner.secret, { model: 'sandbox-image', prompt: 'a fox' })
+    await post(`${gateway.url}/v1/images/generations`, beginner.secret, { model: 'sandbox-image', prompt: 'a fox' })
     await page.getByRole('heading', { name: 'First steps' }).waitFor({ state: 'detached' })
     expect(faults()).to.deep.equal([])
     await close()
   })
 
   it('return to where a call was opened, and do not open it again', async () => {
-    await post(`${world.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })
-    const { page, signIn, open, close } = await visit(browser, world)
+    await post(`${gateway.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })
+    const { page, signIn, open, close } = await visit(browser, gateway)
     await signIn(CALLER)
     await page.getByRole('region', { name: 'Calls' }).locator('tbody tr a').first().click()
     await page.getByRole('dialog', { name: 'Call' }).waitFor()
@@ -69,7 +69,7 @@ describe('the pages of the console', () => {
   })
 
   it("show a new key's secret until its own button is pressed", async () => {
-    const { page, signIn, open, close } = await visit(browser, world)
+    const { page, signIn, open, close } = await visit(browser, gateway)
     await signIn(CALLER)
     await open('/keys', 'Keys')
     await page.getByRole('button', { name: 'New key' }).click()
@@ -87,7 +87,7 @@ describe('the pages of the console', () => {
   })
 
   it('describe a fault beside its field, with its label, and focus the field', async () => {
-    const { page, signIn, open, close } = await visit(browser, world)
+    const { page, signIn, open, close } = await visit(browser, gateway)
     await signIn(CALLER)
     await open('/settings', 'Settings')
     const picture = page.getByLabel('Picture')
@@ -102,16 +102,16 @@ describe('the pages of the console', () => {
   })
 
   it('show the expiry of credits on the chosen day in every time zone', async () => {
-    const operator = (await world.person('giver@example.com', { admin: true })).token
+    const operator = (await gateway.person('giver@example.com', { admin: true })).token
     const email = 'westerner@example.com'
-    const { id } = await world.person(email, {})
+    const { id } = await gateway.person(email, {})
     const expiresAt = `${new Date().getUTCFullYear() + 1}-12-31`
-    await post(`${world.url}/api/operator/accounts/${publicId('account', id)}/grants`, operator, {
+    await post(`${gateway.url}/api/operator/accounts/${publicId('account', id)}/grants`, operator, {
       amount: 5,
       origin: 'bonus',
       expiresAt,
     })
-    const { page, signIn, open, close } = await visit(browser, world, {
+    const { page, signIn, open, close } = await visit(browser, gateway, {
       timezoneId: 'America/Los_Angeles',
       locale: 'en-US',
     })
@@ -122,14 +122,14 @@ describe('the pages of the console', () => {
   })
 
   it('have a link home on a phone', async () => {
-    const { page, signIn, close } = await visit(browser, world, { viewport: { width: 360, height: 740 } })
+    const { page, signIn, close } = await visit(browser, gateway, { viewport: { width: 360, height: 740 } })
     await signIn(CALLER)
     await page.getByRole('link', { name: 'Tollgate' }).waitFor()
     await close()
   })
 
   it('continue an answer while other pages are open, and focus the message field after Stop', async () => {
-    const { page, signIn, open, close } = await visit(browser, world)
+    const { page, signIn, open, close } = await visit(browser, gateway)
     await signIn(CALLER)
     await open('/playground', 'Playground')
     const code = async (): Promise<string> => {
@@ -160,7 +160,7 @@ describe('the pages of the console', () => {
   })
 
   it('find models by words and kind, and give each a page', async () => {
-    const { page, signIn, open, faults, close } = await visit(browser, world)
+    const { page, signIn, open, faults, close } = await visit(browser, gateway)
     await signIn(CALLER)
     await open('/models', 'Models')
     await page.getByLabel('Search').fill('sandbox')
@@ -178,8 +178,8 @@ describe('the pages of the console', () => {
   })
 
   it('keep pictures together in a gallery, which leads to their calls', async () => {
-    await post(`${world.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })
-    const { page, signIn, open, faults, close } = await visit(browser, world)
+    await post(`${gateway.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })
+    const { page, signIn, open, faults, close } = await visit(browser, gateway)
     await signIn(CALLER)
     await open('/gallery', 'Gallery')
     await holds(page, `document.querySelector('.gallery img')?.naturalWidth > 1`)
@@ -193,8 +193,8 @@ describe('the pages of the console', () => {
 
   it('name the devices of sessions, and sign out everywhere else', async () => {
     const email = 'traveller@example.com'
-    const { token } = await world.person(email, {})
-    const { page, signIn, open, close } = await visit(browser, world, {
+    const { token } = await gateway.person(email, {})
+    const { page, signIn, open, close } = await visit(browser, gateway, {
       userAgent: 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0',
     })
     await signIn(email)
@@ -202,15 +202,15 @@ describe('the pages of the console', () => {
     await page.getByText('Firefox on Windows').waitFor()
     await page.getByRole('button', { name: 'Sign out everywhere else' }).click()
     await until('one session is left', async () => (await page.locator('.sessions li').count()) === 1)
-    expect((await get(`${world.url}/api/auth/me`, token)).status).to.equal(401)
+    expect((await get(`${gateway.url}/api/auth/me`, token)).status).to.equal(401)
     await close()
   })
 
   it('change the address of an account by the mailed link, and delete the account, saying what is lost', async () => {
     const email = 'mover@example.com'
     const next = 'moved@example.com'
-    await world.person(email, { credits: 1200 })
-    const { page, signIn, open, faults, close } = await visit(browser, world)
+    await gateway.person(email, { credits: 1200 })
+    const { page, signIn, open, faults, close } = await visit(browser, gateway)
     await signIn(email)
     await open('/settings', 'Settings')
     const form = page.locator('section', { has: page.getByRole('heading', { name: 'E-mail address' }) })
@@ -221,7 +221,7 @@ describe('the pages of the console', () => {
     await form.getByLabel('New address').fill(next)
     await form.getByRole('button', { name: 'Change address' }).click()
     await form.getByText(`a link has been sent to ${next}`).waitFor()
-    await page.goto(await world.link(next))
+    await page.goto(await gateway.link(next))
     await page.getByTestId('new-address').getByText(next).waitFor()
     await page.getByRole('button', { name: 'Use this address' }).click()
     await page.getByRole('heading', { name: 'Your address has changed' }).waitFor()
@@ -251,8 +251,8 @@ describe('the pages of the console', () => {
 
   it('tell the total of a day, and lead from it to its calls', async () => {
     await withinOneDay()
-    await post(`${world.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })
-    const { page, signIn, close } = await visit(browser, world)
+    await post(`${gateway.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })
+    const { page, signIn, close } = await visit(browser, gateway)
     await signIn(CALLER)
     const today = new Date().toISOString().slice(0, 10)
     await page.getByLabel('Show').selectOption('calls')

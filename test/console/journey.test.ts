@@ -5,8 +5,8 @@ import { closeBrowser, openBrowser } from '../support/browser.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { post } from '../../scripts/harness/http.ts'
 import { until } from '../../scripts/harness/until.ts'
-import { PASSWORD, startWorld } from '../../scripts/harness/console-world.ts'
-import type { World } from '../../scripts/harness/console-world.ts'
+import { PASSWORD, startConsoleGateway } from '../../scripts/harness/console-gateway.ts'
+import type { ConsoleGateway } from '../../scripts/harness/console-gateway.ts'
 import { balanceIs } from './support/shop.ts'
 import { holds, visit } from './support/visit.ts'
 
@@ -29,21 +29,21 @@ async function useKey(page: Page, secret: string): Promise<void> {
 }
 
 describe('sessions and calls in the console', () => {
-  let world: World
+  let gateway: ConsoleGateway
   let browser: Browser
   before(async function () {
     browser = await openBrowser(this)
-    world = await startWorld()
+    gateway = await startConsoleGateway()
   })
   after(async () => {
     await closeBrowser()
-    await world?.stop()
+    await gateway?.stop()
   })
 
   it('stops a chat on request: what was produced is charged, the rest is given back', async () => {
     const email = 'stopper@example.com'
-    await world.person(email, { credits: 100_000 })
-    const { page, signIn, faults, close } = await visit(browser, world)
+    await gateway.person(email, { credits: 100_000 })
+    const { page, signIn, faults, close } = await visit(browser, gateway)
     await signIn(email)
     await useKey(page, await makeKey(page, 'stop'))
     await page.getByLabel('Model').selectOption('dear-chat')
@@ -59,24 +59,24 @@ describe('sessions and calls in the console', () => {
   })
 
   it('shows calls and the balance as they change, without a reload', async () => {
-    const { token } = await world.person('live@example.com', { credits: 500 })
-    const { page, signIn, faults, close } = await visit(browser, world)
+    const { token } = await gateway.person('live@example.com', { credits: 500 })
+    const { page, signIn, faults, close } = await visit(browser, gateway)
     await signIn('live@example.com')
     await page.locator('.dot.on').waitFor()
-    const made = await fetch(`${world.url}/api/keys`, {
+    const made = await fetch(`${gateway.url}/api/keys`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       body: '{"name":"server"}',
     })
     const { secret } = (await made.json()) as { secret: string }
-    const call = fetch(`${world.url}/v1/videos/generations`, {
+    const call = fetch(`${gateway.url}/v1/videos/generations`, {
       method: 'POST',
       headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'sandbox-video', prompt: 'waves [hold]' }),
     })
     await page.getByText('250 held by 1 running').waitFor()
     await page.locator('.status.running').waitFor()
-    world.sandbox.release('waves')
+    gateway.sandbox.release('waves')
     expect((await call).status).to.equal(200)
     await page.locator('.status.succeeded').waitFor()
     await holds(page, `document.querySelector('[data-testid=balance]').textContent === '250'`)
@@ -86,9 +86,9 @@ describe('sessions and calls in the console', () => {
   })
 
   it('shows the balance of the newest event, however late an older answer comes', async () => {
-    const { id } = await world.person('overtaken@example.com', { credits: 500 })
-    const { token } = await world.person('overtaker@example.com', { admin: true })
-    const { page, signIn, open, faults, close } = await visit(browser, world)
+    const { id } = await gateway.person('overtaken@example.com', { credits: 500 })
+    const { token } = await gateway.person('overtaker@example.com', { admin: true })
+    const { page, signIn, open, faults, close } = await visit(browser, gateway)
     await signIn('overtaken@example.com')
     await open('/playground', 'Playground')
     await page.locator('.dot.on').waitFor()
@@ -111,7 +111,7 @@ describe('sessions and calls in the console', () => {
     await page.getByLabel('Message').fill('Hello!')
     await page.getByRole('button', { name: 'Send' }).click()
     await until('the older answer to be read', () => late.read)
-    const path = `${world.url}/api/operator/accounts/${publicId('account', id)}/grants`
+    const path = `${gateway.url}/api/operator/accounts/${publicId('account', id)}/grants`
     await post(path, token, { amount: 1000, origin: 'bonus' })
     await balanceIs(page, '1,499')
     late.go()
@@ -123,29 +123,29 @@ describe('sessions and calls in the console', () => {
   })
 
   it('leads a user whose session has ended to sign in, and then back', async () => {
-    const { id } = await world.person('away@example.com')
-    const { page, signIn, close } = await visit(browser, world)
+    const { id } = await gateway.person('away@example.com')
+    const { page, signIn, close } = await visit(browser, gateway)
     await signIn('away@example.com')
     // Leave the page first: its own requests would notice the end of the session before the tested visit.
     await page.goto('about:blank')
-    await world.db('sessions').where({ account_id: id }).delete()
-    await page.goto(`${world.url}/calls?status=failed`)
+    await gateway.db('sessions').where({ account_id: id }).delete()
+    await page.goto(`${gateway.url}/calls?status=failed`)
     await page.getByText('Your session has ended').waitFor()
     await page.getByLabel('E-mail address').fill('away@example.com')
     await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('heading', { level: 1, name: 'Calls' }).waitFor()
-    expect(page.url()).to.equal(`${world.url}/calls?status=failed`)
+    expect(page.url()).to.equal(`${gateway.url}/calls?status=failed`)
     await close()
   })
 
   it('asks for the password over the page where its session ends, and what was typed stays', async () => {
-    const { id } = await world.person('ended@example.com')
-    const { page, open, signIn, close } = await visit(browser, world)
+    const { id } = await gateway.person('ended@example.com')
+    const { page, open, signIn, close } = await visit(browser, gateway)
     await signIn('ended@example.com')
     await open('/settings', 'Settings')
     await page.getByLabel('New address').fill('half-written@example.com')
-    await world.db('sessions').where({ account_id: id }).delete()
+    await gateway.db('sessions').where({ account_id: id }).delete()
     await page.getByRole('button', { name: 'Send me a test e-mail' }).click()
     const dialog = page.getByRole('dialog', { name: 'Sign in again' })
     expect(await dialog.getByLabel('E-mail address').inputValue()).to.equal('ended@example.com')
@@ -158,7 +158,7 @@ describe('sessions and calls in the console', () => {
     expect(await page.getByLabel('New address').inputValue()).to.equal('half-written@example.com')
     await page.getByRole('button', { name: 'Send me a test e-mail' }).click()
     await page.getByText('The e-mail was written to a file').waitFor()
-    await world.db('sessions').where({ account_id: id }).delete()
+    await gateway.db('sessions').where({ account_id: id }).delete()
     await page.getByRole('button', { name: 'Send me a test e-mail' }).click()
     await dialog.getByRole('button', { name: 'Sign out' }).click()
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
@@ -166,15 +166,15 @@ describe('sessions and calls in the console', () => {
   })
 
   it('redirects to no other site after a sign-in', async () => {
-    await world.person('wary@example.com')
-    const { page, close } = await visit(browser, world)
+    await gateway.person('wary@example.com')
+    const { page, close } = await visit(browser, gateway)
     for (const next of ['//evil.example/', 'https://evil.example/', '/\\evil.example']) {
-      await page.goto(`${world.url}/sign-in?next=${encodeURIComponent(next)}`)
+      await page.goto(`${gateway.url}/sign-in?next=${encodeURIComponent(next)}`)
       await page.getByLabel('E-mail address').fill('wary@example.com')
       await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
       await page.getByRole('button', { name: 'Sign in' }).click()
       await page.getByRole('heading', { name: 'Overview' }).waitFor()
-      expect(new URL(page.url()).origin).to.equal(world.url)
+      expect(new URL(page.url()).origin).to.equal(gateway.url)
       await page.locator('.account summary').click()
       await page.getByRole('button', { name: 'Sign out' }).click()
       await page.getByRole('heading', { name: 'Sign in' }).waitFor()
@@ -183,11 +183,11 @@ describe('sessions and calls in the console', () => {
   })
 
   it('keeps the session in the tab, or in the browser if that was chosen', async () => {
-    await world.person('stay@example.com')
-    const { page, signIn, close } = await visit(browser, world)
+    await gateway.person('stay@example.com')
+    const { page, signIn, close } = await visit(browser, gateway)
     await signIn('stay@example.com')
     const another = await page.context().newPage()
-    await another.goto(`${world.url}/overview`)
+    await another.goto(`${gateway.url}/overview`)
     await another.getByRole('heading', { name: 'Sign in' }).waitFor()
     await another.getByLabel('E-mail address').fill('stay@example.com')
     await another.getByLabel('Password', { exact: true }).fill(PASSWORD)
@@ -195,17 +195,17 @@ describe('sessions and calls in the console', () => {
     await another.getByRole('button', { name: 'Sign in' }).click()
     await another.getByRole('heading', { name: 'Overview' }).waitFor()
     const third = await page.context().newPage()
-    await third.goto(`${world.url}/overview`)
+    await third.goto(`${gateway.url}/overview`)
     await third.getByRole('heading', { name: 'Overview' }).waitFor()
     await close()
   })
 
   it('signs out nobody but the person who signs out, whoever has signed in in another tab', async () => {
-    for (const email of ['alice@example.com', 'carol@example.com']) await world.person(email)
-    const { page, open, close } = await visit(browser, world)
+    for (const email of ['alice@example.com', 'carol@example.com']) await gateway.person(email)
+    const { page, open, close } = await visit(browser, gateway)
     await open('/sign-in', 'Sign in')
     const another = await page.context().newPage()
-    await another.goto(`${world.url}/sign-in`)
+    await another.goto(`${gateway.url}/sign-in`)
     for (const [tab, email] of [
       [page, 'alice@example.com'],
       [another, 'carol@example.com'],
@@ -227,9 +227,9 @@ describe('sessions and calls in the console', () => {
   })
 
   it('lets an operator find an account, grant credits and suspend it, and shows what was done', async () => {
-    await world.person('chief@example.com', { admin: true })
-    const customer = await world.person('customer@example.com')
-    const { page, signIn, faults, close } = await visit(browser, world)
+    await gateway.person('chief@example.com', { admin: true })
+    const customer = await gateway.person('customer@example.com')
+    const { page, signIn, faults, close } = await visit(browser, gateway)
     await signIn('chief@example.com')
     await page.getByRole('link', { name: 'Operator' }).click()
     await page.getByRole('link', { name: 'Accounts', exact: true }).click()
@@ -244,7 +244,7 @@ describe('sessions and calls in the console', () => {
     await page.getByRole('button', { name: 'Suspend', exact: true }).click()
     await page.getByRole('button', { name: 'Suspend account' }).click()
     await page.getByRole('button', { name: 'Activate', exact: true }).waitFor()
-    const { status } = await fetch(`${world.url}/api/account`, {
+    const { status } = await fetch(`${gateway.url}/api/account`, {
       headers: { authorization: `Bearer ${customer.token}` },
     })
     expect(status).to.equal(401)
@@ -260,7 +260,7 @@ describe('sessions and calls in the console', () => {
       .to.contain('chief@example.com')
       .and.to.contain('welcome')
     expect(faults()).to.deep.equal([])
-    await expectBooksToBalance(world.db)
+    await expectBooksToBalance(gateway.db)
     await close()
   })
 })

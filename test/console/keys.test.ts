@@ -5,31 +5,31 @@ import { parseId, publicId } from '../../src/shared/platform/ids.ts'
 import { closeBrowser, openBrowser } from '../support/browser.ts'
 import { get, post, send } from '../../scripts/harness/http.ts'
 import { imageBody } from '../../scripts/harness/calling.ts'
-import { startWorld } from '../../scripts/harness/console-world.ts'
-import type { World } from '../../scripts/harness/console-world.ts'
+import { startConsoleGateway } from '../../scripts/harness/console-gateway.ts'
+import type { ConsoleGateway } from '../../scripts/harness/console-gateway.ts'
 import { until } from '../../scripts/harness/until.ts'
 import { withinOneDay } from '../support/one-day.ts'
 import { fitsTheScreen, seriousFaults, visit } from './support/visit.ts'
 
 describe('keys with limits in the console', () => {
-  let world: World
+  let gateway: ConsoleGateway
   let browser: Browser
   before(async function () {
     browser = await openBrowser(this)
-    world = await startWorld({ CREDITS_HELP_URL: 'https://help.example.com/credits' })
+    gateway = await startConsoleGateway({ CREDITS_HELP_URL: 'https://help.example.com/credits' })
   })
   after(async () => {
     await closeBrowser()
-    await world?.stop()
+    await gateway?.stop()
   })
 
-  const call = (secret: string) => post(`${world.url}/v1/images/generations`, secret, imageBody('a fox'))
+  const call = (secret: string) => post(`${gateway.url}/v1/images/generations`, secret, imageBody('a fox'))
 
   it('tell why one is refused whose secret an operator ended, and make the new one', async () => {
-    const { token } = await world.person('ended@example.com')
-    const made = (await send('POST', `${world.url}/api/keys`, { key: token, body: { name: 'server' } })).json
-    await world.db.transaction((trx) => endSecret(trx, parseId('key', made.key.id as string)!))
-    const { page, signIn, open, faults, close } = await visit(browser, world)
+    const { token } = await gateway.person('ended@example.com')
+    const made = (await send('POST', `${gateway.url}/api/keys`, { key: token, body: { name: 'server' } })).json
+    await gateway.db.transaction((trx) => endSecret(trx, parseId('key', made.key.id as string)!))
+    const { page, signIn, open, faults, close } = await visit(browser, gateway)
     await signIn('ended@example.com')
     await open('/keys', 'Keys')
     const notice = page.getByRole('status').filter({ hasText: 'An operator ended the secret of server' })
@@ -41,15 +41,15 @@ describe('keys with limits in the console', () => {
     const secret = (await dialog.getByTestId('secret').locator('code').innerText()).trim()
     await dialog.getByRole('button', { name: 'Done' }).click()
     await notice.waitFor({ state: 'hidden' })
-    expect((await get(`${world.url}/v1/models`, secret)).status).to.equal(200)
+    expect((await get(`${gateway.url}/v1/models`, secret)).status).to.equal(200)
     expect(faults()).to.deep.equal([])
     await close()
   })
 
   it('make a key with a budget, show it spent, raise it, rotate it, and let it go on', async () => {
     await withinOneDay()
-    await world.person('limits@example.com', { credits: 1000 })
-    const { page, signIn, open, faults, close } = await visit(browser, world)
+    await gateway.person('limits@example.com', { credits: 1000 })
+    const { page, signIn, open, faults, close } = await visit(browser, gateway)
     await signIn('limits@example.com')
     await open('/keys', 'Keys')
     await page.getByRole('button', { name: 'New key' }).click()
@@ -109,12 +109,12 @@ describe('keys with limits in the console', () => {
 
   it('let an operator limit and revoke the keys of an account, and its owner see what each has used', async () => {
     await withinOneDay()
-    const { token, id } = await world.person('keys-of@example.com', { credits: 1000 })
-    const made = await Promise.all(['one', 'two'].map((name) => post(`${world.url}/api/keys`, token, { name })))
+    const { token, id } = await gateway.person('keys-of@example.com', { credits: 1000 })
+    const made = await Promise.all(['one', 'two'].map((name) => post(`${gateway.url}/api/keys`, token, { name })))
     const [secret, other] = made.map(({ json }) => json.secret as string)
     expect((await call(secret!)).status).to.equal(200)
-    await world.person('limiter@example.com', { admin: true })
-    const operator = await visit(browser, world)
+    await gateway.person('limiter@example.com', { admin: true })
+    const operator = await visit(browser, gateway)
     await operator.signIn('limiter@example.com')
     await operator.open(`/operator/accounts/${publicId('account', id)}`, 'Account')
     const keys = operator.page.getByRole('region', { name: 'Keys' })
@@ -133,7 +133,7 @@ describe('keys with limits in the console', () => {
     expect(operator.faults()).to.deep.equal([])
     await operator.close()
 
-    const owner = await visit(browser, world)
+    const owner = await visit(browser, gateway)
     await owner.signIn('keys-of@example.com')
     const spent = owner.page.locator('.tile', { hasText: 'Credits spent' }).locator('strong')
     const shows = (credits: string) => until(`${credits} spent`, async () => (await spent.innerText()) === credits)

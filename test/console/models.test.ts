@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
 import { closeBrowser, openBrowser } from '../support/browser.ts'
-import { startWorld } from '../../scripts/harness/console-world.ts'
-import type { World } from '../../scripts/harness/console-world.ts'
+import { startConsoleGateway } from '../../scripts/harness/console-gateway.ts'
+import type { ConsoleGateway } from '../../scripts/harness/console-gateway.ts'
 import { post } from '../../scripts/harness/http.ts'
 import { newDatabaseUrl } from '../../scripts/harness/database.ts'
 import { aCustomer } from './support/customer.ts'
@@ -22,30 +22,30 @@ const lonely = (page: Page): Promise<string[]> =>
   })()`)
 
 describe('the pages of the models', () => {
-  let world: World
+  let gateway: ConsoleGateway
   let browser: Browser
   before(async function () {
     browser = await openBrowser(this)
     // A database of its own: latencies are of everybody.
-    world = await startWorld({ DATABASE_URL: await newDatabaseUrl() }, (catalogue) => {
+    gateway = await startConsoleGateway({ DATABASE_URL: await newDatabaseUrl() }, (catalogue) => {
       catalogue.models.find(({ id }) => id === 'sandbox-chat')!['contextLength'] = 200_000
     })
   })
   after(async () => {
     await closeBrowser()
-    await world?.stop()
+    await gateway?.stop()
   })
 
   it('state context length, durations and the latency of a day, in the list and on the page of one', async () => {
-    const { secret } = await aCustomer(world, 'chooser@example.com', 500)
+    const { secret } = await aCustomer(gateway, 'chooser@example.com', 500)
     const chat = { model: 'sandbox-chat', messages: [{ role: 'user', content: 'Hello' }] }
-    expect((await post(`${world.url}/v1/chat/completions`, secret, chat)).status).to.equal(200)
-    await world.db('calls').where({ model: 'sandbox-chat' }).update({ latency_ms: 1250 })
+    expect((await post(`${gateway.url}/v1/chat/completions`, secret, chat)).status).to.equal(200)
+    await gateway.db('calls').where({ model: 'sandbox-chat' }).update({ latency_ms: 1250 })
     for (const viewport of [
       { width: 1440, height: 900 },
       { width: 360, height: 740 },
     ]) {
-      const { page, signIn, open, faults, close } = await visit(browser, world, { viewport })
+      const { page, signIn, open, faults, close } = await visit(browser, gateway, { viewport })
       await signIn('chooser@example.com')
       await open('/models', 'Models')
       const card = page.locator('.models li').filter({ has: page.getByRole('heading', { name: 'sandbox-chat' }) })

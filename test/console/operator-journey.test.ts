@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
-import { PASSWORD } from '../../scripts/harness/console-world.ts'
+import { PASSWORD } from '../../scripts/harness/console-gateway.ts'
 import { imageBody } from '../../scripts/harness/calling.ts'
 import { get, post, send } from '../../scripts/harness/http.ts'
 import { until } from '../../scripts/harness/until.ts'
@@ -25,14 +25,14 @@ describe('an operator of the console', () => {
 
   /** A customer who bought 1,100 credits for €10, spent some on a picture, and has so many left. */
   async function aBuyer(email: string): Promise<{ secret: string; left: number }> {
-    const { world, stripe } = shop
-    const { token, secret } = await aCustomer(world, email, 0)
-    const { payment } = (await post(`${world.url}/api/billing/checkout`, token, { pack: 'starter' })).json
+    const { gateway, stripe } = shop
+    const { token, secret } = await aCustomer(gateway, email, 0)
+    const { payment } = (await post(`${gateway.url}/api/billing/checkout`, token, { pack: 'starter' })).json
     const id = (payment.id as string).slice('pay_'.length)
-    const { session } = await world.db('payments').where({ id }).first<{ session: string }>('session')
+    const { session } = await gateway.db('payments').where({ id }).first<{ session: string }>('session')
     await stripe.pay(session, 'card')
-    await post(`${world.url}/api/billing/payments/${payment.id}/sync`, token, {})
-    const { status, json } = await post(`${world.url}/v1/images/generations`, secret, imageBody('a fox'))
+    await post(`${gateway.url}/api/billing/payments/${payment.id}/sync`, token, {})
+    const { status, json } = await post(`${gateway.url}/v1/images/generations`, secret, imageBody('a fox'))
     expect(status).to.equal(200)
     return { secret, left: json.usage.balance as number }
   }
@@ -64,13 +64,13 @@ describe('an operator of the console', () => {
     [360, 740],
   ] as const) {
     it(`finds a customer, refunds, deducts, changes a price and sets a banner, at ${width} px`, async () => {
-      const { world } = shop
+      const { gateway } = shop
       const email = `bought-${width}@example.com`
       const boss = `boss-${width}@example.com`
       const { secret, left } = await aBuyer(email)
       const credited = (amount: number): string => `${amount.toLocaleString('en')} credits`
-      await world.person(boss, { admin: true })
-      const own = await visit(browser, world, { viewport: { width, height }, reducedMotion: 'reduce' })
+      await gateway.person(boss, { admin: true })
+      const own = await visit(browser, gateway, { viewport: { width, height }, reducedMotion: 'reduce' })
       const { page } = own
       const section = async (name: string): Promise<void> => {
         const menu = page.getByText(/^Section: /)
@@ -137,7 +137,7 @@ describe('an operator of the console', () => {
       await page.getByRole('button', { name: 'Check and compare' }).click()
       await page.getByRole('button', { name: /^Apply as version/ }).click()
       await until('the new price', async () => {
-        const { json } = await get(`${world.url}/v1/models`, secret)
+        const { json } = await get(`${gateway.url}/v1/models`, secret)
         return (json.data as { id: string; credits: number }[]).some((one) => one.credits === price)
       })
 
@@ -147,7 +147,7 @@ describe('an operator of the console', () => {
       await page.getByLabel('Level').selectOption('warning')
       await page.getByRole('button', { name: 'Set the banner' }).click()
       await page.getByTestId('set-banner').waitFor()
-      const guest = await visit(browser, world, { viewport: { width, height }, reducedMotion: 'reduce' })
+      const guest = await visit(browser, gateway, { viewport: { width, height }, reducedMotion: 'reduce' })
       await until('everybody sees the banner', async () => {
         await guest.open('/sign-in', 'Sign in')
         return shows(guest.page, width)
@@ -171,9 +171,9 @@ describe('an operator of the console', () => {
       await section('Audit')
       await page.getByRole('region', { name: 'Audit' }).waitFor()
       const { token } = (
-        await send('POST', `${world.url}/api/auth/login`, { body: { email: boss, password: PASSWORD } })
+        await send('POST', `${gateway.url}/api/auth/login`, { body: { email: boss, password: PASSWORD } })
       ).json
-      const { json } = await get(`${world.url}/api/operator/actions?operator=${boss}`, token as string)
+      const { json } = await get(`${gateway.url}/api/operator/actions?operator=${boss}`, token as string)
       type Done = { action: string; accountId: string | null; details: { list?: string } }
       const done = (json.data as Done[]).filter(({ details }) => details.list === undefined)
       expect(done.map(({ action }) => action)).to.deep.equal([
@@ -191,7 +191,7 @@ describe('an operator of the console', () => {
       expect(shop.faultsOf(guest)).to.deep.equal([])
       await guest.close()
       await own.close()
-      await expectBooksToBalance(world.db)
+      await expectBooksToBalance(gateway.db)
     })
   }
 })

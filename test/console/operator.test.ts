@@ -3,45 +3,45 @@ import type { Browser } from 'playwright-core'
 import { newId, publicId } from '../../src/shared/platform/ids.ts'
 import { requestMail } from '../../src/shared/mail/mails.ts'
 import { closeBrowser, openBrowser } from '../support/browser.ts'
-import { PASSWORD, startWorld } from '../../scripts/harness/console-world.ts'
-import type { World } from '../../scripts/harness/console-world.ts'
+import { PASSWORD, startConsoleGateway } from '../../scripts/harness/console-gateway.ts'
+import type { ConsoleGateway } from '../../scripts/harness/console-gateway.ts'
 import { image, prompted } from '../../scripts/harness/calling.ts'
 import { get, send } from '../../scripts/harness/http.ts'
 import { until } from '../../scripts/harness/until.ts'
 import { fitsTheScreen, holds, visit } from './support/visit.ts'
 
 describe("the operator's pages", () => {
-  let world: World
+  let gateway: ConsoleGateway
   let browser: Browser
   before(async function () {
     browser = await openBrowser(this)
-    world = await startWorld()
+    gateway = await startConsoleGateway()
   })
   after(async () => {
     await closeBrowser()
-    await world?.stop()
+    await gateway?.stop()
   })
 
   it('lets an operator retry a dead letter', async () => {
     const email = 'lost@example.com'
-    await world.person(email)
-    await world.person('postmaster@example.com', { admin: true })
-    await world.link(email)
+    await gateway.person(email)
+    await gateway.person('postmaster@example.com', { admin: true })
+    await gateway.link(email)
     const id = newId('mail')
-    const given = { status: 'dead', tries: 8, note: '<b>451</b> try later', finished_at: world.db.fn.now() }
+    const given = { status: 'dead', tries: 8, note: '<b>451</b> try later', finished_at: gateway.db.fn.now() }
     // Together, so that no worker finds it queued.
-    await world.db.transaction(async (trx) => {
+    await gateway.db.transaction(async (trx) => {
       await requestMail(trx, { id, kind: 'reset', recipient: email, userId: null })
       await trx('mails').where({ id }).update(given)
     })
-    const { page, signIn, open, faults, close } = await visit(browser, world)
+    const { page, signIn, open, faults, close } = await visit(browser, gateway)
     await signIn('postmaster@example.com')
     await open('/operator/mails', 'Undelivered e-mails')
     const row = page.locator('tbody tr', { hasText: email })
     expect(await row.innerText()).to.contain('<b>451</b> try later')
     await page.getByRole('button', { name: `Retry the e-mail to ${email}` }).click()
     await row.waitFor({ state: 'detached' })
-    expect(await world.link(email, 2)).to.contain('/reset#token=')
+    expect(await gateway.link(email, 2)).to.contain('/reset#token=')
     await page.getByRole('link', { name: 'Audit' }).click()
     const action = page
       .locator('tbody tr', { hasText: 'Retried an e-mail' })
@@ -52,16 +52,16 @@ describe("the operator's pages", () => {
   })
 
   it('shows operators what calls brought in and what they cost, and says what is unknown', async () => {
-    const { id, token } = await world.person('margins@example.com', { credits: 1000, admin: true })
-    const { secret } = (await send('POST', `${world.url}/api/keys`, { key: token, body: { name: 'mine' } })).json
-    const bought = await image(world, { key: secret as string }, prompted())
+    const { id, token } = await gateway.person('margins@example.com', { credits: 1000, admin: true })
+    const { secret } = (await send('POST', `${gateway.url}/api/keys`, { key: token, body: { name: 'mine' } })).json
+    const bought = await image(gateway, { key: secret as string }, prompted())
     expect(bought.status, bought.text).to.equal(200)
     const told = { cost_micro_usd: 12_500, model: 'margin-image', price_version: null }
-    await world.db('calls').where({ account_id: id }).update(told)
-    expect((await image(world, { key: secret as string }, prompted())).status).to.equal(200)
+    await gateway.db('calls').where({ account_id: id }).update(told)
+    expect((await image(gateway, { key: secret as string }, prompted())).status).to.equal(200)
     const untold = { ...told, cost_micro_usd: null }
-    await world.db('calls').where({ account_id: id, model: 'sandbox-image' }).update(untold)
-    const { page, signIn, open, faults, close } = await visit(browser, world)
+    await gateway.db('calls').where({ account_id: id, model: 'sandbox-image' }).update(untold)
+    const { page, signIn, open, faults, close } = await visit(browser, gateway)
     await signIn('margins@example.com')
     await open('/operator/margins', 'Margins')
     const row = page.getByRole('row', { name: /margin-image/ })
@@ -76,20 +76,21 @@ describe("the operator's pages", () => {
   })
 
   it('lets an operator end the secret of a key and one session of a customer, and records both', async () => {
-    const customer = await world.person('helped@example.com', { credits: 100 })
-    const { secret } = (await send('POST', `${world.url}/api/keys`, { key: customer.token, body: { name: 'server' } }))
-      .json
-    const second = await send('POST', `${world.url}/api/auth/login`, {
+    const customer = await gateway.person('helped@example.com', { credits: 100 })
+    const { secret } = (
+      await send('POST', `${gateway.url}/api/keys`, { key: customer.token, body: { name: 'server' } })
+    ).json
+    const second = await send('POST', `${gateway.url}/api/auth/login`, {
       body: { email: customer.email, password: PASSWORD },
     })
-    await world.person('helper@example.com', { admin: true })
-    const { page, signIn, open, faults, close } = await visit(browser, world)
+    await gateway.person('helper@example.com', { admin: true })
+    const { page, signIn, open, faults, close } = await visit(browser, gateway)
     await signIn('helper@example.com')
     await open(`/operator/accounts/${publicId('account', customer.id)}`, 'Account')
     await page.getByRole('button', { name: 'Rotate server' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'End secret' }).click()
     await page.getByText('secret ended').waitFor()
-    const statusOf = async (key: string): Promise<number> => (await get(`${world.url}/v1/models`, key)).status
+    const statusOf = async (key: string): Promise<number> => (await get(`${gateway.url}/v1/models`, key)).status
     expect(await statusOf(secret as string)).to.equal(401)
     expect(await page.content()).not.to.match(/tg_[0-9A-Za-z]{40}/)
 
@@ -101,7 +102,7 @@ describe("the operator's pages", () => {
       .click()
     await page.getByRole('dialog').getByRole('button', { name: 'End session' }).click()
     await until('one session is left', async () => (await sessions.count()) === 1)
-    const alive = async (token: string): Promise<number> => (await get(`${world.url}/api/auth/me`, token)).status
+    const alive = async (token: string): Promise<number> => (await get(`${gateway.url}/api/auth/me`, token)).status
     expect([await alive(second.json.token as string), await alive(customer.token)]).to.deep.equal([401, 200])
     const changes = page.getByRole('region', { name: 'Audit' })
     for (const change of ['Rotated a key', 'Ended sessions']) await changes.getByText(change).first().waitFor()
@@ -110,8 +111,8 @@ describe("the operator's pages", () => {
   })
 
   it('has its sections in a menu on a phone, which closes when one is opened', async () => {
-    await world.person('menu@example.com', { admin: true })
-    const { page, signIn, open, close } = await visit(browser, world, { viewport: { width: 360, height: 740 } })
+    await gateway.person('menu@example.com', { admin: true })
+    const { page, signIn, open, close } = await visit(browser, gateway, { viewport: { width: 360, height: 740 } })
     await signIn('menu@example.com')
     await open('/operator/debts', 'Debts')
     const sections = page.getByRole('navigation', { name: 'Sections' })
@@ -131,8 +132,8 @@ describe("the operator's pages", () => {
   })
 
   it('has its sections in one row on a tablet, and spells the prices of a model', async () => {
-    await world.person('tablet@example.com', { admin: true })
-    const { page, signIn, open, close } = await visit(browser, world, { viewport: { width: 834, height: 1112 } })
+    await gateway.person('tablet@example.com', { admin: true })
+    const { page, signIn, open, close } = await visit(browser, gateway, { viewport: { width: 834, height: 1112 } })
     await signIn('tablet@example.com')
     await open('/operator/catalogue', 'Catalogue')
     await page.getByLabel('sandbox-chat Cached input', { exact: true }).waitFor()

@@ -9,26 +9,26 @@ import { aGrant } from '../../scripts/harness/factories.ts'
 import { post } from '../../scripts/harness/http.ts'
 import { findUserByEmail } from '../../src/shared/users/users.ts'
 import { until } from '../../scripts/harness/until.ts'
-import { startWorld } from '../../scripts/harness/console-world.ts'
-import type { World } from '../../scripts/harness/console-world.ts'
+import { startConsoleGateway } from '../../scripts/harness/console-gateway.ts'
+import type { ConsoleGateway } from '../../scripts/harness/console-gateway.ts'
 import { holds, seriousFaults, visit } from './support/visit.ts'
 import { aCustomer } from './support/customer.ts'
 
 describe('the overview', () => {
-  let world: World
+  let gateway: ConsoleGateway
   let browser: Browser
   before(async function () {
     browser = await openBrowser(this)
-    world = await startWorld()
+    gateway = await startConsoleGateway()
   })
   after(async () => {
     await closeBrowser()
-    await world?.stop()
+    await gateway?.stop()
   })
 
   it('loads at most 90 kB of JavaScript, gzipped, chart and all', async () => {
-    await world.person('light@example.com')
-    const { page, signIn, close } = await visit(browser, world)
+    await gateway.person('light@example.com')
+    const { page, signIn, close } = await visit(browser, gateway)
     await signIn('light@example.com')
     await page.reload()
     await page.locator('.plot canvas').waitFor()
@@ -44,12 +44,12 @@ describe('the overview', () => {
   })
 
   it("has the chart's numbers as a table, and says when credits run low or expire soon", async () => {
-    const { secret } = await aCustomer(world, 'reader@example.com', 70)
-    const { account_id: id } = (await findUserByEmail(world.db, 'reader@example.com'))!
-    await aGrant(world.db, id, { amount: 5, days: 3 })
-    await post(`${world.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })
-    await aGrant(world.db, id, { amount: 7, days: 3 })
-    const { page, signIn, faults, close } = await visit(browser, world)
+    const { secret } = await aCustomer(gateway, 'reader@example.com', 70)
+    const { account_id: id } = (await findUserByEmail(gateway.db, 'reader@example.com'))!
+    await aGrant(gateway.db, id, { amount: 5, days: 3 })
+    await post(`${gateway.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })
+    await aGrant(gateway.db, id, { amount: 7, days: 3 })
+    const { page, signIn, faults, close } = await visit(browser, gateway)
     await signIn('reader@example.com')
     await page.getByTestId('low').getByText('Your balance is low: 42 credits.').waitFor()
     await page.getByTestId('low').getByText('about 7 days').waitFor()
@@ -65,21 +65,21 @@ describe('the overview', () => {
   })
 
   it('shows credits, calls, errors, tokens and latency, by model or by key', async () => {
-    const { secret, token } = await aCustomer(world, 'divided@example.com', 500)
-    const { account_id: id } = (await findUserByEmail(world.db, 'divided@example.com'))!
-    const { json } = await post(`${world.url}/api/keys`, token, { name: 'second' })
+    const { secret, token } = await aCustomer(gateway, 'divided@example.com', 500)
+    const { account_id: id } = (await findUserByEmail(gateway.db, 'divided@example.com'))!
+    const { json } = await post(`${gateway.url}/api/keys`, token, { name: 'second' })
     const image = (key: string, prompt: string) =>
-      post(`${world.url}/v1/images/generations`, key, { model: 'sandbox-image', prompt })
+      post(`${gateway.url}/v1/images/generations`, key, { model: 'sandbox-image', prompt })
     await image(secret, 'a fox')
     await image(secret, 'a fox [status 500]')
     const chat = { model: 'sandbox-chat', messages: [{ role: 'user', content: 'Hello' }] }
-    const { usage } = (await post(`${world.url}/v1/chat/completions`, json.secret as string, chat)).json
+    const { usage } = (await post(`${gateway.url}/v1/chat/completions`, json.secret as string, chat)).json
     for (const [model, ms] of [
       ['sandbox-image', 6200],
       ['sandbox-chat', 900],
     ] as const)
-      await world.db('calls').where({ model, account_id: id }).update({ latency_ms: ms })
-    const { page, signIn, faults, close } = await visit(browser, world)
+      await gateway.db('calls').where({ model, account_id: id }).update({ latency_ms: ms })
+    const { page, signIn, faults, close } = await visit(browser, gateway)
     await signIn('divided@example.com')
     await page.locator('.tile').filter({ hasText: 'Latency' }).getByText('900 ms').waitFor()
     await page.locator('.tile').filter({ hasText: 'Latency' }).getByText('95% within 6.2 s').waitFor()
@@ -104,7 +104,7 @@ describe('the overview', () => {
     ])
     const callsOf = async (name: string): Promise<Record<string, string>> => {
       const link = page.getByTestId('totals').getByRole('link', { name })
-      return Object.fromEntries(new URL((await link.getAttribute('href'))!, world.url).searchParams)
+      return Object.fromEntries(new URL((await link.getAttribute('href'))!, gateway.url).searchParams)
     }
     const { model, from, to } = await callsOf('sandbox-image')
     expect({ model, days: (Date.parse(to!) - Date.parse(from!)) / 86_400_000 }).to.deep.equal({
@@ -132,9 +132,9 @@ describe('the overview', () => {
   })
 
   it('asks for each thing once, and draws its chart once, though the latency comes later', async () => {
-    const { secret } = await aCustomer(world, 'once@example.com', 500)
-    await post(`${world.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })
-    const { page, signIn, faults, close } = await visit(browser, world)
+    const { secret } = await aCustomer(gateway, 'once@example.com', 500)
+    await post(`${gateway.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })
+    const { page, signIn, faults, close } = await visit(browser, gateway)
     await signIn('once@example.com')
     const asked: string[] = []
     page.on('request', (request) => {
@@ -166,8 +166,8 @@ describe('the overview', () => {
   })
 
   it('leaves no number alone in a row but the balance of a phone', async () => {
-    await world.person('rows@example.com')
-    const { page, signIn, close } = await visit(browser, world, { viewport: { width: 1440, height: 900 } })
+    await gateway.person('rows@example.com')
+    const { page, signIn, close } = await visit(browser, gateway, { viewport: { width: 1440, height: 900 } })
     await signIn('rows@example.com')
     await page.locator('.tile').filter({ hasText: 'Latency' }).getByText('no call has succeeded').waitFor()
     const rows = `(() => {

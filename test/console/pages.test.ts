@@ -8,11 +8,11 @@ import { post } from '../../scripts/harness/http.ts'
 import { until } from '../../scripts/harness/until.ts'
 import { SCRIPT, liveIn, settled } from './support/every-page.ts'
 import { fitsTheScreen, holds, seriousFaults, visit } from './support/visit.ts'
-import { startWorld } from '../../scripts/harness/console-world.ts'
-import type { World } from '../../scripts/harness/console-world.ts'
+import { startConsoleGateway } from '../../scripts/harness/console-gateway.ts'
+import type { ConsoleGateway } from '../../scripts/harness/console-gateway.ts'
 
 describe('the pages of the console', () => {
-  let world: World
+  let gateway: ConsoleGateway
   let browser: Browser
   let call: string
   let address: (path: string) => string
@@ -20,16 +20,16 @@ describe('the pages of the console', () => {
   const email = 'pages@example.com'
   before(async function () {
     browser = await openBrowser(this)
-    world = await startWorld()
-    ;({ token, call, address } = await liveIn(world, email))
+    gateway = await startConsoleGateway()
+    ;({ token, call, address } = await liveIn(gateway, email))
   })
   after(async () => {
     await closeBrowser()
-    await world?.stop()
+    await gateway?.stop()
   })
 
   it('show what users typed as text, whatever it is', async () => {
-    const { page, open, signIn, faults, close } = await visit(browser, world)
+    const { page, open, signIn, faults, close } = await visit(browser, gateway)
     await signIn(email)
     for (const [path, heading, seen] of [
       ['/calls', 'Calls', SCRIPT],
@@ -46,21 +46,21 @@ describe('the pages of the console', () => {
   })
 
   it('show the debt of an account to its owner and to operators, until it is repaid', async () => {
-    const person = await world.person('owing@example.com', { credits: 1250 })
-    const { id: keyId } = await createKey(world.db, person.id, 'owing')
-    const calls = verbs(world.db)
+    const person = await gateway.person('owing@example.com', { credits: 1250 })
+    const { id: keyId } = await createKey(gateway.db, person.id, 'owing')
+    const calls = verbs(gateway.db)
     await calls.settle(await opened(calls, { id: person.id, keyId }, 1250), 'image', aResult(2500))
-    const { page, open, signIn, faults, close } = await visit(browser, world)
+    const { page, open, signIn, faults, close } = await visit(browser, gateway)
     await signIn(person.email)
     await page.getByText('1,250 credits owed').waitFor()
     await open('/credits', 'Credits')
     await page.getByTestId('debt').getByText('You owe 1,250 credits.').waitFor()
     expect(await seriousFaults(page)).to.deep.equal([])
-    const file = `${world.url}/api/operator/accounts/${publicId('account', person.id)}`
+    const file = `${gateway.url}/api/operator/accounts/${publicId('account', person.id)}`
     await post(`${file}/grants`, token, { amount: 250, origin: 'bonus' })
     await page.getByText('You owe 1,000 credits.').waitFor()
     await page.getByText('Debt repaid').first().waitFor()
-    const operator = await visit(browser, world)
+    const operator = await visit(browser, gateway)
     await operator.signIn(email)
     await operator.open(`/operator/accounts/${publicId('account', person.id)}`, 'Account')
     await operator.page.getByTestId('account-debt').getByText('1,000 credits').waitFor()
@@ -72,8 +72,8 @@ describe('the pages of the console', () => {
   })
 
   it('say when a page is for operators, and when a call does not exist', async () => {
-    await world.person('plain@example.com')
-    const { page, open, signIn, close } = await visit(browser, world)
+    await gateway.person('plain@example.com')
+    const { page, open, signIn, close } = await visit(browser, gateway)
     await signIn('plain@example.com')
     expect(await page.getByRole('link', { name: 'Operator' }).count()).to.equal(0)
     await open('/operator', 'Operator')
@@ -84,7 +84,7 @@ describe('the pages of the console', () => {
   })
 
   it('work with the keyboard alone: skip link, drawer, and back to the row', async () => {
-    const { page, open, signIn, close } = await visit(browser, world)
+    const { page, open, signIn, close } = await visit(browser, gateway)
     await signIn(email)
     await open('/calls', 'Calls')
     await settled(page)
@@ -108,13 +108,13 @@ describe('the pages of the console', () => {
   })
 
   it('keep the filters of the calls in the address, for links and the back button', async () => {
-    const { page, open, signIn, close } = await visit(browser, world)
+    const { page, open, signIn, close } = await visit(browser, gateway)
     await signIn(email)
     await open('/calls', 'Calls')
     await settled(page)
     await page.getByLabel('Status').selectOption('failed')
     await until('one call is left', async () => (await page.locator('tbody tr').count()) === 1)
-    await page.waitForURL(`${world.url}/calls?status=failed`)
+    await page.waitForURL(`${gateway.url}/calls?status=failed`)
     await page.reload()
     await page.locator('tbody tr').waitFor()
     expect(await page.getByLabel('Status').inputValue()).to.equal('failed')
@@ -125,8 +125,8 @@ describe('the pages of the console', () => {
 
   it('break a long address at its @, never within a word that fits, on a phone', async () => {
     const long = 'katherine.coleman.goble@computing.langley.example.com'
-    const { id } = await world.person(long, { admin: true })
-    const { page, signIn, open, close } = await visit(browser, world, { viewport: { width: 360, height: 740 } })
+    const { id } = await gateway.person(long, { admin: true })
+    const { page, signIn, open, close } = await visit(browser, gateway, { viewport: { width: 360, height: 740 } })
     await signIn(long)
     await open(`/operator/accounts/${publicId('account', id)}`, 'Account')
     const heading = page.getByRole('heading', { level: 2, name: long })
@@ -146,7 +146,7 @@ describe('the pages of the console', () => {
   })
 
   it('take link colours and the look of a busy button from their own style sheet', async () => {
-    const { page, open, close } = await visit(browser, world, { colorScheme: 'light' })
+    const { page, open, close } = await visit(browser, gateway, { colorScheme: 'light' })
     await open('/sign-in', 'Sign in')
     const paint = (colour: string): string =>
       `(() => { const one = document.createElement('i'); one.style.color = ${colour}; document.body.append(one)
@@ -164,7 +164,7 @@ describe('the pages of the console', () => {
   })
 
   it('say that the server is unreachable, and retry on request', async () => {
-    const { page, open, signIn, close } = await visit(browser, world)
+    const { page, open, signIn, close } = await visit(browser, gateway)
     await signIn(email)
     await open('/models', 'Models')
     await page.context().setOffline(true)

@@ -4,28 +4,28 @@ import { closeBrowser, openBrowser } from '../support/browser.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { until } from '../../scripts/harness/until.ts'
 import { PIXEL } from '../support/pixel.ts'
-import { startWorld } from '../../scripts/harness/console-world.ts'
-import type { World } from '../../scripts/harness/console-world.ts'
+import { startConsoleGateway } from '../../scripts/harness/console-gateway.ts'
+import type { ConsoleGateway } from '../../scripts/harness/console-gateway.ts'
 import { fitsTheScreen, holds, seriousFaults, visit } from './support/visit.ts'
 import { aCustomer } from './support/customer.ts'
 
 const PICTURE = Buffer.from(PIXEL, 'base64')
 
 describe('the playground', () => {
-  let world: World
+  let gateway: ConsoleGateway
   let browser: Browser
   before(async function () {
     browser = await openBrowser(this)
-    world = await startWorld()
+    gateway = await startConsoleGateway()
   })
   after(async () => {
     await closeBrowser()
-    await world?.stop()
+    await gateway?.stop()
   })
 
   it('edits an uploaded image', async () => {
-    const { secret } = await aCustomer(world, 'painter@example.com', 100)
-    const { page, signIn, open, faults, close } = await visit(browser, world)
+    const { secret } = await aCustomer(gateway, 'painter@example.com', 100)
+    const { page, signIn, open, faults, close } = await visit(browser, gateway)
     await signIn('painter@example.com')
     await open('/playground/image', 'Playground')
     await page.getByText('Your image appears here').waitFor()
@@ -47,7 +47,7 @@ describe('the playground', () => {
     await page.getByRole('button', { name: 'Generate from image' }).click()
     await holds(page, `document.querySelector('.media img')?.naturalWidth > 1`)
     expect(await page.getByTestId('receipt').innerText()).to.match(/^Cost 40 credits · .* balance 60/)
-    const [sent] = world.sandbox.journal('the fox, in snow')
+    const [sent] = gateway.sandbox.journal('the fox, in snow')
     expect(sent!.path).to.equal('/v1/images/edits')
     expect((sent!.body as { files: { bytes: number }[] }).files.map(({ bytes }) => bytes)).to.deep.equal([
       PICTURE.length,
@@ -59,8 +59,8 @@ describe('the playground', () => {
   })
 
   it('offers the durations and resolutions of a model, and sends what was chosen', async () => {
-    const { secret } = await aCustomer(world, 'director@example.com', 1000)
-    const { page, signIn, open, faults, close } = await visit(browser, world)
+    const { secret } = await aCustomer(gateway, 'director@example.com', 1000)
+    const { page, signIn, open, faults, close } = await visit(browser, gateway)
     await signIn('director@example.com')
     await open('/playground/video?model=sized-video', 'Playground')
     await page.getByRole('button', { name: 'Paste a key' }).click()
@@ -86,15 +86,15 @@ describe('the playground', () => {
     await page.getByLabel('Prompt').fill('waves for eight seconds')
     await page.getByRole('button', { name: 'Generate video' }).click()
     await page.getByTestId('receipt').waitFor()
-    const [sent] = world.sandbox.journal('waves for eight seconds')
+    const [sent] = gateway.sandbox.journal('waves for eight seconds')
     expect(JSON.stringify(sent!.body)).to.include('"seconds":"8"').and.not.to.include('size')
     expect(faults()).to.deep.equal([])
     await close()
   })
 
   it('shows answers as Markdown, and nothing in them as more than text', async () => {
-    const { secret } = await aCustomer(world, 'markdown@example.com', 1000)
-    const { page, signIn, open, faults, close } = await visit(browser, world)
+    const { secret } = await aCustomer(gateway, 'markdown@example.com', 1000)
+    const { page, signIn, open, faults, close } = await visit(browser, gateway)
     await signIn('markdown@example.com')
     await open('/playground', 'Playground')
     await page.getByRole('button', { name: 'Paste a key' }).click()
@@ -110,14 +110,16 @@ describe('the playground', () => {
     expect(await answer.innerText()).to.contain('<img src=x')
     expect(await answer.locator('img, script, a').count()).to.equal(0)
     await page.getByRole('button', { name: 'Retry' }).click()
-    await until('the question was asked again', () => world.sandbox.journal('**bold**').length === 2)
+    await until('the question was asked again', () => gateway.sandbox.journal('**bold**').length === 2)
     expect(faults()).to.deep.equal([])
     await close()
   })
 
   it('compares two models: one prompt, two answers, each with its cost, stopped one by one or together', async () => {
-    await world.person('judge@example.com', { credits: 100_000 })
-    const { page, signIn, open, faults, close } = await visit(browser, world, { viewport: { width: 360, height: 740 } })
+    await gateway.person('judge@example.com', { credits: 100_000 })
+    const { page, signIn, open, faults, close } = await visit(browser, gateway, {
+      viewport: { width: 360, height: 740 },
+    })
     await signIn('judge@example.com')
     await open('/playground/chat?model=sandbox-chat', 'Playground')
     await page.getByText('sandbox-chat · your balance').click()
@@ -153,7 +155,7 @@ describe('the playground', () => {
     await right.getByText(/Stopped. It cost/).waitFor()
     // Each model goes on from its own answers, and all calls were made by one key.
     expect(
-      world.sandbox.journal('and at length?').map(({ body }) => (body as { messages: [] }).messages.length),
+      gateway.sandbox.journal('and at length?').map(({ body }) => (body as { messages: [] }).messages.length),
     ).to.deep.equal([3, 3])
     await page.getByRole('button', { name: 'Stop comparing' }).click()
     await left.waitFor({ state: 'detached' })
@@ -161,16 +163,16 @@ describe('the playground', () => {
     await page.getByText('Console playground').first().waitFor()
     expect(await page.getByText('Console playground').count()).to.equal(1)
     expect(faults()).to.deep.equal([])
-    await expectBooksToBalance(world.db)
+    await expectBooksToBalance(gateway.db)
     await close()
   })
 
   it('revokes its own key at the sign-out, and replaces a secret that another tab has ended', async () => {
-    await world.person('leaver@example.com', { credits: 1000 })
-    const { page, signIn, open, faults, close } = await visit(browser, world)
+    await gateway.person('leaver@example.com', { credits: 1000 })
+    const { page, signIn, open, faults, close } = await visit(browser, gateway)
     await signIn('leaver@example.com')
     const keys = () =>
-      world
+      gateway
         .db('api_keys')
         .join('members', 'members.account_id', 'api_keys.account_id')
         .join('users', 'users.id', 'members.user_id')
@@ -183,10 +185,10 @@ describe('the playground', () => {
     }
     await open('/playground', 'Playground')
     await ask('Hello!')
-    await world
+    await gateway
       .db('api_keys')
       .where({ id: (await keys())[0]!.id })
-      .update({ revoked_at: world.db.fn.now() })
+      .update({ revoked_at: gateway.db.fn.now() })
     await page.getByRole('button', { name: 'New chat' }).click()
     await ask('Hello again!')
     expect((await keys()).filter(({ revoked_at }) => revoked_at === null)).to.have.length(1)
@@ -198,8 +200,8 @@ describe('the playground', () => {
   })
 
   it('calls without a key of the customer: by one of its own, which every tab shares', async () => {
-    await world.person('plain@example.com', { credits: 1000 })
-    const { page, signIn, open, faults, close } = await visit(browser, world)
+    await gateway.person('plain@example.com', { credits: 1000 })
+    const { page, signIn, open, faults, close } = await visit(browser, gateway)
     await signIn('plain@example.com')
     const ask = async (question: string): Promise<void> => {
       await open('/playground', 'Playground')

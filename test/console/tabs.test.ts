@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
-import { startWorld } from '../../scripts/harness/console-world.ts'
-import type { World } from '../../scripts/harness/console-world.ts'
+import { startConsoleGateway } from '../../scripts/harness/console-gateway.ts'
+import type { ConsoleGateway } from '../../scripts/harness/console-gateway.ts'
 import { post } from '../../scripts/harness/http.ts'
 import { until } from '../../scripts/harness/until.ts'
 import { publicId } from '../../src/shared/platform/ids.ts'
@@ -9,28 +9,28 @@ import { closeBrowser, openBrowser } from '../support/browser.ts'
 import { visit } from './support/visit.ts'
 
 describe('many tabs of the console', () => {
-  let world: World
+  let gateway: ConsoleGateway
   let browser: Browser
   before(async function () {
     browser = await openBrowser(this)
-    world = await startWorld()
+    gateway = await startConsoleGateway()
   })
   after(async () => {
     await closeBrowser()
-    await world?.stop()
+    await gateway?.stop()
   })
 
   const shows = (tab: Page, balance: string) => tab.getByTestId('balance').getByText(balance, { exact: true }).waitFor()
 
   it('share one stream of events, which goes to another tab when the first is closed', async () => {
-    const person = await world.person('tabs@example.com', { credits: 500 })
-    const operator = await world.person('operator-of-tabs@example.com', { admin: true })
+    const person = await gateway.person('tabs@example.com', { credits: 500 })
+    const operator = await gateway.person('operator-of-tabs@example.com', { admin: true })
     const grant = (amount: number) =>
-      post(`${world.url}/api/operator/accounts/${publicId('account', person.id)}/grants`, operator.token, {
+      post(`${gateway.url}/api/operator/accounts/${publicId('account', person.id)}/grants`, operator.token, {
         amount,
         origin: 'bonus',
       })
-    const { page, open, close } = await visit(browser, world)
+    const { page, open, close } = await visit(browser, gateway)
     await open('/sign-in', 'Sign in')
     let streams = 0
     const count = (tab: Page): void => {
@@ -48,7 +48,7 @@ describe('many tabs of the console', () => {
     for (let nth = 0; nth < 8; nth++) {
       const tab = await page.context().newPage()
       count(tab)
-      await tab.goto(`${world.url}/overview`)
+      await tab.goto(`${gateway.url}/overview`)
       await shows(tab, '500')
       await tab.locator('.dot.on').waitFor()
       tabs.push(tab)
@@ -61,7 +61,7 @@ describe('many tabs of the console', () => {
     await grant(100)
     for (const tab of tabs) await shows(tab, '700')
     expect(streams, 'streams after the first tab was closed').to.equal(2)
-    await tabs.at(-1)!.goto(`${world.url}/credits`)
+    await tabs.at(-1)!.goto(`${gateway.url}/credits`)
     await tabs.at(-1)!.getByRole('heading', { level: 1, name: 'Credits' }).waitFor()
     await close()
   })

@@ -4,15 +4,15 @@ import fc from 'fast-check'
 import { createSandbox } from '../../sandbox/server.ts'
 import type { Sandbox } from '../../sandbox/server.ts'
 import { expectBooksToBalance } from '../support/books.ts'
-import { deleteAccounts } from './world/accounts.ts'
-import { openScheduleDatabase } from './world/database.ts'
-import type { ScheduleDatabase } from './world/database.ts'
-import { judge } from './payments/judge.ts'
+import { deleteAccounts } from './simulation/accounts.ts'
+import { openScheduleDatabase } from './simulation/database.ts'
+import type { ScheduleDatabase } from './simulation/database.ts'
+import { checkOutcome } from './payments/outcome.ts'
 import { watchFailpoints } from './payments/lives.ts'
 import { schedules } from './payments/moves.ts'
 import { play, withHistory } from './payments/play.ts'
 import { report, seed } from './scale.ts'
-import { shortenStacks } from './world/stacks.ts'
+import { shortenStacks } from './simulation/stacks.ts'
 
 /** How many schedules `npm test` plays; the soak plays five thousand, each with a seed of its own. */
 const RUNS = Number(process.env['TOLLGATE_PAYMENT_SCHEDULES'] ?? 100)
@@ -57,7 +57,7 @@ describe('any schedule of payments and faults', () => {
     const result = await fc.check(
       fc.asyncProperty(schedules, async (schedule) => {
         const run = await play(own.db, sandbox, schedule)
-        await judge(run).catch((error: unknown) => {
+        await checkOutcome(run).catch((error: unknown) => {
           throw withHistory(run, error)
         })
         if (++played % TOGETHER === 0 || played === RUNS) await audit()

@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { deleteAccounts } from './world/accounts.ts'
-import { openScheduleDatabase } from './world/database.ts'
-import type { ScheduleDatabase } from './world/database.ts'
+import { deleteAccounts } from './simulation/accounts.ts'
+import { openScheduleDatabase } from './simulation/database.ts'
+import type { ScheduleDatabase } from './simulation/database.ts'
 import { schedules } from './schedule/moves.ts'
-import { judge } from './schedule/checks.ts'
+import { checkOutcome } from './schedule/checks.ts'
 import { play } from './schedule/run.ts'
 import type { ScheduleRun } from './schedule/schedule-run.ts'
 import { seed, report } from './scale.ts'
@@ -23,8 +23,8 @@ describe('any schedule of calls and faults', () => {
   after(() => own.close())
 
   /** Checks the schedules that were run, and empties the database. */
-  async function judgeAll(runs: ScheduleRun[]): Promise<void> {
-    await judge(own.db, runs.splice(0))
+  async function checkAll(runs: ScheduleRun[]): Promise<void> {
+    await checkOutcome(own.db, runs.splice(0))
     await deleteAccounts(own.cleanupDb)
   }
 
@@ -35,7 +35,7 @@ describe('any schedule of calls and faults', () => {
     const result = await fc.check(
       fc.asyncProperty(schedules, async (schedule) => {
         runs.push(await play(own.db, `schedule-${++played}`, schedule))
-        if (runs.length === TOGETHER || played === RUNS) await judgeAll(runs)
+        if (runs.length === TOGETHER || played === RUNS) await checkAll(runs)
       }),
       { numRuns: RUNS, seed, endOnFailure: true },
     )

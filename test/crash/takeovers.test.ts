@@ -17,7 +17,7 @@ import { inSoak, report } from './scale.ts'
 const LONGEST_MS = 25_000
 
 /** Within this time of a flush of Redis every chat and image is answered that no worker had begun, in ms. */
-const UNBEGUN_MS = 15_000
+const UNSTARTED_MS = 15_000
 
 const FROZEN_MS = inSoak ? 30_000 : 9000
 const VIDEO_SECONDS = inSoak ? 30 : 6
@@ -160,16 +160,16 @@ describe('calls that a killed process left', () => {
       })
       await flushAll(redis.url)
       const flushedAt = Date.now()
-      const unbegun = await installation
+      const unstarted = await installation
         .db('calls')
         .where({ account_id: account.id, status: 'queued' })
         .pluck<string[]>('id')
       const releasing = setInterval(() => sandbox.release('flushed'), 20)
       const outcomes = [...first, ...(await Promise.all(asked).finally(() => clearInterval(releasing)))]
       const calls = await untilEnded(installation.db, account.id)
-      expect(unbegun, 'calls that no worker had begun').not.to.deep.equal([])
+      expect(unstarted, 'calls that no worker had begun').not.to.deep.equal([])
       expect(
-        calls.filter(({ id, status }) => unbegun.includes(id) && status !== 'succeeded'),
+        calls.filter(({ id, status }) => unstarted.includes(id) && status !== 'succeeded'),
         'calls that had not begun and were lost',
       ).to.deep.equal([])
       expect(
@@ -184,15 +184,15 @@ describe('calls that a killed process left', () => {
       await redis.stop()
       const waits = outcomes.map(({ at, ms, reply }) => ({ id: callOf(reply!), ms: at + ms - flushedAt }))
       const videos = calls.filter(({ modality }) => modality === 'video').map(({ id }) => id)
-      const unbegunMs = Math.max(
-        ...waits.filter(({ id }) => unbegun.includes(id) && !videos.includes(id)).map(({ ms }) => ms),
+      const unstartedMs = Math.max(
+        ...waits.filter(({ id }) => unstarted.includes(id) && !videos.includes(id)).map(({ ms }) => ms),
       )
       const lastMs = Math.max(...waits.map(({ ms }) => ms))
       report(
         `Redis flushed with 200 calls in all states: ${statuses(outcomes)}; the last chat or image that had not ` +
-          `begun after ${seconds(unbegunMs)}, the last of all after ${seconds(lastMs)}`,
+          `begun after ${seconds(unstartedMs)}, the last of all after ${seconds(lastMs)}`,
       )
-      if (inSoak) expect(unbegunMs, 'chats and images that had not begun').to.be.within(0, UNBEGUN_MS)
+      if (inSoak) expect(unstartedMs, 'chats and images that had not begun').to.be.within(0, UNSTARTED_MS)
     },
 
     collected: async () => {

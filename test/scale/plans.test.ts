@@ -79,8 +79,8 @@ describe('plans over loaded tables', function () {
     })
   }
 
-  for (const [who, reads] of Object.entries(READS)) {
-    describe(`of what ${who} reads`, () => {
+  for (const [auth, reads] of Object.entries(READS)) {
+    describe(`of what ${auth} reads`, () => {
       for (const [name, one] of Object.entries(reads)) {
         it(`go by an index${one.sorts ? '' : ' that has their order'}: ${name}`, async () => {
           const [busy, ordinary] = [await plansOf(one, accounts[0]!), await plansOf(one, accounts[1]!)]

@@ -11,7 +11,7 @@ import { listCalls } from '../../src/shared/reports/call-list.ts'
 import { tallyLastDay, upstreamHours, upstreamsOfLastHour } from '../../src/shared/reports/last-day.ts'
 import { findEnded, findOrigin, findRecord, findRecords, readState } from '../../src/shared/reports/call-records.ts'
 import { claimUnanswered, claimOfDeadProcess, waitingProcesses } from '../../src/shared/calls/numbered-retries.ts'
-import { sweepCalls, sweepIdempotencyKeys, sweepResults } from '../../src/shared/calls/retention.ts'
+import { deleteOldCalls, freeIdempotencyKeys, deleteExpiredResults } from '../../src/shared/calls/retention.ts'
 import { latencyOfAccount, latencyOfModels } from '../../src/shared/reports/latency.ts'
 import { keyUsageByDay, usageByDay } from '../../src/shared/reports/usage.ts'
 import type { Db, Trx } from '../../src/shared/platform/postgres/db.ts'
@@ -257,12 +257,12 @@ export const READS: Record<string, Record<string, Read>> = {
   },
   'the reconciler': {
     'calls past their lease': { read: ({ db }) => verbs(db).findStale(200), index: 'calls_open', sorts: true },
-    'results past their time': { read: ({ db }) => sweepResults(db, 2000), index: 'call_results_expiry' },
+    'results past their time': { read: ({ db }) => deleteExpiredResults(db, 2000), index: 'call_results_expiry' },
     'idempotency keys past their time': {
-      read: ({ db }) => sweepIdempotencyKeys(db, 2000),
+      read: ({ db }) => freeIdempotencyKeys(db, 2000),
       index: 'calls_idempotency_expiry',
     },
-    'call records past their time': { read: ({ db }) => sweepCalls(db, 3650, 2000), index: 'calls_pkey' },
+    'call records past their time': { read: ({ db }) => deleteOldCalls(db, 3650, 2000), index: 'calls_pkey' },
     'grants past their time': { read: ({ db }) => expireGrants(db, 200), index: 'grants_expiry' },
     'mails that are due': { read: ({ db }) => dueMails(db, 30, 200), index: 'mails_due' },
     'mails past their time': { read: ({ db }) => deleteOldMails(db), index: 'mails_finished', sorts: true },

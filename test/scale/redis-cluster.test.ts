@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { Cluster } from 'ioredis'
 import { findProgram } from '../../scripts/services/processes.ts'
 import { QUEUE_NAMES } from '../../src/shared/platform/config/config.ts'
-import { lookAtRedis } from '../../src/shared/platform/process/start-up.ts'
+import { checkRedis } from '../../src/shared/platform/process/start-up.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { newDatabaseUrl } from '../../scripts/harness/database.ts'
 import { anAccount, balanceOf } from '../../scripts/harness/factories.ts'
@@ -53,7 +53,7 @@ describe('on a Redis Cluster of three nodes', () => {
   it('is refused at the start if REDIS_URL names a node without the slot', async () => {
     const { others } = await cluster.ownerOf('{tollgate}')
     const config = { REDIS_URL: others[0]!, REDIS_TLS_VERIFY: 'on', REDIS_PREFIX: '{tollgate}' } as const
-    const refusal = await lookAtRedis(config).catch((error: unknown) => error)
+    const refusal = await checkRedis(config).catch((error: unknown) => error)
     expect(String(refusal)).to.match(/REDIS_URL: Redis cannot be used: MOVED/)
   })
 

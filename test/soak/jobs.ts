@@ -2,7 +2,7 @@ import { root } from '../../scripts/folders.ts'
 import type { TestAddresses } from '../../scripts/services/test-services.ts'
 import { runMocha } from './mocha.ts'
 import type { MutantRunner } from './mutants/runner.ts'
-import { JUDGES } from './mutants/judges.ts'
+import { KILLING_TESTS } from './mutants/killing-tests.ts'
 import { MUTANTS } from './mutants/list.ts'
 
 /** The result of a job. `mutant`: it was a planted bug, and `ok` says that it was found. `details`: for a failure. */
@@ -131,7 +131,7 @@ function plantedBugs(addresses: TestAddresses, runner: MutantRunner): Job[] {
   const healthy: Job = {
     name: 'no bug planted',
     run: async () => {
-      const { found, note } = await runner.judgeHealthy(JUDGES, addresses)
+      const { found, note } = await runner.judgeHealthy(KILLING_TESTS, addresses)
       return { ok: !found && note === '', figures: [], details: note, schedules: 0, mutant: false }
     },
   }

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Db } from '../../src/shared/platform/postgres/db.ts'
 
 /**
- * A process of a world inside this one. Once killed, none of its code runs again: no `catch`, no `finally`.
+ * A simulated process inside this one. Once killed, none of its code runs again: no `catch`, no `finally`.
  */
 export class Process {
   readonly name: string

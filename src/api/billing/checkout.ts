@@ -40,7 +40,7 @@ export const beginCheckout = endpoint({
   tag: 'Billing',
   summary: 'Buy credits',
   description: 'Answers with the address of the checkout page.',
-  who: session,
+  auth: session,
   offered: sells,
   limits: [{ limit: 'checkouts', per: 'account' }],
   body: wanted,
@@ -51,8 +51,8 @@ export const beginCheckout = endpoint({
     },
   },
   errors: ['invalid_request', 'invalid_amount', 'payments_unavailable'],
-}).handle(({ catalogue, payments }: Pick<WebDeps, 'catalogue' | 'payments'>) => async ({ who, body }) => {
-  const { row, url } = await startCheckout(payments!, who.accountId, termsOf(catalogue.current(), body))
+}).handle(({ catalogue, payments }: Pick<WebDeps, 'catalogue' | 'payments'>) => async ({ auth, body }) => {
+  const { row, url } = await startCheckout(payments!, auth.accountId, termsOf(catalogue.current(), body))
   return { ok: true, payment: presentPayment(row), url }
 })
 
@@ -63,7 +63,7 @@ export const redeem = endpoint({
   tag: 'Billing',
   summary: 'Redeem a code',
   description: 'Once for each mailbox, whatever accounts it had before.',
-  who: session,
+  auth: session,
   limits: [{ limit: 'redemptions', per: 'account' }],
   body: z
     .object({
@@ -82,7 +82,7 @@ export const redeem = endpoint({
   errors: ['invalid_request', 'invalid_code', 'code_used', 'forbidden'],
 }).handle(({ config, db, replies }: Pick<WebDeps, 'config' | 'db' | 'replies'>) => {
   const mailboxes = createMailboxes(config)
-  return async ({ who: { accountId }, body }) => {
+  return async ({ auth: { accountId }, body }) => {
     const redeemed = await redeemCode(db, mailboxes, accountId, body.code)
     replies.publishEvent(accountId, { callId: null, balance: redeemed.balance })
     return { ok: true, ...redeemed }

@@ -16,7 +16,7 @@ import { billing, sells, settings } from './answers.ts'
 
 type Deps = Pick<WebDeps, 'db' | 'catalogue' | 'payments'>
 
-const declared = { tag: 'Billing', who: session, offered: sells } as const
+const declared = { tag: 'Billing', auth: session, offered: sells } as const
 
 /** Shows what can be bought, and the account's settings and card. */
 export const showBilling = endpoint({
@@ -26,10 +26,10 @@ export const showBilling = endpoint({
   summary: 'Show what can be bought, and how',
   answers: { 200: { description: 'The packs, the settings and the card.', schema: billing } },
   errors: [],
-}).handle(({ db, catalogue, payments }: Deps) => async ({ who }) => {
+}).handle(({ db, catalogue, payments }: Deps) => async ({ auth }) => {
   const { packs, topUp } = catalogue.current()
   const { name: provider, liveMode } = payments!.provider
-  const { settings: set, debt, card, topUpFailure } = await billingOf(db, who.accountId, liveMode)
+  const { settings: set, debt, card, topUpFailure } = await billingOf(db, auth.accountId, liveMode)
   return {
     ok: true,
     provider,
@@ -74,7 +74,7 @@ export const changeBilling = endpoint({
     .meta({ id: 'BillingSettingsRequest' }),
   answers: { 200: { description: 'The settings.', schema: z.strictObject({ ok, settings }) } },
   errors: ['invalid_request', 'invalid_amount', 'no_card'],
-}).handle(({ db, catalogue, payments }: Deps) => async ({ who: { accountId }, body }) => {
+}).handle(({ db, catalogue, payments }: Deps) => async ({ auth: { accountId }, body }) => {
   const { liveMode } = payments!.provider
   if (body.autoTopUp) termsOf(catalogue.current(), body.autoTopUp)
   if (!(await changeSettings(db, accountId, body, liveMode))) throw new ApiError('no_card')
@@ -90,7 +90,7 @@ export const forgetCard = endpoint({
   description: 'Turns automatic top-up off, too.',
   answers: { 200: { description: 'No card is saved any more.', schema: done } },
   errors: [],
-}).handle(({ db, payments }: Pick<WebDeps, 'db' | 'payments'>) => async ({ who }) => {
-  await dropCard(db, payments!.provider.name, who.accountId)
+}).handle(({ db, payments }: Pick<WebDeps, 'db' | 'payments'>) => async ({ auth }) => {
+  await dropCard(db, payments!.provider.name, auth.accountId)
   return { ok: true }
 })

@@ -21,7 +21,7 @@ import { pathId } from '../endpoint/path-id.ts'
 import { session } from '../endpoint/auth.ts'
 import { payment, paymentAnswer, paymentWithLedger, sells } from './answers.ts'
 
-const declared = { tag: 'Billing', who: session, offered: sells } as const
+const declared = { tag: 'Billing', auth: session, offered: sells } as const
 const params = pathId('payment', 'The `id` of a payment.')
 
 /** Lists the orders, newest first. */
@@ -35,7 +35,7 @@ export const showPayments = endpoint({
   errors: [],
 }).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => {
   const cursors = createCursors(config.APP_SECRET, 'payments')
-  return async ({ who: { accountId }, query: { cursor, limit } }) => {
+  return async ({ auth: { accountId }, query: { cursor, limit } }) => {
     const before = cursor === undefined ? null : (cursors.read(accountId, cursor) as PaymentId)
     const { rows, next } = await listPayments(db, accountId, limit, before)
     return { ok: true, data: rows.map(presentPayment), nextCursor: cursors.write(accountId, next) }
@@ -66,8 +66,8 @@ export const showPayment = endpoint({
   errors: [],
 }).handle(
   ({ db }: Pick<WebDeps, 'db'>) =>
-    async ({ who, params: { id } }) =>
-      withLedger(db, await own(db, id, who.accountId)),
+    async ({ auth, params: { id } }) =>
+      withLedger(db, await own(db, id, auth.accountId)),
 )
 
 /** When a check may be tried again, in seconds. */
@@ -99,8 +99,8 @@ export const syncPayment = endpoint({
   body: 'ignored',
   answers: { 200: { description: 'The payment as it is now.', schema: paymentWithLedger } },
   errors: ['payments_unavailable'],
-}).handle(({ db, payments }: Pick<WebDeps, 'db' | 'payments'>) => async ({ who, params: { id } }) => {
-  await own(db, id, who.accountId)
+}).handle(({ db, payments }: Pick<WebDeps, 'db' | 'payments'>) => async ({ auth, params: { id } }) => {
+  await own(db, id, auth.accountId)
   return withLedger(db, await checkNow(payments!, id))
 })
 
@@ -119,8 +119,8 @@ export const cancelPayment = endpoint({
   body: 'ignored',
   answers: { 200: { description: 'The payment, which can no longer be made.', schema: paymentAnswer } },
   errors: ['conflict', 'payments_unavailable'],
-}).handle(({ db, payments }: Pick<WebDeps, 'db' | 'payments'>) => async ({ who, params: { id } }) => {
-  await own(db, id, who.accountId)
+}).handle(({ db, payments }: Pick<WebDeps, 'db' | 'payments'>) => async ({ auth, params: { id } }) => {
+  await own(db, id, auth.accountId)
   const row = await orUnavailable(payments!, id, () => cancelOrder(payments!, id))
   if (row.status !== 'expired' && row.status !== 'failed') throw new ApiError('conflict', { message: TOO_LATE })
   return { ok: true, payment: presentPayment(row) }

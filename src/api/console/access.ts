@@ -24,7 +24,7 @@ export const showAccess = endpoint({
   description:
     'With the link of the mail about it, or for an hour with the link that has proved the address. The link can ' +
     'still be used.',
-  who: null,
+  auth: null,
   limits: [{ limit: 'links', per: 'client' }],
   body: z.object({ token: mailedToken }).meta({ id: 'AccessRequest' }),
   answers: {
@@ -43,7 +43,7 @@ export const endAccess = endpoint({
   tag,
   summary: 'End all keys and sessions, and set a new password',
   description: 'With the same links, which end with it. A refused password does not use them up.',
-  who: null,
+  auth: null,
   limits: [{ limit: 'links', per: 'client' }],
   body: z.object({ token: mailedToken, password: passwordOfReset }).meta({ id: 'EndAccessRequest' }),
   answers: { 200: { description: 'Nothing but the new password can use the account.', schema: said } },

@@ -26,7 +26,7 @@ export const showState = endpoint({
   path: '/api/account',
   tag: 'Account',
   summary: "Show the account's balance",
-  who: session,
+  auth: session,
   answers: {
     200: {
       description: 'The account, its role, its balance, and the credits held by open calls.',
@@ -34,8 +34,8 @@ export const showState = endpoint({
     },
   },
   errors: [],
-}).handle(({ db, config, catalogue }: Pick<WebDeps, 'db' | 'config' | 'catalogue'>) => async ({ who }) => {
-  const [user, standing] = await Promise.all([findMember(db, who), summaryOf(db, who.accountId)])
+}).handle(({ db, config, catalogue }: Pick<WebDeps, 'db' | 'config' | 'catalogue'>) => async ({ auth }) => {
+  const [user, standing] = await Promise.all([findMember(db, auth), summaryOf(db, auth.accountId)])
   return {
     ok: true,
     user: presentUser(user!),
@@ -52,7 +52,7 @@ export const showModels = endpoint({
   tag: 'Records',
   summary: 'List the models',
   description: 'The same as `GET /v1/models`, but with a session token.',
-  who: session,
+  auth: session,
   answers: { 200: { description: 'The models that can be called.', schema: modelList } },
   errors: [],
 }).handle(({ catalogue }: Pick<WebDeps, 'catalogue'>) => () => ({
@@ -73,7 +73,7 @@ export const showModelLatency = endpoint({
   description:
     'From acceptance to end, of the calls of all accounts that succeeded in the last 24 hours. Of an hour with ' +
     'hundreds of calls, only the newest are read. A model without such calls is missing. May be a minute old.',
-  who: session,
+  auth: session,
   answers: {
     200: {
       description: 'The median and the 95th percentile of each model.',

@@ -37,7 +37,7 @@ export const createAccount = endpoint({
   tag,
   summary: 'Register',
   description: 'Creates an account and logs in. A verification mail is sent automatically.',
-  who: null,
+  auth: null,
   limits: [{ limit: 'registrations', per: 'client' }],
   body: z.object({ email: emailAddress, password: newPassword, displayName }).meta({ id: 'RegisterRequest' }),
   answers: { 200: { description: 'The account and its first session.', schema: signedIn } },
@@ -65,7 +65,7 @@ export const login = endpoint({
   description:
     'After some wrong passwords for an address from several networks there is a pause with 429 `rate_limited`, which ' +
     'grows to 15 minutes; never from a network that has logged in to the account before.',
-  who: null,
+  auth: null,
   limits: [{ limit: 'logins', per: 'client' }],
   body: z
     .object({
@@ -94,12 +94,12 @@ export const showAccount = endpoint({
   path: '/api/auth/me',
   tag,
   summary: 'Show the account',
-  who: session,
+  auth: session,
   answers: { 200: { description: 'The account.', schema: userAnswer } },
   errors: [],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who }) => ({
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth }) => ({
   ok: true,
-  user: presentUser((await findMember(db, who))!),
+  user: presentUser((await findMember(db, auth))!),
 }))
 
 /** Changes what is sent of the profile. */
@@ -108,7 +108,7 @@ export const changeAccount = endpoint({
   path: '/api/auth/me',
   tag,
   summary: 'Change the profile',
-  who: session,
+  auth: session,
   body: z
     .object({
       displayName: displayName.meta({ description: 'At most 60 characters.' }),
@@ -117,9 +117,9 @@ export const changeAccount = endpoint({
     .meta({ id: 'ProfileRequest' }),
   answers: { 200: { description: 'The updated account.', schema: userAnswer } },
   errors: ['invalid_request'],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, body }) => ({
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, body }) => ({
   ok: true,
-  user: presentUser(await updateProfile(db, who, body)),
+  user: presentUser(await updateProfile(db, auth, body)),
 }))
 
 /** Ends the session that asks for it, and no other. */
@@ -129,11 +129,11 @@ export const logout = endpoint({
   tag,
   summary: 'Log out',
   description: 'Ends this session only.',
-  who: session,
+  auth: session,
   body: 'ignored',
   answers: { 200: { description: 'The session has ended.', schema: done } },
   errors: [],
-}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ who: { userId, accountId, sessionId }, request }) => {
+}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth: { userId, accountId, sessionId }, request }) => {
   await endSession(db, userId, sessionId)
   logSecurity(log, request, 'logged_out', accountId)
   return { ok: true }
@@ -149,7 +149,7 @@ export const deleteOwnAccount = endpoint({
     'Address, name, sessions, keys, mails and results go; ledger and call records stay without a name. It cannot be ' +
     'undone. 409 `conflict` while calls are open or payments undecided, while the account has a debt, and while ' +
     'there are credits, unless they are given up.',
-  who: session,
+  auth: session,
   limits: [{ limit: 'passwordChanges', per: 'account' }],
   body: z
     .object({
@@ -160,14 +160,14 @@ export const deleteOwnAccount = endpoint({
     .meta({ id: 'DeleteAccountRequest' }),
   answers: { 200: { description: 'The account is deleted, and its sessions have ended.', schema: done } },
   errors: ['invalid_request', 'wrong_password', 'conflict', 'overloaded'],
-}).handle(({ db, log, payments }: Pick<WebDeps, 'db' | 'log' | 'payments'>) => async ({ who, body, request }) => {
+}).handle(({ db, log, payments }: Pick<WebDeps, 'db' | 'log' | 'payments'>) => async ({ auth, body, request }) => {
   const { email, password, giveUpCredits } = body
-  if (parseEmail(email) !== (await findMember(db, who))?.email)
+  if (parseEmail(email) !== (await findMember(db, auth))?.email)
     throw new ApiError('invalid_request', { message: 'email must be the address of your account.', param: 'email' })
   const sender = { address: request.device().ip, known: true }
   const cancel = async (id: AccountId): Promise<void> => (payments ? cancelUnpaid(payments, id) : undefined)
-  await leave(db, { ...who, password, giveUpCredits, sender, cancelUnpaid: cancel })
-  logSecurity(log, request, 'account_deleted', who.accountId)
+  await leave(db, { ...auth, password, giveUpCredits, sender, cancelUnpaid: cancel })
+  logSecurity(log, request, 'account_deleted', auth.accountId)
   return { ok: true }
 })
 
@@ -178,15 +178,15 @@ export const replacePassword = endpoint({
   tag,
   summary: 'Change password',
   description: 'All other sessions end.',
-  who: session,
+  auth: session,
   limits: [{ limit: 'passwordChanges', per: 'account' }],
   body: z
     .object({ currentPassword: z.string({ error: 'is required' }), password: newPassword })
     .meta({ id: 'PasswordRequest' }),
   answers: { 200: { description: 'The password has been changed.', schema: done } },
   errors: [...PASSWORD_ERRORS, 'wrong_password', 'overloaded'],
-}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ who, body, request }) => {
-  await changePassword(db, { ...who, ...body, sender: { address: request.device().ip, known: true } })
-  logSecurity(log, request, 'password_changed', who.accountId)
+}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth, body, request }) => {
+  await changePassword(db, { ...auth, ...body, sender: { address: request.device().ip, known: true } })
+  logSecurity(log, request, 'password_changed', auth.accountId)
   return { ok: true }
 })

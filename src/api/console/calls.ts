@@ -42,13 +42,13 @@ export const showCalls = endpoint({
   path: '/api/calls',
   tag: 'Records',
   summary: 'List calls',
-  who: session,
+  auth: session,
   query: callsQuery,
   answers: { 200: { description: 'A page of calls, newest first.', schema: pageOf(call) } },
   errors: [],
 }).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => {
   const cursors = createCursors(config.APP_SECRET, 'calls')
-  return async ({ who: { accountId }, query: { cursor, limit, ...fields } }) => {
+  return async ({ auth: { accountId }, query: { cursor, limit, ...fields } }) => {
     const after = cursor === undefined ? null : positionOf(cursors.read(accountId, cursor))
     const { calls, next } = await listCalls(db, accountId, filterOf(fields), limit, after)
     return { ok: true, data: calls, nextCursor: cursors.write(accountId, placeOf(next)) }
@@ -87,12 +87,12 @@ export const showCall = endpoint({
   path: '/api/calls/:id',
   tag: 'Records',
   summary: 'Show a call and its ledger entries',
-  who: session,
+  auth: session,
   params: pathId('call', 'The `id` of a call.'),
   answers: { 200: { description: 'The call and its ledger entries, in order.', schema: callWithLedger } },
   errors: [],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params: { id } }) => {
-  const found = await findRecord(db, id, who.accountId)
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, params: { id } }) => {
+  const found = await findRecord(db, id, auth.accountId)
   if (!found) throw new ApiError('not_found')
   const [origin, ledger] = await Promise.all([findOrigin(db, id), entriesOfCall(db, id)])
   return { ok: true, call: found, startedAt: origin?.startedAt ?? null, ledger }

@@ -28,7 +28,7 @@ export const verify = endpoint({
   tag,
   summary: 'Verify an e-mail address',
   description: 'It ends no session and no key. A mail with a link that does is sent with the first proof.',
-  who: null,
+  auth: null,
   limits: [{ limit: 'links', per: 'client' }],
   body: z.object({ token: mailedToken }).meta({ id: 'VerifyRequest' }),
   answers: { 200: { description: 'The account, verified.', schema: userAnswer } },
@@ -50,12 +50,12 @@ export const resend = endpoint({
   path: '/api/email/resend',
   tag,
   summary: 'Send another verification link',
-  who: session,
+  auth: session,
   body: 'ignored',
   answers: { 200: { description: 'The mail has been queued.', schema: said } },
   errors: ['already_verified', 'rate_limited'],
-}).handle(({ config, db, log, queues }: Pick<WebDeps, 'config' | 'db' | 'log' | 'queues'>) => async ({ who }) => {
-  enqueueMail({ queues, log }, await requestVerification(db, who.userId, config.MAIL_RATE_LIMIT))
+}).handle(({ config, db, log, queues }: Pick<WebDeps, 'config' | 'db' | 'log' | 'queues'>) => async ({ auth }) => {
+  enqueueMail({ queues, log }, await requestVerification(db, auth.userId, config.MAIL_RATE_LIMIT))
   return { ok: true, message: 'A new verification link has been sent.' }
 })
 
@@ -67,7 +67,7 @@ export const changeAddress = endpoint({
   summary: 'Request a change of the e-mail address',
   description:
     'The address changes when the link that is mailed to the new one is used. The current one gets a notice.',
-  who: session,
+  auth: session,
   // A network has as many addresses mailed by changes and registrations, of however many accounts.
   limits: [
     { limit: 'addressChanges', per: 'account' },
@@ -76,11 +76,11 @@ export const changeAddress = endpoint({
   body: z.object({ email: emailAddress, password: z.string({ error: 'is required' }) }).meta({ id: 'AddressRequest' }),
   answers: { 200: { description: 'A link was sent if nobody has the address.', schema: said } },
   errors: ['invalid_email', 'invalid_request', 'wrong_password', 'overloaded'],
-}).handle(({ db, log, queues }: Pick<WebDeps, 'db' | 'log' | 'queues'>) => async ({ who, body, request }) => {
+}).handle(({ db, log, queues }: Pick<WebDeps, 'db' | 'log' | 'queues'>) => async ({ auth, body, request }) => {
   const sender = { address: request.device().ip, known: true }
-  const mails = await requestAddress(db, { userId: who.userId, ...body, sender })
+  const mails = await requestAddress(db, { userId: auth.userId, ...body, sender })
   for (const mailId of mails) enqueueMail({ queues, log }, mailId)
-  logSecurity(log, request, 'address_change_requested', who.accountId)
+  logSecurity(log, request, 'address_change_requested', auth.accountId)
   return { ok: true, message: `If this address is free, a link has been sent to ${body.email}.` }
 })
 
@@ -91,7 +91,7 @@ export const confirmNewAddress = endpoint({
   tag,
   summary: 'Confirm a new e-mail address',
   description: 'This also verifies the new address. Links to the previous one stop working.',
-  who: null,
+  auth: null,
   limits: [{ limit: 'links', per: 'client' }],
   body: z.object({ token: mailedToken }).meta({ id: 'ConfirmRequest' }),
   answers: { 200: { description: 'The account with its new address.', schema: userAnswer } },
@@ -119,7 +119,7 @@ export const showNewAddress = endpoint({
   tag,
   summary: 'Show the address that a link confirms',
   description: 'The link can still be used. The answer is no error where it no longer works.',
-  who: null,
+  auth: null,
   limits: [{ limit: 'links', per: 'client' }],
   body: z.object({ token: mailedToken }).meta({ id: 'NewAddressRequest' }),
   answers: { 200: { description: 'The new address.', schema: addressOfLink } },
@@ -136,7 +136,7 @@ export const showResetAddress = endpoint({
   tag,
   summary: 'Show whose password a link resets',
   description: 'The link can still be used. The answer is no error where it no longer works.',
-  who: null,
+  auth: null,
   limits: [{ limit: 'links', per: 'client' }],
   body: z.object({ token: mailedToken }).meta({ id: 'ResetAddressRequest' }),
   answers: { 200: { description: 'The address of the account.', schema: addressOfLink } },
@@ -153,7 +153,7 @@ export const forgot = endpoint({
   tag,
   summary: 'Request a password reset link',
   description: 'The answer is the same whether the address is registered or not.',
-  who: null,
+  auth: null,
   limits: [{ limit: 'forgots', per: 'client' }],
   body: z.object({ email: emailAddress }).meta({ id: 'ForgotRequest' }),
   answers: { 200: { description: 'A link was sent if the address is registered.', schema: said } },
@@ -175,7 +175,7 @@ export const reset = endpoint({
   description:
     'Ends all sessions, and all API keys if the address had not been verified. A refused password does not use up ' +
     'the link.',
-  who: null,
+  auth: null,
   limits: [{ limit: 'links', per: 'client' }],
   body: z.object({ token: mailedToken, password: passwordOfReset }).meta({ id: 'ResetRequest' }),
   answers: { 200: { description: 'The password has been changed.', schema: said } },

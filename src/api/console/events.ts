@@ -19,7 +19,7 @@ import { events } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { bearerToken } from '../middleware/bearer.ts'
-import { whenOver } from '../server/on-finished.ts'
+import { onFinished } from '../server/on-finished.ts'
 import { Quota } from '../endpoint/quota.ts'
 import type { EventStream } from '../v1/calls/event-stream.ts'
 import { beginEventStream } from '../v1/calls/event-stream.ts'
@@ -45,13 +45,13 @@ const MAX_STREAMS_IN_PROCESS = 2000
 /** When a refused page may try again, in seconds. */
 const RETRY_SECONDS = 30
 
-type Deps = Pick<WebDeps, 'config' | 'db' | 'redis' | 'replies' | 'outgoing' | 'draining' | 'log'>
+type Deps = Pick<WebDeps, 'config' | 'db' | 'redis' | 'replies' | 'responseMemory' | 'draining' | 'log'>
 
 /** Follows the account until the client leaves, the session ends (within a minute) or the process stops. */
 export function followAccount(deps: Deps, checkMs = SESSION_CHECK_MS) {
   const streams = new Quota({ perAccount: MAX_STREAMS, perProcess: MAX_STREAMS_IN_PROCESS })
   const places = { redis: deps.redis, prefix: deps.config.REDIS_PREFIX, most: MAX_STREAMS }
-  return async ({ who: { userId, accountId } }: { who: LiveSession }, ctx: Context): Promise<void> => {
+  return async ({ auth: { userId, accountId } }: { auth: LiveSession }, ctx: Context): Promise<void> => {
     const token = bearerToken(ctx.get('authorization'))
     // Before anything is awaited, so that concurrent requests see the count.
     if (!streams.take(accountId, 1)) throw refusalOf(streams.of(accountId))
@@ -72,7 +72,7 @@ export function followAccount(deps: Deps, checkMs = SESSION_CHECK_MS) {
       forget()
       throw error
     }
-    const stream = beginEventStream(ctx, deps.outgoing.hold(ctx))
+    const stream = beginEventStream(ctx, deps.responseMemory.hold(ctx))
     const { renew } = place
     const check = setInterval(() => {
       renew()
@@ -80,7 +80,7 @@ export function followAccount(deps: Deps, checkMs = SESSION_CHECK_MS) {
     }, checkMs)
     const end = (): void => stream.end()
     deps.draining.addEventListener('abort', end)
-    whenOver(ctx, () => {
+    onFinished(ctx, () => {
       clearInterval(check)
       deps.draining.removeEventListener('abort', end)
       forget()
@@ -195,7 +195,7 @@ export const accountEvents = endpoint({
     'Server-sent events: `account` (its balance), `call` (the record of a call that changed), `refresh` (changes ' +
     'may have been missed: load again), `signed_out` (the session has ended). A comment every 15 s. ' +
     'The stream ends within a minute after its session.',
-  who: session,
+  auth: session,
   answers: {
     200: { description: 'The stream.', content: { 'text/event-stream': events('The events, as they happen.') } },
   },

@@ -11,7 +11,7 @@ import type { AccountId } from '../../shared/platform/ids.ts'
 import { CSV_PAGE, csv, csvQuery, sendCsv } from '../endpoint/csv.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
-import { whenOver } from '../server/on-finished.ts'
+import { onFinished } from '../server/on-finished.ts'
 import { Quota } from '../endpoint/quota.ts'
 import { session } from '../endpoint/auth.ts'
 import { callFilter, filterOf } from './calls.ts'
@@ -49,7 +49,7 @@ const ENTRY_COLUMNS = [
   'id',
 ] as const
 
-const declared = { method: 'get', tag: 'Records', who: session, errors: [] } as const
+const declared = { method: 'get', tag: 'Records', auth: session, errors: [] } as const
 
 /** Downloads of one account at once, of each kind, in this process. */
 const AT_ONCE = { perAccount: 2, perProcess: 100 }
@@ -66,7 +66,7 @@ export const exportCalls = endpoint({
   answers: csv('All calls, newest first, with a header line.'),
 }).write(({ db }: Pick<WebDeps, 'db'>) => {
   const downloads = new Quota(AT_ONCE)
-  return ({ who: { accountId }, query }, ctx) => {
+  return ({ auth: { accountId }, query }, ctx) => {
     const filter = filterOf(query)
     hold(downloads, accountId, ctx)
     sendCsv(ctx, 'calls', CALL_COLUMNS, query, async (after: CallPosition | null) => {
@@ -85,7 +85,7 @@ export const exportLedger = endpoint({
   answers: csv('All entries, newest first, with a header line.'),
 }).write(({ db }: Pick<WebDeps, 'db'>) => {
   const downloads = new Quota(AT_ONCE)
-  return ({ who: { accountId }, query }, ctx) => {
+  return ({ auth: { accountId }, query }, ctx) => {
     hold(downloads, accountId, ctx)
     sendCsv(ctx, 'ledger', ENTRY_COLUMNS, query, async (before: number | null) => {
       const { entries, next } = await listEntries(db, accountId, CSV_PAGE, before)
@@ -100,5 +100,5 @@ function hold(downloads: Quota, accountId: AccountId, ctx: Pick<Context, 'req' |
     const message = 'Other downloads of this account are not finished yet.'
     throw new ApiError('rate_limited', { message, retryAfterSeconds: RETRY_SECONDS })
   }
-  whenOver(ctx, () => downloads.give(accountId, 1))
+  onFinished(ctx, () => downloads.give(accountId, 1))
 }

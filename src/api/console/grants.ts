@@ -14,7 +14,10 @@ export const showGrants = endpoint({
   tag: 'Records',
   summary: 'List the grants',
   description: 'Their remainders add up to the balance.',
-  who: session,
+  auth: session,
   answers: { 200: { description: 'All grants, newest first.', schema: listOf(grant) } },
   errors: [],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who }) => ({ ok: true, data: await listGrants(db, who.accountId) }))
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth }) => ({
+  ok: true,
+  data: await listGrants(db, auth.accountId),
+}))

@@ -22,7 +22,7 @@ import { pathId } from '../endpoint/path-id.ts'
 import { session } from '../endpoint/auth.ts'
 import { logSecurity } from './security-log.ts'
 
-const declared = { tag: 'API keys', who: session } as const
+const declared = { tag: 'API keys', auth: session } as const
 
 const onKey = { ...declared, params: pathId('key', 'The `id` of a key.') } as const
 
@@ -41,7 +41,7 @@ export const makeKey = endpoint({
   errors: ['invalid_request', 'too_many_keys', 'rate_limited'],
 }).handle(
   ({ db, log, config, catalogue }: KeyDeps) =>
-    async ({ who: { accountId, sessionId }, body: { name, ...limits }, request }) => {
+    async ({ auth: { accountId, sessionId }, body: { name, ...limits }, request }) => {
       checkLimits(limits, config)
       const { secret, key } = await createKey(db, accountId, name, limits, sessionId)
       logSecurity(log, request, 'key_made', accountId)
@@ -57,7 +57,7 @@ export const showKeys = endpoint({
   summary: 'List the API keys',
   answers: listedKeys,
   errors: [],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who }) => ({ ok: true, data: await listKeys(db, who.accountId) }))
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth }) => ({ ok: true, data: await listKeys(db, auth.accountId) }))
 
 const NO_KEY = 'There is no such key, or it was revoked.'
 
@@ -73,7 +73,7 @@ export const editKey = endpoint({
   body: keyChangesBody,
   answers: { 200: { description: 'The key as it is now.', schema: keyAnswer } },
   errors: ['invalid_request'],
-}).handle(({ db, log, config, catalogue }: KeyDeps) => async ({ who: { accountId }, params, body, request }) => {
+}).handle(({ db, log, config, catalogue }: KeyDeps) => async ({ auth: { accountId }, params, body, request }) => {
   checkLimits(body, config)
   const key = await changeKey(db, params.id, body, accountId)
   if (!key) throw new ApiError('not_found', { message: NO_KEY })
@@ -87,7 +87,7 @@ export const renewKey = endpoint({
   ...rotation,
   path: '/api/keys/:id/rotate',
   summary: 'Rotate an API key',
-}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ who: { accountId }, params, body, request }) => {
+}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth: { accountId }, params, body, request }) => {
   const rotated = await rotateKey(db, params.id, body.graceSeconds, accountId)
   if (!rotated) throw new ApiError('not_found', { message: NO_KEY })
   logSecurity(log, request, 'key_rotated', accountId)
@@ -103,7 +103,7 @@ export const endKey = endpoint({
   description: 'The key is refused everywhere from now on. Calls that were already charged continue.',
   answers: { 200: { description: 'The key has been revoked.', schema: done } },
   errors: [],
-}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ who: { accountId }, params, request }) => {
+}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth: { accountId }, params, request }) => {
   if (!(await revokeKey(db, accountId, params.id))) throw new ApiError('not_found')
   logSecurity(log, request, 'key_revoked', accountId)
   return { ok: true }

@@ -16,13 +16,13 @@ export const showLedger = endpoint({
   path: '/api/ledger',
   tag: 'Records',
   summary: 'List ledger entries',
-  who: session,
+  auth: session,
   query: z.object({ limit: pageLimit, cursor: pageCursor }),
   answers: { 200: { description: 'A page of the ledger, newest first.', schema: pageOf(entry) } },
   errors: [],
 }).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => {
   const cursors = createCursors(config.APP_SECRET, 'ledger')
-  return async ({ who: { accountId }, query: { cursor, limit } }) => {
+  return async ({ auth: { accountId }, query: { cursor, limit } }) => {
     const before = cursor === undefined ? null : Number(cursors.read(accountId, cursor))
     const { entries, next } = await listEntries(db, accountId, limit, before)
     return { ok: true, data: entries, nextCursor: cursors.write(accountId, next === null ? null : String(next)) }

@@ -29,7 +29,7 @@ export const showMail = endpoint({
   tag: 'Mail',
   summary: 'Show the mail transport',
   description: '`file`: mails are written to a file on the server and reach nobody.',
-  who: session,
+  auth: session,
   answers: {
     200: {
       description: 'The transport.',
@@ -53,7 +53,7 @@ export const sendTestMail = endpoint({
   path: '/api/mail/test',
   tag: 'Mail',
   summary: 'Send a test mail',
-  who: session,
+  auth: session,
   body: z
     .object({
       to: emailAddress
@@ -73,8 +73,8 @@ export const sendTestMail = endpoint({
 }).handle((deps: Pick<WebDeps, 'config' | 'db' | 'limits' | 'mailer'>) => {
   const { config, db, limits, mailer } = deps
   const mailboxes = createMailboxes(config)
-  return async ({ who, body }) => {
-    const user = (await findMember(db, who))!
+  return async ({ auth, body }) => {
+    const user = (await findMember(db, auth))!
     const to = body.to ?? user.email
     if (to !== user.email && user.email_verified_at === null) throw new ApiError('email_unverified')
     // Only a mail that may be sent counts; a sender's accounts count together.

@@ -29,12 +29,12 @@ export const showSessions = endpoint({
   path: '/api/auth/sessions',
   tag: 'Account',
   summary: 'List the sessions',
-  who: session,
+  auth: session,
   answers: { 200: { description: 'The valid sessions, newest first.', schema: listOf(shownSession) } },
   errors: [],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who }) => ({
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth }) => ({
   ok: true,
-  data: await listSessions(db, who.userId, who.sessionId),
+  data: await listSessions(db, auth.userId, auth.sessionId),
 }))
 
 /** Ends a session, perhaps the one that asks. */
@@ -43,11 +43,11 @@ export const revokeSession = endpoint({
   path: '/api/auth/sessions/:id',
   tag: 'Account',
   summary: 'End a session',
-  who: session,
+  auth: session,
   params: pathId('session', 'The `id` of a session.'),
   answers: { 200: { description: 'The session has ended.', schema: done } },
   errors: [],
-}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ who: { userId, accountId }, params, request }) => {
+}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth: { userId, accountId }, params, request }) => {
   if (!(await endSession(db, userId, params.id))) throw new ApiError('not_found')
   logSecurity(log, request, 'session_revoked', accountId)
   return { ok: true }
@@ -59,10 +59,10 @@ export const revokeOtherSessions = endpoint({
   path: '/api/auth/sessions',
   tag: 'Account',
   summary: 'End all other sessions',
-  who: session,
+  auth: session,
   answers: { 200: { description: 'Only the current session is left.', schema: done } },
   errors: [],
-}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ who: { userId, accountId, sessionId }, request }) => {
+}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth: { userId, accountId, sessionId }, request }) => {
   await endSessions(db, userId, sessionId)
   logSecurity(log, request, 'session_revoked', accountId)
   return { ok: true }

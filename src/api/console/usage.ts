@@ -29,7 +29,7 @@ const usageRow = z
 
 const keyUsageRow = z.strictObject({ day: z.iso.date(), keyId: id('key'), ...used }).meta({ id: 'KeyUsage' })
 
-const declared = { method: 'get', tag: 'Records', who: session, errors: [] } as const
+const declared = { method: 'get', tag: 'Records', auth: session, errors: [] } as const
 
 const ofKey = keyId.optional().meta({ description: 'Only calls made with this key.' })
 
@@ -44,9 +44,9 @@ export const showUsage = endpoint({
   },
 }).handle(({ db }: Pick<WebDeps, 'db'>) => {
   const usage = new UsageDays((accountId, from, to, key) => usageByDay(db, accountId, from, to, key))
-  return async ({ who, query }) => {
+  return async ({ auth, query }) => {
     const { from, to } = daysOf(query, dayOf(Date.now()))
-    return { ok: true, data: await usage.read(who.accountId, from, to, query.keyId) }
+    return { ok: true, data: await usage.read(auth.accountId, from, to, query.keyId) }
   }
 })
 
@@ -61,9 +61,9 @@ export const showKeyUsage = endpoint({
   },
 }).handle(({ db }: Pick<WebDeps, 'db'>) => {
   const usage = new UsageDays((accountId, from, to) => keyUsageByDay(db, accountId, from, to))
-  return async ({ who, query }) => {
+  return async ({ auth, query }) => {
     const { from, to } = daysOf(query, dayOf(Date.now()))
-    const rows = await usage.read(who.accountId, from, to)
+    const rows = await usage.read(auth.accountId, from, to)
     return { ok: true, data: rows.map((row) => ({ ...row, keyId: publicId('key', row.keyId) })) }
   }
 })
@@ -84,8 +84,8 @@ export const showLatency = endpoint({
     'From acceptance to end, of the calls that succeeded. Of a day with thousands of calls, only the newest are read.',
   query: daysQuery.extend({ keyId: ofKey }),
   answers: { 200: { description: 'The median and the 95th percentile.', schema: accountLatency } },
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, query }) => {
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, query }) => {
   const { from, to } = daysOf(query, dayOf(Date.now()))
-  const { keys, ...found } = await latencyOfAccount(db, who.accountId, from, to, query.keyId)
+  const { keys, ...found } = await latencyOfAccount(db, auth.accountId, from, to, query.keyId)
   return { ok: true, ...found, keys: keys.map((row) => ({ ...row, keyId: publicId('key', row.keyId) })) }
 })

@@ -4,17 +4,17 @@
 import { ApiError } from '../../shared/platform/errors.ts'
 
 /** `atOnce`: requests of one account that are worked on. `waiting`: those that may wait beside them. */
-export type TurnBounds = { atOnce: number; waiting: number }
+export type QueueBounds = { atOnce: number; waiting: number }
 
 /** When a request that cannot even wait may be sent again, in seconds. */
 const RETRY_SECONDS = 2
 
 /** Gives requests their turns, each account by itself, in the order in which they came. */
-export class Turns {
-  private readonly bounds: TurnBounds
+export class AccountQueue {
+  private readonly bounds: QueueBounds
   private readonly accounts = new Map<string, { running: number; waiting: (() => void)[] }>()
 
-  constructor(bounds: TurnBounds) {
+  constructor(bounds: QueueBounds) {
     this.bounds = bounds
   }
 

@@ -9,16 +9,16 @@ export type Allowance = { limit: number; remaining: number; resetSeconds: number
 /** `points`: events of somebody in a window, where that is not the same for all. `count`: 1 where absent. */
 export type Taking = { points?: number; count?: number }
 
-/** One limit. `take` counts one event of `who`, or `count` of them. */
+/** One limit. `take` counts one event of `subject`, or `count` of them. */
 export type Limit = {
   /** @throws ApiError rate_limited, with `Retry-After`. */
-  take: (who: string, taking?: Taking) => Promise<Allowance>
+  take: (subject: string, taking?: Taking) => Promise<Allowance>
 }
 
-/** A limit whose `who` is a client's address: it is counted in all networks that the address is in. */
+/** A limit whose `subject` is a client's address: it is counted in all networks that the address is in. */
 export type NetworkLimit = Limit & {
   /** Counts nothing. @throws ApiError rate_limited, with `Retry-After`, where nothing is left. */
-  refuseSpent: (who: string) => Promise<void>
+  refuseSpent: (subject: string) => Promise<void>
 }
 
 /** The refusal of a request that nothing is left for. */

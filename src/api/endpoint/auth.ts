@@ -8,14 +8,14 @@ import { findSession } from '../../shared/users/sessions.ts'
 import { roleOf } from '../../shared/users/users.ts'
 import type { Db } from '../../shared/platform/postgres/db.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
-import type { Who } from './declaration.ts'
+import type { Auth } from './declaration.ts'
 import type { WebDeps } from '../deps.ts'
 import { bearerToken } from '../middleware/bearer.ts'
 import { clientAddress } from '../middleware/client-address.ts'
 import type { RequestState } from '../middleware/request-context.ts'
 
 /** Whoever is logged in. A suspended account's sessions have ended. */
-export const session: Who<LiveSession> = {
+export const session: Auth<LiveSession> = {
   scheme: 'sessionToken',
   errors: ['unauthorized', 'rate_limited'],
   find:
@@ -25,7 +25,7 @@ export const session: Who<LiveSession> = {
 }
 
 /** A user whose role is `admin` at this moment. */
-export const operator: Who<LiveSession> & { sees: 'others' } = {
+export const operator: Auth<LiveSession> & { sees: 'others' } = {
   scheme: 'sessionToken',
   sees: 'others',
   errors: ['unauthorized', 'forbidden', 'rate_limited'],
@@ -48,7 +48,7 @@ async function sessionOf(db: Db, ctx: ParameterizedContext<RequestState>): Promi
 }
 
 /** The holder of an API key who may use it from where they are, and whose account is not suspended. */
-export const apiKey: Who<Principal> = {
+export const apiKey: Auth<Principal> = {
   scheme: 'apiKey',
   errors: ['unauthorized', 'ip_not_allowed', 'account_suspended'],
   find: (deps) => async (ctx) => {

@@ -10,7 +10,7 @@ import type { ErrorCode } from '../../shared/platform/errors.ts'
 import type { Trace } from '../../shared/platform/process/trace.ts'
 import type { WebDeps } from '../deps.ts'
 import type { LimitUse } from './rate-limits.ts'
-import type { LooksAt } from '../operator/recorded-views.ts'
+import type { Views } from '../operator/recorded-views.ts'
 import { MAX_BODY_BYTES } from '../middleware/body-bytes.ts'
 import type { Envelope, RequestState } from '../middleware/request-context.ts'
 
@@ -18,12 +18,12 @@ import type { Envelope, RequestState } from '../middleware/request-context.ts'
 type Tag = 'Models and calls' | 'Account' | 'Mail' | 'API keys' | 'Records' | 'Billing' | 'Operators' | 'Service'
 
 /** Who may use an endpoint, and how they are found. */
-export type Who<Holder> = {
+export type Auth<Holder> = {
   /** The security scheme in the document. */
   scheme: 'apiKey' | 'sessionToken' | 'metricsToken'
   /** The codes that everybody else is refused with. */
   errors: readonly ErrorCode[]
-  /** They see what is not their own: their endpoints declare `looksAt`. */
+  /** They see what is not their own: their endpoints declare `views`. */
   sees?: 'others'
   /** Finds whoever sends a request. @throws ApiError one of `errors`. */
   find: (deps: WebDeps) => (ctx: ParameterizedContext<RequestState>) => Promise<Holder>
@@ -51,9 +51,9 @@ export type Declaration = {
   /** Whether the endpoint is there at all; always where absent. */
   offered?: (config: Config) => boolean
   /** null: everybody. */
-  who: Who<unknown> | null
+  auth: Auth<unknown> | null
   /** What of accounts an operator sees by it; for endpoints of operators, which must say so. */
-  looksAt?: LooksAt
+  views?: Views
   /** What a request counts against. */
   limits?: readonly LimitUse[]
   /** The parameters of the path. What does not parse leads to nothing: `not_found`. */
@@ -63,7 +63,7 @@ export type Declaration = {
   headers?: z.ZodObject
   /** `ignored`: nothing is asked for, but whatever comes must be a JSON object. */
   body?: z.ZodType | 'ignored'
-  /** The longest body, where it is not what `who` implies: 1 MB of whoever has logged in, 16 kB of anybody. */
+  /** The longest body, where it is not what `auth` implies: 1 MB of whoever has logged in, 16 kB of anybody. */
   maxBodyBytes?: number
   /** How much longer than a call's (MAX_BODY_BYTES) its body may be. */
   extraBodyBytes?: number
@@ -76,11 +76,11 @@ export type Declaration = {
 }
 
 /** What a declaration must say beside its type: an operator's endpoint, what it shows of accounts. */
-export type Complete<D extends Declaration> = D['who'] extends { sees: 'others' } ? { looksAt: LooksAt } : unknown
+export type Complete<D extends Declaration> = D['auth'] extends { sees: 'others' } ? { views: Views } : unknown
 
 type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined
 
-type HolderOf<D extends Declaration> = D['who'] extends Who<infer Holder> ? Holder : null
+type HolderOf<D extends Declaration> = D['auth'] extends Auth<infer Holder> ? Holder : null
 
 /** What a handler may know of a request beside its fields. */
 export type RequestFacts = Trace & {
@@ -92,7 +92,7 @@ export type RequestFacts = Trace & {
 
 /** What a handler is given: only what was declared, checked and typed. */
 type Input<D extends Declaration> = {
-  who: HolderOf<D>
+  auth: HolderOf<D>
   params: Parsed<D['params']>
   query: Parsed<D['query']>
   body: Parsed<D['body']>
@@ -147,18 +147,18 @@ const SERVICE_ERRORS = ['internal_error', 'service_unavailable'] as const satisf
 export const servedOf = <const D extends Declaration>(declaration: D) => ({
   ...declaration,
   codes: codesOf(declaration),
-  maxBodyBytes: declaration.maxBodyBytes ?? MAX_BODY_BYTES[declaration.who === null ? 'anybody' : 'known'],
+  maxBodyBytes: declaration.maxBodyBytes ?? MAX_BODY_BYTES[declaration.auth === null ? 'anybody' : 'known'],
 })
 
 /** The codes that a declaration states, and those that its holder, its limits, its fields and its body bring along. */
-function codesOf({ who, limits = [], params, query, body, errors }: Declaration): ReadonlySet<ErrorCode> {
+function codesOf({ auth, limits = [], params, query, body, errors }: Declaration): ReadonlySet<ErrorCode> {
   return new Set<ErrorCode>([
-    ...(who?.errors ?? []),
+    ...(auth?.errors ?? []),
     ...(body ? BODY_ERRORS : []),
     ...(params ? ['not_found' as const] : []),
     ...(query ? ['invalid_request' as const] : []),
     ...errors,
     ...(limits.length > 0 ? ['rate_limited' as const] : []),
-    ...(who || body ? SERVICE_ERRORS : []),
+    ...(auth || body ? SERVICE_ERRORS : []),
   ])
 }

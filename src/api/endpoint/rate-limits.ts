@@ -60,13 +60,13 @@ export function createLimits(redis: Redis, config: Config) {
   })
   const limit = (name: string, points: number, seconds: number): Limit => {
     const limiter = new RateLimiterRedis(counter(name, points, seconds))
-    return { take: (who, taking) => take(limiter, points, who, taking) }
+    return { take: (subject, taking) => take(limiter, points, subject, taking) }
   }
   // The console works without Redis. Until it is back each process counts for itself: more generous, never open.
   const consoleLimit = (name: string, points: number, seconds: number): Limit => {
     const options = counter(name, points, seconds)
     const limiter = new RateLimiterRedis({ ...options, insuranceLimiter: new RateLimiterMemory(options) })
-    return { take: (who, taking) => take(limiter, points, who, taking) }
+    return { take: (subject, taking) => take(limiter, points, subject, taking) }
   }
   const networkLimit = (name: string, points: number, seconds: number): NetworkLimit =>
     createNetworkLimit(redis, { keyPrefix: prefixOf(name), points, seconds })
@@ -74,10 +74,10 @@ export function createLimits(redis: Redis, config: Config) {
   const limitOfEach = (name: string, usual: number, seconds: number): Limit => {
     const limiters = new Map<number, RateLimiterRedis>()
     return {
-      take: (who, { points = usual, ...taking } = {}) => {
+      take: (subject, { points = usual, ...taking } = {}) => {
         const limiter = limiters.get(points) ?? new RateLimiterRedis(counter(name, points, seconds))
         limiters.set(points, limiter)
-        return take(limiter, points, who, taking)
+        return take(limiter, points, subject, taking)
       },
     }
   }
@@ -104,11 +104,11 @@ export function createLimits(redis: Redis, config: Config) {
 async function take(
   limiter: RateLimiterRedis,
   points: number,
-  who: string,
+  subject: string,
   { count = 1 }: Taking = {},
 ): Promise<Allowance> {
   try {
-    return allowanceOf(await limiter.consume(who, count), points)
+    return allowanceOf(await limiter.consume(subject, count), points)
   } catch (error) {
     if (!(error instanceof RateLimiterRes)) throw error
     throw spent(allowanceOf(error, points))

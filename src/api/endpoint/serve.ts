@@ -12,10 +12,10 @@ import { ALLOWANCE_HEADERS, allowanceHeaders } from './allowances.ts'
 import type { WebDeps } from '../deps.ts'
 import type { Declaration, RequestFacts } from './declaration.ts'
 import { Reply } from './declaration.ts'
-import { noteLook } from '../../shared/operators/recorded-views.ts'
+import { recordView } from '../../shared/operators/recorded-views.ts'
 import type { LiveSession } from '../../shared/users/sessions.ts'
 import type { LimitUse } from './rate-limits.ts'
-import { lookOf } from '../operator/recorded-views.ts'
+import { viewOf } from '../operator/recorded-views.ts'
 import { clientAddress } from '../middleware/client-address.ts'
 import { deviceOf } from '../middleware/device.ts'
 import type { JsonObject } from '../middleware/json-body.ts'
@@ -42,7 +42,7 @@ export function serveDeclared(
   { writes = false } = {},
 ): Middleware<RequestState> {
   const { TRUST_PROXY } = deps.config
-  const find = declared.who?.find(deps)
+  const find = declared.auth?.find(deps)
   const enter = entrance(declared, deps)
   const counters = countersOf(declared, deps)
   const readBody = bodyReader(declared, deps)
@@ -52,17 +52,17 @@ export function serveDeclared(
     extraBodyBytes === undefined ? declared : { ...declared, maxBodyBytes: deps.config.MAX_BODY_BYTES + extraBodyBytes }
   return async (ctx) => {
     ctx.state.endpoint = endpoint
-    const who = find ? await find(ctx) : null
-    for (const count of counters) await count(ctx, who)
-    const sent = readBody && (await readBody(ctx, who))
+    const auth = find ? await find(ctx) : null
+    for (const count of counters) await count(ctx, auth)
+    const sent = readBody && (await readBody(ctx, auth))
     const params = declared.params && parseParams(declared.params, ctx.params)
     const query = declared.query && parseFields(declared.query, ctx.query)
     const body = bodySchema && parseFields(bodySchema, sent)
-    const input = { who, params, query, body, request: factsOf(ctx, TRUST_PROXY, sent) }
-    const leave = await enter(who)
+    const input = { auth, params, query, body, request: factsOf(ctx, TRUST_PROXY, sent) }
+    const leave = await enter(auth)
     try {
       const answer = await handler(input as never, ctx as Context & { state: RequestState })
-      if (declared.looksAt === 'accounts') await recordLook(declared, deps, input, answer)
+      if (declared.views === 'accounts') await recordViewIn(declared, deps, input, answer)
       if (!writes) send(ctx, answer)
     } finally {
       leave()
@@ -71,23 +71,26 @@ export function serveDeclared(
 }
 
 /** Records what an operator is about to see: what cannot be recorded is not shown. */
-async function recordLook(
+async function recordViewIn(
   { path }: Declaration,
   { db }: WebDeps,
-  { who, params, query }: { who: unknown; params: unknown; query: unknown },
+  { auth, params, query }: { auth: unknown; params: unknown; query: unknown },
   answer: unknown,
 ): Promise<void> {
-  const look = lookOf({ path, params, query, answer: answer instanceof Reply ? answer.body : answer })
-  if (look) await noteLook(db, (who as LiveSession).userId, look)
+  const view = viewOf({ path, params, query, answer: answer instanceof Reply ? answer.body : answer })
+  if (view) await recordView(db, (auth as LiveSession).userId, view)
 }
 
 /**
  * Waits for the turn of a request of the console, which takes a connection to Postgres: one account must not take them
  * all. @throws ApiError rate_limited.
  */
-function entrance({ who }: Declaration, { turns }: WebDeps): (holder: unknown) => Promise<() => void> | (() => void) {
-  if (who?.scheme !== 'sessionToken') return () => () => {}
-  return (holder) => turns.take((holder as { accountId: AccountId }).accountId)
+function entrance(
+  { auth }: Declaration,
+  { accountQueue }: WebDeps,
+): (holder: unknown) => Promise<() => void> | (() => void) {
+  if (auth?.scheme !== 'sessionToken') return () => () => {}
+  return (holder) => accountQueue.take((holder as { accountId: AccountId }).accountId)
 }
 
 function send(ctx: Request, answer: unknown): void {
@@ -99,7 +102,7 @@ function send(ctx: Request, answer: unknown): void {
  * Counts a request of a holder; if the limit is shown, answers say what is left. Nothing to wait for where the holder
  * has no such limit. @throws ApiError rate_limited.
  */
-type Counter = (ctx: Request, who: unknown) => Promise<void> | null
+type Counter = (ctx: Request, auth: unknown) => Promise<void> | null
 
 /** The limits of an endpoint, in their order. */
 export const countersOf = ({ limits = [] }: Declaration, deps: WebDeps): Counter[] =>
@@ -108,17 +111,17 @@ export const countersOf = ({ limits = [] }: Declaration, deps: WebDeps): Counter
 function counter({ limit: name, per, perBytes, shown }: LimitUse, { config, limits }: WebDeps): Counter {
   const limit = limits[name]
   if (per === 'key') {
-    return (ctx, who) => {
-      const { keyId, rateLimit } = who as Pick<Principal, 'keyId' | 'rateLimit'>
+    return (ctx, auth) => {
+      const { keyId, rateLimit } = auth as Pick<Principal, 'keyId' | 'rateLimit'>
       return rateLimit === null ? null : showTaken(ctx, shown, () => limit.take(keyId, { points: rateLimit }))
     }
   }
   const keyOf =
     per === 'client'
       ? (ctx: Request) => clientAddress(ctx.req, config.TRUST_PROXY)
-      : (_ctx: Request, who: unknown) => (who as { accountId: AccountId }).accountId
+      : (_ctx: Request, auth: unknown) => (auth as { accountId: AccountId }).accountId
   const countOf = (ctx: Request) => (perBytes === undefined ? {} : { count: Math.ceil(bytesOf(ctx) / perBytes) || 1 })
-  return (ctx, who) => showTaken(ctx, shown, () => limit.take(keyOf(ctx, who), countOf(ctx)))
+  return (ctx, auth) => showTaken(ctx, shown, () => limit.take(keyOf(ctx, auth), countOf(ctx)))
 }
 
 /** How long a body says that it is; as long as it may be, where it says nothing. */
@@ -143,12 +146,12 @@ function show(ctx: Request, shown: boolean | undefined, allowance: Allowance): v
 function bodyReader(
   { body, bodyIsOptional }: Declaration,
   deps: WebDeps,
-): ((ctx: Request, who: unknown) => Promise<JsonObject>) | undefined {
+): ((ctx: Request, auth: unknown) => Promise<JsonObject>) | undefined {
   if (!body) return undefined
   const mayBeAbsent = body === 'ignored' || bodyIsOptional
-  return async (ctx, who) => {
+  return async (ctx, auth) => {
     if (mayBeAbsent && !hasBody(ctx)) return {}
-    const account = (who as { accountId: AccountId } | null)?.accountId
+    const account = (auth as { accountId: AccountId } | null)?.accountId
     return readJsonBody(ctx, deps, account ?? networkOf(clientAddress(ctx.req, deps.config.TRUST_PROXY)))
   }
 }

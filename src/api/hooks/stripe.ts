@@ -13,7 +13,7 @@ import { endpoint } from '../endpoint/endpoint.ts'
 import { readBytes } from '../middleware/body-bytes.ts'
 import { clientAddress } from '../middleware/client-address.ts'
 
-type Deps = Pick<WebDeps, 'config' | 'db' | 'incoming' | 'log' | 'payments' | 'queues'>
+type Deps = Pick<WebDeps, 'config' | 'db' | 'bodyMemory' | 'log' | 'payments' | 'queues'>
 
 /** Receives an event. 200 once it is stored, whether or not it matters, and however often it arrives. */
 export const receiveStripeEvent = endpoint({
@@ -23,16 +23,16 @@ export const receiveStripeEvent = endpoint({
   summary: 'Receive an event of Stripe',
   description: 'The raw body, signed in `Stripe-Signature`. It only prompts Tollgate to read the payment from Stripe.',
   offered: sells,
-  who: null,
+  auth: null,
   limits: [{ limit: 'webhooks', per: 'client' }],
   maxBodyBytes: 262_144,
   headers: z.object({ 'Stripe-Signature': z.string() }),
   answers: { 200: { description: 'The event is stored.', schema: done } },
   errors: ['invalid_signature', 'payload_too_large', 'overloaded', 'internal_error', 'service_unavailable'],
-}).write(({ config, db, incoming, log, payments, queues }: Deps) => async (_input, ctx) => {
+}).write(({ config, db, bodyMemory, log, payments, queues }: Deps) => async (_input, ctx) => {
   const sender = networkOf(clientAddress(ctx.req, config.TRUST_PROXY))
   // A signature is over the bytes that came, and over nothing that was parsed and written again.
-  const body = await readBytes(ctx, incoming, sender)
+  const body = await readBytes(ctx, bodyMemory, sender)
   if (body === null) throw new ApiError('invalid_signature')
   const { provider, observer } = payments!
   const hint = provider.verify(body, ctx.get('stripe-signature'))

@@ -5,7 +5,7 @@
 import type { Context } from 'koa'
 import { HttpMethodEnum, koaBody } from 'koa-body'
 import { ApiError } from '../../shared/platform/errors.ts'
-import type { Incoming } from '../server/body-memory.ts'
+import type { BodyMemory } from '../server/body-memory.ts'
 import type { RequestState } from './request-context.ts'
 
 /**
@@ -45,7 +45,7 @@ const gatherer = (textLimit: number) =>
  * @returns its bytes; null for one that ended before it was complete
  * @throws ApiError payload_too_large; rate_limited and overloaded where too much comes too slowly.
  */
-export async function readBytes(ctx: Context, incoming: Incoming, sender: string): Promise<Buffer | null> {
+export async function readBytes(ctx: Context, bodyMemory: BodyMemory, sender: string): Promise<Buffer | null> {
   const { req } = ctx
   const maxBytes = maxBytesOf(ctx)
   if (req.destroyed) return null
@@ -56,7 +56,7 @@ export async function readBytes(ctx: Context, incoming: Incoming, sender: string
   }
   const gathering = gatherer(maxBytes)(ctx, async () => {})
   // Only now does somebody read: a listener before would have let the first bytes pass.
-  const stopCounting = incoming.count(req, sender)
+  const stopCounting = bodyMemory.count(req, sender)
   try {
     await gathering
   } catch (error) {

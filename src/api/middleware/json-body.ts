@@ -43,13 +43,13 @@ type Request = ParameterizedContext<RequestState>
  */
 export async function readJsonBody(
   ctx: Request,
-  { incoming, largeBodies }: Pick<WebDeps, 'incoming' | 'largeBodies'>,
+  { bodyMemory, largeBodies }: Pick<WebDeps, 'bodyMemory' | 'largeBodies'>,
   sender: string,
 ): Promise<JsonObject> {
   const { 'content-type': type = '', 'content-encoding': encoding = '', 'content-length': length } = ctx.req.headers
   requireJson(type, encoding)
   if (Number(length) > maxBytesOf(ctx)) throw tooLarge(maxBytesOf(ctx))
-  const bytes = await readBytes(ctx as Context, incoming, sender)
+  const bytes = await readBytes(ctx as Context, bodyMemory, sender)
   if (bytes === null) throw new ApiError('invalid_json', { message: 'The request body ended before it was complete.' })
   await largeBodies.turnOf(sender, bytes.length)
   return parseJsonObject(bytes)

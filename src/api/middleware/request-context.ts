@@ -12,7 +12,7 @@ import type { ErrorCode } from '../../shared/platform/errors.ts'
 import type { SpanEnd } from '../../shared/platform/telemetry/telemetry.ts'
 import type { Trace } from '../../shared/platform/process/trace.ts'
 import { parseTraceparent } from '../../shared/platform/process/trace.ts'
-import { whenOver } from '../server/on-finished.ts'
+import { onFinished } from '../server/on-finished.ts'
 
 /** The form of errors: OpenAI's, which their SDKs read, or the console's shorter one. */
 export type Envelope = 'gateway' | 'console'
@@ -65,7 +65,7 @@ export function requestContext({
     const span = telemetry && !PROBES.has(ctx.path) ? telemetry.begin('server', ctx.method, state.traceparent) : null
     if (span) state.traceparent = span.traceparent
     ctx.res.setHeader('X-Request-Id', state.requestId)
-    whenOver(ctx, () => {
+    onFinished(ctx, () => {
       const facts = factsOf(ctx)
       metrics.request(facts, ctx.res.headersSent)
       log.info(logFields(ctx, facts), 'request')

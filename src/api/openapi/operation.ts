@@ -7,24 +7,24 @@ import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject, ZodOpenApiRes
 import type { ErrorCode } from '../../shared/platform/errors.ts'
 import { messageOf, statusOf } from '../../shared/platform/errors.ts'
 import { errorSchema } from '../endpoint/answer-schemas.ts'
-import type { DeclaredAnswer, Endpoint, Who } from '../endpoint/declaration.ts'
+import type { DeclaredAnswer, Endpoint, Auth } from '../endpoint/declaration.ts'
 import type { Envelope } from '../middleware/request-context.ts'
 import { commonHeaders, retryHeaders } from './headers.ts'
 
 /** What the document describes of an endpoint. */
-export type Described = Omit<Endpoint, 'who' | 'limits' | 'errors' | 'offered' | 'serve'> & {
-  who: Pick<Who<unknown>, 'scheme'> | null
+export type Described = Omit<Endpoint, 'auth' | 'limits' | 'errors' | 'offered' | 'serve'> & {
+  auth: Pick<Auth<unknown>, 'scheme'> | null
 }
 
 /** The operation in OpenAPI's own form. */
 export function openApiOperation(operation: Described): ZodOpenApiOperationObject {
-  const { tag, summary, description, who, params, query, headers, body, bodyIsOptional = false } = operation
+  const { tag, summary, description, auth, params, query, headers, body, bodyIsOptional = false } = operation
   return {
     operationId: operationId(operation),
     tags: [tag],
     summary,
     ...(description !== undefined && { description }),
-    security: who ? [{ [who.scheme]: [] }] : [],
+    security: auth ? [{ [auth.scheme]: [] }] : [],
     requestParams: { ...(params && { path: params }), ...(query && { query }), ...(headers && { header: headers }) },
     ...(body &&
       body !== 'ignored' && {

@@ -28,14 +28,14 @@ import { listedAccount, operatedAccount, operatorAction } from './answers.ts'
 /** How much of each an operator sees at once. */
 const LATEST = 20
 
-const declared = { tag: 'Operators', who: operator } as const
+const declared = { tag: 'Operators', auth: operator } as const
 
 const accountPath = { ...declared, params: pathId('account', 'The `id` of an account.') } as const
 
 /** Finds accounts by a part of their address or by their id. */
 export const searchAccounts = endpoint({
   ...declared,
-  looksAt: 'accounts',
+  views: 'accounts',
   method: 'get',
   path: '/api/operator/accounts',
   summary: 'Find accounts',
@@ -60,11 +60,11 @@ export const searchAccounts = endpoint({
   errors: [],
 }).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => {
   const cursors = createCursors(config.APP_SECRET, 'accounts')
-  return async ({ who, query: { search, standing, sort, limit, cursor } }) => {
-    const after = cursor === undefined ? null : placeOf(cursors.read(who.accountId, cursor), sort)
+  return async ({ auth, query: { search, standing, sort, limit, cursor } }) => {
+    const after = cursor === undefined ? null : placeOf(cursors.read(auth.accountId, cursor), sort)
     const { accounts, next } = await findAccounts(db, { text: search.trim(), standing, sort }, limit, after)
     const place = next && [sort, next.id, ...(next.key === null ? [] : [next.key])].join(' ')
-    return { ok: true, data: accounts, nextCursor: cursors.write(who.accountId, place) }
+    return { ok: true, data: accounts, nextCursor: cursors.write(auth.accountId, place) }
   }
 })
 
@@ -80,7 +80,7 @@ function placeOf(text: string, sort: Sort): AccountPlace {
 /** Shows one account with its grants, its latest calls and what operators did to it. */
 export const showOperated = endpoint({
   ...accountPath,
-  looksAt: 'accounts',
+  views: 'accounts',
   method: 'get',
   path: '/api/operator/accounts/:id',
   summary: 'Show an account',
@@ -120,7 +120,7 @@ const GRANTABLE = ORIGINS.filter((origin) => origin !== 'signup')
 /** Gives credits. */
 export const giveCredits = endpoint({
   ...accountPath,
-  looksAt: 'recorded',
+  views: 'recorded',
   method: 'post',
   path: '/api/operator/accounts/:id/grants',
   summary: 'Grant credits',
@@ -149,13 +149,13 @@ export const giveCredits = endpoint({
     },
   },
   errors: ['invalid_request'],
-}).handle(({ db, replies }: Pick<WebDeps, 'db' | 'replies'>) => async ({ who, params, body }) => {
+}).handle(({ db, replies }: Pick<WebDeps, 'db' | 'replies'>) => async ({ auth, params, body }) => {
   if (body.expiresAt && body.expiresAt.getTime() <= Date.now()) {
     throw new ApiError('invalid_request', { param: 'expiresAt', message: 'expiresAt must be in the future.' })
   }
   if (!(await findAccount(db, params.id))) throw new ApiError('not_found')
   const grantId = newId('grant')
-  const balance = await grantCredits(db, who.userId, { id: grantId, accountId: params.id, ...body })
+  const balance = await grantCredits(db, auth.userId, { id: grantId, accountId: params.id, ...body })
   replies.publishEvent(params.id, { callId: null, balance })
   return { ok: true, grantId: publicId('grant', grantId), credits: balance }
 })
@@ -165,7 +165,7 @@ const statusAnswer = z.strictObject({ ok, account: operatedAccount })
 /** Suspends an account. */
 export const suspendAccount = endpoint({
   ...accountPath,
-  looksAt: 'recorded',
+  views: 'recorded',
   method: 'post',
   path: '/api/operator/accounts/:id/suspend',
   summary: 'Suspend an account',
@@ -173,24 +173,24 @@ export const suspendAccount = endpoint({
   body: 'ignored',
   answers: { 200: { description: 'The account is suspended.', schema: statusAnswer } },
   errors: ['invalid_request'],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params }) => ({
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, params }) => ({
   ok: true,
-  account: await changeStatus(db, who, params.id, 'suspended'),
+  account: await changeStatus(db, auth, params.id, 'suspended'),
 }))
 
 /** Activates an account. */
 export const activateAccount = endpoint({
   ...accountPath,
-  looksAt: 'recorded',
+  views: 'recorded',
   method: 'post',
   path: '/api/operator/accounts/:id/activate',
   summary: 'Activate an account',
   body: 'ignored',
   answers: { 200: { description: 'The account is active.', schema: statusAnswer } },
   errors: ['invalid_request'],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params }) => ({
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, params }) => ({
   ok: true,
-  account: await changeStatus(db, who, params.id, 'active'),
+  account: await changeStatus(db, auth, params.id, 'active'),
 }))
 
 /** @throws ApiError not_found; invalid_request for the operator's own account. */

@@ -18,7 +18,7 @@ import { moment, pageCursor, pageLimit, searchText } from '../endpoint/fields.ts
 import { operator } from '../endpoint/auth.ts'
 import { operatorAction } from './answers.ts'
 
-const declared = { tag: 'Operators', who: operator, method: 'get', errors: [] } as const
+const declared = { tag: 'Operators', auth: operator, method: 'get', errors: [] } as const
 
 const COMMAND_LINE = 'command line'
 
@@ -33,7 +33,7 @@ const filters = {
 type Query = z.output<z.ZodObject<typeof filters>>
 
 /** The filter that a query means; null where it names somebody who is not there. */
-async function narrowed(db: Db, { account, operator: who, ...rest }: Query): Promise<ActionFilter | null> {
+async function narrowed(db: Db, { account, operator: auth, ...rest }: Query): Promise<ActionFilter | null> {
   const named = async (text: string) => (await findUserByEmail(db, text.trim().toLowerCase())) ?? null
   const filter: ActionFilter = filterOf(rest)
   if (account.trim() !== '') {
@@ -41,9 +41,9 @@ async function narrowed(db: Db, { account, operator: who, ...rest }: Query): Pro
     if (!accountId) return null
     filter.accountId = accountId
   }
-  if (who.trim() === COMMAND_LINE) filter.operatorId = null
-  else if (who.trim() !== '') {
-    const found = await named(who)
+  if (auth.trim() === COMMAND_LINE) filter.operatorId = null
+  else if (auth.trim() !== '') {
+    const found = await named(auth)
     if (!found) return null
     filter.operatorId = found.id
   }
@@ -53,14 +53,14 @@ async function narrowed(db: Db, { account, operator: who, ...rest }: Query): Pro
 /** Lists what operators did, newest first. */
 export const showActions = endpoint({
   ...declared,
-  looksAt: 'nobody',
+  views: 'nobody',
   path: '/api/operator/actions',
   summary: 'List operator actions',
   query: z.object({ ...filters, limit: pageLimit, cursor: pageCursor }),
   answers: { 200: { description: 'A page of them, newest first.', schema: pageOf(operatorAction) } },
 }).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => {
   const cursors = createCursors(config.APP_SECRET, 'actions')
-  return async ({ who: { accountId }, query: { limit, cursor, ...query } }) => {
+  return async ({ auth: { accountId }, query: { limit, cursor, ...query } }) => {
     const before = cursor === undefined ? null : (cursors.read(accountId, cursor) as ActionId)
     const filter = await narrowed(db, query)
     const found = filter ? await listActions(db, filter, limit + 1, before) : []
@@ -75,14 +75,14 @@ const COLUMNS = ['createdAt', 'operator', 'action', 'accountId', 'account', 'det
 /** Exports what operators did, newest first. */
 export const exportActions = endpoint({
   ...declared,
-  looksAt: 'recorded',
+  views: 'recorded',
   path: '/api/operator/exports/actions',
   summary: 'Export operator actions as CSV',
   query: z.object({ ...filters, ...csvQuery }),
   answers: csv('All actions, newest first, with a line of headings. The export is an action, too.'),
-}).write(({ db }: Pick<WebDeps, 'db'>) => async ({ who, query }, ctx) => {
+}).write(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, query }, ctx) => {
   const filter = await narrowed(db, query)
-  await db.transaction((trx) => recordAction(trx, who.userId, 'actions_exported', filter?.accountId ?? null))
+  await db.transaction((trx) => recordAction(trx, auth.userId, 'actions_exported', filter?.accountId ?? null))
   sendCsv(ctx, 'actions', COLUMNS, query, async (before: ActionId | null) => {
     const found = filter ? await listActions(db, filter, CSV_PAGE, before) : []
     const rows = found.map(({ operatorEmail, accountEmail, details, ...rest }) => ({

@@ -25,7 +25,7 @@ const bannerAnswer = z.strictObject({ ok, banner: banner.nullable() }).meta({ id
 /** Shows everybody the banner of this moment. */
 export const showBanner = endpoint({
   tag: 'Service',
-  who: null,
+  auth: null,
   method: 'get',
   path: '/api/banner',
   summary: 'The banner of the console',
@@ -41,12 +41,12 @@ export const showBanner = endpoint({
   }
 })
 
-const declared = { tag: 'Operators', who: operator, path: '/api/operator/banner' } as const
+const declared = { tag: 'Operators', auth: operator, path: '/api/operator/banner' } as const
 
 /** Shows operators the banner that is set. */
 export const showTheBanner = endpoint({
   ...declared,
-  looksAt: 'nobody',
+  views: 'nobody',
   method: 'get',
   summary: 'Show the banner that is set',
   answers: { 200: { description: 'It may be still to come; null: none is set.', schema: bannerAnswer } },
@@ -58,7 +58,7 @@ const when = moment.nullish().transform((text) => (text ? startOf(text) : null))
 /** Sets the banner. */
 export const changeBanner = endpoint({
   ...declared,
-  looksAt: 'nobody',
+  views: 'nobody',
   method: 'put',
   summary: 'Set the banner',
   description: 'In place of the one before. The pages that are open show it within about a minute.',
@@ -72,24 +72,24 @@ export const changeBanner = endpoint({
     .meta({ id: 'BannerRequest' }),
   answers: { 200: { description: 'The banner is set.', schema: bannerAnswer } },
   errors: ['invalid_request'],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, body }) => {
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, body }) => {
   const { from, until } = body
   if (until && until.getTime() <= Math.max(Date.now(), from?.getTime() ?? 0)) {
     throw new ApiError('invalid_request', { param: 'until', message: 'until must be in the future, and after from.' })
   }
-  await setBanner(db, who.userId, { ...body, id: newId('banner'), text: body.text.trim() })
+  await setBanner(db, auth.userId, { ...body, id: newId('banner'), text: body.text.trim() })
   return { ok: true, banner: await findBanner(db) }
 })
 
 /** Removes the banner. */
 export const removeTheBanner = endpoint({
   ...declared,
-  looksAt: 'nobody',
+  views: 'nobody',
   method: 'delete',
   summary: 'Remove the banner',
   answers: { 200: { description: 'There is no banner any more.', schema: done } },
   errors: [],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who }) => {
-  await removeBanner(db, who.userId)
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth }) => {
+  await removeBanner(db, auth.userId)
   return { ok: true }
 })

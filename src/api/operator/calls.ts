@@ -24,14 +24,14 @@ import { pathId } from '../endpoint/path-id.ts'
 import { operator } from '../endpoint/auth.ts'
 import { operatedAccount } from './answers.ts'
 
-const declared = { tag: 'Operators', who: operator } as const
+const declared = { tag: 'Operators', auth: operator } as const
 
 const anyCall = call.extend({ accountId: id('acc'), accountEmail: z.string() }).meta({ id: 'OperatedCall' })
 
 /** Lists calls of all accounts, newest first. */
 export const showAllCalls = endpoint({
   ...declared,
-  looksAt: 'accounts',
+  views: 'accounts',
   method: 'get',
   path: '/api/operator/calls',
   summary: 'List the calls of all accounts',
@@ -50,9 +50,9 @@ export const showAllCalls = endpoint({
   errors: [],
 }).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => {
   const cursors = createCursors(config.APP_SECRET, 'any calls')
-  return async ({ who, query: { cursor, limit, account, ...fields } }) => {
+  return async ({ auth, query: { cursor, limit, account, ...fields } }) => {
     const filter: AnyCallFilter = filterOf(fields)
-    const after = cursor === undefined ? null : positionOf(cursors.read(who.accountId, cursor))
+    const after = cursor === undefined ? null : positionOf(cursors.read(auth.accountId, cursor))
     const owner = await ownerOf(db, account.trim(), filter)
     if (owner === null) return { ok: true, data: [], nextCursor: null }
     const { calls, next } = await listAnyCalls(db, { ...filter, accountId: owner }, limit, after)
@@ -62,7 +62,7 @@ export const showAllCalls = endpoint({
       accountId: publicId('account', accountId),
       accountEmail: addresses.get(accountId) ?? '',
     }))
-    return { ok: true, data, nextCursor: cursors.write(who.accountId, placeOf(next)) }
+    return { ok: true, data, nextCursor: cursors.write(auth.accountId, placeOf(next)) }
   }
 })
 
@@ -79,7 +79,7 @@ async function ownerOf(db: Db, text: string, { keyId }: AnyCallFilter): Promise<
 /** Shows any call, what it moved, and whose it is. */
 export const showAnyCall = endpoint({
   ...declared,
-  looksAt: 'accounts',
+  views: 'accounts',
   method: 'get',
   path: '/api/operator/calls/:id',
   summary: 'Show any call',

@@ -30,7 +30,7 @@ const LISTED = 100
 
 const MAX_VERSION = 2_147_483_647
 
-const declared = { tag: 'Operators', who: operator } as const
+const declared = { tag: 'Operators', auth: operator } as const
 
 const aboutVersion = {
   version: z.int().meta({ description: 'Counts from 1.' }),
@@ -88,7 +88,7 @@ type Needed = Pick<WebDeps, 'db' | 'redis' | 'config' | 'catalogue' | 'log' | 'l
 /** Shows the current version. */
 export const showCatalogue = endpoint({
   ...declared,
-  looksAt: 'nobody',
+  views: 'nobody',
   method: 'get',
   path: '/api/operator/catalogue',
   summary: 'Show the catalogue',
@@ -104,7 +104,7 @@ export const showCatalogue = endpoint({
 /** Checks a catalogue, and shows what it would change. Changes nothing. */
 export const checkCatalogue = endpoint({
   ...declared,
-  looksAt: 'nobody',
+  views: 'nobody',
   method: 'post',
   path: '/api/operator/catalogue/check',
   summary: 'Check a catalogue',
@@ -146,7 +146,7 @@ export const checkCatalogue = endpoint({
 /** Applies a catalogue as a new version. */
 export const applyVersion = endpoint({
   ...declared,
-  looksAt: 'nobody',
+  views: 'nobody',
   method: 'post',
   path: '/api/operator/catalogue',
   summary: 'Apply a catalogue',
@@ -156,16 +156,16 @@ export const applyVersion = endpoint({
   body: z.object({ catalogue: given, ...why }),
   answers: applied,
   errors: APPLYING,
-}).handle((deps: Needed) => async ({ who, body: { catalogue, expect, note = null, password }, request }) => {
-  const application = { content: catalogue, source: 'page', operator: who.userId, note, expect } as const
-  const confirmUpstreams = () => confirm(deps, who, { password, address: request.device().ip })
+}).handle((deps: Needed) => async ({ auth, body: { catalogue, expect, note = null, password }, request }) => {
+  const application = { content: catalogue, source: 'page', operator: auth.userId, note, expect } as const
+  const confirmUpstreams = () => confirm(deps, auth, { password, address: request.device().ip })
   return answerOf(deps, await refusing(() => applyCatalogue(deps.db, { ...application, confirmUpstreams })))
 })
 
 /** Lists the versions. */
 export const showVersions = endpoint({
   ...declared,
-  looksAt: 'nobody',
+  views: 'nobody',
   method: 'get',
   path: '/api/operator/catalogue/versions',
   summary: 'List the versions of the catalogue',
@@ -183,7 +183,7 @@ export const showVersions = endpoint({
 export const showVersion = endpoint({
   ...declared,
   ...path,
-  looksAt: 'nobody',
+  views: 'nobody',
   method: 'get',
   path: '/api/operator/catalogue/versions/:version',
   summary: 'Show a version of the catalogue',
@@ -211,7 +211,7 @@ export const showVersion = endpoint({
 export const rollBackTo = endpoint({
   ...declared,
   ...path,
-  looksAt: 'nobody',
+  views: 'nobody',
   method: 'post',
   path: '/api/operator/catalogue/versions/:version/rollback',
   summary: 'Roll the catalogue back',
@@ -219,9 +219,9 @@ export const rollBackTo = endpoint({
   body: z.object(why),
   answers: applied,
   errors: APPLYING,
-}).handle((deps: Needed) => async ({ who, params, body: { expect, note = null, password }, request }) => {
-  const back = { version: params.version, operator: who.userId, note, expect }
-  const confirmUpstreams = () => confirm(deps, who, { password, address: request.device().ip })
+}).handle((deps: Needed) => async ({ auth, params, body: { expect, note = null, password }, request }) => {
+  const back = { version: params.version, operator: auth.userId, note, expect }
+  const confirmUpstreams = () => confirm(deps, auth, { password, address: request.device().ip })
   const done = await refusing(() => rollBack(deps.db, { ...back, confirmUpstreams }))
   if (!done) throw new ApiError('not_found')
   return answerOf(deps, done)
@@ -248,15 +248,15 @@ async function refusing<T>(apply: () => Promise<T>): Promise<T> {
  */
 async function confirm(
   { db, limits }: Needed,
-  who: LiveSession,
+  auth: LiveSession,
   { password, address }: { password: string | undefined; address: string },
 ): Promise<void> {
   if (password === undefined) {
     const message = 'New or changed upstreams need your password, as password.'
     throw new ApiError('wrong_password', { message, param: 'password' })
   }
-  await limits.passwordChanges.take(who.accountId)
-  await confirmPassword(db, who.userId, password, { address, known: true })
+  await limits.passwordChanges.take(auth.accountId)
+  await confirmPassword(db, auth.userId, password, { address, known: true })
 }
 
 /**

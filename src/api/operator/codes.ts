@@ -14,7 +14,7 @@ import { creditAmount, moment, startOf } from '../endpoint/fields.ts'
 import { pathId } from '../endpoint/path-id.ts'
 import { operator } from '../endpoint/auth.ts'
 
-const declared = { tag: 'Operators', who: operator } as const
+const declared = { tag: 'Operators', auth: operator } as const
 
 /** The most codes or debtors of one answer. */
 const LISTED = 200
@@ -45,7 +45,7 @@ const futureOrNull = (date: Date | null, param: string): Date | null => {
 /** Makes a redemption code. The code itself is in this answer and nowhere else. */
 export const makeCode = endpoint({
   ...declared,
-  looksAt: 'nobody',
+  views: 'nobody',
   method: 'post',
   path: '/api/operator/codes',
   summary: 'Create a redemption code',
@@ -71,17 +71,17 @@ export const makeCode = endpoint({
     },
   },
   errors: ['invalid_request'],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, body }) => {
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, body }) => {
   futureOrNull(body.expiresAt, 'expiresAt')
   futureOrNull(body.creditsExpireAt, 'creditsExpireAt')
-  const { code, made } = await createCode(db, who.userId, { ...body, maxUses: body.uses })
+  const { code, made } = await createCode(db, auth.userId, { ...body, maxUses: body.uses })
   return { ok: true, id: made.id, code }
 })
 
 /** Lists redemption codes, newest first. */
 export const showCodes = endpoint({
   ...declared,
-  looksAt: 'nobody',
+  views: 'nobody',
   method: 'get',
   path: '/api/operator/codes',
   summary: 'List redemption codes',
@@ -92,7 +92,7 @@ export const showCodes = endpoint({
 /** Disables a code for good. */
 export const endCode = endpoint({
   ...declared,
-  looksAt: 'nobody',
+  views: 'nobody',
   method: 'post',
   path: '/api/operator/codes/:id/disable',
   summary: 'Disable a redemption code',
@@ -100,8 +100,8 @@ export const endCode = endpoint({
   body: 'ignored',
   answers: { 200: { description: 'It can no longer be redeemed.', schema: z.strictObject({ ok, code: shownCode }) } },
   errors: [],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params }) => {
-  const code = await disableCode(db, who.userId, params.id)
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, params }) => {
+  const code = await disableCode(db, auth.userId, params.id)
   if (!code) throw new ApiError('not_found')
   return { ok: true, code }
 })
@@ -111,7 +111,7 @@ const debtor = z.strictObject({ accountId: id('acc'), email: z.string(), debt: c
 /** Lists who owes credits. */
 export const showDebts = endpoint({
   ...declared,
-  looksAt: 'accounts',
+  views: 'accounts',
   method: 'get',
   path: '/api/operator/debts',
   summary: 'List accounts with debt',
@@ -122,7 +122,7 @@ export const showDebts = endpoint({
 /** Lets a debt go. */
 export const forgiveDebtOf = endpoint({
   ...declared,
-  looksAt: 'recorded',
+  views: 'recorded',
   method: 'post',
   path: '/api/operator/accounts/:id/forgive-debt',
   summary: 'Forgive the debt of an account',
@@ -135,7 +135,7 @@ export const forgiveDebtOf = endpoint({
     },
   },
   errors: [],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params }) => {
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, params }) => {
   if (!(await findAccount(db, params.id))) throw new ApiError('not_found')
-  return { ok: true, forgiven: await forgive(db, who.userId, params.id) }
+  return { ok: true, forgiven: await forgive(db, auth.userId, params.id) }
 })

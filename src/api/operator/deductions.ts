@@ -15,9 +15,9 @@ import { operator } from '../endpoint/auth.ts'
 
 /** Takes credits from an account. */
 export const takeCredits = endpoint({
-  looksAt: 'recorded',
+  views: 'recorded',
   tag: 'Operators',
-  who: operator,
+  auth: operator,
   method: 'post',
   path: '/api/operator/accounts/:id/deductions',
   summary: 'Deduct credits',
@@ -49,10 +49,10 @@ export const takeCredits = endpoint({
     },
   },
   errors: ['invalid_request', 'credits_spent', 'idempotency_conflict'],
-}).handle(({ db, replies }: Pick<WebDeps, 'db' | 'replies'>) => async ({ who, params, body }) => {
+}).handle(({ db, replies }: Pick<WebDeps, 'db' | 'replies'>) => async ({ auth, params, body }) => {
   const { amount, mayOwe, idempotencyKey: key } = body
   const wanted = { id: newId('deduction'), accountId: params.id, amount, mayOwe, reason: body.reason.trim(), key }
-  const done = await deductCredits(db, who.userId, wanted)
+  const done = await deductCredits(db, auth.userId, wanted)
   if (!done) throw new ApiError('not_found')
   if (done.is === 'conflict') {
     throw new ApiError('idempotency_conflict', { message: 'This idempotencyKey was used for another deduction.' })

@@ -14,14 +14,14 @@ import { checkLimits, keyAnswer, keyChangesBody, listedKeys, shownKey, warningsO
 import { pathId } from '../endpoint/path-id.ts'
 import { operator } from '../endpoint/auth.ts'
 
-const declared = { tag: 'Operators', who: operator } as const
+const declared = { tag: 'Operators', auth: operator } as const
 
 const onKey = { ...declared, params: pathId('key', 'The `id` of a key.') } as const
 
 /** Lists the keys of an account, revoked ones too. */
 export const showKeysOf = endpoint({
   ...declared,
-  looksAt: 'accounts',
+  views: 'accounts',
   method: 'get',
   path: '/api/operator/accounts/:id/keys',
   summary: 'List the API keys of an account',
@@ -36,7 +36,7 @@ export const showKeysOf = endpoint({
 /** Changes the name or the limits of any key. */
 export const limitKey = endpoint({
   ...onKey,
-  looksAt: 'recorded',
+  views: 'recorded',
   method: 'patch',
   path: '/api/operator/keys/:id',
   summary: 'Change any API key',
@@ -45,9 +45,9 @@ export const limitKey = endpoint({
   errors: ['invalid_request'],
 }).handle(
   ({ db, config, catalogue }: Pick<WebDeps, 'db' | 'config' | 'catalogue'>) =>
-    async ({ who, params, body, request }) => {
+    async ({ auth, params, body, request }) => {
       checkLimits(body, config)
-      const key = await changeAnyKey(db, who.userId, params.id, body)
+      const key = await changeAnyKey(db, auth.userId, params.id, body)
       if (!key) throw new ApiError('not_found')
       return { ok: true, key, warnings: warningsOf(body, request, catalogue.current()) }
     },
@@ -56,7 +56,7 @@ export const limitKey = endpoint({
 /** Ends the secret of any key. Its owner makes another one, which no operator sees. */
 export const endSecretOf = endpoint({
   ...onKey,
-  looksAt: 'recorded',
+  views: 'recorded',
   method: 'post',
   path: '/api/operator/keys/:id/rotate',
   summary: 'Force the rotation of any API key',
@@ -68,8 +68,8 @@ export const endSecretOf = endpoint({
     200: { description: 'The key, without a secret.', schema: z.strictObject({ ok, key: shownKey }) },
   },
   errors: [],
-}).handle(({ db, log, queues }: Pick<WebDeps, 'db' | 'log' | 'queues'>) => async ({ who, params }) => {
-  const ended = await endSecretOfAnyKey(db, who.userId, params.id)
+}).handle(({ db, log, queues }: Pick<WebDeps, 'db' | 'log' | 'queues'>) => async ({ auth, params }) => {
+  const ended = await endSecretOfAnyKey(db, auth.userId, params.id)
   if (!ended) throw new ApiError('not_found')
   enqueueMail({ queues, log }, ended.mailId)
   return { ok: true, key: ended.key }
@@ -78,13 +78,13 @@ export const endSecretOf = endpoint({
 /** Revokes any key for good. */
 export const endAnyKey = endpoint({
   ...onKey,
-  looksAt: 'recorded',
+  views: 'recorded',
   method: 'delete',
   path: '/api/operator/keys/:id',
   summary: 'Revoke any API key',
   answers: { 200: { description: 'The key has been revoked.', schema: done } },
   errors: [],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params }) => {
-  if (!(await revokeAnyKey(db, who.userId, params.id))) throw new ApiError('not_found')
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, params }) => {
+  if (!(await revokeAnyKey(db, auth.userId, params.id))) throw new ApiError('not_found')
   return { ok: true }
 })

@@ -28,9 +28,9 @@ const margin = z
 
 /** Shows the margins of some days. */
 export const showMargins = endpoint({
-  looksAt: 'nobody',
+  views: 'nobody',
   tag: 'Operators',
-  who: operator,
+  auth: operator,
   method: 'get',
   path: '/api/operator/margins',
   summary: 'Revenue and cost by day, model and upstream',

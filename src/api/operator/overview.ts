@@ -79,9 +79,9 @@ const overview = z
 
 /** Shows sales, use, accounts, queues and what waits for an operator. */
 export const showOverview = endpoint({
-  looksAt: 'nobody',
+  views: 'nobody',
   tag: 'Operators',
-  who: operator,
+  auth: operator,
   method: 'get',
   path: '/api/operator/overview',
   summary: 'Show how the service is doing',

@@ -26,7 +26,7 @@ import { pageCursor, pageLimit, searchText } from '../endpoint/fields.ts'
 import { pathId } from '../endpoint/path-id.ts'
 import { operator } from '../endpoint/auth.ts'
 
-const declared = { tag: 'Operators', who: operator, offered: sells } as const
+const declared = { tag: 'Operators', auth: operator, offered: sells } as const
 const params = pathId('payment', 'The `id` of a payment.')
 
 const operatedPayment = payment
@@ -78,7 +78,7 @@ async function show(db: Db, paymentId: PaymentId): Promise<z.input<typeof shown>
 /** Finds orders. */
 export const findPayments = endpoint({
   ...declared,
-  looksAt: 'accounts',
+  views: 'accounts',
   method: 'get',
   path: '/api/operator/payments',
   summary: 'Find payments',
@@ -92,7 +92,7 @@ export const findPayments = endpoint({
   errors: [],
 }).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => {
   const cursors = createCursors(config.APP_SECRET, 'operated payments')
-  return async ({ who: { accountId }, query }) => {
+  return async ({ auth: { accountId }, query }) => {
     const before = query.cursor === undefined ? null : (cursors.read(accountId, query.cursor) as PaymentId)
     const search = query.search.trim()
     const wanted = {
@@ -109,7 +109,7 @@ export const findPayments = endpoint({
 /** Shows any order with its ledger and its refunds. */
 export const showAnyPayment = endpoint({
   ...declared,
-  looksAt: 'accounts',
+  views: 'accounts',
   method: 'get',
   path: '/api/operator/payments/:id',
   summary: 'Show any payment',
@@ -125,7 +125,7 @@ export const showAnyPayment = endpoint({
 /** Checks any order now. */
 export const syncAnyPayment = endpoint({
   ...declared,
-  looksAt: 'accounts',
+  views: 'accounts',
   method: 'post',
   path: '/api/operator/payments/:id/sync',
   summary: 'Bring any payment up to date',
@@ -142,7 +142,7 @@ export const syncAnyPayment = endpoint({
 /** Refunds a payment, or part of it. */
 export const refundAnyPayment = endpoint({
   ...declared,
-  looksAt: 'recorded',
+  views: 'recorded',
   method: 'post',
   path: '/api/operator/payments/:id/refund',
   summary: 'Refund a payment',
@@ -162,16 +162,16 @@ export const refundAnyPayment = endpoint({
   bodyIsOptional: true,
   answers: { 200: { description: 'The refund was requested.', schema: shown.extend({ refund }) } },
   errors: ['invalid_request', 'invalid_amount', 'credits_spent'],
-}).handle(({ db, payments }: Pick<WebDeps, 'db' | 'payments'>) => async ({ who, params: { id: paymentId }, body }) => {
+}).handle(({ db, payments }: Pick<WebDeps, 'db' | 'payments'>) => async ({ auth, params: { id: paymentId }, body }) => {
   const request = { amountMinor: body.amountMinor ?? undefined, force: body.force }
-  const { refund: made } = await refundPayment(payments!, who.userId, paymentId, request)
+  const { refund: made } = await refundPayment(payments!, auth.userId, paymentId, request)
   return { ...(await show(db, paymentId)), refund: presentRefund(made) }
 })
 
 /** Ends a review. */
 export const resolveAnyPayment = endpoint({
   ...declared,
-  looksAt: 'recorded',
+  views: 'recorded',
   method: 'post',
   path: '/api/operator/payments/:id/resolve',
   summary: 'End the review of a payment',
@@ -181,8 +181,8 @@ export const resolveAnyPayment = endpoint({
     .meta({ id: 'ResolveRequest' }),
   answers: { 200: { description: 'The payment as it is now.', schema: shown } },
   errors: ['invalid_request'],
-}).handle(({ db, payments }: Pick<WebDeps, 'db' | 'payments'>) => async ({ who, params: { id: paymentId }, body }) => {
-  const { row, balance } = await resolveReview(db, who.userId, paymentId, body.verdict)
+}).handle(({ db, payments }: Pick<WebDeps, 'db' | 'payments'>) => async ({ auth, params: { id: paymentId }, body }) => {
+  const { row, balance } = await resolveReview(db, auth.userId, paymentId, body.verdict)
   if (balance !== null) payments!.publishBalance(row.account_id, balance)
   return show(db, paymentId)
 })

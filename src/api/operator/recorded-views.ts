@@ -4,13 +4,13 @@
 import type { AccountId } from '../../shared/platform/ids.ts'
 import { parseId } from '../../shared/platform/ids.ts'
 import type { ActionDetails } from '../../shared/operators/actions.ts'
-import type { Look } from '../../shared/operators/recorded-views.ts'
+import type { View } from '../../shared/operators/recorded-views.ts'
 
 /**
  * `accounts`: data of the accounts that its path, its query or its answer names; a look is recorded. `recorded`: it
  * does something and records that itself. `nobody`: no account's data.
  */
-export type LooksAt = 'accounts' | 'recorded' | 'nobody'
+export type Views = 'accounts' | 'recorded' | 'nobody'
 
 /** What was asked, as it is checked, and what is answered. */
 type Exchange = { path: string; params: unknown; query: unknown; answer: unknown }
@@ -19,7 +19,7 @@ type Exchange = { path: string; params: unknown; query: unknown; answer: unknown
  * What an operator sees in an answer: the one account that it is about, a list of several, by its path and filter, or
  * nothing: null.
  */
-export function lookOf({ path, params, query, answer }: Exchange): Look | null {
+export function viewOf({ path, params, query, answer }: Exchange): View | null {
   const accounts = new Set([...accountsOfPath(path, params), ...accountsIn(query), ...accountsIn(answer)])
   const [first] = accounts
   if (first !== undefined && accounts.size === 1) return { accountId: first }

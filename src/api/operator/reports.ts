@@ -18,7 +18,7 @@ import { pageCursor, pageLimit } from '../endpoint/fields.ts'
 import { pathId } from '../endpoint/path-id.ts'
 import { operator } from '../endpoint/auth.ts'
 
-const declared = { tag: 'Operators', who: operator } as const
+const declared = { tag: 'Operators', auth: operator } as const
 
 const deadMail = z
   .strictObject({
@@ -37,7 +37,7 @@ const deadMail = z
 /** Lists the mails that were given up, newest first. */
 export const showDeadMails = endpoint({
   ...declared,
-  looksAt: 'accounts',
+  views: 'accounts',
   method: 'get',
   path: '/api/operator/mails',
   summary: 'List dead letters',
@@ -46,7 +46,7 @@ export const showDeadMails = endpoint({
   errors: [],
 }).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => {
   const cursors = createCursors(config.APP_SECRET, 'dead mails')
-  return async ({ who: { accountId }, query: { limit, cursor } }) => {
+  return async ({ auth: { accountId }, query: { limit, cursor } }) => {
     const before = cursor === undefined ? null : (cursors.read(accountId, cursor) as MailId)
     const found = await listMails(db, ['dead'], limit + 1, before)
     const data = found.slice(0, limit)
@@ -58,7 +58,7 @@ export const showDeadMails = endpoint({
 /** Gives a dead letter all its tries again. */
 export const retryMail = endpoint({
   ...declared,
-  looksAt: 'recorded',
+  views: 'recorded',
   method: 'post',
   path: '/api/operator/mails/:id/retry',
   summary: 'Retry a dead letter',
@@ -67,8 +67,8 @@ export const retryMail = endpoint({
   body: 'ignored',
   answers: { 200: { description: 'The mail has been queued.', schema: done } },
   errors: [],
-}).handle(({ db, log, queues }: Pick<WebDeps, 'db' | 'log' | 'queues'>) => async ({ who, params }) => {
-  if ((await requeueDeadMails(db, who.userId, params.id)) === 0) throw new ApiError('not_found')
+}).handle(({ db, log, queues }: Pick<WebDeps, 'db' | 'log' | 'queues'>) => async ({ auth, params }) => {
+  if ((await requeueDeadMails(db, auth.userId, params.id)) === 0) throw new ApiError('not_found')
   enqueueMail({ queues, log }, params.id)
   return { ok: true }
 })
@@ -76,7 +76,7 @@ export const retryMail = endpoint({
 /** Gives up on a dead letter. */
 export const discardMail = endpoint({
   ...declared,
-  looksAt: 'recorded',
+  views: 'recorded',
   method: 'delete',
   path: '/api/operator/mails/:id',
   summary: 'Discard a dead letter',
@@ -84,8 +84,8 @@ export const discardMail = endpoint({
   params: pathId('mail', 'The `id` of a mail.'),
   answers: { 200: { description: 'The mail has been discarded.', schema: done } },
   errors: [],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params }) => {
-  if ((await discardDeadMails(db, who.userId, params.id)) === 0) throw new ApiError('not_found')
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, params }) => {
+  if ((await discardDeadMails(db, auth.userId, params.id)) === 0) throw new ApiError('not_found')
   return { ok: true }
 })
 
@@ -116,7 +116,7 @@ const upstreamReport = z
 /** Shows how the upstreams did in the last hour, and hour by hour in the last day. */
 export const showUpstreams = endpoint({
   ...declared,
-  looksAt: 'nobody',
+  views: 'nobody',
   method: 'get',
   path: '/api/operator/upstreams',
   summary: 'Show the health of upstreams',

@@ -18,7 +18,7 @@ import { operator } from '../endpoint/auth.ts'
 
 const declared = {
   tag: 'Operators',
-  who: operator,
+  auth: operator,
   params: pathId('account', 'The `id` of an account.'),
   errors: [],
 } as const
@@ -26,46 +26,46 @@ const declared = {
 /** Lists where the owner of an account is logged in. */
 export const showSessionsOf = endpoint({
   ...declared,
-  looksAt: 'accounts',
+  views: 'accounts',
   method: 'get',
   path: '/api/operator/accounts/:id/sessions',
   summary: 'List the sessions of an account',
   answers: { 200: { description: 'The valid sessions of its owner, newest first.', schema: listOf(shownSession) } },
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params }) => {
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, params }) => {
   const owner = await ownerOf(db, params.id)
   if (!owner) throw new ApiError('not_found')
-  return { ok: true, data: await listSessions(db, owner, who.sessionId) }
+  return { ok: true, data: await listSessions(db, owner, auth.sessionId) }
 })
 
 /** Signs the owner of an account out everywhere. */
 export const endSessionsOf = endpoint({
   ...declared,
-  looksAt: 'recorded',
+  views: 'recorded',
   method: 'delete',
   path: '/api/operator/accounts/:id/sessions',
   summary: 'End the sessions of an account',
   description: 'Its owner is signed out everywhere, and can sign in again. Keys keep working.',
   answers: { 200: { description: 'All sessions have ended.', schema: done } },
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params }) => {
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, params }) => {
   const owner = await ownerOf(db, params.id)
   if (!owner) throw new ApiError('not_found')
-  await revokeSessions(db, who.userId, { id: owner, account_id: params.id }, 'all')
+  await revokeSessions(db, auth.userId, { id: owner, account_id: params.id }, 'all')
   return { ok: true }
 })
 
 /** Signs the owner of an account out in one place. */
 export const endSessionOf = endpoint({
   ...declared,
-  looksAt: 'recorded',
+  views: 'recorded',
   params: pathId('session', 'The `id` of a session.'),
   method: 'delete',
   path: '/api/operator/sessions/:id',
   summary: 'End any session',
   answers: { 200: { description: 'The session has ended.', schema: done } },
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params }) => {
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, params }) => {
   const holder = await holderOfSession(db, params.id)
   const ended =
-    holder && (await revokeSessions(db, who.userId, { id: holder.userId, account_id: holder.accountId }, params.id))
+    holder && (await revokeSessions(db, auth.userId, { id: holder.userId, account_id: holder.accountId }, params.id))
   if (!ended) throw new ApiError('not_found')
   return { ok: true }
 })
@@ -73,7 +73,7 @@ export const endSessionOf = endpoint({
 /** Lists the ledger of an account. */
 export const showLedgerOf = endpoint({
   ...declared,
-  looksAt: 'accounts',
+  views: 'accounts',
   method: 'get',
   path: '/api/operator/accounts/:id/ledger',
   summary: 'List the ledger of an account',

@@ -17,7 +17,7 @@ import { hasBody, readJsonBody } from '../middleware/json-body.ts'
 import type { RequestState } from '../middleware/request-context.ts'
 import { Board } from './board.ts'
 
-type DashboardDeps = Pick<WebDeps, 'config' | 'queues' | 'limits' | 'incoming' | 'largeBodies'>
+type DashboardDeps = Pick<WebDeps, 'config' | 'queues' | 'limits' | 'bodyMemory' | 'largeBodies'>
 
 /** Where it lives; bull-board must know. */
 export const DASHBOARD_PATH = '/admin/queues'

@@ -8,7 +8,7 @@ import { Reply } from '../endpoint/declaration.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 
-const declared = { method: 'get', tag: 'Service', who: null, errors: [] } as const
+const declared = { method: 'get', tag: 'Service', auth: null, errors: [] } as const
 
 /** 200 while the process lives: it looks at nothing else. */
 export const healthz = endpoint({
@@ -35,10 +35,14 @@ export const readyz = endpoint({
     },
   },
 }).handle(
-  ({ leaving, config, ...watched }: Pick<WebDeps, 'config' | 'db' | 'redis' | 'schema' | 'catalogue' | 'leaving'>) => {
+  ({
+    terminating,
+    config,
+    ...watched
+  }: Pick<WebDeps, 'config' | 'db' | 'redis' | 'schema' | 'catalogue' | 'terminating'>) => {
     const unavailable = readServices({ ...watched, prefix: config.REDIS_PREFIX })
     return async () => {
-      const down = [...(await unavailable()), ...(leaving.aborted ? ['draining'] : [])]
+      const down = [...(await unavailable()), ...(terminating.aborted ? ['draining'] : [])]
       return down.length === 0 ? { ok: true, down } : new Reply(503, { ok: false, down })
     }
   },

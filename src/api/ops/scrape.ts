@@ -3,12 +3,12 @@
  */
 import { ApiError } from '../../shared/platform/errors.ts'
 import { mayScrape } from '../../shared/metrics/registry.ts'
-import type { Who } from '../endpoint/declaration.ts'
+import type { Auth } from '../endpoint/declaration.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 
 /** Whoever knows METRICS_TOKEN. */
-const scraper: Who<null> = {
+const scraper: Auth<null> = {
   scheme: 'metricsToken',
   errors: ['unauthorized'],
   find:
@@ -27,7 +27,7 @@ export const serveMetrics = endpoint({
   summary: 'Metrics for Prometheus',
   description: 'Only if the operator has set `METRICS_TOKEN`; otherwise 404.',
   offered: ({ METRICS_TOKEN }) => METRICS_TOKEN !== undefined,
-  who: scraper,
+  auth: scraper,
   answers: {
     200: {
       description: 'The metrics of this process, and those shared by all processes.',

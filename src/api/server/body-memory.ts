@@ -13,7 +13,7 @@ const MEGABYTE = 1024 * 1024
 const MAX_BYTES = { slowPerSender: 8 * MEGABYTE, perProcess: 128 * MEGABYTE }
 
 /** The bounds where a body may be so long: of slow bodies one must be possible. */
-export const incomingBounds = (maxBodyBytes: number): typeof MAX_BYTES => ({
+export const bodyMemoryBounds = (maxBodyBytes: number): typeof MAX_BYTES => ({
   ...MAX_BYTES,
   slowPerSender: Math.max(MAX_BYTES.slowPerSender, maxBodyBytes),
 })
@@ -42,7 +42,7 @@ type Body = {
  * of slow bodies has a sender a bound. Where the process is full, the sender of which most lies here loses its largest
  * body.
  */
-export class Incoming {
+export class BodyMemory {
   private readonly all: Quota
   private readonly slow: Quota
   private readonly bodies = new Set<Body>()

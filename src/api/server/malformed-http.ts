@@ -23,7 +23,7 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, message: 'The request took too long to arrive.' },
 }
 
-const NO_HTTP: Refusal = { status: 400, message: 'The request is not valid HTTP.' }
+const MALFORMED_HTTP: Refusal = { status: 400, message: 'The request is not valid HTTP.' }
 
 const UNKNOWN_EXPECTATION: Refusal = { status: 417, message: 'Nothing but Expect: 100-continue can be expected.' }
 
@@ -42,7 +42,7 @@ export function answerParserError(error: ParserError, socket: Socket): void {
     return
   }
   const path = next?.req.url ?? pathIn(error.rawPacket)
-  const { status, headers, body } = answerTo(REFUSALS[error.code ?? ''] ?? NO_HTTP, path, idOf(next))
+  const { status, headers, body } = answerTo(REFUSALS[error.code ?? ''] ?? MALFORMED_HTTP, path, idOf(next))
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`, () => socket.destroy(error))
 }

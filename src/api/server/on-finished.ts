@@ -12,7 +12,7 @@ type Watched = Context['res'] & { [ENDING]?: (() => void)[] }
  * Runs `then` once, when an answer was sent or its connection has gone. The answer to a pipelined request that still
  * waits for its turn is not notified of the end of its connection, so the connection is watched too.
  */
-export function whenOver({ req: { socket }, res }: { req: Context['req']; res: Watched }, then: () => void): void {
+export function onFinished({ req: { socket }, res }: { req: Context['req']; res: Watched }, then: () => void): void {
   if (res.closed || socket.destroyed) return then()
   if (res[ENDING]) {
     res[ENDING].push(then)

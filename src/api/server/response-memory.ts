@@ -5,7 +5,7 @@
 import type { Socket } from 'node:net'
 import type { Context } from 'koa'
 import { ApiError } from '../../shared/platform/errors.ts'
-import { whenOver } from './on-finished.ts'
+import { onFinished } from './on-finished.ts'
 import { Quota } from '../endpoint/quota.ts'
 
 const MEGABYTE = 1024 * 1024
@@ -19,16 +19,16 @@ const RETRY_SECONDS = 5
 /** What one answer has on its way; it ends by itself with the answer's connection. */
 export class Hold {
   readonly account: string
-  private readonly all: Outgoing
+  private readonly all: ResponseMemory
   private readonly socket: Socket
   private held = 0
   private isOver = false
 
-  constructor(all: Outgoing, account: string, ctx: Pick<Context, 'req' | 'res'>) {
+  constructor(all: ResponseMemory, account: string, ctx: Pick<Context, 'req' | 'res'>) {
     this.all = all
     this.account = account
     this.socket = ctx.req.socket
-    whenOver(ctx, () => this.end())
+    onFinished(ctx, () => this.end())
   }
 
   /** Says how many bytes are on the way now. @returns false, with nothing changed, where that is too much. */
@@ -70,7 +70,7 @@ export class Hold {
  * The count of one process. Where it is full, the account that leaves most unread loses its largest answer: readers of
  * a few accounts must not keep everybody else from theirs.
  */
-export class Outgoing {
+export class ResponseMemory {
   private readonly unread = new Quota(UNREAD)
   private readonly counted = new Set<Hold>()
 

@@ -13,7 +13,7 @@ const IDLE_SWEEP_MS = 100
 
 /** The stop of one web process, and the signals by which its parts learn of it. */
 export class OrderlyStop {
-  private readonly leaving = new AbortController()
+  private readonly terminating = new AbortController()
   private readonly draining = new AbortController()
   private readonly stopping = new AbortController()
   private readonly openMs: number
@@ -31,8 +31,8 @@ export class OrderlyStop {
   }
 
   /** They abort in this order: not ready any more; no more connections; what still waits must be answered. */
-  get signals(): { leaving: AbortSignal; draining: AbortSignal; stopping: AbortSignal } {
-    return { leaving: this.leaving.signal, draining: this.draining.signal, stopping: this.stopping.signal }
+  get signals(): { terminating: AbortSignal; draining: AbortSignal; stopping: AbortSignal } {
+    return { terminating: this.terminating.signal, draining: this.draining.signal, stopping: this.stopping.signal }
   }
 
   /**
@@ -40,7 +40,7 @@ export class OrderlyStop {
    * that wait have their answers, and closes every connection.
    */
   async drain(server: Server): Promise<void> {
-    this.leaving.abort()
+    this.terminating.abort()
     await pause(this.openMs)
     this.draining.abort()
     const closing = new Promise((resolve) => server.close(resolve))

@@ -50,7 +50,7 @@ export const serveMedia = endpoint({
   description:
     'The address of a result, as returned by a call. Anyone who has it can read the result. It cannot be guessed.',
   envelope: 'gateway',
-  who: null,
+  auth: null,
   params: z.object({ name: z.string().meta({ description: 'The unguessable name.' }) }),
   answers: {
     200: { description: 'The file.', content: { 'image/*': null, 'video/*': null } },

@@ -69,7 +69,7 @@ export const completeChat = callEndpoint(
     description:
       'An estimate is charged first, and settled on the real usage at the end. ' +
       'Other fields are refused, unless an upstream of the model allows them.',
-    who: apiKey,
+    auth: apiKey,
     limits: CALL_LIMITS,
     headers: callRequestHeaders,
     body: chatBody,

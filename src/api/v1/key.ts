@@ -16,7 +16,7 @@ export const showKey = endpoint({
   method: 'get',
   path: '/v1/key',
   summary: 'Show the key of the request',
-  who: apiKey,
+  auth: apiKey,
   limits: CALL_LIMITS,
   answers: {
     200: {
@@ -26,4 +26,4 @@ export const showKey = endpoint({
     },
   },
   errors: [],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who }) => ({ ok: true, key: (await findKey(db, who.keyId))! }))
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth }) => ({ ok: true, key: (await findKey(db, auth.keyId))! }))

@@ -36,7 +36,7 @@ const declared = {
   ...gateway,
   method: 'post',
   description: 'The price of what is asked for is charged first, and refunded if the call fails.',
-  who: apiKey,
+  auth: apiKey,
   limits: CALL_LIMITS,
   headers: callRequestHeaders,
   answers: {

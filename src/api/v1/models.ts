@@ -83,14 +83,14 @@ export const listModels = endpoint({
   method: 'get',
   path: '/v1/models',
   summary: 'List the models',
-  who: apiKey,
+  auth: apiKey,
   limits: CALL_LIMITS,
   answers: {
     200: { description: 'The models that the key may call.', schema: modelList, headers: allowanceHeaders },
   },
   errors: [],
-}).handle(({ catalogue }: Pick<WebDeps, 'catalogue'>) => ({ who }) => ({
+}).handle(({ catalogue }: Pick<WebDeps, 'catalogue'>) => ({ auth }) => ({
   ok: true,
   object: 'list',
-  data: presentModels(catalogue.current(), who),
+  data: presentModels(catalogue.current(), auth),
 }))

@@ -67,7 +67,7 @@ export const quoteCall = endpoint({
   path: '/v1/quotes',
   summary: 'Quote a call',
   description: 'The body is checked like that of the call. Nothing is charged, recorded or sent to an upstream.',
-  who: apiKey,
+  auth: apiKey,
   limits: [{ limit: 'quotes', per: 'account', perBytes: LARGE_BYTES, shown: true }],
   headers: callRequestHeaders.pick({ 'X-Max-Credits': true }),
   body: quoteBody,
@@ -83,13 +83,13 @@ export const quoteCall = endpoint({
   ],
 }).write(
   (deps: Pick<WebDeps, 'catalogue' | 'db' | 'config'>) =>
-    async ({ who, body: { endpoint: path, body } }, ctx) => {
-      const asked = ORDERS[path]!(deps, body, who)
+    async ({ auth, body: { endpoint: path, body } }, ctx) => {
+      const asked = ORDERS[path]!(deps, body, auth)
       const { model } = asked
       requireUpstream(model)
       // Sent along as it will be with the call, where it would be refused.
       maxCreditsOf(ctx)
-      const funds = await fundsOf(deps.db, who)
+      const funds = await fundsOf(deps.db, auth)
       if (!funds) throw new ApiError('unauthorized')
       const { charge, affordable } = quoted(asked, payable(funds), deps.config.MIN_OUTPUT_TOKENS)
       const answer: z.output<typeof quote> = {

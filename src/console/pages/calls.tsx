@@ -10,7 +10,7 @@ import { Empty, Page } from '../parts/basics.tsx'
 import { CallTable } from '../parts/call-table.tsx'
 import { STATUS_WORDS } from '../parts/format.ts'
 import { Download } from '../parts/download.tsx'
-import { Fold } from '../parts/fold.tsx'
+import { Collapsible } from '../parts/collapsible.tsx'
 import { Choice, Field } from '../parts/forms.tsx'
 import { List } from '../parts/list.tsx'
 import type { PageProps } from '../parts/route.ts'
@@ -117,7 +117,7 @@ function Filters({ query, keyNames, set }: FilterProps) {
     onChange: (event: Event) => set(name, (event.currentTarget as HTMLInputElement).value),
   })
   return (
-    <Fold name="Filters" open={filtered}>
+    <Collapsible name="Filters" open={filtered}>
       <section class="filters" aria-label="Filters">
         <Choice label="Status" options={STATUSES} {...choice('status')} />
         <Choice
@@ -138,6 +138,6 @@ function Filters({ query, keyNames, set }: FilterProps) {
           </a>
         )}
       </section>
-    </Fold>
+    </Collapsible>
   )
 }

@@ -4,7 +4,7 @@
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { UsageRow } from '../api/endpoints.ts'
 import { shown } from '../state/theme.ts'
-import { BarChart } from './bars.ts'
+import { BarChart } from './bar-chart.ts'
 import { dayText, number } from './format.ts'
 
 /** Models with a colour of their own; the rest share the last. */

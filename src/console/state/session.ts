@@ -2,12 +2,12 @@
  * Who is signed in, as far as this browser knows: the session token.
  */
 import { signal } from '@preact/signals'
-import { keptToken, read, TOKEN_PLACE } from './kept-token.ts'
+import { storedToken, read, TOKEN_KEY } from './stored-token.ts'
 
 function write(storage: () => Storage, token: string | null): void {
   try {
-    if (token === null) storage().removeItem(TOKEN_PLACE)
-    else storage().setItem(TOKEN_PLACE, token)
+    if (token === null) storage().removeItem(TOKEN_KEY)
+    else storage().setItem(TOKEN_KEY, token)
   } catch {
     // Storage can be forbidden by the browser; the token then lives as long as the page.
   }
@@ -17,7 +17,7 @@ const tab = () => sessionStorage
 const browser = () => localStorage
 
 /** The session token; null while nobody is signed in. */
-export const token = signal<string | null>(keptToken())
+export const token = signal<string | null>(storedToken())
 
 /** The address of who is signed in, as far as the server has said it. */
 export const signedInAs = signal<string | null>(null)
@@ -94,6 +94,6 @@ export function forgetToken(reason: string | null = null): void {
 
 // Signed out in one tab is signed out in all that share the storage.
 addEventListener('storage', (event) => {
-  if (event.key === TOKEN_PLACE && event.newValue === null && token.value !== null)
+  if (event.key === TOKEN_KEY && event.newValue === null && token.value !== null)
     forgetToken('You were signed out in another tab.')
 })

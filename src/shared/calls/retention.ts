@@ -5,7 +5,7 @@
 import type { Db } from '../platform/postgres/db.ts'
 
 /** Deletes results past RESULT_TTL_SECONDS, at most `limit` at a time. @returns how many. */
-export async function sweepResults(db: Db, limit: number): Promise<number> {
+export async function deleteExpiredResults(db: Db, limit: number): Promise<number> {
   return db('call_results')
     .whereIn(
       'call_id',
@@ -15,7 +15,7 @@ export async function sweepResults(db: Db, limit: number): Promise<number> {
 }
 
 /** Frees idempotency keys past their time; at most `limit` at a time. @returns how many. */
-export async function sweepIdempotencyKeys(db: Db, limit: number): Promise<number> {
+export async function freeIdempotencyKeys(db: Db, limit: number): Promise<number> {
   return db('calls')
     .whereIn(
       'id',
@@ -39,7 +39,7 @@ export async function sweepIdempotencyKeys(db: Db, limit: number): Promise<numbe
  * the clocks of web processes, and the database's own decides. A row that somebody holds is left for the next time.
  * @returns how many; fewer than `limit` means that none is left.
  */
-export async function sweepCalls(db: Db, days: number, limit: number): Promise<number> {
+export async function deleteOldCalls(db: Db, days: number, limit: number): Promise<number> {
   const { rowCount } = await db.raw<{ rowCount: number }>(
     `
     DELETE FROM calls WHERE id = ANY (ARRAY(

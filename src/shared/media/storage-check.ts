@@ -4,7 +4,7 @@
 import { access, constants, mkdir } from 'node:fs/promises'
 import { ConfigError } from '../platform/config/config.ts'
 import { sentenceOf } from '../platform/process/log.ts'
-import { LOOK_MS, within } from '../platform/process/start-up.ts'
+import { CHECK_MS, within } from '../platform/process/start-up.ts'
 import { bucketAt } from './bucket.ts'
 import type { Bucket, S3Access } from './bucket.ts'
 import { parseStorageUrl } from '../platform/config/storage-url.ts'
@@ -28,17 +28,17 @@ const WRONG_SETTINGS = new Set([
  * @returns a warning if that cannot be checked now; null if all is well.
  * @throws ConfigError where the settings are wrong.
  */
-export async function lookAtStorage(settings: StorageSettings, access_: S3Access = {}): Promise<string | null> {
+export async function checkStorage(settings: StorageSettings, access_: S3Access = {}): Promise<string | null> {
   const location = parseStorageUrl(settings.STORAGE_URL)
-  if (location.kind === 'file') return lookAtFolder(location.path)
+  if (location.kind === 'file') return checkFolder(location.path)
   const open = bucketAt(location, { endpoint: settings.S3_ENDPOINT, ...access_ })
   const bucket = await open().catch((error: unknown) => {
     throw new ConfigError(`STORAGE_URL: the bucket cannot be reached: ${sentenceOf(error)}.`)
   })
-  return lookAtBucket(bucket)
+  return checkBucket(bucket)
 }
 
-async function lookAtFolder(folder: string): Promise<null> {
+async function checkFolder(folder: string): Promise<null> {
   try {
     await mkdir(folder, { recursive: true })
     await access(folder, constants.W_OK)
@@ -48,12 +48,12 @@ async function lookAtFolder(folder: string): Promise<null> {
   }
 }
 
-async function lookAtBucket({ sdk, client, name, prefix }: Bucket): Promise<string | null> {
+async function checkBucket({ sdk, client, name, prefix }: Bucket): Promise<string | null> {
   try {
     // The library looks for credentials before it looks at the signal.
-    await within(LOOK_MS, () =>
+    await within(CHECK_MS, () =>
       client.send(new sdk.ListObjectsV2Command({ Bucket: name, Prefix: prefix, MaxKeys: 1 }), {
-        abortSignal: AbortSignal.timeout(LOOK_MS),
+        abortSignal: AbortSignal.timeout(CHECK_MS),
       }),
     )
     return null

@@ -22,7 +22,7 @@ export type HeldCall = { id: CallId; ending: AbortController; leave: () => void 
 /** A set of held calls whose leases are renewed until `stop`. */
 export function createHeldCalls(calls: Pick<Calls, 'renew'>, log: Log) {
   const held = new Set<HeldCall>()
-  let isLeaving = false
+  let isStopping = false
   const timer = setInterval(() => {
     calls
       .renew([...held].map(({ id }) => id))
@@ -35,7 +35,7 @@ export function createHeldCalls(calls: Pick<Calls, 'renew'>, log: Log) {
       const ending = new AbortController()
       const call = { id, ending, leave: () => ending.abort(new Cancelled()) }
       held.add(call)
-      if (isLeaving) call.ending.abort(new Requeued())
+      if (isStopping) call.ending.abort(new Requeued())
       return call
     },
     /** The work on a call is done. */
@@ -48,7 +48,7 @@ export function createHeldCalls(calls: Pick<Calls, 'renew'>, log: Log) {
     },
     /** Ends the work on all calls, and on those that are held from now on: this process has no time left. */
     requeueAll(): void {
-      isLeaving = true
+      isStopping = true
       for (const { ending } of held) ending.abort(new Requeued())
     },
     /** How many calls are held now. */

@@ -36,7 +36,7 @@ export type FetchedImage = { pieces: Uint8Array[]; contentType: MediaType; exten
 export type ImagesCall = { account: AccountId; signal: AbortSignal }
 
 /** What they are fetched with. */
-export type ImageWorld = {
+export type ImageDeps = {
   resolve: Resolver
   open: (url: string, options: DownloadOptions) => Promise<Download>
   budget: ByteBudget
@@ -48,7 +48,7 @@ export type ImageWorld = {
 
 /** The images of one call. Nothing is held before the first is asked for. */
 export class CallImages {
-  private readonly world: ImageWorld
+  private readonly deps: ImageDeps
   private readonly call: ImagesCall
   private readonly clock: ReferenceClock
   private readonly images = new Map<string, FetchedImage>()
@@ -56,10 +56,10 @@ export class CallImages {
   private counting: Promise<Share> | null = null
   private share: Share | null = null
 
-  constructor(world: ImageWorld, call: ImagesCall) {
-    this.world = world
+  constructor(deps: ImageDeps, call: ImagesCall) {
+    this.deps = deps
     this.call = call
-    this.clock = new ReferenceClock(world.pace, call.signal)
+    this.clock = new ReferenceClock(deps.pace, call.signal)
   }
 
   /**
@@ -69,7 +69,7 @@ export class CallImages {
    */
   check(urls: readonly string[]): Promise<void> {
     return this.failing(async () => {
-      const { resolve, lookUpMs } = this.world
+      const { resolve, lookUpMs } = this.deps
       const problem = PROBLEMS[await destinationOf(urls, resolve, lookUpMs, this.clock.signal)]
       if (problem) throw new FetchFailed(problem, 'An address leads to what may not be reached.')
     })
@@ -124,7 +124,7 @@ export class CallImages {
 
   private async opened(url: string, isOnly: boolean): Promise<AsyncIterable<Uint8Array>> {
     const options = { kind: 'image', maxBytes: MAX_REFERENCE_BYTES, signal: this.clock.signal } as const
-    const { declaredBytes, body } = await this.world.open(url, options)
+    const { declaredBytes, body } = await this.deps.open(url, options)
     return this.counted(body, isOnly ? declaredBytes : null)
   }
 
@@ -156,13 +156,13 @@ export class CallImages {
     }
     if (this.share || this.bytes <= UNCOUNTED_BYTES) return
     const { account, signal } = this.call
-    const counting = (this.counting ??= this.world.budget.take(account, Math.min(bytes, MAX_REFERENCE_BYTES), signal))
+    const counting = (this.counting ??= this.deps.budget.take(account, Math.min(bytes, MAX_REFERENCE_BYTES), signal))
     this.share = await this.clock.paused(() => counting)
   }
 
   /** Does something that a customer's address can make fail, and counts that. */
   private async failing(work: () => Promise<void>): Promise<void> {
-    const { failures } = this.world
+    const { failures } = this.deps
     const { account, signal } = this.call
     signal.throwIfAborted()
     if (failures.isOver(account)) throw new FetchFailed('too_many', 'Too many images could not be had lately.')

@@ -66,7 +66,7 @@ export function createFetcher(settings: FetcherSettings = {}): Fetcher {
   const trusted = trustedConnections(settings.upstreamResolver ?? systemResolver, limits.connect)
   const references = new Set<Agent>()
   const { referenceBytes = REFERENCE_BYTES } = settings
-  const world = {
+  const deps = {
     budget: new ByteBudget(referenceBytes, Math.max(Math.floor(referenceBytes * ACCOUNT_PART), MAX_REFERENCE_BYTES)),
     failures: new RecentFailures(settings.mostFailures ?? MOST_FAILURES),
     pace: { ...PACE, ...settings.pace },
@@ -79,7 +79,7 @@ export function createFetcher(settings: FetcherSettings = {}): Fetcher {
       const agent = publicConnections(resolve, limits.connect, { signal: call.signal, dial: settings.dial })
       references.add(agent)
       const open: Fetcher['download'] = (url, options) => download({ public: agent, trusted }, limits, url, options)
-      const images = new CallImages({ ...world, resolve, open }, call)
+      const images = new CallImages({ ...deps, resolve, open }, call)
       try {
         return await work(images)
       } finally {

@@ -161,7 +161,7 @@ const ENQUEUE_GRACE_SECONDS = 2
  * Enqueues mails that are due and have not been claimed, because Redis was down when they were written or has lost
  * their jobs. A mail that still has a job is not enqueued twice. @returns how many were due.
  */
-export async function sweepMails(
+export async function enqueueDueMails(
   { db, queues }: Pick<WorkerDeps, 'db' | 'queues'>,
   graceSeconds = ENQUEUE_GRACE_SECONDS,
 ): Promise<number> {

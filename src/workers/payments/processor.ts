@@ -8,7 +8,7 @@ import { dueEvents } from '../../shared/payments/events.ts'
 import { dueForgetting, forgetCustomer } from '../../shared/payments/forgetting.ts'
 import { handleEvent } from '../../shared/payments/check.ts'
 import { dueOrders } from '../../shared/payments/orders.ts'
-import { sweepOrder } from '../../shared/payments/sweep.ts'
+import { processDueOrder } from '../../shared/payments/due-orders.ts'
 import type { PaymentDeps } from '../../shared/payments/deps.ts'
 import { traced } from '../../shared/payments/traced.ts'
 import { processing, withinSpan } from '../../shared/platform/telemetry/telemetry.ts'
@@ -19,7 +19,7 @@ import type { WorkerDeps } from '../deps.ts'
 export function createPaymentProcessor({ payments, catalogue, telemetry }: WorkerDeps): Processor<PaymentJob> {
   const work = async (deps: PaymentDeps, { kind, id }: PaymentJob): Promise<void> => {
     if (kind === 'event') await handleEvent(deps, id)
-    else if (kind === 'order') await sweepOrder(deps, id)
+    else if (kind === 'order') await processDueOrder(deps, id)
     else if (kind === 'forget') await forgetCustomer(deps, id)
     else await topUp(deps, catalogue.current(), id)
   }
@@ -47,7 +47,7 @@ const SWEEP = 200
 const GRACE_SECONDS = 5
 
 /** Enqueues what is due by its row: no event and no job needs to arrive. @returns how many. */
-export async function sweepPayments({
+export async function enqueueDuePayments({
   db,
   payments,
   queues,

@@ -18,7 +18,7 @@ const SECRET = 'whsec_of_billing'
 
 type Me = {
   email: string
-  who: { email: string; password: string }
+  auth: { email: string; password: string }
   ask: (method: string, path: string, body?: unknown) => ReturnType<typeof send>
 }
 
@@ -41,7 +41,7 @@ describe('buying credits', () => {
     const { json } = await send('POST', `${gateway.url}/api/auth/register`, { body: { email, password: PASSWORD } })
     return {
       email,
-      who: { email, password: PASSWORD },
+      auth: { email, password: PASSWORD },
       ask: (method, path, body) => send(method, `${gateway.url}${path}`, { key: json.token, body }),
     }
   }
@@ -279,7 +279,7 @@ describe('buying credits', () => {
   })
 
   it('lets an account go whose orders nobody has paid, and not one whose bank has still to pay', async () => {
-    const leave = (me: Me) => me.ask('POST', '/api/auth/delete', { ...me.who, giveUpCredits: true })
+    const leave = (me: Me) => me.ask('POST', '/api/auth/delete', { ...me.auth, giveUpCredits: true })
     const me = await signUp()
     const { session } = await checkout(me)
     expect((await leave(me)).status).to.equal(200)

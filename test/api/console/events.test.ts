@@ -10,8 +10,8 @@ import { accountEvents, followAccount } from '../../../src/api/console/events.ts
 import type { WebDeps } from '../../../src/api/deps.ts'
 import { errorHandler } from '../../../src/api/middleware/error-handler.ts'
 import type { RequestState } from '../../../src/api/middleware/request-context.ts'
-import { Outgoing } from '../../../src/api/server/response-memory.ts'
-import { Turns } from '../../../src/api/endpoint/account-queue.ts'
+import { ResponseMemory } from '../../../src/api/server/response-memory.ts'
+import { AccountQueue } from '../../../src/api/endpoint/account-queue.ts'
 import type { AnyHandler } from '../../../src/api/endpoint/serve.ts'
 import { serveDeclared } from '../../../src/api/endpoint/serve.ts'
 import { eventChannel } from '../../../src/shared/replies/channels.ts'
@@ -51,8 +51,8 @@ describe('GET /api/events', () => {
       db: web.db,
       redis,
       replies,
-      outgoing: new Outgoing(),
-      turns: new Turns({ atOnce: 1, waiting: 200 }),
+      responseMemory: new ResponseMemory(),
+      accountQueue: new AccountQueue({ atOnce: 1, waiting: 200 }),
       draining: draining.signal,
       log,
     } as unknown as WebDeps

@@ -8,7 +8,7 @@ import { z } from 'zod'
 import type { Endpoint } from '../../../src/api/endpoint/declaration.ts'
 import { Reply } from '../../../src/api/endpoint/declaration.ts'
 import type { WebDeps } from '../../../src/api/deps.ts'
-import { Incoming } from '../../../src/api/server/body-memory.ts'
+import { BodyMemory } from '../../../src/api/server/body-memory.ts'
 import { LargeBodies } from '../../../src/api/endpoint/large-body-queue.ts'
 import { endpoint } from '../../../src/api/endpoint/endpoint.ts'
 import { UNDECLARED, errorHandler } from '../../../src/api/middleware/error-handler.ts'
@@ -31,7 +31,7 @@ const counted = (name: string) => ({
 
 const deps = {
   config: { TRUST_PROXY: 0 },
-  incoming: new Incoming(),
+  bodyMemory: new BodyMemory(),
   largeBodies: new LargeBodies(),
   limits: { logins: counted('network'), testMails: counted('account') },
 } as unknown as WebDeps
@@ -42,7 +42,7 @@ const everything = endpoint({
   ...declared,
   method: 'post',
   path: '/everything/:id',
-  who: {
+  auth: {
     scheme: 'apiKey',
     errors: ['unauthorized'],
     find: () => async (ctx) => {
@@ -59,19 +59,19 @@ const everything = endpoint({
   query: z.object({ times: z.string().regex(/^\d$/, 'is a digit').transform(Number).default(1) }),
   body: z.object({ text: z.string({ error: 'is required' }), email: z.string({ error: 'invalid_email' }) }),
   answers: {
-    200: { description: 'x', schema: z.strictObject({ who: z.string(), said: z.string(), id: z.string() }) },
+    200: { description: 'x', schema: z.strictObject({ auth: z.string(), said: z.string(), id: z.string() }) },
   },
   errors: ['invalid_request', 'invalid_email'],
-}).handle(() => ({ who, params, query, body }) => {
+}).handle(() => ({ auth, params, query, body }) => {
   steps.push('handled')
-  return { who: who.accountId, said: body.text.repeat(query.times), id: params.id }
+  return { auth: auth.accountId, said: body.text.repeat(query.times), id: params.id }
 })
 
 const states = endpoint({
   ...declared,
   method: 'get',
   path: '/states/:which',
-  who: null,
+  auth: null,
   envelope: 'gateway',
   params: z.object({ which: z.string() }),
   answers: {
@@ -108,7 +108,7 @@ describe('a declared endpoint', () => {
       key: 'x',
       body: { text: 'a', email: 'b', c: 1 },
     })
-    expect([status, json]).to.deep.equal([200, { who: 'somebody', said: 'aa', id }])
+    expect([status, json]).to.deep.equal([200, { auth: 'somebody', said: 'aa', id }])
     expect(steps).to.deep.equal(['found', 'network', 'account', 'handled'])
   })
 

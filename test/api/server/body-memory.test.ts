@@ -12,7 +12,7 @@ import { startGateway } from '../../../scripts/harness/harness.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { CHAT, chat, chatBody, prompted } from '../../../scripts/harness/calling.ts'
-import { Incoming } from '../../../src/api/server/body-memory.ts'
+import { BodyMemory } from '../../../src/api/server/body-memory.ts'
 import { ApiError } from '../../../src/shared/platform/errors.ts'
 import type { AccountId } from '../../../src/shared/platform/ids.ts'
 
@@ -94,12 +94,12 @@ describe('bodies of calls that come slowly', () => {
 
 describe('all bodies that are being read by a process', () => {
   const KILOBYTE = 1024
-  let incoming: Incoming
+  let bodyMemory: BodyMemory
   let server: Server
   let refused: string[]
   const open: Unfinished[] = []
   beforeEach(async () => {
-    incoming = new Incoming({ slowPerSender: Infinity, perProcess: 1000 * KILOBYTE })
+    bodyMemory = new BodyMemory({ slowPerSender: Infinity, perProcess: 1000 * KILOBYTE })
     refused = []
     server = createServer((req: IncomingMessage, res) => {
       const account = String(req.headers['x-account'])
@@ -108,7 +108,7 @@ describe('all bodies that are being read by a process', () => {
         res.end()
       })
       req.on('data', () => {})
-      const stop = incoming.count(req, account as AccountId)
+      const stop = bodyMemory.count(req, account as AccountId)
       req.on('close', stop)
     }).listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -124,7 +124,7 @@ describe('all bodies that are being read by a process', () => {
     const { port } = server.address() as AddressInfo
     const url = `http://127.0.0.1:${port}/`
     open.push(begin(url, [`X-Account: ${account}`], MEGABYTE, 'x'.repeat(kilobytes * KILOBYTE)))
-    await until('the count', () => incoming.bytes() === expected * KILOBYTE)
+    await until('the count', () => bodyMemory.bytes() === expected * KILOBYTE)
   }
 
   it('are bounded: only the account that holds most loses its largest body', async () => {
@@ -135,7 +135,7 @@ describe('all bodies that are being read by a process', () => {
     expect(refused).to.deep.equal(['a overloaded'])
     await leave('c', 100, 850)
     for (const { socket } of open) socket.destroy()
-    await until('nothing to be counted', () => incoming.bytes() === 0)
+    await until('nothing to be counted', () => bodyMemory.bytes() === 0)
     expect(refused).to.deep.equal(['a overloaded'])
   })
 })

@@ -3,21 +3,21 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { Outgoing } from '../../../src/api/server/response-memory.ts'
+import { ResponseMemory } from '../../../src/api/server/response-memory.ts'
 import type { Hold } from '../../../src/api/server/response-memory.ts'
 
 const MEGABYTE = 1024 * 1024
 
 describe('what clients leave unread', () => {
-  let outgoing: Outgoing
+  let responseMemory: ResponseMemory
   let server: Server
   let lost: string[]
   beforeEach(async () => {
-    outgoing = new Outgoing()
+    responseMemory = new ResponseMemory()
     lost = []
     server = createServer((req, res) => {
       const account = String(req.headers['x-account'])
-      const hold: Hold = outgoing.hold({ req, res, state: { principal: { accountId: account } } })
+      const hold: Hold = responseMemory.hold({ req, res, state: { principal: { accountId: account } } })
       const isTaken = hold.set(Number(req.headers['x-bytes']))
       req.socket.once('close', () => lost.push(account))
       res.writeHead(isTaken ? 200 : 503)
@@ -47,11 +47,11 @@ describe('what clients leave unread', () => {
 
   it('does not keep other accounts from their answers: the account with most loses its largest', async () => {
     for (const account of ['a', 'b', 'c']) for (const size of [16, 12, 4]) await leave(account, size * MEGABYTE)
-    expect(outgoing.bytes()).to.equal(96 * MEGABYTE)
+    expect(responseMemory.bytes()).to.equal(96 * MEGABYTE)
     expect(await leave('d', 300)).to.equal(200)
-    expect(outgoing.bytes()).to.equal(80 * MEGABYTE + 300)
+    expect(responseMemory.bytes()).to.equal(80 * MEGABYTE + 300)
     expect(await leave('d', 20 * MEGABYTE)).to.equal(200)
-    expect(outgoing.bytes()).to.be.at.most(96 * MEGABYTE)
+    expect(responseMemory.bytes()).to.be.at.most(96 * MEGABYTE)
     expect(lost).to.not.include('d')
   })
 

@@ -39,7 +39,7 @@ describe('a request that equals a call which was left unanswered', () => {
     await until('the upstream to have it', () => gateway.sandbox.open(content).open > 0)
     leaving.abort()
     await sent
-    await until('the leaving to be noted', isLeft)
+    await until('the disconnect to be recorded', isLeft)
   }
 
   async function leaveFor(content: string, more: object = {}): Promise<void> {

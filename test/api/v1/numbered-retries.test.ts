@@ -33,7 +33,7 @@ describe('a retry that an SDK numbers', () => {
   /** Sends a call and disconnects once it is charged. */
   async function abandon(prompt: string): Promise<void> {
     await abandonMany(prompt, 1)
-    await until('the leaving to be noted', left)
+    await until('the disconnect to be recorded', left)
   }
 
   /** Lets the upstream go on with what it holds, once it has so many. */
@@ -96,7 +96,7 @@ describe('a retry that an SDK numbers', () => {
       // The service has noticed the disconnect once it has answered a later request.
       for (let later = 0; later < 3; later++) await get(`${gateway.url}/healthz`)
     })
-    await until('the leaving to be noted', () =>
+    await until('the disconnect to be recorded', () =>
       gateway.db('calls').where({ account_id: account.id }).whereNotNull('abandoned_at').first(),
     )
     expect(isReplay(await image(gateway, account, prompt, {}, numbered(1)))).to.equal(true)
@@ -116,7 +116,7 @@ describe('a retry that an SDK numbers', () => {
     await until('the second to have joined', async () => (await left()) === 0)
     leaving.abort()
     await second
-    await until('the leaving to be noted', () =>
+    await until('the disconnect to be recorded', () =>
       gateway.db('calls').where({ account_id: account.id }).whereNotNull('abandoned_at').first(),
     )
     const third = image(gateway, account, prompt, {}, numbered(2))
@@ -172,7 +172,7 @@ describe('a retry that an SDK numbers', () => {
   it('joins another call than the retry before: of two, neither is charged again; a third is a new call', async () => {
     const prompt = prompted('[delay 300]')
     await abandonMany(prompt, 2)
-    await until('the leaving to be noted', async () => (await left()) === 2)
+    await until('the disconnect to be recorded', async () => (await left()) === 2)
     const replies = [
       await image(gateway, account, prompt, {}, numbered(1)),
       await image(gateway, account, prompt, {}, numbered(1)),
@@ -204,7 +204,7 @@ describe('a retry that an SDK numbers', () => {
           5,
           webs.map(({ url }) => url),
         )
-        await until('the leaving to be noted', async () => (await left()) === 5)
+        await until('the disconnect to be recorded', async () => (await left()) === 5)
         if (when !== 'run')
           await until(
             'the end of all',

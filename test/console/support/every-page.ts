@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import type { World } from '../../../scripts/harness/console-world.ts'
+import type { ConsoleGateway } from '../../../scripts/harness/console-gateway.ts'
 import { post, send } from '../../../scripts/harness/http.ts'
 import { newId, parseId } from '../../../src/shared/platform/ids.ts'
 import { grantCredits } from '../../../src/shared/operators/changes.ts'
@@ -51,22 +51,22 @@ export const SCRIPT = '<img src=x onerror="document.title=1"><script>document.ti
 /** An operator's account with a call of each outcome, and the token of their session. */
 export type LivedIn = { token: string; address: (path: string) => string; call: string }
 
-/** Fills a world for these pages. `address` puts its ids into a path. */
-export async function liveIn(world: World, email: string): Promise<LivedIn> {
-  const { token } = await world.person(email, { credits: 5000, admin: true })
-  const { json } = await post(`${world.url}/api/keys`, token, { name: SCRIPT.slice(0, 60) })
-  const { headers } = await post(`${world.url}/v1/images/generations`, json.secret as string, {
+/** Fills a gateway for these pages. `address` puts its ids into a path. */
+export async function liveIn(gateway: ConsoleGateway, email: string): Promise<LivedIn> {
+  const { token } = await gateway.person(email, { credits: 5000, admin: true })
+  const { json } = await post(`${gateway.url}/api/keys`, token, { name: SCRIPT.slice(0, 60) })
+  const { headers } = await post(`${gateway.url}/v1/images/generations`, json.secret as string, {
     model: 'sandbox-image',
     prompt: 'x',
   })
   const call = headers.get('x-call-id')!
   const failing = { model: 'sandbox-image', prompt: 'y [status 500]' }
-  await post(`${world.url}/v1/images/generations`, json.secret as string, failing)
-  await post(`${world.url}/v1/chat/completions`, json.secret as string, { model: SCRIPT, messages: [] })
-  const account = (await send('GET', `${world.url}/api/account`, { key: token })).json.user.id as string
-  await send('PATCH', `${world.url}/api/auth/me`, { key: token, body: { displayName: SCRIPT.slice(0, 60) } })
+  await post(`${gateway.url}/v1/images/generations`, json.secret as string, failing)
+  await post(`${gateway.url}/v1/chat/completions`, json.secret as string, { model: SCRIPT, messages: [] })
+  const account = (await send('GET', `${gateway.url}/api/account`, { key: token })).json.user.id as string
+  await send('PATCH', `${gateway.url}/api/auth/me`, { key: token, body: { displayName: SCRIPT.slice(0, 60) } })
   const accountId = parseId('account', account)!
-  await grantCredits(world.db, null, { id: newId('grant'), accountId, amount: 5, origin: 'bonus', note: SCRIPT })
+  await grantCredits(gateway.db, null, { id: newId('grant'), accountId, amount: 5, origin: 'bonus', note: SCRIPT })
   return { token, call, address: (path) => path.replace(':call', call).replace(':account', account) }
 }
 

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
-import { startWorld } from '../../../scripts/harness/console-world.ts'
-import type { World } from '../../../scripts/harness/console-world.ts'
+import { startConsoleGateway } from '../../../scripts/harness/console-gateway.ts'
+import type { ConsoleGateway } from '../../../scripts/harness/console-gateway.ts'
 import { stripeAccountAt } from '../../../scripts/harness/stripe-sandbox.ts'
 import type { StripeAccount } from '../../../scripts/harness/stripe-sandbox.ts'
 import { until } from '../../../scripts/harness/until.ts'
@@ -11,9 +11,9 @@ const SECRET = 'whsec_of_the_tests'
 const PACK = { id: 'starter', currency: 'eur', amountMinor: 1000, credits: 1000, bonus: 100 }
 const TOP_UP = { currency: 'eur', minMinor: 500, maxMinor: 100_000, creditsPer: 100, perMinor: 100 }
 
-/** A world that sells credits, and the provider that takes the money. */
+/** A gateway that sells credits, and the provider that takes the money. */
 export type Shop = {
-  world: World
+  gateway: ConsoleGateway
   stripe: StripeAccount
   /** What went wrong on a visit, but that a customer goes to the provider's page and back. */
   faultsOf: (visit: Visit, expected?: RegExp) => string[]
@@ -30,15 +30,17 @@ export async function startShop(): Promise<Shop> {
     STRIPE_WEBHOOK_SECRET: SECRET,
     STRIPE_API_BASE: bank.url,
   }
-  const world = await startWorld(settings, (catalogue) => Object.assign(catalogue, { packs: [PACK], topUp: TOP_UP }))
-  await stripe.deliverTo(`${world.url}/hooks/stripe`, SECRET)
+  const gateway = await startConsoleGateway(settings, (catalogue) =>
+    Object.assign(catalogue, { packs: [PACK], topUp: TOP_UP }),
+  )
+  await stripe.deliverTo(`${gateway.url}/hooks/stripe`, SECRET)
   return {
-    world,
+    gateway,
     stripe,
     faultsOf: ({ faults }, expected = /^$/) =>
       faults(new RegExp(`^asks ${bank.url}/stripe/pay/|favicon|${expected.source}`)),
     stop: async () => {
-      await world.stop()
+      await gateway.stop()
       await bank.close()
     },
   }

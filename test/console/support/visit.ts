@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { openPage } from '../../support/browser.ts'
-import { PASSWORD } from '../../../scripts/harness/console-world.ts'
-import type { World } from '../../../scripts/harness/console-world.ts'
+import { PASSWORD } from '../../../scripts/harness/console-gateway.ts'
+import type { ConsoleGateway } from '../../../scripts/harness/console-gateway.ts'
 import { PATIENCE_MS, until } from '../../../scripts/harness/until.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -20,9 +20,13 @@ export type Visit = {
   close: () => Promise<void>
 }
 
-/** Opens a browser's window on a world. */
-export async function visit(browser: Browser, world: World, options: BrowserContextOptions = {}): Promise<Visit> {
-  const { page, faults, close } = await openPage(browser, world.url, {
+/** Opens a browser's window on a gateway. */
+export async function visit(
+  browser: Browser,
+  gateway: ConsoleGateway,
+  options: BrowserContextOptions = {},
+): Promise<Visit> {
+  const { page, faults, close } = await openPage(browser, gateway.url, {
     viewport: { width: 1280, height: 820 },
     ...options,
   })
@@ -31,7 +35,7 @@ export async function visit(browser: Browser, world: World, options: BrowserCont
     if (message.type() === 'error') faults.push(`${message.text()} ${message.location().url}`)
   })
   const open = async (path: string, heading: string): Promise<void> => {
-    await page.goto(`${world.url}${path}`)
+    await page.goto(`${gateway.url}${path}`)
     await page.getByRole('heading', { level: 1, name: heading }).waitFor()
   }
   return {

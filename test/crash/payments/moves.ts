@@ -3,14 +3,14 @@ import type { FailpointName } from '../../../src/shared/platform/process/failpoi
 
 /** What a process does, and where it is killed. `which` picks among what there is; `share` of an amount, in percent. */
 export type Act = { dies: FailpointName | null; which: number } & (
-  | { do: 'order'; who: number; keep: boolean }
+  | { do: 'order'; auth: number; keep: boolean }
   | { do: 'deliver' }
   | { do: 'handle' }
   | { do: 'return' }
   | { do: 'sweep' }
   | { do: 'cancel' }
   | { do: 'refund'; share: number; force: boolean }
-  | { do: 'top up'; who: number }
+  | { do: 'top up'; auth: number }
 )
 
 /** What happens elsewhere: at the bank, at Stripe, or by a customer. */
@@ -18,13 +18,13 @@ export type Event =
   | { do: 'pay'; which: number; way: 'card' | 'declined' | 'later' }
   | { do: 'bank'; which: number; paid: boolean }
   | { do: 'expire'; which: number }
-  | { do: 'delete customer'; who: number }
+  | { do: 'delete customer'; auth: number }
   | { do: 'tamper'; which: number }
   | { do: 'refund at Stripe'; which: number; share: number }
   | { do: 'refund fails'; which: number }
   | { do: 'dispute'; which: number; share: number }
   | { do: 'dispute goes'; which: number; to: 'withdrawn' | 'reinstated' | 'won' | 'lost' }
-  | { do: 'call'; who: number; amount: number }
+  | { do: 'call'; auth: number; amount: number }
   | { do: 'call ends'; which: number; cost: number | null }
   | { do: 'fault'; fault: string; times: number }
 
@@ -43,12 +43,12 @@ const STEPS: readonly FailpointName[] = [
 ]
 
 const which = fc.nat(7)
-const who = fc.nat(1)
+const auth = fc.nat(1)
 const share = fc.constantFrom(1, 33, 50, 100)
 const dies = fc.option(fc.constantFrom(...STEPS), { freq: 4 })
 
 const act: fc.Arbitrary<Act> = fc.oneof(
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('order' as const), who, keep: fc.boolean(), dies, which }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('order' as const), auth, keep: fc.boolean(), dies, which }) },
   {
     weight: 8,
     arbitrary: fc.record({
@@ -64,7 +64,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('refund' as const), share, force: fc.boolean(), dies, which }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('top up' as const), who, dies, which }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('top up' as const), auth, dies, which }) },
 )
 
 const together = fc.record({
@@ -86,12 +86,15 @@ const event: fc.Arbitrary<Event> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant('pay' as const), which, way }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('bank' as const), which, paid: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('expire' as const, 'tamper' as const), which }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('delete customer' as const), who }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('delete customer' as const), auth }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('refund at Stripe' as const), which, share }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('refund fails' as const), which }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('dispute' as const), which, share }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('dispute goes' as const), which, to }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('call' as const), who, amount: fc.constantFrom(1, 400, 1050) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('call' as const), auth, amount: fc.constantFrom(1, 400, 1050) }),
+  },
   {
     weight: 2,
     arbitrary: fc.record({ do: fc.constant('call ends' as const), which, cost: fc.constantFrom(null, 1, 300) }),
@@ -114,7 +117,7 @@ function beginning(first: 'card' | 'later', delivered: boolean): Move[] {
     { do: 'together', acts: [{ do: 'handle', ...act }] },
   ]
   return [
-    { do: 'together', acts: [{ do: 'order', who: 0, keep: true, ...act }] },
+    { do: 'together', acts: [{ do: 'order', auth: 0, keep: true, ...act }] },
     { do: 'pay', which: 0, way: first },
     ...(delivered ? delivering : []),
   ]

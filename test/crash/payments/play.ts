@@ -21,7 +21,7 @@ import type { PaymentRow } from '../../../src/shared/payments/orders.ts'
 import { ProviderAway, ProviderRefused } from '../../../src/shared/payments/provider.ts'
 import { refundPayment } from '../../../src/shared/payments/refunds.ts'
 import { billingOf, changeSettings } from '../../../src/shared/payments/settings.ts'
-import { sweepOrder } from '../../../src/shared/payments/sweep.ts'
+import { processDueOrder } from '../../../src/shared/payments/due-orders.ts'
 import { dueTopUps, topUp } from '../../../src/shared/payments/top-ups.ts'
 import { aResult, opened, verbs } from '../../shared/calls/opening.ts'
 import { live, killableDb, killableProvider, unwatchLives } from './lives.ts'
@@ -155,7 +155,7 @@ async function process(run: ScheduleRun, act: Act): Promise<unknown> {
   const { deps, accounts, db } = run
   if (act.do === 'order') return order(run, act)
   if (act.do === 'deliver') return deliver(run, act.which)
-  if (act.do === 'top up') return topUp(deps, catalogue, pick(accounts, act.who)!.id)
+  if (act.do === 'top up') return topUp(deps, catalogue, pick(accounts, act.auth)!.id)
   if (act.do === 'handle') {
     const due = db('payment_events').whereIn('id', run.delivered).whereNotNull('next_try_at').orderBy('created_at')
     const id = pick(await due.pluck<string[]>('id'), act.which)
@@ -172,14 +172,14 @@ async function onOrder(
   const row = pick(await ordersOf(run), act.which)
   if (!row) return undefined
   if (act.do === 'return') return checkOrder(deps, row.id)
-  if (act.do === 'sweep') return sweepOrder(deps, row.id)
+  if (act.do === 'sweep') return processDueOrder(deps, row.id)
   if (act.do === 'cancel') return cancelOrder(deps, row.id)
   const amountMinor = act.share === 100 ? undefined : Math.floor((row.amount_minor * act.share) / 100)
   return refundPayment(deps, null, row.id, { amountMinor, force: act.force })
 }
 
-async function order({ deps, accounts, db }: ScheduleRun, { who }: Extract<Act, { do: 'order' }>): Promise<void> {
-  const account = pick(accounts, who)!
+async function order({ deps, accounts, db }: ScheduleRun, { auth }: Extract<Act, { do: 'order' }>): Promise<void> {
+  const account = pick(accounts, auth)!
   await startCheckout(deps, account.id, TERMS)
   // Once a card is kept, the balance is topped up by it.
   const wanted = { threshold: 500, pack: pack.id, monthlyCapMinor: 2 * pack.amountMinor }
@@ -217,9 +217,9 @@ async function happen(run: ScheduleRun, event: Event): Promise<void> {
     })
   }
   if (event.do === 'call')
-    return attempt(run, async () => void calls.push(await opened(verbs(db), pick(accounts, event.who)!, event.amount)))
+    return attempt(run, async () => void calls.push(await opened(verbs(db), pick(accounts, event.auth)!, event.amount)))
   if (event.do === 'call ends') return endCall(run, event)
-  if (event.do === 'delete customer') return attempt(run, () => deleteCustomer(run, event.who))
+  if (event.do === 'delete customer') return attempt(run, () => deleteCustomer(run, event.auth))
   const listed = <K extends keyof Kinds>(kind: K): Kinds[K] | undefined =>
     pick(objectsOf(run, kind).toReversed(), event.which)
   await attempt(run, async () => {
@@ -268,8 +268,8 @@ function onSession(
 }
 
 /** Somebody deletes the customer of an account in the provider's dashboard. */
-async function deleteCustomer({ db, stripe, accounts }: ScheduleRun, who: number): Promise<void> {
-  const { customer } = await billingOf(db, pick(accounts, who)!.id, null)
+async function deleteCustomer({ db, stripe, accounts }: ScheduleRun, auth: number): Promise<void> {
+  const { customer } = await billingOf(db, pick(accounts, auth)!.id, null)
   if (customer !== null) await stripe.stripe.customers.del(customer)
 }
 
@@ -315,7 +315,7 @@ async function sweep(run: ScheduleRun, orders: PaymentRow[]): Promise<PaymentRow
   let all = orders
   for (let passes = 0; orders.length > 0; passes++) {
     if (passes === MAX_PASSES) throw new Error(`orders change at every sweep: ${JSON.stringify(orders)}`)
-    for (const { id } of orders) await sweepOrder(run.deps, id)
+    for (const { id } of orders) await processDueOrder(run.deps, id)
     const before = new Map(orders.map(({ id, version }) => [id, version]))
     all = await ordersOf(run)
     orders = all.filter(({ id, version }) => before.has(id) && before.get(id) !== version)

@@ -10,11 +10,11 @@ import type { AccountId, CallId } from '../../../src/shared/platform/ids.ts'
 import { statusOf } from '../../../src/shared/platform/errors.ts'
 import type { UpstreamUsage } from '../../../src/workers/upstreams/adapter.ts'
 import { believed } from '../../../src/workers/upstreams/believed-usage.ts'
-import { reportedBy, wordsOf } from '../world/upstream.ts'
-import { LONGEST_ANSWER, MAX_OUTSTANDING } from '../world/world.ts'
-import type { World } from '../world/world.ts'
-import { shapeOf } from '../world/clients.ts'
-import type { Request } from '../world/clients.ts'
+import { reportedBy, wordsOf } from '../simulation/upstream.ts'
+import { LONGEST_ANSWER, MAX_OUTSTANDING } from '../simulation/simulation.ts'
+import type { Simulation } from '../simulation/simulation.ts'
+import { shapeOf } from '../simulation/clients.ts'
+import type { Request } from '../simulation/clients.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { withHistory } from './schedule-run.ts'
 import type { ScheduleRun } from './schedule-run.ts'
@@ -41,8 +41,8 @@ type CallRow = {
 const MAX_CHAT_SENDS = 4
 
 /** Every client that waited was answered by a living process, and no job failed unexpectedly. */
-export function checkClients({ world, requests }: ScheduleRun): void {
-  expect(world.dispatch.defects, 'what jobs and reconcilers failed with').to.deep.equal([])
+export function checkClients({ simulation, requests }: ScheduleRun): void {
+  expect(simulation.dispatch.defects, 'what jobs and reconcilers failed with').to.deep.equal([])
   for (const { outcome, placed, web, left, asked } of requests) {
     if (outcome.is === 'broken') throw outcome.error
     if (outcome.is === 'unknown' && placed && web.process.alive && !left)
@@ -55,7 +55,7 @@ export function checkClients({ world, requests }: ScheduleRun): void {
  * auditing each by itself would take as long as running it.
  * @throws an Error that names the broken promise, and what happened.
  */
-export async function judge(db: Db, runs: readonly ScheduleRun[]): Promise<void> {
+export async function checkOutcome(db: Db, runs: readonly ScheduleRun[]): Promise<void> {
   const ids = runs.flatMap(({ accounts }) => accounts.map(({ id }) => id))
   await blaming(runs, () => expectBooksToBalance(db))
   await blaming(runs, () => checkEntries(db, ids))
@@ -87,7 +87,7 @@ type States = Map<CallId, CallState | null>
 function checkEnd(run: ScheduleRun, rows: Map<CallId, CallRow>, states: States): void {
   for (const request of run.requests)
     checkRequest(run, request, rows.get(request.callId), states.get(request.callId) ?? null)
-  for (const [id, attempt] of run.world.lost.attempts) {
+  for (const [id, attempt] of run.simulation.lost.attempts) {
     expect(rows.get(id)?.attempts, `${id}: refunded as lost, though a worker had begun it since`).to.equal(attempt)
   }
   checkOneCallAKey(run.requests, rows)
@@ -108,7 +108,7 @@ function checkRequest(run: ScheduleRun, request: Request, row: CallRow | undefin
     expect(outcome.answer.status, `${about}: the answer's status is the record's`).to.equal(row.http_status)
   }
   if (row.http_status === statusOf('internal_error'))
-    expect(run.world.dispatch.givenUp.has(row.id), `${about}: ended by a defect`).to.equal(true)
+    expect(run.simulation.dispatch.givenUp.has(row.id), `${about}: ended by a defect`).to.equal(true)
   checkCost(run, request, row)
   checkBill(run, request, row)
 }
@@ -135,9 +135,9 @@ function checkRefusal(
 }
 
 /** The price is that at the opening, the tokens are the upstream's, and a failure costs nothing. */
-function checkCost({ world, prices }: ScheduleRun, request: Request, row: CallRow): void {
+function checkCost({ simulation, prices }: ScheduleRun, request: Request, row: CallRow): void {
   const { asked } = request
-  const manner = world.upstream.manners.get(asked.prompt)!
+  const manner = simulation.upstream.manners.get(asked.prompt)!
   if (row.status === 'failed')
     return void expect(row.credits, `${asked.prompt}: a failed call costs nothing`).to.equal(0)
   if (asked.idempotencyKey !== null) return
@@ -146,16 +146,16 @@ function checkCost({ world, prices }: ScheduleRun, request: Request, row: CallRo
   const about = `${asked.modality} ${asked.prompt}: collected and uncollected make the price`
   if (asked.modality !== 'chat')
     return void expect(paid, about).to.equal(mediaCost(price[asked.modality], shapeOf(asked)))
-  if (isSettledByWeb(world, row)) {
+  if (isSettledByWeb(simulation, row)) {
     const delivered = tokensOf(row, request.received, null)
     return void expect(paid, `${about} of what was delivered before its worker was lost`).to.equal(
       costOf(row, price.chat, delivered),
     )
   }
-  const costs = [...costsOfTaken(world, request, row, price.chat)]
+  const costs = [...costsOfTaken(simulation, request, row, price.chat)]
   // Chats end early that their client left, that their worker had to end, and that ran into their deadline.
   const mayBeCut =
-    (asked.stream && (request.left || world.workers.some(({ isLeaving }) => isLeaving))) ||
+    (asked.stream && (request.left || simulation.workers.some(({ isStopping }) => isStopping))) ||
     row.deadline_at! < row.finished_at!
   if (mayBeCut) return void expect(paid, `${about} of what its worker got`).to.be.oneOf(costs)
   const whole = tokensOf(row, wordsOf(manner).join(''), manner.long ? null : reportedBy(manner))
@@ -163,13 +163,13 @@ function checkCost({ world, prices }: ScheduleRun, request: Request, row: CallRo
 }
 
 /** Whether a call was settled by the web process that had sent its stream on. */
-const isSettledByWeb = ({ webs, settledBy }: World, { id }: CallRow): boolean =>
+const isSettledByWeb = ({ webs, settledBy }: Simulation, { id }: CallRow): boolean =>
   webs.some(({ process }) => process === settledBy.get(id))
 
 /** What each chat cost that the process which settled a call had sent for it: usually there is one. */
-function costsOfTaken(world: World, { asked }: Request, row: CallRow, price: ChatPrice): Set<number> {
-  const process = world.settledBy.get(row.id)
-  const own = world.upstream.taken.filter((one) => one.process === process && one.prompt === asked.prompt)
+function costsOfTaken(simulation: Simulation, { asked }: Request, row: CallRow, price: ChatPrice): Set<number> {
+  const process = simulation.settledBy.get(row.id)
+  const own = simulation.upstream.taken.filter((one) => one.process === process && one.prompt === asked.prompt)
   return new Set(own.map(({ words, usage }) => costOf(row, price, tokensOf(row, words, usage))))
 }
 
@@ -186,8 +186,8 @@ function tokensOf(row: CallRow, words: string, usage: UpstreamUsage | null): Tok
 }
 
 /** What the operator pays: images and videos at most once, and no success without an upstream's. */
-function checkBill({ world }: ScheduleRun, { asked }: Request, row: CallRow): void {
-  const bill = world.upstream.bills.get(asked.prompt)!
+function checkBill({ simulation }: ScheduleRun, { asked }: Request, row: CallRow): void {
+  const bill = simulation.upstream.bills.get(asked.prompt)!
   const limit = asked.modality === 'chat' ? MAX_CHAT_SENDS : 1
   expect(bill.accepted, `${asked.modality} ${asked.prompt}: accepted by its upstream too often`).to.be.at.most(limit)
   if (row.status === 'succeeded')

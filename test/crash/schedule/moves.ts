@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import type { Tokens } from '../../../src/shared/requests/pricing.ts'
 import type { FailureKind } from '../../../src/workers/upstreams/adapter.ts'
-import type { Limits } from '../world/accounts.ts'
-import type { EnqueueFate } from '../world/dispatch.ts'
+import type { Limits } from '../simulation/accounts.ts'
+import type { EnqueueFate } from '../simulation/dispatch.ts'
 
 /** What a client asks for. Numbers such as `who` and `key` are indexes, modulo the number of choices. */
 export type Ask = {
-  who: number
+  auth: number
   modality: 'chat' | 'image' | 'video'
   stream: boolean
   /** With the second key of the account. */
@@ -33,10 +33,10 @@ export type Move =
   | { do: 'flush' | 'mend wire' | 'sweep grants' | 'change prices' | 'audit' }
   | { do: 'pass'; seconds: number; deadlines: boolean }
   | { do: 'enqueue'; fate: EnqueueFate }
-  | { do: 'grant' | 'deduct' | 'expire grant'; who: number; amount: number }
-  | { do: 'revoke key' | 'pass edge'; who: number }
+  | { do: 'grant' | 'deduct' | 'expire grant'; auth: number; amount: number }
+  | { do: 'revoke key' | 'pass edge'; auth: number }
 
-/** A world and what happens in it. */
+/** A simulation and what happens in it. */
 export type Schedule = { grants: number[][]; limits: (Limits | null)[]; moves: Move[] }
 
 /** Plain objects, so that a failing schedule is readable. */
@@ -70,7 +70,7 @@ const usage: fc.Arbitrary<Tokens> = fc.oneof(
 )
 
 const ask: fc.Arbitrary<Ask> = record({
-  who: small,
+  auth: small,
   modality: fc.constantFrom('chat', 'image', 'video'),
   stream: fc.boolean(),
   second: fc.boolean(),
@@ -88,9 +88,9 @@ const ask: fc.Arbitrary<Ask> = record({
 
 const one = <D extends string>(name: D) => record({ do: fc.constant(name), which: small })
 
-const edge: fc.Arbitrary<Move> = record({ do: fc.constant('pass edge' as const), who: small })
+const edge: fc.Arbitrary<Move> = record({ do: fc.constant('pass edge' as const), auth: small })
 
-const revocation: fc.Arbitrary<Move> = record({ do: fc.constant('revoke key' as const), who: small })
+const revocation: fc.Arbitrary<Move> = record({ do: fc.constant('revoke key' as const), auth: small })
 
 const usual: fc.Arbitrary<Move> = fc.oneof(
   { weight: 40, arbitrary: record({ do: fc.constant('go' as const), places }) },
@@ -150,7 +150,7 @@ const usual: fc.Arbitrary<Move> = fc.oneof(
     weight: 1,
     arbitrary: record({
       do: fc.constantFrom('grant' as const, 'deduct' as const, 'expire grant' as const),
-      who: small,
+      auth: small,
       amount: fc.oneof(fc.integer({ min: 1, max: 120 }), fc.integer({ min: 1000, max: 5000 })),
     }),
   },

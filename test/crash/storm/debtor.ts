@@ -57,7 +57,7 @@ export class Debtor {
   }
 
   /** Waits until its calls have ended, and checks that it owed and repaid. @returns the credits that it has repaid. */
-  async judge(): Promise<number> {
+  async checkOutcome(): Promise<number> {
     await untilEnded(this.db, this.account.id)
     const { left } = await this.db('calls')
       .where({ account_id: this.account.id })

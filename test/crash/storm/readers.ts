@@ -162,7 +162,7 @@ export class Reader {
    * was delivered.
    * @returns how many have ended in this way.
    */
-  async judge(interrupted: ReadonlySet<string>): Promise<number> {
+  async checkOutcome(interrupted: ReadonlySet<string>): Promise<number> {
     let cut = await this.judgeAll(interrupted)
     for (const giveUpAt = performance.now() + PATIENCE_MS; cut === 0 && performance.now() < giveUpAt;) {
       await this.readOne(this.url()!)

@@ -10,7 +10,7 @@ import type { Reply } from '../../../scripts/harness/http.ts'
 import type { Installation, Kind, Program } from '../../../scripts/harness/installation.ts'
 import { seenWithin } from '../../../scripts/harness/until.ts'
 import { DEBTOR_CREDITS, Debtor } from './debtor.ts'
-import { judge } from './judge.ts'
+import { checkOutcome } from './outcome.ts'
 import { Reader } from './readers.ts'
 import { heldBy, recoveriesOf } from './recoveries.ts'
 import { KINDS } from './requests.ts'
@@ -65,12 +65,12 @@ export async function storm(town: Installation, sandbox: Sandbox, options: Storm
   await Promise.all([storm.rage(), ...[debtor, ...readers].map((one) => one.run(() => storm.raging))])
   const sent = await storm.calm()
   const calls = await untilEnded(town.db, account.id)
-  const repaid = await debtor.judge()
+  const repaid = await debtor.checkOutcome()
   const interrupted = new Set(storm.dead.filter(({ kind }) => kind === 'worker').flatMap((one) => heldBy(one).ids))
   const endings: Record<string, number> = {}
-  for (const reader of readers) endings[reader.ending.name] = await reader.judge(interrupted)
+  for (const reader of readers) endings[reader.ending.name] = await reader.checkOutcome(interrupted)
   await expectBooksToBalance(town.db)
-  await judge(town, storm.webUrl(), account, sandbox, sent)
+  await checkOutcome(town, storm.webUrl(), account, sandbox, sent)
   return {
     kills: storm.dead.length,
     repaid,

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { KeyChanges } from '../../../src/shared/accounts/key-limits.ts'
 import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
-import { sweepCalls } from '../../../src/shared/calls/retention.ts'
+import { deleteOldCalls } from '../../../src/shared/calls/retention.ts'
 import { createKey } from '../../../src/shared/accounts/api-keys.ts'
 import type { Period } from '../../../src/shared/accounts/shown-key.ts'
 import { findKey } from '../../../src/shared/accounts/shown-key.ts'
@@ -224,7 +224,7 @@ describe('the budget of a key, judged by the charge', () => {
       await changeKey(db, account.keyId, { budget: { credits: 90, period: 'total' } })
       await calls.settle(await opened(calls, account, 10), 'image', aResult(7))
       await db('call_results').update({ expires_at: db.raw(`now() - interval '1 day'`) })
-      while ((await sweepCalls(db, 0, 1000)) > 0);
+      while ((await deleteOldCalls(db, 0, 1000)) > 0);
       expect(await db('calls').where({ account_id: account.id })).to.deep.equal([])
       expect(await usedOf(account.keyId)).to.equal(7)
     })

@@ -6,7 +6,7 @@ import { newId } from '../../../src/shared/platform/ids.ts'
 import type { AccountId, CallId } from '../../../src/shared/platform/ids.ts'
 import { chatCost } from '../../../src/shared/requests/pricing.ts'
 import { endCalls } from '../../../src/shared/calls/statements.ts'
-import { sweepCalls } from '../../../src/shared/calls/retention.ts'
+import { deleteOldCalls } from '../../../src/shared/calls/retention.ts'
 import { expireGrants, grant, listEntries } from '../../../src/shared/ledger/ledger.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
@@ -190,7 +190,7 @@ describe('debt', () => {
     await db('calls')
       .where({ account_id: account.id })
       .update({ created_at: db.raw("now() - interval '40 days'"), finished_at: db.raw("now() - interval '40 days'") })
-    await sweepCalls(db, 30, 1000)
+    await deleteOldCalls(db, 30, 1000)
     expect(await db('calls').where({ account_id: account.id }).select('id')).to.have.length(1)
   })
 

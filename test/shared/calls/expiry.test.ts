@@ -9,7 +9,7 @@ import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/databas
 import { aGrant, anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { aPaidPayment } from '../payments/world.ts'
+import { aPaidPayment } from '../payments/fixture.ts'
 import { aResult, anOrder, letExpire, letPass, opened, remainders, verbs, wordOf } from './opening.ts'
 
 const failure = gatewayError('upstream_failed')

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { moneyCommands } from '../../../src/admin/commands/money.ts'
 import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
 import { findKey } from '../../../src/shared/accounts/shown-key.ts'
-import { sweepCalls } from '../../../src/shared/calls/retention.ts'
+import { deleteOldCalls } from '../../../src/shared/calls/retention.ts'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { publicId } from '../../../src/shared/platform/ids.ts'
 import type { CallId } from '../../../src/shared/platform/ids.ts'
@@ -41,7 +41,7 @@ describe('the sweep of old call records', () => {
 
   async function sweepAll(days: number): Promise<number> {
     let swept = 0
-    for (let last = 500; last === 500; swept += last) last = await sweepCalls(db, days, 500)
+    for (let last = 500; last === 500; swept += last) last = await deleteOldCalls(db, days, 500)
     return swept
   }
 
@@ -104,7 +104,7 @@ describe('the sweep of old call records', () => {
 
   it('deletes at most the given number at a time, the oldest first', async () => {
     const [oldest] = await db('calls').orderBy('id').limit(1).select<{ id: CallId }[]>('id')
-    expect(await sweepCalls(db, 1, 7)).to.equal(7)
+    expect(await deleteOldCalls(db, 1, 7)).to.equal(7)
     expect(await count('calls')).to.equal(2993)
     expect(await db('calls').where(oldest!)).to.deep.equal([])
   })
@@ -145,7 +145,7 @@ describe('the sweep of old call records', () => {
     const [held] = await db('calls').orderBy('id').limit(1).select<{ id: CallId }[]>('id')
     await db.transaction(async (trx) => {
       await trx('calls').where(held!).forUpdate()
-      expect(await sweepCalls(db, 1, 5)).to.equal(5)
+      expect(await deleteOldCalls(db, 1, 5)).to.equal(5)
     })
     expect(await db('calls').where(held!)).to.have.length(1)
   })

@@ -13,7 +13,7 @@ import { createCode, redeemCode } from '../../../src/shared/payments/codes.ts'
 import { FALSIFICATIONS } from './falsifications.ts'
 import type { Scene } from './falsifications.ts'
 import { aResult, opened, verbs } from '../calls/opening.ts'
-import { aPaidPayment } from '../payments/world.ts'
+import { aPaidPayment } from '../payments/fixture.ts'
 
 /** The price of the chat, in which each count has its own. */
 const PRICE = { input: 5, cachedInput: 1, cacheWrite: 7, output: 20, perCall: 2, perTokens: 100, minimum: 1 }

@@ -107,7 +107,7 @@ describe('the books under any sequence of movements', () => {
   after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))
 
-  async function addLot(model: Model, account: TestAccount, amount: number, days: number | null): Promise<void> {
+  async function addGrant(model: Model, account: TestAccount, amount: number, days: number | null): Promise<void> {
     account.grants.push(await aGrant(db, account.id, { amount, ...(days !== null && { days }) }))
     model.grants.push({ left: amount, expires: days ?? Infinity, expiredOnce: false, revived: null })
   }
@@ -123,8 +123,8 @@ describe('the books under any sequence of movements', () => {
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
         const model = new Model()
         const account = await anAccount(db)
-        await addLot(model, account, 30, 3)
-        await addLot(model, account, 30, null)
+        await addGrant(model, account, 30, 3)
+        await addGrant(model, account, 30, null)
         const open: (Call & { order: number[]; amount: number })[] = []
         for (const one of steps) {
           const call = 'call' in one && open.length > 0 ? open.splice(one.call % open.length, 1)[0]! : null
@@ -147,7 +147,7 @@ describe('the books under any sequence of movements', () => {
           } else if (one.do === 'refund' && call) {
             await calls.refund(call.id, failure)
             model.giveBack(call, call.amount, call.order)
-          } else if (one.do === 'grant') await addLot(model, account, one.amount, one.days)
+          } else if (one.do === 'grant') await addGrant(model, account, one.amount, one.days)
           else if (one.do === 'deduct') {
             const spendable = model.spendable()
             const isTaken = one.mayOwe || one.amount <= spendable

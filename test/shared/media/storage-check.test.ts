@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { lookAtStorage } from '../../../src/shared/media/storage-check.ts'
+import { checkStorage } from '../../../src/shared/media/storage-check.ts'
 import type { S3Server } from '../../workers/storage/s3-server.ts'
 import { startS3 } from '../../workers/storage/s3-server.ts'
 
@@ -11,7 +11,7 @@ describe('the first check of the storage of results', () => {
   after(() => s3.close())
 
   const look = async (bucket: string, credentials = s3.credentials) =>
-    lookAtStorage({ STORAGE_URL: `s3://${bucket}/media`, S3_ENDPOINT: s3.origin }, { credentials }).then(
+    checkStorage({ STORAGE_URL: `s3://${bucket}/media`, S3_ENDPOINT: s3.origin }, { credentials }).then(
       (warning) => warning ?? 'well',
       (error: Error) => `${error.name}: ${error.message}`,
     )

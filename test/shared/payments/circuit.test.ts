@@ -9,7 +9,7 @@ import { withCircuit } from '../../../src/shared/payments/circuit.ts'
 import { providerOf } from '../../../src/shared/payments/deps.ts'
 import type { Provider } from '../../../src/shared/payments/provider.ts'
 import { ProviderAway } from '../../../src/shared/payments/provider.ts'
-import { WEBHOOK_SECRET } from './world.ts'
+import { WEBHOOK_SECRET } from './fixture.ts'
 
 describe('the circuit of a provider', () => {
   let sandbox: Sandbox

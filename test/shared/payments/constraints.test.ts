@@ -11,7 +11,7 @@ import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/databas
 import { anAccount, mailboxes } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { PACK, aPaidPayment, anOrder } from './world.ts'
+import { PACK, aPaidPayment, anOrder } from './fixture.ts'
 
 /** What each case tries to change; all of it is as it should be. */
 type Scene = {

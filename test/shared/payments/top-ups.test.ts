@@ -13,15 +13,15 @@ import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { withinOneDay } from '../../support/one-day.ts'
 import { opened, verbs } from '../calls/opening.ts'
-import type { PaymentWorld } from './world.ts'
-import { anOrder, paymentWorld } from './world.ts'
+import type { PaymentFixture } from './fixture.ts'
+import { anOrder, paymentFixture } from './fixture.ts'
 
 const PACK = { id: 'starter', currency: 'eur', amountMinor: 1000, credits: 1000, bonus: 50 }
 const catalogue = { packs: [PACK], topUp: null } as unknown as Catalogue
 
 describe('automatic top-up', () => {
   let db: Db
-  let world: PaymentWorld
+  let fixture: PaymentFixture
   before(async () => {
     const at = { DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 8 } as const
     // Where months begin 14 hours before those of UTC: a month is one of UTC, wherever the database is.
@@ -30,10 +30,10 @@ describe('automatic top-up', () => {
     await first.raw("ALTER DATABASE ?? SET timezone = 'Pacific/Kiritimati'", [rows[0]!.name])
     await first.destroy()
     db = connectTestDb(at)
-    world = await paymentWorld(db)
+    fixture = await paymentFixture(db)
   })
   after(async () => {
-    await world.stop()
+    await fixture.stop()
     await db.destroy()
   })
   afterEach(() => expectBooksToBalance(db))
@@ -42,7 +42,7 @@ describe('automatic top-up', () => {
   async function aBuyer(monthlyCapMinor = 100_000): Promise<TestAccount> {
     const account = await anAccount(db)
     await proveAddress(db, account)
-    await world.buy(account.id, undefined, true)
+    await fixture.buy(account.id, undefined, true)
     await changeSettings(db, account.id, { autoTopUp: { threshold: 500, pack: PACK.id, monthlyCapMinor } }, false)
     return account
   }
@@ -52,7 +52,7 @@ describe('automatic top-up', () => {
     const missing = 600 - (await balanceOf(db, account.id))
     if (missing > 0) await aGrant(db, account.id, { amount: missing })
     await opened(verbs(db), account, (await balanceOf(db, account.id)) - 400)
-    await topUp(world.deps, catalogue, account.id)
+    await topUp(fixture.deps, catalogue, account.id)
   }
 
   const autos = (id: AccountId): Promise<PaymentStatus[]> =>
@@ -63,19 +63,19 @@ describe('automatic top-up', () => {
 
   async function letCardBe(account: TestAccount, card: string): Promise<void> {
     const { method } = (await billingOf(db, account.id, false)).card!
-    await world.stripe.control('POST', `cards/${method}`, { card })
+    await fixture.stripe.control('POST', `cards/${method}`, { card })
   }
 
   it('charges the card once per crossing, whoever tries and whatever is spent below the threshold', async () => {
     const account = await aBuyer()
-    const intents = (await world.stripe.list('payment_intent')).length
+    const intents = (await fixture.stripe.list('payment_intent')).length
     await letCardBe(account, 'declined')
     await opened(verbs(db), account, 600)
-    await Promise.all(Array.from({ length: 10 }, () => topUp(world.deps, catalogue, account.id)))
+    await Promise.all(Array.from({ length: 10 }, () => topUp(fixture.deps, catalogue, account.id)))
     await opened(verbs(db), account, 1)
-    await topUp(world.deps, catalogue, account.id)
+    await topUp(fixture.deps, catalogue, account.id)
     expect(await autos(account.id)).to.deep.equal(['failed'])
-    expect(await world.stripe.list('payment_intent')).to.have.lengthOf(intents + 1)
+    expect(await fixture.stripe.list('payment_intent')).to.have.lengthOf(intents + 1)
   })
 
   it('does not overtake the mail about the low balance, of which there is one per crossing', async () => {
@@ -156,7 +156,7 @@ describe('automatic top-up', () => {
     await db('billing_settings')
       .where({ account_id: account.id })
       .update({ top_up_retry_at: db.raw("top_up_retry_at - interval '9 hours'") })
-    if ((await dueTopUps(db, 200)).includes(account.id)) await topUp(world.deps, catalogue, account.id)
+    if ((await dueTopUps(db, 200)).includes(account.id)) await topUp(fixture.deps, catalogue, account.id)
   }
 
   for (const [card, failure] of [
@@ -171,7 +171,7 @@ describe('automatic top-up', () => {
       const first = { kind: 'top_up_failed', details: { failure, credits: balance } }
       expect(await failureMails(account)).to.deep.equal([first])
       expect((await billingOf(db, account.id, false)).topUpFailure).to.include({ failure })
-      await topUp(world.deps, catalogue, account.id)
+      await topUp(fixture.deps, catalogue, account.id)
       expect(await autos(account.id), 'before its time').to.deep.equal(['failed'])
       await hoursLater(account)
       expect(await autos(account.id)).to.deep.equal(['failed', 'failed'])
@@ -207,11 +207,11 @@ describe('automatic top-up', () => {
     const gone = {
       card: async (account: TestAccount) => {
         const { card } = await billingOf(db, account.id, false)
-        await world.stripe.stripe.paymentMethods.detach(card!.method)
+        await fixture.stripe.stripe.paymentMethods.detach(card!.method)
       },
       customer: async (account: TestAccount) => {
         const { customer } = await billingOf(db, account.id, false)
-        await world.stripe.stripe.customers.del(customer!)
+        await fixture.stripe.stripe.customers.del(customer!)
       },
     }
     for (const remove of Object.values(gone)) {
@@ -231,19 +231,19 @@ describe('automatic top-up', () => {
 
   it('charges no card of another mode, and says so', async () => {
     const account = await aBuyer()
-    const intents = (await world.stripe.list('payment_intent')).length
-    const live = { ...world.deps, provider: { ...world.deps.provider, liveMode: true } }
+    const intents = (await fixture.stripe.list('payment_intent')).length
+    const live = { ...fixture.deps, provider: { ...fixture.deps.provider, liveMode: true } }
     await opened(verbs(db), account, 600)
     await topUp(live, catalogue, account.id)
     expect(await autos(account.id)).to.deep.equal([])
-    expect(await world.stripe.list('payment_intent')).to.have.lengthOf(intents)
+    expect(await fixture.stripe.list('payment_intent')).to.have.lengthOf(intents)
     expect((await failureMails(account)).map(({ kind }) => kind)).to.deep.equal(['top_up_failed'])
   })
 
   it('says that what it buys is no longer sold', async () => {
     const account = await aBuyer()
     await opened(verbs(db), account, 600)
-    await topUp(world.deps, { packs: [], topUp: null } as unknown as Catalogue, account.id)
+    await topUp(fixture.deps, { packs: [], topUp: null } as unknown as Catalogue, account.id)
     expect((await failureMails(account)).map(({ details }) => details.failure)).to.deep.equal(['not_sold'])
   })
 

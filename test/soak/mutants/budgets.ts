@@ -1,5 +1,5 @@
 import type { Mutant } from './mutant.ts'
-import { BUDGETS, SCHEDULES } from './judges.ts'
+import { BUDGETS, SCHEDULES } from './killing-tests.ts'
 
 const END_SQL = 'sql/end_calls.sql'
 const OPEN_SQL = 'sql/open_calls.sql'

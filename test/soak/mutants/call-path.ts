@@ -11,7 +11,7 @@ import {
   RETRIES,
   SCHEDULES,
   VERBS,
-} from './judges.ts'
+} from './killing-tests.ts'
 
 const CALLS = 'src/shared/calls/calls.ts'
 const STATEMENTS = 'src/shared/calls/statements.ts'

@@ -1,5 +1,5 @@
 import type { Mutant } from './mutant.ts'
-import { OWN_VARIABLES, VERSIONS, VERSION_OF_CALL } from './judges.ts'
+import { OWN_VARIABLES, VERSIONS, VERSION_OF_CALL } from './killing-tests.ts'
 
 /** Bugs in how versions of the catalogue are applied and used. */
 export const OF_CATALOGUE: readonly Mutant[] = [

@@ -1,5 +1,15 @@
 import type { Mutant } from './mutant.ts'
-import { MOMENTS, SCHEDULES, VERBS, DEBTS, BATCHES, PRICING, PRECHARGE, KEY_LIMITS, KEY_LOOKUP } from './judges.ts'
+import {
+  MOMENTS,
+  SCHEDULES,
+  VERBS,
+  DEBTS,
+  BATCHES,
+  PRICING,
+  PRECHARGE,
+  KEY_LIMITS,
+  KEY_LOOKUP,
+} from './killing-tests.ts'
 
 const OPEN_SQL = 'sql/open_calls.sql'
 const GRANTS_SQL = 'sql/spendable_grants.sql'

@@ -1,4 +1,4 @@
-import { DEDUCTIONS } from './judges.ts'
+import { DEDUCTIONS } from './killing-tests.ts'
 import type { Mutant } from './mutant.ts'
 
 const SQL = 'sql/deduct_credits.sql'

@@ -1,6 +1,6 @@
 import type { Edit } from '../../support/tree-copy.ts'
 import type { Mutant } from './mutant.ts'
-import { BATCHES, DEBTS, EXPIRY, SCHEDULES, VERBS } from './judges.ts'
+import { BATCHES, DEBTS, EXPIRY, SCHEDULES, VERBS } from './killing-tests.ts'
 
 const END_SQL = 'sql/end_calls.sql'
 

@@ -1,4 +1,4 @@
-import { PAYMENTS, PAYMENT_SCHEDULES } from './judges.ts'
+import { PAYMENTS, PAYMENT_SCHEDULES } from './killing-tests.ts'
 import type { Mutant } from './mutant.ts'
 
 /** Bugs in what is credited for money, and in what is taken back. */

@@ -1,5 +1,5 @@
 import type { Mutant } from './mutant.ts'
-import { ARITHMETIC, GUARDS } from './judges.ts'
+import { ARITHMETIC, GUARDS } from './killing-tests.ts'
 
 const PRICING_SOURCE = 'src/shared/requests/pricing.ts'
 

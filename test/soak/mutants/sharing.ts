@@ -1,4 +1,4 @@
-import { SHARES } from './judges.ts'
+import { SHARES } from './killing-tests.ts'
 import type { Mutant } from './mutant.ts'
 
 /** Bugs in how places are shared out among accounts. */

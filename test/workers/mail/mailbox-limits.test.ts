@@ -5,7 +5,7 @@ import { until } from '../../../scripts/harness/until.ts'
 import { newId } from '../../../src/shared/platform/ids.ts'
 import type { MailKind } from '../../../src/shared/mail/mails.ts'
 import { requestMail } from '../../../src/shared/mail/mails.ts'
-import { sweepMails } from '../../../src/workers/mail/processor.ts'
+import { enqueueDueMails } from '../../../src/workers/mail/processor.ts'
 import type { RetryPlan } from '../../../src/workers/mail/retry-plan.ts'
 import { aPerson, consoleConfig, startConsole, startMailWorker, testQueues } from '../../support/console.ts'
 import type { TestConsole } from '../../support/console.ts'
@@ -53,7 +53,7 @@ describe('a mail beyond the limit of its mailbox', () => {
     await ask('address_notice', { address: 'x@example.com', step: 'changed' })
     await ask('receipt', { credits: 1, amountMinor: 100, currency: 'eur', receiptUrl: null, kind: 'checkout' })
     await during(async () => {
-      await sweepMails({ db: web.db, queues: queues.queues }, 0)
+      await enqueueDueMails({ db: web.db, queues: queues.queues }, 0)
       await until('none is due', async () => {
         const due = web.db('mails').where({ recipient: email }).whereIn('status', ['queued', 'sending'])
         return !(await due.where('next_try_at', '<', web.db.raw(`now() + interval '2 minutes'`)).first('id'))
@@ -76,7 +76,7 @@ describe('a mail beyond the limit of its mailbox', () => {
     })
     await queues.redis.flushdb()
     await during(async () => {
-      await sweepMails({ db: web.db, queues: queues.queues }, 0)
+      await enqueueDueMails({ db: web.db, queues: queues.queues }, 0)
       await until('the receipts are sent', async () => (await outcomes('receipt')).every((one) => one === 'sent'))
     }, HASTY)
   })

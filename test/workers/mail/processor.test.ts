@@ -5,7 +5,7 @@ import { CommandError } from '../../../src/admin/command.ts'
 import { newId, parseId } from '../../../src/shared/platform/ids.ts'
 import type { MailId } from '../../../src/shared/platform/ids.ts'
 import { requestMail, claimMail, dueInMs, failTry, finishMail, deleteOldMails } from '../../../src/shared/mail/mails.ts'
-import { sweepMails } from '../../../src/workers/mail/processor.ts'
+import { enqueueDueMails } from '../../../src/workers/mail/processor.ts'
 import { RETRY_PLAN } from '../../../src/workers/mail/retry-plan.ts'
 import type { RetryPlan } from '../../../src/workers/mail/retry-plan.ts'
 import { aPerson, anEmail, consoleConfig, startConsole, startMailWorker, testQueues } from '../../support/console.ts'
@@ -105,7 +105,7 @@ describe('the mail worker', () => {
           .db('mails')
           .where({ recipient: email })
           .update({ status: 'queued', finished_at: null, next_try_at: web.db.fn.now() })
-        await sweepMails({ db: web.db, queues: queues.queues }, 0)
+        await enqueueDueMails({ db: web.db, queues: queues.queues }, 0)
         await mailbox.of(email, 2)
       })
       const [one, two] = await mailbox.of(email, 2)
@@ -132,7 +132,7 @@ describe('the mail worker', () => {
       await redis.stop()
       const { email } = await aPerson(cut)
       await cut.stop()
-      expect(await sweepMails({ db: web.db, queues: queues.queues }, 0)).to.be.at.least(1)
+      expect(await enqueueDueMails({ db: web.db, queues: queues.queues }, 0)).to.be.at.least(1)
       await during(async () => void (await mailbox.of(email)))
     })
 
@@ -141,7 +141,7 @@ describe('the mail worker', () => {
       await until('the job is there', async () => (await queues.queues.queue('mail').getJobCounts('wait')).wait! > 0)
       await queues.redis.flushdb()
       await during(async () => {
-        await sweepMails({ db: web.db, queues: queues.queues }, 0)
+        await enqueueDueMails({ db: web.db, queues: queues.queues }, 0)
         await mailbox.of(email)
       })
     })
@@ -157,7 +157,7 @@ describe('the mail worker', () => {
           )
           await queues.redis.flushdb()
           await web.db('mails').where({ recipient: email }).update({ next_try_at: web.db.fn.now() })
-          await sweepMails({ db: web.db, queues: queues.queues }, 0)
+          await enqueueDueMails({ db: web.db, queues: queues.queues }, 0)
           await mailbox.of(email)
         },
         { pauseMs: () => 600_000 },
@@ -197,7 +197,7 @@ describe('the mail worker', () => {
       expect((await admin('mail retry', [mail])).json).to.deep.equal({ revived: 1 })
       expect(((await admin('mail list')).json.mails as { id: string }[]).map(({ id }) => id)).not.to.contain(mail)
       await during(async () => {
-        await sweepMails({ db: web.db, queues: queues.queues }, 0)
+        await enqueueDueMails({ db: web.db, queues: queues.queues }, 0)
         const { token } = await mailbox.first(email)
         await sent(email)
         expect((await web.post('/api/email/verify', { token })).status).to.equal(200)
@@ -261,7 +261,7 @@ describe('the mail worker', () => {
           .db('mails')
           .where({ recipient: email, kind: 'verification' })
           .update({ status: 'queued', finished_at: null, next_try_at: web.db.fn.now() })
-        await sweepMails({ db: web.db, queues: queues.queues }, 0)
+        await enqueueDueMails({ db: web.db, queues: queues.queues }, 0)
         await until('it is skipped', async () => (await rowOf(email)).status === 'skipped')
         expect((await web.post('/api/email/verify', { token })).json.error).to.equal('invalid_token')
       })

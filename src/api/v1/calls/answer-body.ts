@@ -11,14 +11,14 @@ import type { WebDeps } from '../../deps.ts'
 import type { Hold } from '../../server/response-memory.ts'
 
 /** What writing the body of an answer needs. */
-export type BodyDeps = Pick<WebDeps, 'outgoing' | 'longAnswers'>
+export type BodyDeps = Pick<WebDeps, 'responseMemory' | 'longAnswers'>
 
 /**
  * Sends the stored bytes of an answer as they are.
  * @throws ApiError overloaded where too much waits for its readers already.
  */
 export async function sendAnswer(ctx: Context, deps: BodyDeps, answer: Answer | LongAnswer): Promise<void> {
-  const body = bodyOf(deps, deps.outgoing.hold(ctx), answer)
+  const body = bodyOf(deps, deps.responseMemory.hold(ctx), answer)
   const ready = typeof body === 'string' ? body : await body
   ctx.status = answer.status
   // Koa's own ways look each of these up first.

@@ -12,7 +12,7 @@ import { failpoint } from '../../../shared/platform/process/failpoints.ts'
 import type { Answer, LongAnswer } from '../../../shared/replies/stored-answers.ts'
 import { traceFields } from '../../../shared/platform/process/trace.ts'
 import type { WebDeps } from '../../deps.ts'
-import { whenOver } from '../../server/on-finished.ts'
+import { onFinished } from '../../server/on-finished.ts'
 import type { BodyDeps } from './answer-body.ts'
 import { bodyOf, sendAnswer } from './answer-body.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
@@ -117,7 +117,7 @@ export const prefersAsync = (ctx: Context): boolean => preferenceOf(ctx)?.ms ===
 
 /** Runs `then` when the client's connection closes before its answer was complete. */
 function onDisconnect(ctx: Context, then: () => void): void {
-  whenOver(ctx, () => {
+  onFinished(ctx, () => {
     if (!ctx.res.writableFinished) then()
   })
 }
@@ -272,7 +272,7 @@ async function endWith(
   answer: Answer | LongAnswer,
 ): Promise<void> {
   try {
-    const rest = await bodyOf(deps, deps.outgoing.hold(ctx), answer)
+    const rest = await bodyOf(deps, deps.responseMemory.hold(ctx), answer)
     if (typeof rest === 'string') body.end(rest)
     else await pipeline(rest, body)
   } catch {

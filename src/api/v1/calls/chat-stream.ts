@@ -54,7 +54,7 @@ export async function answerWithChunks(
   )
   if (early === 'left') return abandon(ctx, deps, placed)
   if (early === null) return accepted(ctx, placed, null)
-  const hold = deps.outgoing.hold(ctx)
+  const hold = deps.responseMemory.hold(ctx)
   if (typeof early === 'object') {
     if (early.status !== 200) return deliver(ctx, deps, placed, early)
     // Its chunks are written at once, so there must be room for all of them.

@@ -33,7 +33,7 @@ export const fetchCall = endpoint({
   summary: 'Fetch the answer of a call',
   description:
     'The same status and body that a waiting request would have received. ' + 'These reads have a separate rate limit.',
-  who: apiKey,
+  auth: apiKey,
   limits: [{ limit: 'callReads', per: 'account', shown: true }],
   params: pathId('call', '`X-Call-Id` of the call, or the `id` of its 202.', NO_CALL),
   query: z.object({
@@ -46,9 +46,9 @@ export const fetchCall = endpoint({
     202: { ...acceptedAnswer, description: 'The call is still running.' },
   },
   errors: ['result_expired', 'upstream_failed', 'overloaded'],
-}).write((deps: WaitDeps & BodyDeps & Pick<WebDeps, 'db'>) => async ({ who, params, query }, ctx) => {
+}).write((deps: WaitDeps & BodyDeps & Pick<WebDeps, 'db'>) => async ({ auth, params, query }, ctx) => {
   const state = await readState(deps.db, params.id)
-  if (!state || state.accountId !== who.accountId) throw new ApiError('not_found', { message: NO_CALL })
+  if (!state || state.accountId !== auth.accountId) throw new ApiError('not_found', { message: NO_CALL })
   ctx.state.callId = state.callId
   ctx.set('X-Call-Id', publicId('call', state.callId))
   if (state.state === 'expired') throw new ApiError('result_expired')

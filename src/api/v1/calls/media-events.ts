@@ -21,7 +21,7 @@ export function answerWithEvents(
   placed: PlacedCall,
   updates: UpdateListener,
 ): void {
-  const events = beginEventStream(ctx, deps.outgoing.hold(ctx))
+  const events = beginEventStream(ctx, deps.responseMemory.hold(ctx))
   const id = publicId('call', placed.callId)
   events.send(JSON.stringify({ id, status: 'queued' }), 'queued')
   updates.attach((one) => sendUpdate(events, id, one))

@@ -33,7 +33,7 @@ type PlaceDeps = Pick<
   | 'relayed'
   | 'joins'
   | 'webProcesses'
-  | 'unbegun'
+  | 'unstarted'
   | 'load'
   | 'log'
   | 'telemetry'
@@ -118,12 +118,12 @@ function waitFor(
 ): PlacedCall {
   const relayed = streamed ? deps.relayed.begin() : null
   const pass = (update: CallUpdate): void => {
-    deps.unbegun.release(request.id)
+    deps.unstarted.release(request.id)
     placed.status = 'running'
     if (!relayed || update.type !== 'chunks' || relayed.take(update)) onUpdate(update)
   }
   const over = (): void => {
-    deps.unbegun.release(request.id)
+    deps.unstarted.release(request.id)
     relayed?.release()
   }
   const endDelivered = relayed && ((overdue: boolean) => endRelayed(deps, relayed, request, { overdue, onUpdate }))
@@ -223,7 +223,7 @@ async function enqueue(
   }
   const put = (again: boolean) =>
     deps.queues.enqueueCall(request.modality, again ? { ...job, again } : job, outstanding)
-  deps.unbegun.hold(request.id, () => put(true))
+  deps.unstarted.hold(request.id, () => put(true))
   try {
     await put(false)
     span?.end()

@@ -5,7 +5,7 @@ import type { Funds } from '../../../shared/accounts/summary.ts'
 import type { CallOrder } from './call-order.ts'
 
 /** The sentences of a 402; undefined, which leaves the code's own, where the account has gone. */
-export function wordsOfShortage(
+export function shortageMessage(
   { charge, request }: Pick<CallOrder, 'charge' | 'request'>,
   funds: Funds | null,
   refusal: 'insufficient_credits' | 'key_budget_exceeded',

@@ -8,7 +8,7 @@ import { ApiError } from '../../../shared/platform/errors.ts'
 import type { WebDeps } from '../../deps.ts'
 import type { CallOrder } from './call-order.ts'
 import { guardError } from './price-guards.ts'
-import { wordsOfShortage } from './shortage.ts'
+import { shortageMessage } from './shortage.ts'
 
 /** How long a client with too many open calls should wait, in seconds. */
 const OUTSTANDING_RETRY_SECONDS = 5
@@ -36,11 +36,11 @@ export async function refusalOf(
       })
     case 'key_budget_exceeded':
       return new ApiError(refusal, {
-        message: wordsOfShortage(order, await fundsOf(db, request), refusal),
+        message: shortageMessage(order, await fundsOf(db, request), refusal),
         resetsAt: (await findKey(db, request.keyId))?.budget?.resetsAt ?? null,
       })
     case 'insufficient_credits':
-      return new ApiError(refusal, { message: wordsOfShortage(order, await fundsOf(db, request), refusal) })
+      return new ApiError(refusal, { message: shortageMessage(order, await fundsOf(db, request), refusal) })
     case 'model_not_allowed':
       return new ApiError(refusal, { param: 'model' })
     case 'price_above_limit':

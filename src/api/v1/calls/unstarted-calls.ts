@@ -12,7 +12,7 @@ import type { Log } from '../../../shared/platform/process/log.ts'
 const TOGETHER = 50
 
 /** The calls that this process waits for, and how each is enqueued. */
-export class Unbegun {
+export class UnstartedCalls {
   private readonly db: Db
   private readonly log: Log
   private readonly held = new Map<CallId, () => Promise<void>>()

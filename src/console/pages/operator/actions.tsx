@@ -7,7 +7,7 @@ import type { OperatorAction } from '../../api/operator.ts'
 import { getActions } from '../../api/operator.ts'
 import { Email, Empty, Time } from '../../parts/basics.tsx'
 import { Download } from '../../parts/download.tsx'
-import { Fold } from '../../parts/fold.tsx'
+import { Collapsible } from '../../parts/collapsible.tsx'
 import { number } from '../../parts/format.ts'
 import { Choice, Field } from '../../parts/forms.tsx'
 import { List } from '../../parts/list.tsx'
@@ -38,7 +38,7 @@ export function ActionsSection({ query }: { query: Record<string, string> }) {
         <h2>What operators did</h2>
         <Download path={withQuery('/api/operator/exports/actions', filters)} name="tollgate-actions.csv" />
       </div>
-      <Fold name="Filters" open={filtered}>
+      <Collapsible name="Filters" open={filtered}>
         <section class="filters" aria-label="Filters">
           <Choice label="What" options={ACTION_CHOICES} {...given('action')} />
           <Field label="Operator" placeholder="address" title="An address, or: command line" {...given('operator')} />
@@ -51,7 +51,7 @@ export function ActionsSection({ query }: { query: Record<string, string> }) {
             </a>
           )}
         </section>
-      </Fold>
+      </Collapsible>
       <List
         of={actions}
         empty={

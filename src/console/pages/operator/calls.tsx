@@ -9,7 +9,7 @@ import { Email, Empty, Time } from '../../parts/basics.tsx'
 import { ErrorNote, Facts, Media, Trail } from '../../parts/call-details.tsx'
 import { CallDialog } from '../../parts/call-dialog.tsx'
 import { CREDITS, MODEL, STATUS, TOOK } from '../../parts/call-table.tsx'
-import { Fold } from '../../parts/fold.tsx'
+import { Collapsible } from '../../parts/collapsible.tsx'
 import { STATUS_WORDS } from '../../parts/format.ts'
 import { Choice, Field, fieldsOf } from '../../parts/forms.tsx'
 import { List } from '../../parts/list.tsx'
@@ -109,7 +109,7 @@ function Filters({ query }: { query: Record<string, string> }) {
     if (call) route(withFields(`${PATH}/${encodeURIComponent(call)}`, query, {}))
   }
   return (
-    <Fold name="Filters" open={filtered}>
+    <Collapsible name="Filters" open={filtered}>
       <section class="filters" aria-label="Filters">
         <Choice label="Status" options={STATUSES} {...given('status')} />
         <Choice label="Kind" options={MODALITIES} {...given('modality')} />
@@ -137,7 +137,7 @@ function Filters({ query }: { query: Record<string, string> }) {
           </a>
         )}
       </section>
-    </Fold>
+    </Collapsible>
   )
 }
 

@@ -3,7 +3,7 @@
  */
 import { useEffect, useRef } from 'preact/hooks'
 import { Empty, Page } from '../../parts/basics.tsx'
-import { Fold } from '../../parts/fold.tsx'
+import { Collapsible } from '../../parts/collapsible.tsx'
 import type { PageProps } from '../../parts/route.ts'
 import { account } from '../../state/account.ts'
 import { buying } from '../../state/billing.ts'
@@ -85,7 +85,7 @@ function Sections({ current, name }: { current: string; name: string }) {
     if (link) strip.current!.scrollLeft = link.offsetLeft - (strip.current!.clientWidth - link.offsetWidth) / 2
   }, [current, shown.length])
   return (
-    <Fold key={current} name={`Section: ${name}`}>
+    <Collapsible key={current} name={`Section: ${name}`}>
       <nav ref={strip} class="tabs strip" aria-label="Sections">
         {shown.map(([one, title]) => (
           <a key={one} href={`/operator/${one}`} aria-current={one === current ? 'page' : undefined}>
@@ -93,6 +93,6 @@ function Sections({ current, name }: { current: string; name: string }) {
           </a>
         ))}
       </nav>
-    </Fold>
+    </Collapsible>
   )
 }

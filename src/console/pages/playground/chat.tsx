@@ -6,7 +6,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ModelEntry } from '../../api/endpoints.ts'
 import type { ChatFields, ChatMessage } from '../../api/gateway.ts'
 import { credits } from '../../parts/format.ts'
-import { Fold } from '../../parts/fold.tsx'
+import { Collapsible } from '../../parts/collapsible.tsx'
 import { account } from '../../state/account.ts'
 import type { Lane } from '../../state/conversation.ts'
 import { beginConversation, converse, lanes } from '../../state/conversation.ts'
@@ -81,9 +81,9 @@ export function ChatPlayground({ models, model, choose, other, compare }: Props)
           <ModelChoice models={models} model={model} choose={choose} />
           <Comparison models={models} model={model} other={other} compare={compare} />
         </Setup>
-        <Fold name="Options">
+        <Collapsible name="Options">
           <OptionFields options={options} put={setOptions} />
-        </Fold>
+        </Collapsible>
         <AsCode kind="chat" fields={first.fields} />
       </section>
       <section class="panel talk">

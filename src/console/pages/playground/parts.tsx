@@ -9,7 +9,7 @@ import { Dialog } from '../../parts/dialogs.tsx'
 import { GetCredits } from '../../parts/get-credits.tsx'
 import { Price, Worth } from '../../parts/worth.tsx'
 import { credits, duration, number } from '../../parts/format.ts'
-import { Fold } from '../../parts/fold.tsx'
+import { Collapsible } from '../../parts/collapsible.tsx'
 import { Choice, Field, fieldsOf } from '../../parts/forms.tsx'
 import { account } from '../../state/account.ts'
 import { OWN_NAME, playgroundKey, setPlaygroundKey } from '../../state/playground-key.ts'
@@ -74,10 +74,10 @@ export const Setup = ({ model, children }: { model: ModelEntry; children: Compon
   const key = playgroundKey.value
   const payer = key === '' ? 'your balance' : `key …${key.slice(-4)}`
   return (
-    <Fold name={`${model.name ?? model.id} · ${payer}`}>
+    <Collapsible name={`${model.name ?? model.id} · ${payer}`}>
       {children}
       <KeyBar />
-    </Fold>
+    </Collapsible>
   )
 }
 

@@ -6,15 +6,15 @@ import Stripe from 'stripe'
 import type { PaymentsConfig } from '../../platform/config/config.ts'
 import { publicId } from '../../platform/ids.ts'
 import type { Listed, Order, Provider, OrderState } from '../provider.ts'
-import type { Asking } from './asking.ts'
-import { ask, createClient, find, reasonOf } from './asking.ts'
+import type { StripeAccess } from './client.ts'
+import { ask, createClient, find, reasonOf } from './client.ts'
 import { verifyEvent } from './events.ts'
 import { expireOrder, readOrder, orderStateOfIntent, orderStateOfSession } from './reading.ts'
 
 /** Stripe of this configuration. */
-export function createStripe(config: PaymentsConfig, asking: Asking & { webhookSecret: string }): Provider {
-  const stripe = createClient(config, asking)
-  const liveMode = /^[sr]k_live_/.test(asking.secretKey)
+export function createStripe(config: PaymentsConfig, access: StripeAccess & { webhookSecret: string }): Provider {
+  const stripe = createClient(config, access)
+  const liveMode = /^[sr]k_live_/.test(access.secretKey)
   return {
     name: 'stripe',
     liveMode,
@@ -22,7 +22,7 @@ export function createStripe(config: PaymentsConfig, asking: Asking & { webhookS
     read: (order, about) => readOrder(stripe, order, about),
     refund: (order, refund) => createRefund(stripe, order, refund),
     charge: (order) => charge(stripe, order, liveMode),
-    verify: (body, signature) => verifyEvent(stripe, asking.webhookSecret, body, signature),
+    verify: (body, signature) => verifyEvent(stripe, access.webhookSecret, body, signature),
     expire: (order) => expireOrder(stripe, order),
     customerOf: async (accountId, gone) => {
       const account = publicId('account', accountId)

@@ -5,7 +5,7 @@ import type Stripe from 'stripe'
 import { publicId } from '../../platform/ids.ts'
 import type { Card, Order, OrderState, ProviderRefund } from '../provider.ts'
 import { ProviderRefused } from '../provider.ts'
-import { ask, find } from './asking.ts'
+import { ask, find } from './client.ts'
 
 /** The charge comes with its intent, so that one request shows both. */
 const WITH_CHARGE = { expand: ['latest_charge'] }

@@ -40,8 +40,8 @@ export class Connections {
     return (request, response) => {
       this.all.get(request.socket)!.add({
         request,
-        begin: (whenOver) => {
-          response.once('close', whenOver)
+        begin: (onFinished) => {
+          response.once('close', onFinished)
           serve(request, response)
         },
       })
@@ -61,7 +61,7 @@ export class Connections {
 /** How many more requests may wait. */
 type Room = { left: number }
 
-type Turn = { request: IncomingMessage; begin: (whenOver: () => void) => void }
+type Turn = { request: IncomingMessage; begin: (onFinished: () => void) => void }
 
 /** One connection. It is not read while a request waits for its turn, so that its client's own buffers fill up. */
 class Connection {

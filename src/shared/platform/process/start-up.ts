@@ -37,7 +37,7 @@ export class ServiceAway extends Error {}
  * @returns its version: `17.2`.
  * @throws ServiceAway, or ConfigError with what Postgres says against it.
  */
-export async function lookAtPostgres(db: Db): Promise<string> {
+export async function checkPostgres(db: Db): Promise<string> {
   try {
     const { rows } = await within(PATIENCE_MS, () =>
       db.raw<{ rows: { version: string; number: number }[] }>(
@@ -68,7 +68,7 @@ export function awayOf(error: unknown): ServiceAway | null {
  * @returns its version and eviction policy; null where it hides them.
  * @throws ServiceAway, or ConfigError where the password, the version, the policy or what the user may do is wrong.
  */
-export async function lookAtRedis(config: RedisConfig): Promise<{ version: string | null; policy: string | null }> {
+export async function checkRedis(config: RedisConfig): Promise<{ version: string | null; policy: string | null }> {
   const { redis, firstError } = connectOnce(config)
   try {
     const looked = await within(PATIENCE_MS, () => ask(redis, config.REDIS_PREFIX))
@@ -113,7 +113,7 @@ class NoAnswer extends Error {
 }
 
 /** The most that any look of a start or of `doctor` may take, in ms. */
-export const LOOK_MS = 10_000
+export const CHECK_MS = 10_000
 
 /** What `ask` answers. @throws NoAnswer after so many ms: the service took the question, and is silent */
 export async function within<T>(ms: number, ask: () => PromiseLike<T>): Promise<T> {
@@ -161,16 +161,16 @@ export async function whenThere<T>(
  * @returns `looked`: each has been looked at once, and what is away was said; `there`: all are there. Both reject with
  * a ConfigError where something is there and cannot be used.
  */
-export function lookAtAll(
+export function checkServices(
   { config, db, schema }: Needed,
   log: Log,
   signal?: AbortSignal,
 ): { looked: Promise<unknown>; there: Promise<unknown> } {
   const looks = [
-    begin((away) => whenThere(() => lookAtRedis(config), log, { signal, away })),
+    begin((away) => whenThere(() => checkRedis(config), log, { signal, away })),
     begin(async (away) => {
-      await whenThere(() => lookAtPostgres(db), log, { signal, away })
-      await whenThere(() => lookAtSchema(schema), log, { signal, away })
+      await whenThere(() => checkPostgres(db), log, { signal, away })
+      await whenThere(() => checkSchema(schema), log, { signal, away })
     }),
   ]
   const there = Promise.all(looks.map((one) => one.there))
@@ -189,8 +189,8 @@ function begin(look: (away: () => void) => Promise<unknown>): { looked: Promise<
   return { looked: Promise.race([there, isAway]), there }
 }
 
-async function lookAtSchema(schema: SchemaGate): Promise<void> {
-  const missing = await within(LOOK_MS, () => schema.missing()).catch((error: unknown) => {
+async function checkSchema(schema: SchemaGate): Promise<void> {
+  const missing = await within(CHECK_MS, () => schema.missing()).catch((error: unknown) => {
     throw awayOf(error) ?? error
   })
   if (missing.length === 0) return

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis'
 import { startPrivateRedis } from '../../../../scripts/harness/services.ts'
 import type { PrivateRedis } from '../../../../scripts/services/redis.ts'
 import { ConfigError } from '../../../../src/shared/platform/config/config.ts'
-import { lookAtRedis } from '../../../../src/shared/platform/process/start-up.ts'
+import { checkRedis } from '../../../../src/shared/platform/process/start-up.ts'
 
 describe('a user of Redis', () => {
   let server: PrivateRedis
@@ -21,7 +21,7 @@ describe('a user of Redis', () => {
   const look = async (rules: string[]) => {
     const name = `user${++users}`
     await operator.acl('SETUSER', name, 'on', '>secret', ...rules)
-    return lookAtRedis({
+    return checkRedis({
       REDIS_URL: `redis://${name}:secret@127.0.0.1:${server.port}`,
       REDIS_TLS_VERIFY: 'on',
       REDIS_PREFIX: 'tollgate',

@@ -11,13 +11,13 @@ import type { Gateway, Settings } from './harness.ts'
 import { send } from './http.ts'
 import { until } from './until.ts'
 
-/** Edits the catalogue of a world. */
+/** Edits the catalogue of the gateway. */
 type Change = Parameters<typeof startGateway>[1]
 
 export const PASSWORD = 'correct horse 1'
 
 /** The console with all that is behind it: web, worker, mail, sandbox. Its public address is the one it listens on. */
-export type World = Gateway & {
+export type ConsoleGateway = Gateway & {
   /** Registers a user by the API. */
   person: (
     email: string,
@@ -28,7 +28,7 @@ export type World = Gateway & {
 }
 
 /** Builds the console if its sources have changed, and starts everything behind it. */
-export async function startWorld(settings: Settings = {}, change?: Change): Promise<World> {
+export async function startConsoleGateway(settings: Settings = {}, change?: Change): Promise<ConsoleGateway> {
   await ensureConsole()
   const port = await freePort()
   const gateway = await startGateway({ PORT: String(port), BASE_URL: `http://127.0.0.1:${port}`, ...settings }, change)

@@ -10,7 +10,7 @@ export type Limits = { period: Period; credits: number[] }
 export type Account = { id: AccountId; keyIds: KeyId[]; grants: GrantId[]; period: Period | null }
 
 /**
- * Makes an account with its grants, without an owner, in one statement, since thousands of worlds begin with it. The
+ * Makes an account with its grants, without an owner, in one statement: thousands of simulations begin with it. The
  * first grant expires first.
  */
 export async function openAccount(db: Db, amounts: readonly number[], limits: Limits | null): Promise<Account> {
@@ -108,7 +108,7 @@ const WRITTEN = [
 ]
 
 /**
- * Empties the database of worlds, in one round trip, without the triggers of the ledger that prevent it.
+ * Empties the database of simulations, in one round trip, without the triggers of the ledger that prevent it.
  * @param cleanupDb a pool only for this: a connection loses its cached plans when its role changes
  */
 export async function deleteAccounts(cleanupDb: Db): Promise<void> {

@@ -11,8 +11,8 @@ import type { CallUpdate } from '../../../src/shared/replies/channels.ts'
 import type { ErrorCode } from '../../../src/shared/platform/errors.ts'
 import { ApiError } from '../../../src/shared/platform/errors.ts'
 import type { AccountId, CallId, KeyId } from '../../../src/shared/platform/ids.ts'
-import type { Web, World } from './world.ts'
-import { IMAGE, VIDEO } from './world.ts'
+import type { Web, Simulation } from './simulation.ts'
+import { IMAGE, VIDEO } from './simulation.ts'
 
 export type Asked = {
   modality: 'chat' | 'image' | 'video'
@@ -45,12 +45,12 @@ export class Request {
   placed: PlacedCall | null = null
   private readonly ctx: CallContext
 
-  constructor(world: World, web: Web, asked: Asked) {
+  constructor(simulation: Simulation, web: Web, asked: Asked) {
     this.asked = asked
     this.web = web
     this.callId = newCallId()
     this.ctx = contextOf(asked, this.callId)
-    this.place(orderOf(world, asked)).catch((error: unknown) => {
+    this.place(orderOf(simulation, asked)).catch((error: unknown) => {
       this.outcome = { is: 'broken', error }
     })
   }
@@ -113,9 +113,9 @@ export function shapeOf({ modality, large }: Pick<Asked, 'modality' | 'large'>):
 }
 
 /** The order that `v1/chat.ts` and `v1/media.ts` make of a valid body. */
-function orderOf(world: World, asked: Asked): CallOrder {
+function orderOf(simulation: Simulation, asked: Asked): CallOrder {
   const { modality, prompt, stream } = asked
-  const model = world.catalogue().models.get(modality)!
+  const model = simulation.catalogue().models.get(modality)!
   if (model.modality !== 'chat') {
     const shape = shapeOf(asked)
     const body = { model: model.id, prompt }

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { CommandError } from '../../src/admin/command.ts'
 import type { Options } from '../../src/admin/command.ts'
 import { accountCommands } from '../../src/admin/commands/accounts.ts'
-import { leavingCommands } from '../../src/admin/commands/leaving.ts'
+import { accountClosureCommands } from '../../src/admin/commands/account-closure.ts'
 import { createKey } from '../../src/shared/accounts/api-keys.ts'
 import { createKeyLookup } from '../../src/shared/accounts/key-lookup.ts'
 import { newId, publicId } from '../../src/shared/platform/ids.ts'
@@ -24,7 +24,7 @@ import { until } from '../../scripts/harness/until.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { anOrder, verbs } from '../shared/calls/opening.ts'
 
-const COMMANDS = [...accountCommands, ...leavingCommands]
+const COMMANDS = [...accountCommands, ...accountClosureCommands]
 
 describe('the commands for an account over its life', () => {
   let gateway: Gateway

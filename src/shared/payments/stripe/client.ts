@@ -7,10 +7,10 @@ import type { Missing } from '../provider.ts'
 import { ProviderAway, ProviderRefused } from '../provider.ts'
 
 /** Who asks, and how long one request may take, in ms. */
-export type Asking = { secretKey: string; timeoutMs: number }
+export type StripeAccess = { secretKey: string; timeoutMs: number }
 
 /** The client. It never tries again by itself: orders wait in their rows, and web answers at once. */
-export function createClient({ STRIPE_API_BASE }: PaymentsConfig, { secretKey, timeoutMs }: Asking): Stripe {
+export function createClient({ STRIPE_API_BASE }: PaymentsConfig, { secretKey, timeoutMs }: StripeAccess): Stripe {
   const options = { timeout: timeoutMs, maxNetworkRetries: 0, telemetry: false }
   if (STRIPE_API_BASE === undefined) return new Stripe(secretKey, options)
   const { protocol, hostname, port } = new URL(STRIPE_API_BASE)

@@ -3,7 +3,7 @@ import { createSandbox } from '../../../../sandbox/server.ts'
 import { newId } from '../../../../src/shared/platform/ids.ts'
 import { providerOf } from '../../../../src/shared/payments/deps.ts'
 import { stripeAccountAt } from '../../../../scripts/harness/stripe-sandbox.ts'
-import { WEBHOOK_SECRET } from '../world.ts'
+import { WEBHOOK_SECRET } from '../fixture.ts'
 
 describe('the address of Stripe', () => {
   it('may be one of IPv6', async () => {

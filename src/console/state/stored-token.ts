@@ -2,16 +2,16 @@
  * The session token as this browser keeps it: in sessionStorage, which ends with the tab, or in localStorage where
  * "stay signed in" was chosen (docs/console.md has the risks of both).
  */
-export const TOKEN_PLACE = 'tollgate.session'
+export const TOKEN_KEY = 'tollgate.session'
 
 /** The token in one place; null where none is, or where the browser forbids storage. */
 export function read(storage: () => Storage): string | null {
   try {
-    return storage().getItem(TOKEN_PLACE)
+    return storage().getItem(TOKEN_KEY)
   } catch {
     return null
   }
 }
 
 /** The token; null where nobody is signed in, or nothing can be kept. */
-export const keptToken = (): string | null => read(() => sessionStorage) ?? read(() => localStorage)
+export const storedToken = (): string | null => read(() => sessionStorage) ?? read(() => localStorage)

@@ -16,7 +16,7 @@ import { post, send } from '../../../scripts/harness/http.ts'
 import { grantCredits } from '../../../src/shared/operators/changes.ts'
 import { PASSWORD, anEmail } from '../../support/console.ts'
 
-const ofOperators: Endpoint[] = (endpoints as readonly Endpoint[]).filter(({ who }) => who === asOperator)
+const ofOperators: Endpoint[] = (endpoints as readonly Endpoint[]).filter(({ auth }) => auth === asOperator)
 
 const nameOf = ({ method, path }: Endpoint): string => `${method.toUpperCase()} ${path}`
 
@@ -74,13 +74,13 @@ describe("what operators see of others' accounts", () => {
   }
 
   it('is declared: no endpoint shows an account by being one that shows nobody', () => {
-    const silent = ofOperators.filter(({ looksAt }) => looksAt === 'nobody')
+    const silent = ofOperators.filter(({ views }) => views === 'nobody')
     const showing = silent.filter(({ answers }) => {
       const { schema } = answers[200] ?? {}
       return schema && OF_ACCOUNTS.test(JSON.stringify(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })))
     })
     expect(showing.map(nameOf)).to.have.members(NO_LOOKS)
-    expect(ofOperators.filter(({ looksAt }) => looksAt === undefined).map(nameOf)).to.deep.equal([])
+    expect(ofOperators.filter(({ views }) => views === undefined).map(nameOf)).to.deep.equal([])
     const about = silent.filter(({ path }) => path.includes('/accounts/') || path.includes('/keys/'))
     expect(about.map(nameOf)).to.deep.equal([])
   })
@@ -110,7 +110,7 @@ describe("what operators see of others' accounts", () => {
       'GET /api/operator/payments/:id': [`/api/operator/payments/${one.payment}`, ONE],
       'POST /api/operator/payments/:id/sync': [`/api/operator/payments/${one.payment}/sync`, ONE],
     }
-    const declared = ofOperators.filter(({ looksAt }) => looksAt === 'accounts').map(nameOf)
+    const declared = ofOperators.filter(({ views }) => views === 'accounts').map(nameOf)
     expect(Object.keys(asked), 'every one is asked here').to.have.members(declared)
     for (const [name, [path, expected]] of Object.entries(asked)) {
       const operator = await anOperator()

@@ -43,7 +43,7 @@ export const aPaidPayment = (db: Db, account: AccountId): Promise<PaymentRow> =>
   })
 
 /** The verbs of payments over a Stripe that is the sandbox. */
-export type PaymentWorld = {
+export type PaymentFixture = {
   sandbox: Sandbox
   stripe: StripeAccount
   deps: PaymentDeps
@@ -55,7 +55,7 @@ export type PaymentWorld = {
   stop: () => Promise<void>
 }
 
-export async function paymentWorld(db: Db): Promise<PaymentWorld> {
+export async function paymentFixture(db: Db): Promise<PaymentFixture> {
   const sandbox = await createSandbox({})
   const stripe = stripeAccountAt(sandbox.url)
   const differences: string[] = []

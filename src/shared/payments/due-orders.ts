@@ -22,7 +22,7 @@ const LEASE_SECONDS = 120
 const KNOWN_MS = 23 * 3_600_000
 
 /** Checks an order that is due. Whatever the provider does, it is due again later. */
-export async function sweepOrder(deps: PaymentDeps, id: PaymentId): Promise<void> {
+export async function processDueOrder(deps: PaymentDeps, id: PaymentId): Promise<void> {
   const held = await scheduleCheck(deps.db, id, LEASE_SECONDS)
   try {
     const row = await checkOrder(deps, id, null, held)

@@ -62,7 +62,7 @@ async function rowsOf({ db, accounts }: ScheduleRun): Promise<{ orders: OrderRow
 }
 
 /** Holds every order and account of a run against what Stripe says. */
-export async function judge(run: ScheduleRun): Promise<void> {
+export async function checkOutcome(run: ScheduleRun): Promise<void> {
   const { tampered } = run
   const { orders, books } = await rowsOf(run)
   const known = truths(run)

@@ -7,7 +7,7 @@ import type { ComponentChildren } from 'preact'
 const WIDE = matchMedia('(min-width: 52.01rem)')
 
 /** @param open on a phone too, because something is chosen in it */
-export const Fold = ({
+export const Collapsible = ({
   name,
   open = false,
   children,

@@ -49,7 +49,7 @@ export function callsOf(
   return gated
 }
 
-/** What a world records of its calls for those who judge it: which were lost, and which process settled one. */
+/** What a simulation records of its calls for its checks: which were lost, and which process settled one. */
 export type CallRecords = { lost: LostCalls; settledBy: Map<CallId, Process> }
 
 /** Calls as a reconciler saw them when it looked, and those of them that it refunded as lost. */

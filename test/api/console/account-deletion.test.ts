@@ -9,7 +9,7 @@ import { PASSWORD, aPerson, logIn, startConsole } from '../../support/console.ts
 import type { TestConsole } from '../../support/console.ts'
 import { failOrder } from '../../../src/shared/payments/ending.ts'
 import { placeOrder } from '../../../src/shared/payments/orders.ts'
-import { anOrder } from '../../shared/payments/world.ts'
+import { anOrder } from '../../shared/payments/fixture.ts'
 import { opened, verbs } from '../../shared/calls/opening.ts'
 
 describe('an owner who deletes their account', () => {

@@ -12,7 +12,7 @@ import { createPublisher, listenForCancels } from '../../../src/shared/replies/p
 import { findEnded } from '../../../src/shared/reports/call-records.ts'
 import { Quota } from '../../../src/api/endpoint/quota.ts'
 import { RelayedStreams } from '../../../src/api/v1/calls/relayed-stream.ts'
-import { Unbegun } from '../../../src/api/v1/calls/unstarted-calls.ts'
+import { UnstartedCalls } from '../../../src/api/v1/calls/unstarted-calls.ts'
 import { Replies } from '../../../src/shared/replies/reply-channel.ts'
 import { readAnswer } from '../../../src/api/v1/calls/read-answer.ts'
 import { createCallProcessor } from '../../../src/workers/calls/processor.ts'
@@ -29,10 +29,10 @@ import { Upstream } from './upstream.ts'
 import { LostCalls, callsOf } from './verbs.ts'
 import { Wire } from './wire.ts'
 
-/** Open calls that one account may have in a world: few, so that the bound is reached. */
+/** Open calls that one account may have in a simulation: few, so that the bound is reached. */
 export const MAX_OUTSTANDING = 5
 
-/** MAX_ANSWER_BYTES of a world: little, so that streams are cut. */
+/** MAX_ANSWER_BYTES of a simulation: little, so that streams are cut. */
 export const LONGEST_ANSWER = 300
 
 /** Whole-call deadline of every model, in seconds, after which nothing of a killed process is left. */
@@ -42,7 +42,7 @@ const config = {
   APP_SECRET: 'a secret of the tests, long enough for it',
   BASE_URL: 'http://gateway.test',
   RESULT_TTL_SECONDS: 3600,
-  REDIS_PREFIX: 'world',
+  REDIS_PREFIX: 'simulation',
   MAX_ANSWER_BYTES: LONGEST_ANSWER,
   LONG_CALL_REPLY: 'wait',
   LONG_CALL_AFTER_SECONDS: 20,
@@ -52,7 +52,7 @@ const limits = { resultSeconds: config.RESULT_TTL_SECONDS, maxOutstanding: MAX_O
 
 const log = createLog('silent', 'worker')
 
-// Opens nothing before it fetches, which no model of a world asks for.
+// Opens nothing before it fetches, which no model of a simulation asks for.
 const fetcher = createFetcher()
 
 const upstreamEntry: UpstreamEntry = {
@@ -81,13 +81,13 @@ export type Web = {
     stopping: AbortSignal
   }
 }
-export type Worker = { process: Process; deps: WorkerDeps; processor: Processor<CallJob>; isLeaving: boolean }
+export type Worker = { process: Process; deps: WorkerDeps; processor: Processor<CallJob>; isStopping: boolean }
 
-/** What the pictures and the videos of the world are. */
+/** What the pictures and the videos of the simulation are. */
 export const IMAGE = { resolutions: ['1K', '2K'] as [string, string] }
 export const VIDEO = { durations: [5, 7.5], resolutions: ['720p', '1080p'] }
 
-/** The prices that a world begins with, by model. A change makes new objects, so that they can be kept, and shared. */
+/** The prices that a simulation begins with, by model. A change makes new objects, so they can be shared. */
 const PRICES = {
   chat: { input: 1000, output: 2000, cachedInput: 100, cacheWrite: 1250, perCall: 1, perTokens: 1000, minimum: 2 },
   image: { prices: [{ resolution: '2K', credits: 90 }, { credits: 40 }] },
@@ -98,7 +98,7 @@ const PRICES = {
  * A whole Tollgate inside this process, over a real Postgres. Its queue, its pub/sub and its upstream behave as badly
  * as they may.
  */
-export class World {
+export class Simulation {
   readonly db: Db
   readonly turns: Scheduler
   readonly dispatch: Dispatch
@@ -182,7 +182,7 @@ export class World {
       db: this.db,
       calls,
       replies,
-      unbegun: new Unbegun(this.db, log),
+      unstarted: new UnstartedCalls(this.db, log),
       joins: new Quota({ perAccount: 1_000_000, perProcess: 1_000_000 }),
       queues,
       relayed: new RelayedStreams(),
@@ -244,7 +244,7 @@ export class World {
       process,
       deps,
       processor: createCallProcessor(deps) as Processor<CallJob>,
-      isLeaving: false,
+      isStopping: false,
     }
     this.workers.push(worker)
     return worker
@@ -274,13 +274,13 @@ export class World {
 
   /** Those that live and were not asked to stop. */
   liveWorkers(): Worker[] {
-    return this.workers.filter(({ process, isLeaving }) => process.alive && !isLeaving)
+    return this.workers.filter(({ process, isStopping }) => process.alive && !isStopping)
   }
 
   /** Has a worker hand back what it works on. */
   stopWorker(worker: Worker | undefined): void {
     if (!worker) return
-    worker.isLeaving = true
+    worker.isStopping = true
     worker.deps.held.requeueAll()
   }
 

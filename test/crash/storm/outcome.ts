@@ -27,7 +27,7 @@ function billsOf(sandbox: Sandbox, sent: readonly Sent[]): (prompt: string) => n
 }
 
 /** One key is one call, the answer can be fetched, and no image or video was submitted twice. */
-export async function judge(
+export async function checkOutcome(
   town: Installation,
   url: string,
   account: TestAccount,

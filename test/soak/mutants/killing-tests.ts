@@ -29,7 +29,7 @@ export const KEY_LOOKUP = 'test/shared/accounts/key-lookup.test.ts'
 export const SHARES = 'test/workers/fair-places.test.ts'
 
 /** The tests that must pass where no bug is planted. */
-export const JUDGES = [
+export const KILLING_TESTS = [
   SCHEDULES,
   VERBS,
   DEBTS,

@@ -70,7 +70,7 @@ async function* everythingOf(db: Db, user: UserRow): AsyncGenerator<object> {
 }
 
 /** Exporting and deleting accounts. */
-export const leavingCommands: Command[] = [
+export const accountClosureCommands: Command[] = [
   {
     usage: 'account delete <email> [--force]',
     summary:
