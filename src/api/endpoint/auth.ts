@@ -1,8 +1,7 @@
-/**
- * Who may use an endpoint: whoever is logged in, an operator who is, or the holder of an API key.
- */
+/** Who may use an endpoint: a user who is logged in, an operator, or the holder of an API key. */
 import type { ParameterizedContext } from 'koa'
 import type { Principal } from '../../shared/accounts/key-lookup.ts'
+import type { Model } from '../../shared/catalogue/catalogue.ts'
 import type { LiveSession } from '../../shared/users/sessions.ts'
 import { findSession } from '../../shared/users/sessions.ts'
 import { roleOf } from '../../shared/users/users.ts'
@@ -14,7 +13,7 @@ import { bearerToken } from '../middleware/bearer.ts'
 import { clientAddress } from '../middleware/client-address.ts'
 import type { RequestState } from '../middleware/request-context.ts'
 
-/** Whoever is logged in. A suspended account's sessions have ended. */
+/** A user who is logged in. A suspended account's sessions have ended. */
 export const session: Auth<LiveSession> = {
   scheme: 'sessionToken',
   errors: ['unauthorized', 'rate_limited'],
@@ -52,14 +51,14 @@ export const apiKey: Auth<Principal> = {
   scheme: 'apiKey',
   errors: ['unauthorized', 'ip_not_allowed', 'account_suspended'],
   find: (deps) => async (ctx) => {
-    const found = await findKey(deps, ctx)
+    const found = await authenticateKey(deps, ctx)
     refuseHolder(found)
     return found
   },
 }
 
 /** The holder of the key that a request carries, whether they may use it or not. @throws ApiError unauthorized. */
-export async function findKey(
+export async function authenticateKey(
   { keys, config }: Pick<WebDeps, 'keys' | 'config'>,
   ctx: ParameterizedContext<RequestState>,
 ): Promise<Principal> {
@@ -75,3 +74,7 @@ export function refuseHolder({ addressAllowed, status }: Pick<Principal, 'addres
   if (!addressAllowed) throw new ApiError('ip_not_allowed')
   if (status === 'suspended') throw new ApiError('account_suspended')
 }
+
+/** Whether the limits of a key let it call a model. The charge checks it again. */
+export const mayCall = ({ models, modalities }: Pick<Principal, 'models' | 'modalities'>, model: Model): boolean =>
+  (models?.includes(model.id) ?? true) && (modalities?.includes(model.modality) ?? true)

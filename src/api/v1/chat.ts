@@ -28,7 +28,7 @@ type AskedChat = {
   request: ChatRequest
   estimate: Tokens
   charge: number
-  within: ((credits: number, least: number) => Lowered | null) | undefined
+  lowerTo: ((credits: number, least: number) => Lowered | null) | undefined
 }
 
 /**
@@ -36,7 +36,7 @@ type AskedChat = {
  * to what can be paid.
  */
 function askedOf(body: CountedChat, request: ChatRequest, model: ChatModel): AskedChat {
-  // Of an assistant's messages what is not sent is not charged either.
+  // What is left out of an assistant's messages is not charged either.
   const counted = { ...body, messages: request.messages }
   const estimate = estimateTokens(counted, model)
   const { max_tokens: limit, n: choices = 1 } = request
@@ -47,11 +47,11 @@ function askedOf(body: CountedChat, request: ChatRequest, model: ChatModel): Ask
     const lowered = { ...estimate, output: estimate.output - (limit - maxTokens) * choices }
     return { maxTokens, estimate: lowered, charge: chatCharge(model.price, lowered) }
   }
-  const within = isGiven || limit <= DEFAULT_MAX_TOKENS ? undefined : lower
-  return { request, estimate, charge: chatCharge(model.price, estimate), within }
+  const lowerTo = isGiven || limit <= DEFAULT_MAX_TOKENS ? undefined : lower
+  return { request, estimate, charge: chatCharge(model.price, estimate), lowerTo }
 }
 
-/** What is a chat's own of a call. */
+/** What is specific to chats. */
 export const chatKind: CallKind<ChatModel, AskedChat> = {
   modality: 'chat',
   parse: (body, model: ChatModel) => askedOf(body as CountedChat, parseChat(body, model), model),

@@ -10,7 +10,7 @@ import { chatCost } from '../../shared/requests/pricing.ts'
 import { modelList } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
-import { apiKey } from '../endpoint/auth.ts'
+import { apiKey, mayCall } from '../endpoint/auth.ts'
 import { versionOf } from './calls/price-guards.ts'
 import { CALL_LIMITS, allowanceHeaders, gateway } from './declared.ts'
 
@@ -35,10 +35,6 @@ export type ModelEntry = {
   durations?: MediaModel['durations']
   resolutions?: string[]
 }
-
-/** Whether the limits of a key let it call a model. The charge asks again. */
-export const mayCall = ({ models, modalities }: Pick<Principal, 'models' | 'modalities'>, model: Model): boolean =>
-  (models?.includes(model.id) ?? true) && (modalities?.includes(model.modality) ?? true)
 
 /** The public list of a catalogue. `holder`: only what their key may call. */
 export function presentModels(catalogue: Catalogue, holder?: Principal): ModelEntry[] {

@@ -53,10 +53,10 @@ const quote = z
   })
   .meta({ id: 'Quote' })
 
-/** What a call is charged that can be charged so much (null: nothing), and whether that is enough. */
+/** What a call is charged where at most `credits` can be paid (null: nothing), and whether that is enough. */
 function quoted(order: CallOrder, credits: number | null, least: number): { charge: number; affordable: boolean } {
   if (credits === null || order.charge <= credits) return { charge: order.charge, affordable: credits !== null }
-  const less = order.within?.(credits, least)
+  const less = order.lowerTo?.(credits, least)
   return { charge: less?.charge ?? order.charge, affordable: less !== null && less !== undefined }
 }
 
@@ -87,7 +87,7 @@ export const quoteCall = endpoint({
       const asked = ORDERS[path]!(deps, body, auth)
       const { model } = asked
       requireUpstream(model)
-      // Sent along as it will be with the call, where it would be refused.
+      // Refused here where the call would be refused for it.
       maxCreditsOf(ctx)
       const funds = await fundsOf(deps.db, auth)
       if (!funds) throw new ApiError('unauthorized')

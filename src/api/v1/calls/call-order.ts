@@ -19,7 +19,7 @@ export type CallOrder = {
    * Lowers a limit that the model gives until the call costs at most `credits`; null if that leaves fewer than `least`
    * output tokens. Absent where the request states its own limit, or the model gives at most 1,024.
    */
-  within?: ((credits: number, least: number) => Lowered | null) | undefined
+  lowerTo?: ((credits: number, least: number) => Lowered | null) | undefined
 }
 
 /** An order with a lower limit of its output. */

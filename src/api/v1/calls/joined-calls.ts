@@ -69,7 +69,7 @@ export async function joinRetried(
   if (!identity.isNumberedRetry || identity.isNew || identity.idempotencyKey !== null) return null
   const { accountId, keyId } = ctx.state.principal
   const retry = { accountId, keyId, requestHash: identity.hash, replyTo: deps.replies.address }
-  const callId = await claimUnanswered(deps, retry)
+  const callId = await claimWithPauses(deps, retry)
   return callId && joinClaimed(ctx, deps, callId, identity, onUpdate)
 }
 
@@ -101,10 +101,10 @@ async function joinClaimed(
 }
 
 /**
- * Claims an abandoned call. Looks again a few times if equal calls were waited for when the retry came: their clients
- * may be disconnecting, and a call may end before that is recorded.
+ * Claims an abandoned call. Tries again a few times if equal calls were being waited for when the retry came: their
+ * clients may be disconnecting, and a call may end before that is recorded.
  */
-async function claimUnanswered({ db, calls, webProcesses }: RetryDeps, retry: Retry): Promise<CallId | null> {
+async function claimWithPauses({ db, calls, webProcesses }: RetryDeps, retry: Retry): Promise<CallId | null> {
   let wereWaitedFor = false
   for (const pause of [...LEAVING_PAUSES_MS, null]) {
     const waiting = await waitingProcesses(db, retry)

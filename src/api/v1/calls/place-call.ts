@@ -39,7 +39,7 @@ type PlaceDeps = Pick<
   | 'telemetry'
 >
 
-/** @throws ApiError upstream_unavailable where nobody serves the model. */
+/** @throws ApiError upstream_unavailable where no upstream serves the model. */
 export function requireUpstream({ routes }: Pick<Model, 'routes'>): void {
   if (routes.length === 0) throw new ApiError('upstream_unavailable', { param: 'model' })
 }
@@ -72,7 +72,7 @@ export async function placeCall(
   if (!outcome.opened) throw await refusalOf(deps, request, order, outcome.refusal)
   ctx.state.opened = true
   if ('max_tokens' in order.request) ctx.set('X-Max-Output-Tokens', String(order.request.max_tokens))
-  const placed = waitFor(deps, request, isStreamed(order.request), onUpdate)
+  const placed = expectAnswer(deps, request, isStreamed(order.request), onUpdate)
   // Before the job is enqueued, so that both are sent in one write and no follower sees the end of the call first.
   deps.replies.publishEvent(request.accountId, { callId: request.id, status: 'queued', balance: outcome.balance })
   try {
@@ -101,7 +101,7 @@ async function open(
     if (!('refusal' in outcome) || !isShort(outcome.refusal)) return { order, request, outcome }
     const funds = await fundsOf(deps.db, request)
     const credits = funds && payable(funds)
-    const less = credits !== null && lowerings < LOWERINGS && order.within?.(credits, deps.config.MIN_OUTPUT_TOKENS)
+    const less = credits !== null && lowerings < LOWERINGS && order.lowerTo?.(credits, deps.config.MIN_OUTPUT_TOKENS)
     if (!less) return { order, request, outcome }
     order = lowered(order, less)
   }
@@ -110,7 +110,7 @@ async function open(
 const isShort = (refusal: string): boolean => refusal === 'insufficient_credits' || refusal === 'key_budget_exceeded'
 
 /** Waits for a call that was opened, and is yet to be enqueued. */
-function waitFor(
+function expectAnswer(
   deps: PlaceDeps,
   request: OpenRequest,
   streamed: boolean,
@@ -133,8 +133,8 @@ function waitFor(
 }
 
 /**
- * Ends a stream whose worker was lost: settled on the words that were sent on, with a last chunk as of one that we cut;
- * refunded where there were none. One that is only overdue, others refund.
+ * Ends a stream whose worker was lost: settled on the words that were sent on, with a last chunk like that of one that
+ * we cut; refunded where there were none. One that is only overdue is refunded by others.
  */
 async function endRelayed(
   { calls, log }: PlaceDeps,

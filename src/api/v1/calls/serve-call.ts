@@ -16,20 +16,19 @@ import type { JsonObject } from '../../middleware/json-body.ts'
 import { readJsonBody } from '../../middleware/json-body.ts'
 import type { RequestState, Served } from '../../middleware/request-context.ts'
 import { countersOf } from '../../endpoint/serve.ts'
-import { findKey, refuseHolder } from '../../endpoint/auth.ts'
+import { authenticateKey, mayCall, refuseHolder } from '../../endpoint/auth.ts'
 import { prefersAsync } from './answer-call.ts'
 import type { UpdateListener } from './call-updates.ts'
 import { bufferUpdates } from './call-updates.ts'
 import type { CallOrder } from './call-order.ts'
 import { placeCall } from './place-call.ts'
-import { mayCall } from '../models.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
 import { refuse } from './record-refusal.ts'
 
 /** What a modality makes of a body. */
-type Parsed = Pick<CallOrder, 'request' | 'estimate' | 'charge' | 'within'>
+type Parsed = Pick<CallOrder, 'request' | 'estimate' | 'charge' | 'lowerTo'>
 
-/** What is a modality's own of a call. */
+/** What is specific to a modality. */
 export type CallKind<M extends Model, P extends Parsed> = {
   modality: M['modality']
   /** What is asked of the model by a JSON object. @throws ApiError that names the field at fault. */
@@ -55,8 +54,8 @@ export function callEndpoint<M extends Model, P extends Parsed, const D extends 
 /**
  * The order of the checks is the order of the lines: key, address, account, rate limits, body, model, whether the key
  * may call it, its fields; then in `placeCall` the Idempotency-Key, the upstream, the price guards, a call to join, the
- * load, and the charge with the budget and the balance. From `begin` on a refusal is recorded as a rejected call.
- * The charge looks at the key again, under the lock of its account: it may have been revoked or limited meanwhile.
+ * load, and the charge with the budget and the balance. From `assignCallId` on a refusal is recorded as a rejected
+ * call. The charge checks the key again, under the lock of its account: it may have been revoked or limited meanwhile.
  */
 function serveCall<M extends Model, P extends Parsed>(
   declared: Declaration & Served,
@@ -68,8 +67,8 @@ function serveCall<M extends Model, P extends Parsed>(
   const endpoint = { ...declared, maxBodyBytes: deps.config.MAX_BODY_BYTES }
   return async (ctx) => {
     ctx.state.endpoint = endpoint
-    const principal = await findKey(deps, ctx)
-    const call = begin(ctx as Context & { state: RequestState }, principal)
+    const principal = await authenticateKey(deps, ctx)
+    const call = assignCallId(ctx as Context & { state: RequestState }, principal)
     let body: JsonObject | null = null
     try {
       refuseHolder(principal)
@@ -104,14 +103,17 @@ export function orderOf<M extends Model, P extends Parsed>(
 }
 
 /**
- * A chat whose client does not wait is no stream: nobody would read its chunks, and the call would end with the one
+ * A chat whose client does not wait is not streamed: nobody would read its chunks, and the call would end with the one
  * worker, and the one upstream, that began it.
  */
 const orderForReader = <O extends Pick<CallOrder, 'request'>>(ctx: Context, order: O): O =>
   prefersAsync(ctx) ? { ...order, request: unstreamed(order.request) } : order
 
 /** Gives a call its id. */
-function begin(ctx: Context & { state: RequestState }, principal: CallContext['state']['principal']): CallContext {
+function assignCallId(
+  ctx: Context & { state: RequestState },
+  principal: CallContext['state']['principal'],
+): CallContext {
   const callId = newCallId()
   ctx.res.setHeader('X-Call-Id', publicId('call', callId))
   Object.assign(ctx.state, { principal, callId })

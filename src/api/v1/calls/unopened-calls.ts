@@ -24,7 +24,7 @@ export async function refusalOf(
   { db }: Pick<WebDeps, 'db'>,
   request: OpenRequest,
   order: CallOrder,
-  refusal: Exclude<Extract<OpenOutcome, { refusal: string }>['refusal'], 'look_up'>,
+  refusal: Extract<OpenOutcome, { refusal: string }>['refusal'],
 ): Promise<ApiError> {
   switch (refusal) {
     case 'too_many_calls':
