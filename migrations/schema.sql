@@ -766,7 +766,7 @@ CREATE FUNCTION check_ledger() RETURNS trigger;
 -- Refuses a payment whose grants or reversals are not what it says.
 CREATE FUNCTION check_payment() RETURNS trigger;
 
--- Repays the debt of these accounts from what they can spend, by entries of kind collection; answers the balances after it.
+-- Repays the debt of these accounts from what they can spend, by entries of kind collection; returns the balances after it.
 CREATE FUNCTION collect_debts(account_ids uuid[]) RETURNS TABLE(account_id uuid, balance bigint);
 
 -- Counts the open calls of a key, and marks its account, after its limits were changed.
@@ -778,7 +778,7 @@ CREATE FUNCTION deduct_credits(the_deduction uuid, the_account uuid, wanted bigi
 -- Settles or refunds calls and keeps their results; a row for each call that this very statement ended, with the place of the outcome that did, none for the others.
 CREATE FUNCTION end_calls(outcomes jsonb, outputs text[]) RETURNS TABLE(place bigint, id uuid, account_id uuid, status text, credits bigint, uncollected bigint, balance bigint, latency_ms bigint, created_at timestamptz, reply_to text, model text, modality text, upstream text, precharged bigint, running_ms bigint) SET plan_cache_mode=force_generic_plan;
 
--- Removes what rests in expired grants of these accounts, by entries of kind expiry; answers how many grants.
+-- Removes what is left in expired grants of these accounts, by entries of kind expiry; returns how many grants.
 CREATE FUNCTION expire_grants(account_ids uuid[], moment timestamptz) RETURNS integer;
 
 -- When a grant pays for nothing any more; null: never.
@@ -799,7 +799,7 @@ CREATE FUNCTION key_is_valid(key api_keys, secret integer, moment timestamptz) R
 -- The call that a request is taken for a retry of; null where there is none.
 CREATE FUNCTION left_call(of_account uuid, of_key uuid, of_request bytea) RETURNS uuid;
 
--- Moves credits: entries, grants and balances; answers the accounts where some came back so late that they expired.
+-- Moves credits: entries, grants and balances; returns the accounts where some came back so late that they expired.
 CREATE FUNCTION move_credits(moment timestamptz, accounts_of uuid[], grants_of uuid[], amounts bigint[], kinds text[], calls_of uuid[] DEFAULT NULL::uuid[], payment uuid DEFAULT NULL::uuid, deduction uuid DEFAULT NULL::uuid, remark text DEFAULT NULL::text) RETURNS uuid[];
 
 -- Asks for the mail about a budget of which 80 or 100 percent is used.
@@ -814,7 +814,7 @@ CREATE FUNCTION refuse_change() RETURNS trigger;
 -- Whether the result of a call is kept, as committed now, whatever the snapshot.
 CREATE FUNCTION result_is_kept(ended_call uuid) RETURNS boolean;
 
--- Brings what is reversed of a payment to a number of credits: takes back or reinstates them; answers the balance.
+-- Brings what is reversed of a payment to a number of credits: takes back or reinstates them; returns the balance.
 CREATE FUNCTION reverse_payment(the_payment uuid, target bigint) RETURNS TABLE(moved bigint, owed bigint, balance bigint);
 
 -- Takes credits from what accounts can spend, in burn order, by entries of one kind.

@@ -7,7 +7,7 @@ DECLARE
   broken uuid;
 BEGIN
   SELECT array_agg(call_id) INTO touched FROM inserted HAVING count(*) = count(call_id);
-  -- All rules in one query: where no entry breaks any of them, which is always, they are not looked at one by one.
+  -- All rules in one query: they are checked one by one only where an entry breaks any of them, to name it.
   IF touched IS NOT NULL AND NOT EXISTS (
     SELECT FROM (
       SELECT entry.call_id, sum(entry.amount)::bigint AS amount,

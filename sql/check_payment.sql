@@ -21,7 +21,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- The columns that are compared: a look that changed nothing touches none of them.
+-- The columns that are compared: a check that changed nothing touches none of them.
 CREATE CONSTRAINT TRIGGER payments_match_grants
   AFTER INSERT OR UPDATE OF id, status, credits, bonus, reversed ON payments
   DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION check_payment();

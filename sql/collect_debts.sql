@@ -1,5 +1,5 @@
 -- Repays what accounts owe from what they can spend, in burn order: whoever gives credits to an account with debt calls
--- this in the same transaction, so that an account with debt never has anything to spend. Whoever calls it holds the
+-- this in the same transaction, so that an account with debt never has anything to spend. The caller holds the
 -- accounts' rows.
 CREATE OR REPLACE FUNCTION collect_debts(account_ids uuid[])
 RETURNS TABLE (account_id uuid, balance bigint)
@@ -22,4 +22,4 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION collect_debts IS
   'Repays the debt of these accounts from what they can spend, by entries of kind collection; '
-  'answers the balances after it.';
+  'returns the balances after it.';

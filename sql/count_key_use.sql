@@ -1,5 +1,5 @@
 -- Counts the open calls of a key after its limits were changed, and marks its account as one with limits. From then on
--- open_calls and end_calls keep the count. Whoever calls this holds the account's row.
+-- open_calls and end_calls keep the count. The caller holds the account's row.
 CREATE OR REPLACE FUNCTION count_key_use(counted_key uuid) RETURNS void
 LANGUAGE sql AS $$
   UPDATE api_keys k SET outstanding_calls = CASE WHEN k.max_outstanding IS NULL THEN 0 ELSE (

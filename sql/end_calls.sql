@@ -4,7 +4,7 @@
 -- No settlement is above twice the pre-charge, whatever its outcome says (docs/money.md#debt).
 --
 -- What a settlement cannot collect becomes debt of the account. Credits that come back to an account with debt repay it
--- before anybody sees them, and those that come back too late expire at once: the balance that is answered is what is
+-- before anybody sees them, and those that come back too late expire at once: the balance that is returned is what is
 -- left after that.
 CREATE OR REPLACE FUNCTION end_calls(outcomes jsonb, outputs text[])
 RETURNS TABLE (place bigint, id uuid, account_id uuid, status text, credits bigint, uncollected bigint, balance bigint,
@@ -18,12 +18,12 @@ DECLARE
   keys_limited boolean;
   moment timestamptz;
   r record;
-  -- The account in turn, and its balance.
+  -- The current account, and its balance.
   holder uuid;
   funds bigint;
   part bigint;
   rest bigint;
-  -- Of the calls that end, in the order in which they were judged.
+  -- Of the calls that end, in the order in which they were decided.
   places bigint[] := '{}';
   ended uuid[] := '{}';
   holders uuid[] := '{}';
@@ -50,7 +50,7 @@ BEGIN
   ids := ARRAY(SELECT c.id FROM calls c WHERE c.id = ANY (ids) AND ARRAY[c.account_id] <@ account_ids
     ORDER BY c.id FOR NO KEY UPDATE);
   moment := clock_timestamp();
-  -- What rests in a grant at its end is gone, whatever comes back; from here on a balance is what can be spent.
+  -- What is left in a grant when it expires is gone, whatever comes back; from here on a balance is what can be spent.
   PERFORM expire_grants(account_ids, moment);
 
   FOR r IN

@@ -1,6 +1,6 @@
--- Removes what rests in grants past their time from the balances, with one entry each. Whoever calls this holds the
--- accounts' rows. Whatever moves credits calls it first, so that a grant that gets something back does not revive what
--- was left when it expired, and so that a balance is what can be spent.
+-- Removes what is left in expired grants from the balances, with one entry each. The caller holds the accounts' rows.
+-- Whatever moves credits calls it first, so that a grant that gets something back does not revive what was left when it
+-- expired, and so that a balance is what can be spent.
 CREATE OR REPLACE FUNCTION expire_grants(account_ids uuid[], moment timestamptz) RETURNS integer
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -20,4 +20,4 @@ BEGIN
   RETURN cardinality(grants_of);
 END $$;
 COMMENT ON FUNCTION expire_grants IS
-  'Removes what rests in expired grants of these accounts, by entries of kind expiry; answers how many grants.';
+  'Removes what is left in expired grants of these accounts, by entries of kind expiry; returns how many grants.';

@@ -1,6 +1,6 @@
--- Keeps what the calls of swept records used of a budget: the use of a window stays what it was, and is still the sum
--- of the records that are left and of those that are gone. The accounts' rows are held first, as by whoever uses a
--- budget.
+-- Keeps what calls used of a budget after their records are deleted: the use of a window stays what it was, and is
+-- still the sum of the records that are left and of those that are gone. The accounts' rows are held first, as by
+-- everything that uses a budget.
 CREATE OR REPLACE FUNCTION keep_swept_use() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   budget_ids uuid[] := ARRAY(SELECT b.id FROM budgets b WHERE b.key_id IN (SELECT s.key_id FROM swept s));

@@ -1,8 +1,8 @@
--- Moves credits, in the order of the lists: the ledger entries, what is left of the grants, and the balances. Whoever
--- calls this holds the accounts' rows, and has let expire_grants take what rested in grants past their time.
+-- Moves credits, in the order of the lists: the ledger entries, what is left of the grants, and the balances. The
+-- caller holds the accounts' rows, and has called expire_grants.
 --
 -- A grant that gets credits back past its time can be spent again: until a day after it first expired, and a day from
--- now where a payment is reinstated. What comes back even later expires at once: answered are the accounts of those.
+-- now where a payment is reinstated. What comes back even later expires at once; the accounts of those are returned.
 -- Tables are held to arrays, and plans kept by the callers for whom it matters: see open_calls.sql.
 CREATE OR REPLACE FUNCTION move_credits(
   moment timestamptz, accounts_of uuid[], grants_of uuid[], amounts bigint[], kinds text[],
@@ -47,4 +47,4 @@ BEGIN
   RETURN late;
 END $$;
 COMMENT ON FUNCTION move_credits IS
-  'Moves credits: entries, grants and balances; answers the accounts where some came back so late that they expired.';
+  'Moves credits: entries, grants and balances; returns the accounts where some came back so late that they expired.';

@@ -1,7 +1,7 @@
 -- Charges and opens calls, a whole batch in one round trip. open_calls and end_calls are the only statements that move
 -- credits for calls; src/shared/calls/statements.ts is their only caller, and the rules are those of
--- src/shared/calls/lifecycle.ts. The calls of an account are judged one after the other, in the order of the batch:
--- each finds what those before it have left, and no call's refusal touches another's fate.
+-- src/shared/calls/lifecycle.ts. The calls of an account are decided one after the other, in the order of the batch:
+-- each finds what those before it have left, and the refusal of one does not affect another.
 --
 -- Why a function: under READ COMMITTED a statement reads with the snapshot of its beginning. A statement that waits for
 -- an account's row and then reads its grants sees the grants as they were before the wait. Inside a function every
@@ -13,9 +13,9 @@
 -- 15,000 calls, instead of 60). An array can only be looked up in an index, whatever the plan.
 --
 -- Why plan_cache_mode: left to itself Postgres plans these statements anew each time, since it takes an array to be
--- longer than it is and a plan for any array to be dear; the planning then costs more than the run, while the accounts'
--- rows are locked (measured in docs/performance.md). They have only one good plan, and so have those of the functions
--- that are called here.
+-- longer than it is and a plan for any array to be expensive; the planning then costs more than the run, while the
+-- accounts' rows are locked (measured in docs/performance.md). They have only one good plan, and so have those of the
+-- functions that are called here.
 --
 -- Lock order everywhere: accounts by id, then calls by id.
 CREATE OR REPLACE FUNCTION open_calls(requests jsonb, max_outstanding integer, max_request_bytes bigint)
@@ -33,7 +33,7 @@ DECLARE
   -- budgets that they belong to, are in the order of their charges.
   moment timestamptz;
   r record;
-  -- The account in turn: beside "balance" and "outstanding", the bytes of its open requests.
+  -- The current account: beside "balance" and "outstanding", the bytes of its open requests.
   holder uuid;
   held_bytes bigint;
   -- A call that this one is taken for a retry of.
@@ -48,7 +48,7 @@ DECLARE
   used_of bigint[];
   calls_of integer[];
   credits_of bigint[];
-  -- Of the calls that are opened, in the order in which they were judged.
+  -- Of the calls that are opened, in the order in which they were decided.
   places bigint[] := '{}';
   opened uuid[] := '{}';
   holders uuid[] := '{}';
@@ -89,7 +89,6 @@ BEGIN
   FOR r IN
     SELECT u.*, acc.status, acc.credits, acc.debt, acc.outstanding_calls, acc.request_bytes AS open_bytes,
       v.id IS NULL AS is_new_price,
-      -- Processes of the release before name no secret.
       key_is_valid(k, u.secret_version, moment) AS key_is_valid,
       key_allows_address(k, u.address) AS key_allows_address,
       k.models, k.modalities, k.max_outstanding AS most_of_key, k.outstanding_calls AS open_of_key,

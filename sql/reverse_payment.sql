@@ -1,10 +1,10 @@
--- Brings what is reversed of a paid payment to a number of credits, and answers how much that moved.
+-- Brings what is reversed of a paid payment to a number of credits, and returns how much that moved.
 --
--- More than before: taken from the payment's own grants, then from other purchases, the newest first; what is gone is
--- debt. Less than before (a dispute was won, a refund failed): given back is exactly what was taken, in the opposite
--- order: the debt that still stands, the grants that it was taken from, those that have repaid the debt meanwhile, and
--- a new grant for what no grant has room for. A grant's room is what neither rests in it nor can come back to it from
--- an open call. Whatever debt is left is then repaid from what can be spent.
+-- More than before: taken from the payment's own grants, then from other purchases, the newest first; what has been
+-- spent becomes debt. Less than before (a dispute was won, a refund failed): given back is exactly what was taken, in
+-- the opposite order: the debt that still stands, the grants that it was taken from, those that have repaid the debt
+-- meanwhile, and a new grant for what no grant has room for. A grant's room is what is neither left in it nor can come
+-- back to it from an open call. Whatever debt is left is then repaid from what can be spent.
 CREATE OR REPLACE FUNCTION reverse_payment(the_payment uuid, target bigint)
 RETURNS TABLE (moved bigint, owed bigint, balance bigint) LANGUAGE plpgsql AS $$
 DECLARE
@@ -105,4 +105,4 @@ BEGIN
   RETURN NEXT;
 END $$;
 COMMENT ON FUNCTION reverse_payment IS
-  'Brings what is reversed of a payment to a number of credits: takes back or reinstates them; answers the balance.';
+  'Brings what is reversed of a payment to a number of credits: takes back or reinstates them; returns the balance.';

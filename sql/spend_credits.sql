@@ -1,6 +1,6 @@
 -- Takes credits from accounts, in the order of the lists, from what pays first: each amount is an interval of its
--- account's grants in burn order, and its parts are the overlaps with theirs. Whoever calls this holds the accounts'
--- rows and knows that they can spend as much.
+-- account's grants in burn order, and its parts are the overlaps with theirs. The caller holds the accounts' rows and
+-- knows that they can spend as much.
 CREATE OR REPLACE FUNCTION spend_credits(
   moment timestamptz, accounts_of uuid[], amounts bigint[], kind text, calls_of uuid[] DEFAULT NULL,
   deduction uuid DEFAULT NULL, remark text DEFAULT NULL

@@ -1,5 +1,5 @@
 -- Notices that a balance falls below what its account wants to be told of, or topped up at: once a crossing. A balance
--- at or above it arms the watch again. Whatever moves credits updates the account's row, so nothing passes it by; for
+-- at or above it arms the watch again. Whatever moves credits updates the account's row, so nothing bypasses it; for
 -- accounts that watch nothing the trigger's condition is all there is.
 CREATE OR REPLACE FUNCTION watch_balance() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

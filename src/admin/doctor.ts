@@ -1,6 +1,4 @@
-/**
- * What `doctor` looks at. Loaded when it is asked for: it brings along most of what a worker is made of.
- */
+/** What `doctor` checks. Loaded when it is asked for: it brings along most of what a worker is made of. */
 import { missingSchema } from '../../migrations/index.ts'
 import type { Config } from '../shared/platform/config/config.ts'
 import { ConfigError, configWarnings, isLocal, readConfig } from '../shared/platform/config/config.ts'
@@ -18,10 +16,10 @@ import { probeStorage } from '../shared/media/probe.ts'
 import { checkKey } from '../workers/upstreams/key-check.ts'
 import type { Report } from './command.ts'
 
-/** One thing that was looked at. */
+/** One thing that was checked. */
 type Finding = { name: string; ok: boolean; says: string }
 
-/** What a look finds; what it throws is a failure, and so is silence. */
+/** What a check finds; what it throws is a failure, and so is silence. */
 type Look = () => Promise<string>
 
 async function finding(name: string, look: Look): Promise<Finding> {
@@ -81,7 +79,7 @@ async function address(config: Config): Promise<string> {
   return config.BASE_URL
 }
 
-/** Looks at everything in turn. */
+/** Checks everything in turn. */
 async function examine(db: Db, config: Config): Promise<Finding[]> {
   const provider = providerOf(config)
   const findings = await Promise.all([
@@ -142,7 +140,7 @@ function read(): Config | Finding {
   }
 }
 
-/** Looks at everything without sending or paying for anything; with a complaint where something must be mended. */
+/** Checks everything without sending or paying for anything; complains where something must be fixed. */
 export async function doctor(db: Db): Promise<Report> {
   const config = read()
   const findings = 'says' in config ? [config] : await examine(db, config)

@@ -64,7 +64,10 @@ async function main(argv: string[]): Promise<number> {
   }
 }
 
-/** What an operator must hear instead of a failure: that Postgres is away, or cannot be used, or is not migrated. */
+/**
+ * What an operator must be told instead of a failure: that Postgres is unreachable, or cannot be used, or is not
+ * migrated.
+ */
 async function explained(db: Db, error: unknown): Promise<unknown> {
   if (error instanceof CommandError || error instanceof ConfigError) return error
   const away = awayOf(error)

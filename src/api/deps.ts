@@ -35,7 +35,7 @@ export type WebDeps = {
   config: Config
   log: Log
   db: Db
-  /** Fails fast while Redis is away. */
+  /** Fails fast while Redis is unreachable. */
   redis: Redis
   queues: Queues
   calls: Calls
@@ -74,7 +74,7 @@ export type WebDeps = {
   payments: PaymentDeps | null
   /** Whether the database has been migrated far enough. */
   schema: SchemaGate
-  /** Aborts when the process is asked to stop: it still serves, and says that it is not ready any more. */
+  /** Aborts when the process is asked to stop: it still serves, but reports that it is not ready. */
   terminating: AbortSignal
   /** Aborts when the process takes no more connections: answers from now on close theirs. */
   draining: AbortSignal

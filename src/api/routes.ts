@@ -71,7 +71,7 @@ import { showKey } from './v1/key.ts'
 import { listModels } from './v1/models.ts'
 import { quoteCall } from './v1/quotes.ts'
 
-/** `/v1`: the gateway, for whoever has an API key. */
+/** `/v1`: the gateway, for holders of an API key. */
 const gateway = [listModels, showKey, makeImage, makeVideo, completeChat, fetchCall, quoteCall] as const
 
 /** `/api`: who has an account, and how they sign in. */

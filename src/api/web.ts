@@ -185,9 +185,9 @@ function createReplies(config: Config, services: Services, subscriber: Redis): R
 }
 
 /**
- * Looks at what the process needs. A process that starts while Postgres or Redis is away listens, answers 503, and is
- * ready once they are back.
- * @throws ConfigError where something must be mended first.
+ * Checks what the process needs. A process that starts while Postgres or Redis is unreachable listens, answers 503, and
+ * is ready once they are back.
+ * @throws ConfigError where an operator must fix something first.
  */
 async function checkDependencies(
   needed: Needed & { config: Config },

@@ -23,7 +23,7 @@ export type CallJob = Trace & {
   isBeside?: boolean
   /** The version of the catalogue that it was opened at. */
   catalogueVersion: number
-  /** Unix ms after which nobody needs to look at the request any more. */
+  /** Unix ms after which nobody needs the request any more. */
   deadlineAt: number
   /** What the row of a chat says. Absent: another call. */
   row?: ChatRow
@@ -34,11 +34,11 @@ export type CallJob = Trace & {
 /** What a worker needs to know of a chat before it asks an upstream. `charged`: its pre-charge, in credits. */
 export type ChatRow = { model: string; replyTo: string; charged: number; estimate: Tokens }
 
-/** Asks a worker to look at a mail. Its recipient and content stay in Postgres. */
+/** Asks a worker to send a mail. Its recipient and content stay in Postgres. */
 export type MailJob = { mailId: MailId }
 
 /**
- * Asks a worker to look: at what a provider's event is about, at an order, at an account that wants a top-up, at a
+ * Asks a worker to check: what a provider's event is about, at an order, at an account that wants a top-up, at a
  * customer whom the provider has to forget.
  */
 export type PaymentJob =

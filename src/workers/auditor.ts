@@ -1,6 +1,6 @@
 /**
  * The auditor: checks the ledger of active accounts now and then, and raises an alarm if an invariant is broken. It
- * changes nothing; people must find out what a breach means (`npm run admin -- audit` looks at all accounts).
+ * changes nothing; people must find out what a breach means (`npm run admin -- audit` checks all accounts).
  */
 import { auditActive } from '../shared/ledger/audit.ts'
 import type { WorkerDeps } from './deps.ts'

@@ -25,9 +25,7 @@ import type { WorkerDeps } from './deps.ts'
 import { enqueueDueMails } from './mail/processor.ts'
 import { enqueueDuePayments } from './payments/processor.ts'
 
-/**
- * How often the reconciler looks, in ms: a lost job is refunded within 10 s (QUEUED_LEASE_SECONDS + this + its run).
- */
+/** How often the reconciler runs, in ms: a lost job is refunded within 10 s (QUEUED_LEASE_SECONDS + this + its run). */
 export const RECONCILE_EVERY_MS = 1500
 
 /**
@@ -42,7 +40,7 @@ const BATCH = 200
 /** How long a call is left alone that was found with its job in the queue, in seconds. */
 const STILL_QUEUED_LEASE_SECONDS = 10
 
-/** How long its web process has to enqueue a call again, in seconds: it looks every second. */
+/** How long its web process has to enqueue a call again, in seconds: it checks every second. */
 const LEFT_TO_WEB_LEASE_SECONDS = 3
 
 /**

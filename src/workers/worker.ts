@@ -157,7 +157,7 @@ const openHealth = async (
 }
 
 /**
- * Looks at what the process needs, and waits for a Postgres or Redis that is away.
+ * Checks what the process needs, and waits for a Postgres or Redis that is unreachable.
  * @throws ConfigError where something must be mended first.
  */
 async function checkDependencies(needed: Needed & { config: Config }, log: Log): Promise<void> {

@@ -83,7 +83,7 @@ const describe = (payment: OperatedPayment): string =>
     .join('  ')
     .trimEnd()
 
-/** Looking at payments, and refunding them. */
+/** Shows payments, and refunds them. */
 export const paymentCommands: Command[] = [
   {
     usage: 'payment list [--search …] [--status …]',

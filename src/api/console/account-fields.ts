@@ -37,7 +37,9 @@ export const PASSWORD_ERRORS = [
   'invalid_request',
 ] as const satisfies ErrorCode[]
 
-/** A password that is looked at only where its link is good (see `resetPassword`). Whatever is no text is empty. */
+/**
+ * A password that is checked only where its link is valid (see `resetPassword`). Anything but a text counts as empty.
+ */
 export const passwordOfReset = z
   .string()
   .catch('')

@@ -64,7 +64,7 @@ export const showModels = endpoint({
 /** How long the latency of models is kept, in ms. */
 const KEPT_MS = 60_000
 
-/** Shows how long the models took, whoever called them. */
+/** Shows how long the models took, for all callers. */
 export const showModelLatency = endpoint({
   method: 'get',
   path: '/api/models/latency',

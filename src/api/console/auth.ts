@@ -139,7 +139,7 @@ export const logout = endpoint({
   return { ok: true }
 })
 
-/** Deletes the account of whoever is logged in, for good. */
+/** Deletes the account of the user who is logged in, for good. */
 export const deleteOwnAccount = endpoint({
   method: 'post',
   path: '/api/auth/delete',

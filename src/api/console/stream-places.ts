@@ -17,7 +17,7 @@ redis.call('ZADD', KEYS[1], now + ARGV[3], ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 1`
 
-/** One stream's place. `renew` keeps it; whoever stops renewing it loses it within a minute. */
+/** One stream's place. `renew` keeps it; one that is not renewed is lost within a minute. */
 export type StreamPlace = { renew: () => void; leave: () => void }
 
 /**

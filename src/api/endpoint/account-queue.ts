@@ -1,6 +1,4 @@
-/**
- * Turns of the requests of one account: a few are worked on at once, the others wait for theirs.
- */
+/** The queue of each account's requests: a few are worked on at once, the others wait for their turn. */
 import { ApiError } from '../../shared/platform/errors.ts'
 
 /** `atOnce`: requests of one account that are worked on. `waiting`: those that may wait beside them. */
@@ -9,7 +7,7 @@ export type QueueBounds = { atOnce: number; waiting: number }
 /** When a request that cannot even wait may be sent again, in seconds. */
 const RETRY_SECONDS = 2
 
-/** Gives requests their turns, each account by itself, in the order in which they came. */
+/** Lets the requests of each account in, in the order in which they came. */
 export class AccountQueue {
   private readonly bounds: QueueBounds
   private readonly accounts = new Map<string, { running: number; waiting: (() => void)[] }>()
@@ -35,7 +33,7 @@ export class AccountQueue {
     return () => this.end(account, own)
   }
 
-  /** Whoever waits first goes on in the place of the one that has ended. */
+  /** The first in the queue takes the place of the one that has ended. */
   private end(account: string, own: { running: number; waiting: (() => void)[] }): void {
     const next = own.waiting.shift()
     if (next) return next()

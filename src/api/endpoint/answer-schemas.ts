@@ -10,7 +10,7 @@ import { ENTRY_KINDS, ORIGINS } from '../../shared/ledger/ledger.ts'
 import type { Envelope } from '../middleware/request-context.ts'
 import { catalogueChanges } from '../operator/catalogue-changes.ts'
 
-/** Of every answer that is no error. */
+/** In every answer that is not an error. */
 export const ok = z.literal(true)
 /** An amount. */
 export const credits = z.int().meta({ description: 'Credits.' })

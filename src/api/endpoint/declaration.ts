@@ -1,6 +1,6 @@
 /**
- * What an endpoint declares: method, path, who may, limits, input, answers and errors. What checks a request, the
- * OpenAPI document and the types of the console's client are all derived from it.
+ * What an endpoint declares: method, path, auth, limits, input, answers and errors. What checks a request, the OpenAPI
+ * document and the types of the console's client are all derived from it.
  */
 import type { Context, Middleware, ParameterizedContext } from 'koa'
 import type { z } from 'zod'
@@ -25,11 +25,11 @@ export type Auth<Holder> = {
   errors: readonly ErrorCode[]
   /** They see what is not their own: their endpoints declare `views`. */
   sees?: 'others'
-  /** Finds whoever sends a request. @throws ApiError one of `errors`. */
+  /** Finds who sends a request. @throws ApiError one of `errors`. */
   find: (deps: WebDeps) => (ctx: ParameterizedContext<RequestState>) => Promise<Holder>
 }
 
-/** An answer that is no error. `content` maps media types to schemas, or to null for bytes; JSON is `schema`. */
+/** An answer that is not an error. `content` maps media types to schemas, or to null for bytes; JSON is `schema`. */
 export type DeclaredAnswer = {
   description: string
   schema?: z.ZodType
@@ -52,7 +52,7 @@ export type Declaration = {
   offered?: (config: Config) => boolean
   /** null: everybody. */
   auth: Auth<unknown> | null
-  /** What of accounts an operator sees by it; for endpoints of operators, which must say so. */
+  /** Which data of accounts it shows; required of endpoints of operators. */
   views?: Views
   /** What a request counts against. */
   limits?: readonly LimitUse[]
@@ -63,7 +63,7 @@ export type Declaration = {
   headers?: z.ZodObject
   /** `ignored`: nothing is asked for, but whatever comes must be a JSON object. */
   body?: z.ZodType | 'ignored'
-  /** The longest body, where it is not what `auth` implies: 1 MB of whoever has logged in, 16 kB of anybody. */
+  /** The longest body, where it is not what `auth` implies: 1 MB with a login or a key, 16 kB without. */
   maxBodyBytes?: number
   /** How much longer than a call's (MAX_BODY_BYTES) its body may be. */
   extraBodyBytes?: number

@@ -83,12 +83,12 @@ export const newKeyAnswer = z.strictObject({ ok, secret, key: shownKey, warnings
 /** A key with a new secret. */
 const rotatedKeyAnswer = z.strictObject({ ok, secret, key: shownKey })
 
-/** What an endpoint that lists keys answers, whoever asks. */
+/** What endpoints that list keys answer, for owners and operators. */
 export const listedKeys = {
   200: { description: 'The valid keys and the newest 1000 revoked ones, newest first.', schema: listOf(shownKey) },
 }
 
-/** What an endpoint that rotates a key says of itself, takes and answers, whoever asks. */
+/** What endpoints that rotate a key declare, for owners and operators. */
 export const rotation = {
   method: 'post',
   description:

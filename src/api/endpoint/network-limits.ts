@@ -1,5 +1,5 @@
 /**
- * Limits of clients by their networks: whoever has a wide network of IPv6 has all the narrower ones in it, so an
+ * Limits of clients by their networks: the owner of a wide network of IPv6 has all the narrower ones in it, so an
  * address is counted in each (docs/accounts-and-mail.md#limits).
  */
 import type { Redis } from 'ioredis'
@@ -38,9 +38,7 @@ type Script = (keys: number, ...rest: (string | number)[]) => Promise<Standing>
 /** A counter's name, and how many events one client has in a window of so many seconds. */
 export type Window = { keyPrefix: string; points: number; seconds: number }
 
-/**
- * A limit of clients. While Redis is away each process counts for itself: more generous, never open.
- */
+/** A limit of clients. While Redis is unreachable each process counts for itself: more generous, never open. */
 export function createNetworkLimit(redis: Redis, { keyPrefix, points, seconds }: Window): NetworkLimit {
   redis.defineCommand('countInNetworks', { lua: COUNT })
   const { countInNetworks } = redis as unknown as { countInNetworks: Script }

@@ -51,7 +51,10 @@ type Script = (key: string, ...rest: (string | number)[]) => Promise<number>
 
 const NUMBERS = [FREE, FREE_ALONE, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, FEW_MS, MANY_MS]
 
-/** The guesses of all web processes. While Redis is away each process counts for itself, without pauses that grow. */
+/**
+ * The guesses of all web processes. While Redis is unreachable each process counts for itself, without pauses that
+ * grow.
+ */
 export function createGuesses(
   redis: Redis,
   { APP_SECRET, REDIS_PREFIX }: Pick<Config, 'APP_SECRET' | 'REDIS_PREFIX'>,

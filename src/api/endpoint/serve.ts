@@ -137,7 +137,7 @@ function show(ctx: Request, shown: boolean | undefined, allowance: Allowance): v
   if (!shown) return
   const leavesLess = !ctx.res.hasHeader(REMAINING) || allowance.remaining < Number(ctx.res.getHeader(REMAINING))
   if (!leavesLess) return
-  // Koa's own way looks at each header first.
+  // Koa's own setter looks each header up first.
   const headers = allowanceHeaders(allowance)
   for (const name of ALLOWANCE_HEADERS) ctx.res.setHeader(name, headers[name])
 }

@@ -17,7 +17,7 @@ import { onFinished } from '../server/on-finished.ts'
 /** The form of errors: OpenAI's, which their SDKs read, or the console's shorter one. */
 export type Envelope = 'gateway' | 'console'
 
-/** What of an endpoint's declaration concerns all its answers. */
+/** The part of an endpoint's declaration that concerns all its answers. */
 export type Served = { path: string; envelope?: Envelope; codes: ReadonlySet<ErrorCode>; maxBodyBytes: number }
 
 /** What middleware and handlers know of the request they serve. */

@@ -5,7 +5,7 @@
 import type { Context } from 'koa'
 import type { Config } from '../../shared/platform/config/config.ts'
 
-/** An answer that is no page loads nothing and stands in no frame. */
+/** An answer that is not a page loads nothing and cannot be framed. */
 const NO_PAGE = "default-src 'none'; frame-ancestors 'none'"
 
 /** A year, in seconds. Subdomains are left out: they are not ours to promise for. */
@@ -18,7 +18,7 @@ const PRIVATE = /^\/(?:api|v1)(?:\/|$)/
 export function securityHeaders({ BASE_URL }: Pick<Config, 'BASE_URL'>): (ctx: Pick<Context, 'path' | 'res'>) => void {
   const isHttps = BASE_URL.startsWith('https:')
   return ({ path, res }) => {
-    // Koa's own way looks at each header first.
+    // Koa's own setter looks each header up first.
     res.setHeader('Content-Security-Policy', NO_PAGE)
     res.setHeader('X-Content-Type-Options', 'nosniff')
     res.setHeader('Referrer-Policy', 'no-referrer')

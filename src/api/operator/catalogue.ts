@@ -1,5 +1,6 @@
 /**
- * /api/operator/catalogue: the versions of the catalogue. Whoever applies one names the version that they have seen.
+ * /api/operator/catalogue: the versions of the catalogue. An operator who applies one names the version that they have
+ * seen.
  */
 import { z } from 'zod'
 import type { Applied } from '../../shared/catalogue/changes.ts'

@@ -1,6 +1,4 @@
-/**
- * /api/operator/overview: how the service does, at one look.
- */
+/** /api/operator/overview: the state of the service at a glance. */
 import { z } from 'zod'
 import { totalsOfAccounts } from '../../shared/accounts/totals.ts'
 import { oldestQueued } from '../../shared/reports/backlog.ts'
@@ -144,7 +142,7 @@ async function read({
   }
 }
 
-/** The jobs of a queue; null each where Redis is away. */
+/** The jobs of a queue; null each where Redis is unreachable. */
 async function jobsOf(queues: WebDeps['queues'], name: QueueName) {
   const jobs = await queues.jobCounts(name).catch(() => null)
   return {

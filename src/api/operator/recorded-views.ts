@@ -1,14 +1,12 @@
-/**
- * What of accounts the operators' endpoints show: each declares it, and what it says is recorded with its answer.
- */
+/** Which data of accounts the operators' endpoints show: each declares it, and the view is recorded with its answer. */
 import type { AccountId } from '../../shared/platform/ids.ts'
 import { parseId } from '../../shared/platform/ids.ts'
 import type { ActionDetails } from '../../shared/operators/actions.ts'
 import type { View } from '../../shared/operators/recorded-views.ts'
 
 /**
- * `accounts`: data of the accounts that its path, its query or its answer names; a look is recorded. `recorded`: it
- * does something and records that itself. `nobody`: no account's data.
+ * `accounts`: data of the accounts that its path, its query or its answer names; the view is recorded. `recorded`: it
+ * changes something and records that itself. `nobody`: no account's data.
  */
 export type Views = 'accounts' | 'recorded' | 'nobody'
 
@@ -41,7 +39,7 @@ const hasRows = (answer: unknown): boolean => {
   return Array.isArray(data) && data.length > 0
 }
 
-/** Where a page begins is no part of what is looked for. */
+/** Where a page begins is not part of the filter. */
 const PLACES = new Set(['limit', 'cursor'])
 
 /** The filter, for good: of addresses in it only what does not name a person, who may delete their account. */

@@ -1,5 +1,5 @@
 /**
- * /api/operator/accounts/:id: what an account's owner sees of it, for operators who help them. Every look is recorded.
+ * /api/operator/accounts/:id: what an account's owner sees of it, for operators who help them. Every view is recorded.
  */
 import { z } from 'zod'
 import { ApiError } from '../../shared/platform/errors.ts'
@@ -82,7 +82,7 @@ export const showLedgerOf = endpoint({
 }).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => {
   const cursors = createCursors(config.APP_SECRET, 'ledger')
   return async ({ params, query: { cursor, limit } }) => {
-    // A place belongs to the account that is looked at.
+    // A position belongs to the account that is viewed.
     const before = cursor === undefined ? null : Number(cursors.read(params.id, cursor))
     if (!(await ownerOf(db, params.id))) throw new ApiError('not_found')
     const { entries, next } = await listEntries(db, params.id, limit, before)

@@ -75,7 +75,7 @@ function credentialsOf(header: string): string | null {
 }
 
 /**
- * Only looking is allowed unless DASHBOARD_WRITE is on; then only from the dashboard itself, because browsers send
+ * Only reading is allowed unless DASHBOARD_WRITE is on; then only from the dashboard itself, because browsers send
  * Basic credentials with the requests of other sites' pages too.
  */
 function refuseChanges({ BASE_URL, DASHBOARD_WRITE }: WebDeps['config']): Middleware<RequestState> {
@@ -134,7 +134,7 @@ async function loadBoard(deps: DashboardDeps) {
   return board.middleware()
 }
 
-/** What of a job may be seen, in the words of the operator's command line: never `request`, which holds the prompt. */
+/** What is shown of a job, in the words of the operator's command line: never `request`, which holds the prompt. */
 function shownData(
   queue: QueueName,
   { callId, mailId, requestId, deadlineAt }: Partial<CallJob & MailJob>,
@@ -149,7 +149,7 @@ function shownData(
   }
 }
 
-/** A job's data are only seen in part: whoever adds or edits a job from that would make one that cannot run. */
+/** A job's data are only shown in part: a job that is added or edited from that could not run. */
 const FORBIDDEN_ROUTES: ReadonlySet<string> = new Set([
   '/api/queues/:queueName/add',
   '/api/queues/:queueName/:jobId/update-data',

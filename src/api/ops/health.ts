@@ -10,7 +10,7 @@ import { endpoint } from '../endpoint/endpoint.ts'
 
 const declared = { method: 'get', tag: 'Service', auth: null, errors: [] } as const
 
-/** 200 while the process lives: it looks at nothing else. */
+/** 200 while the process lives: it checks nothing else. */
 export const healthz = endpoint({
   ...declared,
   path: '/healthz',

@@ -7,7 +7,7 @@ import type { Auth } from '../endpoint/declaration.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 
-/** Whoever knows METRICS_TOKEN. */
+/** A client that knows METRICS_TOKEN. */
 const scraper: Auth<null> = {
   scheme: 'metricsToken',
   errors: ['unauthorized'],

@@ -66,7 +66,7 @@ export class BodyMemory {
     }
     const refuse = (error: ApiError): void => {
       release()
-      // Whoever reads takes it for the error of its stream, and lets go of what it has. The rest is read to nowhere.
+      // The reader takes it for an error of its stream, and drops what it has. The rest is discarded.
       if (req.listenerCount('error') > 0) req.emit('error', error)
       req.resume()
     }

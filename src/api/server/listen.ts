@@ -10,7 +10,7 @@ import { closeSlowReaders } from './slow-clients.ts'
 
 /**
  * Times in ms. Kept-alive connections outlive those of Heroku's router (90 s), so that it never meets a closed one.
- * Whether a request has a Host is looked at where it is dispatched: Node's own refusal has no X-Request-Id.
+ * Whether a request has a Host is checked where it is dispatched: Node's own refusal has no X-Request-Id.
  */
 const OPTIONS = {
   headersTimeout: 10_000,

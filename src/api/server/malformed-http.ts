@@ -1,5 +1,5 @@
 /**
- * Answers what never reaches the application: bytes that are no HTTP, headers that are too long, a request that comes
+ * Answers what never reaches the application: bytes that are not HTTP, headers that are too long, a request that comes
  * too slowly, an expectation that nobody knows. Node's own answers to these have neither a body nor an X-Request-Id.
  */
 import { randomUUID } from 'node:crypto'
@@ -11,7 +11,7 @@ import { ORIGIN_HEADERS, isOpenToOrigins } from '../middleware/cors.ts'
 import { requestIdOf } from '../middleware/request-context.ts'
 import { GATEWAY_PATHS } from '../routes.ts'
 
-/** An error of Node's parser, or of its look at slow connections. `rawPacket`: the bytes that were read last. */
+/** An error of Node's parser, or of its check of slow connections. `rawPacket`: the bytes that were read last. */
 type ParserError = Error & { code?: string; rawPacket?: Buffer }
 
 type Refusal = { status: number; message: string }
@@ -27,7 +27,7 @@ const MALFORMED_HTTP: Refusal = { status: 400, message: 'The request is not vali
 
 const UNKNOWN_EXPECTATION: Refusal = { status: 417, message: 'Nothing but Expect: 100-continue can be expected.' }
 
-/** Bytes in which the path of a request is looked for. */
+/** Bytes in which the path of a request is searched. */
 const LOOKED_AT = 2048
 
 /**
@@ -35,7 +35,7 @@ const LOOKED_AT = 2048
  * A listener for `clientError` (https://nodejs.org/docs/latest-v20.x/api/http.html#event-clienterror).
  */
 export function answerParserError(error: ParserError, socket: Socket): void {
-  // The answer that would come next on this connection: Node's own listener looks at the same one.
+  // The answer that would come next on this connection: Node's own listener checks the same one.
   const { _httpMessage: next } = socket as { _httpMessage?: ServerResponse | null }
   if (error.code === 'ECONNRESET' || !socket.writable || next?.headersSent) {
     socket.destroy(error)

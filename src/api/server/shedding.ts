@@ -15,7 +15,7 @@ const MAX_QUEUED: Record<Modality, number> = { chat: 20_000, image: 10_000, vide
 /** How many calls one web process waits for: each holds a connection and its answer in memory. */
 const MAX_WAITING = 20_000
 
-/** How often the depth of the queues is looked at, in ms. It is a hint: a little over the bound does no harm. */
+/** How often the depth of the queues is read, in ms. It is a hint: a little over the bound does no harm. */
 const LOOK_MS = 1000
 
 /** Seconds after which a shed client may try again. */

@@ -8,7 +8,7 @@ import type { Socket } from 'node:net'
 /** How long a client may read nothing while bytes wait for it, in ms. */
 const SLOW_MS = 30_000
 
-/** How often a connection is looked at while one is allowed to be slow. */
+/** How often a connection is checked in the time that it may be slow. */
 const LOOKS = 15
 
 /** What the client has taken, and for how long it has taken nothing more, in ms. */
@@ -16,12 +16,12 @@ type Progress = { taken: string; idleMs: number }
 
 /** A watch over the connections of a server. */
 export type ReaderWatch = {
-  /** Closes those whose client has taken nothing for too long, when so many ms have passed since the look before. */
+  /** Closes those whose client has taken nothing for too long, when so many ms have passed since the last check. */
   look: (passedMs: number) => void
   stop: () => void
 }
 
-/** Watches the connections of a server, which are looked at only when that is asked for. */
+/** Watches the connections of a server, which are checked only on demand. */
 export function watchReaders(server: Server, slowMs: number): ReaderWatch {
   const sockets = new Map<Socket, Progress | null>()
   const watch = (socket: Socket): void => {
@@ -39,14 +39,14 @@ export function watchReaders(server: Server, slowMs: number): ReaderWatch {
   }
 }
 
-/** Watches the connections of a server, and looks at them in time. @returns how to stop. */
+/** Watches the connections of a server, and checks them in time. @returns how to stop. */
 export function closeSlowReaders(server: Server, slowMs = SLOW_MS): () => void {
   const readers = watchReaders(server, slowMs)
   const paceMs = slowMs / LOOKS
   let lookedAt = performance.now()
   const timer = setInterval(() => {
     const now = performance.now()
-    // A process that stood still is not its clients' fault: such a pause counts as two looks.
+    // A process that stood still is not its clients' fault: such a pause counts as two checks.
     const passedMs = Math.min(now - lookedAt, 2 * paceMs)
     lookedAt = now
     readers.look(passedMs)

@@ -65,10 +65,10 @@ const answer = (ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, { update
 
 type AskedMedia = { request: MediaRequest; estimate: null; charge: number }
 
-/** What is an image's own of a call. */
+/** What is specific to images. */
 export const imageKind: CallKind<MediaModel, AskedMedia> = { modality: 'image', parse: parseWith(imageBody), answer }
 
-/** What is a video's own of a call. */
+/** What is specific to videos. */
 export const videoKind: CallKind<MediaModel, AskedMedia> = { modality: 'video', parse: parseWith(videoBody), answer }
 
 /** Makes an image, or edits the one at `image_url`. */

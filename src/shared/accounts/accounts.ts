@@ -26,7 +26,7 @@ export async function setStatus(trx: Trx, id: AccountId, status: AccountStatus):
 /** What decides whether an account may be deleted: credits, calls that have not ended, and whether it was before. */
 export type Deletable = { credits: number; debt: number; running: number; isDeleted: boolean }
 
-/** Looks at an account and keeps its row until the transaction ends: no call is opened meanwhile. */
+/** Reads an account and locks its row until the transaction ends: no call is opened meanwhile. */
 export async function lockToDelete(trx: Trx, id: AccountId): Promise<Deletable> {
   const { rows } = await trx.raw<{ rows: Deletable[] }>(
     `

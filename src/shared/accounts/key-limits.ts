@@ -1,6 +1,6 @@
 /**
- * Changing the limits of a key. Whoever does holds the account's row, as every charge does: a call is judged by the
- * limits before a change or by those after it.
+ * Changes the limits of a key, under the lock of the account's row, as every charge: a call is judged by the limits
+ * before a change or by those after it.
  */
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { AccountId, KeyId } from '../platform/ids.ts'

@@ -1,6 +1,4 @@
-/**
- * What of a deleted account's calls goes, and what stays: the record of what was charged.
- */
+/** What is erased of a deleted account's calls. The record of what was charged stays. */
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { AccountId, CallId } from '../platform/ids.ts'
 

@@ -1,7 +1,7 @@
 /**
- * The verbs of a call: the only code that writes a call's status or moves credits for one. Web, workers, reconciler
- * and the admin command all call these. What each may do is the table in `lifecycle.ts`; how it is done in one
- * statement stands in `sql/open_calls.sql` and `sql/end_calls.sql`.
+ * The verbs of a call: the only code that writes a call's status or moves credits for one. Web, workers, reconciler and
+ * the admin command all call these. What each may do is the table in `lifecycle.ts`; how it is done in one statement is
+ * in `sql/open_calls.sql` and `sql/end_calls.sql`.
  *
  * Every verb is guarded and safe to repeat: zero rows mean that another process already did it, which is no error.
  */
@@ -44,7 +44,7 @@ const OUTCOME_PATIENCE_MS = 120_000
 /** The same for a request that opens a call: after that its client gets a 503. */
 const OPEN_PATIENCE_MS = 2000
 
-/** An error of the connection or of neighbours, not of one call in the batch. */
+/** An error of the connection or of concurrent transactions, not of one call in the batch. */
 const isTransient = (error: unknown): boolean => isUnreachable(error) || isContention(error)
 
 /** `resultSeconds`: how long results are kept; the rest bounds what one account has open. */
@@ -145,7 +145,7 @@ export class Calls {
     return changed === 1
   }
 
-  /** Requeues a call of which certainly nothing was sent, so that the next attempt does not count as a second one. */
+  /** Requeues a call that was certainly not sent, so that the next attempt does not count as a second one. */
   async requeue(id: CallId, attempt: number): Promise<void> {
     failpoint('call.requeuing', id)
     await this.db('calls')

@@ -25,7 +25,7 @@ export const CALL_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'rejec
 /** One of these statuses. */
 export type CallStatus = (typeof CALL_STATUSES)[number]
 
-/** Statuses that a call leaves again. While in one of these, the call holds its charge. */
+/** Statuses that a call has yet to leave. In one of these, the call holds its charge. */
 export const OPEN_STATUSES = ['queued', 'running'] as const satisfies readonly CallStatus[]
 
 /** Whether a call in this status has ended for good. */
@@ -47,10 +47,7 @@ export type Verb = keyof typeof TRANSITIONS
 /** Whole-call deadlines in seconds where a model names none. */
 export const DEADLINE_SECONDS: Record<Modality, number> = { chat: 300, image: 600, video: 3600 }
 
-/**
- * Bytes of requests that one account may have open at once: they are held by Redis, which has no room of its own to
- * waste.
- */
+/** Bytes of requests that one account may have open at once: Redis holds them, in memory. */
 export const MAX_REQUEST_BYTES = 64 * 1024 * 1024
 
 /** How long a new call may wait before the reconciler checks whether its job still exists. */
@@ -66,5 +63,5 @@ export const mayHaveDelivered = ({ modality, status }: { modality: Modality; sta
 /** How long a web process has to settle a stream whose worker was lost, before the call is refunded. */
 export const SETTLE_LOST_SECONDS = 5
 
-/** How far past its deadline an unfinished call may be before anybody may refund it. */
+/** How far past its deadline an unfinished call may be before any process may refund it. */
 export const DEADLINE_GRACE_SECONDS = 3

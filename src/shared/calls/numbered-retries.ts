@@ -1,7 +1,7 @@
 /**
  * Retries: which unanswered call of the same account and request a retry joins. A retry takes a call over by one
  * guarded update, so that of several retries each gets another call. One that an SDK numbers is known to be one, and
- * looks for its call itself; of the others `sql/left_call.sql` finds the call when they would open another.
+ * searches for its call itself; for the others `sql/left_call.sql` finds it when they would open another.
  */
 import { KEY_MAY_CALL } from '../accounts/key-lookup.ts'
 import type { Db } from '../platform/postgres/db.ts'
@@ -26,21 +26,21 @@ export type DeadProcess = { address: string; lastSeenMs: number | null }
 
 /**
  * A call whose answer can still be given: it is open, or it succeeded and its result is kept. A failed call is not
- * joined; the retry opens a new one. Postgres looks again at a call that was being ended meanwhile, and then the
- * function sees its result, where a subquery would have the snapshot from before it.
+ * joined; the retry opens a new one. Postgres reads a call that was being ended meanwhile again, and the function then
+ * sees its result; a subquery would still have the earlier snapshot.
  */
 const ANSWERABLE = `(c.finished_at IS NULL OR c.status = 'succeeded' AND result_is_kept(c.id))`
 
 /**
  * The calls that a retry may be a retry of: none for a key that was revoked or expired meanwhile, or one of a suspended
- * account, since no charge looks at it once more.
+ * account, since no charge checks it again.
  */
 const OF_REQUEST = `c.account_id = :accountId AND c.request_hash = decode(:requestHash, 'hex')
   AND ${KEY_MAY_CALL}`
 const OF_RETRY = `${OF_REQUEST} AND c.created_at > now() - make_interval(secs => :window)`
 
 /**
- * Takes over the oldest call whose requester is known to have gone unanswered. Postgres looks at the row again after it
+ * Takes over the oldest call whose requester is known to have gone unanswered. Postgres checks the row again after it
  * has waited for another retry's lock, and goes on to the next one: SKIP LOCKED would pass over a call that is just
  * being ended or renewed.
  * @returns null where there is none.

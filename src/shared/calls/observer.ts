@@ -6,10 +6,10 @@ import type { EndedRow } from './statements.ts'
 import type { OpenRequest } from './types.ts'
 import type { Modality } from './lifecycle.ts'
 
-/** The tokens of a call that has ended, as they stand on its row; 0 where there are none. */
+/** The tokens of a call that has ended, as its row has them; 0 where there are none. */
 type EndedTokens = { input: number; output: number }
 
-/** What is told of each verb that changed a call, once it has committed. */
+/** What is reported of each verb that changed a call, once it has committed. */
 export type CallsObserver = {
   /** How many calls one statement opened or ended. */
   batch: (verb: 'open' | 'end', size: number) => void

@@ -35,12 +35,12 @@ export function createRefusals(db: Db): RecordRefusal {
 }
 
 /**
- * Refusals that a client can cause without end: those for the rate, and for the address, which is looked at before the
+ * Refusals that a client can cause without end: those for the rate, and for the address, which is checked before the
  * rate.
  */
 const FOLDED: ReadonlySet<ErrorCode> = new Set(['rate_limited', 'ip_not_allowed'])
 
-/** How many characters of a text of the client's a record keeps. */
+/** How many characters of a client's text a record keeps. */
 const MAX_CHARACTERS = 200
 
 /**

@@ -36,7 +36,7 @@ export async function freeIdempotencyKeys(db: Db, limit: number): Promise<number
  * (sql/keep_swept_use.sql).
  *
  * Ids sort by time (UUIDv7), so that the primary key leads to the oldest and no index is kept for this; ids are made by
- * the clocks of web processes, and the database's own decides. A row that somebody holds is left for the next time.
+ * the clocks of web processes, and the database's own decides. A row that is locked is left for the next run.
  * @returns how many; fewer than `limit` means that none is left.
  */
 export async function deleteOldCalls(db: Db, days: number, limit: number): Promise<number> {

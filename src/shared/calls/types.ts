@@ -82,7 +82,7 @@ export type BegunCall = {
   upstream: string | null
   upstreamRef: UpstreamRef | null
   replyTo: string
-  /** When this or an earlier attempt began: what an upstream was sent, it was sent after it. */
+  /** When this or an earlier attempt began: before anything was sent to an upstream. */
   startedAt: Date
   /** Milliseconds until the deadline, by the database's clock; negative beyond it. */
   remainingMs: number
@@ -92,13 +92,13 @@ export type BegunCall = {
 export type UpstreamRef = Record<string, unknown>
 
 /** A call that this verb ended, and the answer that everybody gets. One that is read later may have a long answer. */
-export type Ended<Its extends Answer | LongAnswer = Answer> = {
+export type Ended<A extends Answer | LongAnswer = Answer> = {
   callId: CallId
   accountId: AccountId
   replyTo: string
   status: CallStatus
   balance: number
-  answer: Its
+  answer: A
 }
 
 /** What a successful call produced. */
@@ -111,7 +111,7 @@ export type Settlement = {
   /** Null where it is not known. */
   upstream: string | null
   resultUrl: string | null
-  /** See `answers.ts`. */
+  /** The stored body, as `src/shared/replies/stored-answers.ts` makes it. */
   output: string
 }
 

@@ -43,7 +43,7 @@ export function faultsOfShape(content: unknown): Fault[] {
   return [...(parsed.error?.issues ?? []).flatMap(faultsOfIssue), ...hiddenFaults(content), ...faultsBetween(content)]
 }
 
-/** How deep a catalogue may be nested: whoever walks through one does it by recursion. */
+/** How deep a catalogue may be nested: it is walked recursively. */
 const MAX_DEPTH = 32
 
 const isTooDeep = (value: unknown, levels: number): boolean =>
@@ -77,7 +77,7 @@ const MODALITIES: readonly unknown[] = [...new Set(Object.values(SERVED).flat())
 
 const commonFields = z.object(modelFields)
 
-/** Where the modality is wrong, nothing says which fields a model has, so that the schema looks at none of them. */
+/** Where the modality is wrong, nothing says which fields a model has, so that the schema checks none of them. */
 const hiddenFaults = (content: unknown): Fault[] =>
   modelsOf(content)
     .filter(([, model]) => !MODALITIES.includes(model.modality))

@@ -37,7 +37,7 @@ export type CatalogueHolder = {
   version: () => number | null
   /** Takes the newest version, where there is a newer one that this process can use. Never throws. */
   refresh: () => Promise<void>
-  /** The same, for whoever does not wait for it. */
+  /** The same, for callers that do not wait for it. */
   refreshLater: () => void
   /** Stops checking for new versions. */
   stop: () => void

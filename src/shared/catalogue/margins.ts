@@ -17,7 +17,9 @@ type PricedMedia = MediaOptions & {
   upstreams: readonly EntryWith<MediaCost>[]
 }
 
-/** What of a valid catalogue decides its margins: its content is one. Costs are micro-dollars, prices credits. */
+/**
+ * The part of a valid catalogue that decides its margins: its content is one. Costs are micro-dollars, prices credits.
+ */
 export type PricedCatalogue = {
   /** What a credit is worth, in micro-dollars. */
   creditMicroUsd?: number

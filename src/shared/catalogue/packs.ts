@@ -1,5 +1,6 @@
 /**
- * What of the catalogue is about selling credits: packs at a fixed price, and free amounts (docs/money.md#payments).
+ * The part of the catalogue that is about selling credits: packs at a fixed price, and free amounts
+ * (docs/money.md#payments).
  */
 import { z } from 'zod'
 import { MAX_GRANT_CREDITS } from '../ledger/ledger.ts'

@@ -6,10 +6,10 @@
 import { namesPublicHost } from '../requests/addresses.ts'
 import type { Fault } from './faults.ts'
 
-/** What of an upstream decides it. */
+/** The fields of an upstream that decide it. */
 type Fetching = { baseUrl: string; fetchImages?: boolean | undefined }
 
-/** The part of a valid catalogue's content that is looked at. */
+/** The part of a valid catalogue's content that is checked. */
 export type ValidCatalogue = { upstreams: Readonly<Record<string, Fetching>> }
 
 /** Every upstream of a valid catalogue at a private address whose entry does not say who fetches images. */

@@ -8,7 +8,7 @@ import type { Db, Trx } from '../platform/postgres/db.ts'
 /** One row that breaks an invariant. */
 type Breach = { invariant: string; row: Record<string, unknown> }
 
-/** What an audit looked at, and what it found. `checked`: rows by table. */
+/** What an audit checked, and what it found. `checked`: rows by table. */
 export type Audit = { checked: Record<string, number>; breaches: Breach[] }
 
 /** At most this many offending rows of one invariant are named. */

@@ -54,6 +54,6 @@ export async function uncountMail(db: Db | Trx, mailId: MailId): Promise<void> {
   await db('mailbox_mails').where({ mail_id: mailId }).delete()
 }
 
-/** Deletes counts that no limit looks at any more: a mail that is tried for hours keeps its own. */
+/** Deletes counts that no limit needs any more: a mail that is tried for hours keeps its own. */
 export const deleteOldCounts = async (db: Db): Promise<number> =>
   db('mailbox_mails').where('counted_at', '<', db.raw(`now() - interval '1 day'`)).delete()

@@ -9,7 +9,7 @@ import { only, sharedReading, showGauge } from './gauges.ts'
 
 const auditResult = z.object({ at: z.int(), breaches: z.int(), accounts: z.int() })
 
-/** `at` in Unix ms; `accounts` that were looked at. */
+/** `at` in Unix ms; `accounts` that were checked. */
 export type AuditResult = z.infer<typeof auditResult>
 
 /** What `createAudits` returns. */

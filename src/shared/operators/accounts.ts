@@ -1,6 +1,4 @@
-/**
- * Accounts as operators look at them.
- */
+/** Accounts as operators see them. */
 import type { Knex } from 'knex'
 import type { AccountStatus } from '../accounts/accounts.ts'
 import type { Role, User, UserRow } from '../users/users.ts'
@@ -12,7 +10,7 @@ import { parseId } from '../platform/ids.ts'
 /** An account as operators see it: its owner's address and name, and what they may do. */
 export type OperatedAccount = User & { status: AccountStatus; role: Role }
 
-/** What of an account its operators see. */
+/** What operators see of an account. */
 const presentOperated = (row: UserRow): OperatedAccount => ({
   ...presentUser(row),
   status: row.status,

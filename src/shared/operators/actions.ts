@@ -87,7 +87,7 @@ export type ActionFilter = {
   accountId?: AccountId | undefined
   operatorId?: UserId | null | undefined
   action?: ActionKind | undefined
-  /** Only what changed something: no looks. */
+  /** Only what changed something: no views. */
   changes?: boolean
   from?: Date
   before?: Date

@@ -1,6 +1,4 @@
-/**
- * Looks: that an operator saw what is an account's own is recorded, once a view and not once a request.
- */
+/** Records that an operator has viewed an account's data, once a view and not once a request. */
 import { ownerOf } from '../accounts/members.ts'
 import { firstIdAt } from '../platform/ids.ts'
 import type { AccountId, UserId } from '../platform/ids.ts'
@@ -9,16 +7,16 @@ import { lockUser } from '../users/users.ts'
 import type { ActionDetails } from './actions.ts'
 import { recordAction } from './actions.ts'
 
-/** Requests about one account, or for one list, within this time are one look, in minutes. */
+/** Requests about one account, or for one list, within this time are one view, in minutes. */
 const VIEW_MINUTES = 10
 
 /** How far the clock of who makes the ids of actions may be from the database's. */
 const CLOCKS_MS = 3_600_000
 
-/** What was looked at: one account, or a list of several, by its path and its filter. */
+/** What was viewed: one account, or a list of several, by its path and its filter. */
 export type View = { accountId: AccountId; list?: undefined } | { accountId: null; list: ActionDetails }
 
-/** Records that an operator looks at accounts, unless they have begun to within the last minutes. */
+/** Records that an operator views accounts, unless they have begun to within the last minutes. */
 export async function recordView(db: Db, operator: UserId, view: View): Promise<void> {
   if (await isViewing(db, operator, view)) return
   await db.transaction(async (trx) => {

@@ -1,6 +1,4 @@
-/**
- * Upstreams as operators look at them: what their calls came to, and when their circuits opened.
- */
+/** Upstreams as operators see them: what their calls came to, and when their circuits opened. */
 import type { UpstreamHour } from '../reports/last-day.ts'
 import { upstreamHours, upstreamsOfLastHour } from '../reports/last-day.ts'
 import type { Db } from '../platform/postgres/db.ts'

@@ -66,8 +66,8 @@ const takenOf = (waiting: readonly RefundRow[], seen: OrderState): { id: RefundI
 /**
  * Records a check that found an order as it was, which most checks do, in one statement and without a lock before it.
  * The version guards it, of which every change of an order or of its refunds makes a new one. That the account may be
- * deleted needs no look: it decides only of an order that turns out to be paid.
- * @returns the order; null if the state changes it, or if it has changed since: then it is looked at under its locks.
+ * deleted needs no check: it decides only of an order that turns out to be paid.
+ * @returns the order; null if the state changes it, or if it has changed since: then it is checked under its locks.
  */
 async function recordSame(db: Db, row: PaymentRow, seen: OrderState): Promise<PaymentRow | null> {
   // Read after the order, so that a refund that this misses has changed the version.

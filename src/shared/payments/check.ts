@@ -74,7 +74,7 @@ async function recordMissing({ db }: PaymentDeps, row: PaymentRow): Promise<Paym
 /** How long a worker holds an event, in seconds. */
 const LEASE_SECONDS = 120
 
-/** The first pause of an event whose provider is away, in seconds; it doubles, up to an hour. */
+/** The first pause of an event whose provider is unreachable, in seconds; it doubles, up to an hour. */
 const FIRST_PAUSE_SECONDS = 5
 const HOUR_SECONDS = 3600
 

@@ -27,7 +27,7 @@ export type PaymentDeps = {
   provider: Provider
   baseUrl: string
   observer: PaymentsObserver
-  /** Publishes the new balance to whoever follows the account. */
+  /** Publishes the new balance to followers of the account. */
   publishBalance: (accountId: AccountId, balance: number) => void
 }
 
@@ -53,7 +53,10 @@ export function paymentsOf(config: Config, rest: Rest): PaymentDeps | null {
   return provider && { ...rest, provider, baseUrl: config.BASE_URL }
 }
 
-/** The same in a web process, where a customer waits: short time-outs, and at once `ProviderAway` while it is away. */
+/**
+ * The same in a web process, where a customer waits: short time-outs, and at once `ProviderAway` while it is
+ * unreachable.
+ */
 export function promptPaymentsOf(config: Config, rest: Rest): PaymentDeps | null {
   const provider = providerOf(config, SHORT_PATIENCE_MS)
   return provider && { ...rest, provider: withCircuit(provider), baseUrl: config.BASE_URL }

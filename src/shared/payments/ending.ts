@@ -36,11 +36,11 @@ export async function failOrder(
 /** Why an order has ended that was cancelled before its provider had it. */
 const CANCELLED = 'cancelled'
 
-/** Ends an order that its provider did not have. It is still looked at: the request that opens it may be on its way. */
+/** Ends an order that its provider did not have. It is still checked: the request that opens it may be on its way. */
 export const cancelUnknown = (db: Db, row: PaymentRow): Promise<void> =>
   endUnpaid(db, row, { failure: CANCELLED, status: 'expired', missing: null })
 
-/** Ends an order that the provider refused for good, and forgets what of it the provider no longer has. */
+/** Ends an order that the provider refused for good, and forgets what the provider no longer has. */
 export const refuseOrder = (db: Db, row: PaymentRow, { reason, missing }: ProviderRefused): Promise<void> =>
   endUnpaid(db, row, { failure: reason, status: 'failed', missing })
 

@@ -24,7 +24,7 @@ export async function askToForget(
   )
 }
 
-/** Payments of an account that its provider may still be paid for, or that an operator has to look at. */
+/** Payments of an account that its provider may still be paid for, or that an operator has to review. */
 export async function undecidedPayments(trx: Trx, accountId: AccountId): Promise<number> {
   const row = await trx('payments')
     .where({ account_id: accountId })
@@ -70,7 +70,7 @@ export const dueForgetting = async (db: Db, provider: string, limit: number): Pr
 /** How long a worker has a customer, in seconds. */
 const LEASE_SECONDS = 120
 
-/** The first pause after a provider that is away, in seconds; it doubles, up to an hour. */
+/** The first pause after a provider that is unreachable, in seconds; it doubles, up to an hour. */
 const FIRST_PAUSE_SECONDS = 30
 const HOUR_SECONDS = 3600
 

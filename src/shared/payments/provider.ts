@@ -131,7 +131,7 @@ export class ProviderAway extends Error {}
 /** What a provider may not have any more: it was deleted there, or belongs to another mode or account. */
 export type Missing = 'customer' | 'card'
 
-/** The provider refused for good. `reason` is its code; `missing` is what of the request it does not have. */
+/** The provider refused for good. `reason` is its code; `missing` is what the request names and it does not have. */
 export class ProviderRefused extends Error {
   readonly reason: string
   readonly missing: Missing | null

@@ -9,7 +9,7 @@ import type { BegunCall, Ended } from '../calls/types.ts'
 import type { AccountEvent, CallUpdate } from './channels.ts'
 import { cancelChannel, endOf, eventChannel, replyChannel, writeReply } from './channels.ts'
 
-/** The worker's side. Publishing never fails a call: whoever waits for it also reads its row. */
+/** The worker's side. Publishing never fails a call: requests that wait for it also read its row. */
 export function createPublisher(redis: Redis, prefix: string) {
   const publish = async (channel: string, message: string): Promise<void> => {
     await redis.publish(channel, message).catch(() => {})

@@ -1,9 +1,9 @@
 /**
  * The reply channel: how the worker that ended a call reaches the web process that waits for it, without polling.
  *
- * Each web process subscribes to one Redis channel of its own and names it on the calls it opens. The worker
- * publishes there after its commit. A lost message does no harm: the rows of all calls that are waited for are read
- * after every reconnect and every few seconds, in one statement. Whoever waits for a call that another process opened
+ * Each web process subscribes to one Redis channel of its own and names it on the calls it opens. The worker publishes
+ * there after its commit. A lost message does no harm: the rows of all calls that are waited for are read after every
+ * reconnect and every few seconds, in one statement. A request that waits for a call that another process opened
  * listens to the account's events.
  */
 import type { Redis } from 'ioredis'
@@ -22,7 +22,7 @@ const RECHECK_AFTER_MS = [50, 1000, 3000, 8000]
 /** How often they are read whatever happens, in ms: a worker may die between its commit and its reply. */
 const RECHECK_EVERY_MS = 5000
 
-/** How long after a deadline, and then how often, a waiter looks whether its call was ended by somebody, in ms. */
+/** How long after a deadline, and then how often, a waiter checks whether its call has been ended, in ms. */
 const OVERDUE_CHECK_MS = 4000
 
 /** How often it is looked who is overdue, in ms: one timer for all, and none of its own for each call. */
@@ -43,7 +43,7 @@ export type EndDelivered = (overdue: boolean) => Promise<Ended | null>
 /** A wait for one call. `cancel` forgets it; the call goes on. */
 export type Wait = { answer: Promise<Answer | LongAnswer>; cancel: () => void }
 
-/** `overdueAt`: when its call is looked at next as one that is late, by `performance.now()`. */
+/** `overdueAt`: when its call is checked next as one that is late, by `performance.now()`. */
 type Waiter = {
   resolve: (answer: Answer | LongAnswer) => void
   onUpdate: (update: CallUpdate) => void

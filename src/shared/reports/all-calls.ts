@@ -1,6 +1,6 @@
 /**
  * The calls of everybody, for operators: newest first, with filters that no index has. So that no answer reads millions
- * of rows to find a few, each looks at so many calls and no more, and says where the next one goes on.
+ * of rows to find a few, each reads so many calls and no more, and says where the next one goes on.
  */
 import type { Knex } from 'knex'
 import type { Db } from '../platform/postgres/db.ts'
@@ -14,10 +14,10 @@ import { RECORD_COLUMNS, recordOf } from './call-records.ts'
 /** Which calls; an absent field keeps them all. `upstream`: that served or failed it. */
 export type AnyCallFilter = CallFilter & { accountId?: AccountId; upstream?: string; errorType?: string }
 
-/** A page; it may have few calls, or none, and yet a `next`: where the look goes on. */
+/** A page; it may have few calls, or none, and yet a `next`: where the search goes on. */
 export type AnyCallPage = { calls: (CallRecord & { accountId: AccountId })[]; next: CallPosition | null }
 
-/** How many calls one answer looks at. */
+/** How many calls are read for one answer. */
 const LOOKED_AT = 50_000
 
 /** How far the clock of a web process, which makes the ids, may be from the database's. */
@@ -50,7 +50,7 @@ export async function listAnyCalls(
   return { calls, next: last && { micros: last.micros, id: last.id } }
 }
 
-/** The last call of a full look; null where the look came to the end. */
+/** The last call of a full page; null where the search came to the end. */
 async function lastOf(db: Db, looked: Knex.QueryBuilder, lookedAt: number): Promise<CallPosition | null> {
   const row = await looked
     .offset(lookedAt - 1)
@@ -64,7 +64,7 @@ function orderOf(query: Knex.QueryBuilder, { accountId }: AnyCallFilter): void {
   void query.orderBy('id', 'desc')
 }
 
-/** What an index knows of a filter: the calls that are looked at. */
+/** What an index knows of a filter: the calls that are read. */
 function inOrder(calls: Knex.QueryBuilder, filter: AnyCallFilter, after: CallPosition | null): Knex.QueryBuilder {
   const { accountId, status, errorType, from, before } = filter
   orderOf(calls, filter)

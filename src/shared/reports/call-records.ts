@@ -1,6 +1,4 @@
-/**
- * Reading calls: the answer of one for whoever fetches it, and the record of one for operators.
- */
+/** Reading calls: the answer of one for clients that fetch it, and the record of one for operators. */
 import type { Db } from '../platform/postgres/db.ts'
 import type { AccountId, CallId, KeyId, PriceVersionId } from '../platform/ids.ts'
 import { newId, publicId } from '../platform/ids.ts'
@@ -207,7 +205,7 @@ export async function findOrigin(
   return row ? { startedAt: row.started_at?.toISOString() ?? null, accountId: row.account_id } : null
 }
 
-/** What of a call its owner sees. */
+/** What its owner sees of a call. */
 export function recordOf(row: RecordRow): CallRecord {
   return {
     id: publicId('call', row.id),

@@ -71,7 +71,7 @@ export async function latencyOfAccount(
   }
 }
 
-/** The latency of each model in the last 24 hours, whoever called it: of the newest calls of each hour. */
+/** The latency of each model in the last 24 hours, for all callers: of the newest calls of each hour. */
 export async function latencyOfModels(db: Db): Promise<(Latency & { model: string })[]> {
   const now = Date.now()
   const starts = Array.from({ length: HOURS }, (_, hour) => now - (hour + 1) * HOUR_MS)

@@ -7,7 +7,7 @@
 import { BlockList, isIP } from 'node:net'
 import { parseDataImage } from '../media/media.ts'
 
-/** The longest `image_url` that is no data URI, in characters. */
+/** The longest `image_url` that is not a data URI, in characters. */
 const MAX_IMAGE_URL_LENGTH = 2048
 
 /**
@@ -59,9 +59,9 @@ routedIpv6.addSubnet('2000::', 3, 'ipv6')
 for (const carrier of CARRIES_IPV4) routedIpv6.addSubnet(`${carrier}0.0.0.0`, 96, 'ipv6')
 
 /**
- * Whether an IP address (no brackets, no zone) belongs to the public internet. False for everything private,
- * loopback, link-local, shared, multicast, reserved or documentation, for such an address inside an IPv6 one, and
- * for a text that is no IP address.
+ * Whether an IP address (no brackets, no zone) belongs to the public internet. False for everything private, loopback,
+ * link-local, shared, multicast, reserved or documentation, for such an address inside an IPv6 one, and for a text that
+ * is not an IP address.
  */
 export function isPublicAddress(ip: string): boolean {
   switch (isIP(ip)) {

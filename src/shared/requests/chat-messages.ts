@@ -108,7 +108,7 @@ const reasoningDetail = z.object({
 /** Who may speak. */
 const ROLES = ['system', 'developer', 'user', 'assistant', 'tool', 'function'] as const
 
-/** Whoever speaks but an assistant. */
+/** Every role but the assistant's. */
 const strictMessage = closed({
   role: z.enum(ROLES),
   content: contentOf(part),
@@ -151,7 +151,7 @@ const message = chosen<typeof strictMessage | typeof assistantMessage>([strictMe
 
 const LISTS = ['content', 'tool_calls', 'reasoning_details'] as const
 
-/** Whether the lists in messages are of a sane length together: counted before anything in them is looked at. */
+/** Whether the lists in messages are of a sane length together: counted before anything in them is checked. */
 function hasFewElements(messages: unknown): boolean {
   if (!Array.isArray(messages) || messages.length > MAX_MESSAGES) return true
   const lists = messages.flatMap((one: Record<string, unknown> | null) => LISTS.map((name) => one?.[name]))

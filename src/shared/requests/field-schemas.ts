@@ -32,7 +32,7 @@ export function documented(schema: z.ZodType): Record<string, unknown> {
 
 /**
  * A list that is checked up to its first fault: a body of a million faults costs no more than one of one. Its length is
- * looked at before its elements are.
+ * checked before its elements are.
  */
 export function listOf<T extends z.ZodType>(element: T, least: number, most: number) {
   const list = z

@@ -10,7 +10,7 @@ import type { ChatRequest, MediaRequest } from './requests.ts'
 
 type Request = ChatRequest | MediaRequest | null
 
-/** What of a job says where its request is. */
+/** The fields of a job that say where its request is. */
 type Carrying = { callId: CallId; request: Request; isBeside?: boolean; deadlineAt: number }
 
 /** The longest request that travels in its job, in bytes of JSON. */

@@ -46,7 +46,7 @@ export type Tokens = {
 /** All input tokens: uncached, read from a cache, written to one. */
 export const allInput = ({ input, cached = 0, written = 0 }: Tokens): number => input + cached + written
 
-/** What of a picture or a video decides its price: what the upstream is sent. */
+/** What decides the price of a picture or a video: what the upstream is sent. */
 export type MediaShape = { resolution?: string; duration?: number }
 
 /** The largest number of credits one call may move: far below 2^53, so that sums stay exact in JavaScript too. */

@@ -1,6 +1,6 @@
 /**
  * The gate in front of password hashing: two hashes at once, and a bounded queue that is fair by network. Networks take
- * turns, and where the queue is full the one that has most in it loses its latest. So a flood is refused, and whoever
+ * turns, and where the queue is full the one that has most in it loses its newest. So a flood is refused, and whoever
  * comes from elsewhere is not (docs/accounts-and-mail.md#hashing).
  */
 import { ApiError } from '../platform/errors.ts'

@@ -50,7 +50,7 @@ export async function changePassword(
 }
 
 /**
- * Checks that whoever is logged in knows the password, before something that a stolen session must not do.
+ * Checks that the user who is logged in knows the password, before something that a stolen session must not do.
  * @throws ApiError wrong_password, overloaded.
  */
 export async function confirmPassword(db: Db, userId: UserId, password: string, sender: Sender): Promise<void> {

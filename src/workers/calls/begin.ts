@@ -19,10 +19,10 @@ import { Cancelled } from './held-calls.ts'
 export const BEGIN_PATIENCE_MS = 30_000
 
 /**
- * A call to work on. `begin` writes its begin where that is to be done meanwhile, and must have answered before the
+ * A call to work on. `begin` writes its begin where that is to be done meanwhile, and must have returned before the
  * call is ended or handed back.
  * @returns false where the call had ended, or another run has begun it: its upstream is asked no longer
- * @throws where Postgres is away for BEGIN_PATIENCE_MS, or the row has another price: the job has to run again
+ * @throws where Postgres is unreachable for BEGIN_PATIENCE_MS, or the row has another price: the job has to run again
  */
 export type Taken = { call: BegunCall; begin: (ending: AbortController) => Promise<boolean> }
 
@@ -47,16 +47,16 @@ export async function takeCall(
 }
 
 /**
- * Whether an earlier run of this job may have asked an upstream and left no begin. Of a job that Redis has lost, too,
- * where the chat is answered whole: a stream of which a worker had shown something has a begin, or is about to find
- * that it is another run's.
+ * Whether an earlier run of this job may have asked an upstream and left no begin. So may one whose job Redis has lost,
+ * if the chat is answered whole; a stream of which a worker has delivered a part has a begin, or is about to find that
+ * another run has the call.
  */
 const mayFollow = ({ name, data, stalledCounter, attemptsMade }: Job<CallJob>): boolean =>
   name === 'chat' && (stalledCounter > 0 || attemptsMade > 0 || (data.again === true && !isStream(data)))
 
 const isStream = ({ request }: CallJob): boolean => (request as ChatRequest | null)?.stream === true
 
-/** The call of a chat whose job runs for the first time, as the job says it; null where its row has to be asked. */
+/** The call of a chat whose job runs for the first time, as the job describes it; null where its row has to be read. */
 function freshChat(job: Job<CallJob>, catalogue: Catalogue): BegunCall | null {
   const { callId, accountId, row, deadlineAt } = job.data
   const now = Date.now()
@@ -80,7 +80,7 @@ function freshChat(job: Job<CallJob>, catalogue: Catalogue): BegunCall | null {
   )
 }
 
-/** See `Taken`. From here on the call is as its row says. */
+/** See `Taken`. From then on `call` has the values of its row. */
 async function beginMeanwhile(
   calls: WorkerDeps['calls'],
   call: BegunCall,

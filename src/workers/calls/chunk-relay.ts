@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CallUpdate } from '../../shared/replies/channels.ts'
 
-/** The most characters of chunks that leave in one publication, but for a single chunk that is longer. */
+/** The most characters in one publication, unless a single chunk is longer. */
 const MAX_BATCH = 256 * 1024
 
 /**
@@ -37,7 +37,7 @@ export class ChunkRelay {
     this.sending ??= this.drain()
   }
 
-  /** Resolves when everything has left, so that the call's end is not overtaking its last chunk. */
+  /** Resolves when everything has left, so that the call's end does not overtake its last chunk. */
   async flush(): Promise<void> {
     await this.sending
   }

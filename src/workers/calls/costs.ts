@@ -1,6 +1,6 @@
 /**
  * What a call costs its operator, in whole micro-dollars, rounded up. Null is unknown, and a sum with something unknown
- * in it is unknown too: it is never taken for nothing (docs/pricing.md#what-a-call-costs-you).
+ * in it is unknown too: it never counts as zero (docs/pricing.md#what-a-call-costs-you).
  */
 import type { MediaShape, Tokens } from '../../shared/requests/pricing.ts'
 import { chatCost, mediaMicroUsd } from '../../shared/requests/pricing.ts'
@@ -24,7 +24,7 @@ export class Spending {
     this.sum = this.sum === null || cost === null ? null : this.sum + cost
   }
 
-  /** Takes what is known in the end for all of it: only the last try of a media call can cost anything. */
+  /** Replaces the sum by what is known in the end: only the last try of a media call can cost anything. */
   is(cost: number | null): void {
     this.sum = cost
   }
@@ -50,14 +50,14 @@ export const shapeMicroUsd = ({ cost }: Pick<Route, 'cost'>, shape: MediaShape):
   cost && !('perTokens' in cost) ? mediaMicroUsd(cost, shape) : null
 
 /**
- * HTTP statuses that may be of something between us and the upstream, which gives up while the upstream goes on: of any
- * proxy, and Cloudflare's 520 to 530.
+ * HTTP statuses that may come from something between us and the upstream, which gives up while the upstream goes on:
+ * those of any proxy, and Cloudflare's 520 to 530.
  */
 const OF_A_GATEWAY = new Set([408, 499, 502, 504, 520, 521, 522, 523, 524, 525, 526, 527, 528, 529, 530])
 
 /**
- * What a try that failed has cost. An upstream bills what it reported, as far as that can be, and nothing that it
- * refused or answered with an error of its own; of what was lost on the way, or given up on the way, nobody knows.
+ * What a try that failed has cost. An upstream bills what it reported, as far as that can be true, and nothing for what
+ * it refused or answered with an error of its own. The cost of what was lost or abandoned on the way is unknown.
  */
 export function failureMicroUsd(route: Pick<Route, 'cost'>, error: unknown, bounds: UsageBounds): number | null {
   if (!(error instanceof UpstreamError)) return null

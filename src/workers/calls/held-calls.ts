@@ -1,6 +1,6 @@
 /**
  * The calls that this process works on. Their leases are renewed while it lives, so that the reconciler leaves them
- * alone also when Redis has forgotten their jobs.
+ * alone even if Redis has lost their jobs.
  */
 import type { Calls } from '../../shared/calls/calls.ts'
 import type { CallId } from '../../shared/platform/ids.ts'
@@ -14,8 +14,8 @@ const RENEW_MS = (RUNNING_LEASE_SECONDS * 1000) / 3
 export type HeldCalls = ReturnType<typeof createHeldCalls>
 
 /**
- * A call that is worked on, and how others in this process end that work early. `leave`: the client of its stream has
- * left, which ends the work unless that decides otherwise.
+ * A call that is worked on, and how others in this process end that work early. `leave`: to be called when the client
+ * of its stream has left; ends the work, unless whoever reads the stream has replaced it.
  */
 export type HeldCall = { id: CallId; ending: AbortController; leave: () => void }
 
@@ -63,7 +63,7 @@ export class Cancelled extends Error {}
 /** This process stops: another one goes on with the call. */
 export class Requeued extends Error {}
 
-/** The call's deadline has come. The name is that of the platform's own time-outs, by which adapters know one. */
+/** The call's deadline has come. The name is that of the platform's own time-outs, by which adapters recognise them. */
 export class DeadlinePassed extends Error {
   override readonly name = 'TimeoutError'
 }

@@ -1,6 +1,6 @@
 /**
- * The places of this process' queues, shared out among accounts: see `places.ts`. A job whose account has its share
- * here waits in Redis, not in a place that others need (docs/operations.md#scale).
+ * The places of this process' queues, shared out among accounts (`src/workers/fair-places.ts`). A job whose account has
+ * its share here waits in Redis, not in a place that others need (docs/operations.md#scale).
  */
 import type { Job, Queue } from 'bullmq'
 import { DelayedError, Job as QueueJob } from 'bullmq'
@@ -14,7 +14,7 @@ import type { Waiting } from '../fair-places.ts'
 
 /**
  * When a parked job comes back by itself, in ms: its account's places may be in a process that has died, or be free in
- * another one by now. The more wait, the later they do, so that they take turns and not all at once.
+ * another one by now. The more jobs wait, the later they come back, so that they do not all come at once.
  */
 const BACK_AFTER_MS = 5000
 const EACH_MS = 10
@@ -58,7 +58,7 @@ class QueuePlaces {
 
   async within(job: Job<CallJob>, token: string | undefined, work: () => Promise<void>): Promise<void> {
     const { accountId: account } = job.data
-    // It has come back, by whatever way.
+    // It has come back, one way or another.
     this.parked.get(job.id!)?.()
     if (!this.places.take(account, this.total)) return this.park(job, token, account)
     try {
@@ -104,7 +104,7 @@ class QueuePlaces {
     throw new DelayedError()
   }
 
-  /** Brings a parked job back now. If it is no longer parked, or Redis is away, the turn is another one's. */
+  /** Brings a parked job back now. If it is no longer parked, or Redis is unreachable, the next one gets the place. */
   private async fetch(id: string, account: AccountId): Promise<void> {
     try {
       await new QueueJob(this.queue(), '', null, undefined, id).promote()

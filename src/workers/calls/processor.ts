@@ -41,7 +41,7 @@ const UPDATE_AFTER_MS = 10
 
 /** The processor of the chat, image and video queues. */
 export function createCallProcessor(deps: WorkerDeps) {
-  // With a third parameter BullMQ would make an AbortController for each job (docs/performance.md#what-paid).
+  // With a third parameter BullMQ would make an AbortController for each job.
   return (job: Job<CallJob>, token?: string): Promise<void> => {
     const handed = { job, token, traceparent: job.data.traceparent }
     return deps.places.within(job, token, () =>
@@ -74,7 +74,7 @@ const spanEnd = (outcome: Outcome): SpanEnd => ({
   failure: outcome.is === 'failed' ? outcome.error.type : undefined,
 })
 
-/** @param report is told how the work ended, before that is written */
+/** @param report is told how the work ended, before the outcome is written */
 async function processJob(deps: WorkerDeps, handed: Handed, report?: (outcome: Outcome) => void): Promise<void> {
   const { job, token } = handed
   const givenUp = isGivenUp(job) ? await giveUp(deps, job) : null
@@ -101,7 +101,7 @@ async function processJob(deps: WorkerDeps, handed: Handed, report?: (outcome: O
   }
 }
 
-/** The catalogue that nearly every call was opened at; null where that was another. */
+/** The current catalogue, at which nearly every call was opened; null if this one was not. */
 function currentCatalogueOf({ catalogue }: WorkerDeps, { data: { catalogueVersion } }: Job<CallJob>): Catalogue | null {
   return catalogueVersion === catalogue.version() ? catalogue.current() : null
 }
@@ -110,9 +110,9 @@ function currentCatalogueOf({ catalogue }: WorkerDeps, { data: { catalogueVersio
 const UNUSABLE_PAUSE_MS = 1000
 
 /**
- * The catalogue that the call was opened at, before it is begun: whatever this process has taken meanwhile, its call is
- * served by that one. Where this release cannot use the version, another worker perhaps can, until the call has ended;
- * then null.
+ * The catalogue that the call was opened at, before it is begun: whichever version this process has loaded since, the
+ * call is served by that one. Where this release cannot use the version, another worker perhaps can, until the call has
+ * ended; then null.
  */
 async function catalogueOf(deps: WorkerDeps, job: Job<CallJob>, token?: string): Promise<Catalogue | null> {
   const { callId, catalogueVersion } = job.data
@@ -146,7 +146,7 @@ async function work(
   const request = await deps.queues.requests.read(job.data)
   const held = deps.held.hold(call.id)
   const { ending } = held
-  // What an interrupted attempt has cost nobody knows.
+  // What an interrupted attempt has cost is unknown.
   const spent = new Spending(call.resumed ? null : 0)
   const run: Run = {
     call,
@@ -249,7 +249,7 @@ async function outcomeOf({ calls, log }: WorkerDeps, run: Run, error: unknown): 
     log.warn({ ...aboutRun(run), kind: error.kind, err: error }, 'upstream failed')
     return failedAt(error, call.modality)
   }
-  // Postgres is away: the queue runs the job again.
+  // Postgres is unreachable: the queue runs the job again.
   if (isUnreachable(error)) throw error
   log.error({ ...aboutRun(run), err: error }, 'defect')
   return {

@@ -30,8 +30,8 @@ const addressesIn = (request: AnyRequest): string[] =>
 export class ReferenceRefused extends Error {}
 
 /**
- * What a customer is told of an address that failed, whatever the reason: by the differences one could look around in
- * networks from here. The log knows.
+ * What a customer is told of an address that failed, whatever the reason: different answers would let them map our
+ * network. The log has the reason.
  */
 const UNFETCHED = 'image_url: The image could not be fetched.'
 
@@ -58,8 +58,8 @@ const NONE: References = {
 }
 
 /**
- * Does the work of a call with its pictures. Where their names lead is looked up first, whoever fetches them: the web
- * process has checked only their spelling. A name that does not resolve is left to the upstream that fetches it.
+ * Does the work of a call with its pictures. Their host names are resolved first, whoever fetches them: the web process
+ * has checked only the syntax. A name that does not resolve is left to the upstream that fetches it.
  * @throws ReferenceRefused where one leads into a private network now, could not be looked up, or cannot be used
  */
 export async function withReferences<T>(
@@ -88,7 +88,7 @@ export async function withReferences<T>(
 
 function refusalOf(error: FetchFailed | MediaRefused, isFetched: boolean): ReferenceRefused {
   if (error instanceof FetchFailed && error.problem === 'too_many') return new ReferenceRefused(TOO_MANY)
-  // What stands in the request itself tells its customer nothing of any network.
+  // A fault in the request itself reveals nothing about any network.
   return new ReferenceRefused(isFetched ? UNFETCHED : `image_url: ${error.message}`)
 }
 

@@ -37,7 +37,7 @@ export type Results = {
   sweep(days: number): Promise<number>
 }
 
-/** Our own storage is away, or full: neither the upstream's fault nor the customer's, and perhaps soon over. */
+/** Our own storage is unreachable or full: neither the upstream's fault nor the customer's, and perhaps soon over. */
 export class NotStored extends Error {}
 
 /** Results over a store and a way to fetch. */

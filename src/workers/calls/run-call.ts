@@ -24,7 +24,7 @@ import type { UsageBounds } from '../upstreams/believed-usage.ts'
 export type Run = {
   call: BegunCall
   job: CallJob
-  /** Where others in this process end it. */
+  /** By which others in this process end it. */
   held: HeldCall
   /** Ends the work: deadline, shutdown, or the client of a stream that left (see `held-calls.ts` for the reasons). */
   signal: AbortSignal
@@ -48,14 +48,14 @@ export const aboutRun = ({ call, job }: Pick<Run, 'call' | 'job'>) => ({
   attempt: call.attempt,
 })
 
-/** For whom its upstreams are asked. */
+/** On whose behalf its upstreams are asked. */
 export const callerOf = ({ call, signal }: Run) => ({ account: call.accountId, signal })
 
 /** How the work on a call ended. */
 export type Outcome =
   | { is: 'settled'; settlement: Settlement }
   | { is: 'failed'; error: GatewayError; costMicroUsd?: number | null; upstream?: string | null }
-  /** A submitted task runs on: look again after so many ms, without holding a slot meanwhile. */
+  /** A submitted task runs on: poll it again after so many ms, without holding a place meanwhile. */
   | { is: 'pending'; againAfterMs: number }
   /** The call ended, or another attempt took it, while this one worked. */
   | { is: 'lost' }
@@ -133,7 +133,7 @@ async function askInSpan<T>(
   }
 }
 
-/** The file that an upstream has made cannot be had. */
+/** Whether a failure is about the file that an upstream has made. */
 const isAboutFile = (error: unknown): boolean =>
   error instanceof UpstreamError && (error.cause instanceof FetchFailed || error.cause instanceof MediaRefused)
 
@@ -145,8 +145,8 @@ const FAULTS: Record<CustomersFault, string> = {
 }
 
 /**
- * The public end of a call that failed at its upstream: in our own words what the customer can mend. Of its length
- * chats alone are told.
+ * The public end of a call that failed at its upstream: in our own words where the customer can fix it. Only chats are
+ * told that they are too long.
  */
 export function failedAt(error: UpstreamError, modality: Modality): Outcome {
   const { fault } = error
@@ -159,7 +159,7 @@ export function failedAt(error: UpstreamError, modality: Modality): Outcome {
 const REFUNDED = 'The credits charged for this call were refunded.'
 
 /**
- * The public end of a call that its upstream failed. What the upstream said is no part of it: it may quote anything.
+ * The public end of a call that its upstream failed. It never repeats what the upstream said, which may quote anything.
  */
 export function upstreamFailure(sentence: string): Outcome {
   return {

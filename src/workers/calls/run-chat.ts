@@ -39,7 +39,7 @@ export async function runChat(deps: WorkerDeps, model: ChatModel, run: Run): Pro
       const asked = { adapter, route, request: references.requestFor(request, route) }
       const answer = await sending(run, route, () => ask(deps, run, asked, begun), spanAttributes)
       if (answer.usage && hasReasoned(answer.usage)) deps.reasoners.add(route)
-      if (answer.refused.length > 0) sayRefused(deps, run, route, answer)
+      if (answer.refused.length > 0) warnOfRefusedUsage(deps, run, route, answer)
       return settlementOf(model, run, route, answer)
     })
   })
@@ -51,8 +51,13 @@ const spanAttributes = ({ tokens }: PaidAnswer): SpanAttributes => ({
   'gen_ai.usage.output_tokens': tokens.output,
 })
 
-/** A report that cannot be true is the operator's to look at: the upstream may bill it. */
-function sayRefused({ log, usageRefused }: WorkerDeps, run: Run, { upstream }: Route, answer: PaidAnswer): void {
+/** Warns of a report that cannot be true: the upstream may bill it. */
+function warnOfRefusedUsage(
+  { log, usageRefused }: WorkerDeps,
+  run: Run,
+  { upstream }: Route,
+  answer: PaidAnswer,
+): void {
   const { usage: reported, refused, tokens } = answer
   log.warn({ ...aboutRun(run), upstream: upstream.name, reported, refused, settledOn: tokens }, 'usage not believed')
   for (const count of refused) usageRefused(upstream.name, count)

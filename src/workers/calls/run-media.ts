@@ -27,18 +27,18 @@ const FAILED_POLL_PAUSE_MS = 3000
 
 /**
  * How long a task that was accepted is asked for although its upstream refuses, in ms: while a key is changed, or until
- * its file can be had. It was billed.
+ * its file is available. It was billed.
  */
 const REFUSED_MS = 60_000
 
-/** What an upstream has taken, and what that costs there by the catalogue, in micro-dollars. */
+/** What an upstream has accepted, and what that costs there by the catalogue, in micro-dollars. */
 type Submitted = { route: Route; cost: number | null } & ({ done: MediaSource } | { ref: UpstreamRef })
 
 /** Runs a media call to its end, or to its next poll. @throws UpstreamError when it failed for good. */
 export async function runMedia(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Outcome> {
   if (run.call.upstreamRef) return continueTask(deps, model, run, run.call.upstreamRef)
   const submitted = run.call.resumed ? await findLost(deps, model, run) : await submit(deps, model, run)
-  // A second submission could be a second bill: what cannot be found again is given back.
+  // A second submission could be a second bill: a task that cannot be found again is refunded.
   if (!submitted) return upstreamFailure('The worker was lost while the upstream may have had the request.')
   const { route, cost } = submitted
   const costing = { ...run, call: { ...run.call, upstream: route.upstream.name, costMicroUsd: cost } }
@@ -112,7 +112,7 @@ async function continueTask(deps: WorkerDeps, model: MediaModel, run: Run, ref: 
     const task = await inSpan(run, route, 'poll', () => adapter.check(ref, contextOf(route, run)))
     failpoint('task.polled', run.call.id)
     if (task.state === 'failed') {
-      // Whether a task that failed is billed is for each upstream to say, and they do not.
+      // Whether a failed task is billed is up to each upstream, and none of them says.
       run.spent.add(null)
       deps.log.warn({ ...aboutRun(run), upstream: route.upstream.name, err: task.error }, 'task failed')
       return upstreamFailure('The upstream could not produce the result.')

@@ -1,6 +1,4 @@
-/**
- * A chat answer that is read from its upstream as a stream, up to whichever end it comes to.
- */
+/** A chat answer that is read from its upstream as a stream, however that ends. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChatCompletion } from '../../shared/replies/stored-answers.ts'
 import { ChatAssembly, beginsAnswer, hasReasoning, saysSomething } from '../../shared/replies/chat-assembly.ts'
@@ -102,12 +100,12 @@ export class StreamedAnswer {
     this.run.held.ending.abort(new Cancelled())
   }
 
-  /** Whether the last report counts what has come. Some report their input before anything has. */
+  /** Whether the last report covers what has been received. Some report their input before anything else. */
   private get isReported(): boolean {
     return this.usage !== null && this.usage.output > 0 && !this.isReportStale && this.assembly.tokens > 0
   }
 
-  /** What a stream has reported was billed, and so were the words that came behind it. */
+  /** What a stream has reported was billed, and so were the words that came after it. */
   private billedAs(failure: unknown): unknown {
     if (failure instanceof UpstreamError && this.usage) {
       failure.usage = { ...this.usage, output: Math.max(this.usage.output, this.assembly.tokens) }
@@ -120,7 +118,7 @@ export class StreamedAnswer {
       for await (const event of events) {
         if (event.type === 'usage') {
           this.usage = largerUsage(this.usage, event.usage)
-          // One of the input alone says nothing of the words before it.
+          // A report of the input alone does not cover the words before it.
           if (event.usage.output > 0) this.isReportStale = false
           if (this.hasLeft && this.isReported) return { end: 'client_left', failure: null }
         } else this.take(event.chunk)
@@ -172,8 +170,7 @@ export class StreamedAnswer {
 }
 
 /**
- * Which end a stream came to when this was thrown. Our own reasons come before what they made the upstream's connection
- * say.
+ * Which end a stream came to when this was thrown. Our own reasons come before the connection errors that they cause.
  */
 function endOf(failure: unknown, { reason }: AbortSignal): ChatEnd {
   if (failure instanceof AnswerTooLong) return 'too_long'

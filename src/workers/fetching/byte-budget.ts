@@ -50,7 +50,7 @@ export class ByteBudget {
       const onAbort = (): void => {
         this.waiting = this.waiting.filter((one) => one !== mine)
         reject(signal.reason as Error)
-        // Whoever stood behind it may need less.
+        // The next in the queue may need less.
         this.serve()
       }
       const begin = (): void => {

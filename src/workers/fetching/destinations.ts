@@ -12,7 +12,7 @@ import { FetchFailed } from './failure.ts'
  * - `public`: every name has addresses of the public internet alone.
  * - `unresolved`: some names have no address now, or their name servers give no answer; the rest are public.
  * - `unchecked`: some names could not be asked for in time, so nothing may be handed on.
- * - `private`: an address or a name leads to somewhere that is not public, or to a port that is no web server's.
+ * - `private`: an address or a name leads to somewhere that is not public, or to a port that is not a web server's.
  */
 export type Destination = 'public' | 'unresolved' | 'unchecked' | 'private'
 

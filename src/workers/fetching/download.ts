@@ -82,7 +82,7 @@ export function parseUrl(text: string, base?: URL): URL {
   return url
 }
 
-/** The first answer that is no redirect. Every address on the way is checked. */
+/** The first answer that is not a redirect. Every address on the way is checked. */
 async function followed(
   agents: Agents,
   limits: FetchTimeouts,

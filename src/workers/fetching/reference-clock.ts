@@ -7,7 +7,7 @@ import { FetchFailed } from './failure.ts'
 /** What the images of a call may take. Times in ms; `bytesPerSecond` is asked of each after `graceMs` of its body. */
 export type ReferencePace = { totalMs: number; bytesPerSecond: number; graceMs: number }
 
-/** How often the pace is looked at, in ms. */
+/** How often the pace is checked, in ms. */
 const LOOK_EVERY_MS = 250
 
 /** A body that is being read: how far, and since when. */

@@ -21,16 +21,16 @@ export async function sendAnswer(ctx: Context, deps: BodyDeps, answer: Answer | 
   const body = bodyOf(deps, deps.responseMemory.hold(ctx), answer)
   const ready = typeof body === 'string' ? body : await body
   ctx.status = answer.status
-  // Koa's own ways look each of these up first.
+  // Koa's own setters look each of these up first.
   ctx.res.setHeader('Cache-Control', 'no-store')
   ctx.res.setHeader('Content-Type', 'application/json; charset=utf-8')
-  if (answer.status >= 400) sayWhetherToRetry(ctx, answer.status)
+  if (answer.status >= 400) setRetryHeaders(ctx, answer.status)
   ctx.body = ready
   if (isLong(answer)) ctx.length = bytesOf(answer)
 }
 
 /** A stored failure is 502 upstream_failed, or 503 service_unavailable of a call that could not be enqueued. */
-function sayWhetherToRetry({ res }: Context, status: number): void {
+function setRetryHeaders({ res }: Context, status: number): void {
   res.setHeader('X-Should-Retry', String(status === statusOf('service_unavailable')))
   if (status === statusOf('service_unavailable')) res.setHeader('Retry-After', String(RETRY_SECONDS))
 }
@@ -48,7 +48,7 @@ export function bodyOf(
   return isLong(answer) ? readerOf(longAnswers, answer) : answer.body
 }
 
-/** The beginning of a long body is there: what cannot be read at all is no answer yet. */
+/** Reads the beginning of a long body at once, so that one that cannot be read at all is answered with an error. */
 async function readerOf(longAnswers: BodyDeps['longAnswers'], answer: LongAnswer): Promise<Readable> {
   const pieces = longAnswers.pieces(answer)
   const head = [await nextOf(pieces), await nextOf(pieces)]

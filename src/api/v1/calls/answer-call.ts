@@ -171,7 +171,7 @@ function onStop(stopping: AbortSignal, then: () => void): () => void {
   return () => stops.delete(then)
 }
 
-/** What a process does for those who wait when it stops: one listener, since a signal looks through all it has. */
+/** What is called when a process stops: one listener on each signal, which goes through all of them to remove one. */
 const stopsBySignal = new WeakMap<AbortSignal, Set<() => void>>()
 
 function stopsOf(signal: AbortSignal): Set<() => void> {

@@ -66,7 +66,7 @@ export const videoBody = z
   })
   .meta({ id: 'VideoRequest' })
 
-/** The body of a chat, for those who read about it; `chat-body.ts` checks it piece by piece. */
+/** The body of a chat, for the documentation; `chat-body.ts` checks it piece by piece. */
 export const chatBody = z.object({ model, messages: chatMessages, ...chatOptions.shape }).meta({ id: 'ChatRequest' })
 
 /** The fields whose faults have codes of their own, in the order in which they are answered. */
@@ -77,7 +77,7 @@ const OWN_CODES = [
 ] as const
 
 /**
- * Parses a body. The model's fault comes first whatever else is wrong, so the caller looks for it before.
+ * Parses a body. The model's fault comes first whatever else is wrong, so the caller has checked the model before.
  * @throws ApiError unsupported_model, invalid_prompt, invalid_messages, or invalid_request that names the field.
  */
 export function parseBody<S extends z.ZodType>(schema: S, body: JsonObject): z.infer<S> {
@@ -106,7 +106,7 @@ const sentenceOf = ({ path, message }: { path: PropertyKey[]; message: string })
 /** How much of a field's name an error repeats, in characters: the client chose it. */
 const MAX_PARAM = 200
 
-/** The refusal of a field that no list knows. */
+/** The refusal of an unknown field. */
 export function unknownFieldError(path: PropertyKey[]): ApiError {
   const param = fieldPath(path).slice(0, MAX_PARAM)
   return new ApiError('invalid_request', { param, message: `${param} is not a known field.` })

@@ -1,6 +1,4 @@
-/**
- * Checks the body of a chat: its messages first, then what stands in their parts, then every other field.
- */
+/** Checks the body of a chat: its messages first, then the parts of their contents, then every other field. */
 import { z } from 'zod'
 import { aboutField } from '../../../shared/platform/field-errors.ts'
 import { plainImageUrl } from '../../../shared/media/media.ts'

@@ -115,7 +115,10 @@ const NOT_BEGUN = gatewayError(
 
 const LOST = 'Part of the stream was lost. The whole answer can be fetched:'
 
-/** What a chunk has in which a choice ends. It is JSON of our own making: within a text the quotes would be escaped. */
+/**
+ * What a chunk contains in which a choice ends. It is JSON of our own making: within a text the quotes would be
+ * escaped.
+ */
 const END_OF_CHOICE = '"finish_reason":"'
 
 /**
@@ -190,7 +193,7 @@ class ChunkWriter {
     this.events?.send(JSON.stringify({ ok: false, error }))
   }
 
-  /** An answer of which no chunk came this way (a replay): one chunk a choice. */
+  /** An answer of which this request got no chunk (a replay): the content and the end of each choice. */
   private sendWhole(body: Completion): void {
     for (const { index, message, finish_reason } of body.choices) {
       const delta = message.tool_calls

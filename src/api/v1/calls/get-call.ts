@@ -1,6 +1,4 @@
-/**
- * GET /v1/calls/{id}: the answer of a call, for whoever comes back for it.
- */
+/** GET /v1/calls/{id}: the answer of a call, for clients that come back for it. */
 import { z } from 'zod'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import { publicId } from '../../../shared/platform/ids.ts'

@@ -32,7 +32,7 @@ export function maxCreditsOf({ req }: Request): number | null {
 
 /**
  * Why a call must not be charged; null where no guard of its request is against it.
- * @throws ApiError invalid_request for an `X-Max-Credits` that is no number of credits.
+ * @throws ApiError invalid_request for an `X-Max-Credits` that is not a number of credits.
  */
 export function priceGuard(ctx: Request, { model, charge }: Priced): OpenRequest['guarded'] {
   const most = maxCreditsOf(ctx)

@@ -16,9 +16,9 @@ import type { CallContext } from './placed-call.ts'
 type RefusalDeps = Pick<WebDeps, 'recordRefusal' | 'log' | 'metrics' | 'replies' | 'schema'>
 
 /**
- * Records a refusal (any 4xx and 503) as a rejected call at no credits, before its answer goes out, so that whoever
- * gets it can look it up. A request whose key was revoked before its charge is nobody's call; a call that was charged
- * has its own record.
+ * Records a refusal (any 4xx and 503) as a rejected call at no credits, before its answer goes out, so that its client
+ * can look it up. A request whose key was revoked before its charge is nobody's call; a call that was charged has its
+ * own record.
  * @param model as it was asked for; any text
  * @returns what is to be answered
  */

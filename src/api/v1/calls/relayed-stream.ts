@@ -90,7 +90,10 @@ export class RelayedStream {
     return this.words > 0
   }
 
-  /** What the call is settled on where its worker was lost; null where no words were sent on. Nothing more is then. */
+  /**
+   * What the call is settled on where its worker was lost; null where no words were sent on. Nothing is sent on after
+   * this.
+   */
   settlement({ model, price, amount, estimate }: Charged): Settlement | null {
     const counted = tokensOfWords(this.words)
     const verdict = settleChat({

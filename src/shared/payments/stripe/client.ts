@@ -6,7 +6,7 @@ import type { PaymentsConfig } from '../../platform/config/config.ts'
 import type { Missing } from '../provider.ts'
 import { ProviderAway, ProviderRefused } from '../provider.ts'
 
-/** Who asks, and how long one request may take, in ms. */
+/** The key that requests carry, and how long one may take, in ms. */
 export type StripeAccess = { secretKey: string; timeoutMs: number }
 
 /** The client. It never tries again by itself: orders wait in their rows, and web answers at once. */
@@ -33,7 +33,7 @@ export const reasonOf = ({ code, decline_code: decline, type }: Stripe.errors.St
 /** How Stripe says that it has a payment method no more; without a code, that it was detached from its customer. */
 const GONE: readonly (string | undefined)[] = ['resource_missing', 'payment_method_unexpected_state', undefined]
 
-/** What of a request Stripe does not have. */
+/** What a request names and Stripe does not have. */
 function missingOf({ code, param }: Stripe.errors.StripeError): Missing | null {
   if (param === 'customer' && code === 'resource_missing') return 'customer'
   return param === 'payment_method' && GONE.includes(code) ? 'card' : null
