@@ -22,7 +22,7 @@ import type { Tokens } from '../requests/pricing.ts'
 import { allInput } from '../requests/pricing.ts'
 import type { DeadProcess, Retry } from './numbered-retries.ts'
 import { claimUnanswered, claimOfDeadProcess } from './numbered-retries.ts'
-import type { AccountLimits, Begin, BegunRow, EndedRow, OpenRow, OutcomeRow } from './statements.ts'
+import type { AccountLimits, Begin, BegunRow, EndedRow, OpenRow, OutcomeRow, RunKind } from './statements.ts'
 import { BEGUN_COLUMNS, beginCalls, begun, endCalls, openCalls } from './statements.ts'
 import type {
   BegunCall,
@@ -90,13 +90,13 @@ export class Calls {
   }
 
   /**
-   * Takes a call to work on it; null if it has already ended (the job ran twice, or late).
+   * Takes a call to work on it; null if it has already ended (the job ran twice, or late), or if another run has begun
+   * it before a fresh one.
    * @param run names this run of the job: repeated with the same one after a lost answer, it is no second run.
-   * @param mayFollow see `Begin`.
    */
-  async begin(id: CallId, run: string = randomUUID(), mayFollow = false): Promise<BegunCall | null> {
+  async begin(id: CallId, run: string = randomUUID(), kind: RunKind = 'any'): Promise<BegunCall | null> {
     failpoint('call.beginning', id)
-    const begin = { id, run, mayFollow }
+    const begin = { id, run, kind }
     const together = await this.beginTogether(begin)
     const row = together === 'try_alone' ? ((await beginCalls(this.db, [begin]))[0] as BegunRow | null) : together
     if (!row) return null

@@ -166,34 +166,44 @@ export const begun = (row: BegunRow): BegunCall => ({
 })
 
 /**
- * A call to begin, and the name of the run that does. `mayFollow`: an earlier run may have worked on it without having
+ * Which runs of a job begin a call. `fresh`: one that takes it only where no other run has begun it. `any`: one that
+ * goes on with it whoever has begun it. `following`: the same, and an earlier run may have worked on it without having
  * written its begin; it is counted now.
  */
-export type Begin = { id: CallId; run: string; mayFollow: boolean }
+export type RunKind = 'fresh' | 'any' | 'following'
+
+/** A call to begin, the name of the run that does, and which kind of run it is. */
+export type Begin = { id: CallId; run: string; kind: RunKind }
 
 /**
- * Begins calls; null for each that had ended, `try_alone` for a second begin of one call in the same batch. The row
- * keeps the name of the run that began it first: the clock would take two runs of the same moment both for the first.
+ * Begins calls; null, and the row unchanged, for each that had ended or that another run has begun before a fresh one;
+ * `try_alone` for a second begin of one call in the same batch. The row keeps the name of the run that began it first:
+ * the clock would take two runs of the same moment both for the first.
  */
 export async function beginCalls(db: Db, begins: Begin[]): Promise<(BegunRow | 'try_alone' | null)[]> {
   const ids = begins.map(({ id }) => id)
   const runs = plainArray(begins.map(({ run }) => run))
-  const uncounted = plainArray(begins.map(({ mayFollow }) => (mayFollow ? 1 : 0)))
-  const rows = await runPrepared<BegunRow>(db, BEGIN, [plainArray(ids), runs, RUNNING_LEASE_SECONDS, uncounted])
+  const kinds = plainArray(begins.map(({ kind }) => kind))
+  const rows = await runPrepared<BegunRow>(db, BEGIN, [plainArray(ids), runs, RUNNING_LEASE_SECONDS, kinds])
   const begun = new Map(rows.map((row) => [row.id, row]))
   return ids.map((id, index) => (ids.indexOf(id) === index ? (begun.get(id) ?? null) : 'try_alone'))
 }
+
+/** The run that begins the row, and its kind. */
+const RUN = '($2::uuid[])[array_position($1::uuid[], id)]'
+const KIND = '($4::text[])[array_position($1::uuid[], id)]'
 
 const BEGIN = {
   name: 'begin_calls',
   text: `
     UPDATE calls SET status = 'running',
-      attempts = attempts + 1 + CASE attempts WHEN 0 THEN ($4::integer[])[array_position($1::uuid[], id)] ELSE 0 END,
+      attempts = attempts + CASE WHEN attempts = 0 AND ${KIND} = 'following' THEN 2 ELSE 1 END,
       started_at = coalesce(started_at, now()),
-      started_by = coalesce(started_by, ($2::uuid[])[array_position($1::uuid[], id)]),
+      started_by = coalesce(started_by, ${RUN}),
       lease_until = now() + make_interval(secs => $3)
     WHERE id = ANY ((SELECT $1::uuid[])::uuid[]) AND status IN ('queued', 'running')
+      AND (${KIND} <> 'fresh' OR coalesce(started_by, ${RUN}) = ${RUN})
     RETURNING ${BEGUN_COLUMNS},
-      started_by <> ($2::uuid[])[array_position($1::uuid[], id)] OR ($4::integer[])[array_position($1::uuid[], id)] > 0
+      started_by <> ${RUN} OR ${KIND} = 'following'
         AS resumed`,
 }

@@ -41,7 +41,7 @@ export async function takeCall(
   if (fresh) return { call: fresh, begin: (ending) => beginMeanwhile(calls, fresh, run, ending) }
   // A step of a submitted task goes on with its attempt.
   const call = await retryWhileUnreachable(BEGIN_PATIENCE_MS, () =>
-    request === null ? calls.resume(callId) : calls.begin(callId, run, mayFollow(job)),
+    request === null ? calls.resume(callId) : calls.begin(callId, run, mayFollow(job) ? 'following' : 'any'),
   )
   return call && { call, begin: () => Promise.resolve(true) }
 }
@@ -89,8 +89,8 @@ async function beginMeanwhile(
 ): Promise<boolean> {
   let isOurs = false
   try {
-    const begun = await retryWhileUnreachable(BEGIN_PATIENCE_MS, () => calls.begin(call.id, run))
-    if (!begun || begun.resumed) return false
+    const begun = await retryWhileUnreachable(BEGIN_PATIENCE_MS, () => calls.begin(call.id, run, 'fresh'))
+    if (!begun) return false
     isOurs = isDeepStrictEqual(begun.price, call.price)
     if (!isOurs) throw new Error(`${publicId('call', call.id)} has another price than its job says`)
     Object.assign(call, begun)

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
@@ -244,10 +245,33 @@ describe('the verbs of a call', () => {
     it('count a run that may have left no begin, whose refund then finds another attempt', async () => {
       const account = await anAccount(db, 100)
       const id = await opened(calls, account, 10)
-      expect(await calls.begin(id, undefined, true)).to.include({ attempt: 2, resumed: true })
+      expect(await calls.begin(id, undefined, 'following')).to.include({ attempt: 2, resumed: true })
       expect(await calls.refund(id, failure, { attempt: 1 })).to.equal(null)
-      expect(await calls.begin(id, undefined, true)).to.include({ attempt: 3, resumed: true })
+      expect(await calls.begin(id, undefined, 'following')).to.include({ attempt: 3, resumed: true })
       expect(await calls.refund(id, failure, { attempt: 3 })).to.include({ status: 'failed' })
+    })
+
+    it('leave the row of a call alone where a fresh run comes after another one, in one batch or later', async () => {
+      const account = await anAccount(db, 100)
+      const id = await opened(calls, account, 10)
+      const [first, overtaken] = await Promise.all([calls.begin(id), calls.begin(id, undefined, 'fresh')])
+      expect(first).to.include({ attempt: 1, resumed: false })
+      expect(overtaken).to.equal(null)
+      const before = await rowOf(db, id)
+      expect(await calls.begin(id, undefined, 'fresh')).to.equal(null)
+      expect(await rowOf(db, id)).to.deep.equal(before)
+      expect(before).to.include({ attempts: 1 })
+      expect(await calls.begin(id), 'a run that takes over').to.include({ attempt: 2, resumed: true })
+      await calls.refund(id, failure)
+    })
+
+    it('begin a call for a fresh run that asks again after a lost answer', async () => {
+      const account = await anAccount(db, 100)
+      const id = await opened(calls, account, 10)
+      const run = randomUUID()
+      expect(await calls.begin(id, run, 'fresh')).to.include({ attempt: 1, resumed: false })
+      expect(await calls.begin(id, run, 'fresh')).to.include({ resumed: false })
+      await calls.refund(id, failure)
     })
 
     it('say that nothing was spent on a call that no worker began', async () => {

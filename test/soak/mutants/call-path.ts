@@ -115,18 +115,30 @@ export const CALL_PATH: readonly Mutant[] = [
     edits: [
       {
         file: STATEMENTS,
-        find: 'started_by <> ($2::uuid[])[array_position($1::uuid[], id)] OR',
+        find: 'started_by <> ${RUN} OR',
         replace: 'started_at < now() OR',
       },
     ],
     tests: [MOMENTS],
   },
   {
+    name: 'a run that was overtaken counts itself',
+    why: 'The run that has the call would not find its attempt at the end, and its answer would be lost.',
+    edits: [
+      {
+        file: STATEMENTS,
+        find: "AND (${KIND} <> 'fresh' OR coalesce(started_by, ${RUN}) = ${RUN})",
+        replace: '',
+      },
+    ],
+    tests: [VERBS, BEGIN],
+  },
+  {
     name: 'a chat whose worker died begins as if nobody had asked',
     why: 'It could be asked for any number of times.',
     edits: [
       { file: BEGIN_FILE, find: 'stalledCounter > 0 || ', replace: '' },
-      { file: STATEMENTS, find: 'OR ($4::integer[])[array_position($1::uuid[], id)] > 0', replace: '' },
+      { file: STATEMENTS, find: "OR ${KIND} = 'following'", replace: '' },
     ],
     tests: [VERBS, BEGIN],
   },

@@ -137,7 +137,8 @@ describe('the begin of a call', () => {
     const ending = new AbortController()
     expect(await taken!.begin(ending)).to.equal(false)
     expect(ending.signal.aborted).to.equal(true)
-    await calls.refund(id, FAILURE)
+    expect(await attemptsOf(id), 'the attempt of the other run').to.equal(1)
+    await calls.refund(id, FAILURE, { attempt: 1 })
   })
 
   it('leaves a call whose row has another price to the next run of its job', async () => {
