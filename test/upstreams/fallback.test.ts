@@ -24,6 +24,8 @@ const MANNERS: Record<string, RequestListener> = {
   limiting: (_request, response) => void response.writeHead(429, { 'retry-after': '120' }).end('{}'),
   resetting: (request) => void request.on('end', () => request.socket.resetAndDestroy()).resume(),
   refusing: (_request, response) => void response.writeHead(422).end('{}'),
+  tooShort: (_request, response) =>
+    void response.writeHead(400).end(JSON.stringify({ error: { code: 'context_length_exceeded', message: 'x' } })),
   hanging: (request) => void request.resume(),
 }
 
@@ -80,6 +82,14 @@ describe('a model of two upstreams', () => {
       add('ill', 'chat', ['ill', 'sandbox'])
       upstreams.silent = { protocol: 'openai', baseUrl: servers.hanging!.origin }
       add('silent', 'chat', ['silent', 'sandbox'], { timeoutSeconds: 3 })
+      upstreams.short = { protocol: 'openai', baseUrl: servers.tooShort!.origin }
+      for (const [id, contextLength] of Object.entries({ longer: 20_000, unstated: undefined })) {
+        const entries = [
+          { upstream: 'short', model: 'short', contextLength: 8000 },
+          { upstream: 'sandbox', model: 'gpt-sandbox', ...(contextLength && { contextLength }) },
+        ]
+        models.push(modelEntry(`${id}-chat`, 'chat', entries))
+      }
       upstreams.limited = { protocol: 'openai', baseUrl: servers.limited!.origin, concurrency: LIMIT }
       add('limited', 'chat', ['limited'])
       upstreams.narrow = { ...sandbox, concurrency: 1 }
@@ -174,6 +184,31 @@ describe('a model of two upstreams', () => {
     await stream.ended
     expect(stream.last()).to.equal('[DONE]')
     expect(stream.content()).to.equal('Hello')
+  })
+
+  describe('whose first finds the chat too long', () => {
+    for (const stream of [false, true]) {
+      it(`is served by a second that states a longer context: ${stream ? 'streamed' : 'whole'}`, async () => {
+        const prompt = prompted()
+        const asked = requestsTo('tooShort')
+        const reply = await ask(gateway, account, { protocol: 'openai', modality: 'chat' }, prompt, {
+          more: { model: 'longer-chat', stream },
+        })
+        expect(reply.status, reply.text).to.equal(200)
+        expect(await recordOf(gateway.db, reply)).to.include({ status: 'succeeded', upstream: 'sandbox' })
+        expect(asked()).to.equal(1)
+        expect(gateway.sandbox.billed(prompt).total).to.equal(1)
+      })
+    }
+
+    it('is 400 and refunded where the second states none', async () => {
+      const prompt = prompted()
+      const reply = await call('unstated', 'chat', prompt)
+      expect(reply.status).to.equal(400)
+      expect(reply.json.error.code).to.equal('context_length_exceeded')
+      expect(gateway.sandbox.journal(prompt)).to.deep.equal([])
+      expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
+    })
   })
 
   describe('that names a time to retry', () => {

@@ -46,6 +46,7 @@ const upstreamSchema = z.strictObject({
   headers: z.record(headerName, headerValue).default({}),
   concurrency: z.int().min(1).optional(),
   fetchImages: z.boolean().optional(),
+  customTools: z.boolean().optional(),
 })
 
 const entryFields = {
@@ -58,8 +59,11 @@ const entryFields = {
 }
 
 /** The shape of a model's `upstreams`: an entry says what a call costs there, in micro-dollars. */
-const entriesWith = <Cost extends z.ZodType>(cost: Cost) =>
-  z.array(z.strictObject({ ...entryFields, cost: cost.optional() })).min(1)
+const entriesWith = <Cost extends z.ZodType, More extends z.ZodRawShape>(cost: Cost, more: More) =>
+  z.array(z.strictObject({ ...entryFields, ...more, cost: cost.optional() })).min(1)
+
+/** The most tokens of input and output together. */
+const contextLength = z.int().min(1).max(100_000_000).optional()
 
 /** What models of every modality have. */
 export const modelFields = {
@@ -85,9 +89,9 @@ const chatModel = z
   .strictObject({
     ...modelFields,
     modality: z.literal('chat'),
-    upstreams: entriesWith(chatCosts),
+    upstreams: entriesWith(chatCosts, { contextLength }),
     pricing: chatPricing,
-    contextLength: z.int().min(1).max(100_000_000).optional(),
+    contextLength,
     maxOutputTokens: z.int().min(1).max(100_000_000).optional(),
     defaultOutputTokens: z.int().min(1).max(100_000_000).optional(),
     bytesPerToken: z.number().min(1).max(3).optional(),
@@ -122,7 +126,7 @@ const mediaModel = z
   .strictObject({
     ...modelFields,
     modality: z.enum(['image', 'video']),
-    upstreams: entriesWith(mediaCosts),
+    upstreams: entriesWith(mediaCosts, {}),
     credits: chatPricing.shape.minimum.optional(),
     prices: mediaPrices.optional(),
     durations: z
@@ -168,8 +172,15 @@ export type Upstream = z.infer<typeof upstreamSchema> & {
 }
 
 /** One way to serve a model: an upstream, and how requests to it are adapted. */
-type RouteWith<Cost> = Omit<z.infer<z.ZodObject<typeof entryFields>>, 'upstream'> & { upstream: Upstream; cost?: Cost }
-/** One of the upstreams of a model: its name there, and what is changed in the request. */
+type RouteWith<Cost> = Omit<z.infer<z.ZodObject<typeof entryFields>>, 'upstream'> & {
+  upstream: Upstream
+  cost?: Cost
+  contextLength?: number | undefined
+}
+/**
+ * One of the upstreams of a model: its name there, and what is changed in the request. `contextLength`: the most tokens
+ * that it takes of a chat, as its entry states it, or else the model.
+ */
 export type Route = RouteWith<ChatCost | MediaCost>
 
 /** What a call costs at an upstream, in micro-dollars. */

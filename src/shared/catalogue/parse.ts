@@ -58,9 +58,10 @@ export function parseCatalogue(
   const models = file.models
     .filter((model) => model.enabled)
     .map((model): [string, Model] => {
+      const longest = model.modality === 'chat' ? { contextLength: model.contextLength } : {}
       const routes = model.upstreams.flatMap(({ upstream: name, ...entry }) => {
         const upstream = upstreams.get(name)
-        return upstream && faultsOfRules(entry, model).length === 0 ? [{ ...entry, upstream }] : []
+        return upstream && faultsOfRules(entry, model).length === 0 ? [{ ...longest, ...entry, upstream }] : []
       })
       const common = { version, routes }
       return [

@@ -44,9 +44,10 @@ const NOT_ACCEPTED: ReadonlySet<FailureKind> = new Set(['not_sent', 'rate_limite
  * first. After the first chunk of a stream has left nothing may be tried: do not ask then.
  */
 export function nextAttempt(situation: RoutingState): NextAttempt {
-  const { failed, routes, openUntil } = situation
+  const { failed, openUntil } = situation
   const last = failed.at(-1)
-  if (last && !mayTryAgain(situation, last.error.kind)) return { is: 'give_up' }
+  if (last && !mayTryAgain(situation, last.error)) return { is: 'give_up' }
+  const routes = longEnough(situation)
   const untried = routes.filter((route) => !failed.some((one) => one.route === route))
   const fresh =
     untried.find((route) => openUntil(route.upstream.name) === 0) ??
@@ -60,10 +61,18 @@ export function nextAttempt(situation: RoutingState): NextAttempt {
  * Whether a failure of this kind leaves anything to try. What may have been accepted is sent again for chat alone: to
  * each further upstream once, or once more to the only one.
  */
-function mayTryAgain({ modality, failed, routes }: RoutingState, kind: FailureKind): boolean {
-  if (NOT_ACCEPTED.has(kind)) return true
+function mayTryAgain({ modality, failed, routes }: RoutingState, { kind, fault }: UpstreamError): boolean {
+  if (NOT_ACCEPTED.has(kind) || fault === 'context_length_exceeded') return true
   const unknown = failed.filter(({ error }) => error.kind === 'unknown').length
   return kind === 'unknown' && modality === 'chat' && unknown < Math.max(routes.length, 2)
+}
+
+/** The routes that take more tokens than each that found the chat too long; all while none did. */
+function longEnough({ routes, failed }: RoutingState): readonly Route[] {
+  const tooShort = failed.filter(({ error }) => error.fault === 'context_length_exceeded')
+  return routes.filter(({ contextLength = 0 }) =>
+    tooShort.every(({ route }) => contextLength > (route.contextLength ?? Infinity)),
+  )
 }
 
 /** The next try of a route that has failed before; none where it has had its share. */

@@ -19,9 +19,13 @@ describe('custom tools of a chat', () => {
       Object.assign(upstreams, {
         claude: { ...sandbox, protocol: 'anthropic', baseUrl: baseUrl.replace('/v1', '/anthropic') },
       })
+      // A compatible server that knows functions alone.
+      upstreams.compatible = { ...upstreams.sandbox, customTools: false }
       const pricing = { input: 1, output: 1, perTokens: 1000, minimum: 1 }
       const served = [{ upstream: 'claude', model: 'claude-sandbox' }]
       models.push({ id: 'claude-chat', modality: 'chat', pricing, upstreams: served })
+      const compatible = [{ upstream: 'compatible', model: 'gpt-sandbox' }]
+      models.push({ id: 'compatible-chat', modality: 'chat', pricing, upstreams: compatible })
     })
     account = await anAccount(gateway.db, 10_000)
   })
@@ -58,6 +62,26 @@ describe('custom tools of a chat', () => {
     const messages = [{ role: 'user', content }, message, result, { role: 'user', content: next }]
     const second = await chat(gateway, account, '', { model: 'claude-chat', tools: [PATCH], messages })
     expect(second.json.choices?.[0].message.content, second.text).to.equal('done')
+  })
+
+  it('are functions of one text to an upstream of the protocol openai whose customTools is false', async () => {
+    for (const stream of [false, true]) {
+      const content = prompted('[tool patch]')
+      const asked = { model: 'compatible-chat', tools: [PATCH], ...CHOICE, stream }
+      const reply = await chat(gateway, account, content, asked)
+      expect(reply.status, reply.text).to.equal(200)
+      const [tool] = sent(content).tools as { type: string; function: object }[]
+      expect(tool).to.deep.include({ type: 'function' })
+      expect(tool!.function).to.deep.include({
+        name: 'patch',
+        parameters: { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] },
+      })
+      expect(sent(content).tool_choice).to.deep.equal({ type: 'function', function: { name: 'patch' } })
+      const fetched = await get(`${gateway.url}/v1/calls/${reply.headers.get('x-call-id')}`, account.key)
+      const [call] = fetched.json.choices[0].message.tool_calls
+      expect(call).to.deep.include({ type: 'custom' }).and.not.to.have.property('function')
+      expect(call.custom.name).to.equal('patch')
+    }
   })
 
   it('come back in a stream whole, and the stored answer is the same', async () => {

@@ -11,23 +11,34 @@ const NOW = 1_000_000
 const routesTo = (names: string) =>
   names.split('').map((name) => routeTo('openai', 'http://x.test', { upstream: { name } }))
 
-type Told = { modality?: Modality; open?: Record<string, number>; retryAfterMs?: number; random?: number }
+type Told = {
+  modality?: Modality
+  open?: Record<string, number>
+  retryAfterMs?: number
+  random?: number
+  /** The `contextLength` of each route. */
+  lengths?: (number | undefined)[]
+}
 
-/** A situation, with a word for each attempt: `a:overloaded b:not_sent`. */
+/** A situation, with a word for each attempt: `a:overloaded b:not_sent`. `long`: the chat was too long. */
 function situation(
   names: string,
   story: string,
-  { modality = 'chat', open = {}, retryAfterMs, random = 1 }: Told = {},
+  { modality = 'chat', open = {}, retryAfterMs, random = 1, lengths = [] }: Told = {},
 ): RoutingState {
-  const routes = routesTo(names)
+  const routes = routesTo(names).map((route, at) => ({ ...route, contextLength: lengths[at] }))
   const failed = story
     .split(' ')
     .filter(Boolean)
     .map((word): FailedTry => {
-      const [name, kind] = word.split(':') as [string, FailureKind]
+      const [name, what] = word.split(':') as [string, FailureKind | 'long']
+      const error =
+        what === 'long'
+          ? new UpstreamError('rejected', 'x', { fault: 'context_length_exceeded' })
+          : new UpstreamError(what, 'x', { retryAfterMs })
       return {
         route: routes.find(({ upstream }) => upstream.name === name)!,
-        error: new UpstreamError(kind, 'x', { retryAfterMs }),
+        error,
         at: NOW,
       }
     })
@@ -76,6 +87,24 @@ describe('the choice of the next upstream', () => {
         expect(told(nextAttempt(situation(names, story, { modality })))).to.equal(media)
     })
   }
+
+  describe('of a chat that was too long', () => {
+    const LONG: [what: string, lengths: (number | undefined)[], story: string, next: string][] = [
+      ['is a later one that states a longer context', [10, 20], 'a:long', 'b after 0'],
+      ['is no one that states none', [10, undefined], 'a:long', 'give_up'],
+      ['is no one where the first states none', [undefined, 20], 'a:long', 'give_up'],
+      ['is no one whose context is as long', [10, 10], 'a:long', 'give_up'],
+      ['passes over one whose context is shorter', [10, 5, 20], 'a:long', 'c after 0'],
+      ['has to be longer than each that refused it', [10, 20, 15], 'a:long b:long', 'give_up'],
+      ['is not the first again, which refused it', [10, 20], 'a:long b:overloaded', 'b after 500'],
+      ['may be one that was overloaded before', [20, 10], 'a:overloaded b:long', 'a after 500'],
+    ]
+    for (const [what, lengths, story, next] of LONG) {
+      it(`${what}: ${lengths.join(', ')} after "${story}"`, () => {
+        expect(told(nextAttempt(situation('abc'.slice(0, lengths.length), story, { lengths })))).to.equal(next)
+      })
+    }
+  })
 
   it('waits as long as the upstream asks, but only before the same one', () => {
     expect(told(nextAttempt(situation('ab', 'a:rate_limited', { retryAfterMs: 7000 })))).to.equal('b after 0')

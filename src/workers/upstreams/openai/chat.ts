@@ -6,6 +6,7 @@ import { passingFields } from '../../../shared/requests/chat-fields.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import type { ChatAdapter, ChatEvent, UpstreamContext } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
+import { withoutCustomTools } from '../custom-tools.ts'
 import { asFields } from '../fields.ts'
 import type { Fields } from '../fields.ts'
 import type { UpstreamHttp } from '../http.ts'
@@ -26,9 +27,15 @@ export function createOpenaiChat(http: UpstreamHttp): ChatAdapter {
     )
     yield* chatEvents(body, new OpenaiChunks(request.n ?? 1), context)
   }
-  return {
+  const all: ChatAdapter = {
     chat: (request, context) => collected(ask(request, context, false), http.maxAnswerBytes),
     streamChat: (request, context) => ask(request, context, true),
+  }
+  const functionsAlone = withoutCustomTools(all)
+  const speaking = ({ route }: UpstreamContext) => (route.upstream.customTools === false ? functionsAlone : all)
+  return {
+    chat: (request, context) => speaking(context).chat(request, context),
+    streamChat: (request, context) => speaking(context).streamChat(request, context),
   }
 }
 
