@@ -3,6 +3,7 @@
  * is charged for what its fields ask for before it is sent, so no rule may take away, replace or let a customer write
  * a field that bounds or routes the bill.
  */
+import { isBilled } from '../requests/billed-fields.ts'
 
 /** Forms of a renamed field's value, written behind the new name: `"duration": "duration:string"`. */
 const FORMS = ['string', 'seconds', 'integer', 'list'] as const
@@ -38,27 +39,6 @@ const KINDS: readonly { fixed: readonly string[]; loose?: readonly string[] }[] 
   { fixed: ['duration', 'seconds', 'duration_seconds', 'num_seconds'], loose: ['length', 'video_length'] },
   { fixed: ['resolution', 'size'], loose: ['image_size', 'video_size', 'aspect_ratio', 'quality'] },
 ]
-
-/** Fields that upstreams bill for, or by which another model, vendor or tier serves a call: the operator's to set. */
-const PAID: readonly string[] = [
-  [
-    'service_tier',
-    'speed',
-    'inference_geo',
-    'models',
-    'route',
-    'provider',
-    'transforms',
-    'plugins',
-    'extra_body',
-    'fallbacks',
-    'generationConfig',
-  ],
-  ['web_search', 'web_search_options', 'search_parameters', 'tools', 'functions', 'prediction'],
-  ['reasoning', 'thinking', 'thinking_budget', 'enable_thinking', 'chat_template_kwargs'],
-  ['prompt_cache_retention', 'cache_control', 'store', 'background', 'modalities', 'audio', 'generate_audio'],
-  ['num_frames', 'frames_per_second', 'fps', 'num_inference_steps', 'steps', 'upscale'],
-].flat()
 
 const FIELD_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 
@@ -109,7 +89,7 @@ function faultOfRename(from: string, to: string, model: RuledModel): string | nu
     return `"${from}" bounds or routes the bill, and may only be renamed to ${namesOf(kind)}`
   if (kindOf(name) !== kind && kindOf(name) !== undefined)
     return `"${name}" bounds or routes the bill, and may only be renamed from ${namesOf(kindOf(name))}`
-  if (PAID.includes(name) && name !== from) return `"${name}" is billed: nothing may be renamed to it`
+  if (isBilled(name) && name !== from) return `"${name}" is billed: nothing may be renamed to it`
   return form === 'integer' && kind === LENGTHS && !isWhole(model.durations)
     ? 'whole seconds need whole "durations": a list of them, or a whole "min" and a "step" of 1'
     : null

@@ -4,6 +4,7 @@
  * A model's upstream may take further fields: its `allow` in the catalogue. The messages are in `chat-messages.ts`.
  */
 import { z } from 'zod'
+import { NEEDS_ALLOW } from './billed-fields.ts'
 import { cacheControl, textPart } from './chat-messages.ts'
 import { chosen, closed, jsonObject, listOf, optional } from './field-schemas.ts'
 
@@ -141,7 +142,9 @@ const passing = {
 /** Fields that clients send of themselves, and that no upstream is sent unless it allows them. */
 const taken = {
   usage: optional(closed({ include: optional(z.boolean()) })).meta({ description: 'Ignored: usage is always told.' }),
-  service_tier: optional(z.enum(['auto', 'default'])).meta({ description: 'Ignored: it is what is served anyway.' }),
+  service_tier: optional(z.enum(['auto', 'default'], `other than "auto" and "default" ${NEEDS_ALLOW}`)).meta({
+    description: 'Ignored: it is what is served anyway.',
+  }),
   reasoning: optional(
     closed({
       effort: optional(reasoningEffort),

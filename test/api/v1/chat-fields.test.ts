@@ -143,6 +143,23 @@ describe('the accepted fields of a chat', () => {
     expect(verdictOn(withField('models', []), undefined, ['service_tier'])).to.equal('invalid_request models')
   })
 
+  for (const name of ['enable_thinking', 'thinking', 'chat_template_kwargs', 'prompt_cache_retention', 'models']) {
+    it(`do not include ${name}, and its refusal says why, and where the operator can allow it`, () => {
+      expect(() => parseChat(withField(name, true) as JsonObject, { upstreams: [] })).to.throw(
+        new RegExp(`^${name} can change the price of a call: .*operator.*"allow".*catalogue\\.$`),
+      )
+    })
+  }
+
+  it('are two tiers, and the refusal of another one says the same', () => {
+    expect(() => parseChat(withField('service_tier', 'flex') as JsonObject, { upstreams: [] })).to.throw(
+      /^service_tier other than "auto" and "default" can change the price of a call: .*"allow"/,
+    )
+    expect(() => parseChat(withField('truncate', true) as JsonObject, { upstreams: [] })).to.throw(
+      'truncate is not a known field.',
+    )
+  })
+
   const WITHIN: [what: string, body: object, param: string][] = [
     [
       'a message',

@@ -8,6 +8,7 @@ import { RESOLUTION } from '../../../shared/catalogue/price-schema.ts'
 import { aboutField, fieldFault, fieldPath } from '../../../shared/platform/field-errors.ts'
 import { plainImageUrl } from '../../../shared/media/media.ts'
 import { imageUrlProblem } from '../../../shared/requests/addresses.ts'
+import { NEEDS_ALLOW, isBilled } from '../../../shared/requests/billed-fields.ts'
 import { chatOptions } from '../../../shared/requests/chat-fields.ts'
 import { chatMessages } from '../../../shared/requests/chat-messages.ts'
 import { optional } from '../../../shared/requests/field-schemas.ts'
@@ -106,8 +107,9 @@ const sentenceOf = ({ path, message }: { path: PropertyKey[]; message: string })
 /** How much of a field's name an error repeats, in characters: the client chose it. */
 const MAX_PARAM = 200
 
-/** The refusal of an unknown field. */
+/** The refusal of a field that is on no list: one that is billed could be allowed. */
 export function unknownFieldError(path: PropertyKey[]): ApiError {
   const param = fieldPath(path).slice(0, MAX_PARAM)
-  return new ApiError('invalid_request', { param, message: `${param} is not a known field.` })
+  const message = aboutField(param, isBilled(param) ? NEEDS_ALLOW : 'is not a known field')
+  return new ApiError('invalid_request', { param, message })
 }
