@@ -70,6 +70,7 @@ const LONG: Case[] = [
   ['usage-deepseek', 'whole', { input: 100, cached: 1900, output: 17 }, 341, 171],
   ['usage-anthropic-names', 'whole', { input: 50, cached: 1900, written: 50, output: 17 }, 351, 171],
   ['usage-openrouter-cache', 'whole', { input: 100, cached: 400, written: 1500, output: 17 }, 1991, 846],
+  ['usage-after-done', 'streamed', { input: 1000, output: 17 }, 1051, 526],
   ['usage-null-details', 'whole', { input: 2000, output: 17 }, 2051, 1026],
   ['a-start-zero', 'streamed', { input: 1000, output: 17 }, 1051, 3255],
   ['a-delta-zero', 'streamed', { input: 1000, cached: 5000, written: 300, output: 17 }, 1911, 5880],
