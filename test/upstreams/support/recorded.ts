@@ -24,8 +24,17 @@ function answerIn(...files: string[]): Answer {
   return { status: Number(status.split(' ')[1]), headers, body: bytes.subarray(end + 4) }
 }
 
-/** How a connection goes on, which bytes alone cannot say. */
-type Manner = { end?: 'reset' | 'close' | 'hang'; byByte?: true }
+/**
+ * How an answer is sent, which bytes alone cannot say. `waitMs`: before its status; `eachMs`: before each further event;
+ * `silentMs`: behind the first event.
+ */
+type Manner = {
+  end?: 'reset' | 'close' | 'hang'
+  byByte?: true
+  waitMs?: number
+  eachMs?: number
+  silentMs?: number
+}
 
 const MANNERS: Record<string, Manner> = {
   'sse-bytes': { byByte: true },
@@ -33,6 +42,10 @@ const MANNERS: Record<string, Manner> = {
   'reset-after-done': { end: 'reset' },
   'hang-after-finish': { end: 'hang' },
   'close-mid': { end: 'close' },
+  // Longer than the 15 s after which a gateway gives a sign of life.
+  'slow-long': { eachMs: 700 },
+  silent: { silentMs: 16_500 },
+  'img-slow': { waitMs: 16_500 },
 }
 
 type Step = 'submit' | 'poll' | 'status' | 'content' | 'cancel'
@@ -57,6 +70,8 @@ const TASKS: Record<string, Partial<Record<Step, string[]>>> = {
   'v-content-404-once': { ...VIDEO, content: ['refused-404', 'clip'] },
   'v-content-400-once': { ...VIDEO, content: ['refused-400', 'clip'] },
   'v-content-403-once': { ...VIDEO, content: ['refused-403', 'clip'] },
+  'v-content-404-always': { ...VIDEO, content: ['refused-404'] },
+  'v-queued-524': { ...VIDEO, submit: ['524.whole'] },
   'v-content-206': { ...VIDEO, content: ['clip-206'] },
   'v-made-gzip': { ...VIDEO, submit: ['video-queued-gzip'] },
   'v-status-succeeded': { ...VIDEO, poll: ['video-running', 'video-succeeded'] },
@@ -139,12 +154,26 @@ function filled(answer: Answer, { id, origin }: { id: string; origin: string }):
 
 async function send(response: ServerResponse, { status, headers, body }: Answer, manner: Manner): Promise<void> {
   response.on('error', () => {})
+  if (manner.waitMs) await sleep(manner.waitMs)
   response.writeHead(status, Object.fromEntries(headers)).flushHeaders()
-  const pieces = manner.byByte ? Array.from(body, (byte) => Buffer.from([byte])) : [body]
-  for (const piece of pieces) await new Promise((done) => response.write(piece, done))
+  for (const [nth, piece] of piecesOf(body, manner).entries()) {
+    const pauseMs = nth === 0 ? 0 : (manner.eachMs ?? (nth === 1 ? manner.silentMs : 0))
+    if (pauseMs) await sleep(pauseMs)
+    if (response.destroyed) return
+    await new Promise((done) => response.write(piece, done))
+  }
   if (!manner.end) return void response.end()
   if (manner.end === 'hang') return
   await sleep(30)
   if (manner.end === 'reset') response.socket?.resetAndDestroy()
   else response.socket?.destroySoon()
+}
+
+function piecesOf(body: Buffer, { byByte, eachMs, silentMs }: Manner): Buffer[] {
+  if (byByte) return Array.from(body, (byte) => Buffer.from([byte]))
+  if (eachMs === undefined && silentMs === undefined) return [body]
+  return body
+    .toString('latin1')
+    .split(/(?<=\n\n)/)
+    .map((event) => Buffer.from(event, 'latin1'))
 }
