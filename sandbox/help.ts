@@ -1,4 +1,4 @@
-import { QUIRKS } from './chat/quirks.ts'
+import { QUIRKS, isOf } from './chat/quirks.ts'
 import { WORDS } from './steering.ts'
 import type { Group, Word } from './steering.ts'
 import { CONTROL_NAMES } from './stripe/controls.ts'
@@ -44,9 +44,19 @@ export function commandHelp(): string {
 export function steeringHelp(): string {
   const groups = (Object.keys(GROUPS) as Group[]).map((group) => `${GROUPS[group]}:\n${wordsOf(group).join('\n')}`)
   const title = 'Steering words, anywhere in the prompt (of a chat: in its last user message):'
-  const quirks = Object.entries(QUIRKS).map(([name, { meaning }]) => `  ${name.padEnd(24)} ${meaning}`)
-  return [BASES, title, ...groups, `Names for [quirk NAME]:\n${quirks.join('\n')}`].join('\n\n')
+  const quirks = QUIRKS_BY_FORM.map(([form, names]) => `Names for [quirk NAME], ${form}:\n${quirkLines(names)}`)
+  return [BASES, title, ...groups, ...quirks].join('\n\n')
 }
+
+const NAMES = Object.keys(QUIRKS)
+const QUIRKS_BY_FORM: readonly [form: string, names: string[]][] = [
+  ['of streams', NAMES.filter((name) => isOf(name, 'stream') && !isOf(name, 'answer'))],
+  ['of whole answers', NAMES.filter((name) => isOf(name, 'answer') && !isOf(name, 'stream'))],
+  ['of both', NAMES.filter((name) => isOf(name, 'answer') && isOf(name, 'stream'))],
+]
+
+const quirkLines = (names: string[]): string =>
+  names.map((name) => `  ${name.padEnd(24)} ${QUIRKS[name]!.meaning}`).join('\n')
 
 function wordsOf(group: Group): string[] {
   const words: readonly Word<unknown>[] = Object.values(WORDS)

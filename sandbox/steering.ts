@@ -116,7 +116,7 @@ export const WORDS = {
     'after the last word of a stream, think so long before its end and its usage',
     count,
   ),
-  quirk: word('chat', '[quirk NAME]', 'stream as some compatible servers do; the names are below', quirkNamed),
+  quirk: word('chat', '[quirk NAME]', 'answer as some compatible servers do; the names are below', quirkNamed),
   'no-done': word('chat', '[no-done]', 'end the stream without its last event', flag),
   'error-after': word('chat', '[error-after N]', 'an error event after N chunks', count),
   'reset-after': word('chat', '[reset-after N]', 'reset the connection after N chunks', count),

@@ -1,6 +1,7 @@
 import { composeAnswer, piecesOf, reportedTokens } from '../chat/answer.ts'
 import type { ChatAnswer, TokenCounts, Tool } from '../chat/answer.ts'
 import { contentText, countInputTokens, lastUserText } from '../chat/conversation.ts'
+import { isStreamed } from '../chat/quirks.ts'
 import type { Exchange, Route } from '../exchange.ts'
 import { admit, answer as send } from '../http/answer.ts'
 import { event, stream } from '../http/stream.ts'
@@ -39,7 +40,8 @@ async function createMessage(exchange: Exchange): Promise<void> {
   const counted = { input: countInputTokens(messages) + system, output: answer.outputTokens }
   // What was not answered is not counted.
   const tokens = steering.empty ? undefined : reportedTokens(steering, counted)
-  if (fields['stream'] !== true) return send(exchange, wholeMessage(exchange, answer, tokens))
+  if (!isStreamed(fields['stream'] === true, steering.quirk))
+    return send(exchange, wholeMessage(exchange, answer, tokens))
   const failure = exchange.protocol.envelope({ status: 529, message: worded(exchange, 'Overloaded') }).body
   return stream(exchange, eventsOf(exchange, answer, tokens), event(failure, 'error'))
 }

@@ -1,3 +1,4 @@
+import { compressorOf, headersOf, quirkedAnswer } from '../chat/quirks.ts'
 import type { Exchange } from '../exchange.ts'
 import { UNSTEERED, withoutSteering, worded } from '../steering.ts'
 import { Refusal } from '../wire.ts'
@@ -52,11 +53,17 @@ export function steeredFault(status: number): Fault {
 
 /** Answers with JSON, as the steering says. */
 export async function answer(exchange: Exchange, body: unknown, status = 200): Promise<void> {
-  const text = JSON.stringify(body)
+  const { quirk } = exchange.steering
+  const text = JSON.stringify(quirk ? quirkedAnswer(body, quirk) : body)
   if (exchange.steering === UNSTEERED) return sendJson(exchange, status, text)
   if (!(await beginAnswer(exchange))) return
-  exchange.res.writeHead(status, { 'content-type': 'application/json' })
+  exchange.res.writeHead(status, { 'content-type': 'application/json', ...(quirk && headersOf(quirk, 'answer')) })
   if (exchange.steering['hang-body']) return exchange.res.flushHeaders()
+  const compress = quirk && compressorOf(quirk)
+  if (compress) {
+    exchange.res.end(compress(text))
+    return
+  }
   const whole = exchange.steering.truncated ? text.slice(0, Math.ceil(text.length / 2)) : text
   if (await writeSteered(exchange, whole)) exchange.res.end()
 }

@@ -1,4 +1,4 @@
-import { QUIRKS, quirked } from '../chat/quirks.ts'
+import { compressorOf, headersOf, quirked } from '../chat/quirks.ts'
 import type { Exchange } from '../exchange.ts'
 import { UNSTEERED } from '../steering.ts'
 import { beginAnswer } from './answer.ts'
@@ -17,11 +17,6 @@ export function event(data: unknown, name?: string): string {
 
 const HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' }
 
-const labelOf = (quirk: string): Record<string, string> => {
-  const { contentType } = QUIRKS[quirk]!
-  return contentType === undefined ? {} : { 'content-type': contentType }
-}
-
 /** Streams events as the steering says. `failure` is the event that `[error-after]` sends. */
 export async function stream(exchange: Exchange, events: Iterable<StreamEvent>, failure: string): Promise<void> {
   const { res, steering } = exchange
@@ -33,12 +28,18 @@ export async function stream(exchange: Exchange, events: Iterable<StreamEvent>, 
   }
   if (!(await beginAnswer(exchange))) return
   const quirk = steering.quirk
-  res.writeHead(200, { ...HEADERS, ...(quirk && labelOf(quirk)) })
+  res.writeHead(200, { ...HEADERS, ...(quirk && headersOf(quirk, 'stream')) })
   res.flushHeaders()
   if (steering['hang-body']) return
+  const sent = quirk ? quirked(events, quirk) : events
+  const compress = quirk && compressorOf(quirk)
+  if (compress) {
+    res.end(compress(Array.from(sent, ({ text }) => text).join('')))
+    return
+  }
   const hold = steering.hold && exchange.state.holds.add(exchange.prompt)
   if (hold) res.once('close', hold.drop)
-  if (await streamSteered(exchange, quirk ? quirked(events, quirk) : events, failure, hold)) res.end()
+  if (await streamSteered(exchange, sent, failure, hold)) res.end()
 }
 
 /** Returns whether the stream is to end in the regular way. Its second piece waits for `hold` to be over. */

@@ -1,6 +1,7 @@
 import { composeAnswer, piecesOf, reportedTokens } from '../chat/answer.ts'
 import type { ChatAnswer, TokenCounts, Tool } from '../chat/answer.ts'
 import { countInputTokens, lastUserText } from '../chat/conversation.ts'
+import { isStreamed } from '../chat/quirks.ts'
 import type { Exchange, Route } from '../exchange.ts'
 import { admit, answer as send } from '../http/answer.ts'
 import { event, stream } from '../http/stream.ts'
@@ -60,7 +61,7 @@ async function completeChat(exchange: Exchange, dialect: ChatDialect): Promise<v
   const created = Math.floor(Date.now() / 1000)
   const head = { id: exchange.state.ids.next('chatcmpl'), created, model: exchange.model, ...dialect.marks }
   const reply = { head, answer, n: exchange.steering.empty ? 0 : n, usage, exchange }
-  if (fields['stream'] !== true) return send(exchange, wholeReply(reply))
+  if (!isStreamed(fields['stream'] === true, exchange.steering.quirk)) return send(exchange, wholeReply(reply))
   const failure = exchange.protocol.envelope({
     status: 500,
     message: worded(exchange, 'The sandbox was asked to fail here.'),
