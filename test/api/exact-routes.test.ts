@@ -1,6 +1,9 @@
 import { expect } from 'chai'
 import { CONSOLE_PATHS } from '../../src/api/static/console.ts'
 import { endpoints } from '../../src/api/routes.ts'
+import { messageOf } from '../../src/shared/platform/errors.ts'
+import { anAccount } from '../../scripts/harness/factories.ts'
+import { send } from '../../scripts/harness/http.ts'
 import { startTestWeb, testConfig } from '../../scripts/harness/harness.ts'
 import type { TestWeb } from '../../scripts/harness/harness.ts'
 
@@ -36,6 +39,24 @@ describe('a path', () => {
       for (const other of spellings(filled)) {
         expect(await statusOf(method.toUpperCase(), other), `${method} ${other}`).to.equal(404)
       }
+    }
+  })
+
+  it('of the gateway is the same with a query that its endpoint does not know', async () => {
+    const { key } = await anAccount(web.db)
+    const gateway = endpoints.filter(({ path }) => path.startsWith('/v1/'))
+    expect(gateway).not.to.have.lengthOf(0)
+    for (const { method, path } of gateway) {
+      const [plain, queried] = await Promise.all(
+        ['', '?beta=true&beta=2&x'].map((query) =>
+          send(method.toUpperCase(), `${web.url}${path.replace(/:\w+/g, 'x')}${query}`, {
+            key,
+            body: method === 'post' ? {} : undefined,
+          }),
+        ),
+      )
+      expect([queried!.status, queried!.json], path).to.deep.equal([plain!.status, plain!.json])
+      expect(plain!.json.error?.message, path).not.to.equal(messageOf('not_found'))
     }
   })
 

@@ -9,7 +9,7 @@ import type { Db } from '../../shared/platform/postgres/db.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import type { Auth } from './declaration.ts'
 import type { WebDeps } from '../deps.ts'
-import { bearerToken } from '../middleware/bearer.ts'
+import { apiKeyToken, bearerToken } from '../middleware/bearer.ts'
 import { clientAddress } from '../middleware/client-address.ts'
 import type { RequestState } from '../middleware/request-context.ts'
 
@@ -63,7 +63,7 @@ export async function authenticateKey(
   ctx: ParameterizedContext<RequestState>,
 ): Promise<Principal> {
   const address = clientAddress(ctx.req, config.TRUST_PROXY)
-  const found = await keys.find(bearerToken(ctx.get('authorization')), address)
+  const found = await keys.find(apiKeyToken(ctx.req.headers), address)
   if (!found) throw new ApiError('unauthorized', { message: 'The API key is unknown, has expired or was revoked.' })
   ctx.state.principal = found
   return found

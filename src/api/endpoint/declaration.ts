@@ -19,7 +19,7 @@ type Tag = 'Models and calls' | 'Account' | 'Mail' | 'API keys' | 'Records' | 'B
 
 /** Who may use an endpoint, and how they are found. */
 export type Auth<Holder> = {
-  /** The security scheme in the document. */
+  /** What they are known by. */
   scheme: 'apiKey' | 'sessionToken' | 'metricsToken'
   /** The codes that everybody else is refused with. */
   errors: readonly ErrorCode[]

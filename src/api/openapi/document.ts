@@ -9,8 +9,8 @@ import { openApiOperation } from './operation.ts'
 
 const INTRODUCTION = `
 A model gateway with prepaid credits. Calls under \`/v1\` carry an API key, the console under \`/api\` a session token,
-both as \`Authorization: Bearer …\`. Every call is charged when it begins, settled or refunded when it ends, and
-recorded.
+both as \`Authorization: Bearer …\`; an API key may also be sent as \`x-api-key\`. Every call is charged when it
+begins, settled or refunded when it ends, and recorded.
 
 Errors of the gateway are \`{"ok": false, "error": {"type", "message", "param", "code"}}\`, which OpenAI SDKs read;
 those of the console \`{"ok": false, "error": "<code>", "message"}\`. Lengths are counted in Unicode code points, times
@@ -44,6 +44,12 @@ export function openApiDocument(
       components: {
         securitySchemes: {
           apiKey: { type: 'http', scheme: 'bearer', description: 'An API key, `tg_…`, created by `POST /api/keys`.' },
+          apiKeyHeader: {
+            type: 'apiKey',
+            in: 'header',
+            name: 'x-api-key',
+            description: "The same key, as Anthropic's clients send it.",
+          },
           sessionToken: { type: 'http', scheme: 'bearer', description: 'The `token` of a login, valid for 7 days.' },
           metricsToken: { type: 'http', scheme: 'bearer', description: "The operator's `METRICS_TOKEN`." },
         },

@@ -16,6 +16,13 @@ export type Described = Omit<Endpoint, 'auth' | 'limits' | 'errors' | 'offered' 
   auth: Pick<Auth<unknown>, 'scheme'> | null
 }
 
+/** The security schemes of the document by which a holder can be known: any of them will do. */
+const SECURITY: Record<Auth<unknown>['scheme'], readonly string[]> = {
+  apiKey: ['apiKey', 'apiKeyHeader'],
+  sessionToken: ['sessionToken'],
+  metricsToken: ['metricsToken'],
+}
+
 /** The operation in OpenAPI's own form. */
 export function openApiOperation(operation: Described): ZodOpenApiOperationObject {
   const { tag, summary, description, auth, params, query, headers, body, bodyIsOptional = false } = operation
@@ -24,7 +31,7 @@ export function openApiOperation(operation: Described): ZodOpenApiOperationObjec
     tags: [tag],
     summary,
     ...(description !== undefined && { description }),
-    security: auth ? [{ [auth.scheme]: [] }] : [],
+    security: auth ? SECURITY[auth.scheme].map((scheme) => ({ [scheme]: [] })) : [],
     requestParams: { ...(params && { path: params }), ...(query && { query }), ...(headers && { header: headers }) },
     ...(body &&
       body !== 'ignored' && {

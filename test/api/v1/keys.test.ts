@@ -23,6 +23,11 @@ describe('keys', () => {
   })
   afterEach(() => expectBooksToBalance(gateway.db))
 
+  async function sessionOf({ id, userId }: TestAccount): Promise<string> {
+    const login = { userId, accountId: id, passwordHash: 'none', userAgent: '', ip: '' }
+    return (await openSession(gateway.db, login))!.token
+  }
+
   const BAD: [what: string, authorization: string | undefined][] = [
     ['no Authorization header', undefined],
     ['an empty one', ''],
@@ -62,6 +67,59 @@ describe('keys', () => {
     }
   })
 
+  /** A status and the message of an error: of a request with these headers. */
+  async function told(headers: Record<string, string>): Promise<[number, string | undefined]> {
+    const { status, json } = await send('GET', `${gateway.url}/v1/models`, { headers })
+    return [status, json.error?.message]
+  }
+
+  it('may be sent as x-api-key everywhere under /v1, and beside Authorization if both are the same', async () => {
+    const { key } = account
+    const paid = await send('POST', `${gateway.url}${IMAGES}`, { body: imageBody('x'), headers: { 'x-api-key': key } })
+    expect([paid.status, paid.json.usage.balance]).to.deep.equal([200, 60])
+    for (const path of ['/v1/models', '/v1/key', `/v1/calls/${paid.headers.get('x-call-id')}`]) {
+      expect((await send('GET', `${gateway.url}${path}`, { headers: { 'x-api-key': key } })).status, path).to.equal(200)
+    }
+    expect((await told({ 'x-api-key': key, authorization: `bearer  ${key} ` }))[0]).to.equal(200)
+  })
+
+  it('answer 401 to two that differ, whichever of them is good', async () => {
+    const other = (await anAccount(gateway.db)).key
+    for (const [one, two] of [
+      [account.key, other],
+      [account.key, newSecret()],
+      ['x', account.key],
+      [account.key, `${account.key} ${account.key}`],
+    ]) {
+      const answer = await told({ 'x-api-key': one!, authorization: `Bearer ${two}` })
+      expect(answer).to.deep.equal([401, 'Authorization and x-api-key name different keys. Send one of them.'])
+    }
+  })
+
+  it('count as x-api-key beside an Authorization that has none: another scheme, or nothing behind Bearer', async () => {
+    for (const authorization of ['Basic dXNlcjpwYXNz', 'Bearer', 'Bearer ', '']) {
+      expect((await told({ 'x-api-key': account.key, authorization }))[0], authorization).to.equal(200)
+    }
+  })
+
+  it('answer 401 to an x-api-key that is none, with the ways to send one', async () => {
+    for (const wrong of ['', ' ', 'x', `Bearer ${account.key}`, `${account.key}, ${account.key}`, newSecret()]) {
+      expect((await told({ 'x-api-key': wrong }))[0], wrong).to.equal(401)
+    }
+    expect((await told({ 'x-api-key': '' }))[1]).to.equal(
+      'Send the key as "Authorization: Bearer <key>" or as "x-api-key".',
+    )
+  })
+
+  it('do not open the console as x-api-key, nor does a session token there', async () => {
+    const session = await sessionOf(account)
+    for (const token of [account.key, session]) {
+      const { status } = await send('GET', `${gateway.url}/api/auth/me`, { headers: { 'x-api-key': token } })
+      expect(status).to.equal(401)
+    }
+    expect((await told({ 'x-api-key': session }))[0]).to.equal(401)
+  })
+
   it('answer 401 to a key from the moment it is revoked', async () => {
     expect((await get(`${gateway.url}/v1/models`, account.key)).status).to.equal(200)
     await revokeKey(gateway.db, account.id, account.keyId)
@@ -80,14 +138,7 @@ describe('keys', () => {
   })
 
   it('do not accept a session token as a key', async () => {
-    const session = await openSession(gateway.db, {
-      userId: account.userId,
-      accountId: account.id,
-      passwordHash: 'none',
-      userAgent: '',
-      ip: '',
-    })
-    expectError(await get(`${gateway.url}/v1/models`, session!.token), 'unauthorized')
+    expectError(await get(`${gateway.url}/v1/models`, await sessionOf(account)), 'unauthorized')
   })
 
   it('never show one account the call of another', async () => {

@@ -9,11 +9,12 @@ import type { Logger, LoggerOptions } from 'pino'
 export type Log = Logger
 
 const TOKENS = /\b(?:tg_[0-9A-Za-z]{6,}|sk-[0-9A-Za-z_-]{8,}|[Bb]earer\s+\S+|[Bb]asic\s+[A-Za-z0-9+/=]{8,})/g
+const KEY_HEADERS = /\bx-api-key["']?\s*[:=]\s*\S+/gi
 const PASSWORDS_IN_URLS = /(\w+:\/\/)[^/\s:@]*:[^/\s@]*@/g
 
 /** Removes everything that looks like a secret from a text. A last line of defence, not the first. */
 export const withoutSecrets = (text: string): string =>
-  text.replace(PASSWORDS_IN_URLS, '$1[secret]@').replace(TOKENS, '[secret]')
+  text.replace(PASSWORDS_IN_URLS, '$1[secret]@').replace(TOKENS, '[secret]').replace(KEY_HEADERS, '[secret]')
 
 /** What an error says, in one line without secrets and without a full stop. */
 export const sentenceOf = (error: unknown): string =>

@@ -15,6 +15,8 @@ describe('what is logged', () => {
       `key ${key} was refused`,
       `Authorization: Bearer ${key}`,
       'authorization: bearer abc.def-ghi',
+      'x-api-key: abc.def-ghi',
+      '{"X-Api-Key":"abc.def-ghi"}',
       'sk-proj-abcdefgh12345678 is wrong',
       'connect postgres://user:hunter2@db.example/x failed',
       'redis://:hunter2@redis.example',
