@@ -30,13 +30,15 @@ describe('a path', () => {
   /** Other spellings of a path; its parameters are filled in first. */
   const spellings = (path: string): string[] => {
     const [, first] = path.split('/') as [string, string]
-    return [path.replace(first, first.toUpperCase()), `${path}/`, `/${path}`]
+    return [path.replace(first, first.toUpperCase()), `/${path}`]
   }
 
   it('of an endpoint has one spelling, by its case and its slashes', async () => {
     for (const { method, path } of endpoints) {
-      const filled = path.replace(/:\w+/g, 'x')
-      for (const other of spellings(filled)) {
+      const filled = path.replace(/[:*]\w+/g, 'x')
+      // A slash at the end can belong to the id of a model.
+      const others = path.includes('*') ? spellings(filled) : [...spellings(filled), `${filled}/`]
+      for (const other of others) {
         expect(await statusOf(method.toUpperCase(), other), `${method} ${other}`).to.equal(404)
       }
     }
@@ -49,7 +51,7 @@ describe('a path', () => {
     for (const { method, path } of gateway) {
       const [plain, queried] = await Promise.all(
         ['', '?beta=true&beta=2&x'].map((query) =>
-          send(method.toUpperCase(), `${web.url}${path.replace(/:\w+/g, 'x')}${query}`, {
+          send(method.toUpperCase(), `${web.url}${path.replace(/[:*]\w+/g, 'x')}${query}`, {
             key,
             body: method === 'post' ? {} : undefined,
           }),

@@ -69,7 +69,7 @@ describe('the OpenAPI document', () => {
       Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
     )
     expect(documented.toSorted()).to.deep.equal(
-      operations.map((one) => nameOf(one).replaceAll(/:(\w+)/g, '{$1}')).toSorted(),
+      operations.map((one) => nameOf(one).replaceAll(/[:*](\w+)/g, '{$1}')).toSorted(),
     )
   })
 
@@ -94,7 +94,7 @@ describe('the OpenAPI document', () => {
     const text = JSON.stringify(described.document)
     for (const code of errorCodes()) expect(text, code).to.contain(`| ${statusOf(code)} | \`${code}\` |`)
     for (const operation of operations) {
-      const item = described.document.paths![operation.path.replaceAll(/:(\w+)/g, '{$1}')] as Record<
+      const item = described.document.paths![operation.path.replaceAll(/[:*](\w+)/g, '{$1}')] as Record<
         string,
         oas31.OperationObject
       >
@@ -121,7 +121,7 @@ describe('the OpenAPI document', () => {
     const paths = new Map(
       operations.map((operation) => [
         nameOf(operation),
-        new RegExp(`^${operation.path.replaceAll(/:\w+/g, '[^/]+')}$`),
+        new RegExp(`^${operation.path.replaceAll(/:\w+/g, '[^/]+').replaceAll(/\*\w+/g, '.+')}$`),
       ]),
     )
 
@@ -156,7 +156,7 @@ describe('the OpenAPI document', () => {
           kind in PREFIXES ? segment.replace(':id', publicId(kind as IdKind, newId(kind as IdKind))) : segment,
         )
         .replace(':version', '999999')
-        .replaceAll(/:\w+/g, 'nothing')
+        .replaceAll(/[:*]\w+/g, 'nothing')
 
     it('to somebody without a token', async () => {
       for (const operation of operations.filter((one) => one.auth !== null)) {

@@ -107,7 +107,8 @@ const options = {
     .meta({ description: 'Images and videos: the resolutions offered, if the model states them.' }),
 }
 
-const model = z
+/** A model, in the form of OpenAI. */
+export const model = z
   .strictObject({
     id: z.string(),
     object: z.literal('model'),

@@ -40,7 +40,7 @@ export type DeclaredAnswer = {
 /** Everything about an endpoint but its handler. What is checked is checked in this order. */
 export type Declaration = {
   method: 'get' | 'post' | 'put' | 'patch' | 'delete'
-  /** Parameters as `:name`. */
+  /** Parameters as `:name`, one that may have slashes as `*name`. */
   path: `/${string}`
   tag: Tag
   summary: string

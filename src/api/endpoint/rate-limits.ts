@@ -28,8 +28,8 @@ type NetworkLimits = {
   [Name in keyof Limits]: Limits[Name] extends NetworkLimit ? Name : never
 }[keyof Limits]
 
-/** Reads of calls, per minute and account (docs/api.md#limits). */
-const CALL_READS_PER_MINUTE = 600
+/** Reads of calls and models, per minute and account (docs/api.md#limits). */
+const READS_PER_MINUTE = 600
 
 /** Quotes, per minute and account. */
 const QUOTES_PER_MINUTE = 600
@@ -84,7 +84,7 @@ export function createLimits(redis: Redis, config: Config) {
   return {
     keyCalls: limitOfEach('keycalls', config.GATEWAY_RATE_LIMIT, 60),
     calls: limit('calls', config.GATEWAY_RATE_LIMIT, 60),
-    callReads: limit('reads', CALL_READS_PER_MINUTE, 60),
+    reads: limit('reads', READS_PER_MINUTE, 60),
     quotes: limit('quotes', QUOTES_PER_MINUTE, 60),
     logins: networkLimit('logins', config.LOGIN_RATE_LIMIT, TEN_MINUTES),
     registrations: networkLimit('registrations', config.REGISTER_RATE_LIMIT, HOUR),

@@ -102,7 +102,10 @@ function refuse(router: Router<RequestState>, page: Serve | undefined): Serve {
       if (ctx.status === 200) ctx.status = 404
       return
     }
-    if (methods.size === 0 || methods.has(ctx.method)) throw nothingAt(ctx, hintAt(router, ctx.path))
+    const hint = hintAt(router, ctx.path)
+    // The id of a model can be any path: also one that belongs to another API.
+    const isOfAnother = hint !== null && PROGRAM_PATHS.test(ctx.path)
+    if (methods.size === 0 || methods.has(ctx.method) || isOfAnother) throw nothingAt(ctx, hint)
     const allowed = [...methods].toSorted().join(', ')
     const message = `This path takes ${allowed}, not ${ctx.method}.`
     throw new ApiError('method_not_allowed', { message, headers: { Allow: allowed } })

@@ -6,6 +6,9 @@
 const SPEAKS = "This gateway speaks OpenAI's chat completions (POST /v1/chat/completions)"
 const COMPATIBLE = 'configure it as an OpenAI-compatible provider whose base URL ends with /v1'
 
+/** A verb behind the id of a model: no path of ours, although ids may have a colon. */
+const OF_GEMINI = /:(stream)?(generate|embed|batchEmbed|count|predict)\w*$|^\/v1beta\d?(\/|$)|^\/projects\//i
+
 /** Paths of other APIs, from which `/v1` is cut, and what to do. The first that fits counts. */
 const DOORS: readonly [path: RegExp, sentence: string][] = [
   [
@@ -14,11 +17,7 @@ const DOORS: readonly [path: RegExp, sentence: string][] = [
       'Agents SDK, useResponsesApi: false in LangChain.',
   ],
   [/^\/(messages|complete)(\/|$)/, `${SPEAKS}, not Anthropic's API: ${COMPATIBLE}.`],
-  [
-    /:(stream)?(generate|embed|batchEmbed|count|predict)\w*$|^\/v1beta\d?(\/|$)|^\/projects\//i,
-    `${SPEAKS}, not Gemini's API: ${COMPATIBLE}.`,
-  ],
-  [/^\/models\/./, 'This gateway lists its models at GET /v1/models, and its base URL ends with /v1.'],
+  [OF_GEMINI, `${SPEAKS}, not Gemini's API: ${COMPATIBLE}.`],
   [
     /^\/api\/(chat|generate|tags|show|ps|version|pull|embed|embeddings|copy|delete|create)$/,
     `${SPEAKS}, not Ollama's API: ${COMPATIBLE}.`,
@@ -43,7 +42,7 @@ const DOORS: readonly [path: RegExp, sentence: string][] = [
  */
 export function doorHint(path: string, isServed: (path: string) => boolean): string | null {
   const meant = meantBy(path)
-  if (meant !== path && isServed(meant)) {
+  if (meant !== path && isServed(meant) && !OF_GEMINI.test(path)) {
     return `The base URL of this gateway ends with /v1, once and without a slash: send this to ${meant}.`
   }
   const bare = meant.replace(/^\/v1(?=\/)/, '')

@@ -73,8 +73,8 @@ function pathsOf(all: readonly Described[]): ZodOpenApiPathsObject {
   return paths
 }
 
-/** `/v1/calls/:id` → `/v1/calls/{id}` */
-const openApiPath = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}')
+/** `/v1/calls/:id` → `/v1/calls/{id}`, and `/v1/models/*id` → `/v1/models/{id}` */
+const openApiPath = (path: string): string => path.replaceAll(/[:*](\w+)/g, '{$1}')
 
 /** Every error code there is, also those of no endpoint in particular. */
 function errorTable(): string {

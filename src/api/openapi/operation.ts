@@ -43,7 +43,7 @@ export function openApiOperation(operation: Described): ZodOpenApiOperationObjec
 
 /** `GET /v1/calls/:id` → `get_v1_calls_id`: a name for generated clients. */
 const operationId = ({ method, path }: Described): string =>
-  `${method}${path.replaceAll(/[/:]+/g, '_').replaceAll(/[^\w]/g, '_')}`
+  `${method}${path.replaceAll(/[/:*]+/g, '_').replaceAll(/[^\w]/g, '_')}`
 
 function answersOf({ answers }: Described): ZodOpenApiResponsesObject {
   const responses = Object.entries(answers).map(([status, { description, schema, content, headers }]) => [

@@ -14,6 +14,9 @@ export const CALL_LIMITS = [
   { limit: 'calls', per: 'account', shown: true },
 ] as const
 
+/** What is only read: of calls, and of models. */
+export const READ_LIMITS = [{ limit: 'reads', per: 'account', shown: true }] as const
+
 /** The codes of every endpoint that places calls, beside those of its own fields. */
 export const CALL_ERRORS = [
   'unsupported_model',

@@ -1,18 +1,20 @@
 /**
- * GET /v1/models: the models that are enabled and have a configured upstream.
+ * GET /v1/models and GET /v1/models/{id}: the models that are enabled and have a configured upstream.
  */
+import { z } from 'zod'
 import type { Principal } from '../../shared/accounts/key-lookup.ts'
 import type { Catalogue, ChatModel, MediaModel, Model } from '../../shared/catalogue/catalogue.ts'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
 import { leastMediaCost } from '../../shared/requests/media-options.ts'
 import type { ChatPrice } from '../../shared/requests/pricing.ts'
 import { chatCost } from '../../shared/requests/pricing.ts'
-import { modelList } from '../endpoint/answer-schemas.ts'
+import { ApiError } from '../../shared/platform/errors.ts'
+import { model, modelList, ok } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { apiKey, mayCall } from '../endpoint/auth.ts'
 import { versionOf } from './calls/price-guards.ts'
-import { CALL_LIMITS, allowanceHeaders, gateway } from './declared.ts'
+import { READ_LIMITS, allowanceHeaders, gateway } from './declared.ts'
 
 /** An element of the model list. */
 export type ModelEntry = {
@@ -36,10 +38,17 @@ export type ModelEntry = {
   resolutions?: string[]
 }
 
+/** The one sentence for a model that is not there, and for one that the key may not call. */
+const NO_MODEL = 'There is no such model, or this key may not call it: see GET /v1/models.'
+
+/** Whether a model is shown: it has a configured upstream, and the key of `holder` may call it. */
+const isShown = (model: Model, holder?: Principal): boolean =>
+  model.routes.length > 0 && (!holder || mayCall(holder, model))
+
 /** The public list of a catalogue. `holder`: only what their key may call. */
 export function presentModels(catalogue: Catalogue, holder?: Principal): ModelEntry[] {
   return [...catalogue.models.values()]
-    .filter((model) => model.routes.length > 0 && (!holder || mayCall(holder, model)))
+    .filter((model) => isShown(model, holder))
     .map((model) => presentModel(model, catalogue.createdAt))
 }
 
@@ -80,7 +89,7 @@ export const listModels = endpoint({
   path: '/v1/models',
   summary: 'List the models',
   auth: apiKey,
-  limits: CALL_LIMITS,
+  limits: READ_LIMITS,
   answers: {
     200: { description: 'The models that the key may call.', schema: modelList, headers: allowanceHeaders },
   },
@@ -90,3 +99,24 @@ export const listModels = endpoint({
   object: 'list',
   data: presentModels(catalogue.current(), auth),
 }))
+
+/** Shows one of the models. */
+export const showModel = endpoint({
+  ...gateway,
+  method: 'get',
+  path: '/v1/models/*id',
+  summary: 'Show a model',
+  description: 'The element of `GET /v1/models`. Slashes in the id may be encoded (`%2F`) or not.',
+  auth: apiKey,
+  limits: READ_LIMITS,
+  params: z.object({ id: z.string().meta({ description: 'The id of the model.' }) }),
+  answers: {
+    200: { description: 'The model.', schema: model.extend({ ok }), headers: allowanceHeaders },
+  },
+  errors: [],
+}).handle(({ catalogue }: Pick<WebDeps, 'catalogue'>) => ({ auth, params: { id } }) => {
+  const { models, createdAt } = catalogue.current()
+  const found = models.get(id)
+  if (!found || !isShown(found, auth)) throw new ApiError('not_found', { message: NO_MODEL })
+  return { ok: true, ...presentModel(found, createdAt) }
+})

@@ -35,6 +35,7 @@ describe('a client at the wrong door', () => {
     '/images/generations': '/v1/images/generations',
     '/videos/generations': '/v1/videos/generations',
     '/v1/v1/models': '/v1/models',
+    '/models/maker/chat': '/v1/models/maker/chat',
     '/quotes': '/v1/quotes',
   }
   for (const [path, meant] of Object.entries(NEARLY)) {
@@ -52,6 +53,7 @@ describe('a client at the wrong door', () => {
     '/v1/complete': /not Anthropic's API/,
     '/v1beta/models/gemini-3-flash:generateContent': /not Gemini's API/,
     '/v1beta/models/gemini-3-flash:streamGenerateContent': /not Gemini's API/,
+    '/v1/v1/models/gemini-3-flash:generateContent': /not Gemini's API/,
     '/v1/models/gemini-3-flash:generateContent': /not Gemini's API/,
     '/v1/projects/p/locations/l/publishers/google/models/g:predict': /not Gemini's API/,
     '/openai/deployments/gpt/chat/completions': /not Azure's paths/,

@@ -8,6 +8,7 @@ export const requests: Requests = {
     const { secret, key } = (await me('POST', '/api/keys', { name: 'test' })).json
     const caller = client(secret)
     await caller('GET', '/v1/models')
+    await caller('GET', '/v1/models/sandbox-chat')
     await caller('GET', '/v1/key')
     await caller('POST', '/v1/quotes', {
       endpoint: '/v1/images/generations',

@@ -189,7 +189,16 @@ describe('refusals of the gateway', () => {
   })
 
   it('answer 404 not_found to unknown paths and calls', async () => {
-    for (const path of ['/v1', '/v1/', '/v1/nothing', '/v1/chat', '/v1/images', '/v2/models', '/v1/models/x/y']) {
+    for (const path of [
+      '/v1',
+      '/v1/',
+      '/v1/nothing',
+      '/v1/chat',
+      '/v1/images',
+      '/v2/models',
+      '/v1/models/',
+      '/v1/models/x/y',
+    ]) {
       const reply = await get(`${gateway.url}${path}`, account.key)
       expect(reply.status, path).to.equal(404)
     }
@@ -208,6 +217,7 @@ describe('refusals of the gateway', () => {
       ['OPTIONS', IMAGES, 'POST'],
       ['POST', '/v1/models', 'GET, HEAD'],
       ['DELETE', '/v1/models', 'GET, HEAD'],
+      ['DELETE', '/v1/models/maker/chat', 'GET, HEAD'],
       ['POST', '/v1/calls/call_1', 'GET, HEAD'],
     ] as const) {
       const reply = await send(method, `${gateway.url}${path}`, { key: account.key })

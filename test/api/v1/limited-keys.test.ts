@@ -269,8 +269,8 @@ describe('keys with limits', () => {
       const free = await createKey(gateway.db, account.id, 'free')
       const left = (reply: Reply) =>
         ['limit', 'remaining'].map((what) => reply.headers.get(`x-ratelimit-${what}-requests`))
-      const models = (key: string) => get(`${gateway.url}/v1/models`, key)
-      expect(left(await models(account.key))).to.deep.equal(['2', '1'])
+      const counted = (key: string) => get(`${gateway.url}/v1/key`, key)
+      expect(left(await counted(account.key))).to.deep.equal(['2', '1'])
       expect((await get(`${gateway.url}/v1/key`, account.key)).status).to.equal(200)
       const refused = await image(gateway, account, prompted())
       expectRefused(refused, 429, 'rate_limited')
@@ -278,9 +278,9 @@ describe('keys with limits', () => {
       expect(Number(refused.headers.get('retry-after'))).to.be.within(1, 60)
       const limit = gateway.config.GATEWAY_RATE_LIMIT
       // What the key was refused has not been counted for the account.
-      expect(left(await models(free.secret))).to.deep.equal([String(limit), String(limit - 3)])
+      expect(left(await counted(free.secret))).to.deep.equal([String(limit), String(limit - 3)])
       await changeKey(gateway.db, account.keyId, { rateLimit: 4 })
-      expect(left(await models(account.key))).to.deep.equal(['4', '0'])
+      expect(left(await counted(account.key))).to.deep.equal(['4', '0'])
     })
   })
 

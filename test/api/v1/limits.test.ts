@@ -29,7 +29,8 @@ describe('the limits of the gateway', () => {
   })
   afterEach(() => expectBooksToBalance(gateway.db))
 
-  const models = (key = account.key): Promise<Reply> => get(`${gateway.url}/v1/models`, key)
+  /** A request that costs nothing, but counts as a call does. */
+  const counted = (key = account.key): Promise<Reply> => get(`${gateway.url}/v1/key`, key)
   const allowance = (reply: Reply): (string | null)[] =>
     ['limit', 'remaining', 'reset'].map((what) => reply.headers.get(`x-ratelimit-${what}-requests`))
 
@@ -42,11 +43,11 @@ describe('the limits of the gateway', () => {
 
   it('allow a number of requests a minute, and show how many are left', async () => {
     const replies = [
-      await models(),
+      await counted(),
       await image(gateway, account, prompted()),
       await image(gateway, account, ''),
       await chat(gateway, account, prompted()),
-      await models(),
+      await counted(),
     ]
     expect(replies.map(({ status }) => status)).to.deep.equal([200, 200, 400, 200, 200])
     expect(replies.map((reply) => allowance(reply).slice(0, 2))).to.deep.equal([
@@ -64,18 +65,18 @@ describe('the limits of the gateway', () => {
   })
 
   it('allow exactly that number of simultaneous requests', async () => {
-    const replies = await Promise.all(Array.from({ length: 40 }, () => models()))
+    const replies = await Promise.all(Array.from({ length: 40 }, () => counted()))
     expect(replies.filter(({ status }) => status === 200).length).to.equal(LIMIT)
     replies.filter(({ status }) => status !== 200).forEach(expectLimited)
   })
 
   it('apply to an account: all its keys share them, and refused keys do not count', async () => {
     const second = await createKey(gateway.db, account.id, 'second')
-    for (let request = 0; request < 10; request++) await models('tg_nonsense')
+    for (let request = 0; request < 10; request++) await counted('tg_nonsense')
     for (let request = 0; request < LIMIT; request++)
-      expect((await models(request % 2 ? account.key : second.secret)).status).to.equal(200)
-    expectLimited(await models(second.secret))
-    expect((await models((await anAccount(gateway.db)).key)).status).to.equal(200)
+      expect((await counted(request % 2 ? account.key : second.secret)).status).to.equal(200)
+    expectLimited(await counted(second.secret))
+    expect((await counted((await anAccount(gateway.db)).key)).status).to.equal(200)
   })
 
   it('count a request once, also where its key or another one got a limit since the last', async () => {
@@ -95,15 +96,15 @@ describe('the limits of the gateway', () => {
     const redis = new Redis(gateway.config.REDIS_URL)
     try {
       const begun = performance.now()
-      for (let request = 0; request < LIMIT; request++) await models()
-      expectLimited(await models())
+      for (let request = 0; request < LIMIT; request++) await counted()
+      expectLimited(await counted())
       const [key] = await redis.keys(`${gateway.config.REDIS_PREFIX}:limit:calls:*${account.id}`)
       const leftMs = await redis.pttl(key!)
       expect(leftMs).to.be.within(60_000 - (performance.now() - begun), 60_000)
       // A refused request does not extend it.
       await redis.pexpire(key!, 1)
       await until('the end of the window', async () => (await redis.exists(key!)) === 0)
-      const reply = await models()
+      const reply = await counted()
       expect([reply.status, allowance(reply)]).to.deep.equal([200, ['5', '4', '60s']])
     } finally {
       redis.disconnect()
@@ -111,7 +112,7 @@ describe('the limits of the gateway', () => {
   })
 
   it('record the refusals of a minute once, with their count, under their X-Call-Id', async () => {
-    for (let request = 0; request < LIMIT; request++) await models()
+    for (let request = 0; request < LIMIT; request++) await counted()
     const replies = await Promise.all(Array.from({ length: 20 }, () => image(gateway, account, prompted())))
     replies.forEach(expectLimited)
     const ids = [...new Set(replies.map((reply) => reply.headers.get('x-call-id')))]
@@ -131,15 +132,18 @@ describe('the limits of the gateway', () => {
     expect(await countsOf(gateway.db, account)).to.deep.equal({ calls: 20, charged: 0, entries: 1 })
   })
 
-  it('do not apply to fetching calls, which has a limit of its own', async function () {
+  it('do not apply to reads of calls and models, which have a limit of their own', async function () {
     const done = await image(gateway, account, prompted())
     const url = `${gateway.url}/v1/calls/${done.headers.get('x-call-id')}`
     const first = await get(url, account.key)
     expect(allowance(first).slice(0, 2)).to.deep.equal(['600', '599'])
+    for (const path of ['/v1/models', '/v1/models/sandbox-chat'])
+      expect((await get(`${gateway.url}${path}`, account.key)).status).to.equal(200)
     for (let request = 0; request < 12; request++)
       await Promise.all(Array.from({ length: 50 }, () => get(url, account.key)))
-    expectLimited(await get(url, account.key))
-    expect(allowance(await models()).slice(0, 2)).to.deep.equal(['5', '3'])
+    for (const path of ['/v1/models', '/v1/models/sandbox-chat', new URL(url).pathname])
+      expectLimited(await get(`${gateway.url}${path}`, account.key))
+    expect(allowance(await counted()).slice(0, 2)).to.deep.equal(['5', '3'])
   })
 
   it("bound the bytes of an account's open requests, and accept more as these end", async () => {

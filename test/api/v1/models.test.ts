@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { startGateway } from '../../../scripts/harness/harness.ts'
@@ -64,6 +65,56 @@ describe('GET /v1/models', () => {
   it('answers HEAD like GET, without the list', async () => {
     const { key } = await anAccount(gateway.db)
     const reply = await send('HEAD', `${gateway.url}/v1/models`, { key })
+    expect([reply.status, reply.text]).to.deep.equal([200, ''])
+  })
+})
+
+describe('GET /v1/models/{id}', () => {
+  const IDS = ['maker/chat', 'maker/line/chat', 'maker%2Fchat', 'a b:c@d']
+  let gateway: Gateway
+  let key: string
+  before(async () => {
+    gateway = await startGateway({}, ({ models }) => {
+      const chat = models.find(({ id }) => id === 'sandbox-chat')!
+      models.push(...IDS.map((id) => ({ ...chat, id, name: `named ${id}` })))
+    })
+    ;({ key } = await anAccount(gateway.db))
+  })
+  after(() => gateway.stop())
+
+  const model = (path: string, by = key) => get(`${gateway.url}/v1/models/${path}`, by)
+
+  it('answers the element of the list, with the slash of its id encoded or not', async () => {
+    const { data } = (await get(`${gateway.url}/v1/models`, key)).json
+    for (const id of ['sandbox-chat', 'sandbox-image', 'sized-video', ...IDS]) {
+      const listed = data.find((one: { id: string }) => one.id === id)
+      const encoded = encodeURIComponent(id)
+      for (const path of [encoded, encoded.replaceAll('%2F', '/'), `${encoded}?beta=true`]) {
+        const { status, json } = await model(path)
+        expect([status, json], path).to.deep.equal([200, { ok: true, ...listed }])
+      }
+    }
+  })
+
+  it('decodes an id once', async () => {
+    expect((await model('maker%252Fchat')).json.id).to.equal('maker%2Fchat')
+    expect((await model('maker%2Fchat')).json.id).to.equal('maker/chat')
+  })
+
+  it('answers 404 with one sentence for a model that is not there, and for one that the key may not call', async () => {
+    const account = await anAccount(gateway.db)
+    await changeKey(gateway.db, account.keyId, { models: ['maker/chat'] })
+    const hidden = ['none', 'disabled-image', 'unavailable-image', 'sandbox-chat', 'maker/none', 'maker/chat/', '%zz']
+    const replies = await Promise.all(hidden.map((path) => model(path, account.key)))
+    for (const { status, json } of replies) {
+      expect([status, json.error.code]).to.deep.equal([404, 'not_found'])
+      expect(json.error.message).to.equal('There is no such model, or this key may not call it: see GET /v1/models.')
+    }
+    expect((await model('maker/chat', account.key)).status).to.equal(200)
+  })
+
+  it('answers HEAD like GET, without the model', async () => {
+    const reply = await send('HEAD', `${gateway.url}/v1/models/maker/chat`, { key })
     expect([reply.status, reply.text]).to.deep.equal([200, ''])
   })
 })

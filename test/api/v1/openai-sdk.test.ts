@@ -1,5 +1,12 @@
 import { expect } from 'chai'
-import OpenAI, { APIError, AuthenticationError, BadRequestError, InternalServerError, RateLimitError } from 'openai'
+import OpenAI, {
+  APIError,
+  AuthenticationError,
+  BadRequestError,
+  InternalServerError,
+  NotFoundError,
+  RateLimitError,
+} from 'openai'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
@@ -14,7 +21,9 @@ describe("OpenAI's own SDK", () => {
   let gateway: Gateway
   let account: TestAccount
   before(async () => {
-    gateway = await startGateway({ GATEWAY_RATE_LIMIT: String(LIMIT) })
+    gateway = await startGateway({ GATEWAY_RATE_LIMIT: String(LIMIT) }, ({ models }) => {
+      models.push({ ...models.find(({ id }) => id === 'sandbox-chat')!, id: 'maker/chat' })
+    })
   })
   after(() => gateway.stop())
   beforeEach(async () => {
@@ -41,6 +50,13 @@ describe("OpenAI's own SDK", () => {
     const { data } = await client().models.list()
     expect(data.map((model) => model.id)).to.include.members(['sandbox-chat', 'sandbox-image', 'sandbox-video'])
     expect(data[0]).to.include({ object: 'model' })
+  })
+
+  it('retrieves a model, whose id has a slash, and throws its own error for one that is not there', async () => {
+    expect(await client().models.retrieve('maker/chat')).to.include({ id: 'maker/chat', object: 'model' })
+    expect(await refusal(client().models.retrieve('maker/none')))
+      .to.be.an.instanceOf(NotFoundError)
+      .and.include({ status: 404, code: 'not_found' })
   })
 
   it('chats, with tools passed through', async () => {
@@ -99,8 +115,8 @@ describe("OpenAI's own SDK", () => {
     expect(await refusal(openai.images.generate({ model: 'sandbox-image', prompt: '[status 400]' })))
       .to.be.an.instanceOf(InternalServerError)
       .and.include({ status: 502, code: 'upstream_failed' })
-    for (let request = 0; request < LIMIT; request++) await openai.models.list().catch(() => {})
-    const limited = await refusal(openai.models.list())
+    for (let request = 0; request < LIMIT; request++) await openai.get('/key').catch(() => {})
+    const limited = await refusal(openai.get('/key'))
     expect(limited).to.be.an.instanceOf(RateLimitError).and.include({ status: 429, code: 'rate_limited' })
     expect(Number(limited.headers!.get('retry-after'))).to.be.within(1, 60)
   })

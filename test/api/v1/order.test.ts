@@ -142,8 +142,7 @@ describe("the order of a call's checks", () => {
       isSpent: false,
     }
     for (const spoil of spoils) spoil(draft, path)
-    if (draft.isSpent)
-      for (let request = 0; request < LIMIT; request++) await get(`${gateway.url}/v1/models`, account.key)
+    if (draft.isSpent) for (let request = 0; request < LIMIT; request++) await get(`${gateway.url}/v1/key`, account.key)
     await changeKey(gateway.db, account.keyId, draft.limits)
     if (draft.isSuspended) await setAccountStatus(gateway.db, null, account.id, 'suspended')
     const reply = await send('POST', `${gateway.url}${path}`, {

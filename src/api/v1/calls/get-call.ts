@@ -13,7 +13,7 @@ import { apiKey } from '../../endpoint/auth.ts'
 import { accepted, unlessStopped } from './answer-call.ts'
 import type { BodyDeps } from './answer-body.ts'
 import { sendAnswer } from './answer-body.ts'
-import { accepted as acceptedAnswer, callHeaders, chatResult, gateway, mediaResult } from '../declared.ts'
+import { READ_LIMITS, accepted as acceptedAnswer, callHeaders, chatResult, gateway, mediaResult } from '../declared.ts'
 import { joinWithin } from './joined-calls.ts'
 
 /** Longest `?wait=N`, in seconds. */
@@ -29,10 +29,9 @@ export const fetchCall = endpoint({
   method: 'get',
   path: '/v1/calls/:id',
   summary: 'Fetch the answer of a call',
-  description:
-    'The same status and body that a waiting request would have received. ' + 'These reads have a separate rate limit.',
+  description: 'The same status and body that a waiting request would have received. Reads have a separate rate limit.',
   auth: apiKey,
-  limits: [{ limit: 'callReads', per: 'account', shown: true }],
+  limits: READ_LIMITS,
   params: pathId('call', '`X-Call-Id` of the call, or the `id` of its 202.', NO_CALL),
   query: z.object({
     wait: wholeNumber(0, MAX_WAIT_SECONDS)
