@@ -45,13 +45,13 @@ export const showState = endpoint({
   }
 })
 
-/** Lists the models as the gateway does, but for a session token. */
+/** Lists the models for a session token. */
 export const showModels = endpoint({
   method: 'get',
   path: '/api/models',
   tag: 'Records',
   summary: 'List the models',
-  description: 'The same as `GET /v1/models`, but with a session token.',
+  description: 'The models of `GET /v1/models`, without what only other clients read.',
   auth: session,
   answers: { 200: { description: 'The models that can be called.', schema: modelList } },
   errors: [],

@@ -56,7 +56,8 @@ export function errorSchema(envelope: Envelope, codes: readonly ErrorCode[]): z.
   return z.strictObject({ ok: z.literal(false), error: z.strictObject({ type: code, message, param, code, ...more }) })
 }
 
-const pricing = z
+/** The price of a chat. */
+export const pricing = z
   .strictObject({
     input: z.int(),
     output: z.int(),
@@ -107,7 +108,7 @@ const options = {
     .meta({ description: 'Images and videos: the resolutions offered, if the model states them.' }),
 }
 
-/** A model, in the form of OpenAI. */
+/** A model as the console lists it. */
 export const model = z
   .strictObject({
     id: z.string(),
@@ -126,7 +127,7 @@ export const model = z
   })
   .meta({ id: 'Model' })
 
-/** The models, in the form of OpenAI. */
+/** The models as the console lists them. */
 export const modelList = z.strictObject({ ok, object: z.literal('list'), data: z.array(model) })
 
 /** How long calls took. */

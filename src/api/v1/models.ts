@@ -9,14 +9,15 @@ import { leastMediaCost } from '../../shared/requests/media-options.ts'
 import type { ChatPrice } from '../../shared/requests/pricing.ts'
 import { chatCost } from '../../shared/requests/pricing.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
-import { model, modelList, ok } from '../endpoint/answer-schemas.ts'
+import { ok } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { apiKey, mayCall } from '../endpoint/auth.ts'
+import { clientFieldsOf, dollarPricesOf, listedModel, listedModels } from './client-fields.ts'
 import { versionOf } from './calls/price-guards.ts'
 import { READ_LIMITS, allowanceHeaders, gateway } from './declared.ts'
 
-/** An element of the model list. */
+/** An element of the model list, less what clients read beside it. */
 export type ModelEntry = {
   id: string
   object: 'model'
@@ -45,12 +46,13 @@ const NO_MODEL = 'There is no such model, or this key may not call it: see GET /
 const isShown = (model: Model, holder?: Principal): boolean =>
   model.routes.length > 0 && (!holder || mayCall(holder, model))
 
-/** The public list of a catalogue. `holder`: only what their key may call. */
-export function presentModels(catalogue: Catalogue, holder?: Principal): ModelEntry[] {
-  return [...catalogue.models.values()]
-    .filter((model) => isShown(model, holder))
-    .map((model) => presentModel(model, catalogue.createdAt))
-}
+/** The models of a catalogue that are shown. `holder`: only what their key may call. */
+const shownModels = ({ models }: Catalogue, holder?: Principal): Model[] =>
+  [...models.values()].filter((model) => isShown(model, holder))
+
+/** The public list of a catalogue, as the console shows it. */
+export const presentModels = (catalogue: Catalogue): ModelEntry[] =>
+  shownModels(catalogue).map((model) => presentModel(model, catalogue.createdAt))
 
 function presentModel(model: Model, created: number): ModelEntry {
   return {
@@ -82,6 +84,13 @@ const optionsOf = ({ prices, durations, resolutions }: MediaModel) => ({
   ...(resolutions && { resolutions }),
 })
 
+/** A model as `/v1` shows it: with what clients read. */
+function listed(model: Model, { createdAt, creditMicroUsd }: Catalogue) {
+  const entry = presentModel(model, createdAt)
+  const dollars = creditMicroUsd === null ? null : dollarPricesOf(model, entry.credits, creditMicroUsd)
+  return { ...entry, ...clientFieldsOf(model), ...(dollars && { pricing: { ...entry.pricing, ...dollars } }) }
+}
+
 /** Lists the models. */
 export const listModels = endpoint({
   ...gateway,
@@ -91,14 +100,13 @@ export const listModels = endpoint({
   auth: apiKey,
   limits: READ_LIMITS,
   answers: {
-    200: { description: 'The models that the key may call.', schema: modelList, headers: allowanceHeaders },
+    200: { description: 'The models that the key may call.', schema: listedModels, headers: allowanceHeaders },
   },
   errors: [],
-}).handle(({ catalogue }: Pick<WebDeps, 'catalogue'>) => ({ auth }) => ({
-  ok: true,
-  object: 'list',
-  data: presentModels(catalogue.current(), auth),
-}))
+}).handle(({ catalogue }: Pick<WebDeps, 'catalogue'>) => ({ auth }) => {
+  const current = catalogue.current()
+  return { ok: true, object: 'list', data: shownModels(current, auth).map((model) => listed(model, current)) }
+})
 
 /** Shows one of the models. */
 export const showModel = endpoint({
@@ -111,12 +119,12 @@ export const showModel = endpoint({
   limits: READ_LIMITS,
   params: z.object({ id: z.string().meta({ description: 'The id of the model.' }) }),
   answers: {
-    200: { description: 'The model.', schema: model.extend({ ok }), headers: allowanceHeaders },
+    200: { description: 'The model.', schema: listedModel.extend({ ok }), headers: allowanceHeaders },
   },
   errors: [],
 }).handle(({ catalogue }: Pick<WebDeps, 'catalogue'>) => ({ auth, params: { id } }) => {
-  const { models, createdAt } = catalogue.current()
-  const found = models.get(id)
+  const current = catalogue.current()
+  const found = current.models.get(id)
   if (!found || !isShown(found, auth)) throw new ApiError('not_found', { message: NO_MODEL })
-  return { ok: true, ...presentModel(found, createdAt) }
+  return { ok: true, ...listed(found, current) }
 })

@@ -203,6 +203,8 @@ export type Catalogue = {
   version: number
   /** Unix seconds of when the version was applied: the `created` of its models. */
   createdAt: number
+  /** What a credit is worth, in micro-dollars; null where the version does not say. */
+  creditMicroUsd: number | null
   /** Every enabled model by its id. */
   models: ReadonlyMap<string, Model>
   /** Every upstream that is configured, whether a model uses it or not. */

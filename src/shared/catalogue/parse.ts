@@ -71,11 +71,12 @@ export function parseCatalogue(
           : { ...model, ...common, price: mediaPriceOf(model) },
       ]
     })
-  const { packs, topUp = null } = file
+  const { creditMicroUsd = null, packs, topUp = null } = file
   const configured = [...upstreams.values()]
   return {
     version,
     createdAt,
+    creditMicroUsd,
     models: new Map(models),
     upstreams: configured,
     packs,

@@ -1,9 +1,15 @@
 import { expect } from 'chai'
 import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
+import { endpoints } from '../../../src/api/routes.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { startGateway } from '../../../scripts/harness/harness.ts'
 import { get, send } from '../../../scripts/harness/http.ts'
+
+const byId = (models: Record<string, unknown>[], id: string): Record<string, unknown> =>
+  models.find((one) => one['id'] === id)!
+
+const DOLLARS = ['prompt', 'completion', 'request', 'image', 'input_cache_read', 'input_cache_write']
 
 describe('GET /v1/models', () => {
   let gateway: Gateway
@@ -34,7 +40,7 @@ describe('GET /v1/models', () => {
   it('shows the price and options of media, and the least price and rates of chat', async () => {
     const { key } = await anAccount(gateway.db)
     const { data } = (await get(`${gateway.url}/v1/models`, key)).json
-    const model = (id: string) => data.find((one: { id: string }) => one.id === id)
+    const model = (id: string) => byId(data, id)
     expect(model('sandbox-image')).to.include({ modality: 'image', credits: 40 }).and.not.to.have.any.keys('pricing')
     expect(model('sandbox-video'))
       .to.include({ modality: 'video', credits: 250 })
@@ -51,7 +57,7 @@ describe('GET /v1/models', () => {
 
   it('states the context length of a chat where the catalogue does', async () => {
     const stating = await startGateway({}, (catalogue) => {
-      catalogue.models.find(({ id }) => id === 'sandbox-chat')!['contextLength'] = 200_000
+      byId(catalogue.models, 'sandbox-chat')['contextLength'] = 200_000
     })
     const { key } = await anAccount(stating.db)
     const { data } = (await get(`${stating.url}/v1/models`, key)).json
@@ -59,6 +65,89 @@ describe('GET /v1/models', () => {
     expect(
       chats.flatMap(({ id, contextLength }: Record<string, unknown>) => (contextLength ? [[id, contextLength]] : [])),
     ).to.deep.equal([['sandbox-chat', 200_000]])
+    await stating.stop()
+  })
+
+  it('has in every entry what clients read of other gateways, in their types', async () => {
+    const { key } = await anAccount(gateway.db)
+    const { data } = (await get(`${gateway.url}/v1/models`, key)).json
+    const paths = new Set(endpoints.filter(({ method }) => method === 'post').map(({ path }): string => path))
+    for (const model of data) {
+      expect(model.name, model.id).to.be.a('string').and.not.equal('')
+      expect(model.description, model.id).to.be.a('string')
+      expect(model.context_length, model.id).to.be.a('number')
+      expect(model.architecture).to.have.keys('input_modalities', 'output_modalities')
+      expect(model.top_provider).to.have.keys('context_length', 'max_completion_tokens', 'is_moderated')
+      expect(model.supported_endpoints.filter((path: string) => !paths.has(path))).to.deep.equal([])
+      expect(model.supported_endpoints).not.to.deep.equal([])
+    }
+    expect(byId(data, 'sandbox-video')).to.deep.include({
+      name: 'sandbox-video',
+      description: '',
+      context_length: 0,
+      max_output_tokens: null,
+      top_provider: { context_length: null, max_completion_tokens: null, is_moderated: false },
+      architecture: { input_modalities: ['text', 'image'], output_modalities: ['video'] },
+      supported_parameters: [],
+      supported_endpoints: ['/v1/videos/generations'],
+    })
+  })
+
+  it('says of a chat what the catalogue does: lengths, parts, and what all its upstreams are sent', async () => {
+    const stating = await startGateway({}, ({ models }) => {
+      const chat = byId(models, 'fallback-chat')
+      Object.assign(chat, { name: 'A chat', description: 'For a test.', contextLength: 200_000, maxOutputTokens: 8000 })
+      chat['partTokens'] = { input_audio: 5000, file: 9000, document: 9000, odd: 1 }
+      const [first, second] = chat['upstreams'] as Record<string, unknown>[]
+      Object.assign(first!, { drop: ['temperature'] })
+      Object.assign(second!, { drop: ['response_format'] })
+    })
+    const { key } = await anAccount(stating.db)
+    const { data } = (await get(`${stating.url}/v1/models`, key)).json
+    const chat = byId(data, 'fallback-chat')
+    expect(chat).to.deep.include({
+      name: 'A chat',
+      description: 'For a test.',
+      context_length: 200_000,
+      max_output_tokens: 8000,
+      top_provider: { context_length: 200_000, max_completion_tokens: 8000, is_moderated: false },
+      architecture: { input_modalities: ['text', 'image', 'audio', 'file'], output_modalities: ['text'] },
+      supported_endpoints: ['/v1/chat/completions'],
+    })
+    expect(chat['supported_parameters']).to.include.members(['tools', 'tool_choice', 'reasoning', 'max_tokens', 'seed'])
+    for (const left of ['temperature', 'response_format', 'structured_outputs'])
+      expect(chat['supported_parameters']).not.to.include(left)
+    expect(byId(data, 'sandbox-chat')['supported_parameters']).to.include.members(['temperature', 'structured_outputs'])
+    await stating.stop()
+  })
+
+  it('has prices in dollars in every entry where the catalogue says what a credit is worth, else in none', async () => {
+    const none = Object.fromEntries(DOLLARS.map((field) => [field, '0']))
+    const plain = await anAccount(gateway.db)
+    for (const { pricing } of (await get(`${gateway.url}/v1/models`, plain.key)).json.data)
+      expect(pricing ?? {}).not.to.have.any.keys(...DOLLARS)
+    const price = { input: 1, output: 3, cachedInput: 0, perCall: 2, perTokens: 1_000_000, minimum: 1 }
+    const stating = await startGateway({}, (catalogue) => {
+      Object.assign(catalogue, { creditMicroUsd: 1000 })
+      byId(catalogue.models, 'sandbox-chat')['pricing'] = price
+      const video = byId(catalogue.models, 'ranged-video')
+      delete video['credits']
+      video['prices'] = [{ perSecond: 7 }]
+    })
+    const { key } = await anAccount(stating.db)
+    const { data } = (await get(`${stating.url}/v1/models`, key)).json
+    const pricing = (id: string) => byId(data, id)['pricing']
+    expect(pricing('sandbox-chat')).to.deep.equal({
+      ...price,
+      ...none,
+      prompt: '0.000000001',
+      completion: '0.000000003',
+      request: '0.002',
+      input_cache_write: '0.000000001',
+    })
+    expect(pricing('sandbox-image')).to.deep.equal({ ...none, image: '0.04' })
+    expect(pricing('ranged-video')).to.deep.equal({ ...none, request: '0.014' })
+    for (const one of data) expect(one.pricing, one.id).to.include.keys(...DOLLARS)
     await stating.stop()
   })
 
@@ -75,7 +164,7 @@ describe('GET /v1/models/{id}', () => {
   let key: string
   before(async () => {
     gateway = await startGateway({}, ({ models }) => {
-      const chat = models.find(({ id }) => id === 'sandbox-chat')!
+      const chat = byId(models, 'sandbox-chat')
       models.push(...IDS.map((id) => ({ ...chat, id, name: `named ${id}` })))
     })
     ;({ key } = await anAccount(gateway.db))
@@ -87,7 +176,7 @@ describe('GET /v1/models/{id}', () => {
   it('answers the element of the list, with the slash of its id encoded or not', async () => {
     const { data } = (await get(`${gateway.url}/v1/models`, key)).json
     for (const id of ['sandbox-chat', 'sandbox-image', 'sized-video', ...IDS]) {
-      const listed = data.find((one: { id: string }) => one.id === id)
+      const listed = byId(data, id)
       const encoded = encodeURIComponent(id)
       for (const path of [encoded, encoded.replaceAll('%2F', '/'), `${encoded}?beta=true`]) {
         const { status, json } = await model(path)

@@ -152,6 +152,7 @@ export class Simulation {
     const catalogue = {
       version,
       createdAt: 1,
+      creditMicroUsd: null,
       models: byId,
       upstreams: [upstreamEntry],
       packs: [],
