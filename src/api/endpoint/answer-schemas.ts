@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import { MAX_SECONDS } from '../../shared/requests/media-options.ts'
 import type { ErrorCode } from '../../shared/platform/errors.ts'
+import { anthropicTypeOf } from '../../shared/platform/errors.ts'
 import { CALL_STATUSES, MODALITIES } from '../../shared/calls/lifecycle.ts'
 import { ENTRY_KINDS, ORIGINS } from '../../shared/ledger/ledger.ts'
 import type { Envelope } from '../middleware/request-context.ts'
@@ -48,11 +49,16 @@ export function errorSchema(envelope: Envelope, codes: readonly ErrorCode[]): z.
     const conflict = codes.includes('conflict') ? CONFLICT : {}
     return z.strictObject({ ok: z.literal(false), error: code, message, ...conflict })
   }
-  const param = z.string().nullable().meta({ description: 'The path of the field at fault.' })
   const resetsAt = time.nullable().meta({
     description: 'For `key_budget_exceeded`: when the budget resets; null for a total budget.',
   })
   const more = codes.includes('key_budget_exceeded') ? { resetsAt: resetsAt.optional() } : {}
+  if (envelope === 'anthropic') {
+    const type = z.enum(codes.map(anthropicTypeOf) as [string, ...string[]])
+    const error = z.strictObject({ type, message, ...more })
+    return z.strictObject({ type: z.literal('error'), error, request_id: z.string() })
+  }
+  const param = z.string().nullable().meta({ description: 'The path of the field at fault.' })
   return z.strictObject({ ok: z.literal(false), error: z.strictObject({ type: code, message, param, code, ...more }) })
 }
 

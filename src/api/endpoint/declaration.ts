@@ -48,6 +48,11 @@ export type Declaration = {
   description?: string
   /** `console` where absent. */
   envelope?: Envelope
+  /**
+   * Present where a request with the header `anthropic-version` is answered in Anthropic's form, errors too. Its query
+   * is here for the document alone: the handler reads it by itself.
+   */
+  anthropic?: { query?: z.ZodObject }
   /** Whether the endpoint is there at all; always where absent. */
   offered?: (config: Config) => boolean
   /** null: everybody. */
@@ -151,12 +156,12 @@ export const servedOf = <const D extends Declaration>(declaration: D) => ({
 })
 
 /** The codes that a declaration states, and those that its holder, its limits, its fields and its body bring along. */
-function codesOf({ auth, limits = [], params, query, body, errors }: Declaration): ReadonlySet<ErrorCode> {
+function codesOf({ auth, limits = [], params, query, anthropic, body, errors }: Declaration): ReadonlySet<ErrorCode> {
   return new Set<ErrorCode>([
     ...(auth?.errors ?? []),
     ...(body ? BODY_ERRORS : []),
     ...(params ? ['not_found' as const] : []),
-    ...(query ? ['invalid_request' as const] : []),
+    ...(query || anthropic?.query ? ['invalid_request' as const] : []),
     ...errors,
     ...(limits.length > 0 ? ['rate_limited' as const] : []),
     ...(auth || body ? SERVICE_ERRORS : []),

@@ -17,6 +17,7 @@ import type { LiveSession } from '../../shared/users/sessions.ts'
 import type { LimitUse } from './rate-limits.ts'
 import { viewOf } from '../operator/recorded-views.ts'
 import { clientAddress } from '../middleware/client-address.ts'
+import { beginAt } from '../middleware/envelope.ts'
 import { deviceOf } from '../middleware/device.ts'
 import type { JsonObject } from '../middleware/json-body.ts'
 import { maxBytesOf } from '../middleware/body-bytes.ts'
@@ -51,7 +52,7 @@ export function serveDeclared(
   const endpoint =
     extraBodyBytes === undefined ? declared : { ...declared, maxBodyBytes: deps.config.MAX_BODY_BYTES + extraBodyBytes }
   return async (ctx) => {
-    ctx.state.endpoint = endpoint
+    beginAt(ctx, endpoint)
     const auth = find ? await find(ctx) : null
     for (const count of counters) await count(ctx, auth)
     const sent = readBody && (await readBody(ctx, auth))

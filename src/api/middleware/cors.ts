@@ -11,6 +11,7 @@ export const isOpenToOrigins = (path: string): boolean => /^\/v1(?:\/|$)/.test(p
 /** What a page may read of an answer, beside what every page may read. */
 const EXPOSED_HEADERS = [
   'X-Request-Id',
+  'Request-Id',
   'X-Call-Id',
   ...ALLOWANCE_HEADERS,
   'Retry-After',

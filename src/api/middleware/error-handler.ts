@@ -2,14 +2,15 @@
  * The one place where an error becomes an answer. Nothing of a defect's cause leaves the process.
  */
 import type { Context, Middleware } from 'koa'
-import { ApiError, RETRY_SECONDS, gatewayError, shouldRetry } from '../../shared/platform/errors.ts'
+import { ApiError, RETRY_SECONDS, anthropicTypeOf, gatewayError, shouldRetry } from '../../shared/platform/errors.ts'
 import { isNotMigrated, isUnreachable } from '../../shared/platform/postgres/db.ts'
 import type { Log } from '../../shared/platform/process/log.ts'
 import { isRedisAway, isRedisRefusing } from '../../shared/platform/redis/redis.ts'
 import type { SchemaGate } from '../../shared/platform/postgres/schema.ts'
 import { traceFields } from '../../shared/platform/process/trace.ts'
+import { envelopeFor, statusIn } from './envelope.ts'
 import { mayStillSend } from './json-body.ts'
-import type { RequestState } from './request-context.ts'
+import type { Envelope, RequestState } from './request-context.ts'
 
 /** Whether an error means that Postgres or Redis cannot be used now. */
 export function isServiceAway(error: unknown): boolean {
@@ -27,7 +28,7 @@ export function toApiError(error: unknown, schema: SchemaGate | undefined): ApiE
 /** The log line of an error that its endpoint does not declare: the OpenAPI document does not have it. */
 export const UNDECLARED = 'error not declared'
 
-/** Answers every error that is thrown below it, in the gateway's or the console's form (docs/api.md#errors). */
+/** Answers every error that is thrown below it, in the form of its request (docs/api.md#errors). */
 export function errorHandler(log: Log, schema?: SchemaGate): Middleware<RequestState> {
   return async (ctx, next) => {
     try {
@@ -48,7 +49,8 @@ export function errorHandler(log: Log, schema?: SchemaGate): Middleware<RequestS
 }
 
 function answerError(ctx: Context & { state: RequestState }, error: ApiError): void {
-  ctx.status = error.status
+  const envelope = envelopeFor(ctx)
+  ctx.status = statusIn(envelope, error.code)
   if (error.code === 'unauthorized') ctx.set('WWW-Authenticate', 'Bearer')
   ctx.set(error.headers)
   ctx.set('Cache-Control', 'no-store')
@@ -56,13 +58,22 @@ function answerError(ctx: Context & { state: RequestState }, error: ApiError): v
     error.retryAfterSeconds ?? (error.status === 503 && error.code !== 'upstream_unavailable' ? RETRY_SECONDS : null)
   if (retryAfter !== null) ctx.set('Retry-After', String(retryAfter))
   if (mayStillSend(ctx)) ctx.set('Connection', 'close')
-  const { endpoint, envelope } = ctx.state
-  if ((endpoint ? endpoint.envelope : envelope) === 'gateway') {
-    ctx.set('X-Should-Retry', String(shouldRetry(error.code)))
-    const { resetsAt } = error
-    const said = gatewayError(error.code, error.message, error.param)
-    ctx.body = { ok: false, error: { ...said, ...(resetsAt !== undefined && { resetsAt }) } }
-  } else {
-    ctx.body = { ok: false, error: error.code, message: error.message, ...error.more }
-  }
+  if (envelope !== 'console') ctx.set('X-Should-Retry', String(shouldRetry(error.code)))
+  ctx.body = BODIES[envelope](error, ctx.state)
+}
+
+const resetOf = ({ resetsAt }: ApiError) => resetsAt !== undefined && { resetsAt }
+
+/** The body of an error in each form. */
+const BODIES: Record<Envelope, (error: ApiError, state: RequestState) => object> = {
+  gateway: (error) => ({
+    ok: false,
+    error: { ...gatewayError(error.code, error.message, error.param), ...resetOf(error) },
+  }),
+  anthropic: (error, { requestId }) => ({
+    type: 'error',
+    error: { type: anthropicTypeOf(error.code), message: error.message, ...resetOf(error) },
+    request_id: requestId,
+  }),
+  console: ({ code, message, more }) => ({ ok: false, error: code, message, ...more }),
 }

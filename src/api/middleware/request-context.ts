@@ -14,11 +14,18 @@ import type { Trace } from '../../shared/platform/process/trace.ts'
 import { parseTraceparent } from '../../shared/platform/process/trace.ts'
 import { onFinished } from '../server/on-finished.ts'
 
-/** The form of errors: OpenAI's, which their SDKs read, or the console's shorter one. */
-export type Envelope = 'gateway' | 'console'
+/** The form of errors: OpenAI's or Anthropic's, which their SDKs read, or the console's shorter one. */
+export type Envelope = 'gateway' | 'anthropic' | 'console'
 
 /** The part of an endpoint's declaration that concerns all its answers. */
-export type Served = { path: string; envelope?: Envelope; codes: ReadonlySet<ErrorCode>; maxBodyBytes: number }
+export type Served = {
+  path: string
+  envelope?: Envelope
+  /** Present where a request with the header `anthropic-version` is answered in Anthropic's form. */
+  anthropic?: object
+  codes: ReadonlySet<ErrorCode>
+  maxBodyBytes: number
+}
 
 /** What middleware and handlers know of the request they serve. */
 export type RequestState = Trace & {

@@ -2,12 +2,13 @@
  * One endpoint as the OpenAPI document describes it, and how that becomes an OpenAPI operation. Requests are described
  * by the schemas that validate them; the schemas of answers are in `answers.ts`.
  */
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi'
 import type { ErrorCode } from '../../shared/platform/errors.ts'
-import { messageOf, statusOf } from '../../shared/platform/errors.ts'
+import { messageOf } from '../../shared/platform/errors.ts'
 import { errorSchema } from '../endpoint/answer-schemas.ts'
 import type { DeclaredAnswer, Endpoint, Auth } from '../endpoint/declaration.ts'
+import { statusIn } from '../middleware/envelope.ts'
 import type { Envelope } from '../middleware/request-context.ts'
 import { commonHeaders, retryHeaders } from './headers.ts'
 
@@ -25,7 +26,8 @@ const SECURITY: Record<Auth<unknown>['scheme'], readonly string[]> = {
 
 /** The operation in OpenAPI's own form. */
 export function openApiOperation(operation: Described): ZodOpenApiOperationObject {
-  const { tag, summary, description, auth, params, query, headers, body, bodyIsOptional = false } = operation
+  const { tag, summary, description, auth, params, headers, body, bodyIsOptional = false } = operation
+  const query = operation.query ?? operation.anthropic?.query
   return {
     operationId: operationId(operation),
     tags: [tag],
@@ -67,20 +69,26 @@ function contentOf(schema: z.ZodType | undefined, content: DeclaredAnswer['conte
 }
 
 /** One answer a status: the codes that share it stand together. */
-function errorAnswers({ codes: all, envelope = 'console' }: Described): ZodOpenApiResponsesObject {
-  const codesOfAll = [...all]
+function errorAnswers({ codes: all, envelope = 'console', anthropic }: Described): ZodOpenApiResponsesObject {
+  const envelopes: Envelope[] = anthropic ? [envelope, 'anthropic'] : [envelope]
+  const answers = envelopes.flatMap((form) => [...all].map((code) => ({ form, code, status: statusIn(form, code) })))
   return Object.fromEntries(
-    [...new Set(codesOfAll.map(statusOf))].map((status) => {
-      const codes = codesOfAll.filter((code) => statusOf(code) === status)
-      return [status, errorAnswer(envelope, status, codes)]
+    [...new Set(answers.map(({ status }) => status))].map((status) => {
+      const ofStatus = answers.filter((one) => one.status === status)
+      return [status, errorAnswer(status, ofStatus)]
     }),
   )
 }
 
-function errorAnswer(envelope: Envelope, status: number, codes: ErrorCode[]): ZodOpenApiResponseObject {
+function errorAnswer(
+  status: number,
+  answers: readonly { form: Envelope; code: ErrorCode }[],
+): ZodOpenApiResponseObject {
+  const codes = [...new Set(answers.map(({ code }) => code))]
+  const [first, ...others] = [...new Set(answers.map(({ form }) => form))].map((form) => errorSchema(form, codes))
   return {
     description: codes.map((code) => `\`${code}\`: ${messageOf(code)}`).join('\n\n'),
     headers: status === 429 || status === 503 ? commonHeaders.extend(retryHeaders.shape) : commonHeaders,
-    content: { 'application/json': { schema: errorSchema(envelope, codes) } },
+    content: { 'application/json': { schema: others.length > 0 ? z.union([first!, ...others]) : first! } },
   }
 }

@@ -13,6 +13,16 @@ import { ok } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { apiKey, mayCall } from '../endpoint/auth.ts'
+import { parseFields } from '../endpoint/parse-fields.ts'
+import { envelopeFor } from '../middleware/envelope.ts'
+import {
+  anthropicHeaders,
+  anthropicModel,
+  anthropicModels,
+  anthropicPage,
+  pageForAnthropic,
+  presentForAnthropic,
+} from './anthropic-models.ts'
 import { clientFieldsOf, dollarPricesOf, listedModel, listedModels } from './client-fields.ts'
 import { versionOf } from './calls/price-guards.ts'
 import { READ_LIMITS, allowanceHeaders, gateway } from './declared.ts'
@@ -39,8 +49,9 @@ export type ModelEntry = {
   resolutions?: string[]
 }
 
-/** The one sentence for a model that is not there, and for one that the key may not call. */
-const NO_MODEL = 'There is no such model, or this key may not call it: see GET /v1/models.'
+/** The one refusal of a model that is not there, and of one that the key may not call. */
+const noModel = () =>
+  new ApiError('not_found', { message: 'There is no such model, or this key may not call it: see GET /v1/models.' })
 
 /** Whether a model is shown: it has a configured upstream, and the key of `holder` may call it. */
 const isShown = (model: Model, holder?: Principal): boolean =>
@@ -91,6 +102,8 @@ function listed(model: Model, { createdAt, creditMicroUsd }: Catalogue) {
   return { ...entry, ...clientFieldsOf(model), ...(dollars && { pricing: { ...entry.pricing, ...dollars } }) }
 }
 
+const isChat = (model: Model): model is ChatModel => model.modality === 'chat'
+
 /** Lists the models. */
 export const listModels = endpoint({
   ...gateway,
@@ -99,13 +112,23 @@ export const listModels = endpoint({
   summary: 'List the models',
   auth: apiKey,
   limits: READ_LIMITS,
+  headers: anthropicHeaders,
+  anthropic: { query: anthropicPage },
   answers: {
-    200: { description: 'The models that the key may call.', schema: listedModels, headers: allowanceHeaders },
+    200: {
+      description: 'The models that the key may call.',
+      schema: z.union([listedModels, anthropicModels]),
+      headers: allowanceHeaders,
+    },
   },
   errors: [],
-}).handle(({ catalogue }: Pick<WebDeps, 'catalogue'>) => ({ auth }) => {
+}).write(({ catalogue }: Pick<WebDeps, 'catalogue'>) => ({ auth }, ctx) => {
   const current = catalogue.current()
-  return { ok: true, object: 'list', data: shownModels(current, auth).map((model) => listed(model, current)) }
+  const models = shownModels(current, auth)
+  ctx.body =
+    envelopeFor(ctx) === 'anthropic'
+      ? pageForAnthropic(models.filter(isChat), current.createdAt, parseFields(anthropicPage, ctx.query))
+      : { ok: true, object: 'list', data: models.map((model) => listed(model, current)) }
 })
 
 /** Shows one of the models. */
@@ -118,13 +141,21 @@ export const showModel = endpoint({
   auth: apiKey,
   limits: READ_LIMITS,
   params: z.object({ id: z.string().meta({ description: 'The id of the model.' }) }),
+  headers: anthropicHeaders,
+  anthropic: {},
   answers: {
-    200: { description: 'The model.', schema: listedModel.extend({ ok }), headers: allowanceHeaders },
+    200: {
+      description: 'The model.',
+      schema: z.union([listedModel.extend({ ok }), anthropicModel]),
+      headers: allowanceHeaders,
+    },
   },
   errors: [],
-}).handle(({ catalogue }: Pick<WebDeps, 'catalogue'>) => ({ auth, params: { id } }) => {
+}).write(({ catalogue }: Pick<WebDeps, 'catalogue'>) => ({ auth, params: { id } }, ctx) => {
   const current = catalogue.current()
   const found = current.models.get(id)
-  if (!found || !isShown(found, auth)) throw new ApiError('not_found', { message: NO_MODEL })
-  return { ok: true, ...listed(found, current) }
+  if (!found || !isShown(found, auth)) throw noModel()
+  if (envelopeFor(ctx) !== 'anthropic') ctx.body = { ok: true, ...listed(found, current) }
+  else if (isChat(found)) ctx.body = presentForAnthropic(found, current.createdAt)
+  else throw noModel()
 })

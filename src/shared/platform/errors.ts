@@ -147,6 +147,31 @@ export function gatewayError(code: ErrorCode, message = messageOf(code), param: 
   return { type: code, message, param, code: CODES_OF_OPENAI[code] ?? code }
 }
 
+/** The codes whose status is another one in Anthropic's form. */
+const STATUSES_OF_ANTHROPIC: Partial<Record<ErrorCode, number>> = { unsupported_model: 404, overloaded: 529 }
+
+/** Anthropic's types of errors, by status; of others `invalid_request_error`. */
+const TYPES_OF_ANTHROPIC: Readonly<Record<number, string>> = {
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  409: 'conflict_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  500: 'api_error',
+  502: 'api_error',
+  503: 'overloaded_error',
+  529: 'overloaded_error',
+}
+
+/** The HTTP status of a code in Anthropic's form. */
+export const anthropicStatusOf = (code: ErrorCode): number => STATUSES_OF_ANTHROPIC[code] ?? statusOf(code)
+
+/** The type of a code in Anthropic's form. */
+export const anthropicTypeOf = (code: ErrorCode): string =>
+  TYPES_OF_ANTHROPIC[anthropicStatusOf(code)] ?? 'invalid_request_error'
+
 /** Seconds after which a 503 may be tried again where nothing better is known. */
 export const RETRY_SECONDS = 2
 

@@ -86,6 +86,7 @@ describe('pages of other origins', () => {
       expect(headers.get('access-control-allow-credentials')).to.equal(null)
       expect(listOf(headers, 'access-control-expose-headers')).to.include.members([
         'x-request-id',
+        'request-id',
         'x-call-id',
         'x-ratelimit-limit-requests',
         'x-ratelimit-remaining-requests',

@@ -9,6 +9,12 @@ export const requests: Requests = {
     const caller = client(secret)
     await caller('GET', '/v1/models')
     await caller('GET', '/v1/models/sandbox-chat')
+    const ofAnthropic = { 'anthropic-version': '2023-06-01' }
+    await caller('GET', '/v1/models?limit=1', undefined, ofAnthropic)
+    await caller('GET', '/v1/models?limit=0', undefined, ofAnthropic)
+    await caller('GET', '/v1/models/sandbox-chat', undefined, ofAnthropic)
+    await caller('GET', '/v1/models/none', undefined, ofAnthropic)
+    await client()('GET', '/v1/models', undefined, ofAnthropic)
     await caller('GET', '/v1/key')
     await caller('POST', '/v1/quotes', {
       endpoint: '/v1/images/generations',

@@ -207,3 +207,69 @@ describe('GET /v1/models/{id}', () => {
     expect([reply.status, reply.text]).to.deep.equal([200, ''])
   })
 })
+
+describe('GET /v1/models with anthropic-version', () => {
+  const FORM = { 'anthropic-version': '2023-06-01' }
+  let gateway: Gateway
+  let key: string
+  before(async () => {
+    gateway = await startGateway({}, ({ models }) => {
+      const chat = byId(models, 'sandbox-chat')
+      models.push(...Array.from({ length: 30 }, (_, nth) => ({ ...chat, id: `maker/chat-${nth}` })))
+    })
+    ;({ key } = await anAccount(gateway.db))
+  })
+  after(() => gateway.stop())
+
+  const models = (query = '', headers: Record<string, string> = FORM) =>
+    get(`${gateway.url}/v1/models${query}`, key, headers)
+
+  it('has twenty chats on a page that names no limit, up to a thousand, and no field of ours', async () => {
+    const { json, headers } = await models()
+    expect(json).to.have.keys('data', 'has_more', 'first_id', 'last_id')
+    expect([json.data.length, json.has_more, json.first_id, json.last_id]).to.deep.equal([
+      20,
+      true,
+      'sandbox-chat',
+      json.data[19].id,
+    ])
+    expect(headers.get('request-id')).to.equal(headers.get('x-request-id'))
+    expect(headers.get('x-ratelimit-limit-requests')).to.equal('600')
+    const all = (await models('?limit=1000&beta=true')).json
+    expect([all.data.length, all.has_more]).to.deep.equal([34, false])
+    const none = (await models('?before_id=sandbox-chat')).json
+    expect(none).to.deep.equal({ data: [], has_more: false, first_id: null, last_id: null })
+  })
+
+  it('refuses a limit or a place that is none, in the form of Anthropic', async () => {
+    for (const [query, param] of [
+      ['?limit=0', 'limit'],
+      ['?limit=1001', 'limit'],
+      ['?limit=x', 'limit'],
+      ['?limit=1&limit=2', 'limit'],
+      ['?after_id=none', 'after_id'],
+      ['?before_id=sandbox-image', 'before_id'],
+      ['?after_id=', 'after_id'],
+      ['?after_id=sandbox-chat&before_id=dear-chat', 'before_id'],
+    ]) {
+      const { status, json, headers } = await models(query)
+      expect([status, json.type, json.error.type], query).to.deep.equal([400, 'error', 'invalid_request_error'])
+      expect(json.error.message, query).to.match(new RegExp(`^${param} `))
+      expect(json).to.have.keys('type', 'error', 'request_id')
+      expect(headers.get('request-id')).to.equal(json.request_id)
+      expect(headers.get('x-should-retry')).to.equal('false')
+    }
+  })
+
+  it('is in the form of OpenAI without it, whatever the query says', async () => {
+    const { status, json, headers } = await models('?limit=0&after_id=none', {})
+    expect([status, json.object, headers.get('request-id')]).to.deep.equal([200, 'list', null])
+  })
+
+  it('changes no other endpoint', async () => {
+    const { json } = await get(`${gateway.url}/v1/calls/call_1`, key, FORM)
+    expect([json.ok, json.error.code]).to.deep.equal([false, 'not_found'])
+    const refused = await send('POST', `${gateway.url}/v1/models`, { key, headers: FORM })
+    expect([refused.status, refused.json.error.code]).to.deep.equal([405, 'method_not_allowed'])
+  })
+})

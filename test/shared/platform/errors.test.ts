@@ -2,6 +2,8 @@ import { expect } from 'chai'
 import {
   ApiError,
   errorCodes,
+  anthropicStatusOf,
+  anthropicTypeOf,
   gatewayError,
   isErrorCode,
   messageOf,
@@ -65,6 +67,34 @@ describe('the catalogue of errors', () => {
       param: 'prompt',
       message: messageOf('invalid_prompt'),
     })
+  })
+
+  it('has one of the statuses and types that Anthropic has for every code, 529 for `overloaded` alone', () => {
+    const types = new Map<number, string>()
+    for (const code of errorCodes()) types.set(anthropicStatusOf(code), anthropicTypeOf(code))
+    expect(Object.fromEntries(types)).to.deep.equal({
+      400: 'invalid_request_error',
+      401: 'authentication_error',
+      402: 'billing_error',
+      403: 'permission_error',
+      404: 'not_found_error',
+      405: 'invalid_request_error',
+      409: 'conflict_error',
+      410: 'invalid_request_error',
+      413: 'request_too_large',
+      415: 'invalid_request_error',
+      422: 'invalid_request_error',
+      429: 'rate_limit_error',
+      500: 'api_error',
+      502: 'api_error',
+      503: 'overloaded_error',
+      529: 'overloaded_error',
+    })
+    expect(errorCodes().filter((code) => anthropicStatusOf(code) !== statusOf(code))).to.deep.equal([
+      'unsupported_model',
+      'overloaded',
+    ])
+    expect([anthropicStatusOf('unsupported_model'), anthropicStatusOf('overloaded')]).to.deep.equal([404, 529])
   })
 
   it('knows its codes, and no inherited object property', () => {

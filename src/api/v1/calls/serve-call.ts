@@ -17,6 +17,7 @@ import { readJsonBody } from '../../middleware/json-body.ts'
 import type { RequestState, Served } from '../../middleware/request-context.ts'
 import { countersOf } from '../../endpoint/serve.ts'
 import { authenticateKey, mayCall, refuseHolder } from '../../endpoint/auth.ts'
+import { beginAt } from '../../middleware/envelope.ts'
 import { prefersAsync } from './answer-call.ts'
 import type { UpdateListener } from './call-updates.ts'
 import { bufferUpdates } from './call-updates.ts'
@@ -66,7 +67,7 @@ function serveCall<M extends Model, P extends Parsed>(
   const counters = countersOf(declared, deps)
   const endpoint = { ...declared, maxBodyBytes: deps.config.MAX_BODY_BYTES }
   return async (ctx) => {
-    ctx.state.endpoint = endpoint
+    beginAt(ctx, endpoint)
     const principal = await authenticateKey(deps, ctx)
     const call = assignCallId(ctx as Context & { state: RequestState }, principal)
     let body: JsonObject | null = null
