@@ -37,8 +37,11 @@ const SEND_MS = 60_000
 /** How long a claim holds, in seconds: longer than any try takes, so a worker that is silent for longer has died. */
 const LEASE_SECONDS = 90
 
-/** How long to keep trying to record the outcome of a mail while Postgres is down, in ms. */
-const NOTE_PATIENCE_MS = 20_000
+/**
+ * How long to keep trying to record the outcome of a mail while Postgres is down, in ms: longer than for an answer of a
+ * silent one (db.ts), so that a new connection is tried, and within the claim after the longest try.
+ */
+const NOTE_PATIENCE_MS = 28_000
 
 /** A job that comes a little late finds its mail due; one that comes early would have to be put back. In ms. */
 const AFTER_DUE_MS = 20
