@@ -84,7 +84,7 @@ async function prepare(
   await main.destroy()
   const url = postgres.urlOf(name)
   await migrate(url)
-  const db = connectDb({ DATABASE_URL: url, DATABASE_SSL: 'off', DATABASE_POOL: 4 })
+  const db = connectDb({ DATABASE_URL: url, DATABASE_SSL: 'off', DATABASE_POOL: 4 }, { silenceMs: 0 })
   const accounts = await loadAccounts(db, Number(options.accounts))
   await timed(`${rows} calls and their entries for ${name}`, () => loadHistory(db, accounts, rows))
   await auditBooks({ name, db })

@@ -90,7 +90,7 @@ async function startTollgate(
     redisUrl: redis.url,
   })
   running.push(web, worker)
-  const db = connectDb({ DATABASE_URL: postgres.url, DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+  const db = connectDb({ DATABASE_URL: postgres.url, DATABASE_SSL: 'off', DATABASE_POOL: 2 }, { silenceMs: 0 })
   // Before any other account: a history is written for all that there are.
   const keysFile = all ? await manyAccounts(db, folder) : ''
   const account = await anAccount(db, 1_000_000_000_000)

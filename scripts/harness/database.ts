@@ -90,7 +90,7 @@ const TEST_ACQUIRE_MS = PATIENCE_MS
 
 /** A pool for the test itself, beside those of the processes under test. */
 export const connectTestDb = (config: Parameters<typeof connectDb>[0]): Db =>
-  connectDb(config, { acquireMs: TEST_ACQUIRE_MS })
+  connectDb(config, { acquireMs: TEST_ACQUIRE_MS, silenceMs: 0 })
 
 /** Makes a catalogue the current version of a database. */
 export async function offer(databaseUrl: string, content: object): Promise<void> {

@@ -47,7 +47,7 @@ async function main(argv: string[]): Promise<number> {
     return 0
   }
   const { command, args, options, json } = typed
-  const db = connectDb(readDatabaseConfig(), { reading: true })
+  const db = connectDb(readDatabaseConfig(), { reading: true, silenceMs: 0 })
   try {
     const report = await command.run(db, args, options)
     for await (const line of report.lines ?? []) console.log(JSON.stringify(line))

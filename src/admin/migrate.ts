@@ -54,7 +54,7 @@ for (const event of ['unhandledRejection', 'uncaughtException'] as const) {
 try {
   const config = readReleaseConfig()
   const catalogue = { path: config.MODELS_FILE, content: readChecked(config.MODELS_FILE) }
-  const db = connectDb(config)
+  const db = connectDb(config, { silenceMs: 0 })
   const log = createLog('info', 'release')
   await release(db, log, catalogue)
   await db.destroy()

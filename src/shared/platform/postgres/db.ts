@@ -1,6 +1,7 @@
 /**
  * Postgres: one pool per process, and what its errors mean.
  */
+import type { Socket } from 'node:net'
 import knex from 'knex'
 import type { Knex } from 'knex'
 import pg from 'pg'
@@ -43,6 +44,18 @@ const silent = { warn() {}, error() {}, deprecate() {}, debug() {} }
 /** How long a request waits for a connection, in ms; beyond it Postgres counts as unreachable. */
 const ACQUIRE_MS = 3000
 
+/** How long Postgres works on a statement at most, in ms. Migrations and the full audit lift this for themselves. */
+const STATEMENT_MS = 20_000
+
+/**
+ * How long either side waits for the other, in ms: we for an answer, which a statement's own limit brings before; and
+ * Postgres for the next statement of a transaction, whose locks it holds. One that vanished closes no connection.
+ */
+const SILENCE_MS = STATEMENT_MS + 5000
+
+/** When the system asks whether the other end of a quiet connection is there, in ms: its own default is two hours. */
+const KEEP_ALIVE_MS = 10_000
+
 /** What Postgres says of a statement that writes, where nothing may be written: on a standby. */
 const READ_ONLY = '25006'
 
@@ -66,23 +79,48 @@ export async function askForWrite(db: Db): Promise<void> {
 const SETTINGS = `SET enable_seqscan = off; SET jit = off; SET datestyle = ISO;
   SET default_transaction_isolation = 'read committed'`
 
+/** What the library's types leave out: whether the server owes no answer, and what the connection runs over. */
+type Inside = { readyForQuery: boolean; connection: { stream: Socket } }
+
+/**
+ * Breaks a connection whose server owes an answer and says nothing for so long: its statements fail, their outcome
+ * unknown, and no pool uses it again. The library's `query_timeout` would keep it, with the answer still to come.
+ * @param ms how long; 0: for any time.
+ */
+function breakWhenSilent(connection: pg.Client, ms: number, broken: () => void): void {
+  const inside = connection as unknown as Inside
+  const { stream } = inside.connection
+  const breakIfOwing = () => {
+    if (inside.readyForQuery) return
+    broken()
+    stream.destroy(Object.assign(new Error(`Postgres was silent for ${ms} ms`), { code: 'ETIMEDOUT' }))
+  }
+  // What came while this process was busy or frozen is read first.
+  stream.setTimeout(ms).on('timeout', () => setImmediate(breakIfOwing))
+}
+
 /**
  * Which connections of a pool may be used. After a failover those to the old primary would stay as they are, and refuse
- * every write: once one of them does, all that are as old are left. Where nothing may be written, none is begun, unless
- * the pool is for `reading` too.
+ * every write or never answer: once one of them does, all that are as old are left. Where nothing may be written, none
+ * is begun, unless the pool is for `reading` too.
  */
-function usableConnections(reading: boolean) {
+function usableConnections({ reading, silenceMs }: Required<Pick<PoolOptions, 'reading' | 'silenceMs'>>) {
+  const settings = `${SETTINGS}; SET idle_in_transaction_session_timeout = ${silenceMs}`
   const madeAt = new WeakMap<pg.Client, number>()
   let leftAt = Number.NEGATIVE_INFINITY
+  const leaveAll = () => {
+    leftAt = performance.now()
+  }
   return {
     afterCreate(connection: pg.Client, done: (error: Error | null, connection: pg.Client) => void): void {
       madeAt.set(connection, performance.now())
-      connection.query(reading ? SETTINGS : `${SETTINGS}; ${WRITABLE}`, (error) => {
+      breakWhenSilent(connection, silenceMs, leaveAll)
+      connection.query(reading ? settings : `${settings}; ${WRITABLE}`, (error) => {
         // The pool forgets a connection that it does not get.
         if (error) connection.end(() => {})
         else
           connection.connection.on('errorMessage', ({ code }: pg.DatabaseError) => {
-            if (code === READ_ONLY) leftAt = performance.now()
+            if (code === READ_ONLY) leaveAll()
           })
         done(error, connection)
       })
@@ -92,13 +130,16 @@ function usableConnections(reading: boolean) {
 }
 
 /**
- * The pool of this process. DATABASE_SSL decides, and says already what `sslmode` in the address says.
- * @param acquireMs how long a statement waits for a connection, in ms.
- * @param reading whether a follower, which takes no writes, will do.
+ * `acquireMs`: how long a statement waits for a connection, in ms. `reading`: whether a follower, which takes no
+ * writes, will do. `silenceMs`: how long an answer is waited for, in ms; 0, for any time, where a statement may take
+ * longer than the usual limit.
  */
+type PoolOptions = { acquireMs?: number; reading?: boolean; silenceMs?: number }
+
+/** The pool of this process. DATABASE_SSL decides, and says already what `sslmode` in the address says. */
 export function connectDb(
   config: Pick<Config, 'DATABASE_URL' | 'DATABASE_SSL' | 'DATABASE_POOL'>,
-  { acquireMs = ACQUIRE_MS, reading = false }: { acquireMs?: number; reading?: boolean } = {},
+  { acquireMs = ACQUIRE_MS, reading = false, silenceMs = SILENCE_MS }: PoolOptions = {},
 ): Db {
   return knex({
     client: 'pg',
@@ -107,10 +148,16 @@ export function connectDb(
       ssl: TLS[config.DATABASE_SSL],
       connectionTimeoutMillis: acquireMs,
       keepAlive: true,
-      statement_timeout: 20_000,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+      statement_timeout: STATEMENT_MS,
       application_name: 'tollgate',
     },
-    pool: { min: 0, max: config.DATABASE_POOL, propagateCreateError: true, ...usableConnections(reading) },
+    pool: {
+      min: 0,
+      max: config.DATABASE_POOL,
+      propagateCreateError: true,
+      ...usableConnections({ reading, silenceMs }),
+    },
     acquireConnectionTimeout: acquireMs,
     asyncStackTraces: false,
     // Otherwise error messages, and so the log, would contain the statement's values: results, addresses, hashes.

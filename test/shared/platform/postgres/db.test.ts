@@ -5,10 +5,13 @@ import { dirname } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { connectDb, isUnreachable } from '../../../../src/shared/platform/postgres/db.ts'
+import type { Db } from '../../../../src/shared/platform/postgres/db.ts'
 import { describeError } from '../../../../src/shared/platform/process/log.ts'
-import { newDatabaseUrl, testDatabaseUrl } from '../../../../scripts/harness/database.ts'
+import { connectTestDb, newDatabaseUrl, testDatabaseUrl } from '../../../../scripts/harness/database.ts'
 import { startPrivatePostgres } from '../../../../scripts/harness/services.ts'
 import { removeDataFolder } from '../../../../scripts/services/postgres-place.ts'
+import { atPort, movingAddress } from '../../../support/moving-address.ts'
+import type { MovingAddress } from '../../../support/moving-address.ts'
 
 describe('an error of Postgres', () => {
   it('names the statement, never its values', async () => {
@@ -84,4 +87,73 @@ describe('a connection to Postgres', () => {
       expect(rows).to.deep.equal([{ moment: new Date('2026-05-04T03:02:01Z'), isolation: 'read committed' }])
     })
   }
+})
+
+describe('a connection that falls silent', () => {
+  let url: string
+  let address: MovingAddress
+  let db: Db
+  let direct: Db
+  const connect = async (silenceMs: number) => {
+    url = await newDatabaseUrl()
+    const port = Number(new URL(url).port)
+    address = await movingAddress(port)
+    const settings = { DATABASE_URL: atPort(url, address.port), DATABASE_SSL: 'off', DATABASE_POOL: 3 } as const
+    db = connectDb(settings, { silenceMs })
+    direct = connectTestDb({ ...settings, DATABASE_URL: url })
+    return () => {
+      address.fallSilent()
+      address.moveTo(port)
+    }
+  }
+  afterEach(async () => {
+    address.close()
+    await Promise.all([db.destroy(), direct.destroy()])
+  })
+
+  const refusal = (statement: PromiseLike<unknown>): Promise<unknown> =>
+    Promise.resolve(statement).then(
+      () => null,
+      (thrown: unknown) => thrown,
+    )
+  const pid = async (): Promise<number> =>
+    (await db.raw<{ rows: { pid: number }[] }>('SELECT pg_backend_pid() AS pid')).rows[0]!.pid
+
+  it('is one to a Postgres that cannot be reached, and no other of its age is used again', async () => {
+    const fallSilent = await connect(500)
+    const old = await Promise.all([pid(), pid(), pid()])
+    fallSilent()
+    expect(isUnreachable(await refusal(db.raw('SELECT 1')))).to.equal(true)
+    const next = await Promise.all([pid(), pid(), pid()])
+    expect(next.filter((one) => old.includes(one))).to.deep.equal([])
+  })
+
+  it('is left with what it may still answer: the next statement gets its own answer', async () => {
+    await connect(500)
+    expect(isUnreachable(await refusal(db.raw(`SELECT pg_sleep(1), 'late' AS said`)))).to.equal(true)
+    const { rows } = await db.raw<{ rows: unknown[] }>(`SELECT 'own' AS said FROM pg_sleep(0.4)`)
+    expect(rows).to.deep.equal([{ said: 'own' }])
+  })
+
+  it('holds locks no longer than that: Postgres ends its transaction', async () => {
+    const fallSilent = await connect(500)
+    await direct.raw('CREATE TABLE counters AS SELECT 1 AS number')
+    const failure = refusal(
+      db.transaction(async (trx) => {
+        await trx.raw('UPDATE counters SET number = 2')
+        fallSilent()
+        // It waits for the lock.
+        await direct.raw('UPDATE counters SET number = number + 10')
+      }),
+    )
+    expect(isUnreachable(await failure)).to.equal(true)
+    expect(await direct('counters').pluck('number')).to.deep.equal([11])
+  })
+
+  it('is not one of which nothing is asked', async () => {
+    await connect(200)
+    const first = await pid()
+    await direct.raw('SELECT pg_sleep(0.6)')
+    expect(await pid()).to.equal(first)
+  })
 })
