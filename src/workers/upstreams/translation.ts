@@ -1,6 +1,7 @@
 /**
  * From what an upstream says to what a chat's answer is, whole and streamed: the same for every protocol.
  */
+import type { AnswerEncoder, AnswerEvent } from '../../shared/dialects/events.ts'
 import { ChatAssembly } from '../../shared/replies/chat-assembly.ts'
 import type { ChatEvent, ChatResult, UpstreamContext, UpstreamUsage } from './adapter.ts'
 import { AnswerTooLong, UpstreamError } from './adapter.ts'
@@ -13,20 +14,43 @@ import { largerUsage } from './usage.ts'
 /** How an answer came to its end: whether its protocol's end had come, and whether something could not be read. */
 export type Ending = { isDone: boolean; isBroken: boolean }
 
-/** What a protocol makes of one answer. */
-export type Translation = {
+/** What reads one answer of an upstream protocol. */
+type Reading = {
   /** Whether everything has its reason to finish: however the connection ends then is an end. */
   readonly isFinished: boolean
   /** What an object reports of its usage; null where it does not. */
   usageIn(event: Fields): UpstreamUsage | null
+}
+
+/** What a protocol makes of one answer: its events in canonical form. */
+export type Decoder = Reading & {
   /**
-   * The chunks that an object means, in OpenAI's form.
+   * The events that an object means.
    * @param isWhole whether it is the whole answer
    * @throws UpstreamError for what makes no sense
    */
+  events(event: Fields, isWhole: boolean): AnswerEvent[]
+  /** The events that are left at the end. @throws UpstreamError for an answer that was cut off, or says nothing */
+  end(ending: Ending): AnswerEvent[]
+}
+
+/** What the client of an answer gets of it: frames of its dialect. Errors as those of a decoder. */
+export type Translation = Reading & {
   chunks(event: Fields, isWhole: boolean): Fields[]
-  /** The chunks that are left at the end. @throws UpstreamError for an answer that was cut off, or says nothing */
   end(ending: Ending): Fields[]
+}
+
+/** An answer for a client of another dialect than its upstream's. */
+export const encoded = (decoder: Decoder, encoder: AnswerEncoder): Translation => {
+  const framesOf = (events: AnswerEvent[]): Fields[] => events.flatMap((event) => encoder.framesOf(event))
+  return {
+    get isFinished() {
+      return decoder.isFinished
+    },
+    usageIn: (event) => decoder.usageIn(event),
+    chunks: (event, isWhole) => framesOf(decoder.events(event, isWhole)),
+    end: (ending) => framesOf(decoder.end(ending)),
+  }
 }
 
 /**

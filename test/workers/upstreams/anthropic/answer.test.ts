@@ -1,5 +1,7 @@
 import { expect } from 'chai'
-import { MessagesChunks } from '../../../../src/workers/upstreams/anthropic/stream.ts'
+import { ChunkEncoder } from '../../../../src/shared/dialects/chat/chunks.ts'
+import { MessagesDecoder } from '../../../../src/workers/upstreams/anthropic/events.ts'
+import { encoded } from '../../../../src/workers/upstreams/translation.ts'
 import { anthropicUsage } from '../../../../src/workers/upstreams/usage.ts'
 import { answerIn, eventsIn, streamOf } from '../answer-bodies.ts'
 import {
@@ -13,6 +15,8 @@ import {
   startWorld,
 } from '../sandbox-upstreams.ts'
 
+const translated = () => encoded(new MessagesDecoder(), new ChunkEncoder())
+
 describe('an answer of the Messages API', () => {
   const REASONS = {
     end_turn: 'stop',
@@ -24,7 +28,7 @@ describe('an answer of the Messages API', () => {
     refusal: 'content_filter',
     something_new: 'stop',
   }
-  const answerOf = (message: Record<string, unknown>) => answerIn(new MessagesChunks(), JSON.stringify(message))
+  const answerOf = (message: Record<string, unknown>) => answerIn(translated(), JSON.stringify(message))
   const messageOf = async (message: Record<string, unknown>) => choiceOf(await answerOf(message)).message
 
   it('ends for the reason that OpenAI would name', async () => {
@@ -98,7 +102,7 @@ describe('an answer of the Messages API', () => {
 })
 
 describe('a stream of the Messages API', () => {
-  const read = (...events: Record<string, unknown>[]) => eventsIn(new MessagesChunks(), streamOf(...events))
+  const read = (...events: Record<string, unknown>[]) => eventsIn(translated(), streamOf(...events))
   const start = {
     type: 'message_start',
     message: { id: 'msg_1', model: 'claude', usage: { input_tokens: 7, output_tokens: 1 } },
@@ -141,7 +145,7 @@ describe('a stream of the Messages API', () => {
     for (const nothing of [0, null, undefined]) {
       const usage = { input_tokens: nothing, cache_read_input_tokens: nothing, cache_creation_input_tokens: nothing }
       const events = [begun, block, text('a'), { ...end, usage: { ...usage, output_tokens: 17 } }, stop]
-      expect((await answerIn(new MessagesChunks(), streamOf(...events))).usage).to.include({
+      expect((await answerIn(translated(), streamOf(...events))).usage).to.include({
         input: 1000,
         cached: 5000,
         written: 300,

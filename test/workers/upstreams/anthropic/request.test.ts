@@ -1,8 +1,9 @@
 import { expect } from 'chai'
 import type { ChatMessage, ChatRequest } from '../../../../src/shared/requests/requests.ts'
+import { canonicalChat } from '../../../../src/shared/dialects/chat/canonical.ts'
 import { UpstreamError } from '../../../../src/workers/upstreams/adapter.ts'
 import { outgoing } from '../../../../src/workers/upstreams/anthropic/request.ts'
-import { contextOf, routeTo } from '../sandbox-upstreams.ts'
+import { routeTo } from '../sandbox-upstreams.ts'
 import { PIXEL, PIXEL_URI } from '../../../support/pixel.ts'
 import type { RouteChanges } from '../sandbox-upstreams.ts'
 
@@ -11,8 +12,8 @@ const text = (value: string) => ({ type: 'text', text: value })
 
 const bodyOf = (request: Partial<ChatRequest>, changes: RouteChanges = { model: 'claude-5' }, stream = false) =>
   outgoing(
-    { messages: [hello], max_tokens: 100, ...request },
-    contextOf(routeTo('anthropic', 'http://x.test', changes)),
+    canonicalChat({ messages: [hello], max_tokens: 100, ...request }),
+    routeTo('anthropic', 'http://x.test', changes),
     stream,
   )
 

@@ -1,0 +1,68 @@
+/**
+ * The canonical form of a chat: what the reader of each dialect makes of a body, and what the encoder of each upstream
+ * protocol makes its wire form of. N readers and M encoders, and no converter for a pair (docs/architecture.md#dialects).
+ */
+
+/** The end of a prefix that the upstream is asked to keep in its cache, for five minutes. */
+type Marked = { cacheMark?: true }
+
+/** What a model thought: `text`, with the `signature` that proves it, or `sealed` as a whole. Both are its vendor's. */
+export type Reasoning = { kind: 'reasoning'; text: string; signature?: string; sealed?: string; format?: string }
+
+/** A call of a tool. `args`: JSON text of an object; of a custom tool (`isCustom`) one text that need not be JSON. */
+export type ToolCall = { kind: 'tool_call'; id: string; name: string; args: string; isCustom?: true } & Marked
+
+/** What a tool answered. */
+export type ToolResult = { kind: 'tool_result'; callId: string; blocks: Block[]; isError?: true } & Marked
+
+/** `url`: http(s), or a `data:` URI. `detail`: how closely it is to be looked at. */
+export type Image = { kind: 'image'; url: string; detail?: string } & Marked
+
+/** `other`: a part of a kind that only its vendor knows, and that the model prices. */
+export type Block =
+  | ({ kind: 'text'; text: string } & Marked)
+  | Image
+  | Reasoning
+  | ToolCall
+  | ToolResult
+  | { kind: 'other'; fields: Record<string, unknown> }
+
+/** What one side said, in its order. Results of tools stand in turns of the user. */
+export type Turn = { role: 'system' | 'user' | 'assistant'; blocks: Block[] }
+
+/** A tool that its client runs. `schema`: JSON schema of its arguments. */
+export type Tool = {
+  kind: 'function' | 'custom'
+  name: string
+  description?: string
+  schema?: Record<string, unknown>
+  strict?: boolean
+  format?: Record<string, unknown>
+} & Marked
+
+/** Whether tools may be called: as the model likes, not at all, at least one, or this one. */
+export type ToolChoice = 'auto' | 'none' | 'required' | { tool: string }
+
+/**
+ * A chat, whichever dialect it was asked in. What is absent was not asked for. `maxTokens`: the most output tokens of
+ * each of the `choices`, which the pre-charge paid for. `further`: the other fields of the body under their own names,
+ * of which an upstream gets those that its `allow` names.
+ */
+export type CanonicalChat = {
+  turns: Turn[]
+  maxTokens: number
+  choices: number
+  tools: Tool[]
+  toolChoice?: ToolChoice
+  /** Only one tool may be called at a time. */
+  oneToolAtATime?: true
+  stop: string[]
+  sampling: { temperature?: number; top_p?: number; top_k?: number }
+  /** The JSON schema that the answer is to follow; or any JSON object. */
+  format?: { schema: Record<string, unknown> | null; name?: string; strict?: boolean }
+  /** How much the model is to think, in the words of OpenAI. */
+  effort?: string
+  /** For whom it is asked, as the client calls them. */
+  user?: string
+  further: Record<string, unknown>
+}

@@ -1,0 +1,102 @@
+/**
+ * From the events of an answer to chunks of OpenAI's kind.
+ */
+import type { AnswerEncoder, AnswerEvent, EndReason } from '../events.ts'
+
+type Fields = Record<string, unknown>
+
+/** OpenAI's finish_reason. */
+const FINISH: Readonly<Record<EndReason, string>> = {
+  done: 'stop',
+  stop_sequence: 'stop',
+  paused: 'stop',
+  length: 'length',
+  context: 'length',
+  tools: 'tool_calls',
+  refusal: 'content_filter',
+}
+
+/** A call that has begun: its number among the calls, and what its first chunk says beside its arguments. */
+type Call = { index: number; begin: Fields | null; isCustom: boolean }
+
+/** The chunks of one answer. Thoughts stand in them twice: to be read, and to be sent back as they are. */
+export class ChunkEncoder implements AnswerEncoder {
+  private head: Fields = {}
+  private hasBegun = false
+  private readonly kinds = new Map<number, string>()
+  private readonly formats = new Map<number, string | undefined>()
+  private readonly calls = new Map<number, Call>()
+
+  framesOf(event: AnswerEvent): Fields[] {
+    switch (event.is) {
+      case 'start':
+        this.head = { id: event.id, object: 'chat.completion.chunk', created: event.created }
+        return []
+      case 'block':
+        return this.begin(event)
+      case 'delta':
+        return [this.chunk(this.deltaOf(event))]
+      case 'signature':
+        return [this.chunk(this.thought(event.block, { signature: event.signature }))]
+      case 'stop':
+        return this.stop(event.block)
+      case 'end':
+        return [this.chunk({}, FINISH[event.reason])]
+    }
+  }
+
+  private begin(event: AnswerEvent & { is: 'block' }): Fields[] {
+    const { block, kind } = event
+    this.kinds.set(block, kind)
+    if (kind === 'tool_call') {
+      const { id, name, isCustom = false } = event
+      this.calls.set(block, { index: this.calls.size, begin: { id, name }, isCustom })
+    }
+    if (kind !== 'reasoning') return []
+    this.formats.set(block, event.format)
+    if (event.sealed === undefined) return []
+    const sealed = { type: 'reasoning.encrypted', data: event.sealed, format: event.format, index: block }
+    return [this.chunk({ reasoning_details: [sealed] })]
+  }
+
+  private deltaOf({ block, text }: AnswerEvent & { is: 'delta' }): Fields {
+    switch (this.kinds.get(block)) {
+      case 'tool_call':
+        return { tool_calls: [this.pieceOf(this.calls.get(block)!, text)] }
+      case 'reasoning':
+        return { reasoning_content: text, ...this.thought(block, { text }) }
+      case 'refusal':
+        return { refusal: text }
+      default:
+        return { content: text }
+    }
+  }
+
+  private thought(index: number, words: Fields): Fields {
+    const format = this.formats.get(index)
+    if (format === undefined) return {}
+    return { reasoning_details: [{ type: 'reasoning.text', ...words, format, index }] }
+  }
+
+  /** A call without arguments has not been told yet. */
+  private stop(block: number): Fields[] {
+    const call = this.calls.get(block)
+    return call?.begin ? [this.chunk({ tool_calls: [this.pieceOf(call, call.isCustom ? '' : '{}')] })] : []
+  }
+
+  private pieceOf(call: Call, text: string): Fields {
+    const { index, begin } = call
+    const [type, field] = call.isCustom ? (['custom', 'input'] as const) : (['function', 'arguments'] as const)
+    if (!begin) return { index, [type]: { [field]: text } }
+    call.begin = null
+    return { index, id: begin.id, type, [type]: { name: begin.name, [field]: text } }
+  }
+
+  /** A chunk with this delta; the first one also says whose turn it is. */
+  private chunk(delta: Fields, finish: string | null = null): Fields {
+    const first = this.hasBegun ? {} : { role: 'assistant', content: delta.tool_calls ? null : '' }
+    this.hasBegun = true
+    const choice = { index: 0, delta: { ...first, ...delta }, logprobs: null, finish_reason: finish }
+    return { ...this.head, choices: [choice] }
+  }
+}

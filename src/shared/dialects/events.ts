@@ -1,0 +1,33 @@
+/**
+ * The canonical form of an answer: the events that the decoder of each upstream protocol makes of what the upstream
+ * says, and that the encoder of each dialect makes its client's bytes of (docs/architecture.md#dialects).
+ */
+
+/**
+ * Why an answer ended: the model was `done`, met a `stop_sequence`, ran into its `length` or into the end of its
+ * `context`, calls `tools`, refused (`refusal`), or `paused` to be asked to go on.
+ */
+export type EndReason = 'done' | 'stop_sequence' | 'length' | 'context' | 'tools' | 'refusal' | 'paused'
+
+/** What a block begins with. `sealed`: reasoning that its vendor alone can read. */
+export type BlockStart =
+  | { kind: 'text' }
+  | { kind: 'refusal' }
+  | { kind: 'reasoning'; sealed?: string; format?: string }
+  | { kind: 'tool_call'; id: string; name: string; isCustom?: true }
+
+/**
+ * What an answer consists of, in this order: one `start`; blocks, numbered from 0, each with a `block`, any `delta`s
+ * (words, or a call's arguments), at most one `signature` and a `stop`; one `end`. Texts and reasoning are never open
+ * beside each other; calls of tools may be, with deltas of one between those of another.
+ */
+export type AnswerEvent =
+  | { is: 'start'; id: string; created: number }
+  | ({ is: 'block'; block: number } & BlockStart)
+  | { is: 'delta'; block: number; text: string }
+  | { is: 'signature'; block: number; signature: string }
+  | { is: 'stop'; block: number }
+  | { is: 'end'; reason: EndReason; stopSequence?: string }
+
+/** What makes frames of one dialect of the events of one answer: JSON objects, in the order in which they leave. */
+export type AnswerEncoder = { framesOf: (event: AnswerEvent) => Record<string, unknown>[] }

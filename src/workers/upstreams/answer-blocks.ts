@@ -1,0 +1,91 @@
+/**
+ * The numbered blocks of an answer, which decoders make of what upstreams say piece by piece.
+ */
+import type { AnswerEvent, BlockStart } from '../../shared/dialects/events.ts'
+import { asFields } from './fields.ts'
+import type { Fields } from './fields.ts'
+import { ToolCalls } from './tool-calls.ts'
+
+/** The block of words that is open, and the numbers of all blocks. */
+export class OpenBlock {
+  private count = 0
+  private open: { number: number; kind: string; at: unknown } | null = null
+
+  /** The number of the block that is open, or was last. */
+  get number(): number {
+    return this.count - 1
+  }
+
+  /** A number for a further block. */
+  take(): number {
+    return this.count++
+  }
+
+  /**
+   * Begins a block, unless the open one is of this kind and place. @param at where its upstream says that it stands
+   */
+  start(at: unknown, start: BlockStart): AnswerEvent[] {
+    if (this.open?.kind === start.kind && this.open.at === at) return []
+    const closed = this.close()
+    this.open = { number: this.take(), kind: start.kind, at }
+    return [...closed, { is: 'block', block: this.open.number, ...start }]
+  }
+
+  /** Adds words to a block, which begins with the first of them. */
+  add(at: unknown, start: BlockStart, text: string): AnswerEvent[] {
+    if (text === '') return []
+    const begun = this.start(at, start)
+    return [...begun, { is: 'delta', block: this.open!.number, text }]
+  }
+
+  /** Ends the open block, if there is one. */
+  close(): AnswerEvent[] {
+    const { open } = this
+    this.open = null
+    return open ? [{ is: 'stop', block: open.number }] : []
+  }
+}
+
+/** The calls of tools of an answer, as blocks. */
+export class CallEvents {
+  private readonly calls = new ToolCalls()
+  private readonly numbers = new Map<unknown, number>()
+  private readonly open: OpenBlock
+
+  constructor(open: OpenBlock) {
+    this.open = open
+  }
+
+  /** Whether no tool is called. */
+  get isEmpty(): boolean {
+    return this.calls.isEmpty
+  }
+
+  /** Takes further pieces, as `ToolCalls` does. */
+  take(pieces: readonly unknown[]): AnswerEvent[] {
+    return this.calls.take(pieces).flatMap((piece) => this.eventsOf(piece))
+  }
+
+  /** No more comes. */
+  end(): AnswerEvent[] {
+    const rest = this.calls.end().flatMap((piece) => this.eventsOf(piece))
+    return [...rest, ...[...this.numbers.values()].map((block): AnswerEvent => ({ is: 'stop', block }))]
+  }
+
+  private eventsOf(piece: Fields): AnswerEvent[] {
+    const { index, id, type, function: called, custom } = piece
+    const { name, arguments: args, input } = asFields(called ?? custom)
+    const text = String(args ?? input ?? '')
+    const known = this.numbers.get(index)
+    if (known !== undefined) return text === '' ? [] : [{ is: 'delta', block: known, text }]
+    const closed = this.open.close()
+    const block = this.open.take()
+    this.numbers.set(index, block)
+    const isCustom = type === 'custom' ? { isCustom: true as const } : {}
+    return [
+      ...closed,
+      { is: 'block', block, kind: 'tool_call', id: String(id), name: String(name), ...isCustom },
+      ...(text === '' ? [] : [{ is: 'delta' as const, block, text }]),
+    ]
+  }
+}
