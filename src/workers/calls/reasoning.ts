@@ -3,7 +3,7 @@
  */
 import type { ChatRequest } from '../../shared/requests/requests.ts'
 import type { Route } from '../../shared/catalogue/catalogue.ts'
-import { asFields } from '../upstreams/fields.ts'
+import { asFields } from '../../shared/platform/fields.ts'
 
 /** The upstreams' models that have reported reasoning to this process. */
 export class Reasoners {

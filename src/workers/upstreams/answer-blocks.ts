@@ -2,8 +2,8 @@
  * The numbered blocks of an answer, which decoders make of what upstreams say piece by piece.
  */
 import type { AnswerEvent, BlockStart } from '../../shared/dialects/events.ts'
-import { asFields } from './fields.ts'
-import type { Fields } from './fields.ts'
+import { asFields } from '../../shared/platform/fields.ts'
+import type { Fields } from '../../shared/platform/fields.ts'
 import { ToolCalls } from './tool-calls.ts'
 
 /** The block of words that is open, and the numbers of all blocks. */

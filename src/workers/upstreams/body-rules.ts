@@ -5,7 +5,7 @@
 import type { Route } from '../../shared/catalogue/catalogue.ts'
 import type { Form } from '../../shared/catalogue/route-rules.ts'
 import { UpstreamError } from './adapter.ts'
-import type { Fields } from './fields.ts'
+import type { Fields } from '../../shared/platform/fields.ts'
 
 /** The rules of a route. */
 export type BodyRules = Pick<Route, 'rename' | 'drop' | 'set'>

@@ -4,8 +4,8 @@
  */
 import type { ChatRequest } from '../../shared/requests/requests.ts'
 import type { ChatAdapter, ChatEvent } from './adapter.ts'
-import { asFields } from './fields.ts'
-import type { Fields } from './fields.ts'
+import { asFields } from '../../shared/platform/fields.ts'
+import type { Fields } from '../../shared/platform/fields.ts'
 
 /** The adapter, with functions in the place of custom tools. */
 export function withoutCustomTools(adapter: ChatAdapter): ChatAdapter {

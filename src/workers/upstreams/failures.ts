@@ -7,8 +7,8 @@ import { saysAnything } from '../../shared/replies/deltas.ts'
 import { isWord } from '../../shared/platform/process/log.ts'
 import type { CustomersFault, FailureKind } from './adapter.ts'
 import { UpstreamError } from './adapter.ts'
-import { asFields, isFields, isText, objectOf } from './fields.ts'
-import type { Fields } from './fields.ts'
+import { asFields, isFields, isText, objectOf } from '../../shared/platform/fields.ts'
+import type { Fields } from '../../shared/platform/fields.ts'
 
 /** The longest pause that an upstream may ask for, in ms: beyond it a call would rather fail. */
 const MAX_RETRY_AFTER_MS = 60_000

@@ -2,7 +2,7 @@
  * Bodies as multipart forms.
  */
 import { FormData } from 'undici'
-import type { Fields } from './fields.ts'
+import type { Fields } from '../../shared/platform/fields.ts'
 import { fileOf } from './references.ts'
 import type { Reference } from './adapter.ts'
 

@@ -11,7 +11,7 @@ import type { Upstream } from '../../shared/catalogue/catalogue.ts'
 import type { UpstreamContext } from './adapter.ts'
 import { UpstreamError } from './adapter.ts'
 import { markConnectError, malformedAnswer, statusFailure, transportFailure } from './failures.ts'
-import type { Fields } from './fields.ts'
+import type { Fields } from '../../shared/platform/fields.ts'
 import { readAnswer } from './reader.ts'
 import type { AnswerBody } from './reader.ts'
 

@@ -3,7 +3,7 @@
  */
 import type { MediaSource } from './adapter.ts'
 import { malformedAnswer } from './failures.ts'
-import { asFields } from './fields.ts'
+import { asFields } from '../../shared/platform/fields.ts'
 
 /** Characters that are no base64; white space is let through because some encoders break lines. */
 const NO_BASE64 = /[^A-Za-z0-9+/=_\s-]/

@@ -5,10 +5,10 @@
 import { createParser, ParseError } from 'eventsource-parser'
 import type { EventSourceMessage } from 'eventsource-parser'
 import { AnswerTooLong } from './adapter.ts'
-import { readCut } from './cut-json.ts'
+import { readCut } from '../../shared/dialects/cut-json.ts'
 import { malformedAnswer } from './failures.ts'
-import { objectOf } from './fields.ts'
-import type { Fields } from './fields.ts'
+import { objectOf } from '../../shared/platform/fields.ts'
+import type { Fields } from '../../shared/platform/fields.ts'
 
 /** The longest event, in characters. */
 const MAX_EVENT = 8 * 1024 * 1024

@@ -5,8 +5,8 @@
 import { randomUUID } from 'node:crypto'
 import { saysAnything } from '../../shared/replies/deltas.ts'
 import { AnswerTooLong } from './adapter.ts'
-import { isFields, isText, objectOf } from './fields.ts'
-import type { Fields } from './fields.ts'
+import { isFields, isText, objectOf } from '../../shared/platform/fields.ts'
+import type { Fields } from '../../shared/platform/fields.ts'
 
 /** The most calls of one answer: a customer can have a model make any number, and what was delivered is paid. */
 const MAX_CALLS = 1001

@@ -4,8 +4,8 @@
  */
 import { ceilOfProduct } from '../../shared/requests/pricing.ts'
 import type { UpstreamUsage } from './adapter.ts'
-import { asFields, isFields } from './fields.ts'
-import type { Fields } from './fields.ts'
+import { asFields, isFields } from '../../shared/platform/fields.ts'
+import type { Fields } from '../../shared/platform/fields.ts'
 
 type Count = 'input' | 'output' | 'total' | 'cached' | 'written' | 'repeated' | 'reasoning'
 

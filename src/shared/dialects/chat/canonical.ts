@@ -1,15 +1,12 @@
 /**
  * From a chat request of OpenAI's kind to its canonical form.
  */
+import { asFields } from '../../platform/fields.ts'
+import type { Fields } from '../../platform/fields.ts'
 import type { ChatMessage, ChatRequest } from '../../requests/requests.ts'
 import type { Block, CanonicalChat, Tool, ToolCall, ToolChoice, Turn } from '../canonical.ts'
 
-type Fields = Record<string, unknown>
-
-const fieldsOf = (value: unknown): Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
-
-const listOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.map(fieldsOf) : [])
+const listOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.map(asFields) : [])
 
 const textIn = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined
@@ -74,8 +71,8 @@ function blocksOfPart(part: Fields): Block[] {
       return textBlocks(part.refusal)
     case 'image_url': {
       const { image_url: image } = part
-      const url = String(typeof image === 'string' ? image : fieldsOf(image).url)
-      const detail = textIn(fieldsOf(image).detail)
+      const url = String(typeof image === 'string' ? image : asFields(image).url)
+      const detail = textIn(asFields(image).detail)
       return [{ kind: 'image', url, ...(detail !== undefined && { detail }), ...mark(part) }]
     }
     default:
@@ -102,7 +99,7 @@ function thoughtsOf({ reasoning_details: details, reasoning_content: content, re
 const callsOf = ({ tool_calls: calls }: ChatMessage): ToolCall[] =>
   listOf(calls).map((call) => {
     const isCustom = call.type === 'custom'
-    const { name, arguments: args, input } = fieldsOf(isCustom ? call.custom : call.function)
+    const { name, arguments: args, input } = asFields(isCustom ? call.custom : call.function)
     const said = isCustom ? input : args
     return {
       kind: 'tool_call',
@@ -115,15 +112,15 @@ const callsOf = ({ tool_calls: calls }: ChatMessage): ToolCall[] =>
 
 function toolOf(tool: Fields): Tool[] {
   if (tool.type !== 'function' && tool.type !== 'custom') return []
-  const { name, description, parameters, strict, format } = fieldsOf(tool[tool.type])
+  const { name, description, parameters, strict, format } = asFields(tool[tool.type])
   return [
     {
       kind: tool.type,
       name: String(name),
       ...(typeof description === 'string' && { description }),
-      ...(parameters !== undefined && { schema: fieldsOf(parameters) }),
+      ...(parameters !== undefined && { schema: asFields(parameters) }),
       ...(typeof strict === 'boolean' && { strict }),
-      ...(format !== undefined && { format: fieldsOf(format) }),
+      ...(format !== undefined && { format: asFields(format) }),
       ...mark(tool),
     },
   ]
@@ -131,18 +128,18 @@ function toolOf(tool: Fields): Tool[] {
 
 function toolChoiceOf(choice: unknown): ToolChoice | undefined {
   if (choice === 'auto' || choice === 'none' || choice === 'required') return choice
-  const { function: called, custom } = fieldsOf(choice)
-  const { name } = fieldsOf(called ?? custom)
+  const { function: called, custom } = asFields(choice)
+  const { name } = asFields(called ?? custom)
   return name === undefined ? undefined : { tool: String(name) }
 }
 
 function formatOf(format: unknown): CanonicalChat['format'] {
-  const { type, json_schema: named } = fieldsOf(format)
+  const { type, json_schema: named } = asFields(format)
   if (type === 'json_object') return { schema: null }
   if (type !== 'json_schema') return undefined
-  const { name, schema, strict } = fieldsOf(named)
+  const { name, schema, strict } = asFields(named)
   return {
-    schema: fieldsOf(schema),
+    schema: asFields(schema),
     ...(typeof name === 'string' && { name }),
     ...(typeof strict === 'boolean' && { strict }),
   }

@@ -1,9 +1,8 @@
 /**
  * From the events of an answer to chunks of OpenAI's kind.
  */
+import type { Fields } from '../../platform/fields.ts'
 import type { AnswerEncoder, AnswerEvent, EndReason } from '../events.ts'
-
-type Fields = Record<string, unknown>
 
 /** OpenAI's finish_reason. */
 const FINISH: Readonly<Record<EndReason, string>> = {

@@ -4,8 +4,8 @@
 import type { Block, Image, Reasoning, ToolCall, ToolResult, Turn } from '../../../shared/dialects/canonical.ts'
 import { CLAUDE_THOUGHTS } from '../../../shared/dialects/thoughts.ts'
 import { UpstreamError } from '../adapter.ts'
-import { readCut } from '../cut-json.ts'
-import type { Fields } from '../fields.ts'
+import { readCut } from '../../../shared/dialects/cut-json.ts'
+import type { Fields } from '../../../shared/platform/fields.ts'
 import type { Alphabet } from './names.ts'
 
 /** The ids of calls and the names of tools of one request, as the API takes them. */

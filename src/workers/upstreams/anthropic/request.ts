@@ -7,7 +7,7 @@ import type { Block, CanonicalChat, Tool, ToolChoice } from '../../../shared/dia
 import type { Route } from '../../../shared/catalogue/catalogue.ts'
 import { UpstreamError } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
-import type { Fields } from '../fields.ts'
+import type { Fields } from '../../../shared/platform/fields.ts'
 import { blocksOf, compact, requireCalls } from './blocks.ts'
 import type { Names } from './blocks.ts'
 import { Alphabet } from './names.ts'

@@ -3,8 +3,8 @@
  */
 import { joinedFields, saysAnything } from '../../../shared/replies/deltas.ts'
 import { malformedAnswer } from '../failures.ts'
-import { asFields, isFields, isText } from '../fields.ts'
-import type { Fields } from '../fields.ts'
+import { asFields, isFields, isText } from '../../../shared/platform/fields.ts'
+import type { Fields } from '../../../shared/platform/fields.ts'
 import { ToolCalls } from '../tool-calls.ts'
 
 /** What has come of a choice. */

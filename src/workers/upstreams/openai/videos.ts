@@ -5,7 +5,7 @@
 import type { MediaRequest } from '../../../shared/requests/requests.ts'
 import type { UpstreamContext } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
-import type { Fields } from '../fields.ts'
+import type { Fields } from '../../../shared/platform/fields.ts'
 import { formOf } from '../form.ts'
 import { sizeOf } from '../sizes.ts'
 import { taskFailure } from '../failures.ts'

@@ -4,8 +4,8 @@
  */
 import { applyRules } from '../body-rules.ts'
 import type { UpstreamError } from '../adapter.ts'
-import { isText } from '../fields.ts'
-import type { Fields } from '../fields.ts'
+import { isText } from '../../../shared/platform/fields.ts'
+import type { Fields } from '../../../shared/platform/fields.ts'
 import type { Authorize } from '../http.ts'
 import { addressIn } from './media-address.ts'
 import { taskFailure } from '../failures.ts'

@@ -1,7 +1,7 @@
 /**
  * The address of a result, somewhere in what a model has put out.
  */
-import { asFields } from '../fields.ts'
+import { asFields } from '../../../shared/platform/fields.ts'
 
 /** Nesting beyond which nothing is looked for. */
 const MAX_DEPTH = 4

@@ -4,7 +4,7 @@
 import { applyRules } from '../body-rules.ts'
 import type { DirectMediaAdapter } from '../adapter.ts'
 import { failureIn, taskFailure } from '../failures.ts'
-import type { Fields } from '../fields.ts'
+import type { Fields } from '../../../shared/platform/fields.ts'
 import type { UpstreamHttp } from '../http.ts'
 import { firstImage } from '../openai/images.ts'
 import { reportedCost } from '../usage.ts'

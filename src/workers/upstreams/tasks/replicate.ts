@@ -4,7 +4,7 @@
 import { applyRules } from '../body-rules.ts'
 import type { MediaRequest } from '../../../shared/requests/requests.ts'
 import type { UpstreamContext } from '../adapter.ts'
-import type { Fields } from '../fields.ts'
+import type { Fields } from '../../../shared/platform/fields.ts'
 import { addressIn } from './media-address.ts'
 import { taskFailure } from '../failures.ts'
 import type { TaskPreset, TaskReport } from './engine.ts'

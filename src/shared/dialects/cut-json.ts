@@ -1,8 +1,9 @@
 /**
  * JSON that was cut off somewhere: what was complete of it, and the text that was being written.
  */
-import type { Fields } from './fields.ts'
-import { asFields } from './fields.ts'
+
+import type { Fields } from '../platform/fields.ts'
+import { asFields } from '../platform/fields.ts'
 
 /** The object that a cut text began to write; an empty one where it is none. */
 export function readCut(text: string): Fields {

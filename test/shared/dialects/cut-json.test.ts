@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { readCut } from '../../../src/workers/upstreams/cut-json.ts'
+import { readCut } from '../../../src/shared/dialects/cut-json.ts'
 
 const ANSWER = {
   id: 'x',

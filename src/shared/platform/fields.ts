@@ -1,5 +1,5 @@
 /**
- * JSON objects of upstreams: nothing in them is what it should be until it was looked at.
+ * JSON objects from outside: nothing in them is what it should be until it was checked.
  */
 
 /** A JSON object. */
