@@ -8,6 +8,7 @@ import { openQueues } from './platform/redis/open-queues.ts'
 import type { AccountId, CallId, MailId, PaymentId } from './platform/ids.ts'
 import { replyChannel, writeReply } from './replies/channels.ts'
 import type { Modality } from './calls/lifecycle.ts'
+import type { Dialect } from './dialects/dialect.ts'
 import { failpoint } from './platform/process/failpoints.ts'
 import { createLargeRequests } from './requests/large-requests.ts'
 import type { Tokens } from './requests/pricing.ts'
@@ -21,6 +22,10 @@ export type CallJob = Trace & {
   request: ChatRequest | MediaRequest | null
   /** The whole request lies beside the job (`large-requests.ts`): `request` is an outline of it. */
   isBeside?: boolean
+  /** The dialect that a chat was asked in; chat completions where it is absent. */
+  dialect?: Dialect
+  /** The betas of the Messages API that its client asked for. */
+  betas?: string[]
   /** The version of the catalogue that it was opened at. */
   catalogueVersion: number
   /** Unix ms after which nobody needs the request any more. */

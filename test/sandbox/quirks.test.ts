@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import { steeringHelp } from '../../sandbox/help.ts'
 import { QUIRKS, isOf } from '../../sandbox/chat/quirks.ts'
 import { root } from '../../scripts/folders.ts'
+import { chatForm } from '../../src/shared/dialects/chat/answer.ts'
 import type { ChatAdapter } from '../../src/workers/upstreams/adapter.ts'
 import { collected } from '../../src/workers/upstreams/translation.ts'
 import { chatOf, choiceOf, failureOf, promptOf, startWorld } from '../workers/upstreams/sandbox-upstreams.ts'
@@ -27,7 +28,7 @@ describe('a quirk of the sandbox', () => {
     const request = chatOf(promptOf(words), more)
     return what === 'answer'
       ? chat.chat(request, world.context('openai'))
-      : collected(chat.streamChat(request, world.context('openai')), 1_000_000)
+      : collected(chat.streamChat(request, world.context('openai')), chatForm, 1_000_000)
   }
 
   const both = (['stream', 'answer'] as const).flatMap((what) =>

@@ -4,11 +4,10 @@
 import type { ChatModel, Route } from '../../shared/catalogue/catalogue.ts'
 import type { Settlement } from '../../shared/calls/types.ts'
 import { WORKER_LOST, settleChat } from '../../shared/calls/chat-settlement.ts'
-import { settledOutput } from '../../shared/replies/stored-answers.ts'
+import { grammarOf } from '../../shared/dialects/dialect.ts'
 import type { ChatPrice } from '../../shared/requests/pricing.ts'
 import { allInput, settledCost } from '../../shared/requests/pricing.ts'
 import type { ChatRequest } from '../../shared/requests/requests.ts'
-import { countOutput } from '../../shared/requests/token-count.ts'
 import { publicId } from '../../shared/platform/ids.ts'
 import type { SpanAttributes } from '../../shared/platform/telemetry/telemetry.ts'
 import { StreamedAnswer } from './streamed-answer.ts'
@@ -95,6 +94,9 @@ const contextOf = ({ log }: WorkerDeps, route: Route, run: Run): UpstreamContext
   route,
   signal: run.signal,
   callId: publicId('call', run.call.id),
+  dialect: run.job.dialect,
+  estimatedInput: run.bounds.estimate.input,
+  betas: run.job.betas,
   traceparent: run.traceparent,
   onSkipped: () => log.warn({ ...aboutRun(run), upstream: route.upstream.name }, 'an event was skipped'),
 })
@@ -122,20 +124,21 @@ const isRefusalToStream = (error: unknown): boolean =>
   error instanceof UpstreamError && error.kind !== 'unknown' && /\bstream/i.test(error.said ?? '')
 
 async function whole(deps: WorkerDeps, run: Run, { adapter, route, request }: Asked): Promise<PaidAnswer> {
-  const { completion, usage, isCut } = await adapter.chat(request, contextOf(deps, route, run))
-  const counted = countOutput(completion.choices)
+  const form = grammarOf(run.job.dialect).answers
+  const { answer, usage, isCut } = await adapter.chat(request, contextOf(deps, route, run))
+  const counted = form.count(answer)
   const { tokens, refused } = believed(usage, { bounds: run.bounds, counted })
   const end = isCut ? 'too_long' : 'finished'
   const verdict = settleChat({ end, sent: true, isRelayed: false, counted, tokens })
   if (verdict.is !== 'paid') throw new UpstreamError('unknown', 'an answer that is too long says nothing')
-  return { completion, usage, tokens, refused }
+  return { answer, usage, tokens, refused }
 }
 
 function settlementOf(
   model: ChatModel,
-  { call, spent }: Run,
+  { call, job, spent }: Run,
   route: Route,
-  { completion, tokens, usage }: PaidAnswer,
+  { answer, tokens, usage }: PaidAnswer,
 ): Settlement {
   spent.add(chatMicroUsd(route, tokens, usage))
   return {
@@ -144,6 +147,6 @@ function settlementOf(
     costMicroUsd: spent.total,
     upstream: route.upstream.name,
     resultUrl: null,
-    output: settledOutput(completion, model.id, tokens),
+    output: grammarOf(job.dialect).answers.output(answer, model.id, tokens),
   }
 }

@@ -1,7 +1,8 @@
 /** A chat answer that is read from its upstream as a stream, however that ends. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ChatCompletion } from '../../shared/replies/stored-answers.ts'
-import { ChatAssembly, beginsAnswer, hasReasoning, saysSomething } from '../../shared/replies/chat-assembly.ts'
+import type { AnswerForm, Assembly, Ending } from '../../shared/dialects/answer-form.ts'
+import { grammarOf } from '../../shared/dialects/dialect.ts'
+import type { Fields } from '../../shared/platform/fields.ts'
 import { settleChat } from '../../shared/calls/chat-settlement.ts'
 import type { ChatEnd, ChatVerdict } from '../../shared/calls/chat-settlement.ts'
 import type { ChatRequest } from '../../shared/requests/requests.ts'
@@ -19,7 +20,7 @@ import type { Believed } from '../upstreams/believed-usage.ts'
 import { largerUsage } from '../upstreams/usage.ts'
 
 /** An answer that is to be paid, what its upstream reported, and what is believed of that. */
-export type PaidAnswer = { completion: ChatCompletion; usage: UpstreamUsage | null } & Believed
+export type PaidAnswer = { answer: Fields; usage: UpstreamUsage | null } & Believed
 
 /**
  * How long the last chunks of a stream that was cut may take to leave, in ms: past its deadline others may end its
@@ -37,7 +38,9 @@ const READ_ON_MS = 30_000
 export class StreamedAnswer {
   private readonly run: Run
   private readonly begun: () => void
-  private readonly assembly: ChatAssembly
+  private readonly form: AnswerForm
+  private readonly assembly: Assembly
+  private readonly ending: Ending
   private readonly relay: ChunkRelay | null
   private usage: UpstreamUsage | null = null
   private isReportStale = false
@@ -45,7 +48,7 @@ export class StreamedAnswer {
   private reasons: boolean
   private hasLeft = false
   private hasBegun = false
-  private readonly held: Record<string, unknown>[] = []
+  private readonly held: Fields[] = []
   private readingOn: NodeJS.Timeout | undefined
 
   /** @param begun is called before the first chunk leaves for the client */
@@ -54,7 +57,9 @@ export class StreamedAnswer {
     this.reasons = reasoners.has(route) || asksForReasoning(job.request as ChatRequest, route)
     this.run = run
     this.begun = begun
-    this.assembly = new ChatAssembly(config.MAX_ANSWER_BYTES)
+    this.form = grammarOf(job.dialect).answers
+    this.assembly = this.form.assemble(config.MAX_ANSWER_BYTES)
+    this.ending = this.form.end()
     this.relay = (job.request as ChatRequest).stream
       ? new ChunkRelay((update) => publisher.update(call.replyTo, call.id, update))
       : null
@@ -84,7 +89,7 @@ export class StreamedAnswer {
     const verdict = settleChat({ end, sent: this.sent, isRelayed: this.relay !== null, counted, tokens })
     await this.finishRelay(end, verdict)
     if (verdict.is !== 'paid') throw this.billedAs(failure)
-    return { completion: this.assembly.completion(verdict.finish), usage: this.usage, tokens, refused }
+    return { answer: this.assembly.answer(verdict.finish), usage: this.usage, tokens, refused }
   }
 
   /** The reader has left: ends the work, now or once what the model has reasoned is known. */
@@ -121,7 +126,7 @@ export class StreamedAnswer {
           // A report of the input alone does not cover the words before it.
           if (event.usage.output > 0) this.isReportStale = false
           if (this.hasLeft && this.isReported) return { end: 'client_left', failure: null }
-        } else this.take(event.chunk)
+        } else this.take(event.frame)
         if (this.assembly.isFull) throw new AnswerTooLong('the answer is as long as it may become')
       }
       if (this.assembly.isEmpty) throw new UpstreamError('unknown', 'the stream had no chunk')
@@ -134,35 +139,40 @@ export class StreamedAnswer {
     }
   }
 
-  private take(chunk: Record<string, unknown>): void {
+  private take(frame: Fields): void {
     const { call } = this.run
     failpoint('upstream.streaming', call.id)
-    const taken = this.assembly.add(chunk)
-    if (saysSomething(taken)) this.isReportStale = true
-    this.reasons ||= hasReasoning(taken)
+    const taken = this.assembly.add(frame)
+    this.ending.take(taken)
+    if (this.form.wordsIn(taken) > 0) this.isReportStale = true
+    this.reasons ||= this.form.reasons(taken)
     if (this.relay && !this.hasLeft) this.pass(this.relay, taken)
   }
 
-  /** Passes a chunk on, once the answer has begun: until then another upstream may be asked. */
-  private pass(relay: ChunkRelay, chunk: Record<string, unknown>): void {
-    this.held.push(chunk)
-    if (!this.hasBegun && !beginsAnswer(chunk)) return
+  /** Passes a frame on, once the answer has begun: until then another upstream may be asked. */
+  private pass(relay: ChunkRelay, frame: Fields): void {
+    this.held.push(frame)
+    if (!this.hasBegun && !this.form.begins(frame)) return
     if (!this.hasBegun) this.begun()
     this.hasBegun = true
-    for (const one of this.held.splice(0)) relay.push(JSON.stringify({ ...one, model: this.run.call.model }))
+    for (const one of this.held.splice(0)) this.push(relay, one)
+  }
+
+  private push(relay: ChunkRelay, frame: Fields): void {
+    relay.push(JSON.stringify(this.form.named(frame, this.run.call.model)))
   }
 
   /** Lets what the client is to see leave before the call ends. */
   private async finishRelay(end: ChatEnd, verdict: ChatVerdict): Promise<void> {
     const {
       relay,
-      run: { call, signal },
+      run: { signal },
     } = this
     if (!relay) return
     const isShown = verdict.is === 'paid' && !this.hasLeft && end !== 'client_left'
     if (signal.aborted && !isShown) relay.drop()
-    const last = isShown ? this.assembly.lastChunk(verdict.finish) : null
-    if (last) relay.push(JSON.stringify({ ...last, model: call.model }))
+    const last = isShown ? this.ending.lastFrames(verdict.finish) : []
+    for (const frame of last) this.push(relay, frame)
     if (!signal.aborted) return relay.flush()
     await Promise.race([relay.flush(), sleep(FLUSH_MS)])
     relay.drop()

@@ -4,7 +4,8 @@
  */
 import { isWord } from '../../shared/platform/process/log.ts'
 import type { Route } from '../../shared/catalogue/catalogue.ts'
-import type { ChatCompletion } from '../../shared/replies/stored-answers.ts'
+import type { Dialect } from '../../shared/dialects/dialect.ts'
+import type { Fields } from '../../shared/platform/fields.ts'
 import type { ChatRequest, MediaRequest } from '../../shared/requests/requests.ts'
 import type { UpstreamRef } from '../../shared/calls/types.ts'
 
@@ -21,6 +22,12 @@ export type UpstreamContext = {
   callId: string
   /** The picture whose bytes an adapter that `uploads` sends; absent where there is none. */
   upload?: Reference | undefined
+  /** The dialect that a chat was asked in; chat completions where it is absent. */
+  dialect?: Dialect | undefined
+  /** The input that a stream names at its beginning where its upstream does not, in tokens. */
+  estimatedInput?: number
+  /** The betas of the Messages API that its client asked for (`anthropic-beta`). */
+  betas?: readonly string[] | undefined
   /** W3C trace context to pass on. */
   traceparent?: string
   /** To be called when the request begins to leave: until then the upstream knows nothing of it. */
@@ -48,15 +55,16 @@ export type UpstreamUsage = {
 }
 
 /**
- * A chat answer in OpenAI's form without its `usage`; `usage` is null where the upstream reports none or
- * malformedAnswer. `isCut`: it was longer than MAX_ANSWER_BYTES, and this is what was taken of it.
+ * A chat's answer in the dialect of its client, without its `usage`; `usage` is null where the upstream reports none.
+ * `isCut`: it was longer than MAX_ANSWER_BYTES, and this is what was taken of it.
  */
-export type ChatResult = { completion: ChatCompletion; usage: UpstreamUsage | null; isCut?: boolean }
+export type ChatResult = { answer: Fields; usage: UpstreamUsage | null; isCut?: boolean }
 
 /**
- * What a chat stream yields, in order: chunks in OpenAI's form (without `usage`), and usages, which are cumulative.
+ * What a chat stream yields, in order: frames of its client's dialect, of whose usage nothing is believed, and usages,
+ * which are cumulative.
  */
-export type ChatEvent = { type: 'chunk'; chunk: Record<string, unknown> } | { type: 'usage'; usage: UpstreamUsage }
+export type ChatEvent = { type: 'frame'; frame: Fields } | { type: 'usage'; usage: UpstreamUsage }
 
 /** Chat over one HTTP request. */
 export type ChatAdapter = {

@@ -12,9 +12,10 @@ export function withoutCustomTools(adapter: ChatAdapter): ChatAdapter {
   return {
     async chat(request, context) {
       const names = customNames(request)
-      const { completion, ...rest } = await adapter.chat(asFunctions(request), context)
-      const choices = completion.choices.map((choice) => ({ ...choice, message: messageOf(choice.message, names) }))
-      return { ...rest, completion: { ...completion, choices } }
+      const { answer, ...rest } = await adapter.chat(asFunctions(request), context)
+      if (names.size === 0) return { ...rest, answer }
+      const choices = listOf(answer.choices).map((choice) => ({ ...choice, message: messageOf(choice.message, names) }))
+      return { ...rest, answer: { ...answer, choices } }
     },
 
     streamChat(request, context) {
@@ -112,8 +113,8 @@ async function* customCallsOf(
 ): AsyncGenerator<ChatEvent> {
   const held = new Map<string, Fields>()
   for await (const event of events) {
-    if (event.type !== 'chunk') yield event
-    else yield { type: 'chunk', chunk: withHeldCalls(event.chunk, names, held) }
+    if (event.type === 'usage') yield event
+    else yield { type: 'frame', frame: withHeldCalls(event.frame, names, held) }
   }
 }
 

@@ -2,7 +2,7 @@
  * From what an upstream says to what a chat's answer is, whole and streamed: the same for every protocol.
  */
 import type { AnswerEncoder, AnswerEvent } from '../../shared/dialects/events.ts'
-import { ChatAssembly } from '../../shared/replies/chat-assembly.ts'
+import type { AnswerForm } from '../../shared/dialects/answer-form.ts'
 import type { ChatEvent, ChatResult, UpstreamContext, UpstreamUsage } from './adapter.ts'
 import { AnswerTooLong, UpstreamError } from './adapter.ts'
 import { failureIn } from './failures.ts'
@@ -36,7 +36,7 @@ export type Decoder = Reading & {
 
 /** What the client of an answer gets of it: frames of its dialect. Errors as those of a decoder. */
 export type Translation = Reading & {
-  chunks(event: Fields, isWhole: boolean): Fields[]
+  frames(event: Fields, isWhole: boolean): Fields[]
   end(ending: Ending): Fields[]
 }
 
@@ -48,7 +48,7 @@ export const encoded = (decoder: Decoder, encoder: AnswerEncoder): Translation =
       return decoder.isFinished
     },
     usageIn: (event) => decoder.usageIn(event),
-    chunks: (event, isWhole) => framesOf(decoder.events(event, isWhole)),
+    frames: (event, isWhole) => framesOf(decoder.events(event, isWhole)),
     end: (ending) => framesOf(decoder.end(ending)),
   }
 }
@@ -77,8 +77,8 @@ export async function* chatEvents(
       isReported ||= usage !== null
       failure ??= failureIn(fields, event)
       try {
-        const chunks = failure ? [] : translation.chunks(fields, isWhole)
-        for (const chunk of chunks) yield { type: 'chunk', chunk }
+        const frames = failure ? [] : translation.frames(fields, isWhole)
+        for (const frame of frames) yield { type: 'frame', frame }
       } catch (error) {
         if (!(error instanceof UpstreamError) || error instanceof AnswerTooLong) throw error
         failure = error
@@ -89,26 +89,30 @@ export async function* chatEvents(
     if (isReported && (failure !== null || ending.isDone)) break
   }
   if (failure) throw failure
-  for (const chunk of translation.end(ending)) yield { type: 'chunk', chunk }
+  for (const frame of translation.end(ending)) yield { type: 'frame', frame }
 }
 
 /**
  * What is in an answer, put together; of one that is too long what was taken of it.
  * @throws UpstreamError as the events do, with the usage that was reported before
  */
-export async function collected(events: AsyncIterable<ChatEvent>, maxBytes: number): Promise<ChatResult> {
-  const assembly = new ChatAssembly(maxBytes)
+export async function collected(
+  events: AsyncIterable<ChatEvent>,
+  form: AnswerForm,
+  maxBytes: number,
+): Promise<ChatResult> {
+  const assembly = form.assemble(maxBytes)
   let usage: UpstreamUsage | null = null
   try {
     for await (const event of events) {
       if (event.type === 'usage') usage = largerUsage(usage, event.usage)
-      else assembly.add(event.chunk)
+      else assembly.add(event.frame)
       if (assembly.isFull) throw new AnswerTooLong('the answer is as long as it may become')
     }
-    return { completion: assembly.completion('stop'), usage }
+    return { answer: assembly.answer('stop'), usage }
   } catch (error) {
     if (error instanceof AnswerTooLong && !assembly.isEmpty) {
-      return { completion: assembly.completion('length'), usage: null, isCut: true }
+      return { answer: assembly.answer('length'), usage: null, isCut: true }
     }
     if (error instanceof UpstreamError) error.usage = usage
     throw error

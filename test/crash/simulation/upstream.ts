@@ -1,4 +1,4 @@
-import type { ChatCompletion } from '../../../src/shared/replies/stored-answers.ts'
+import type { ChatCompletion } from '../../../src/shared/dialects/chat/output.ts'
 import type { ChatRequest, MediaRequest } from '../../../src/shared/requests/requests.ts'
 import type { UpstreamRef } from '../../../src/shared/calls/types.ts'
 import type { Tokens } from '../../../src/shared/requests/pricing.ts'
@@ -70,7 +70,7 @@ export class Upstream {
       chat: async (request: ChatRequest, context: UpstreamContext): Promise<ChatResult> => {
         const prompt = promptOf(request)
         await this.ask(process, prompt, context)
-        return { completion: completionOf(prompt), usage: this.usageOf(prompt) }
+        return { answer: completionOf(prompt), usage: this.usageOf(prompt) }
       },
       streamChat: (request: ChatRequest, context: UpstreamContext) => this.stream(process, promptOf(request), context),
     }
@@ -87,8 +87,8 @@ export class Upstream {
       await this.effect(process, `chunk ${at} of ${prompt}`, context.signal, () => {})
       taken.words += content
       yield {
-        type: 'chunk',
-        chunk: {
+        type: 'frame',
+        frame: {
           id: 'c',
           created: 1,
           choices: [{ index: 0, delta: { content }, finish_reason: at === 1 ? 'stop' : null }],

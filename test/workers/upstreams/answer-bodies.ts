@@ -1,4 +1,5 @@
 import type { ChatResult } from '../../../src/workers/upstreams/adapter.ts'
+import { chatForm } from '../../../src/shared/dialects/chat/answer.ts'
 import type { AnswerBody } from '../../../src/workers/upstreams/reader.ts'
 import type { Translation } from '../../../src/workers/upstreams/translation.ts'
 import { chatEvents, collected } from '../../../src/workers/upstreams/translation.ts'
@@ -28,4 +29,4 @@ export const eventsIn = (translation: Translation, ...pieces: string[]) =>
 
 /** What is in an answer, put together. */
 export const answerIn = (translation: Translation, ...pieces: string[]): Promise<ChatResult> =>
-  collected(chatEvents(bodyOf(pieces), translation, {}), 1_000_000)
+  collected(chatEvents(bodyOf(pieces), translation, {}), chatForm, 1_000_000)

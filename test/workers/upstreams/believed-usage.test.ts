@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { settledOutput } from '../../../src/shared/replies/stored-answers.ts'
+import { settledOutput } from '../../../src/shared/dialects/chat/output.ts'
 import { allInput, chatCharge, settledCost } from '../../../src/shared/requests/pricing.ts'
 import type { Tokens } from '../../../src/shared/requests/pricing.ts'
 import { believed, hasReasoned } from '../../../src/workers/upstreams/believed-usage.ts'
@@ -53,7 +53,7 @@ describe('what is believed of a reported usage', () => {
       { input: 9, cached: 10_318, written: 12, output: 60 },
     ],
     [
-      'xAI, reasoning outside of the completion',
+      'xAI, reasoning outside of the answer',
       {
         prompt_tokens: 32,
         completion_tokens: 9,
@@ -243,8 +243,8 @@ describe('what is believed of a reported usage', () => {
           expect(tokens.output).to.be.within(Math.min(counted, 1), 2 * estimate.output)
           const charged = chatCharge(rates, estimate)
           expect(settledCost(rates, tokens, charged)).to.be.within(0, 2 * charged)
-          const completion = { id: 'c', object: 'chat.completion', created: 1, choices: [{}] } as const
-          const told = JSON.parse(settledOutput({ ...completion, choices: [{}] }, 'm', tokens)).usage
+          const answer = { id: 'c', object: 'chat.completion', created: 1, choices: [{}] } as const
+          const told = JSON.parse(settledOutput({ ...answer, choices: [{}] }, 'm', tokens)).usage
           expect(told.input_tokens).to.equal(allInput(tokens))
           expect(told.output_tokens).to.equal(tokens.output)
           expect([told.prompt_tokens, told.completion_tokens]).to.deep.equal([told.input_tokens, told.output_tokens])

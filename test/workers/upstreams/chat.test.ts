@@ -67,9 +67,9 @@ for (const protocol of PROTOCOLS) {
     it("returns the whole answer in OpenAI's form, with the real usage", async () => {
       const asked = Math.floor(Date.now() / 1000)
       const result = await chat.chat(chatOf('[answer Good morning] [usage 12 34]'), world.context(protocol))
-      expect(result.completion).to.include({ object: 'chat.completion' }).and.not.to.have.property('usage')
-      expect(result.completion.id).to.be.a('string').that.is.not.empty
-      expect(result.completion.created).to.be.within(asked, Date.now() / 1000)
+      expect(result.answer).to.include({ object: 'chat.completion' }).and.not.to.have.property('usage')
+      expect(result.answer.id).to.be.a('string').that.is.not.empty
+      expect(result.answer.created).to.be.within(asked, Date.now() / 1000)
       expect(choiceOf(result)).to.deep.include({ index: 0, finish_reason: 'stop' })
       expect(choiceOf(result).message).to.include({ role: 'assistant', content: 'Good morning' })
       expect(result.usage).to.include({ input: 12, output: 34 })
@@ -82,7 +82,7 @@ for (const protocol of PROTOCOLS) {
       expect(error).to.equal(null)
       expect(textOf(events)).to.equal('Good morning to you')
       expect(events.at(-1)).to.deep.nested.include({ type: 'usage', 'usage.input': 12, 'usage.output': 34 })
-      const chunks = events.flatMap((event) => (event.type === 'chunk' ? [event.chunk] : []))
+      const chunks = events.flatMap((event) => (event.type === 'frame' ? [event.frame] : []))
       for (const chunk of chunks)
         expect(chunk).to.include({ object: 'chat.completion.chunk' }).and.not.to.have.property('usage')
       expect(choicesOf(events)[0]!.delta.role).to.equal('assistant')
@@ -129,10 +129,10 @@ for (const protocol of PROTOCOLS) {
     })
 
     it('keeps what fits of an answer that is too long', async () => {
-      const { completion, usage, isCut } = await chat.chat(chatOf('[big 5]'), world.context(protocol))
+      const { answer, usage, isCut } = await chat.chat(chatOf('[big 5]'), world.context(protocol))
       expect([isCut, usage]).to.deep.equal([true, null])
-      expect(choiceOf({ completion, usage }).finish_reason).to.equal('length')
-      expect(choiceOf({ completion, usage }).message.content!.length).to.be.within(4_190_000, 4_194_304)
+      expect(choiceOf({ answer, usage }).finish_reason).to.equal('length')
+      expect(choiceOf({ answer, usage }).message.content!.length).to.be.within(4_190_000, 4_194_304)
       const { events, error } = await drained(chat.streamChat(chatOf('[big 17]'), world.context(protocol)))
       expect(error).to.be.instanceOf(AnswerTooLong)
       expect(textOf(events).length).to.be.above(15_000_000)
@@ -194,7 +194,7 @@ for (const protocol of PROTOCOLS) {
     it("closes the upstream's stream when its reader stops reading", async () => {
       const prompt = promptOf('[chunks 50 20]')
       for await (const event of chat.streamChat(chatOf(prompt), world.context(protocol)))
-        if (event.type === 'chunk') break
+        if (event.type === 'frame') break
       await until('the upstream to notice', () => world.sandbox.open(prompt).aborted >= 1)
     })
 

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
+import { chatForm } from '../../../src/shared/dialects/chat/answer.ts'
 import fc from 'fast-check'
-import { ChatAssembly } from '../../../src/shared/replies/chat-assembly.ts'
+import { ChatAssembly } from '../../../src/shared/dialects/chat/assembly.ts'
 import { OpenaiChunks } from '../../../src/workers/upstreams/openai/chunks.ts'
 import { ToolCalls } from '../../../src/workers/upstreams/tool-calls.ts'
 import { collected, chatEvents } from '../../../src/workers/upstreams/translation.ts'
@@ -123,7 +124,7 @@ describe('an answer in pieces', () => {
           const stream = Buffer.from(streamOf(...events))
           const ends = [0, ...new Set(bytes.map((place) => place % stream.length)), stream.length]
           const parts = ends.toSorted((a, b) => a - b).map((from, at, all) => stream.subarray(from, all[at + 1]))
-          const streamed = await collected(chatEvents(bodyOf(parts), new OpenaiChunks(1), {}), 1_000_000)
+          const streamed = await collected(chatEvents(bodyOf(parts), new OpenaiChunks(1), {}), chatForm, 1_000_000)
           expect(choiceOf(streamed)).to.deep.equal(choiceOf(expected))
         }),
         { numRuns: 150 },
@@ -172,10 +173,10 @@ describe('an answer in pieces', () => {
         const stream = streamOf(...deltas.map((one) => chunkOf(one)), chunkOf({}, 'stop'), '[DONE]')
         const { events, error } = await eventsIn(new OpenaiChunks(1), stream)
         expect(error).to.equal(null)
-        const chunks = events.flatMap((event) => (event.type === 'chunk' ? [event.chunk] : []))
+        const chunks = events.flatMap((event) => (event.type === 'frame' ? [event.frame] : []))
         const assembly = new ChatAssembly(Infinity)
         for (const chunk of chunks) assembly.add(chunk)
-        const { message } = choiceOf({ completion: assembly.completion('stop'), usage: null })
+        const { message } = choiceOf({ answer: assembly.answer('stop'), usage: null })
         expect(message.tool_calls ?? []).to.deep.equal(asClientsJoin(chunks))
         for (const call of message.tool_calls ?? []) {
           expect(call.id, JSON.stringify(call)).to.be.a('string').that.is.not.empty

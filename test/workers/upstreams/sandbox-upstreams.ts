@@ -132,7 +132,7 @@ type Choice = { index: number; delta: Record<string, unknown>; finish_reason: st
 
 /** The first choice of every chunk. */
 export const choicesOf = (events: ChatEvent[]): Choice[] =>
-  events.flatMap((event) => (event.type === 'chunk' ? [(event.chunk.choices as Choice[])[0]!] : []))
+  events.flatMap((event) => (event.type === 'frame' ? [(event.frame.choices as Choice[])[0]!] : []))
 
 /** The text of all chunks of a stream. */
 export const textOf = (events: ChatEvent[]): string =>
@@ -147,5 +147,5 @@ type Message = {
 }
 
 /** The first choice of a whole answer. */
-export const choiceOf = ({ completion }: ChatResult) =>
-  completion.choices[0] as { index: number; message: Message; finish_reason: string }
+export const choiceOf = ({ answer }: ChatResult) =>
+  (answer.choices as unknown[])[0] as { index: number; message: Message; finish_reason: string }

@@ -2,14 +2,16 @@
  * What a web process has sent on of its chat streams: where the worker of one is lost, its call is settled on that
  * (docs/architecture.md#lost-streams).
  */
-import { settledOutput } from '../../../shared/replies/stored-answers.ts'
 import type { CallUpdate } from '../../../shared/replies/channels.ts'
-import { ChatAssembly, choicesOf, sizeOfChunk } from '../../../shared/replies/chat-assembly.ts'
+import type { AnswerForm, Assembly, Ending } from '../../../shared/dialects/answer-form.ts'
+import type { Dialect } from '../../../shared/dialects/dialect.ts'
+import { grammarOf } from '../../../shared/dialects/dialect.ts'
+import type { Fields } from '../../../shared/platform/fields.ts'
 import { ownCount, settleChat } from '../../../shared/calls/chat-settlement.ts'
 import type { ChatPrice } from '../../../shared/requests/pricing.ts'
 import { settledCost } from '../../../shared/requests/pricing.ts'
 import type { OpenRequest, Settlement } from '../../../shared/calls/types.ts'
-import { tokensOfWords, wordBytes } from '../../../shared/requests/token-count.ts'
+import { tokensOfWords } from '../../../shared/requests/token-count.ts'
 
 /**
  * What a process keeps of the answers of all its streams together, in bytes of JSON; in memory a text that comes in
@@ -27,8 +29,8 @@ export class RelayedStreams {
   }
 
   /** A stream of which nothing has come yet. To be released when its call is not waited for any more. */
-  begin(): RelayedStream {
-    return new RelayedStream({
+  begin(dialect?: Dialect): RelayedStream {
+    return new RelayedStream(grammarOf(dialect).answers, {
       take: (bytes) => {
         if (bytes > this.room) return false
         this.room -= bytes
@@ -42,7 +44,6 @@ export class RelayedStreams {
 }
 
 type Room = { take: (bytes: number) => boolean; give: (bytes: number) => void }
-type Chunk = Record<string, unknown>
 
 /** What is known of a call since it was charged. */
 type Charged = Pick<OpenRequest, 'model' | 'price' | 'amount' | 'estimate'>
@@ -51,17 +52,19 @@ type Chunks = CallUpdate & { type: 'chunks' }
 /** One stream: its chunks in their order, their words counted, and its answer as far as there is room for it. */
 export class RelayedStream {
   private readonly room: Room
-  private readonly kept = new ChatAssembly(Infinity)
+  private readonly form: AnswerForm
+  private readonly kept: Assembly
+  private readonly ending: Ending
   private keptBytes = 0
   private hasRoom = true
   private next = 0
   private words = 0
-  private head: Chunk | null = null
-  /** Whether each choice has ended, by its index. */
-  private readonly ends = new Map<unknown, boolean>()
   private state: 'open' | 'broken' | 'left' | 'settled' = 'open'
 
-  constructor(room: Room) {
+  constructor(form: AnswerForm, room: Room) {
+    this.form = form
+    this.kept = form.assemble(Infinity)
+    this.ending = form.end()
     this.room = room
   }
 
@@ -70,7 +73,7 @@ export class RelayedStream {
     if (from !== this.next && this.state === 'open') this.state = 'broken'
     if (this.state !== 'open') return false
     this.next += chunks.length
-    for (const chunk of chunks) this.count(JSON.parse(chunk) as Chunk)
+    for (const chunk of chunks) this.count(JSON.parse(chunk) as Fields)
     return true
   }
 
@@ -81,7 +84,7 @@ export class RelayedStream {
 
   /** Whether everything was sent on, up to the end of each choice. */
   get isWhole(): boolean {
-    return this.state !== 'broken' && [...this.ends.values()].every(Boolean)
+    return this.state !== 'broken' && this.ending.isWhole
   }
 
   /** The reader has gone: nothing more is sent on. @returns whether words were, so that there is something to settle */
@@ -113,16 +116,13 @@ export class RelayedStream {
       costMicroUsd: null,
       upstream: null,
       resultUrl: null,
-      output: settledOutput(this.kept.completion(finish), model, tokens),
+      output: this.form.output(this.kept.answer(finish), model, tokens),
     }
   }
 
-  /** The chunk that ends the choices which have not ended, for the reader of a stream that was settled. */
+  /** The frames that end what has not ended, for the reader of a stream that was settled. */
   lastChunks(): Chunks {
-    const open = [...this.ends].filter(([, ended]) => !ended)
-    const choices = open.map(([index]) => ({ index, delta: {}, finish_reason: 'length' }))
-    for (const [index] of open) this.ends.set(index, true)
-    const chunks = open.length > 0 ? [JSON.stringify({ ...this.head, choices })] : []
+    const chunks = this.ending.lastFrames('length').map((frame) => JSON.stringify(frame))
     return { type: 'chunks', from: this.next, chunks }
   }
 
@@ -133,20 +133,17 @@ export class RelayedStream {
     this.hasRoom = false
   }
 
-  private count(chunk: Chunk): void {
-    this.head ??= { ...chunk, choices: [] }
-    for (const { index, delta, finish_reason: end } of choicesOf(chunk)) {
-      this.words += wordBytes(delta)
-      this.ends.set(index, typeof end === 'string' || this.ends.get(index) === true)
-    }
-    if (this.hasRoom) this.keep(chunk)
+  private count(frame: Fields): void {
+    this.words += this.form.wordsIn(frame)
+    this.ending.take(frame)
+    if (this.hasRoom) this.keep(frame)
   }
 
-  private keep(chunk: Chunk): void {
-    const bytes = sizeOfChunk(chunk)
+  private keep(frame: Fields): void {
+    const bytes = this.form.sizeOf(frame)
     this.hasRoom = this.room.take(bytes)
     if (!this.hasRoom) return
     this.keptBytes += bytes
-    this.kept.add(chunk)
+    this.kept.add(frame)
   }
 }

@@ -8,8 +8,7 @@ import type { Block, CanonicalChat, Tool, ToolCall, ToolChoice, Turn } from '../
 
 const listOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.map(asFields) : [])
 
-const textIn = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? value : undefined
+const textIn = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
 
 /** A valid request in its canonical form. */
 export function canonicalChat(request: ChatRequest): CanonicalChat {

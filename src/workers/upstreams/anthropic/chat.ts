@@ -1,16 +1,17 @@
 /**
  * Chat by Anthropic's Messages API.
  */
-import { canonicalChat } from '../../../shared/dialects/chat/canonical.ts'
-import { ChunkEncoder } from '../../../shared/dialects/chat/chunks.ts'
+import { grammarOf } from '../../../shared/dialects/dialect.ts'
+import type { Fields } from '../../../shared/platform/fields.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import type { ChatAdapter, ChatEvent, UpstreamContext } from '../adapter.ts'
-import type { Fields } from '../../../shared/platform/fields.ts'
 import { withoutCustomTools } from '../custom-tools.ts'
 import type { Authorize, UpstreamHttp } from '../http.ts'
+import type { Translation } from '../translation.ts'
 import { chatEvents, collected, encoded } from '../translation.ts'
 import { MessagesDecoder } from './events.ts'
 import { Alphabet } from './names.ts'
+import { PassedMessages, passed } from './pass.ts'
 import { outgoing } from './request.ts'
 
 /** The version whose rules this adapter follows; later ones refuse more. An upstream's `headers` may name another. */
@@ -22,19 +23,33 @@ export const anthropicKey: Authorize = (key) => ({ 'x-api-key': key })
 /** The chat of every server that speaks the Messages API. */
 export function createAnthropicChat(http: UpstreamHttp): ChatAdapter {
   async function* ask(request: ChatRequest, context: UpstreamContext, stream: boolean): AsyncGenerator<ChatEvent> {
-    const names = { ids: new Alphabet(), tools: new Alphabet() }
-    const json = outgoing(canonicalChat(request), context.route, stream, names)
+    const { json, translation } = askedOf(request, context, stream)
     const body = await http.body({ ...post(json, context), kind: stream ? 'stream' : 'chat' }, context)
-    yield* chatEvents(body, encoded(new MessagesDecoder(names.tools.back), new ChunkEncoder()), context)
+    yield* chatEvents(body, translation, context)
   }
   return withoutCustomTools({
-    chat: (request, context) => collected(ask(request, context, false), http.maxAnswerBytes),
+    chat: (request, context) =>
+      collected(ask(request, context, false), grammarOf(context.dialect).answers, http.maxAnswerBytes),
     streamChat: (request, context) => ask(request, context, true),
   })
 }
 
+/** What is sent, and what reads the answer: of its own dialect both pass as they came. */
+function askedOf(
+  request: ChatRequest,
+  { route, dialect, estimatedInput = 0 }: UpstreamContext,
+  stream: boolean,
+): { json: Fields; translation: Translation } {
+  if (dialect === 'messages') return { json: passed(request, route, stream), translation: new PassedMessages() }
+  const names = { ids: new Alphabet(), tools: new Alphabet() }
+  const json = outgoing(grammarOf(dialect).canonical(request), route, stream, names)
+  const decoder = new MessagesDecoder(names.tools.back)
+  return { json, translation: encoded(decoder, grammarOf(dialect).encoder(estimatedInput)) }
+}
+
 /** Base addresses are written with and without the version: Anthropic's own is without, as its SDK wants it. */
-function post(json: Fields, { route: { upstream } }: UpstreamContext) {
+function post(json: Fields, { betas = [], route: { upstream } }: UpstreamContext) {
   const path = upstream.baseUrl.endsWith('/v1') ? '/messages' : '/v1/messages'
-  return { method: 'POST', path, body: { json }, headers: { 'anthropic-version': VERSION } } as const
+  const headers = { 'anthropic-version': VERSION, ...(betas.length > 0 && { 'anthropic-beta': betas.join(',') }) }
+  return { method: 'POST', path, body: { json }, headers } as const
 }

@@ -1,17 +1,21 @@
 /**
- * Chat completions of OpenAI's kind, passed on with as little change as possible: every field of the list of those that
- * pass, and whatever the answer holds.
+ * Chat completions of OpenAI's kind. For clients of the same dialect they are passed on with as little change as
+ * possible: every field of the list of those that pass, and whatever the answer holds.
  */
+import { grammarOf } from '../../../shared/dialects/dialect.ts'
+import { asFields } from '../../../shared/platform/fields.ts'
+import type { Fields } from '../../../shared/platform/fields.ts'
 import { passingFields } from '../../../shared/requests/chat-fields.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import type { ChatAdapter, ChatEvent, UpstreamContext } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
-import { asFields } from '../../../shared/platform/fields.ts'
-import type { Fields } from '../../../shared/platform/fields.ts'
 import { withoutCustomTools } from '../custom-tools.ts'
 import type { UpstreamHttp } from '../http.ts'
-import { chatEvents, collected } from '../translation.ts'
+import type { Translation } from '../translation.ts'
+import { chatEvents, collected, encoded } from '../translation.ts'
 import { OpenaiChunks } from './chunks.ts'
+import { ChunksDecoder } from './events.ts'
+import { bodyOf } from './request.ts'
 
 /** The chat of every server that speaks OpenAI's wire format. */
 export function createOpenaiChat(http: UpstreamHttp): ChatAdapter {
@@ -25,10 +29,11 @@ export function createOpenaiChat(http: UpstreamHttp): ChatAdapter {
       stream ? { ...post, kind: 'stream', headers: { accept: 'text/event-stream' } } : { ...post, kind: 'chat' },
       context,
     )
-    yield* chatEvents(body, new OpenaiChunks(request.n ?? 1), context)
+    yield* chatEvents(body, translationFor(request, context), context)
   }
   const all: ChatAdapter = {
-    chat: (request, context) => collected(ask(request, context, false), http.maxAnswerBytes),
+    chat: (request, context) =>
+      collected(ask(request, context, false), grammarOf(context.dialect).answers, http.maxAnswerBytes),
     streamChat: (request, context) => ask(request, context, true),
   }
   const functionsAlone = withoutCustomTools(all)
@@ -39,17 +44,23 @@ export function createOpenaiChat(http: UpstreamHttp): ChatAdapter {
   }
 }
 
+const isOwn = ({ dialect = 'chat' }: UpstreamContext): boolean => dialect === 'chat'
+
+function translationFor(request: ChatRequest, context: UpstreamContext): Translation {
+  if (isOwn(context)) return new OpenaiChunks(request.n ?? 1)
+  return encoded(new ChunksDecoder(), grammarOf(context.dialect).encoder(context.estimatedInput ?? 0))
+}
+
 /**
  * The body that is sent. `max_tokens` is what the pre-charge paid for: its other name must not say more. The usage of
  * a stream is always asked for, because the call is settled on it.
  */
-function outgoing(request: ChatRequest, { route }: UpstreamContext, stream: boolean): Fields {
-  const {
-    max_completion_tokens: _other,
-    stream_options: options,
-    stream: _stream,
-    ...rest
-  } = passingFields(request, route.allow)
+function outgoing(request: ChatRequest, context: UpstreamContext, stream: boolean): Fields {
+  const { route } = context
+  const asked = isOwn(context)
+    ? passingFields(request, route.allow)
+    : bodyOf(grammarOf(context.dialect).canonical(request), route)
+  const { max_completion_tokens: _other, stream_options: options, stream: _stream, ...rest } = asked
   return applyRules(
     {
       ...rest,

@@ -1,7 +1,7 @@
 /**
  * One choice of an answer of OpenAI's kind, as it comes in pieces: in deltas, or in a message or a text in their place.
  */
-import { joinedFields, saysAnything } from '../../../shared/replies/deltas.ts'
+import { joinedFields, saysAnything } from '../../../shared/dialects/deltas.ts'
 import { malformedAnswer } from '../failures.ts'
 import { asFields, isFields, isText } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'

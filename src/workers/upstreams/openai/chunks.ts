@@ -2,7 +2,7 @@
  * What a server of OpenAI's kind says, as chunks that every client can read. A whole answer is a stream of one event.
  */
 import { randomUUID } from 'node:crypto'
-import { saysAnything } from '../../../shared/replies/deltas.ts'
+import { saysAnything } from '../../../shared/dialects/deltas.ts'
 import type { UpstreamUsage } from '../adapter.ts'
 import { malformedAnswer } from '../failures.ts'
 import { asFields, isFields, isText } from '../../../shared/platform/fields.ts'
@@ -36,7 +36,7 @@ export class OpenaiChunks implements Translation {
     return takeUsage(event).usage
   }
 
-  chunks(event: Fields, isWhole: boolean): Fields[] {
+  frames(event: Fields, isWhole: boolean): Fields[] {
     const { usage, rest } = takeUsage(event)
     // The official SDK throws at any error in a chunk, also at an empty one.
     const { choices, error: _error, object: _object, id, created, ...head } = rest

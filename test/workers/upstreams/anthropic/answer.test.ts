@@ -122,7 +122,7 @@ describe('a stream of the Messages API', () => {
     const early = await read(start, block, { type: 'ping' }, overloaded)
     expect([typesOf(early), early.error?.kind]).to.deep.equal([['usage'], 'overloaded'])
     const late = await read(start, block, text('a'), overloaded)
-    expect([typesOf(late), late.error?.kind]).to.deep.equal([['usage', 'chunk'], 'overloaded'])
+    expect([typesOf(late), late.error?.kind]).to.deep.equal([['usage', 'frame'], 'overloaded'])
   })
 
   it('counts its output at the end and its input at the beginning', async () => {
@@ -231,7 +231,7 @@ describe('a stream of the Messages API', () => {
 
   it('is an answer if it has only a stop reason and a usage', async () => {
     const { events, error } = await read(start, end, stop)
-    expect([events.map(({ type }) => type), error]).to.deep.equal([['usage', 'chunk', 'usage'], null])
+    expect([events.map(({ type }) => type), error]).to.deep.equal([['usage', 'frame', 'usage'], null])
   })
 
   const silentStart = { type: 'message_start', message: { id: 'msg_1', model: 'claude' } }

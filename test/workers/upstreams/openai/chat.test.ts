@@ -67,14 +67,14 @@ describe('a chat request to an OpenAI-compatible upstream', () => {
   })
 
   it('keeps unknown fields of the answer, also within choices', async () => {
-    const { completion } = await chat.chat(chatOf('hello'), world.context('openai'))
-    expect(completion).to.include({ service_tier: 'default', system_fingerprint: 'fp_sandbox', model: 'some/model' })
-    expect(completion.choices[0]).to.have.property('logprobs', null)
+    const { answer } = await chat.chat(chatOf('hello'), world.context('openai'))
+    expect(answer).to.include({ service_tier: 'default', system_fingerprint: 'fp_sandbox', model: 'some/model' })
+    expect((answer.choices as object[])[0]).to.have.property('logprobs', null)
   })
 
   it('returns all choices', async () => {
-    const { completion } = await chat.chat(chatOf('hello', { n: 3 }), world.context('openai'))
-    expect(completion.choices.map(({ index }) => index)).to.deep.equal([0, 1, 2])
+    const { answer } = await chat.chat(chatOf('hello', { n: 3 }), world.context('openai'))
+    expect((answer.choices as { index: number }[]).map(({ index }) => index)).to.deep.equal([0, 1, 2])
   })
 
   it("is settled only on token counts: the upstream's prices concern only the operator", async () => {
@@ -129,8 +129,8 @@ describe('an irregular answer of an OpenAI-compatible upstream', () => {
 
   it('is completed if only formalities are missing', async () => {
     const result = await whole({ choices: [{ message: { content: 'hi' } }] })
-    expect(result.completion).to.include({ object: 'chat.completion' })
-    expect(result.completion.id).to.match(/^chatcmpl-/)
+    expect(result.answer).to.include({ object: 'chat.completion' })
+    expect(result.answer.id).to.match(/^chatcmpl-/)
     expect(choiceOf(result)).to.deep.include({ index: 0, message, finish_reason: 'stop' })
     expect(result.usage).to.equal(null)
   })
@@ -181,7 +181,7 @@ describe('an irregular answer of an OpenAI-compatible upstream', () => {
       chunk({ content: 'b' }, 'stop', usage(2)),
       '[DONE]',
     )
-    expect(events.map(({ type }) => type)).to.deep.equal(['chunk', 'usage', 'chunk', 'usage'])
+    expect(events.map(({ type }) => type)).to.deep.equal(['frame', 'usage', 'frame', 'usage'])
     expect(events.at(-1)).to.deep.nested.include({ 'usage.output': 2 })
   })
 

@@ -1,15 +1,16 @@
 /**
  * The answer of a chat stream, put together from its chunks. Pure.
  */
-import type { ChatCompletion } from './stored-answers.ts'
-import { joinedFields, saysAnything } from './deltas.ts'
-import { countOutput, wordBytes } from '../requests/token-count.ts'
+import { countOutput, wordBytes } from '../../requests/token-count.ts'
+import type { Assembly } from '../answer-form.ts'
+import { joinedFields, saysAnything } from '../deltas.ts'
+import type { ChatCompletion } from './output.ts'
 
 type Chunk = Record<string, unknown>
 type Choice = { index: number; message: Record<string, unknown>; finish_reason: unknown; [field: string]: unknown }
 
 /** Puts chunks in OpenAI's form together into the completion that a request without `stream` would have had. */
-export class ChatAssembly {
+export class ChatAssembly implements Assembly {
   private fields: Record<string, unknown> = {}
   private readonly choices = new Map<number, Choice>()
   private bytes = 0
@@ -47,7 +48,7 @@ export class ChatAssembly {
   }
 
   /** What was produced so far. `cutOff` is the finish_reason of choices that the upstream did not finish. */
-  completion(cutOff: string): ChatCompletion {
+  answer(cutOff: string): ChatCompletion {
     if (this.isEmpty) this.addChoice({ delta: { content: '' } })
     const choices = [...this.choices.values()]
       .toSorted((a, b) => a.index - b.index)
@@ -63,14 +64,6 @@ export class ChatAssembly {
       object: 'chat.completion',
       choices,
     }
-  }
-
-  /** A chunk that ends the choices that the upstream did not finish; null where there is none. */
-  lastChunk(cutOff: string): Chunk | null {
-    const open = [...this.choices.values()].filter((choice) => !choice.finish_reason)
-    if (open.length === 0) return null
-    const choices = open.map(({ index }) => ({ index, delta: {}, finish_reason: cutOff }))
-    return { ...this.fields, object: 'chat.completion.chunk', choices }
   }
 
   private addChoice({ index, delta, finish_reason, ...rest }: Chunk): void {

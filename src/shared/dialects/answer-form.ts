@@ -1,0 +1,51 @@
+/**
+ * The answers of one dialect: what is made of its frames, the JSON objects that its streams consist of.
+ */
+import type { Fields } from '../platform/fields.ts'
+import type { Tokens } from '../requests/pricing.ts'
+
+/** Why something ends an answer that its upstream did not end: as if it were whole, at a limit, or its reader left. */
+export type CutOff = 'stop' | 'length' | 'cancelled'
+
+/** An answer that is put together from its frames. */
+export type Assembly = {
+  /** Takes the next frame, or the texts of it that still fit; answers what it took. */
+  add(frame: Fields): Fields
+  /** Whether it is as long as it may become, or something did not fit any more. */
+  readonly isFull: boolean
+  /** Our own count of the words so far, in tokens. */
+  readonly tokens: number
+  /** Whether nothing was produced. */
+  readonly isEmpty: boolean
+  /** What was produced so far, as an answer without `usage`. */
+  answer(cutOff: CutOff): Fields
+}
+
+/** Whether an answer has ended, in all its choices. */
+export type Ending = {
+  take(frame: Fields): void
+  readonly isWhole: boolean
+  /** The frames that end what the upstream did not end; none where it did. */
+  lastFrames(cutOff: CutOff): Fields[]
+}
+
+/** What a dialect makes of its frames and answers. */
+export type AnswerForm = {
+  /** @param maxBytes how long the answer may become, as JSON in UTF-8 */
+  assemble(maxBytes: number): Assembly
+  end(): Ending
+  /** The UTF-8 bytes of the words in a frame. */
+  wordsIn(frame: Fields): number
+  /** What a frame adds to its answer, in bytes of JSON. */
+  sizeOf(frame: Fields): number
+  /** Whether a frame begins an answer, or ends one: until then another upstream may be asked. */
+  begins(frame: Fields): boolean
+  /** Whether there is reasoning in a frame. */
+  reasons(frame: Fields): boolean
+  /** A frame for its client, under the gateway's own id of the model. */
+  named(frame: Fields, model: string): Fields
+  /** Our own count of the words of an answer, in tokens. */
+  count(answer: Fields): number
+  /** The stored output of an answer: JSON text whose last member is a `usage` that is not empty. */
+  output(answer: Fields, model: string, tokens: Tokens): string
+}

@@ -1,0 +1,135 @@
+/**
+ * The answer of a stream of the Messages API, put together from its events. Pure.
+ */
+import { asFields, isFields, isText } from '../../platform/fields.ts'
+import type { Fields } from '../../platform/fields.ts'
+import { joinedFields } from '../deltas.ts'
+import { tokensOfWords } from '../../requests/token-count.ts'
+import type { Assembly, CutOff } from '../answer-form.ts'
+import { readCut } from '../cut-json.ts'
+
+/** The stop_reason of what the upstream did not end. */
+export const CUT: Readonly<Record<CutOff, string>> = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  cancelled: 'max_tokens',
+}
+
+/** A block, and the arguments of its call as far as they came in pieces. */
+type Block = { fields: Fields; json: string }
+
+/** Puts events together into the message that a request without `stream` would have had. */
+export class MessageAssembly implements Assembly {
+  private head: Fields = {}
+  private tail: Fields = {}
+  private readonly blocks = new Map<unknown, Block>()
+  private bytes = 0
+  private words = 0
+  private readonly maxBytes: number
+
+  /** @param maxBytes how long the message may become, as JSON in UTF-8 */
+  constructor(maxBytes: number) {
+    this.maxBytes = maxBytes
+  }
+
+  add(event: Fields): Fields {
+    const size = sizeOfEvent(event)
+    const taken = this.bytes + size > this.maxBytes ? cutEvent(event, this.maxBytes - this.bytes) : event
+    this.bytes += size
+    this.words += wordsInEvent(taken)
+    this.take(taken)
+    return taken
+  }
+
+  get isFull(): boolean {
+    return this.bytes >= this.maxBytes
+  }
+
+  get tokens(): number {
+    return tokensOfWords(this.words)
+  }
+
+  get isEmpty(): boolean {
+    return this.blocks.size === 0 && !isText(this.tail.stop_reason)
+  }
+
+  answer(cutOff: CutOff): Fields {
+    const { id, type: _type, role: _role, model, content: _content, usage: _usage, ...head } = this.head
+    const { stop_reason: reason, stop_sequence: sequence, ...tail } = this.tail
+    return {
+      id,
+      type: 'message',
+      role: 'assistant',
+      model,
+      content: [...this.blocks.values()].map(wholeBlock),
+      ...head,
+      ...tail,
+      stop_reason: isText(reason) ? reason : CUT[cutOff],
+      stop_sequence: sequence ?? null,
+    }
+  }
+
+  private take(event: Fields): void {
+    switch (event.type) {
+      case 'message_start':
+        this.head = asFields(event.message)
+        return
+      case 'content_block_start':
+        this.blocks.set(event.index, { fields: asFields(event.content_block), json: '' })
+        return
+      case 'content_block_delta':
+        return this.continue(event.index, asFields(event.delta))
+      case 'message_delta': {
+        const { type: _type, delta, usage: _usage, ...more } = event
+        this.tail = { ...this.tail, ...more, ...asFields(delta) }
+      }
+    }
+  }
+
+  private continue(index: unknown, { type, partial_json: json, citation, ...delta }: Fields): void {
+    const block = this.blocks.get(index)
+    if (!block) return
+    if (type === 'input_json_delta') block.json += isText(json) ? json : ''
+    else if (citation !== undefined) block.fields = joinedFields(block.fields, { citations: [citation] })
+    else block.fields = joinedFields(block.fields, delta)
+  }
+}
+
+const wholeBlock = ({ fields, json }: Block): Fields => (json === '' ? fields : { ...fields, input: readCut(json) })
+
+/** The texts of an event, which are words of the answer or prove them. */
+function textsOf({ type, delta, content_block: block }: Fields): [name: string, text: string][] {
+  const from = type === 'content_block_delta' ? asFields(delta) : type === 'content_block_start' ? asFields(block) : {}
+  return Object.entries(from).filter((entry): entry is [string, string] => entry[0] !== 'type' && isText(entry[1]))
+}
+
+const WORDS: ReadonlySet<string> = new Set(['text', 'thinking', 'partial_json', 'name'])
+
+/** The input of a call that comes whole. */
+const wholeInput = ({ type, content_block: block }: Fields): string => {
+  const input = type === 'content_block_start' ? asFields(block).input : undefined
+  return isFields(input) && Object.keys(input).length > 0 ? JSON.stringify(input) : ''
+}
+
+/** The UTF-8 bytes of the words in an event. */
+export const wordsInEvent = (event: Fields): number =>
+  textsOf(event).reduce((sum, [name, text]) => sum + (WORDS.has(name) ? Buffer.byteLength(text) : 0), 0) +
+  Buffer.byteLength(wholeInput(event))
+
+/** What an event adds to its message, in bytes of JSON. */
+export const sizeOfEvent = (event: Fields): number =>
+  textsOf(event).reduce((sum, [, text]) => sum + Buffer.byteLength(JSON.stringify(text)) - 2, 0) +
+  Buffer.byteLength(wholeInput(event))
+
+/** Of an event the texts that fit into so many bytes. */
+function cutEvent(event: Fields, room: number): Fields {
+  if (event.type !== 'content_block_delta') return event
+  let left = Math.max(0, room)
+  const cut = textsOf(event).map(([name, text]) => {
+    const bytes = Buffer.from(text).subarray(0, left)
+    left -= bytes.length
+    // With more to come, half a character at the end is left out.
+    return [name, new TextDecoder().decode(bytes, { stream: true })]
+  })
+  return { ...event, delta: { ...asFields(event.delta), ...Object.fromEntries(cut) } }
+}

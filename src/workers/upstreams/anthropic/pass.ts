@@ -1,0 +1,114 @@
+/**
+ * Messages for clients of the Messages API: the body as it came but for a closed list of edits, and the events as they
+ * come (docs/upstreams.md#same-dialect).
+ */
+import type { Route } from '../../../shared/catalogue/catalogue.ts'
+import { eventsOfMessage } from '../../../shared/dialects/messages/answer.ts'
+import { asFields, isText } from '../../../shared/platform/fields.ts'
+import type { Fields } from '../../../shared/platform/fields.ts'
+import type { ChatRequest } from '../../../shared/requests/requests.ts'
+import type { UpstreamUsage } from '../adapter.ts'
+import { applyRules } from '../body-rules.ts'
+import type { Ending, Translation } from '../translation.ts'
+import { MessagesDecoder } from './events.ts'
+import { Alphabet } from './names.ts'
+
+/** The smallest budget of thinking that the API takes, in tokens. */
+const LEAST_THINKING = 1024
+
+/** The body that is sent. */
+export function passed(request: ChatRequest, route: Route, stream: boolean): Fields {
+  const { messages, tools, thinking, service_tier: tier, stream: _stream, ...rest } = request as ChatRequest & Fields
+  const mayTier = route.allow.includes('service_tier') && isText(tier)
+  return applyRules(
+    {
+      ...rest,
+      model: route.model,
+      messages: mended(messages),
+      ...(tools !== undefined && { tools: (tools as Fields[]).map(toolOf) }),
+      ...(thinking !== undefined && { thinking: thinkingOf(asFields(thinking), request.max_tokens) }),
+      service_tier: mayTier ? tier : 'standard_only',
+      stream,
+    },
+    route,
+  )
+}
+
+/** A schema must be one of an object. */
+function toolOf(tool: Fields): Fields {
+  const { input_schema: schema } = tool
+  return schema === undefined || asFields(schema).type !== undefined
+    ? tool
+    : { ...tool, input_schema: { type: 'object', ...asFields(schema) } }
+}
+
+/** A budget of thinking goes down with the limit of the output, which has to be larger. */
+function thinkingOf(thinking: Fields, maxTokens: number): Fields {
+  const { budget_tokens: budget } = thinking
+  if (typeof budget !== 'number' || budget < maxTokens) return thinking
+  return maxTokens > LEAST_THINKING ? { ...thinking, budget_tokens: maxTokens - 1 } : { type: 'disabled' }
+}
+
+/** The messages without what the API refuses: thoughts that nobody signed, texts of white space, ids of others. */
+function mended(messages: readonly Fields[]): Fields[] {
+  const ids = new Alphabet()
+  return messages.map((message) => {
+    const { content } = message
+    if (!Array.isArray(content)) return message
+    const kept = (content as Fields[]).filter(isKept).map((block) => withId(block, ids))
+    return kept.every((block, at) => block === content[at]) && kept.length === content.length
+      ? message
+      : { ...message, content: kept }
+  })
+}
+
+const isKept = ({ type, text, signature }: Fields): boolean =>
+  !(type === 'thinking' && !isText(signature)) && !(type === 'text' && String(text).trim() === '')
+
+function withId(block: Fields, ids: Alphabet): Fields {
+  const field = block.type === 'tool_use' ? 'id' : block.type === 'tool_result' ? 'tool_use_id' : null
+  if (field === null) return block
+  const id = ids.of(String(block[field]))
+  return id === block[field] ? block : { ...block, [field]: id }
+}
+
+const EVENTS: ReadonlySet<unknown> = new Set([
+  'message_start',
+  'content_block_start',
+  'content_block_delta',
+  'content_block_stop',
+  'message_delta',
+])
+
+/** The events of one answer, as they came. What they mean is read beside it: an answer that makes none is a failure. */
+export class PassedMessages implements Translation {
+  private readonly decoder = new MessagesDecoder()
+  private hasStarted = false
+
+  get isFinished(): boolean {
+    return this.decoder.isFinished
+  }
+
+  usageIn(event: Fields): UpstreamUsage | null {
+    return this.decoder.usageIn(event)
+  }
+
+  frames(event: Fields, isWhole: boolean): Fields[] {
+    this.decoder.events(event, isWhole)
+    const frames = event.type === 'message' || isWhole ? eventsOfMessage(event) : [event]
+    return frames.filter((frame) => EVENTS.has(frame.type) && !this.isSecondStart(frame))
+  }
+
+  end(ending: Ending): Fields[] {
+    this.decoder.end(ending)
+    return []
+  }
+
+  /** SDKs throw at one. */
+  private isSecondStart({ type }: Fields): boolean {
+    const isStart = type === 'message_start'
+    const isSecond = isStart && this.hasStarted
+    this.hasStarted ||= isStart
+    return isSecond
+  }
+}
