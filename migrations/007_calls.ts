@@ -27,6 +27,7 @@ export const up = (db: Knex): Promise<void> =>
       account_id uuid NOT NULL, -- Who pays.
       key_id uuid NOT NULL, -- The API key it came with.
       modality text NOT NULL, -- chat, image or video: its queue.
+      dialect text, -- In which a chat was asked, and is answered, where that is not chat completions.
       model text NOT NULL, -- The gateway's model id as asked for.
       status text NOT NULL, -- queued, running, succeeded, failed or rejected; see src/shared/calls/lifecycle.ts.
       price jsonb, -- The price when the call was opened: later changes of the catalogue do not touch it.
@@ -73,6 +74,7 @@ export const up = (db: Knex): Promise<void> =>
       CONSTRAINT calls_pkey PRIMARY KEY (id),
       CONSTRAINT calls_account_fkey FOREIGN KEY (account_id) REFERENCES accounts (id),
       CONSTRAINT calls_modality_known CHECK (modality IN ('chat', 'image', 'video')),
+      CONSTRAINT calls_dialect_known CHECK (dialect IS NULL OR (modality = 'chat' AND dialect = 'messages')),
       CONSTRAINT calls_status_known CHECK (status IN ('queued', 'running', 'succeeded', 'failed', 'rejected')),
       CONSTRAINT calls_cached_tokens_are_input CHECK (cached_input_tokens + cache_write_tokens <= input_tokens),
       CONSTRAINT calls_repeated_tokens_were_written CHECK (repeated_input_tokens <= cache_write_tokens),

@@ -9,7 +9,7 @@
 CREATE OR REPLACE FUNCTION end_calls(outcomes jsonb, outputs text[])
 RETURNS TABLE (place bigint, id uuid, account_id uuid, status text, credits bigint, uncollected bigint, balance bigint,
   latency_ms bigint, created_at timestamptz, reply_to text, model text, modality text, upstream text, precharged bigint,
-  running_ms bigint)
+  running_ms bigint, dialect text)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
@@ -174,7 +174,7 @@ BEGIN
   SELECT e.place, c.id, c.account_id, c.status, c.credits::bigint, c.credits_uncollected::bigint,
     c.balance_after::bigint, c.latency_ms, c.created_at, c.reply_to, c.model, c.modality, c.upstream,
     c.credits_precharged::bigint,
-    greatest(0, round(extract(epoch FROM c.finished_at - c.started_at) * 1000))::bigint
+    greatest(0, round(extract(epoch FROM c.finished_at - c.started_at) * 1000))::bigint, c.dialect
   FROM unnest(places, ended) AS e (place, id) JOIN calls c ON c.id = e.id AND c.id = ANY (ended);
 END $$;
 COMMENT ON FUNCTION end_calls IS

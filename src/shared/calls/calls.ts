@@ -179,8 +179,10 @@ export class Calls {
       },
       settlement.output,
       (ended) => ({
+        callId: id,
         status: 'succeeded',
         modality,
+        dialect: ended.dialect,
         httpStatus: SUCCESS,
         credits: ended.credits,
         balanceAfter: ended.balance,
@@ -213,7 +215,13 @@ export class Calls {
         result_seconds: this.limits.resultSeconds,
       },
       errorOutput(error),
-      () => ({ status: 'failed', httpStatus: statusOf(error.type) }),
+      ({ dialect }) => ({
+        status: 'failed',
+        dialect,
+        callId: id,
+        errorType: error.type,
+        httpStatus: statusOf(error.type),
+      }),
       patienceMs,
     )
   }

@@ -6,6 +6,7 @@ import type { Db } from '../platform/postgres/db.ts'
 import { plainArray, runPrepared, textArray } from '../platform/postgres/prepared.ts'
 import type { ErrorCode } from '../platform/errors.ts'
 import type { AccountId, CallId } from '../platform/ids.ts'
+import type { Dialect } from '../dialects/dialect.ts'
 import type { Modality } from './lifecycle.ts'
 import type { Price } from '../requests/pricing.ts'
 import type { BegunCall, OpenRequest, UpstreamRef } from './types.ts'
@@ -52,6 +53,8 @@ export type EndedRow = {
   precharged: number
   /** Since it was begun; null when it never was. */
   running_ms: number | null
+  /** In which it was asked, where that is not chat completions. */
+  dialect: Dialect | null
 }
 
 /** The outcome of one request, as `open_calls` returns it. */
@@ -86,6 +89,7 @@ function rowOf(request: OpenRequest) {
     account_id: request.accountId,
     key_id: request.keyId,
     modality: request.modality,
+    dialect: request.dialect,
     model: request.model,
     price: request.price,
     price_version: version.id,

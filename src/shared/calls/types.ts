@@ -3,6 +3,7 @@
  */
 import type { AccountId, CallId, KeyId } from '../platform/ids.ts'
 import type { Answer, LongAnswer } from '../replies/stored-answers.ts'
+import type { Dialect } from '../dialects/dialect.ts'
 import type { CallStatus, Modality } from './lifecycle.ts'
 import type { Price, Tokens } from '../requests/pricing.ts'
 
@@ -12,6 +13,8 @@ export type OpenRequest = {
   accountId: AccountId
   keyId: KeyId
   modality: Modality
+  /** In which a chat is asked, where that is not chat completions. */
+  dialect?: Dialect | undefined
   model: string
   /** The version of the catalogue that it is charged and served by. */
   catalogueVersion: number

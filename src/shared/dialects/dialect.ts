@@ -1,7 +1,10 @@
 /**
  * The dialects that chats are asked in, and what each makes of its requests and answers.
  */
+import type { CountingRules } from '../requests/pricing.ts'
+import { tokensOfParts } from '../requests/pricing.ts'
 import type { ChatRequest } from '../requests/requests.ts'
+import { addressesOf, withImages } from '../requests/requests.ts'
 import type { AnswerForm } from './answer-form.ts'
 import type { CanonicalChat } from './canonical.ts'
 import { chatForm } from './chat/answer.ts'
@@ -11,6 +14,9 @@ import type { AnswerEncoder } from './events.ts'
 import { messagesForm } from './messages/answer.ts'
 import { canonicalMessages } from './messages/canonical.ts'
 import { MessageEncoder } from './messages/events.ts'
+import { addressesIn, partTokens, partsOf, withPictures } from './messages/parts.ts'
+
+const isAddress = (url: unknown): url is string => typeof url === 'string' && /^https?:/i.test(url)
 
 /** `chat`: OpenAI's chat completions. `messages`: Anthropic's Messages API. */
 export const DIALECTS = ['chat', 'messages'] as const
@@ -23,14 +29,41 @@ type Grammar = {
   /** @param inputTokens the input that a stream names at its beginning, where its dialect does that */
   encoder: (inputTokens: number) => AnswerEncoder
   answers: AnswerForm
+  /** The input tokens of what counts by its kind and not by its bytes. */
+  partTokens: (request: ChatRequest, rules: CountingRules) => number
+  /** The http(s) addresses that an upstream would fetch, or we for it. */
+  addresses: (request: ChatRequest) => string[]
+  /** The request with what `change` makes of the addresses of its pictures: others, or `data:` URIs. */
+  withPictures: (request: ChatRequest, change: (url: unknown) => unknown) => ChatRequest
+  /** Whether it names more than pictures by an address. */
+  namesMore: (request: ChatRequest) => boolean
 }
 
 const GRAMMARS: Readonly<Record<Dialect, Grammar>> = {
-  chat: { canonical: canonicalChat, encoder: () => new ChunkEncoder(), answers: chatForm },
+  chat: {
+    canonical: canonicalChat,
+    encoder: () => new ChunkEncoder(),
+    answers: chatForm,
+    partTokens: tokensOfParts,
+    addresses: ({ messages }) =>
+      messages.flatMap((message) => addressesOf(message).map(({ url }) => url)).filter(isAddress),
+    withPictures: (request, change) => ({
+      ...request,
+      messages: request.messages.map((message) => withImages(message, change)),
+    }),
+    namesMore: ({ messages }) =>
+      messages.some((message) =>
+        addressesOf(message).some(({ field, url }) => field !== 'image_url' && isAddress(url)),
+      ),
+  },
   messages: {
     canonical: canonicalMessages,
     encoder: (inputTokens) => new MessageEncoder(inputTokens),
     answers: messagesForm,
+    partTokens,
+    addresses: addressesIn,
+    withPictures: (request, change) => withPictures(request, (url) => String(change(url))),
+    namesMore: (request) => partsOf(request).some(({ kind, source }) => kind === 'document' && source.type === 'url'),
   },
 }
 

@@ -2,12 +2,15 @@
  * The answer of an ended call: composed from its row and its stored output by one function, so that the waiting
  * request, a later `GET /v1/calls/{id}` and an idempotent replay get the very same bytes. Pure.
  *
- * An output is JSON text: of chat the completion, with a non-empty `usage` as its last member; of media `created` and
- * `data`; of a failure the error object. Credits and balance are known only once the settlement is made, after the
+ * An output is JSON text: of a chat the answer in its dialect, with a non-empty `usage` as its last member; of media
+ * `created` and `data`; of a failure the error object, which begins with its `type`. Credits and balance are known only once the settlement is made, after the
  * output was written, and are spliced in behind it: the text is never parsed and serialized again.
  */
-import type { GatewayError } from '../platform/errors.ts'
+import type { ErrorCode, GatewayError } from '../platform/errors.ts'
 import type { CallId } from '../platform/ids.ts'
+import { publicId } from '../platform/ids.ts'
+import type { Dialect } from '../dialects/dialect.ts'
+import { anthropicTypeOf } from '../dialects/messages/errors.ts'
 import type { CallStatus, Modality } from '../calls/lifecycle.ts'
 
 /** A finished HTTP answer. */
@@ -35,16 +38,16 @@ export const bytesOf = ({ frame, outputBytes }: LongAnswer): number =>
   frame.head.length + outputBytes - frame.skipStart - frame.skipEnd + frame.tail.length
 
 /** The columns of an ended call that its answer shows: a failure looks the same in each modality. Times in ms. */
-export type EndedCall =
-  | { status: 'failed'; modality?: Modality; httpStatus: number }
+export type EndedCall = { callId: CallId; dialect: Dialect | null; httpStatus: number } & (
+  | { status: 'failed'; errorType: ErrorCode | null }
   | {
       status: Exclude<CallStatus, 'failed'>
       modality: Modality
-      httpStatus: number
       credits: number
       balanceAfter: number
       latencyMs: number
     }
+)
 
 /** The stored output of an image or video call; `created` in Unix seconds. */
 export const mediaOutput = (created: number, urls: string[]): string =>
@@ -60,17 +63,29 @@ export function answerOf(call: EndedCall, output: string): Answer {
 }
 
 /** The answer of an ended call whose output has so many bytes and stays where it is stored. */
-export const longAnswerOf = (call: EndedCall, callId: CallId, outputBytes: number): LongAnswer => ({
+export const longAnswerOf = (call: EndedCall, outputBytes: number): LongAnswer => ({
   status: call.httpStatus,
-  callId,
+  callId: call.callId,
   frame: frameOf(call),
   outputBytes,
 })
 
 function frameOf(call: EndedCall): Frame {
-  if (call.status === 'failed') return { head: '{"ok":false,"error":', skipStart: 0, skipEnd: 0, tail: '}' }
+  if (call.status === 'failed') return frameOfFailure(call)
   const money = `"credits":${call.credits},"balance":${call.balanceAfter}`
+  if (call.dialect === 'messages') return { head: '', skipStart: 0, skipEnd: 2, tail: `,${money}}}` }
   return call.modality === 'chat'
     ? { head: '{"ok":true,', skipStart: 1, skipEnd: 2, tail: `,${money}}}` }
     : { head: '{"ok":true,', skipStart: 1, skipEnd: 1, tail: `,"usage":{${money},"latencyMs":${call.latencyMs}}}` }
+}
+
+/** Anthropic's error has a `type` of its own in the place of ours. */
+function frameOfFailure({ callId, dialect, errorType, httpStatus }: EndedCall & { status: 'failed' }): Frame {
+  if (dialect !== 'messages') return { head: '{"ok":false,"error":', skipStart: 0, skipEnd: 0, tail: '}' }
+  return {
+    head: `{"type":"error","error":{"type":"${anthropicTypeOf(httpStatus)}",`,
+    skipStart: `{"type":"${errorType}",`.length,
+    skipEnd: 0,
+    tail: `,"request_id":"${publicId('call', callId)}"}`,
+  }
 }

@@ -2,6 +2,8 @@
 import type { Db } from '../platform/postgres/db.ts'
 import type { AccountId, CallId, KeyId, PriceVersionId } from '../platform/ids.ts'
 import { newId, publicId } from '../platform/ids.ts'
+import type { Dialect } from '../dialects/dialect.ts'
+import type { ErrorCode } from '../platform/errors.ts'
 import type { Ended } from '../calls/types.ts'
 import type { Answer, LongAnswer } from '../replies/stored-answers.ts'
 import { INLINE_BYTES, answerOf, longAnswerOf } from '../replies/stored-answers.ts'
@@ -50,6 +52,8 @@ type StateRow = {
   id: CallId
   account_id: AccountId
   modality: Modality
+  dialect: Dialect | null
+  error_type: ErrorCode | null
   status: CallStatus
   http_status: number
   credits: number
@@ -70,8 +74,8 @@ export async function readState(db: Db, id: CallId): Promise<CallState | null> {
   const { rows } = await db
     .raw<{ rows: StateRow[] }>(
       `
-    SELECT c.id, c.account_id, c.modality, c.status, c.http_status, c.credits, c.balance_after, c.latency_ms,
-      c.reply_to,
+    SELECT c.id, c.account_id, c.modality, c.dialect, c.status, c.http_status, c.error_type, c.credits, c.balance_after,
+      c.latency_ms, c.reply_to,
       encode(c.request_hash, 'hex') AS request_hash,
       (extract(epoch FROM c.deadline_at - now()) * 1000)::bigint AS deadline_in_ms,
       octet_length(r.output) AS output_bytes,
@@ -90,14 +94,17 @@ export async function readState(db: Db, id: CallId): Promise<CallState | null> {
   }
   if (row.output_bytes === null) return { state: 'expired', ...common }
   const call = {
+    callId: row.id,
     modality: row.modality,
+    dialect: row.dialect,
+    errorType: row.error_type,
     status: row.status,
     httpStatus: row.http_status,
     credits: row.credits,
     balanceAfter: row.balance_after,
     latencyMs: row.latency_ms,
   }
-  const answer = row.output === null ? longAnswerOf(call, row.id, row.output_bytes) : answerOf(call, row.output)
+  const answer = row.output === null ? longAnswerOf(call, row.output_bytes) : answerOf(call, row.output)
   return { state: 'ended', ...common, replyTo: row.reply_to, status: row.status, balance: row.balance_after, answer }
 }
 

@@ -162,13 +162,14 @@ export function estimateTokens(body: CountedChat, rules: CountingRules): Tokens 
 /**
  * The most input tokens that a request can have: what its parts count for, and a token a byte of the rest.
  * @param estimated the input that was estimated from its bytes
+ * @param ofParts the tokens of its parts
  */
-export function mostInput(estimated: number, body: Pick<CountedChat, 'messages'>, rules: CountingRules): number {
-  const ofParts = tokensOfParts(body, rules)
+export function mostInput(estimated: number, ofParts: number, rules: CountingRules): number {
   return Math.ceil((estimated - ofParts) * (rules.bytesPerToken ?? BYTES_PER_TOKEN)) + ofParts
 }
 
-const tokensOfParts = ({ messages }: Pick<CountedChat, 'messages'>, { partTokens }: CountingRules): number =>
+/** The input tokens of the parts of a chat's messages that count by their kind. */
+export const tokensOfParts = ({ messages }: Pick<CountedChat, 'messages'>, { partTokens }: CountingRules): number =>
   messages.flatMap(partsOf).reduce((sum, { type }) => sum + (tokensOfPart(type, partTokens) ?? 0), 0)
 
 const partsOf = ({ content }: { content?: unknown }): Record<string, unknown>[] =>

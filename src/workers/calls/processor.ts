@@ -6,6 +6,7 @@
  */
 import type { Job } from 'bullmq'
 import { DelayedError, WaitingError } from 'bullmq'
+import { grammarOf } from '../../shared/dialects/dialect.ts'
 import { mostInput } from '../../shared/requests/pricing.ts'
 import type { ChatRequest } from '../../shared/requests/requests.ts'
 import type { BegunCall, Ended, RefundGuard } from '../../shared/calls/types.ts'
@@ -155,7 +156,7 @@ async function work(
     signal: ending.signal,
     maybeSent: false,
     upstream: call.upstream,
-    bounds: boundsOf(call, model, request),
+    bounds: boundsOf(call, model, request, job.data),
     spent,
     traceparent,
     telemetry: deps.telemetry,
@@ -184,10 +185,16 @@ async function work(
 }
 
 /** What a call's upstream can have used, by its request: a chat's. */
-const boundsOf = ({ estimate }: BegunCall, model: Model | null, request: CallJob['request']): UsageBounds => ({
-  estimate,
-  mostInput: model?.modality === 'chat' && request ? mostInput(estimate.input, request as ChatRequest, model) : 0,
-})
+const boundsOf = (
+  { estimate }: BegunCall,
+  model: Model | null,
+  request: CallJob['request'],
+  { dialect }: CallJob,
+): UsageBounds => {
+  if (model?.modality !== 'chat' || !request) return { estimate, mostInput: 0 }
+  const ofParts = grammarOf(dialect).partTokens(request as ChatRequest, model)
+  return { estimate, mostInput: mostInput(estimate.input, ofParts, model) }
+}
 
 /**
  * Asks the upstreams, and waits for the begin too: an end that overtook it would not find its attempt, and a call that

@@ -3,8 +3,9 @@
  * (docs/api.md#addresses-in-requests).
  */
 import type { Route } from '../../shared/catalogue/catalogue.ts'
-import type { ChatMessage, ChatRequest, MediaRequest } from '../../shared/requests/requests.ts'
-import { addressesOf, withImages } from '../../shared/requests/requests.ts'
+import type { ChatRequest, MediaRequest } from '../../shared/requests/requests.ts'
+import type { Dialect } from '../../shared/dialects/dialect.ts'
+import { grammarOf } from '../../shared/dialects/dialect.ts'
 import type { WorkerDeps } from '../deps.ts'
 import type { CallImages, FetchedImage } from '../fetching/call-images.ts'
 import { FetchFailed } from '../fetching/failure.ts'
@@ -20,11 +21,10 @@ type AnyRequest = ChatRequest | MediaRequest
 const isAddress = (url: unknown): url is string => typeof url === 'string' && /^https?:/i.test(url)
 
 /** The http(s) addresses of a request that an upstream would fetch, or we for it. */
-const addressesIn = (request: AnyRequest): string[] =>
-  ('messages' in request
-    ? (request as ChatRequest).messages.flatMap((message) => addressesOf(message).map(({ url }) => url))
-    : [request.image_url]
-  ).filter(isAddress)
+const addressesIn = (request: AnyRequest, dialect: Dialect | undefined): string[] =>
+  'messages' in request
+    ? grammarOf(dialect).addresses(request as ChatRequest)
+    : [(request as MediaRequest).image_url].filter(isAddress)
 
 /** A picture that a request names cannot be used: its upstream was sent nothing. Its message is public. */
 export class ReferenceRefused extends Error {}
@@ -68,7 +68,8 @@ export async function withReferences<T>(
   work: (references: References) => Promise<T>,
 ): Promise<T> {
   const request = run.job.request as AnyRequest
-  const addresses = addressesIn(request)
+  const { dialect } = run.job
+  const addresses = addressesIn(request, dialect)
   run.signal.throwIfAborted()
   if (addresses.length === 0 && !('image_url' in request)) return work(NONE)
   const call = { account: run.call.accountId, signal: run.signal }
@@ -82,7 +83,7 @@ export async function withReferences<T>(
     await images.check(addresses).catch((error: unknown) => {
       throw refusing(error)
     })
-    return work(referencesOf(request, images, refusing))
+    return work(referencesOf({ request, dialect }, images, refusing))
   })
 }
 
@@ -92,24 +93,27 @@ function refusalOf(error: FetchFailed | MediaRefused, isFetched: boolean): Refer
   return new ReferenceRefused(isFetched ? UNFETCHED : `image_url: ${error.message}`)
 }
 
-function referencesOf(request: AnyRequest, images: CallImages, refusing: (error: unknown) => unknown): References {
+type Asked = { request: AnyRequest; dialect: Dialect | undefined }
+
+function referencesOf(named: Asked, images: CallImages, refusing: (error: unknown) => unknown): References {
   let fetched: ReadonlyMap<string, FetchedImage> = new Map()
   return {
     prepare: async (route, adapter) => {
-      const wanted = wantedBy(request, route, adapter)
+      const wanted = wantedBy(named, route, adapter)
       if (wanted.length === 0) return
       fetched = await images.fetch(wanted).catch((error: unknown) => {
         throw refusing(error)
       })
     },
-    requestFor: (asked, route, adapter) => (handoverOf(route, adapter) === 'data' ? withData(asked, fetched) : asked),
+    requestFor: (asked, route, adapter) =>
+      handoverOf(route, adapter) === 'data' ? withData(asked, named.dialect, fetched) : asked,
     uploadFor: ({ image_url: url }, route, adapter) =>
       url !== undefined && handoverOf(route, adapter) === 'upload' ? fetched.get(url) : undefined,
   }
 }
 
 /** The pictures that have to be fetched or decoded here for a route. */
-function wantedBy(request: AnyRequest, route: Route, adapter?: MediaAdapter): string[] {
+function wantedBy({ request, dialect }: Asked, route: Route, adapter?: MediaAdapter): string[] {
   switch (handoverOf(route, adapter)) {
     case 'none':
     case 'address':
@@ -117,22 +121,23 @@ function wantedBy(request: AnyRequest, route: Route, adapter?: MediaAdapter): st
     case 'upload':
       return [(request as MediaRequest).image_url].filter((url) => url !== undefined)
     case 'data': {
-      if ('messages' in request && (request as ChatRequest).messages.some(namesMoreThanImages))
+      if ('messages' in request && grammarOf(dialect).namesMore(request as ChatRequest))
         throw new ReferenceRefused(IMAGES_ONLY)
-      return addressesIn(request)
+      return addressesIn(request, dialect)
     }
   }
 }
 
-const namesMoreThanImages = (message: ChatMessage): boolean =>
-  addressesOf(message).some(({ field, url }) => field !== 'image_url' && isAddress(url))
-
 /** A request with data URIs in the place of its images' addresses. */
-function withData<R extends AnyRequest>(request: R, fetched: ReadonlyMap<string, FetchedImage>): R {
+function withData<R extends AnyRequest>(
+  request: R,
+  dialect: Dialect | undefined,
+  fetched: ReadonlyMap<string, FetchedImage>,
+): R {
   const dataOf = (url: unknown): unknown => {
     const image = isAddress(url) ? fetched.get(url) : undefined
     return image ? dataUriOf(image) : url
   }
-  if (!('messages' in request)) return { ...request, image_url: dataOf(request.image_url) }
-  return { ...request, messages: (request as ChatRequest).messages.map((message) => withImages(message, dataOf)) }
+  if (!('messages' in request)) return { ...request, image_url: dataOf((request as MediaRequest).image_url) }
+  return grammarOf(dialect).withPictures(request as ChatRequest, dataOf) as R
 }

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import type { CallId } from '../../../src/shared/platform/ids.ts'
-import { newId } from '../../../src/shared/platform/ids.ts'
+import { newId, publicId } from '../../../src/shared/platform/ids.ts'
 import type { EndedCall } from '../../../src/shared/replies/stored-answers.ts'
 import { chatOutput } from '../../../src/shared/dialects/chat/output.ts'
 import { answerOf, errorOutput, mediaOutput } from '../../../src/shared/replies/stored-answers.ts'
@@ -10,6 +10,8 @@ import type { Reply } from '../../../src/shared/replies/channels.ts'
 import { readReply, writeReply } from '../../../src/shared/replies/channels.ts'
 
 const ended: EndedCall = {
+  callId: newId('call') as never,
+  dialect: null,
   modality: 'chat',
   status: 'succeeded',
   httpStatus: 200,
@@ -40,12 +42,26 @@ describe('the answer of an ended call', () => {
     })
   })
 
-  it('is the error under its status, for a failure of any modality', () => {
+  it('is the error under its status, for a failure', () => {
     const error = gatewayError('upstream_failed')
-    for (const modality of ['chat', 'image', 'video'] as const) {
-      const answer = answerOf({ ...ended, modality, status: 'failed', httpStatus: 502 }, errorOutput(error))
-      expect([answer.status, JSON.parse(answer.body)]).to.deep.equal([502, { ok: false, error }])
-    }
+    const failed = { ...ended, status: 'failed', errorType: error.type, httpStatus: 502 } as const
+    const answer = answerOf(failed, errorOutput(error))
+    expect([answer.status, JSON.parse(answer.body)]).to.deep.equal([502, { ok: false, error }])
+  })
+
+  it("is Anthropic's message or error, for a chat that was asked in that dialect", () => {
+    const asked = { ...ended, dialect: 'messages' } as const
+    expect(JSON.parse(answerOf(asked, '{"id":"msg_1","usage":{"output_tokens":2}}').body)).to.deep.equal({
+      id: 'msg_1',
+      usage: { output_tokens: 2, credits: 3, balance: 997 },
+    })
+    const error = gatewayError('upstream_failed')
+    const failed = { ...asked, status: 'failed', errorType: error.type, httpStatus: 502 } as const
+    expect(JSON.parse(answerOf(failed, errorOutput(error)).body)).to.deep.equal({
+      type: 'error',
+      error: { ...error, type: 'api_error' },
+      request_id: publicId('call', asked.callId),
+    })
   })
 
   it('keeps what an upstream said to the last character, even if it looks like the end of the answer', () => {

@@ -1,0 +1,184 @@
+/**
+ * The schema of a request of the Messages API. Blocks, tools and fields that it does not know are refused in the words
+ * of the API, because clients mend their requests by them.
+ */
+import { z } from 'zod'
+import { chosen, documented, jsonObject, listOf, within } from '../../requests/field-schemas.ts'
+
+/** Most turns, tools, and blocks of one turn. */
+const MOST = { turns: 20_000, tools: 512, blocks: 20_000 } as const
+
+/** The largest limit of output that may be asked for, in tokens. */
+const MAX_TOKENS = 100_000_000
+
+const text = z.string()
+
+/** The longer of the two lives of a cached prefix is written at double its price. */
+const cacheControl = z.strictObject({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).optional() })
+const marked = { cache_control: cacheControl.nullish() }
+
+const citations = z.looseObject({}).nullish()
+
+const textBlock = z.strictObject({ type: z.literal('text'), text, citations: z.unknown().optional(), ...marked })
+
+const bytes = z.strictObject({ type: z.literal('base64'), media_type: text, data: text })
+const address = z.strictObject({ type: z.literal('url'), url: text })
+const imageBlock = z.strictObject({
+  type: z.literal('image'),
+  source: z.discriminatedUnion('type', [bytes, address]),
+  ...marked,
+})
+
+const thinking = z.strictObject({ type: z.literal('thinking'), thinking: text, signature: text.nullish() })
+const redacted = z.strictObject({ type: z.literal('redacted_thinking'), data: text })
+
+const toolUse = z.strictObject({
+  type: z.literal('tool_use'),
+  id: text.min(1),
+  name: text.min(1),
+  input: z.unknown(),
+  caller: z.unknown().optional(),
+  ...marked,
+})
+
+const documentSource = z.discriminatedUnion('type', [
+  bytes,
+  address,
+  z.strictObject({ type: z.literal('text'), media_type: text.optional(), data: text }),
+  z.strictObject({ type: z.literal('content'), content: z.union([text, z.array(z.union([textBlock, imageBlock]))]) }),
+])
+const document = z.strictObject({
+  type: z.literal('document'),
+  source: documentSource,
+  title: text.nullish(),
+  context: text.nullish(),
+  citations,
+  ...marked,
+})
+
+const searchResult = z.strictObject({
+  type: z.literal('search_result'),
+  source: text,
+  title: text,
+  content: z.array(textBlock),
+  citations,
+  ...marked,
+})
+
+const toolReference = z.strictObject({ type: z.literal('tool_reference'), tool_name: text, ...marked })
+
+/** What stands in a result of a tool. */
+const resultBlocks = {
+  text: textBlock,
+  image: imageBlock,
+  document,
+  search_result: searchResult,
+  tool_reference: toolReference,
+}
+
+/** A block by its type. */
+const blockOf = (known: Readonly<Record<string, z.ZodType>>) =>
+  chosen<z.ZodType>(Object.values(known) as [z.ZodType, ...z.ZodType[]], ({ type }) =>
+    Object.hasOwn(known, String(type)) ? known[String(type)]! : unknownBlock(type, Object.keys(known)),
+  )
+
+const unknownBlock = (type: unknown, known: string[]): z.ZodType =>
+  z.custom(() => false, {
+    error: `Input tag '${String(type).slice(0, 60)}' found using 'type' does not match any of the expected tags: ${known
+      .map((tag) => `'${tag}'`)
+      .join(', ')}`,
+  })
+
+const contentOf = (known: Readonly<Record<string, z.ZodType>>) => {
+  const blocks = listOf(blockOf(known), 0, MOST.blocks)
+  return z
+    .custom<unknown>((value) => typeof value === 'string' || Array.isArray(value), 'Input should be a valid list')
+    .meta(documented(z.union([text, z.array(z.looseObject({ type: text }))])))
+    .transform((value, context) => (Array.isArray(value) ? within(blocks, value, context) : value))
+}
+
+const toolResult = z.strictObject({
+  type: z.literal('tool_result'),
+  tool_use_id: text.min(1),
+  content: contentOf(resultBlocks).nullish(),
+  is_error: z.boolean().nullish(),
+  ...marked,
+})
+
+const toolChange = z.looseObject({ type: z.enum(['tool_addition', 'tool_removal']) })
+
+const content = contentOf({
+  ...resultBlocks,
+  thinking,
+  redacted_thinking: redacted,
+  tool_use: toolUse,
+  tool_result: toolResult,
+  tool_addition: toolChange,
+  tool_removal: toolChange,
+})
+
+const message = z.strictObject({
+  role: z.enum(['user', 'assistant', 'system'], { error: "Input should be 'user', 'assistant' or 'system'" }),
+  content,
+  output_config: jsonObject.optional(),
+})
+
+const clientTool = z.strictObject({
+  type: z.literal('custom').nullish(),
+  name: text.min(1).max(128),
+  description: text.nullish(),
+  input_schema: jsonObject,
+  strict: z.boolean().nullish(),
+  defer_loading: z.boolean().nullish(),
+  input_examples: z.array(jsonObject).nullish(),
+  eager_input_streaming: z.boolean().nullish(),
+  allowed_callers: z.array(text).nullish(),
+  ...marked,
+})
+/** A tool of a kind that its vendor knows. */
+const typedTool = z.looseObject({ type: text, name: text.optional(), ...marked })
+const tool = chosen<z.ZodType>([clientTool, typedTool], ({ type }) =>
+  type === undefined || type === null || type === 'custom' ? clientTool : typedTool,
+)
+
+const only = { disable_parallel_tool_use: z.boolean().optional() }
+const toolChoice = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('auto'), ...only }),
+  z.strictObject({ type: z.literal('any'), ...only }),
+  z.strictObject({ type: z.literal('tool'), name: text, ...only }),
+  z.strictObject({ type: z.literal('none') }),
+])
+
+const thinkingConfig = z.strictObject({
+  type: z.enum(['enabled', 'adaptive', 'disabled']),
+  budget_tokens: z.int().min(1024).optional(),
+  display: text.nullish(),
+})
+
+const outputConfig = z.strictObject({
+  effort: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).nullish(),
+  format: z.strictObject({ type: z.literal('json_schema'), schema: jsonObject }).nullish(),
+})
+
+/** The body. Its dearer fields are checked beside it. */
+export const messagesBody = z.looseObject({
+  model: z.string(),
+  max_tokens: z.int().min(1).max(MAX_TOKENS),
+  messages: listOf(message, 1, MOST.turns),
+  system: z.union([text, z.array(textBlock)]).nullish(),
+  stop_sequences: z.array(text).max(16).nullish(),
+  stream: z.boolean().nullish(),
+  temperature: z.number().min(0).max(1).nullish(),
+  top_p: z.number().min(0).max(1).nullish(),
+  top_k: z.int().min(0).nullish(),
+  thinking: thinkingConfig.nullish(),
+  tool_choice: toolChoice.nullish(),
+  tools: listOf(tool, 0, MOST.tools).nullish(),
+  metadata: z.looseObject({ user_id: text.nullish() }).nullish(),
+  output_config: outputConfig.nullish(),
+  cache_control: cacheControl.nullish(),
+  context_management: z.looseObject({ edits: z.array(z.looseObject({ type: text })).optional() }).nullish(),
+})
+
+/** A body to count: as one to send, and its limit may be left out. */
+export const countedBody = messagesBody.extend({ max_tokens: messagesBody.shape.max_tokens.optional() })

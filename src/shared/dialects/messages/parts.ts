@@ -1,0 +1,83 @@
+/**
+ * The pictures and documents in a request of the Messages API: in its turns, and in what tools answered.
+ */
+import { asFields } from '../../platform/fields.ts'
+import type { Fields } from '../../platform/fields.ts'
+import type { CountingRules } from '../../requests/pricing.ts'
+import { tokensOfPart } from '../../requests/pricing.ts'
+import type { ChatMessage } from '../../requests/requests.ts'
+
+/** A picture or a document, and the path to it, such as `messages.0.content.1`. */
+export type Part = { kind: 'image' | 'document'; source: Fields; path: string }
+
+type Body = { messages: readonly Pick<ChatMessage, 'content'>[]; system?: unknown }
+
+/** The pictures and documents of a request, in their order. */
+export const partsOf = ({ messages }: Body): Part[] =>
+  messages.flatMap(({ content }, at) => partsIn(content, `messages.${at}.content`))
+
+function partsIn(content: unknown, path: string): Part[] {
+  if (!Array.isArray(content)) return []
+  return content.flatMap((value, at): Part[] => {
+    const block = asFields(value)
+    const here = `${path}.${at}`
+    if (block.type === 'tool_result') return partsIn(block.content, `${here}.content`)
+    if (block.type !== 'image' && block.type !== 'document') return []
+    const source = asFields(block.source)
+    const inner = source.type === 'content' ? partsIn(source.content, `${here}.source.content`) : []
+    return [{ kind: block.type, source, path: here }, ...inner]
+  })
+}
+
+/** Whether a document is no text: what it counts for only its model can say. */
+export const isBinary = ({ kind, source }: Part): boolean =>
+  kind === 'document' &&
+  (source.type === 'url' || (source.type === 'base64' && !/^text\//i.test(String(source.media_type))))
+
+/**
+ * The input tokens that a part counts for in place of its bytes; null for one that counts by them, or that the model
+ * does not price.
+ */
+export function tokensOf(part: Part, { partTokens }: CountingRules): number | null {
+  if (part.kind === 'image') return tokensOfPart('image_url', partTokens)
+  return partTokens !== undefined && Object.hasOwn(partTokens, 'document') ? partTokens.document! : null
+}
+
+/** The input tokens of all parts of a request that do not count by their bytes. */
+export const partTokens = (body: Body, rules: CountingRules): number =>
+  partsOf(body).reduce((sum, part) => sum + (tokensOf(part, rules) ?? 0), 0)
+
+/** The bytes of a request's JSON that do not count as text: of parts with a number of tokens of their own. */
+export const uncountedBytes = (body: Body, rules: CountingRules): number =>
+  partsOf(body)
+    .filter((part) => part.source.type === 'base64' && tokensOf(part, rules) !== null)
+    .reduce((sum, { source }) => sum + Buffer.byteLength(JSON.stringify(source.data)) - 2, 0)
+
+/** The http(s) addresses of pictures in a request. */
+export const addressesIn = (body: Body): string[] =>
+  partsOf(body).flatMap(({ source }) => (source.type === 'url' ? [String(source.url)] : []))
+
+/**
+ * A request with other addresses of its pictures: what `change` makes of them, an address or a `data:` URI.
+ */
+export function withPictures<B extends Body>(body: B, change: (url: string) => string): B {
+  const ofBlock = (value: unknown): unknown => {
+    const block = asFields(value)
+    if (block.type === 'tool_result' && Array.isArray(block.content))
+      return { ...block, content: block.content.map(ofBlock) }
+    const source = asFields(block.source)
+    if (block.type !== 'image' || source.type !== 'url') return value
+    return { ...block, source: sourceOf(change(String(source.url))) }
+  }
+  const messages = body.messages.map((message) =>
+    Array.isArray(message.content) ? { ...message, content: message.content.map(ofBlock) } : message,
+  )
+  return { ...body, messages }
+}
+
+function sourceOf(url: string): Fields {
+  const inline = /^data:([^;,]{1,100});base64,/i.exec(url)
+  return inline
+    ? { type: 'base64', media_type: inline[1]!.toLowerCase(), data: url.slice(inline[0].length) }
+    : { type: 'url', url }
+}
