@@ -204,6 +204,7 @@ CREATE TABLE calls (
   account_id uuid NOT NULL, -- Who pays.
   key_id uuid NOT NULL, -- The API key it came with.
   modality text NOT NULL, -- chat, image or video: its queue.
+  dialect text, -- In which a chat was asked, and is answered, where that is not chat completions.
   model text NOT NULL, -- The gateway's model id as asked for.
   status text NOT NULL, -- queued, running, succeeded, failed or rejected; see src/shared/calls/lifecycle.ts.
   price jsonb, -- The price when the call was opened: later changes of the catalogue do not touch it.
@@ -248,6 +249,7 @@ CREATE TABLE calls (
   CONSTRAINT calls_cached_tokens_are_input CHECK ((((cached_input_tokens)::bigint + (cache_write_tokens)::bigint) <= (input_tokens)::bigint)),
   CONSTRAINT calls_cost_within_twice_the_charge CHECK ((((credits)::bigint + (credits_uncollected)::bigint) <= (2 * (credits_precharged)::bigint))),
   CONSTRAINT calls_count_positive CHECK ((count >= 1)),
+  CONSTRAINT calls_dialect_known CHECK (((dialect IS NULL) OR ((modality = 'chat'::text) AND (dialect = 'messages'::text)))),
   CONSTRAINT calls_ended_are_complete CHECK ((((status = ANY (ARRAY['queued'::text, 'running'::text])) = (finished_at IS NULL)) AND ((finished_at IS NULL) = (http_status IS NULL)))),
   CONSTRAINT calls_error_where_refused CHECK (((status = ANY (ARRAY['failed'::text, 'rejected'::text])) = (error_type IS NOT NULL))),
   CONSTRAINT calls_failed_cost_nothing CHECK (((status <> ALL (ARRAY['failed'::text, 'rejected'::text])) OR ((credits)::bigint = 0))),
@@ -776,7 +778,7 @@ CREATE FUNCTION count_key_use(counted_key uuid) RETURNS void;
 CREATE FUNCTION deduct_credits(the_deduction uuid, the_account uuid, wanted bigint, may_owe boolean, why text, request_key text) RETURNS TABLE(outcome text, deduction uuid, taken bigint, left_owing bigint, balance bigint, spendable bigint);
 
 -- Settles or refunds calls and keeps their results; a row for each call that this very statement ended, with the place of the outcome that did, none for the others.
-CREATE FUNCTION end_calls(outcomes jsonb, outputs text[]) RETURNS TABLE(place bigint, id uuid, account_id uuid, status text, credits bigint, uncollected bigint, balance bigint, latency_ms bigint, created_at timestamptz, reply_to text, model text, modality text, upstream text, precharged bigint, running_ms bigint) SET plan_cache_mode=force_generic_plan;
+CREATE FUNCTION end_calls(outcomes jsonb, outputs text[]) RETURNS TABLE(place bigint, id uuid, account_id uuid, status text, credits bigint, uncollected bigint, balance bigint, latency_ms bigint, created_at timestamptz, reply_to text, model text, modality text, upstream text, precharged bigint, running_ms bigint, dialect text) SET plan_cache_mode=force_generic_plan;
 
 -- Removes what is left in expired grants of these accounts, by entries of kind expiry; returns how many grants.
 CREATE FUNCTION expire_grants(account_ids uuid[], moment timestamptz) RETURNS integer;

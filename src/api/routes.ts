@@ -68,11 +68,24 @@ import { fetchCall } from './v1/calls/get-call.ts'
 import { completeChat } from './v1/chat.ts'
 import { makeImage, makeVideo } from './v1/media.ts'
 import { showKey } from './v1/key.ts'
+import { countTokens } from './v1/messages/count-tokens.ts'
+import { createMessage } from './v1/messages/messages.ts'
 import { listModels, showModel } from './v1/models.ts'
 import { quoteCall } from './v1/quotes.ts'
 
 /** `/v1`: the gateway, for holders of an API key. */
-const gateway = [listModels, showModel, showKey, makeImage, makeVideo, completeChat, fetchCall, quoteCall] as const
+const gateway = [
+  listModels,
+  showModel,
+  showKey,
+  makeImage,
+  makeVideo,
+  completeChat,
+  createMessage,
+  countTokens,
+  fetchCall,
+  quoteCall,
+] as const
 
 /** `/api`: who has an account, and how they sign in. */
 const accounts = [

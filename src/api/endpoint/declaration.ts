@@ -72,6 +72,8 @@ export type Declaration = {
   maxBodyBytes?: number
   /** How much longer than a call's (MAX_BODY_BYTES) its body may be. */
   extraBodyBytes?: number
+  /** Its body may be as long as those of agents (MAX_DIALECT_BODY_BYTES). */
+  dialectBody?: true
   /** The endpoint can also be asked without a body, which is the same as an empty object. */
   bodyIsOptional?: boolean
   /** By their status. */

@@ -48,9 +48,7 @@ export function serveDeclared(
   const counters = countersOf(declared, deps)
   const readBody = bodyReader(declared, deps)
   const bodySchema = declared.body === 'ignored' ? undefined : declared.body
-  const { extraBodyBytes } = declared
-  const endpoint =
-    extraBodyBytes === undefined ? declared : { ...declared, maxBodyBytes: deps.config.MAX_BODY_BYTES + extraBodyBytes }
+  const endpoint = { ...declared, maxBodyBytes: longestBodyOf(declared, deps.config) }
   return async (ctx) => {
     beginAt(ctx, endpoint)
     const auth = find ? await find(ctx) : null
@@ -69,6 +67,15 @@ export function serveDeclared(
       leave()
     }
   }
+}
+
+/** The longest body of an endpoint, in bytes. */
+function longestBodyOf(
+  { maxBodyBytes, extraBodyBytes, dialectBody }: Declaration & Served,
+  config: WebDeps['config'],
+): number {
+  if (dialectBody) return config.MAX_DIALECT_BODY_BYTES
+  return extraBodyBytes === undefined ? maxBodyBytes : config.MAX_BODY_BYTES + extraBodyBytes
 }
 
 /** Records what an operator is about to see: what cannot be recorded is not shown. */

@@ -10,6 +10,7 @@ import type { Envelope, RequestState, Served } from './request-context.ts'
 export function envelopeFor(ctx: Pick<ParameterizedContext<RequestState>, 'state' | 'get'>): Envelope {
   const { endpoint, envelope = 'console' } = ctx.state
   if (!endpoint) return envelope
+  if (endpoint.envelope === 'anthropic') return 'anthropic'
   if (endpoint.anthropic && ctx.get('anthropic-version') !== '') return 'anthropic'
   return endpoint.envelope ?? 'console'
 }

@@ -8,7 +8,8 @@ import type { ChatRequest } from '../../shared/requests/requests.ts'
 import { apiKey } from '../endpoint/auth.ts'
 import { answerWhenDone } from './calls/answer-call.ts'
 import { parseChat } from './calls/chat-body.ts'
-import { answerWithChunks } from './calls/chat-stream.ts'
+import { chunksFor } from './calls/chat-stream.ts'
+import { answerWithFrames } from './calls/streamed-answer.ts'
 import {
   CALL_ERRORS,
   CALL_LIMITS,
@@ -56,7 +57,9 @@ export const chatKind: CallKind<ChatModel, AskedChat> = {
   modality: 'chat',
   parse: (body, model: ChatModel) => askedOf(body as CountedChat, parseChat(body, model), model),
   answer: (ctx, deps, placed, asked) =>
-    asked.request.stream ? answerWithChunks(ctx, deps, placed, asked) : answerWhenDone(ctx, deps, placed),
+    asked.request.stream
+      ? answerWithFrames(ctx, deps, placed, { updates: asked.updates, frames: chunksFor(placed, asked.request) })
+      : answerWhenDone(ctx, deps, placed),
 }
 
 /** Completes a chat. Charged on an estimate of its tokens, settled on the real usage. */

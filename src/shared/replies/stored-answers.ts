@@ -7,10 +7,11 @@
  * output was written, and are spliced in behind it: the text is never parsed and serialized again.
  */
 import type { ErrorCode, GatewayError } from '../platform/errors.ts'
+import { anthropicStatusOf, anthropicTypeOf } from '../platform/errors.ts'
 import type { CallId } from '../platform/ids.ts'
 import { publicId } from '../platform/ids.ts'
 import type { Dialect } from '../dialects/dialect.ts'
-import { anthropicTypeOf } from '../dialects/messages/errors.ts'
+
 import type { CallStatus, Modality } from '../calls/lifecycle.ts'
 
 /** A finished HTTP answer. */
@@ -59,16 +60,22 @@ export const errorOutput = (error: GatewayError): string => JSON.stringify(error
 /** The answer of an ended call. */
 export function answerOf(call: EndedCall, output: string): Answer {
   const { head, skipStart, skipEnd, tail } = frameOf(call)
-  return { status: call.httpStatus, body: `${head}${output.slice(skipStart, output.length - skipEnd)}${tail}` }
+  return { status: statusOf(call), body: `${head}${output.slice(skipStart, output.length - skipEnd)}${tail}` }
 }
 
 /** The answer of an ended call whose output has so many bytes and stays where it is stored. */
 export const longAnswerOf = (call: EndedCall, outputBytes: number): LongAnswer => ({
-  status: call.httpStatus,
+  status: statusOf(call),
   callId: call.callId,
   frame: frameOf(call),
   outputBytes,
 })
+
+/** Some errors have another status in Anthropic's API. */
+const statusOf = (call: EndedCall): number =>
+  call.status === 'failed' && call.dialect === 'messages' && call.errorType !== null
+    ? anthropicStatusOf(call.errorType)
+    : call.httpStatus
 
 function frameOf(call: EndedCall): Frame {
   if (call.status === 'failed') return frameOfFailure(call)
@@ -80,10 +87,11 @@ function frameOf(call: EndedCall): Frame {
 }
 
 /** Anthropic's error has a `type` of its own in the place of ours. */
-function frameOfFailure({ callId, dialect, errorType, httpStatus }: EndedCall & { status: 'failed' }): Frame {
-  if (dialect !== 'messages') return { head: '{"ok":false,"error":', skipStart: 0, skipEnd: 0, tail: '}' }
+function frameOfFailure({ callId, dialect, errorType }: EndedCall & { status: 'failed' }): Frame {
+  if (dialect !== 'messages' || errorType === null)
+    return { head: '{"ok":false,"error":', skipStart: 0, skipEnd: 0, tail: '}' }
   return {
-    head: `{"type":"error","error":{"type":"${anthropicTypeOf(httpStatus)}",`,
+    head: `{"type":"error","error":{"type":"${anthropicTypeOf(errorType)}",`,
     skipStart: `{"type":"${errorType}",`.length,
     skipEnd: 0,
     tail: `,"request_id":"${publicId('call', callId)}"}`,

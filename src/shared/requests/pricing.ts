@@ -117,7 +117,7 @@ export function ceilOfProduct(factor: number, decimal: number): bigint {
 export const DEFAULT_MAX_TOKENS = 1024
 
 /** UTF-8 bytes that count as a token where the model says nothing else. */
-const BYTES_PER_TOKEN = 3
+export const BYTES_PER_TOKEN = 3
 
 /** Input tokens of an image part where the model says nothing else. */
 const IMAGE_TOKENS = 1500

@@ -2,6 +2,7 @@
  * What is asked of a model, and what it costs: a call before it is placed.
  */
 import type { Model } from '../../../shared/catalogue/catalogue.ts'
+import type { Dialect } from '../../../shared/dialects/dialect.ts'
 import type { Tokens } from '../../../shared/requests/pricing.ts'
 import type { ChatRequest, MediaRequest } from '../../../shared/requests/requests.ts'
 
@@ -15,6 +16,13 @@ export type CallOrder = {
   estimate: Tokens | null
   charge: number
   body: Record<string, unknown>
+  /** In which a chat is asked, where that is not chat completions, and the betas that its upstream may be asked for. */
+  dialect?: Dialect | undefined
+  betas?: string[] | undefined
+  /** The tools of upstreams that were left out, by their names. */
+  droppedTools?: readonly string[] | undefined
+  /** How long it may take where its model does not say, in seconds; as its modality where absent. */
+  deadlineSeconds?: number | undefined
   /**
    * Lowers a limit that the model gives until the call costs at most `credits`; null if that leaves fewer than `least`
    * output tokens. Absent where the request states its own limit, or the model gives at most 1,024.

@@ -20,16 +20,20 @@ const UNCOUNTED_BYTES = 64 * 1024
 export type EventStream = {
   /** Sends one event; `event` names it where it is not plain data. `data` is one line. */
   send: (data: string, event?: string) => void
-  /** Sends a comment: a sign of life for routers, which readers pass over. */
-  comment: () => void
+  /** Sends a sign of life for routers, which readers pass over. */
+  signOfLife: () => void
   end: () => void
 }
+
+/** One line: a blank one behind it is an event to some readers, which take an empty one for a broken one. */
+const COMMENT = ': still here\n'
 
 /**
  * Begins a 200 whose body is a stream of events, with a comment after 15 s without a byte, so that no router cuts it. A
  * reader that leaves too much unread is cut off, which its handler sees as a client that leaves.
+ * @param signOfLife is sent in place of a comment
  */
-export function beginEventStream(ctx: Context, hold: Hold): EventStream {
+export function beginEventStream(ctx: Context, hold: Hold, signOfLife = COMMENT): EventStream {
   const body = new PassThrough()
   ctx.status = 200
   ctx.type = 'text/event-stream'
@@ -47,13 +51,12 @@ export function beginEventStream(ctx: Context, hold: Hold): EventStream {
     }
   }
   body.on('drain', () => count(body.writableLength + body.readableLength))
-  // One line: a blank one behind it is an event to some readers, which take an empty one for a broken one.
-  const comment = () => write(': still here\n')
-  const beat = setInterval(comment, HEARTBEAT_MS)
+  const live = () => write(signOfLife)
+  const beat = setInterval(live, HEARTBEAT_MS)
   body.once('close', () => clearInterval(beat))
   return {
     send: (data, event) => write(`${event === undefined ? '' : `event: ${event}\n`}data: ${data}\n\n`),
-    comment,
+    signOfLife: live,
     end: () => {
       clearInterval(beat)
       body.end()

@@ -57,7 +57,7 @@ export async function placeCall(
   asked: CallOrder,
   onUpdate?: (update: CallUpdate) => void,
 ): Promise<PlacedCall> {
-  const identity = identityOf(ctx, asked.model.modality, asked.body)
+  const identity = identityOf(ctx, asked.dialect ?? asked.model.modality, asked.body)
   requireUpstream(asked.model)
   maxCreditsOf(ctx)
   const retried = identity.isNumberedRetry && (await joinRetried(ctx, deps, identity, onUpdate))
@@ -116,7 +116,7 @@ function expectAnswer(
   streamed: boolean,
   onUpdate: (update: CallUpdate) => void = () => {},
 ): PlacedCall {
-  const relayed = streamed ? deps.relayed.begin() : null
+  const relayed = streamed ? deps.relayed.begin(request.dialect) : null
   const pass = (update: CallUpdate): void => {
     deps.unstarted.release(request.id)
     placed.status = 'running'
@@ -155,7 +155,7 @@ async function endRelayed(
 function openRequest(
   ctx: CallContext,
   { config, replies }: PlaceDeps,
-  { model, request, estimate, charge }: CallOrder,
+  { model, request, dialect, estimate, charge, deadlineSeconds }: CallOrder,
   identity: Identity,
   guarded: OpenRequest['guarded'],
 ): OpenRequest {
@@ -165,13 +165,14 @@ function openRequest(
     accountId: principal.accountId,
     keyId: principal.keyId,
     modality: model.modality,
+    dialect,
     model: model.id,
     catalogueVersion: model.version,
     price: model.price,
     amount: charge,
     guarded,
     estimate,
-    deadlineSeconds: model.timeoutSeconds ?? DEADLINE_SECONDS[model.modality],
+    deadlineSeconds: model.timeoutSeconds ?? deadlineSeconds ?? DEADLINE_SECONDS[model.modality],
     requestId,
     replyTo: replies.address,
     idempotency:
@@ -215,6 +216,7 @@ async function enqueue(
     callId: request.id,
     accountId: request.accountId,
     request: order.request,
+    ...(order.dialect && { dialect: order.dialect, betas: order.betas ?? [] }),
     catalogueVersion: request.catalogueVersion,
     requestId,
     traceparent: span?.traceparent ?? ctx.state.traceparent,

@@ -1,6 +1,7 @@
 /**
  * How the three endpoints that place calls are served: every check of a call, in its order.
  */
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Context, Middleware } from 'koa'
 import type { Principal } from '../../../shared/accounts/key-lookup.ts'
 import type { Model } from '../../../shared/catalogue/catalogue.ts'
@@ -27,13 +28,18 @@ import type { CallContext, PlacedCall } from './placed-call.ts'
 import { refuse } from './record-refusal.ts'
 
 /** What a modality makes of a body. */
-type Parsed = Pick<CallOrder, 'request' | 'estimate' | 'charge' | 'lowerTo'>
+type Parsed = Pick<
+  CallOrder,
+  'request' | 'estimate' | 'charge' | 'lowerTo' | 'dialect' | 'betas' | 'droppedTools' | 'deadlineSeconds'
+>
 
 /** What is specific to a modality. */
 export type CallKind<M extends Model, P extends Parsed> = {
   modality: M['modality']
   /** What is asked of the model by a JSON object. @throws ApiError that names the field at fault. */
-  parse: (body: JsonObject, model: M) => P
+  parse: (body: JsonObject, model: M, headers?: IncomingHttpHeaders) => P
+  /** The longest body, in bytes; that of calls where absent. */
+  maxBodyBytes?: (config: WebDeps['config']) => number
   /** Answers a placed call in the form that its client wants. */
   answer: (
     ctx: CallContext,
@@ -65,7 +71,8 @@ function serveCall<M extends Model, P extends Parsed>(
 ): Middleware<RequestState> {
   const { modality, answer } = kind
   const counters = countersOf(declared, deps)
-  const endpoint = { ...declared, maxBodyBytes: deps.config.MAX_BODY_BYTES }
+  const maxBodyBytes = kind.maxBodyBytes?.(deps.config) ?? deps.config.MAX_BODY_BYTES
+  const endpoint = { ...declared, maxBodyBytes }
   return async (ctx) => {
     beginAt(ctx, endpoint)
     const principal = await authenticateKey(deps, ctx)
@@ -75,7 +82,8 @@ function serveCall<M extends Model, P extends Parsed>(
       refuseHolder(principal)
       for (const count of counters) await count(ctx, principal)
       body = await readJsonBody(ctx, deps, principal.accountId)
-      const order = orderForReader(ctx, orderOf(deps, kind, body, principal))
+      const order = orderForReader(ctx, orderOf(deps, kind, body, principal, ctx.req.headers))
+      if (order.droppedTools?.length) ctx.set('X-Tollgate-Tools-Dropped', order.droppedTools.join(', '))
       const updates = bufferUpdates()
       const placed = await placeCall(call, deps, order, updates.onUpdate)
       await answer(call, deps, placed, { ...order, updates })
@@ -96,11 +104,12 @@ export function orderOf<M extends Model, P extends Parsed>(
   { modality, parse }: Pick<CallKind<M, P>, 'modality' | 'parse'>,
   body: JsonObject,
   holder: Principal,
+  headers?: IncomingHttpHeaders,
 ): P & { model: M; body: JsonObject } {
   const model = findModel(catalogue.current(), modelOf(body), modality) as M | null
   if (!model) throw new ApiError('unsupported_model', { param: 'model', message: isNamed(body) ? undefined : NO_MODEL })
   if (!mayCall(holder, model)) throw new ApiError('model_not_allowed', { param: 'model' })
-  return { ...parse(body, model), model, body }
+  return { ...parse(body, model, headers), model, body }
 }
 
 /**

@@ -77,6 +77,7 @@ const variables = z.object({
   REGISTER_RATE_LIMIT: wholeNumber(300, 1, 1_000_000_000),
   MAIL_RATE_LIMIT: wholeNumber(5, 1, 1_000_000_000),
   MAX_BODY_BYTES: wholeNumber(1_048_576, 1024, 33_554_432),
+  MAX_DIALECT_BODY_BYTES: wholeNumber(33_554_432, 1024, 33_554_432),
   MIN_OUTPUT_TOKENS: wholeNumber(4096, 1, 100_000_000),
   MAX_OUTSTANDING_CALLS: wholeNumber(1000, 1, 1_000_000),
   ACCOUNT_SHARE: share.default(0.5),

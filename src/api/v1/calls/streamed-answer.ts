@@ -1,0 +1,119 @@
+/**
+ * A chat's answer as a stream of events, in whichever dialect (docs/api.md#streaming).
+ */
+import { gatewayError } from '../../../shared/platform/errors.ts'
+import { bytesOf, isLong } from '../../../shared/replies/stored-answers.ts'
+import type { CallUpdate } from '../../../shared/replies/channels.ts'
+import { giveUpLeft } from '../../../shared/calls/numbered-retries.ts'
+import type { AnswerDeps } from './answer-call.ts'
+import {
+  HEARTBEAT_MS,
+  accepted,
+  afterwards,
+  deliver,
+  dismiss,
+  leave,
+  unlessStopped,
+  whenDisconnected,
+} from './answer-call.ts'
+import { withBody } from './answer-body.ts'
+import type { EventStream } from './event-stream.ts'
+import { beginEventStream } from './event-stream.ts'
+import type { UpdateListener } from './call-updates.ts'
+import type { CallContext, PlacedCall } from './placed-call.ts'
+
+/** Why a stream could not be ended as its dialect ends one. Its whole answer can be fetched. */
+export const LOST = 'Part of the stream was lost. The whole answer can be fetched:'
+const RESTARTING = 'The service is restarting. The answer to this call can be fetched later:'
+
+/** What writes the frames of one answer in its dialect. What comes before there is a stream waits for it. */
+export type FrameWriter = {
+  /** An event of the dialect that says nothing, where it has one; else a comment is the sign of life. */
+  signOfLife?: string
+  take: (update: CallUpdate & { type: 'chunks' }) => void
+  writeTo: (events: EventStream) => void
+  /** Ends the stream from the call's answer. */
+  finish: (status: number, body: string) => void
+  /** Ends the stream with an error. @param sentence what went wrong, and that the answer can be fetched */
+  fail: (sentence: string) => void
+}
+
+/**
+ * Streams a placed call. Until its first chunk a failure is answered with its own status; the stream begins with the
+ * first chunk, or after 15 s of silence; where this process stops before that, 202 says where the answer will be. A
+ * client that leaves stops the upstream's work.
+ */
+export async function answerWithFrames(
+  ctx: CallContext,
+  deps: AnswerDeps,
+  placed: PlacedCall,
+  { updates, frames }: { updates: UpdateListener; frames: FrameWriter },
+): Promise<void> {
+  const left = whenDisconnected(ctx)
+  const first = new Promise<'begin'>((resolve) =>
+    updates.attach((one) => {
+      if (one.type !== 'chunks') return
+      frames.take(one)
+      resolve('begin')
+    }),
+  )
+  const early = await unlessStopped(deps.stopping, () =>
+    Promise.race([first, placed.wait.answer, silence(), left.then(() => 'left' as const)]),
+  )
+  if (early === 'left') return abandon(ctx, deps, placed)
+  if (early === null) return accepted(ctx, placed, null)
+  const hold = deps.responseMemory.hold(ctx)
+  if (typeof early === 'object') {
+    if (early.status !== 200) return deliver(ctx, deps, placed, early)
+    // Its chunks are written at once, so there must be room for all of them.
+    if (isLong(early)) hold.require(bytesOf(early))
+  }
+  const events = beginEventStream(ctx, hold, frames.signOfLife)
+  // Without a first byte the headers are not sent either, and routers give up after 30 s.
+  if (early === 'silence') events.signOfLife()
+  frames.writeTo(events)
+  afterwards(ctx, deps, placed, async (answer) => {
+    if (!answer && !deps.stopping.aborted) return abandon(ctx, deps, placed)
+    if (answer)
+      await withBody(deps, answer, (body) => frames.finish(answer.status, body)).catch(() => frames.fail(LOST))
+    else frames.fail(RESTARTING)
+    events.end()
+  })
+}
+
+const silence = (): Promise<'silence'> =>
+  new Promise((resolve) => {
+    setTimeout(() => resolve('silence'), HEARTBEAT_MS).unref()
+  })
+
+/** How long a stream that was left before its first chunk goes on, for a retry to join it, in ms. */
+const LEFT_MS = 10_000
+
+/**
+ * The client of a stream has gone. One that has delivered something is cancelled at its worker; another is so where no
+ * retry joins it. A joined call is only cancelled by the request that opened it.
+ */
+async function abandon(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): Promise<void> {
+  const { calls, db, queues, replies, log } = deps
+  const warn = (err: unknown) => log.warn({ requestId: ctx.state.requestId, err }, 'stream not cancelled')
+  if (placed.joined) return leave(ctx, deps, placed)
+  if (placed.relayed?.hasBegun) {
+    dismiss(ctx, placed)
+    await replies.cancel(placed.callId).catch(warn)
+    return
+  }
+  await leave(ctx, deps, placed)
+  const end = async () => {
+    if (!(await giveUpLeft(db, placed.callId))) return
+    const refunded = await calls.refund(placed.callId, NOT_BEGUN, { from: 'queued' })
+    await (refunded ? queues.removeCall('chat', placed.callId) : replies.cancel(placed.callId))
+  }
+  setTimeout(() => {
+    end().catch(warn)
+  }, LEFT_MS).unref()
+}
+
+const NOT_BEGUN = gatewayError(
+  'upstream_failed',
+  'The client disconnected before the call began. The credits charged for it were refunded.',
+)

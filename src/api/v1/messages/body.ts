@@ -1,0 +1,176 @@
+/**
+ * Checks the body of a request of the Messages API: its fields by their kinds, then its shape, then what stands in it.
+ * Refusals are in the words of the API.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { z } from 'zod'
+import type { ChatModel } from '../../../shared/catalogue/catalogue.ts'
+import { countedBody, messagesBody } from '../../../shared/dialects/messages/body.ts'
+import {
+  BETAS,
+  DEARER_FIELDS,
+  FREE_EDITS,
+  FREE_FIELDS,
+  FREE_VALUES,
+  isHosted,
+} from '../../../shared/dialects/messages/fields.ts'
+import type { Part } from '../../../shared/dialects/messages/parts.ts'
+import { isBinary, partsOf, tokensOf } from '../../../shared/dialects/messages/parts.ts'
+import { ApiError } from '../../../shared/platform/errors.ts'
+import { fieldFault } from '../../../shared/platform/field-errors.ts'
+import { asFields } from '../../../shared/platform/fields.ts'
+import type { Fields } from '../../../shared/platform/fields.ts'
+import { imageUrlProblem } from '../../../shared/requests/addresses.ts'
+import { MAX_ADDRESSES } from '../../../shared/requests/chat-fields.ts'
+import type { ChatRequest } from '../../../shared/requests/requests.ts'
+import type { JsonObject } from '../../middleware/json-body.ts'
+
+/** What a model decides of a body. */
+export type Rules = Pick<ChatModel, 'maxOutputTokens' | 'partTokens'> & {
+  upstreams: readonly Pick<ChatModel['upstreams'][number], 'allow'>[]
+}
+
+/** What is asked for, and the tools of upstreams that were left out of it, by their names. */
+export type Checked = { request: ChatRequest; droppedTools: string[]; betas: string[] }
+
+/**
+ * The job's request of a valid body: as it came, but for tools and fields that may not pass.
+ * @throws ApiError invalid_request that names the field.
+ */
+export const parseMessages = (body: JsonObject, model: Rules, headers: IncomingHttpHeaders = {}): Checked =>
+  checked(body, model, headers, messagesBody)
+
+/** The same of a body whose input is to be counted: it needs no `max_tokens`. */
+export const parseCounted = (body: JsonObject, model: Rules): ChatRequest => {
+  const { request } = checked(body, model, {}, countedBody)
+  return { ...request, max_tokens: request.max_tokens ?? 1 }
+}
+
+function checked(body: JsonObject, model: Rules, headers: IncomingHttpHeaders, schema: z.ZodType): Checked {
+  const allowed = new Set(model.upstreams.flatMap(({ allow }) => allow))
+  const fields = passingFields(body, allowed)
+  requireShape(schema, fields)
+  requireCheap(fields, allowed)
+  requireParts(fields, model)
+  const { kept, dropped } = toolsOf(fields)
+  const { maxOutputTokens: most } = model
+  const asked = fields.max_tokens as number | undefined
+  if (most !== undefined && asked !== undefined && asked > most) {
+    throw refusal(
+      'max_tokens',
+      `${asked} > ${most}, which is the maximum allowed number of output tokens for ${String(body.model)}`,
+    )
+  }
+  return { request: kept as ChatRequest, droppedTools: dropped, betas: betasIn(headers) }
+}
+
+/** A refusal in the words of the API: the path of the field and what is wrong with it. */
+function refusal(param: string, fault: string): ApiError {
+  return new ApiError('invalid_request', { param, message: `${param}: ${fault}` })
+}
+
+/** The fields that pass: free ones, and those that the model's upstreams allow. @throws ApiError for all others */
+function passingFields(body: JsonObject, allowed: ReadonlySet<string>): Fields {
+  const passing: Fields = {}
+  for (const [name, value] of Object.entries(body)) {
+    if (FREE_FIELDS.has(name) || allowed.has(name)) passing[name] = value
+    else if (value === null) continue
+    else if (!Object.hasOwn(DEARER_FIELDS, name)) throw refusal(name.slice(0, 200), 'Extra inputs are not permitted')
+    else if (!isFree(name, value)) {
+      throw refusal(name, `is not available for this model: ${DEARER_FIELDS[name]!}.`)
+    }
+  }
+  return passing
+}
+
+const isFree = (name: string, value: unknown): boolean =>
+  (FREE_VALUES[name] ?? []).includes(value) || (Array.isArray(value) && value.length === 0)
+
+/** @throws ApiError that names the first field at fault */
+function requireShape(schema: z.ZodType, fields: Fields): void {
+  const parsed = schema.safeParse(fields, { error: faultOf })
+  if (parsed.success) return
+  const issue = parsed.error.issues[0]!
+  const unknown = issue.code === 'unrecognized_keys' ? [issue.keys[0]!] : []
+  const path = [...issue.path, ...unknown].map(String).join('.').slice(0, 200)
+  throw refusal(path, unknown.length > 0 ? 'Extra inputs are not permitted' : issue.message)
+}
+
+const faultOf: z.core.$ZodErrorMap = (issue) =>
+  issue.input === undefined && issue.code !== 'custom' && issue.code !== 'unrecognized_keys'
+    ? 'Field required'
+    : fieldFault(issue)
+
+/** @throws ApiError for what an upstream would bill apart, deeper in the body */
+function requireCheap(fields: Fields, allowed: ReadonlySet<string>): void {
+  if (!allowed.has('cache_control.ttl')) {
+    const path = longCacheIn(fields, '')
+    if (path !== null) throw refusal(path, "is not available for this model: only a ttl of '5m' is.")
+  }
+  const { edits } = asFields(fields.context_management)
+  const odd = (Array.isArray(edits) ? edits : []).findIndex(({ type }: Fields) => !FREE_EDITS.test(String(type)))
+  if (odd >= 0) throw refusal(`context_management.edits.${odd}.type`, 'is not available for this model.')
+}
+
+/** Where a cache for an hour is asked for: on the body, its tools, its system, or a block of a turn. */
+function longCacheIn(value: unknown, path: string): string | null {
+  if (Array.isArray(value)) {
+    for (const [at, one] of value.entries()) {
+      const found = longCacheIn(one, `${path}.${at}`)
+      if (found !== null) return found
+    }
+    return null
+  }
+  const fields = asFields(value)
+  if (asFields(fields.cache_control).ttl === '1h') return `${path}.cache_control.ttl`.replace(/^\./, '')
+  for (const name of ['system', 'tools', 'messages', 'content']) {
+    const found = name in fields ? longCacheIn(fields[name], path === '' ? name : `${path}.${name}`) : null
+    if (found !== null) return found
+  }
+  return null
+}
+
+/** @throws ApiError for an address that must not be fetched, or a document that the model does not price */
+function requireParts(fields: Fields, model: Rules): void {
+  const parts = partsOf(fields as Pick<ChatRequest, 'messages'>)
+  for (const part of parts) requirePart(part, model)
+  if (parts.filter(({ source }) => source.type === 'url').length > MAX_ADDRESSES)
+    throw refusal('messages', `at most ${MAX_ADDRESSES} addresses are permitted`)
+}
+
+function requirePart(part: Part, model: Rules): void {
+  const { source, path } = part
+  if (isBinary(part) && tokensOf(part, model) === null)
+    throw refusal(`${path}.source`, 'documents that are no text are not supported by this model')
+  const url = source.type === 'url' ? String(source.url) : null
+  const data =
+    source.type === 'base64' && part.kind === 'image'
+      ? `data:${String(source.media_type)};base64,${String(source.data)}`
+      : null
+  const problem = url === null && data === null ? null : imageUrlProblem(url ?? data!)
+  if (problem !== null) throw refusal(`${path}.source${url === null ? '' : '.url'}`, problem)
+}
+
+/**
+ * The request without the tools that its upstream would run, and bill by their use.
+ * @throws ApiError where such a tool is to be called
+ */
+function toolsOf(fields: Fields): { kept: Fields; dropped: string[] } {
+  const { tools, tool_choice: choice } = fields
+  const hosted = (Array.isArray(tools) ? (tools as Fields[]) : []).filter(isHosted)
+  if (hosted.length === 0) return { kept: fields, dropped: [] }
+  const dropped = hosted.map(({ name, type }) => String(name ?? type))
+  const { type, name } = asFields(choice)
+  if (type === 'tool' && dropped.includes(String(name)))
+    throw refusal('tool_choice.name', `${String(name)} runs at the upstream and is not available for this model.`)
+  const others = (tools as Fields[]).filter((tool) => !isHosted(tool))
+  const { tools: _tools, tool_choice: _choice, ...rest } = fields
+  return { kept: others.length > 0 ? { ...fields, tools: others } : rest, dropped }
+}
+
+/** The betas that may pass. */
+const betasIn = ({ 'anthropic-beta': named }: IncomingHttpHeaders): string[] =>
+  String(named ?? '')
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => BETAS.has(name))

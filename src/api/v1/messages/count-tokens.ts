@@ -1,0 +1,36 @@
+/**
+ * POST /v1/messages/count_tokens: the input tokens of a message, counted as its hold would be.
+ */
+import { z } from 'zod'
+import { findModel } from '../../../shared/catalogue/catalogue.ts'
+import { estimateMessages } from '../../../shared/dialects/messages/estimate.ts'
+import { ApiError } from '../../../shared/platform/errors.ts'
+import type { WebDeps } from '../../deps.ts'
+import { endpoint } from '../../endpoint/endpoint.ts'
+import { apiKey, mayCall } from '../../endpoint/auth.ts'
+import { allowanceHeaders } from '../declared.ts'
+import { parseCounted } from './body.ts'
+
+/** Counts a message. Free, and not recorded. */
+export const countTokens = endpoint({
+  tag: 'Models and calls',
+  envelope: 'anthropic',
+  method: 'post',
+  path: '/v1/messages/count_tokens',
+  summary: 'Count the input tokens of a message',
+  description: 'The bound that the hold of such a message uses. Free, at any balance; nothing is recorded.',
+  auth: apiKey,
+  limits: [{ limit: 'reads', per: 'account', shown: true }],
+  body: z.looseObject({ model: z.string() }),
+  dialectBody: true,
+  answers: {
+    200: { description: 'The count.', schema: z.strictObject({ input_tokens: z.int() }), headers: allowanceHeaders },
+  },
+  errors: ['invalid_request', 'unsupported_model', 'model_not_allowed'],
+}).handle(({ catalogue }: Pick<WebDeps, 'catalogue'>) => ({ auth, body }) => {
+  const model = findModel(catalogue.current(), body.model, 'chat')
+  if (!model) throw new ApiError('unsupported_model', { param: 'model' })
+  if (!mayCall(auth, model)) throw new ApiError('model_not_allowed', { param: 'model' })
+  const { input } = estimateMessages({ ...parseCounted(body, model) }, model)
+  return { input_tokens: input }
+})

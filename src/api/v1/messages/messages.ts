@@ -1,0 +1,117 @@
+/**
+ * POST /v1/messages: chats in the dialect of Anthropic's Messages API.
+ */
+import { z } from 'zod'
+import type { ChatModel } from '../../../shared/catalogue/catalogue.ts'
+import { messagesBody } from '../../../shared/dialects/messages/body.ts'
+import { estimateMessages } from '../../../shared/dialects/messages/estimate.ts'
+import type { Tokens } from '../../../shared/requests/pricing.ts'
+import { chatCharge, limitWithin } from '../../../shared/requests/pricing.ts'
+import type { ChatRequest } from '../../../shared/requests/requests.ts'
+import { apiKey } from '../../endpoint/auth.ts'
+import { answerWhenDone } from '../calls/answer-call.ts'
+import type { CallOrder, Lowered } from '../calls/call-order.ts'
+import { answerWithFrames } from '../calls/streamed-answer.ts'
+import type { CallKind } from '../calls/serve-call.ts'
+import { callEndpoint } from '../calls/serve-call.ts'
+import { CALL_ERRORS, CALL_LIMITS, accepted, callRequestHeaders, chatHeaders } from '../declared.ts'
+import { events } from '../../endpoint/answer-schemas.ts'
+import { parseMessages } from './body.ts'
+import { eventsFor } from './stream.ts'
+
+/** How long a message may take where its model does not say, in seconds: agents ask for long answers. */
+const DEADLINE_SECONDS = 900
+
+type AskedMessage = Pick<CallOrder, 'betas' | 'droppedTools' | 'deadlineSeconds'> & {
+  request: ChatRequest
+  estimate: Tokens
+  charge: number
+  lowerTo: (credits: number, least: number) => Lowered | null
+  dialect: 'messages'
+}
+
+/** What a message is to cost. Its limit of output is lowered to what can be paid. */
+function askedOf({ request, ...more }: ReturnType<typeof parseMessages>, model: ChatModel): AskedMessage {
+  const { price } = model
+  const estimate = estimateMessages(request, model)
+  const { max_tokens: limit } = request
+  const lowerTo = (credits: number, least: number): Lowered | null => {
+    const maxTokens = limitWithin(credits, price, { limit, choices: 1, estimate, least })
+    if (maxTokens === null) return null
+    const lowered = { ...estimate, output: maxTokens }
+    return { maxTokens, estimate: lowered, charge: chatCharge(price, lowered) }
+  }
+  const charge = chatCharge(price, estimate)
+  return { ...more, request, estimate, charge, lowerTo, dialect: 'messages', deadlineSeconds: DEADLINE_SECONDS }
+}
+
+/** What is a message's own of a call. */
+export const messagesKind: CallKind<ChatModel, AskedMessage> = {
+  modality: 'chat',
+  maxBodyBytes: ({ MAX_DIALECT_BODY_BYTES }) => MAX_DIALECT_BODY_BYTES,
+  parse: (body, model, headers) => askedOf(parseMessages(body, model, headers), model),
+  answer: (ctx, deps, placed, asked) =>
+    asked.request.stream
+      ? answerWithFrames(ctx, deps, placed, { updates: asked.updates, frames: eventsFor(placed) })
+      : answerWhenDone(ctx, deps, placed),
+}
+
+const usage = z.looseObject({
+  input_tokens: z.int().meta({ description: 'Input that no cache had a part in.' }),
+  cache_creation_input_tokens: z.int(),
+  cache_read_input_tokens: z.int(),
+  output_tokens: z.int(),
+  credits: z.int().meta({ description: 'Credits finally charged.' }),
+  balance: z.int().meta({ description: 'Credits left.' }),
+})
+
+/** A message as Anthropic's API answers it. */
+export const messageResult = z
+  .looseObject({
+    id: z.string(),
+    type: z.literal('message'),
+    role: z.literal('assistant'),
+    model: z.string(),
+    content: z.array(z.looseObject({ type: z.string() })),
+    stop_reason: z.string(),
+    stop_sequence: z.string().nullable(),
+    usage,
+  })
+  .meta({ id: 'MessageResult', description: "Other fields of an upstream's answer are passed on." })
+
+/** Answers a message. Charged on an estimate of its tokens, settled on the real usage. */
+export const createMessage = callEndpoint(
+  {
+    tag: 'Models and calls',
+    envelope: 'anthropic',
+    method: 'post',
+    path: '/v1/messages',
+    summary: "Answer a message, in the form of Anthropic's API",
+    description:
+      "Anthropic's Messages API over every chat model. An estimate is charged first, with `max_tokens` lowered to what " +
+      'can be paid, and settled on the real usage at the end.',
+    auth: apiKey,
+    limits: CALL_LIMITS,
+    headers: callRequestHeaders.extend({
+      'anthropic-version': z.string().optional(),
+      'anthropic-beta': z.string().optional().meta({ description: 'Those that cost nothing are passed on.' }),
+    }),
+    body: messagesBody.meta({ id: 'MessageRequest' }),
+    answers: {
+      200: {
+        description: 'The message.',
+        schema: messageResult,
+        headers: chatHeaders.extend({
+          'X-Tollgate-Tools-Dropped': z
+            .string()
+            .optional()
+            .meta({ description: "The upstream's own tools that were left out, by their names." }),
+        }),
+        content: { 'text/event-stream': events('With `"stream": true`: the events of the Messages API.') },
+      },
+      202: accepted,
+    },
+    errors: CALL_ERRORS,
+  },
+  messagesKind,
+)
