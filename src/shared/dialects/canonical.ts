@@ -1,6 +1,7 @@
 /**
  * The canonical form of a chat: what the reader of each dialect makes of a body, and what the encoder of each upstream
- * protocol makes its wire form of. N readers and M encoders, and no converter for a pair (docs/architecture.md#dialects).
+ * protocol makes its wire form of. N readers and M encoders, and no converter for a pair
+ * (docs/architecture.md#dialects).
  */
 
 /** The end of a prefix that the upstream is asked to keep in its cache, for five minutes. */

@@ -148,7 +148,11 @@ export function gatewayError(code: ErrorCode, message = messageOf(code), param: 
 }
 
 /** The codes whose status is another one in Anthropic's form. */
-const STATUSES_OF_ANTHROPIC: Partial<Record<ErrorCode, number>> = { unsupported_model: 404, model_not_allowed: 404, overloaded: 529 }
+const STATUSES_OF_ANTHROPIC: Partial<Record<ErrorCode, number>> = {
+  unsupported_model: 404,
+  model_not_allowed: 404,
+  overloaded: 529,
+}
 
 /** Anthropic's types of errors, by status; of others `invalid_request_error`. */
 const TYPES_OF_ANTHROPIC: Readonly<Record<number, string>> = {

@@ -3,8 +3,9 @@
  * request, a later `GET /v1/calls/{id}` and an idempotent replay get the very same bytes. Pure.
  *
  * An output is JSON text: of a chat the answer in its dialect, with a non-empty `usage` as its last member; of media
- * `created` and `data`; of a failure the error object, which begins with its `type`. Credits and balance are known only once the settlement is made, after the
- * output was written, and are spliced in behind it: the text is never parsed and serialized again.
+ * `created` and `data`; of a failure the error object, which begins with its `type`. Credits and balance are known only
+ * once the settlement is made, after the output was written, and are spliced in behind it: the text is never parsed and
+ * serialized again.
  */
 import type { ErrorCode, GatewayError } from '../platform/errors.ts'
 import { anthropicStatusOf, anthropicTypeOf } from '../platform/errors.ts'

@@ -27,6 +27,10 @@ export const requests: Requests = {
     const chat = { model: 'sandbox-chat', messages: [{ role: 'user', content: 'hello' }] }
     await caller('POST', '/v1/chat/completions', chat)
     await caller('POST', '/v1/chat/completions', { ...chat, stream: true })
+    const message = { ...chat, max_tokens: 100 }
+    await caller('POST', '/v1/messages', message)
+    await caller('POST', '/v1/messages', { ...message, stream: true })
+    await caller('POST', '/v1/messages/count_tokens', chat)
     const id = image.headers.get('x-call-id')!
     await caller('GET', `/v1/calls/${id}?wait=1`)
     await client()('GET', new URL(image.json.data[0].url).pathname)

@@ -218,7 +218,7 @@ export const CALL_PATH: readonly Mutant[] = [
     why: 'An upstream would bill for what nobody pays.',
     edits: [
       {
-        file: 'src/api/v1/calls/chat-stream.ts',
+        file: 'src/api/v1/calls/streamed-answer.ts',
         find: "queues.removeCall('chat', placed.callId)",
         replace: 'Promise.resolve(queues)',
       },

@@ -88,8 +88,8 @@ export const createMessage = callEndpoint(
     path: '/v1/messages',
     summary: "Answer a message, in the form of Anthropic's API",
     description:
-      "Anthropic's Messages API over every chat model. An estimate is charged first, with `max_tokens` lowered to what " +
-      'can be paid, and settled on the real usage at the end.',
+      "Anthropic's Messages API over every chat model. An estimate is charged first, with `max_tokens` lowered to " +
+      'what can be paid, and settled on the real usage at the end.',
     auth: apiKey,
     limits: CALL_LIMITS,
     headers: callRequestHeaders.extend({
