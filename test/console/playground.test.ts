@@ -16,7 +16,11 @@ describe('the playground', () => {
   let browser: Browser
   before(async function () {
     browser = await openBrowser(this)
-    gateway = await startConsoleGateway()
+    gateway = await startConsoleGateway({}, ({ models }) => {
+      const [chat] = models.filter(({ id }) => id === 'sandbox-chat')
+      const more = { maxOutputTokens: 20_000, defaultOutputTokens: 16_384 }
+      models.push({ ...chat, id: 'agents-chat', ...more })
+    })
   })
   after(async () => {
     await closeBrowser()
@@ -89,6 +93,33 @@ describe('the playground', () => {
     const [sent] = gateway.sandbox.journal('waves for eight seconds')
     expect(JSON.stringify(sent!.body)).to.include('"seconds":"8"').and.not.to.include('size')
     expect(faults()).to.deep.equal([])
+    await close()
+  })
+
+  it('counts the output that the model has where no limit is typed, and no more than it may have', async () => {
+    await gateway.person('agent@example.com', { credits: 100_000 })
+    const { page, signIn, open, faults, close } = await visit(browser, gateway)
+    // Nothing that the gateway says of a price: the page counts by itself.
+    await page.route('**/v1/quotes', (route) => route.abort())
+    await signIn('agent@example.com')
+    const limit = page.getByLabel('Maximum output tokens')
+    const most = (text: string) =>
+      page
+        .getByTestId('ceiling')
+        .getByText(new RegExp(`^At most ${text} credits`))
+        .waitFor()
+    for (const [model, unset, credits] of [
+      ['agents-chat', '16384', 50],
+      ['sandbox-chat', '1024', 4],
+    ] as const) {
+      await open(`/playground/chat?model=${model}`, 'Playground')
+      expect(await limit.getAttribute('placeholder')).to.equal(unset)
+      await most(String(credits))
+    }
+    await open('/playground/chat?model=agents-chat', 'Playground')
+    await limit.fill('90000')
+    await most('61')
+    expect(faults().filter((fault) => !fault.includes('/v1/quotes') && !fault.includes('ERR_FAILED'))).to.deep.equal([])
     await close()
   })
 

@@ -127,6 +127,12 @@ export const model = z
     name: z.string().optional(),
     description: z.string().optional(),
     contextLength: z.int().optional().meta({ description: 'Chats: the most tokens of input and output together.' }),
+    maxOutputTokens: z.int().optional().meta({
+      description: 'Chats: the most output tokens of a choice, if the model states it; more is lowered to it.',
+    }),
+    defaultOutputTokens: z.int().optional().meta({
+      description: 'Chats: the output tokens of a choice where a request names no limit, before what can be paid.',
+    }),
     pricing: pricing.optional(),
     prices: prices.optional(),
     ...options,

@@ -7,7 +7,7 @@ import type { Catalogue, ChatModel, MediaModel, Model } from '../../shared/catal
 import type { Modality } from '../../shared/calls/lifecycle.ts'
 import { leastMediaCost } from '../../shared/requests/media-options.ts'
 import type { ChatPrice } from '../../shared/requests/pricing.ts'
-import { chatCost } from '../../shared/requests/pricing.ts'
+import { chatCost, outputLimit } from '../../shared/requests/pricing.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { ok } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
@@ -42,6 +42,9 @@ export type ModelEntry = {
   pricing?: ChatPrice
   /** Chats: the most tokens of input and output together, where the catalogue states it. */
   contextLength?: number
+  /** Chats: the most output tokens of a choice, where the catalogue states it, and those of a chat that names none. */
+  maxOutputTokens?: number
+  defaultOutputTokens?: number
   /** Media: the rows of the price, where it has some. */
   prices?: MediaModel['prices']
   /** Media: what the catalogue states. */
@@ -80,9 +83,11 @@ function presentModel(model: Model, created: number): ModelEntry {
   }
 }
 
-const chatFieldsOf = ({ pricing, contextLength }: ChatModel) => ({
-  pricing,
-  ...(contextLength !== undefined && { contextLength }),
+const chatFieldsOf = (model: ChatModel) => ({
+  pricing: model.pricing,
+  ...(model.contextLength !== undefined && { contextLength: model.contextLength }),
+  ...(model.maxOutputTokens !== undefined && { maxOutputTokens: model.maxOutputTokens }),
+  defaultOutputTokens: outputLimit(undefined, model),
 })
 
 /** The least that a call costs, in credits. */

@@ -68,6 +68,24 @@ describe('GET /v1/models', () => {
     await stating.stop()
   })
 
+  it('states the output of a chat that names no limit, and the most it may have where the catalogue does', async () => {
+    const stating = await startGateway({}, ({ models }) => {
+      const [chat] = models.filter(({ id }) => id === 'sandbox-chat')
+      delete chat!.maxOutputTokens
+      const more = { maxOutputTokens: 32_000, defaultOutputTokens: 16_384 }
+      models.push({ ...chat, id: 'agents-chat', ...more }, { ...chat, id: 'short-chat', maxOutputTokens: 500 })
+    })
+    const { key } = await anAccount(stating.db)
+    const { data } = (await get(`${stating.url}/v1/models`, key)).json
+    const stated = (id: string) => {
+      const model = data.find((one: { id: string }) => one.id === id)
+      return [model.defaultOutputTokens, model.maxOutputTokens]
+    }
+    expect(stated('sandbox-chat')).to.deep.equal([1024, undefined])
+    expect(stated('agents-chat')).to.deep.equal([16_384, 32_000])
+    expect(stated('short-chat')).to.deep.equal([500, 500])
+  })
+
   it('has in every entry what clients read of other gateways, in their types', async () => {
     const { key } = await anAccount(gateway.db)
     const { data } = (await get(`${gateway.url}/v1/models`, key)).json

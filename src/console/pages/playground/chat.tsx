@@ -82,7 +82,7 @@ export function ChatPlayground({ models, model, choose, other, compare }: Props)
           <Comparison models={models} model={model} other={other} compare={compare} />
         </Setup>
         <Collapsible name="Options">
-          <OptionFields options={options} put={setOptions} />
+          <OptionFields models={sides.map((side) => side.model)} options={options} put={setOptions} />
         </Collapsible>
         <AsCode kind="chat" fields={first.fields} />
       </section>

@@ -1,21 +1,19 @@
 /**
  * What a playground request looks like in a program, and what it will cost at most.
  */
-import type { ChatPrice } from '../../../shared/requests/pricing.ts'
-import { DEFAULT_MAX_TOKENS, chatCharge } from '../../../shared/requests/pricing.ts'
+import { chatCharge, outputLimit } from '../../../shared/requests/pricing.ts'
 import type { ModelEntry } from '../../api/endpoints.ts'
 import type { ChatFields, ChatMessage, MediaFields } from '../../api/gateway.ts'
 import { PATHS } from '../../api/gateway.ts'
 
-/** The most that a chat can be charged first: the gateway's own rule (bytes / 3, and all the output it may make). */
-function chatCeiling(price: ChatPrice, messages: ChatMessage[], maxTokens: number | undefined): number {
-  const bytes = new TextEncoder().encode(JSON.stringify(messages)).length
-  return chatCharge(price, { input: Math.ceil(bytes / 3), output: maxTokens ?? DEFAULT_MAX_TOKENS })
-}
-
-/** Credits that a call can cost at most; chats by what would be sent. */
+/**
+ * Credits that a call can cost at most. Chats by what would be sent, as the gateway counts it: bytes / 3, and all the
+ * output that the model may make.
+ */
 export function ceilingOf(model: ModelEntry, messages: ChatMessage[] = [], maxTokens?: number): number {
-  return model.pricing ? chatCeiling(model.pricing, messages, maxTokens) : model.credits
+  if (!model.pricing) return model.credits
+  const bytes = new TextEncoder().encode(JSON.stringify(messages)).length
+  return chatCharge(model.pricing, { input: Math.ceil(bytes / 3), output: outputLimit(maxTokens, model) })
 }
 
 /** A shell's own quotes: nothing inside them means anything to it. */

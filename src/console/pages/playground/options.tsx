@@ -1,6 +1,7 @@
 /**
  * How a chat is asked: system prompt, temperature, and the most that it may answer.
  */
+import type { ModelEntry } from '../../api/endpoints.ts'
 import type { ChatFields, ChatMessage } from '../../api/gateway.ts'
 import { Field } from '../../parts/forms.tsx'
 
@@ -21,7 +22,14 @@ export function withOptions(
   }
 }
 
-export function OptionFields({ options, put }: { options: Options; put: (options: Options) => void }) {
+type Props = {
+  /** Those that are asked: what they answer at most stands where no limit is typed. */
+  models: ModelEntry[]
+  options: Options
+  put: (options: Options) => void
+}
+
+export function OptionFields({ models, options, put }: Props) {
   const set = (name: keyof Options) => (event: Event) =>
     put({ ...options, [name]: (event.currentTarget as HTMLInputElement).value })
   return (
@@ -51,7 +59,7 @@ export function OptionFields({ options, put }: { options: Options; put: (options
         type="number"
         min={1}
         value={options.maxTokens}
-        placeholder="1024"
+        placeholder={[...new Set(models.map((model) => model.defaultOutputTokens))].join(' / ')}
         onInput={set('maxTokens')}
       />
     </>
