@@ -25,8 +25,8 @@ function answerIn(...files: string[]): Answer {
 }
 
 /**
- * How an answer is sent, which bytes alone cannot say. `waitMs`: before its status; `eachMs`: before each further event;
- * `silentMs`: behind the first event.
+ * How an answer is sent, which bytes alone cannot say. `waitMs`: the pause before its status, in ms; `eachMs`: before
+ * each further event; `silentMs`: behind the first event.
  */
 type Manner = {
   end?: 'reset' | 'close' | 'hang'
