@@ -84,6 +84,7 @@ describe('GET /v1/models', () => {
     expect(stated('sandbox-chat')).to.deep.equal([1024, undefined])
     expect(stated('agents-chat')).to.deep.equal([16_384, 32_000])
     expect(stated('short-chat')).to.deep.equal([500, 500])
+    await stating.stop()
   })
 
   it('has in every entry what clients read of other gateways, in their types', async () => {
