@@ -14,7 +14,7 @@ const LOCKED_OUT = /^(WRONGPASS|NOAUTH)/
  * Logs an error of a queue. That Redis is unreachable, rejects the password or refuses a command, is logged once for
  * all queues, and again every 30 s while it lasts.
  */
-export function sayQueueErrors(log: Log): (queue: QueueName, error: Error) => void {
+export function logQueueErrors(log: Log): (queue: QueueName, error: Error) => void {
   let saidAt = Number.NEGATIVE_INFINITY
   return (queue, error) => {
     if (isRedisAway(error) || isRedisRefusing(error) || LOCKED_OUT.test(error.message)) {

@@ -41,7 +41,7 @@ import { Reasoners } from './calls/reasoning.ts'
 import { createPaymentProcessor } from './payments/processor.ts'
 import { createMailProcessor } from './mail/processor.ts'
 import { createWorkerMetrics, showWork } from './metrics.ts'
-import { sayQueueErrors } from './queue-errors.ts'
+import { logQueueErrors } from './queue-errors.ts'
 import { RECONCILE_EVERY_MS, createReconciler } from './reconciler.ts'
 import { createResults } from './calls/results.ts'
 import { createMediaStore } from './storage/create-store.ts'
@@ -77,7 +77,7 @@ export async function startWorker(
   const queues = createQueues(redis, config.REDIS_PREFIX)
   const fetcher = createFetcher(fetching)
   const deps: QueueDeps = {
-    sayError: sayQueueErrors(log),
+    logError: logQueueErrors(log),
     config,
     log,
     db,
@@ -225,7 +225,7 @@ const WORKERS_PER_QUEUE: Record<QueueName, number> = {
   maintenance: 1,
 }
 
-type QueueDeps = WorkerDeps & { sayError: ReturnType<typeof sayQueueErrors> }
+type QueueDeps = WorkerDeps & { logError: ReturnType<typeof logQueueErrors> }
 
 function createQueueWorkers(name: QueueName, deps: QueueDeps, connection: Redis): Worker[] {
   const concurrency = concurrencyOf(deps.config)[name]
@@ -244,7 +244,7 @@ function createQueueWorker(name: QueueName, deps: QueueDeps, connection: Redis, 
     maxStalledCount: MAX_STALLED_COUNT,
     autorun: false,
   })
-  worker.on('error', (error) => deps.sayError(name, error))
+  worker.on('error', (error) => deps.logError(name, error))
   worker.on('failed', (job, error) =>
     deps.log.error(
       {

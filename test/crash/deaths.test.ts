@@ -95,7 +95,7 @@ describe('workers and the calls that could end them', () => {
       const { status, reply } = await answer
       expect(status, reply?.text).to.equal(500)
       expect(reply!.json.error).to.include({ type: 'internal_error' })
-      expect(reply!.json.error.message).to.match(/ended twice/)
+      expect(reply!.json.error.message).to.match(/Two workers failed/)
       expect(begins(third), third.log()).to.deep.equal([])
       const calls = await callsOf(town.db, account.id)
       expect(calls.map((one) => [one.status, one.attempts])).to.deep.equal([['failed', attempts]])

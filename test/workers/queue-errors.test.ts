@@ -1,11 +1,11 @@
 import { expect } from 'chai'
 import pino from 'pino'
-import { sayQueueErrors } from '../../src/workers/queue-errors.ts'
+import { logQueueErrors } from '../../src/workers/queue-errors.ts'
 
 describe('what is logged of the queues', () => {
   it('says once that Redis is away, for all queues, and everything else each time', () => {
     const lines: string[] = []
-    const say = sayQueueErrors(pino({}, { write: (line: string) => lines.push(line) }))
+    const say = logQueueErrors(pino({}, { write: (line: string) => lines.push(line) }))
     const away = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
     say('chat', away)
     say('image', away)

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { networkHash } from '../../shared/users/login-networks.ts'
 import { accessBy, closeAccess } from '../../shared/users/password-changes.ts'
-import { ok, said } from '../endpoint/answer-schemas.ts'
+import { ok, messageAnswer } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { PASSWORD_ERRORS, mailedToken, passwordOfReset } from './account-fields.ts'
@@ -46,7 +46,7 @@ export const endAccess = endpoint({
   auth: null,
   limits: [{ limit: 'links', per: 'client' }],
   body: z.object({ token: mailedToken, password: passwordOfReset }).meta({ id: 'EndAccessRequest' }),
-  answers: { 200: { description: 'Nothing but the new password can use the account.', schema: said } },
+  answers: { 200: { description: 'Nothing but the new password can use the account.', schema: messageAnswer } },
   errors: ['invalid_token', ...PASSWORD_ERRORS, 'overloaded'],
 }).handle(({ config, db, log }: Pick<WebDeps, 'config' | 'db' | 'log'>) => async ({ body, request }) => {
   const address = request.device().ip

@@ -9,7 +9,7 @@ import { requestReset, resetPassword } from '../../shared/users/password-changes
 import { signupTerms } from '../../shared/users/signup-credits.ts'
 import { presentUser } from '../../shared/users/users.ts'
 import { requestVerification, verifyEmail } from '../../shared/users/verification.ts'
-import { ok, said, userAnswer } from '../endpoint/answer-schemas.ts'
+import { ok, messageAnswer, userAnswer } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { session } from '../endpoint/auth.ts'
@@ -52,7 +52,7 @@ export const resend = endpoint({
   summary: 'Send another verification link',
   auth: session,
   body: 'ignored',
-  answers: { 200: { description: 'The mail has been queued.', schema: said } },
+  answers: { 200: { description: 'The mail has been queued.', schema: messageAnswer } },
   errors: ['already_verified', 'rate_limited'],
 }).handle(({ config, db, log, queues }: Pick<WebDeps, 'config' | 'db' | 'log' | 'queues'>) => async ({ auth }) => {
   enqueueMail({ queues, log }, await requestVerification(db, auth.userId, config.MAIL_RATE_LIMIT))
@@ -74,7 +74,7 @@ export const changeAddress = endpoint({
     { limit: 'registrations', per: 'client' },
   ],
   body: z.object({ email: emailAddress, password: z.string({ error: 'is required' }) }).meta({ id: 'AddressRequest' }),
-  answers: { 200: { description: 'A link was sent if nobody has the address.', schema: said } },
+  answers: { 200: { description: 'A link was sent if nobody has the address.', schema: messageAnswer } },
   errors: ['invalid_email', 'invalid_request', 'wrong_password', 'overloaded'],
 }).handle(({ db, log, queues }: Pick<WebDeps, 'db' | 'log' | 'queues'>) => async ({ auth, body, request }) => {
   const sender = { address: request.device().ip, known: true }
@@ -156,7 +156,7 @@ export const forgot = endpoint({
   auth: null,
   limits: [{ limit: 'forgots', per: 'client' }],
   body: z.object({ email: emailAddress }).meta({ id: 'ForgotRequest' }),
-  answers: { 200: { description: 'A link was sent if the address is registered.', schema: said } },
+  answers: { 200: { description: 'A link was sent if the address is registered.', schema: messageAnswer } },
   errors: ['invalid_email'],
 }).handle(({ db, log, queues }: Pick<WebDeps, 'db' | 'log' | 'queues'>) => async ({ body }) => {
   enqueueMail({ queues, log }, await requestReset(db, body.email))
@@ -178,7 +178,7 @@ export const reset = endpoint({
   auth: null,
   limits: [{ limit: 'links', per: 'client' }],
   body: z.object({ token: mailedToken, password: passwordOfReset }).meta({ id: 'ResetRequest' }),
-  answers: { 200: { description: 'The password has been changed.', schema: said } },
+  answers: { 200: { description: 'The password has been changed.', schema: messageAnswer } },
   errors: ['invalid_token', ...PASSWORD_ERRORS, 'overloaded'],
 }).handle(({ config, db, log }: Pick<WebDeps, 'config' | 'db' | 'log'>) => async ({ body, request }) => {
   const address = request.device().ip

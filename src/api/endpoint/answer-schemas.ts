@@ -33,7 +33,7 @@ export const listOf = <Row extends z.ZodType>(row: Row) => z.strictObject({ ok, 
 export const done = z.strictObject({ ok })
 
 /** It is done, and this is what to tell the person. */
-export const said = z.strictObject({ ok, message: z.string() })
+export const messageAnswer = z.strictObject({ ok, message: z.string() })
 
 /** What a `conflict` about the catalogue says beside its sentence. */
 const CONFLICT = {

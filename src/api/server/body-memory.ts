@@ -126,5 +126,5 @@ export class BodyMemory {
   }
 }
 
-const TOO_SLOW = 'Too many bytes of yours are on their way in request bodies that come slowly.'
-const FULL = 'Too many bytes of request bodies are on their way. Nothing was charged; try again shortly.'
+const TOO_SLOW = 'Too many bytes of your request bodies arrive slowly.'
+const FULL = 'Too many bytes of request bodies are arriving. Nothing was charged; try again shortly.'

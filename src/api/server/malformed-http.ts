@@ -25,7 +25,7 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
 
 const MALFORMED_HTTP: Refusal = { status: 400, message: 'The request is not valid HTTP.' }
 
-const UNKNOWN_EXPECTATION: Refusal = { status: 417, message: 'Nothing but Expect: 100-continue can be expected.' }
+const UNKNOWN_EXPECTATION: Refusal = { status: 417, message: 'The only supported expectation is 100-continue.' }
 
 /** Bytes in which the path of a request is searched. */
 const LOOKED_AT = 2048

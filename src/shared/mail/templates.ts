@@ -116,7 +116,7 @@ export function addressNotice(baseUrl: string, { address, step }: MailDetails): 
       : { label: 'Open settings', url: `${baseUrl}/settings` },
     closing: [
       isChanged
-        ? 'If that was not you, contact whoever runs this service at once.'
+        ? 'If that was not you, contact the operator of this service at once.'
         : 'If that was not you, change your password now: that ends the link, and every other session.',
     ],
   })

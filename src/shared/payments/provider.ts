@@ -144,7 +144,7 @@ export class ProviderRefused extends Error {
 }
 
 const REFUSED =
-  'The payment provider refused this request, and nothing was paid. If this happens again, tell whoever runs this ' +
+  'The payment provider refused this request, and nothing was paid. If this happens again, tell the operator of this ' +
   'service.'
 
 /** What customers are told of a provider that did not do what it was asked. @throws whatever is no error of one. */

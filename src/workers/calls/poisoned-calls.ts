@@ -34,7 +34,7 @@ export async function giveUp(
   const { callId, request } = job.data
   const error = gatewayError(
     'internal_error',
-    'The workers that had this call ended twice before it did, so it is not tried again. ' +
+    'Two workers failed while they had this call, so it is not tried again. ' +
       'The credits charged for it were refunded.',
   )
   const call = await deps.calls.resume(callId)

@@ -237,7 +237,7 @@ function publishBegun({ publisher }: WorkerDeps, call: BegunCall): NodeJS.Timeou
 
 /** A job that comes past its call's deadline is refunded unread; a task that runs on is cancelled. */
 async function tooLate(deps: WorkerDeps, model: Model, run: Run): Promise<Outcome> {
-  if (!run.call.upstreamRef) return upstreamFailure('The call was not begun within its time.')
+  if (!run.call.upstreamRef) return upstreamFailure('The call did not start in time.')
   await cancelTask(deps, model, run)
   return upstreamFailure('The upstream did not finish in time.')
 }

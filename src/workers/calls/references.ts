@@ -38,7 +38,7 @@ const UNFETCHED = 'image_url: The image could not be fetched.'
 const TOO_MANY = 'image_url: Too many images of this account could not be used in the last minute.'
 
 /** An address of another kind than an image's, for an upstream that fetches nothing. */
-const IMAGES_ONLY = 'The model takes no other addresses than those of images.'
+const IMAGES_ONLY = 'This model accepts only addresses of images.'
 
 /** The pictures of a call, as each of its routes gets them. */
 export type References = {

@@ -65,7 +65,7 @@ export type Outcome =
  * failure says that it certainly has not.
  * @param attributesOf what its span says of the answer
  */
-export async function sending<T>(
+export async function sendTo<T>(
   run: Run,
   route: Route,
   send: () => Promise<T>,

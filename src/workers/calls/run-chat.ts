@@ -14,7 +14,7 @@ import { StreamedAnswer } from './streamed-answer.ts'
 import type { PaidAnswer } from './streamed-answer.ts'
 import type { WorkerDeps } from '../deps.ts'
 import type { Outcome, Run } from './run-call.ts'
-import { aboutRun, callerOf, sending, upstreamFailure } from './run-call.ts'
+import { aboutRun, callerOf, sendTo, upstreamFailure } from './run-call.ts'
 import { chatMicroUsd } from './costs.ts'
 import { withReferences } from './references.ts'
 import type { ChatAdapter, UpstreamContext } from '../upstreams/adapter.ts'
@@ -36,7 +36,7 @@ export async function runChat(deps: WorkerDeps, model: ChatModel, run: Run): Pro
       const adapter = deps.upstreams.adapterOf(route.upstream.protocol).chat
       if (!adapter) throw new UpstreamError('rejected', `${route.upstream.protocol} serves no chat`)
       const asked = { adapter, route, request: references.requestFor(request, route) }
-      const answer = await sending(run, route, () => ask(deps, run, asked, begun), spanAttributes)
+      const answer = await sendTo(run, route, () => ask(deps, run, asked, begun), spanAttributes)
       if (answer.usage && hasReasoned(answer.usage)) deps.reasoners.add(route)
       if (answer.refused.length > 0) warnOfRefusedUsage(deps, run, route, answer)
       return settlementOf(model, run, route, answer)
@@ -130,7 +130,7 @@ async function whole(deps: WorkerDeps, run: Run, { adapter, route, request }: As
   const { tokens, refused } = believed(usage, { bounds: run.bounds, counted })
   const end = isCut ? 'too_long' : 'finished'
   const verdict = settleChat({ end, sent: true, isRelayed: false, counted, tokens })
-  if (verdict.is !== 'paid') throw new UpstreamError('unknown', 'an answer that is too long says nothing')
+  if (verdict.is !== 'paid') throw new UpstreamError('unknown', 'the answer was cut before it had any content')
   return { answer, usage, tokens, refused }
 }
 

@@ -11,7 +11,7 @@ import { failpoint } from '../../shared/platform/process/failpoints.ts'
 import type { WorkerDeps } from '../deps.ts'
 import { DeadlinePassed } from './held-calls.ts'
 import type { Outcome, Run } from './run-call.ts'
-import { aboutRun, callerOf, inSpan, sending, upstreamFailure } from './run-call.ts'
+import { aboutRun, callerOf, inSpan, sendTo, upstreamFailure } from './run-call.ts'
 import { shapeMicroUsd } from './costs.ts'
 import { withReferences } from './references.ts'
 import { NotStored } from './results.ts'
@@ -58,7 +58,7 @@ async function submit(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Su
       const cost = shapeMicroUsd(route, request)
       const sent = references.requestFor(request, route, adapter)
       const upload = references.uploadFor(request, route, adapter)
-      return sending(run, route, async () =>
+      return sendTo(run, route, async () =>
         adapter.kind === 'direct'
           ? { route, cost, done: await adapter.generate(sent, { ...contextOf(route, run), upload }) }
           : { route, cost, ref: await adapter.submit(sent, { ...contextOf(route, run), upload }) },

@@ -120,7 +120,7 @@ describe('a chat that does not limit its output', () => {
     const owed = await chat(gateway, owing, prompted(), { model: 'agents-chat' })
     expect([owed.status, owed.json.error.message]).to.deep.equal([
       402,
-      'This account owes 30 credits of earlier calls, which the next credits repay. Nothing was charged.',
+      'This account owes 30 credits for earlier calls, which the next credits repay. Nothing was charged.',
     ])
     await gateway.db('accounts').where({ id: owing.id }).update({ debt: 0 })
   })

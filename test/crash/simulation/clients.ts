@@ -1,4 +1,4 @@
-import { leave } from '../../../src/api/v1/calls/answer-call.ts'
+import { handleDisconnect } from '../../../src/api/v1/calls/answer-call.ts'
 import type { AnswerDeps } from '../../../src/api/v1/calls/answer-call.ts'
 import type { CallContext, PlacedCall } from '../../../src/api/v1/calls/placed-call.ts'
 import { placeCall } from '../../../src/api/v1/calls/place-call.ts'
@@ -60,7 +60,7 @@ export class Request {
     if (!this.placed || this.left || this.outcome.is !== 'unknown') return
     this.left = true
     if (this.asked.stream && !this.placed.joined) await this.web.replies.cancel(this.callId)
-    await leave(this.ctx, this.web.deps as unknown as AnswerDeps, this.placed)
+    await handleDisconnect(this.ctx, this.web.deps as unknown as AnswerDeps, this.placed)
   }
 
   /** Clears the timers of the wait. */

@@ -48,7 +48,7 @@ export async function checkOutcome(
     const billed = billedOf(prompt)
     expect(billed, `${prompt}: billed by the upstream`).to.be.at.most(mayBeSent)
     // A call that was in two workers when they were killed is not given to a third.
-    const isGivenUp = reply?.status === 500 && reply.text.includes('ended twice before it did')
+    const isGivenUp = reply?.status === 500 && reply.text.includes('Two workers failed while they had this call')
     if (!isGivenUp) expect(reply?.status, `${prompt}: ${reply?.text}`).to.be.oneOf([200, 502, 503])
     const row = byKey.get(key)
     if (reply?.status !== 200 || !row) continue

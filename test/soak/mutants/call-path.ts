@@ -231,8 +231,8 @@ export const CALL_PATH: readonly Mutant[] = [
     edits: [
       {
         file: 'src/api/v1/calls/answer-call.ts',
-        find: '  dismiss(ctx, placed)\n  await recordAbandoned(ctx, deps, placed.callId)',
-        replace: `  dismiss(ctx, placed)
+        find: '  stopWaiting(ctx, placed)\n  await recordAbandoned(ctx, deps, placed.callId)',
+        replace: `  stopWaiting(ctx, placed)
   const error = { type: 'upstream_failed', message: '', param: null, code: 'upstream_failed' }
   await deps.calls.refund(placed.callId, error)`,
       },

@@ -49,12 +49,12 @@ export async function answerWhenDone(ctx: CallContext, deps: AnswerDeps, placed:
       })
       return deliver(ctx, deps, placed, outcome.answer)
     case 'left':
-      return leave(ctx, deps, placed)
+      return handleDisconnect(ctx, deps, placed)
     case 'late':
       if (patience!.afterwards === 'heartbeat') return keepAlive(ctx, deps, placed)
-      return accepted(ctx, placed, patience!.preference)
+      return answerAccepted(ctx, placed, patience!.preference)
     case 'stopping':
-      return accepted(ctx, placed, null)
+      return answerAccepted(ctx, placed, null)
   }
 }
 
@@ -74,7 +74,7 @@ export async function deliver(
 }
 
 /** 202: the call goes on, and here is where its answer will be. */
-export function accepted(
+export function answerAccepted(
   ctx: Context,
   placed: Pick<PlacedCall, 'callId' | 'status'> & { wait?: PlacedCall['wait'] },
   preference: string | null,
@@ -184,8 +184,8 @@ function stopsOf(signal: AbortSignal): Set<() => void> {
 }
 
 /** Stops waiting for a client that has gone, and records that it got no answer, so that its retry can join the call. */
-export async function leave(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): Promise<void> {
-  dismiss(ctx, placed)
+export async function handleDisconnect(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): Promise<void> {
+  stopWaiting(ctx, placed)
   await recordAbandoned(ctx, deps, placed.callId)
 }
 
@@ -193,7 +193,7 @@ export async function leave(ctx: CallContext, deps: AnswerDeps, placed: PlacedCa
  * Stops waiting for a client that has gone. Only a stream that has delivered something is still waited for: this
  * process settles it should its worker be lost.
  */
-export function dismiss(ctx: CallContext, placed: PlacedCall): void {
+export function stopWaiting(ctx: CallContext, placed: PlacedCall): void {
   if (!placed.relayed?.leave()) placed.wait.cancel()
   ctx.respond = false
 }
@@ -216,11 +216,11 @@ function keepAlive(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): void
   ctx.body = body
   body.write(' ')
   const beat = setInterval(() => body.write(' '), HEARTBEAT_MS)
-  afterwards(ctx, deps, placed, async (answer) => {
+  endWhenDone(ctx, deps, placed, async (answer) => {
     clearInterval(beat)
     if (answer) await endWith(ctx, deps, placed, body, answer)
     else if (deps.stopping.aborted) await breakOff(ctx, deps, placed, body)
-    else await leave(ctx, deps, placed)
+    else await handleDisconnect(ctx, deps, placed)
   })
 }
 
@@ -228,7 +228,7 @@ function keepAlive(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): void
  * Ends an answer that has begun, when its call has ended (`answer`), its client has left or this process stops (null).
  * Nobody waits for that: where it fails, the connection is broken, and a retry joins the call.
  */
-export function afterwards(
+export function endWhenDone(
   ctx: CallContext,
   deps: AnswerDeps,
   placed: PlacedCall,

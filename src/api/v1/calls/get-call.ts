@@ -10,10 +10,10 @@ import { endpoint } from '../../endpoint/endpoint.ts'
 import { wholeNumber } from '../../endpoint/fields.ts'
 import { pathId } from '../../endpoint/path-id.ts'
 import { apiKey } from '../../endpoint/auth.ts'
-import { accepted, unlessStopped } from './answer-call.ts'
+import { answerAccepted, unlessStopped } from './answer-call.ts'
 import type { BodyDeps } from './answer-body.ts'
 import { sendAnswer } from './answer-body.ts'
-import { READ_LIMITS, accepted as acceptedAnswer, callHeaders, chatResult, gateway, mediaResult } from '../declared.ts'
+import { READ_LIMITS, accepted, callHeaders, chatResult, gateway, mediaResult } from '../declared.ts'
 import { joinWithin } from './joined-calls.ts'
 
 /** Longest `?wait=N`, in seconds. */
@@ -40,7 +40,7 @@ export const fetchCall = endpoint({
   }),
   answers: {
     200: { description: 'The result.', schema: z.union([mediaResult, chatResult]), headers: callHeaders },
-    202: { ...acceptedAnswer, description: 'The call is still running.' },
+    202: { ...accepted, description: 'The call is still running.' },
   },
   errors: ['result_expired', 'upstream_failed', 'overloaded'],
 }).write((deps: WaitDeps & BodyDeps & Pick<WebDeps, 'db'>) => async ({ auth, params, query }, ctx) => {
@@ -50,11 +50,11 @@ export const fetchCall = endpoint({
   ctx.set('X-Call-Id', publicId('call', state.callId))
   if (state.state === 'expired') throw new ApiError('result_expired')
   if (state.state === 'ended') return sendAnswer(ctx, deps, state.answer)
-  if (!query.wait) return accepted(ctx, state, null)
+  if (!query.wait) return answerAccepted(ctx, state, null)
   const answer = await waitFor(deps, state, query.wait)
   if (answer) return sendAnswer(ctx, deps, answer)
   const now = await readState(deps.db, state.callId)
-  accepted(ctx, now?.state === 'open' ? now : state, null)
+  answerAccepted(ctx, now?.state === 'open' ? now : state, null)
 })
 
 async function waitFor(

@@ -4,7 +4,7 @@
 import { publicId } from '../../../shared/platform/ids.ts'
 import type { CallUpdate } from '../../../shared/replies/channels.ts'
 import type { AnswerDeps } from './answer-call.ts'
-import { acceptedText, afterwards, leave } from './answer-call.ts'
+import { acceptedText, endWhenDone, handleDisconnect } from './answer-call.ts'
 import { withBody } from './answer-body.ts'
 import type { EventStream } from './event-stream.ts'
 import { beginEventStream } from './event-stream.ts'
@@ -25,13 +25,13 @@ export function answerWithEvents(
   const id = publicId('call', placed.callId)
   events.send(JSON.stringify({ id, status: 'queued' }), 'queued')
   updates.attach((one) => sendUpdate(events, id, one))
-  afterwards(ctx, deps, placed, async (answer) => {
+  endWhenDone(ctx, deps, placed, async (answer) => {
     const later = () => events.send(acceptedText(placed), 'running')
     if (answer)
       // One that cannot be read now can be fetched later.
       await withBody(deps, answer, (body) => events.send(body, answer.status === 200 ? 'result' : 'error')).catch(later)
     else if (deps.stopping.aborted) later()
-    else return leave(ctx, deps, placed)
+    else return handleDisconnect(ctx, deps, placed)
     events.end()
   })
 }

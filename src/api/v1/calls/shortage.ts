@@ -13,7 +13,7 @@ export function shortageMessage(
   if (!funds) return undefined
   if (refusal === 'insufficient_credits' && funds.debt > 0) {
     const debt = credits(funds.debt)
-    return `This account owes ${debt} of earlier calls, which the next credits repay. Nothing was charged.`
+    return `This account owes ${debt} for earlier calls, which the next credits repay. Nothing was charged.`
   }
   const isChat = 'max_tokens' in request
   const limit = isChat ? ` (max_tokens ${request.max_tokens}${(request.n ?? 1) > 1 ? `, n ${request.n}` : ''})` : ''

@@ -8,11 +8,11 @@ import { giveUpLeft } from '../../../shared/calls/numbered-retries.ts'
 import type { AnswerDeps } from './answer-call.ts'
 import {
   HEARTBEAT_MS,
-  accepted,
-  afterwards,
+  answerAccepted,
+  endWhenDone,
   deliver,
-  dismiss,
-  leave,
+  handleDisconnect,
+  stopWaiting,
   unlessStopped,
   whenDisconnected,
 } from './answer-call.ts'
@@ -61,7 +61,7 @@ export async function answerWithFrames(
     Promise.race([first, placed.wait.answer, silence(), left.then(() => 'left' as const)]),
   )
   if (early === 'left') return abandon(ctx, deps, placed)
-  if (early === null) return accepted(ctx, placed, null)
+  if (early === null) return answerAccepted(ctx, placed, null)
   const hold = deps.responseMemory.hold(ctx)
   if (typeof early === 'object') {
     if (early.status !== 200) return deliver(ctx, deps, placed, early)
@@ -72,7 +72,7 @@ export async function answerWithFrames(
   // Without a first byte the headers are not sent either, and routers give up after 30 s.
   if (early === 'silence') events.signOfLife()
   frames.writeTo(events)
-  afterwards(ctx, deps, placed, async (answer) => {
+  endWhenDone(ctx, deps, placed, async (answer) => {
     if (!answer && !deps.stopping.aborted) return abandon(ctx, deps, placed)
     if (answer)
       await withBody(deps, answer, (body) => frames.finish(answer.status, body)).catch(() => frames.fail(LOST))
@@ -96,13 +96,13 @@ const LEFT_MS = 10_000
 async function abandon(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): Promise<void> {
   const { calls, db, queues, replies, log } = deps
   const warn = (err: unknown) => log.warn({ requestId: ctx.state.requestId, err }, 'stream not cancelled')
-  if (placed.joined) return leave(ctx, deps, placed)
+  if (placed.joined) return handleDisconnect(ctx, deps, placed)
   if (placed.relayed?.hasBegun) {
-    dismiss(ctx, placed)
+    stopWaiting(ctx, placed)
     await replies.cancel(placed.callId).catch(warn)
     return
   }
-  await leave(ctx, deps, placed)
+  await handleDisconnect(ctx, deps, placed)
   const end = async () => {
     if (!(await giveUpLeft(db, placed.callId))) return
     const refunded = await calls.refund(placed.callId, NOT_BEGUN, { from: 'queued' })
