@@ -35,7 +35,7 @@ export type ChatEvidence = {
   isRelayed: boolean
   /** Our own count of the words that were received; 0 where there was none. */
   counted: number
-  /** What it is settled on if it is paid: what is believed of the upstream's report, else our own count. */
+  /** What it is settled on if it is paid: the upstream's report as far as it is believed, else our own count. */
   tokens: Tokens
 }
 

@@ -58,8 +58,8 @@ export function claimUnanswered(db: Db, retry: Retry): Promise<CallId | null> {
 }
 
 /**
- * Takes over the oldest call that waited at a process which died: it is open, or it ended when nobody could answer it
- * any more.
+ * Takes over the oldest call that was waited for by a process which died: it is open, or it ended when that process
+ * could no longer answer it.
  */
 export function claimOfDeadProcess(db: Db, retry: Retry, dead: readonly DeadProcess[]): Promise<CallId | null> {
   return claim(

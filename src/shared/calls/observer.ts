@@ -13,10 +13,10 @@ type EndedTokens = { input: number; output: number }
 export type CallsObserver = {
   /** How many calls one statement opened or ended. */
   batch: (verb: 'open' | 'end', size: number) => void
-  /** A call was charged and opened, in so many ms. */
+  /** A call was charged and opened, which took `ms`. */
   opened: (request: OpenRequest, ms: number) => void
-  /** A worker has taken a call for the first time, so many ms after its acceptance, by the database's clock. */
+  /** A worker has taken a call for the first time, `waitedMs` after its acceptance by the database's clock. */
   begun: (modality: Modality, waitedMs: number) => void
-  /** A call has ended, and writing that took so many ms. */
+  /** A call has ended, and writing that took `ms`. */
   ended: (call: EndedRow, ms: number, tokens: EndedTokens) => void
 }

@@ -118,7 +118,7 @@ export type Settlement = {
   output: string
 }
 
-/** Which open calls a refund may touch (a call outside of these is left alone), and what is known of its call. */
+/** Which open calls a refund may end (any other call is left alone), and what is known of the call. */
 export type RefundGuard = {
   /** What its tries have cost, in micro-dollars; null or absent: unknown. */
   costMicroUsd?: number | null

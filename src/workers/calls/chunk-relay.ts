@@ -13,7 +13,7 @@ const MAX_BATCH = 256 * 1024
  */
 const PACE = 4 * 1024
 
-/** The smallest publication behind which there is a pause, in characters: 4 ms of that pace. */
+/** The smallest publication that is followed by a pause, in characters: 4 ms of that pace. */
 const PACED_FROM = 16 * 1024
 
 /**

@@ -12,7 +12,7 @@ import type { WorkerDeps } from '../deps.ts'
 
 /**
  * Leaves a stream that another worker had begun to its web process for a time, once. To be called before such a call is
- * refunded, for whatever reason.
+ * refunded for any reason.
  * @throws DelayedError where it is left: the job runs again after that time, and the call has ended then or is refunded
  */
 export async function leaveToReader(

@@ -13,7 +13,7 @@ import { traceFields } from '../../shared/platform/process/trace.ts'
 import type { WorkerDeps } from '../deps.ts'
 import { cancelTask } from './run-media.ts'
 
-/** After so many deaths a call is given up, whether it caused them or only happened to be there. */
+/** Deaths of workers after which a call is given up, whether it caused them or only happened to be there. */
 export const MAX_DEATHS = 2
 
 /**

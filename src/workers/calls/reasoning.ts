@@ -1,5 +1,5 @@
 /**
- * Models that reason: what they bill beside their words is known only once their upstream has reported it.
+ * Models that reason: what they bill besides their words is known only once their upstream has reported it.
  */
 import type { ChatRequest } from '../../shared/requests/requests.ts'
 import type { Route } from '../../shared/catalogue/catalogue.ts'

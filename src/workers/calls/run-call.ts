@@ -55,7 +55,7 @@ export const callerOf = ({ call, signal }: Run) => ({ account: call.accountId, s
 export type Outcome =
   | { is: 'settled'; settlement: Settlement }
   | { is: 'failed'; error: GatewayError; costMicroUsd?: number | null; upstream?: string | null }
-  /** A submitted task runs on: poll it again after so many ms, without holding a place meanwhile. */
+  /** A submitted task runs on: poll it again after `againAfterMs`, without holding a place meanwhile. */
   | { is: 'pending'; againAfterMs: number }
   /** The call ended, or another attempt took it, while this one worked. */
   | { is: 'lost' }

@@ -62,21 +62,21 @@ function warnOfRefusedUsage(
   for (const count of refused) usageRefused(upstream.name, count)
 }
 
-/** Even a slow upstream makes so many tokens a second, once it has thought for so many ms. */
+/** What even a slow upstream manages: `tokensPerSecond`, after it has thought for `thinkingMs`. */
 const SLOW = { tokensPerSecond: 5, thinkingMs: 60_000 }
 
 /**
- * Whether a chat may run into its deadline. At that moment one that is streamed has shown what it has produced and will
- * bill, and one that comes whole has not. Streaming every chat from its upstream would show it for all of them; but it
- * costs a JSON object a token where one would do, and some upstreams do not stream every model to everybody. A chat
- * that even a slow upstream finishes in time is therefore read whole.
+ * Whether a chat may run into its deadline. At that moment a streamed answer has shown what was produced and will be
+ * billed, and a whole one has not. Streaming every chat from its upstream would show it for all of them; but it costs a
+ * JSON object a token where one would do, and some upstreams do not stream every model to everybody. A chat that even a
+ * slow upstream finishes in time is therefore read whole.
  */
 function mayRunOutOfTime({ call, job }: Run): boolean {
   const { max_tokens: most } = job.request as ChatRequest
   return call.remainingMs < SLOW.thinkingMs + (most * 1000) / SLOW.tokensPerSecond
 }
 
-/** Bytes that a token of an answer may take as JSON, and each probability that is asked for beside it. */
+/** Bytes that a token of an answer may take as JSON, and that each requested probability adds. */
 const TOKEN_BYTES = 8
 const PROBABILITY_BYTES = 120
 

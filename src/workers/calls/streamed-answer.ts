@@ -29,7 +29,7 @@ export type PaidAnswer = { answer: Fields; usage: UpstreamUsage | null } & Belie
 const FLUSH_MS = 1000
 
 /**
- * How long a stream whose reader has left is read on where its model reasons, in ms: what it bills beside its words is
+ * How long a stream whose reader has left is read on where its model reasons, in ms: what it bills besides its words is
  * known only at its end.
  */
 const READ_ON_MS = 30_000
@@ -67,7 +67,7 @@ export class StreamedAnswer {
 
   /**
    * Reads the stream that `open` begins to its end.
-   * @throws where nothing is to be paid: whatever ended it
+   * @throws what ended it, where nothing is to be paid
    */
   async read(open: (onSent: () => void) => AsyncIterable<ChatEvent>): Promise<PaidAnswer> {
     const { held } = this.run

@@ -226,7 +226,7 @@ function keepAlive(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): void
 
 /**
  * Ends an answer that has begun, when its call has ended (`answer`), its client has left or this process stops (null).
- * Nobody waits for that: where it fails, the connection is broken, and a retry joins the call.
+ * The handler does not wait for it: where it fails, the connection is broken, and a retry joins the call.
  */
 export function endWhenDone(
   ctx: CallContext,

@@ -1,5 +1,5 @@
 /**
- * What is asked of a model, and what it costs: a call before it is placed.
+ * A call before it is placed: its request, and what it costs.
  */
 import type { Model } from '../../../shared/catalogue/catalogue.ts'
 import type { Dialect } from '../../../shared/dialects/dialect.ts'

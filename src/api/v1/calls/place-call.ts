@@ -84,7 +84,7 @@ export async function placeCall(
   return placed
 }
 
-/** How often the output of a call is lowered to what is left, while others spend that. */
+/** How often the output of a call is lowered to what is left, while other calls spend it. */
 const LOWERINGS = 3
 
 /** Opens a call; one that leaves its output to the model with less of it, where all of it cannot be paid. */

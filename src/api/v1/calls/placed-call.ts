@@ -11,7 +11,7 @@ import type { RequestState } from '../../middleware/request-context.ts'
 /**
  * A placed call and the wait for its answer. `status` follows the worker's updates. `joined`: another request had
  * opened it; `hasEnded`: before it was joined, so that its answer is there. `relayed`: what has come of its stream;
- * null where its chunks do not come to this request.
+ * null where this request does not get its chunks.
  */
 export type PlacedCall = {
   callId: CallId

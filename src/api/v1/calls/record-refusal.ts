@@ -17,10 +17,10 @@ type RefusalDeps = Pick<WebDeps, 'recordRefusal' | 'log' | 'metrics' | 'replies'
 
 /**
  * Records a refusal (any 4xx and 503) as a rejected call at no credits, before its answer goes out, so that its client
- * can look it up. A request whose key was revoked before its charge is nobody's call; a call that was charged has its
+ * can look it up. A request whose key was revoked before its charge is not recorded; a call that was charged has its
  * own record.
  * @param model as it was asked for; any text
- * @returns what is to be answered
+ * @returns the error to answer with
  */
 export async function refuse(
   ctx: CallContext,

@@ -28,7 +28,7 @@ export class RelayedStreams {
     this.room = room
   }
 
-  /** A stream of which nothing has come yet. To be released when its call is not waited for any more. */
+  /** A stream of which nothing has been sent on. To be released when its call is no longer waited for. */
   begin(dialect?: Dialect): RelayedStream {
     return new RelayedStream(grammarOf(dialect).answers, {
       take: (bytes) => {

@@ -113,8 +113,8 @@ export function orderOf<M extends Model, P extends Parsed>(
 }
 
 /**
- * A chat whose client does not wait is not streamed: nobody would read its chunks, and the call would end with the one
- * worker, and the one upstream, that began it.
+ * A chat whose client does not wait is not streamed: nobody would read its chunks, and it could not be continued by
+ * another worker or upstream.
  */
 const orderForReader = <O extends Pick<CallOrder, 'request'>>(ctx: Context, order: O): O =>
   prefersAsync(ctx) ? { ...order, request: unstreamed(order.request) } : order

@@ -1,5 +1,5 @@
 /**
- * What a client is told whose call cannot be paid: what it reserves, what is left, and how to ask for less.
+ * The message for a call that cannot be paid: what it reserves, what is left, and how to ask for less.
  */
 import type { Funds } from '../../../shared/accounts/summary.ts'
 import type { CallOrder } from './call-order.ts'

@@ -1,5 +1,5 @@
 /**
- * What a client is told whose call was not opened.
+ * The error for a call that was not opened.
  */
 import { findKey } from '../../../shared/accounts/shown-key.ts'
 import { fundsOf } from '../../../shared/accounts/summary.ts'

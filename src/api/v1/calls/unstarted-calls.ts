@@ -1,6 +1,6 @@
 /**
- * Requests of calls that no worker has begun yet. Redis may forget their jobs; this process still has what was asked
- * for, as long as somebody waits here for the answer.
+ * Requests of calls that no worker has begun yet. Redis may lose their jobs; this process keeps the request as long as
+ * a client waits here for the answer.
  */
 import type { CallId } from '../../../shared/platform/ids.ts'
 import { publicId } from '../../../shared/platform/ids.ts'
@@ -27,7 +27,7 @@ export class UnstartedCalls {
     this.held.set(callId, enqueue)
   }
 
-  /** The call was begun, has ended, or nobody waits for it here any more. */
+  /** The call was begun, has ended, or is no longer waited for here. */
   release(callId: CallId): void {
     this.held.delete(callId)
   }
