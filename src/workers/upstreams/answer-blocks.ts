@@ -75,7 +75,7 @@ export class CallEvents {
   private eventsOf(piece: Fields): AnswerEvent[] {
     const { index, id, type, function: called, custom } = piece
     const { name, arguments: args, input } = asFields(called ?? custom)
-    const text = String(args ?? input ?? '')
+    const text = [args, input].find((one) => typeof one === 'string') ?? ''
     const known = this.numbers.get(index)
     if (known !== undefined) return text === '' ? [] : [{ is: 'delta', block: known, text }]
     const closed = this.open.close()

@@ -2,7 +2,6 @@
  * Answers of chat completions: their frames are chunks.
  */
 import type { Fields } from '../../platform/fields.ts'
-import { asFields } from '../../platform/fields.ts'
 import { countOutput, wordBytes } from '../../requests/token-count.ts'
 import type { AnswerForm, CutOff, Ending } from '../answer-form.ts'
 import { ChatAssembly, beginsAnswer, choicesOf, hasReasoning, sizeOfChunk } from './assembly.ts'

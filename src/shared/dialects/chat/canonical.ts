@@ -129,7 +129,7 @@ function toolChoiceOf(choice: unknown): ToolChoice | undefined {
   if (choice === 'auto' || choice === 'none' || choice === 'required') return choice
   const { function: called, custom } = asFields(choice)
   const { name } = asFields(called ?? custom)
-  return name === undefined ? undefined : { tool: String(name) }
+  return typeof name === 'string' ? { tool: name } : undefined
 }
 
 function formatOf(format: unknown): CanonicalChat['format'] {

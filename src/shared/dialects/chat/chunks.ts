@@ -2,7 +2,7 @@
  * From the events of an answer to chunks of OpenAI's kind.
  */
 import type { Fields } from '../../platform/fields.ts'
-import type { AnswerEncoder, AnswerEvent, EndReason } from '../events.ts'
+import type { AnswerEncoder, AnswerEvent, BlockStart, EndReason } from '../events.ts'
 
 /** OpenAI's finish_reason. */
 const FINISH: Readonly<Record<EndReason, string>> = {
@@ -22,7 +22,7 @@ type Call = { index: number; begin: Fields | null; isCustom: boolean }
 export class ChunkEncoder implements AnswerEncoder {
   private head: Fields = {}
   private hasBegun = false
-  private readonly kinds = new Map<number, string>()
+  private readonly kinds = new Map<number, BlockStart['kind']>()
   private readonly formats = new Map<number, string | undefined>()
   private readonly calls = new Map<number, Call>()
 
@@ -66,7 +66,8 @@ export class ChunkEncoder implements AnswerEncoder {
         return { reasoning_content: text, ...this.thought(block, { text }) }
       case 'refusal':
         return { refusal: text }
-      default:
+      case 'text':
+      case undefined:
         return { content: text }
     }
   }

@@ -15,7 +15,8 @@ const STOP: Readonly<Record<EndReason, string>> = {
   paused: 'pause_turn',
 }
 
-type BlockEvent = AnswerEvent & { block: number }
+/** What belongs to a block. */
+type BlockEvent = Extract<AnswerEvent, { block: number }>
 
 /**
  * The events of one message. Its blocks follow one another: what belongs to a block behind the open one waits until
@@ -40,7 +41,10 @@ export class MessageEncoder implements AnswerEncoder {
         return [{ type: 'message_start', message: this.message(event.id) }]
       case 'end':
         return [...this.rest(), this.end(event)]
-      default:
+      case 'block':
+      case 'delta':
+      case 'signature':
+      case 'stop':
         return this.take(event)
     }
   }
@@ -109,8 +113,6 @@ export class MessageEncoder implements AnswerEncoder {
         this.open = null
         this.next += 1
         return [{ type: 'content_block_stop', index }]
-      default:
-        return []
     }
   }
 

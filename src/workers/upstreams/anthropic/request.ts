@@ -3,7 +3,7 @@
  * refuses the others, and of its own fields those that the route allows. What is sent is hardly longer than what the
  * customer sent: the pre-charge counts that.
  */
-import type { Block, CanonicalChat, Tool, ToolChoice } from '../../../shared/dialects/canonical.ts'
+import type { CanonicalChat, Tool, ToolChoice } from '../../../shared/dialects/canonical.ts'
 import type { Route } from '../../../shared/catalogue/catalogue.ts'
 import { UpstreamError } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'

@@ -64,7 +64,10 @@ function partOf(block: Block, { marks }: About): Fields[] {
       return [{ type: 'image_url', image_url: { url: block.url }, ...cacheOf(block, marks) }]
     case 'other':
       return [block.fields]
-    default:
+    // What an assistant thought and called, and what tools answered, stands beside the content of messages.
+    case 'reasoning':
+    case 'tool_call':
+    case 'tool_result':
       return []
   }
 }
