@@ -46,6 +46,7 @@ const GOOD: Record<string, Row[]> = {
   ],
   calls: [
     QUEUED,
+    { ...QUEUED, dialect: 'messages' },
     SUCCEEDED,
     FAILED,
     { ...FAILED, status: 'rejected', credits_precharged: 0 },
@@ -100,6 +101,10 @@ const BAD: Record<string, Record<string, Row[]>> = {
   },
   calls: {
     calls_modality_known: [{ ...QUEUED, modality: 'song' }],
+    calls_dialect_known: [
+      { ...QUEUED, dialect: 'other' },
+      { ...QUEUED, modality: 'image', dialect: 'messages' },
+    ],
     calls_status_known: [{ ...SUCCEEDED, status: 'lost' }],
     calls_cached_tokens_are_input: [{ ...SUCCEEDED, cached_input_tokens: 5, cache_write_tokens: 5 }],
     calls_repeated_tokens_were_written: [{ ...SUCCEEDED, cache_write_tokens: 1, repeated_input_tokens: 2 }],

@@ -45,6 +45,7 @@ export const BAD: Record<string, string[]> = {
   MAIL_RATE_LIMIT: ['0'],
   MAX_ANSWER_BYTES: ['0'],
   MAX_BODY_BYTES: ['1000', '33554433'],
+  MAX_DIALECT_BODY_BYTES: ['1000', '33554433'],
   MIN_OUTPUT_TOKENS: ['0', 'x'],
   MAX_OUTSTANDING_CALLS: ['0'],
   OTEL_EXPORTER_OTLP_ENDPOINT: ['collector:4318'],

@@ -3,7 +3,7 @@
  * sentence on what this gateway speaks and what to set, where a 404 alone sends people to look for a wrong model name.
  */
 
-const SPEAKS = "This gateway speaks OpenAI's chat completions (POST /v1/chat/completions)"
+const SPEAKS = "This gateway speaks OpenAI's chat completions (POST /v1/chat/completions) and Anthropic's messages"
 const COMPATIBLE = 'configure it as an OpenAI-compatible provider whose base URL ends with /v1'
 
 /** A verb behind the id of a model: no path of ours, although ids may have a colon. */
@@ -16,7 +16,7 @@ const DOORS: readonly [path: RegExp, sentence: string][] = [
     `${SPEAKS}, not the Responses API: set openai.chat(…) in the AI SDK, setOpenAIAPI('chat_completions') in the ` +
       'Agents SDK, useResponsesApi: false in LangChain.',
   ],
-  [/^\/(messages|complete)(\/|$)/, `${SPEAKS}, not Anthropic's API: ${COMPATIBLE}.`],
+  [/^\/complete(\/|$)/, `${SPEAKS}, not Anthropic's older API: send POST /v1/messages.`],
   [OF_GEMINI, `${SPEAKS}, not Gemini's API: ${COMPATIBLE}.`],
   [
     /^\/api\/(chat|generate|tags|show|ps|version|pull|embed|embeddings|copy|delete|create)$/,

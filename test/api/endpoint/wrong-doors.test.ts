@@ -37,6 +37,8 @@ describe('a client at the wrong door', () => {
     '/v1/v1/models': '/v1/models',
     '/models/maker/chat': '/v1/models/maker/chat',
     '/quotes': '/v1/quotes',
+    '/messages': '/v1/messages',
+    '/v1/v1/messages': '/v1/messages',
   }
   for (const [path, meant] of Object.entries(NEARLY)) {
     it(`is told what its base URL should be: ${path}`, async () => {
@@ -49,8 +51,7 @@ describe('a client at the wrong door', () => {
 
   const OTHERS: Record<string, RegExp> = {
     '/responses': /Responses API.*useResponsesApi: false/,
-    '/messages': /not Anthropic's API/,
-    '/v1/complete': /not Anthropic's API/,
+    '/v1/complete': /not Anthropic's older API/,
     '/v1beta/models/gemini-3-flash:generateContent': /not Gemini's API/,
     '/v1beta/models/gemini-3-flash:streamGenerateContent': /not Gemini's API/,
     '/v1/v1/models/gemini-3-flash:generateContent': /not Gemini's API/,

@@ -92,6 +92,7 @@ describe('the catalogue of errors', () => {
     })
     expect(errorCodes().filter((code) => anthropicStatusOf(code) !== statusOf(code))).to.deep.equal([
       'unsupported_model',
+      'model_not_allowed',
       'overloaded',
     ])
     expect([anthropicStatusOf('unsupported_model'), anthropicStatusOf('overloaded')]).to.deep.equal([404, 529])
