@@ -768,6 +768,9 @@ CREATE FUNCTION check_ledger() RETURNS trigger;
 -- Refuses a payment whose grants or reversals are not what it says.
 CREATE FUNCTION check_payment() RETURNS trigger;
 
+-- Takes over the call that a request is a retry of, for the web process that will answer it; null where there is none.
+CREATE FUNCTION claim_left_call(of_account uuid, of_key uuid, of_request bytea, new_reply_to text) RETURNS uuid;
+
 -- Repays the debt of these accounts from what they can spend, by entries of kind collection; returns the balances after it.
 CREATE FUNCTION collect_debts(account_ids uuid[]) RETURNS TABLE(account_id uuid, balance bigint);
 
@@ -797,9 +800,6 @@ CREATE FUNCTION key_allows_address(key api_keys, address text) RETURNS boolean;
 
 -- Whether a key may be used at a moment with this one of its secrets.
 CREATE FUNCTION key_is_valid(key api_keys, secret integer, moment timestamptz) RETURNS boolean;
-
--- The call that a request is taken for a retry of; null where there is none.
-CREATE FUNCTION left_call(of_account uuid, of_key uuid, of_request bytea) RETURNS uuid;
 
 -- Moves credits: entries, grants and balances; returns the accounts where some came back so late that they expired.
 CREATE FUNCTION move_credits(moment timestamptz, accounts_of uuid[], grants_of uuid[], amounts bigint[], kinds text[], calls_of uuid[] DEFAULT NULL::uuid[], payment uuid DEFAULT NULL::uuid, deduction uuid DEFAULT NULL::uuid, remark text DEFAULT NULL::text) RETURNS uuid[];

@@ -36,8 +36,6 @@ DECLARE
   -- The current account: beside "balance" and "outstanding", the bytes of its open requests.
   holder uuid;
   held_bytes bigint;
-  -- A call that this one is taken for a retry of.
-  left_id uuid;
   -- Calls that there are, by their ids, and by account and Idempotency-Key: before the batch, and by it.
   known uuid[];
   names text[] := '{}';
@@ -95,9 +93,9 @@ BEGIN
       k.last_used_at
     FROM ROWS FROM (jsonb_to_recordset(requests) AS (
       id uuid, account_id uuid, key_id uuid, modality text, model text, price_version uuid, amount bigint, guarded text,
-      idempotency_key text, request_bytes bigint, secret_version integer, address text, joins_left text
+      idempotency_key text, request_bytes bigint, secret_version integer, address text, joins_left text, reply_to text
     )) WITH ORDINALITY AS u (id, account_id, key_id, modality, model, price_version, amount, guarded, idempotency_key,
-      request_bytes, secret_version, address, joins_left, place)
+      request_bytes, secret_version, address, joins_left, reply_to, place)
     LEFT JOIN accounts acc ON acc.id = u.account_id AND acc.id = ANY (account_ids)
     LEFT JOIN api_keys k ON k.id = u.key_id AND k.account_id = u.account_id AND k.id = ANY (keys)
     LEFT JOIN price_versions v ON v.id = u.price_version AND v.id = ANY (prices)
@@ -114,8 +112,6 @@ BEGIN
     -- An earlier try of this very request, or another one of this Idempotency-Key.
     existing_id := CASE WHEN r.id = ANY (known) THEN r.id
       ELSE named[array_position(names, r.account_id || ' ' || r.idempotency_key)] END;
-    left_id := CASE WHEN existing_id IS NULL AND r.joins_left IS NOT NULL
-      THEN left_call(r.account_id, r.key_id, decode(r.joins_left, 'hex')) END;
     outcome := CASE
       -- First: an earlier try had committed, whatever was revoked since.
       WHEN existing_id = r.id THEN 'exists'
@@ -123,9 +119,13 @@ BEGIN
       WHEN NOT r.key_allows_address THEN 'ip_not_allowed'
       WHEN r.model <> ALL (r.models) OR r.modality <> ALL (r.modalities) THEN 'model_not_allowed'
       WHEN r.status <> 'active' THEN 'account_suspended'
-      WHEN existing_id IS NOT NULL THEN 'exists'
-      WHEN left_id IS NOT NULL THEN 'left'
-      -- A guard of the request is against another charge, never against an answer that was paid.
+      WHEN existing_id IS NOT NULL THEN 'exists' END;
+    IF outcome IS NULL AND r.joins_left IS NOT NULL THEN
+      existing_id := claim_left_call(r.account_id, r.key_id, decode(r.joins_left, 'hex'), r.reply_to);
+      outcome := CASE WHEN existing_id IS NOT NULL THEN 'claimed' END;
+    END IF;
+    -- A guard of the request is against another charge, never against an answer that was paid.
+    outcome := coalesce(outcome, CASE
       WHEN r.guarded IS NOT NULL THEN r.guarded
       WHEN r.open_of_key + calls_of[key_place] >= r.most_of_key THEN 'too_many_calls_of_key'
       WHEN NOT budget_allows(budgets_of[key_place], used_of[key_place] + credits_of[key_place], r.amount)
@@ -133,8 +133,7 @@ BEGIN
       WHEN outstanding >= max_outstanding THEN 'too_many_calls'
       WHEN held_bytes + r.request_bytes > max_request_bytes THEN 'too_many_bytes'
       WHEN r.debt > 0 OR r.amount > balance THEN 'insufficient_credits'
-      ELSE 'opened' END;
-    IF outcome = 'left' THEN existing_id := left_id; END IF;
+      ELSE 'opened' END);
     IF outcome = 'opened' THEN
       balance := balance - r.amount;
       outstanding := outstanding + 1;

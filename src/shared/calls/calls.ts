@@ -308,8 +308,8 @@ function outcomeOf(request: OpenRequest, row: OpenRow): OpenOutcome {
       return row.existing_id === request.id
         ? { opened: true, balance: row.balance, outstanding: row.outstanding }
         : { opened: false, existing: row.existing_id! }
-    case 'left':
-      return { opened: false, left: row.existing_id! }
+    case 'claimed':
+      return { opened: false, claimed: row.existing_id! }
     case 'unauthorized':
     case 'ip_not_allowed':
     case 'account_suspended':

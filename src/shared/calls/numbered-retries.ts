@@ -1,7 +1,7 @@
 /**
  * Retries: which unanswered call of the same account and request a retry joins. A retry takes a call over by one
  * guarded update, so that of several retries each gets another call. One that an SDK numbers is known to be one, and
- * searches for its call itself; for the others `sql/left_call.sql` finds it when they would open another.
+ * searches for its call itself; for the others `sql/claim_left_call.sql` does so when they would open another.
  */
 import { KEY_MAY_CALL } from '../accounts/key-lookup.ts'
 import type { Db } from '../platform/postgres/db.ts'
@@ -96,19 +96,6 @@ async function claim(
     )
     .options({ name })
   return rows[0]?.id ?? null
-}
-
-/** Takes over this call, if it is still left, for a request that is answered at `replyTo`. */
-export async function claimLeft(db: Db, id: CallId, replyTo: string): Promise<boolean> {
-  const { rows } = await db
-    .raw<{ rows: unknown[] }>(
-      `
-    UPDATE calls c SET abandoned_at = NULL, reply_to = :replyTo
-    WHERE c.id = :id AND c.abandoned_at IS NOT NULL AND ${ANSWERABLE} RETURNING c.id`,
-      { id, replyTo },
-    )
-    .options({ name: 'claim_found' })
-  return rows.length > 0
 }
 
 /**

@@ -32,7 +32,7 @@ export type OpenRequest = {
   idempotency: { key: string; seconds: number } | null
   /** SHA-256 of the request in hex, by which its retries are recognised; null where there are none. */
   requestHash: string | null
-  /** Whether it is taken for a retry of a call that was left unanswered (`sql/left_call.sql`), where there is one. */
+  /** Whether it is taken for a retry of a call that was left unanswered (`sql/claim_left_call.sql`), where there is one. */
   joinsLeft?: boolean
   /** Bytes of the request as its job carries it. */
   requestBytes: number
@@ -43,13 +43,13 @@ export type OpenRequest = {
 }
 
 /**
- * Why a call was not opened: the error code for its client, the call that already existed, or one that it may be a
- * retry of.
+ * Why a call was not opened: the error code for its client, the call that already existed, or the one that it is a
+ * retry of and that was taken over for it.
  */
 export type OpenOutcome =
   | { opened: true; balance: number; outstanding: number }
   | { opened: false; existing: CallId }
-  | { opened: false; left: CallId }
+  | { opened: false; claimed: CallId }
   | {
       opened: false
       refusal:

@@ -6,9 +6,10 @@ import type { Retry } from '../../../src/shared/calls/numbered-retries.ts'
 import type { CallId } from '../../../src/shared/platform/ids.ts'
 import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { untilItWaits } from '../../support/lock-waits.ts'
-import { aResult, opened, verbs } from './opening.ts'
+import { anOrder, aResult, opened, verbs } from './opening.ts'
 
 const HASH = 'ab'.repeat(32)
 
@@ -57,5 +58,49 @@ describe('a retry of a call that is just being ended', () => {
       claimOfDeadProcess(db, retry, dead),
     )
     expect(claimed).to.equal(id)
+  })
+})
+
+describe('equal requests that come together to calls that were left', () => {
+  let db: Db
+  before(async () => {
+    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
+  })
+  after(() => db.destroy())
+  afterEach(() => expectBooksToBalance(db))
+
+  /** Opens calls of an account, and leaves them for longer than the moment in which an equal request is another one. */
+  async function leftCalls(account: TestAccount, count: number): Promise<CallId[]> {
+    const calls = verbs(db)
+    const ids: CallId[] = []
+    for (let n = 0; n < count; n++) ids.push(await opened(calls, account, 5, { requestHash: HASH }))
+    await db('calls')
+      .whereIn('id', ids)
+      .update({ abandoned_at: db.raw("now() - interval '1 second'") })
+    return ids
+  }
+
+  const asking = (account: TestAccount, more: object = {}) =>
+    anOrder(account, 5, { requestHash: HASH, joinsLeft: true, replyTo: 'another', ...more })
+
+  it('each take over another one, whichever process they come to, and the others open calls of their own', async () => {
+    const account = await anAccount(db, 1000)
+    const left = await leftCalls(account, 12)
+    const processes = [verbs(db), verbs(db)]
+    const outcomes = await Promise.all(Array.from({ length: 40 }, (_, n) => processes[n % 2]!.open(asking(account))))
+    const claimed = outcomes.flatMap((outcome) => ('claimed' in outcome ? [outcome.claimed] : []))
+    expect(claimed.toSorted()).to.deep.equal(left.toSorted())
+    expect(outcomes.filter(({ opened }) => opened)).to.have.length(28)
+    const rows = await db('calls').whereIn('id', left).distinct('reply_to', 'abandoned_at')
+    expect(rows).to.deep.equal([{ reply_to: 'another', abandoned_at: null }])
+  })
+
+  it('take over nothing where the key is not valid or the account is suspended', async () => {
+    const account = await anAccount(db, 1000)
+    const [id] = await leftCalls(account, 1)
+    expect(await verbs(db).open(asking(account, { secretVersion: 2 }))).to.include({ refusal: 'unauthorized' })
+    await db('accounts').where({ id: account.id }).update({ status: 'suspended' })
+    expect(await verbs(db).open(asking(account))).to.include({ refusal: 'account_suspended' })
+    expect((await db('calls').where({ id }).first()).abandoned_at).not.to.equal(null)
   })
 })

@@ -12,7 +12,7 @@ import type { CallUpdate } from '../../../shared/replies/channels.ts'
 import { readState } from '../../../shared/reports/call-records.ts'
 import type { Wait } from '../../../shared/replies/reply-channel.ts'
 import type { Retry } from '../../../shared/calls/numbered-retries.ts'
-import { claimLeft, waitingProcesses } from '../../../shared/calls/numbered-retries.ts'
+import { waitingProcesses } from '../../../shared/calls/numbered-retries.ts'
 import type { WebDeps } from '../../deps.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
 
@@ -73,19 +73,8 @@ export async function joinRetried(
   return callId && joinClaimed(ctx, deps, callId, identity, onUpdate)
 }
 
-/** Joins the call that was found to be left, if no other request was faster; else null. @throws like `joinRetried`. */
-export async function joinLeft(
-  ctx: CallContext,
-  deps: RetryDeps,
-  callId: CallId,
-  identity: Identity,
-  onUpdate?: (update: CallUpdate) => void,
-): Promise<PlacedCall | null> {
-  if (!(await claimLeft(deps.db, callId, deps.replies.address))) return null
-  return joinClaimed(ctx, deps, callId, identity, onUpdate)
-}
-
-async function joinClaimed(
+/** Joins a call that was taken over for this request. @throws like `joinCall`; the call then waits for the next retry. */
+export async function joinClaimed(
   ctx: CallContext,
   deps: RetryDeps,
   callId: CallId,

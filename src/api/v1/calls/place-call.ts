@@ -18,7 +18,7 @@ import type { CallOrder } from './call-order.ts'
 import { lowered } from './call-order.ts'
 import { maxCreditsOf, priceGuard } from './price-guards.ts'
 import type { Identity } from './joined-calls.ts'
-import { identityOf, joinCall, joinLeft, joinRetried } from './joined-calls.ts'
+import { identityOf, joinCall, joinClaimed, joinRetried } from './joined-calls.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
 import { refusalOf } from './unopened-calls.ts'
 import type { RelayedStream } from './relayed-stream.ts'
@@ -64,10 +64,7 @@ export async function placeCall(
   if (retried) return retried
   deps.load.admit(asked.model.modality)
   const { order, request, outcome } = await open(ctx, deps, asked, identity)
-  if ('left' in outcome) {
-    const joined = await joinLeft(ctx, deps, outcome.left, identity, onUpdate)
-    return joined ?? placeCall(ctx, deps, asked, onUpdate)
-  }
+  if ('claimed' in outcome) return joinClaimed(ctx, deps, outcome.claimed, identity, onUpdate)
   if ('existing' in outcome) return joinCall(ctx, deps, outcome.existing, identity, onUpdate)
   if (!outcome.opened) throw await refusalOf(deps, request, order, outcome.refusal)
   ctx.state.opened = true
