@@ -31,14 +31,20 @@ export type LoadResult = {
   firstError: string | null
   seconds: number
   latencies: { p50: number; p90: number; p99: number }
-  /** How long after an upstream wrote them chunks were here (bench/upstream.ts), in ms; null where none says when. */
-  delays: { p50: number; p99: number } | null
 }
 
 /** The file that a child process runs. */
 export const loadProgram = fileURLToPath(import.meta.url)
 
-function requestBytes({ host, port, method, path, headers, body }: LoadJob): Buffer {
+/** A request as it is sent. */
+export function requestBytes({
+  host,
+  port,
+  method,
+  path,
+  headers,
+  body,
+}: Pick<LoadJob, 'host' | 'port' | 'method' | 'path' | 'headers' | 'body'>): Buffer {
   const lines = Object.entries({
     Host: `${host}:${port}`,
     ...(method !== 'GET' && {
@@ -76,15 +82,11 @@ function endOfAnswer(text: string): number {
   return end < 0 ? -1 : end + 7
 }
 
-/** When a chunk was written, by the clock that all processes of a machine share. */
-const WRITTEN_AT = /@(\d+)@/g
-
 /** One connection: sends, waits for the answer, sends again. */
 function loop(
   job: LoadJob,
   nextRequest: () => Buffer,
   onAnswer: (ms: number) => void,
-  onDelay: (ms: number) => void,
   onBroken: (why: string) => void,
 ): () => void {
   let received = ''
@@ -99,7 +101,6 @@ function loop(
   }
   socket.on('connect', send)
   socket.on('data', (chunk: string) => {
-    for (const [, at] of chunk.matchAll(WRITTEN_AT)) onDelay(Number(process.hrtime.bigint() - BigInt(at!)) / 1e6)
     received += chunk
     const end = endOfAnswer(received)
     if (end < 0) return
@@ -120,7 +121,8 @@ function loop(
   }
 }
 
-function quantilesOf(values: number[]): (share: number) => number {
+/** The value below which a share of some values lies. */
+export function quantilesOf(values: number[]): (share: number) => number {
   const sorted = Float64Array.from(values).toSorted()
   return (share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
 }
@@ -128,7 +130,6 @@ function quantilesOf(values: number[]): (share: number) => number {
 async function run(job: LoadJob): Promise<LoadResult> {
   const nextRequest = requestsOf(job)
   const latencies: number[] = []
-  const delays: number[] = []
   let counting = false
   let errors = 0
   let firstError: string | null = null
@@ -138,9 +139,6 @@ async function run(job: LoadJob): Promise<LoadResult> {
       nextRequest,
       (ms) => {
         if (counting) latencies.push(ms)
-      },
-      (ms) => {
-        if (counting) delays.push(ms)
       },
       (why) => {
         errors++
@@ -156,14 +154,12 @@ async function run(job: LoadJob): Promise<LoadResult> {
   const seconds = (performance.now() - began) / 1000
   stops.forEach((stop) => stop())
   const at = quantilesOf(latencies)
-  const late = quantilesOf(delays)
   return {
     calls: latencies.length,
     errors,
     firstError,
     seconds,
     latencies: { p50: at(0.5), p90: at(0.9), p99: at(0.99) },
-    delays: delays.length > 0 ? { p50: late(0.5), p99: late(0.99) } : null,
   }
 }
 

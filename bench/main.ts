@@ -2,8 +2,11 @@
  * `npm run bench [-- --peer] [--seconds 3] [--rounds 10] [--in-flight 1,50,200] [--only floor,tollgate]`: what a call
  * costs, measured in one run so that the figures can be compared: the upstream directly, a bare proxy without billing
  * or queue, the floor of this shape (bench/floor.ts), Tollgate's chat with everything on, and with --peer a stateless
- * gateway that does not bill; with --all also streams in real time, stored images, many accounts in turn, a key with a
- * budget, and the list of models. Absolute times are this machine's; ratios carry over to others.
+ * gateway that does not bill; with --all also stored images, many accounts in turn, a key with a budget, and the list
+ * of models. Absolute times are this machine's; ratios carry over to others.
+ *
+ * `npm run bench -- --streams [--in-flight 50,100,200,400]`: what a chunk of a stream costs beside a relay, and how late
+ * it is (bench/streams.ts).
  *
  * `npm run bench -- --check` fails where Tollgate is further from the floor than bench/recorded.json says, by more than
  * a tenth; `--record` writes that file.
@@ -25,22 +28,24 @@ import type { Closeness } from './report.ts'
 import { loaded, measureAll } from './rounds.ts'
 import type { Round } from './rounds.ts'
 import type { Services } from './stack.ts'
+import { compareStreams } from './streams.ts'
 import { say, startServices } from './stack.ts'
 import { startSubjects } from './subjects.ts'
 import type { Subject } from './subjects.ts'
 
 const usage =
-  'npm run bench -- [--peer] [--all] [--check] [--record] [--seconds 3] [--rounds 10] [--in-flight 1,50,200] ' +
+  'npm run bench -- [--peer] [--all] [--streams] [--check] [--record] [--seconds 3] [--rounds 10] [--in-flight 1,50,200] ' +
   '[--only floor,tollgate] [--out FILE]'
 const { values: options } = readOptions(usage, {
   options: {
     peer: { type: 'boolean', default: false },
     all: { type: 'boolean', default: false },
+    streams: { type: 'boolean', default: false },
     check: { type: 'boolean', default: false },
     record: { type: 'boolean', default: false },
     seconds: { type: 'string', default: '3' },
     rounds: { type: 'string', default: '10' },
-    'in-flight': { type: 'string', default: '1,50,200' },
+    'in-flight': { type: 'string' },
     only: { type: 'string' },
     out: { type: 'string', default: '.bench/result.json' },
   },
@@ -99,8 +104,13 @@ async function main(): Promise<boolean> {
     const subjects = (await startSubjects(folder, services, running, options)).filter(
       ({ name }) => only?.includes(name) ?? true,
     )
+    const inFlight = options['in-flight']?.split(',').map(Number)
+    if (options.streams) {
+      await compareStreams(subjects, inFlight ?? [50, 100, 200, 400])
+      return true
+    }
     const rounds = await measureAll(subjects, {
-      inFlight: isChecked ? CHECKED.inFlight : options['in-flight'].split(',').map(Number),
+      inFlight: isChecked ? CHECKED.inFlight : (inFlight ?? [1, 50, 200]),
       rounds: Number(options.rounds),
       seconds: Number(options.seconds),
     })

@@ -79,21 +79,6 @@ export function printReport(rounds: Round[], counts: Map<string, Counts>, machin
     [...HEAD, 'CPU of floor', 'calls/s of floor', 'of peer', 'memory MB'],
     ...[...groups.values()].map((one) => row(one, rounds)),
   ])
-  for (const one of groups.values()) {
-    const delays = one.flatMap(({ delays }) => delays ?? [])
-    if (delays.length === 0) continue
-    const [p50, p99] = [
-      spread(
-        delays.map(({ p50 }) => p50),
-        2,
-      ),
-      spread(
-        delays.map(({ p99 }) => p99),
-        1,
-      ),
-    ]
-    console.log(`\nChunks of a paced stream, ${one[0]!.inFlight} streams: p50 ${p50} ms, p99 ${p99} ms late`)
-  }
   if (counts.size === 0) return
   console.log('\nAsked of Postgres and Redis by one call, one in flight:')
   table([
@@ -105,7 +90,8 @@ export function printReport(rounds: Round[], counts: Map<string, Counts>, machin
   ])
 }
 
-function table(lines: string[][]): void {
+/** Prints a table; its first line is its head. */
+export function table(lines: string[][]): void {
   const widths = lines[0]!.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)))
   for (const line of lines) console.log(line.map((cell, column) => cell.padEnd(widths[column]!)).join('  '))
 }

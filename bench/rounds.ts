@@ -15,8 +15,6 @@ export type Round = {
   p99: number
   cpuMicros: Record<string, number>
   memoryMb: Record<string, number>
-  /** Of the chunks of a paced stream. */
-  delays: { p50: number; p99: number } | null
 }
 
 /** How long a subject is loaded before anything counts, in ms. */
@@ -46,8 +44,8 @@ async function measure(subject: Subject, connections: number, seconds: number): 
     subject.processes.map((one, index) => [one.name, Math.round((cpuMicros(one.pid) - before[index]!) / calls)]),
   )
   const memory = Object.fromEntries(subject.processes.map((one) => [one.name, residentMb(one.pid)]))
-  const { latencies, delays } = result
-  return { subject: subject.name, inFlight: connections, rate, ...latencies, cpuMicros: cpu, memoryMb: memory, delays }
+  const { latencies } = result
+  return { subject: subject.name, inFlight: connections, rate, ...latencies, cpuMicros: cpu, memoryMb: memory }
 }
 
 /** All rounds of all subjects, after they are warm. */

@@ -93,7 +93,7 @@ export async function startStack({
     PORT: '0',
     APP_SECRET: 'a secret of the benchmark, long enough',
     GATEWAY_RATE_LIMIT: '1000000000',
-    CHAT_CONCURRENCY: '500',
+    CHAT_CONCURRENCY: '1000',
     IMAGE_CONCURRENCY: '100',
     ACCOUNT_SHARE: '1',
     STORAGE_URL: `file:${join(folder, 'media')}`,

@@ -43,11 +43,13 @@ export async function startSubjects(
   }
   const upstream = await started(runProgram('upstream', 'bench/upstream.ts'))
   const proxy = await started(runProgram('proxy', 'bench/proxy.ts', String(upstream.port)))
+  const relay = await started(runProgram('relay', 'bench/relay.ts', String(upstream.port)))
   const body = chatBody('bench')
   const shared = [of('postgres', services.postgres.process.pid), of('redis', services.redis.process.pid)]
   return [
     { name: 'upstream', port: upstream.port, headers: {}, body, processes: [upstream] },
     { name: 'proxy', port: proxy.port, headers: {}, body, processes: [proxy] },
+    { name: 'relay', port: relay.port, headers: {}, body: chatBody('bench', true), processes: [relay] },
     ...(wanted.peer ? [await startPeer(started, upstream.port)] : []),
     await startFloor(started, services, upstream.port, shared),
     ...(await startTollgate(folder, services, upstream.port, running, shared, wanted)),
@@ -130,11 +132,9 @@ async function further(
 ): Promise<Subject[]> {
   const limited = await anAccount(db, 1_000_000_000_000)
   await changeKey(db, limited.keyId, { budget: { credits: 1_000_000_000_000, period: 'month' } })
-  const paced = { ...(JSON.parse(chatBody('bench-chat', true)) as object), user: 'paced' }
   return [
     subject('a key with a budget', {}, limited),
     subject('10,000 accounts', { keysFile, headers: {} }),
-    subject('paced stream', { body: JSON.stringify(paced) }),
     subject('image', {
       path: '/v1/images/generations',
       body: JSON.stringify({ model: 'bench-image', prompt: 'A sea.' }),

@@ -1,7 +1,7 @@
 /**
  * The fast upstream: one fixed chat completion, image or stream of chunks. It costs next to nothing, so that what is
- * measured is the gateway in front of it. A stream for a user `paced` comes in chunks of 20 ms each, which say when
- * they were written. Prints its port.
+ * measured is the gateway in front of it. A stream for a user `paced` comes in 20 chunks a second for ten seconds,
+ * each of which says when it was written. Prints its port.
  */
 import { createServer } from 'node:http'
 import type { ServerResponse } from 'node:http'
@@ -53,7 +53,7 @@ const image = Buffer.from(
 )
 
 /** Chunks of a paced stream, and the pause before each, in ms. */
-const PACED = { chunks: 25, pauseMs: 20 }
+const PACED = { chunks: 200, pauseMs: 50 }
 
 function pace(response: ServerResponse): void {
   let left = PACED.chunks
