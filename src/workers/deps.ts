@@ -13,6 +13,7 @@ import type { PaymentDeps } from '../shared/payments/deps.ts'
 import type { Audits } from '../shared/metrics/audits.ts'
 import type { Telemetry } from '../shared/platform/telemetry/telemetry.ts'
 import type { Fetcher } from './fetching/fetcher.ts'
+import type { ChunkRelays } from './calls/chunk-relay.ts'
 import type { HeldCalls } from './calls/held-calls.ts'
 import type { Reasoners } from './calls/reasoning.ts'
 import type { JobPlaces } from './calls/job-places.ts'
@@ -27,6 +28,7 @@ export type WorkerDeps = {
   calls: Calls
   queues: Queues
   publisher: Publisher
+  relays: ChunkRelays
   catalogue: CatalogueHolder
   held: HeldCalls
   /** Models that have reported reasoning. */

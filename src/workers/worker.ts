@@ -34,6 +34,7 @@ import type { WorkerDeps } from './deps.ts'
 import { createFetcher } from './fetching/fetcher.ts'
 import type { FetcherSettings } from './fetching/fetcher.ts'
 import { serveHealth } from './health-server.ts'
+import { ChunkRelays } from './calls/chunk-relay.ts'
 import { createHeldCalls } from './calls/held-calls.ts'
 import { createJobPlaces } from './calls/job-places.ts'
 import type { HeldCalls } from './calls/held-calls.ts'
@@ -76,6 +77,7 @@ export async function startWorker(
   const held = createHeldCalls(calls, log)
   const queues = createQueues(redis, config.REDIS_PREFIX)
   const fetcher = createFetcher(fetching)
+  const publisher = metrics.measureReplies(createPublisher(redis, config.REDIS_PREFIX))
   const deps: QueueDeps = {
     logError: logQueueErrors(log),
     config,
@@ -91,7 +93,8 @@ export async function startWorker(
     fetcher,
     upstreams: metrics.measureUpstreams(upstreamsBy(config, { db, log })),
     results: createResults(createMediaStore(config), fetcher),
-    publisher: metrics.measureReplies(createPublisher(redis, config.REDIS_PREFIX)),
+    publisher,
+    relays: new ChunkRelays((replyTo, parts) => publisher.chunks(replyTo, parts)),
     mailer: createMailer(config),
     audits: createAudits(redis, config.REDIS_PREFIX),
     telemetry,

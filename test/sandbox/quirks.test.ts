@@ -28,7 +28,7 @@ describe('a quirk of the sandbox', () => {
     const request = chatOf(promptOf(words), more)
     return what === 'answer'
       ? chat.chat(request, world.context('openai'))
-      : collected(chat.streamChat(request, world.context('openai')), chatForm, 1_000_000)
+      : collected((take) => chat.streamChat(request, world.context('openai'), take), chatForm, 1_000_000)
   }
 
   const both = (['stream', 'answer'] as const).flatMap((what) =>

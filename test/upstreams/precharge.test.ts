@@ -80,7 +80,9 @@ describe('the pre-charge of any chat', () => {
     const adapter = upstreams.adapterOf(protocol).chat!
     if (request.stream !== true) return (await adapter.chat(request, context)).usage
     let usage: UpstreamUsage | null = null
-    for await (const event of adapter.streamChat(request, context)) if (event.type === 'usage') usage = event.usage
+    await adapter.streamChat(request, context, (event) => {
+      if (event.type === 'usage') usage = event.usage
+    })
     return usage
   }
 

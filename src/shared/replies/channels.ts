@@ -17,6 +17,9 @@ export type CallUpdate =
   | { type: 'chunks'; from: number; chunks: string[] }
   | { type: 'lost' }
 
+/** Chunks of one stream, as an update has them. */
+export type Chunks = Pick<CallUpdate & { type: 'chunks' }, 'from' | 'chunks'> & { callId: CallId }
+
 /**
  * A change of an account, for its followers: of one of its calls, or (`callId` null) of its balance alone. Amounts in
  * credits.
@@ -61,12 +64,20 @@ export function writeReply(reply: Reply): string {
   if (reply.kind === 'stored') return `${reply.callId} row`
   const { update } = reply
   return update.type === 'chunks'
-    ? `${reply.callId} txt ${update.from}\n${update.chunks.join('\n')}`
+    ? writeChunks([{ callId: reply.callId, ...update }])
     : `${reply.callId} new ${JSON.stringify(update)}`
 }
 
-/** Reads what `writeReply` wrote. */
-export function readReply(message: string): Reply {
+/** Chunks of many streams as one text: a blank line, which JSON text never has, is between two streams. */
+export const writeChunks = (parts: readonly Chunks[]): string =>
+  parts.map(({ callId, from, chunks }) => `${callId} txt ${from}\n${chunks.join('\n')}`).join('\n\n')
+
+/** Reads what `writeReply` or `writeChunks` wrote. */
+export function readReplies(message: string): Reply[] {
+  return message.startsWith('txt', 37) ? message.split('\n\n').map(readReply) : [readReply(message)]
+}
+
+function readReply(message: string): Reply {
   const callId = message.slice(0, 36) as CallId
   const word = message.slice(37, 40)
   const rest = message.slice(41)

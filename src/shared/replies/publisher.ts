@@ -6,8 +6,8 @@ import type { AccountId, CallId } from '../platform/ids.ts'
 import { failpoint } from '../platform/process/failpoints.ts'
 import type { Answer, LongAnswer } from './stored-answers.ts'
 import type { BegunCall, Ended } from '../calls/types.ts'
-import type { AccountEvent, CallUpdate } from './channels.ts'
-import { cancelChannel, endOf, eventChannel, replyChannel, writeReply } from './channels.ts'
+import type { AccountEvent, CallUpdate, Chunks } from './channels.ts'
+import { cancelChannel, endOf, eventChannel, replyChannel, writeChunks, writeReply } from './channels.ts'
 
 /** The worker's side. Publishing never fails a call: requests that wait for it also read its row. */
 export function createPublisher(redis: Redis, prefix: string) {
@@ -33,6 +33,10 @@ export function createPublisher(redis: Redis, prefix: string) {
     /** Publishes an update of a running call. */
     async update(replyTo: string, callId: CallId, update: CallUpdate): Promise<void> {
       await publish(replyChannel(prefix, replyTo), writeReply({ callId, kind: 'update', update }))
+    },
+    /** Publishes chunks of streams to the web process that sends them on. */
+    async chunks(replyTo: string, parts: readonly Chunks[]): Promise<void> {
+      await publish(replyChannel(prefix, replyTo), writeChunks(parts))
     },
     /** Publishes to the waiting web process and the account's followers that a worker has begun the call. */
     async begun({ replyTo, id, accountId }: Pick<BegunCall, 'replyTo' | 'id' | 'accountId'>): Promise<void> {

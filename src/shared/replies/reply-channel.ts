@@ -9,8 +9,8 @@
 import type { Redis } from 'ioredis'
 import type { AccountId, CallId } from '../platform/ids.ts'
 import type { Answer, LongAnswer } from './stored-answers.ts'
-import type { AccountEvent, CallUpdate } from './channels.ts'
-import { cancelChannel, eventChannel, readReply, replyChannel } from './channels.ts'
+import type { AccountEvent, CallUpdate, Reply } from './channels.ts'
+import { cancelChannel, eventChannel, readReplies, replyChannel } from './channels.ts'
 import { reportDefect } from '../platform/process/defects.ts'
 import { Followers } from './account-followers.ts'
 import { hasEnded } from '../calls/lifecycle.ts'
@@ -78,7 +78,7 @@ export class Replies {
     const own = replyChannel(options.prefix, options.address)
     this.followers = new Followers(options.subscriber, options.prefix)
     options.subscriber.on('message', (channel: string, message: string) => {
-      if (channel === own) this.onReply(message)
+      if (channel === own) for (const reply of readReplies(message)) this.onReply(reply)
     })
     options.subscriber.on('ready', () => this.recheckSoon())
   }
@@ -171,8 +171,7 @@ export class Replies {
     return this.waiters.size
   }
 
-  private onReply(message: string): void {
-    const reply = readReply(message)
+  private onReply(reply: Reply): void {
     if (reply.kind === 'end') this.resolveAll(reply.callId, reply.answer)
     else if (reply.kind === 'stored') this.checkCall(reply.callId, false).catch(reportDefect)
     else if (reply.update.type === 'lost') this.endLost(reply.callId, false).catch(reportDefect)

@@ -108,8 +108,8 @@ type Asked = { adapter: ChatAdapter; route: Route; request: ChatRequest }
 function ask(deps: WorkerDeps, run: Run, asked: Asked, begun: () => void): Promise<PaidAnswer> {
   const { adapter, route, request } = asked
   const streamed = () =>
-    new StreamedAnswer(deps, run, route, begun).read((onSent) =>
-      adapter.streamChat(request, { ...contextOf(deps, route, run), onSent }),
+    new StreamedAnswer(deps, run, route, begun).read((onSent, take) =>
+      adapter.streamChat(request, { ...contextOf(deps, route, run), onSent }, take),
     )
   if (request.stream) return streamed()
   if (!mayRunOutOfTime(run) && !mayBeTooLong(run, deps.config.MAX_ANSWER_BYTES)) return whole(deps, run, asked)

@@ -8,12 +8,12 @@ import type { ChatEnd, ChatVerdict } from '../../shared/calls/chat-settlement.ts
 import type { ChatRequest } from '../../shared/requests/requests.ts'
 import type { Route } from '../../shared/catalogue/catalogue.ts'
 import { failpoint } from '../../shared/platform/process/failpoints.ts'
-import { ChunkRelay } from './chunk-relay.ts'
+import type { ChunkRelay } from './chunk-relay.ts'
 import type { WorkerDeps } from '../deps.ts'
 import { Cancelled, DeadlinePassed, Requeued } from './held-calls.ts'
 import { asksForReasoning } from './reasoning.ts'
 import type { Run } from './run-call.ts'
-import type { ChatEvent, UpstreamUsage } from '../upstreams/adapter.ts'
+import type { ChatEvent, TakeEvent, UpstreamUsage } from '../upstreams/adapter.ts'
 import { AnswerTooLong, UpstreamError } from '../upstreams/adapter.ts'
 import { believed } from '../upstreams/believed-usage.ts'
 import type { Believed } from '../upstreams/believed-usage.ts'
@@ -52,7 +52,7 @@ export class StreamedAnswer {
   private readingOn: NodeJS.Timeout | undefined
 
   /** @param begun is called before the first chunk leaves for the client */
-  constructor({ config, publisher, reasoners }: WorkerDeps, run: Run, route: Route, begun: () => void) {
+  constructor({ config, relays, reasoners }: WorkerDeps, run: Run, route: Route, begun: () => void) {
     const { call, job } = run
     this.reasons = reasoners.has(route) || asksForReasoning(job.request as ChatRequest, route)
     this.run = run
@@ -60,24 +60,26 @@ export class StreamedAnswer {
     this.form = grammarOf(job.dialect).answers
     this.assembly = this.form.assemble(config.MAX_ANSWER_BYTES)
     this.ending = this.form.end()
-    this.relay = (job.request as ChatRequest).stream
-      ? new ChunkRelay((update) => publisher.update(call.replyTo, call.id, update))
-      : null
+    this.relay = (job.request as ChatRequest).stream ? relays.open(call.replyTo, call.id) : null
   }
 
   /**
    * Reads the stream that `open` begins to its end.
    * @throws what ended it, where nothing is to be paid
    */
-  async read(open: (onSent: () => void) => AsyncIterable<ChatEvent>): Promise<PaidAnswer> {
+  async read(open: (onSent: () => void, take: TakeEvent) => Promise<void>): Promise<PaidAnswer> {
+    try {
+      return await this.settled(open)
+    } finally {
+      this.relay?.close()
+    }
+  }
+
+  private async settled(open: (onSent: () => void, take: TakeEvent) => Promise<void>): Promise<PaidAnswer> {
     const { held } = this.run
     const { leave } = held
     if (this.relay) held.leave = () => this.leave()
-    const { end, failure } = await this.receive(
-      open(() => {
-        this.sent = true
-      }),
-    )
+    const { end, failure } = await this.receive(open)
     held.leave = leave
     clearTimeout(this.readingOn)
     const counted = this.assembly.tokens
@@ -118,17 +120,14 @@ export class StreamedAnswer {
     return failure
   }
 
-  private async receive(events: AsyncIterable<ChatEvent>): Promise<{ end: ChatEnd; failure: unknown }> {
+  private async receive(
+    open: (onSent: () => void, take: TakeEvent) => Promise<void>,
+  ): Promise<{ end: ChatEnd; failure: unknown }> {
+    const onSent = () => {
+      this.sent = true
+    }
     try {
-      for await (const event of events) {
-        if (event.type === 'usage') {
-          this.usage = largerUsage(this.usage, event.usage)
-          // A report of the input alone does not cover the words before it.
-          if (event.usage.output > 0) this.isReportStale = false
-          if (this.hasLeft && this.isReported) return { end: 'client_left', failure: null }
-        } else this.take(event.frame)
-        if (this.assembly.isFull) throw new AnswerTooLong('the answer is as long as it may become')
-      }
+      await open(onSent, (event) => this.takeEvent(event))
       if (this.assembly.isEmpty) throw new UpstreamError('unknown', 'the stream had no chunk')
       return { end: 'finished', failure: null }
     } catch (failure) {
@@ -137,6 +136,17 @@ export class StreamedAnswer {
       this.cancel()
       return { end: 'client_left', failure }
     }
+  }
+
+  /** @throws AnswerTooLong where it is; Cancelled where its reader has left and all that was billed is known */
+  private takeEvent(event: ChatEvent): void {
+    if (event.type === 'usage') {
+      this.usage = largerUsage(this.usage, event.usage)
+      // A report of the input alone does not cover the words before it.
+      if (event.usage.output > 0) this.isReportStale = false
+      if (this.hasLeft && this.isReported) throw new Cancelled()
+    } else this.take(event.frame)
+    if (this.assembly.isFull) throw new AnswerTooLong('the answer is as long as it may become')
   }
 
   private take(frame: Fields): void {
@@ -175,7 +185,6 @@ export class StreamedAnswer {
     for (const frame of last) this.push(relay, frame)
     if (!signal.aborted) return relay.flush()
     await Promise.race([relay.flush(), sleep(FLUSH_MS)])
-    relay.drop()
   }
 }
 

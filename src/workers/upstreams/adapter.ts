@@ -61,19 +61,22 @@ export type UpstreamUsage = {
 export type ChatResult = { answer: Fields; usage: UpstreamUsage | null; isCut?: boolean }
 
 /**
- * What a chat stream yields, in order: frames of its client's dialect, of whose usage nothing is believed, and usages,
+ * What is in a chat stream, in order: frames of its client's dialect, of whose usage nothing is believed, and usages,
  * which are cumulative.
  */
 export type ChatEvent = { type: 'frame'; frame: Fields } | { type: 'usage'; usage: UpstreamUsage }
+
+/** Takes the events of a stream, each as it comes. What it throws ends the stream. */
+export type TakeEvent = (event: ChatEvent) => void
 
 /** Chat over one HTTP request. */
 export type ChatAdapter = {
   chat(request: ChatRequest, context: UpstreamContext): Promise<ChatResult>
   /**
-   * The same answer in chunks, or in one where the upstream does not stream.
-   * @throws UpstreamError like `chat`; AnswerTooLong where more comes than any answer may have
+   * Reads the same answer in chunks, or in one where the upstream does not stream, to its end.
+   * @throws UpstreamError like `chat`; AnswerTooLong where more comes than any answer may have; what `take` throws
    */
-  streamChat(request: ChatRequest, context: UpstreamContext): AsyncIterable<ChatEvent>
+  streamChat(request: ChatRequest, context: UpstreamContext, take: TakeEvent): Promise<void>
 }
 
 /**

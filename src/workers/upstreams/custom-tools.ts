@@ -3,7 +3,7 @@
  * of one text stands for each, and its calls come back as calls of the custom tool.
  */
 import type { ChatRequest } from '../../shared/requests/requests.ts'
-import type { ChatAdapter, ChatEvent } from './adapter.ts'
+import type { ChatAdapter, TakeEvent } from './adapter.ts'
 import { asFields } from '../../shared/platform/fields.ts'
 import type { Fields } from '../../shared/platform/fields.ts'
 
@@ -18,10 +18,9 @@ export function withoutCustomTools(adapter: ChatAdapter): ChatAdapter {
       return { ...rest, answer: { ...answer, choices } }
     },
 
-    streamChat(request, context) {
+    streamChat(request, context, take) {
       const names = customNames(request)
-      const events = adapter.streamChat(asFunctions(request), context)
-      return names.size === 0 ? events : customCallsOf(events, names)
+      return adapter.streamChat(asFunctions(request), context, names.size === 0 ? take : takingCustomCalls(names, take))
     },
   }
 }
@@ -104,18 +103,13 @@ function inputOf(args: unknown): string {
 }
 
 /**
- * The events of a stream. The arguments of a function come in pieces of JSON, of which the text cannot be taken: a call
- * that stands for a custom tool is held back until its choice ends, and comes whole.
+ * Takes the events of a stream. The arguments of a function come in pieces of JSON, of which the text cannot be taken: a
+ * call that stands for a custom tool is held back until its choice ends, and comes whole.
  */
-async function* customCallsOf(
-  events: AsyncIterable<ChatEvent>,
-  names: ReadonlySet<unknown>,
-): AsyncGenerator<ChatEvent> {
+function takingCustomCalls(names: ReadonlySet<unknown>, take: TakeEvent): TakeEvent {
   const held = new Map<string, Fields>()
-  for await (const event of events) {
-    if (event.type === 'usage') yield event
-    else yield { type: 'frame', frame: withHeldCalls(event.frame, names, held) }
-  }
+  return (event) =>
+    take(event.type === 'usage' ? event : { type: 'frame', frame: withHeldCalls(event.frame, names, held) })
 }
 
 function withHeldCalls(chunk: Fields, names: ReadonlySet<unknown>, held: Map<string, Fields>): Fields {

@@ -77,7 +77,7 @@ export type UpstreamHttp = {
   maxAnswerBytes: number
   /** The JSON object that answers a request. @throws UpstreamError, also for an answer of 2xx that is none */
   json(request: UpstreamRequest, context: UpstreamContext): Promise<Fields>
-  /** The pieces of an answer's body as they come, decoded. @throws UpstreamError, also while it is read */
+  /** The body of an answer, to be read by `readAnswer`. @throws UpstreamError, also while it is read */
   body(request: UpstreamRequest, context: UpstreamContext): Promise<AnswerBody>
   /** What a download from this address must carry: the key on the upstream's own origin, else nothing. */
   downloadHeaders(url: string, upstream: Upstream): Record<string, string> | undefined
@@ -140,9 +140,10 @@ export function createConnections(
         body,
         async json(request, context) {
           let last: Fields | undefined
-          for await (const said of readAnswer(await body(request, context))) {
+          await readAnswer(await body(request, context), (said) => {
             if (said.is === 'object') last = said.fields
-          }
+            return true
+          })
           if (!last) throw malformedAnswer('the answer is no JSON object')
           return last
         },
@@ -275,16 +276,10 @@ function bodyOf(
   { signal }: UpstreamContext,
 ): AnswerBody {
   const source = decoded(answer)
-  const pieces = async function* (): AsyncGenerator<Uint8Array> {
-    try {
-      for await (const piece of source.iterator({ destroyOnReturn: false })) yield piece as Uint8Array
-    } catch (error) {
-      throw transportFailure(error, signal)
-    }
-  }
   return {
     ...bound,
-    pieces: pieces(),
+    source,
+    failure: (error) => transportFailure(error, signal),
     release: (whole) => {
       if (source.closed) return
       // Nobody reads any more: an error from here on concerns nobody.

@@ -2,9 +2,11 @@
  * The one reader of what upstreams answer, whole or as a stream of events. The label of an answer says nothing: its
  * first byte that is no white space tells a JSON value from events (docs/upstreams.md#reading).
  */
+import type { Readable } from 'node:stream'
 import { createParser, ParseError } from 'eventsource-parser'
 import type { EventSourceMessage } from 'eventsource-parser'
 import { AnswerTooLong } from './adapter.ts'
+import type { UpstreamError } from './adapter.ts'
 import { readCut } from '../../shared/dialects/cut-json.ts'
 import { malformedAnswer } from './failures.ts'
 import { objectOf } from '../../shared/platform/fields.ts'
@@ -20,14 +22,15 @@ const EVENT_BYTES = 4
 const REST_MS = 2000
 
 /**
- * A body that is being read: of a chat, or of another answer, which may have `maxBytes` as JSON. `release` ends that:
- * after its last piece of interest (`whole`) the connection is kept for the next request, else it is closed, which
- * shows the upstream to stop its work.
+ * A body that is being read: of a chat, or of another answer, which may have `maxBytes` as JSON. `failure`: what it
+ * means that its connection broke. `release` ends the reading: after its last piece of interest (`whole`) the
+ * connection is kept for the next request, else it is closed, which shows the upstream to stop its work.
  */
 export type AnswerBody = {
-  pieces: AsyncIterable<Uint8Array>
+  source: Readable
   maxBytes: number
   isChat: boolean
+  failure: (error: unknown) => UpstreamError
   release: (whole: boolean) => void
 }
 
@@ -42,46 +45,61 @@ export type Said =
   | { is: 'done' }
   | { is: 'broken' }
 
+/** Takes what an upstream said; answers whether more is wanted. */
+type Take = (said: Said) => boolean
+
 /**
- * What a body says, in order. Ending the iteration early closes the connection, unless `isOver` by then.
+ * Reads what a body says, in order, each thing as it comes. A chunk of a stream costs no promise: they are many. Where
+ * no more is wanted the connection is closed, unless `isOver` by then.
  * @param isOver whether everything that matters has come: from then on two seconds are left for the rest, and however
  * the connection ends is an end
  * @throws AnswerTooLong for a chat that is too large, behind what was complete of a whole one; UpstreamError `unknown`
- * for another answer; else as the body does
+ * for another answer; what `failure` makes of a broken connection; what `take` throws
  */
-export async function* readAnswer(body: AnswerBody, isOver = (): boolean => false): AsyncGenerator<Said> {
+export async function readAnswer(body: AnswerBody, take: Take, isOver = (): boolean => false): Promise<void> {
   let hasEnded = false
   try {
-    const text = new AnswerText(body)
-    for await (const piece of piecesUntilOver(body.pieces, isOver)) yield* text.add(piece)
-    hasEnded = true
-    yield* text.end()
+    const text = new AnswerText(body, take)
+    hasEnded = await eachPiece(body, (piece) => text.add(piece), isOver)
+    if (hasEnded) text.end()
   } finally {
     body.release(hasEnded || isOver())
   }
 }
 
-/** The pieces of a body; once it is over, only those of the next two seconds, and no failure. */
-async function* piecesUntilOver(body: AsyncIterable<Uint8Array>, isOver: () => boolean): AsyncGenerator<Uint8Array> {
-  const pieces = body[Symbol.asyncIterator]()
-  let timer: NodeJS.Timeout | undefined
-  let late: Promise<null> | undefined
-  try {
-    for (;;) {
-      let next: Promise<IteratorResult<Uint8Array> | null> = pieces.next()
-      if (isOver()) {
-        late ??= new Promise((resolve) => {
-          timer = setTimeout(resolve, REST_MS, null).unref()
-        })
-        next = Promise.race([next.catch(() => null), late])
-      }
-      const piece = await next
-      if (piece === null || piece.done) return
-      yield piece.value
+/**
+ * Hands each piece of a body on as it comes; once it is over, only those of the next two seconds, and no failure.
+ * @returns whether it came to its end, and not to the piece after which no more was wanted
+ */
+function eachPiece(
+  { source, failure }: AnswerBody,
+  take: (piece: Uint8Array) => boolean,
+  isOver: () => boolean,
+): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    let rest: NodeJS.Timeout | undefined
+    let hasEnded = false
+    const end = (settle: () => void) => {
+      if (hasEnded) return
+      hasEnded = true
+      clearTimeout(rest)
+      source.off('data', onData).pause()
+      settle()
     }
-  } finally {
-    clearTimeout(timer)
-  }
+    const onData = (piece: Uint8Array) => {
+      try {
+        if (!take(piece)) end(() => resolve(false))
+        else if (isOver()) rest ??= setTimeout(() => end(() => resolve(true)), REST_MS).unref()
+      } catch (error) {
+        end(() => reject(error as Error))
+      }
+    }
+    const onBroken = (error: unknown) => end(() => (isOver() ? resolve(true) : reject(failure(error))))
+    source.on('end', () => end(() => resolve(true)))
+    source.on('error', onBroken)
+    source.on('close', () => onBroken(new Error('the connection was closed')))
+    source.on('data', onData)
+  })
 }
 
 /** The text of an answer, piece by piece. */
@@ -91,28 +109,33 @@ class AnswerText {
   private readonly events: EventSourceMessage[] = []
   private readonly parser = createParser({ onEvent: (event) => this.events.push(event), maxBufferSize: MAX_EVENT })
   private readonly body: AnswerBody
+  private readonly take: Take
   private size = 0
   private text = ''
   private form: 'unknown' | 'json' | 'events' = 'unknown'
 
-  constructor(body: AnswerBody) {
+  constructor(body: AnswerBody, take: Take) {
     this.body = body
+    this.take = take
   }
 
-  *add(piece: Uint8Array): Generator<Said> {
+  /** @returns whether more is wanted */
+  add(piece: Uint8Array): boolean {
     this.size += piece.length
     this.text += this.decoder.decode(piece, { stream: true })
     if (this.form === 'unknown') this.recognize()
-    if (this.size > this.body.maxBytes) yield* this.tooLong()
-    if (this.form === 'events') yield* this.parsed()
+    if (this.size > this.body.maxBytes) this.tooLong()
+    return this.form !== 'events' || this.parsed()
   }
 
   /** What is left at the end: the last event counts also where its closing blank line is missing. */
-  *end(): Generator<Said> {
+  end(): void {
     this.text += this.decoder.decode()
-    if (this.form === 'json') return yield* saidIn(this.text, true)
-    this.text += '\n\n'
-    yield* this.parsed()
+    if (this.form === 'json') saidIn(this.take, this.text, true)
+    else {
+      this.text += '\n\n'
+      this.parsed()
+    }
   }
 
   private recognize(): void {
@@ -120,7 +143,7 @@ class AnswerText {
     if (this.text !== '') this.form = /^[{[]/.test(this.text) ? 'json' : 'events'
   }
 
-  private *parsed(): Generator<Said> {
+  private parsed(): boolean {
     try {
       this.parser.feed(this.text)
     } catch (error) {
@@ -128,10 +151,10 @@ class AnswerText {
       throw isLong ? new AnswerTooLong('an event is too large') : malformedAnswer('the answer is no text', error)
     }
     this.text = ''
-    for (const { event, data } of this.events.splice(0)) yield* saidIn(data, false, event)
+    return this.events.splice(0).every(({ event, data }) => saidIn(this.take, data, false, event))
   }
 
-  private *tooLong(): Generator<Said> {
+  private tooLong(): void {
     const { maxBytes, isChat } = this.body
     const message = `the answer is larger than ${maxBytes} bytes`
     if (!isChat) throw malformedAnswer(message)
@@ -141,7 +164,7 @@ class AnswerText {
     }
     // A character may be cut at the end, which is no fault of the upstream's.
     const bytes = Buffer.from(this.text).subarray(0, maxBytes)
-    yield { is: 'object', fields: readCut(new TextDecoder().decode(bytes, { stream: true })), isWhole: false }
+    this.take({ is: 'object', fields: readCut(new TextDecoder().decode(bytes, { stream: true })), isWhole: false })
     throw new AnswerTooLong(message)
   }
 }
@@ -149,18 +172,18 @@ class AnswerText {
 const DONE = /^"?\[DONE\]"?$/i
 
 /**
- * What a text says: one JSON object, or one a line, as of servers that leave the blank line between two events out.
- * What is empty, a single word or a ping is a sign of life.
+ * Takes what a text says: one JSON object, or one a line, as of servers that leave the blank line between two events
+ * out. What is empty, a single word or a ping is a sign of life.
+ * @returns whether more is wanted
  */
-function* saidIn(data: string, isWhole: boolean, event?: string): Generator<Said> {
+function saidIn(take: Take, data: string, isWhole: boolean, event?: string): boolean {
   const text = data.trim()
-  if (text === '' || event === 'ping') return
-  if (DONE.test(text)) return yield { is: 'done' }
+  if (text === '' || event === 'ping') return true
+  if (DONE.test(text)) return take({ is: 'done' })
   const fields = objectOf(text)
-  if (fields) {
-    // The end that the Messages API has.
-    yield fields.type === 'message_stop' ? { is: 'done' } : { is: 'object', fields, isWhole, event }
-  } else if (event === 'error') yield { is: 'object', fields: { message: text }, isWhole, event }
-  else if (text.includes('\n')) for (const line of text.split('\n')) yield* saidIn(line, false, event)
-  else if (/\s|^[{[]/.test(text)) yield { is: 'broken' }
+  // The end that the Messages API has.
+  if (fields) return take(fields.type === 'message_stop' ? { is: 'done' } : { is: 'object', fields, isWhole, event })
+  if (event === 'error') return take({ is: 'object', fields: { message: text }, isWhole, event })
+  if (text.includes('\n')) return text.split('\n').every((line) => saidIn(take, line, false, event))
+  return !/\s|^[{[]/.test(text) || take({ is: 'broken' })
 }

@@ -3,12 +3,12 @@
  */
 import type { AnswerEncoder, AnswerEvent } from '../../shared/dialects/events.ts'
 import type { AnswerForm } from '../../shared/dialects/answer-form.ts'
-import type { ChatEvent, ChatResult, UpstreamContext, UpstreamUsage } from './adapter.ts'
+import type { ChatResult, TakeEvent, UpstreamContext, UpstreamUsage } from './adapter.ts'
 import { AnswerTooLong, UpstreamError } from './adapter.ts'
 import { failureIn } from './failures.ts'
 import type { Fields } from '../../shared/platform/fields.ts'
 import { readAnswer } from './reader.ts'
-import type { AnswerBody } from './reader.ts'
+import type { AnswerBody, Said } from './reader.ts'
 import { largerUsage } from './usage.ts'
 
 /** How an answer came to its end: whether its protocol's end had come, and whether something could not be read. */
@@ -54,61 +54,68 @@ export const encoded = (decoder: Decoder, encoder: AnswerEncoder): Translation =
 }
 
 /**
- * What is in an answer. Behind a failure it is read on, because the usage comes last and was billed.
- * @throws UpstreamError for an error in any form, for an answer that was cut off, and for one that says nothing
+ * Takes what is in an answer, each event as it comes. Behind a failure it is read on, because the usage comes last and
+ * was billed.
+ * @throws UpstreamError for an error in any form, for an answer that was cut off, and for one that says nothing; what
+ * `take` throws
  */
-export async function* chatEvents(
+export async function readChat(
   body: AnswerBody,
   translation: Translation,
   { onSkipped }: Pick<UpstreamContext, 'onSkipped'>,
-): AsyncGenerator<ChatEvent> {
+  take: TakeEvent,
+): Promise<void> {
   let failure: UpstreamError | null = null
   let isReported = false
   const ending: Ending = { isDone: false, isBroken: false }
   const isOver = (): boolean => failure !== null || ending.isDone || translation.isFinished
-  for await (const said of readAnswer(body, isOver)) {
+  const framesOf = ({ fields, isWhole, event }: Said & { is: 'object' }): Fields[] => {
+    failure ??= failureIn(fields, event)
+    try {
+      return failure ? [] : translation.frames(fields, isWhole)
+    } catch (error) {
+      if (!(error instanceof UpstreamError) || error instanceof AnswerTooLong) throw error
+      failure = error
+      return []
+    }
+  }
+  const takeSaid = (said: Said): boolean => {
     if (said.is === 'done') ending.isDone = true
     else if (said.is === 'broken') {
       ending.isBroken = true
       onSkipped?.()
     } else {
-      const { fields, isWhole, event } = said
-      const usage = translation.usageIn(fields)
+      const usage = translation.usageIn(said.fields)
       isReported ||= usage !== null
-      failure ??= failureIn(fields, event)
-      try {
-        const frames = failure ? [] : translation.frames(fields, isWhole)
-        for (const frame of frames) yield { type: 'frame', frame }
-      } catch (error) {
-        if (!(error instanceof UpstreamError) || error instanceof AnswerTooLong) throw error
-        failure = error
-      }
+      for (const frame of framesOf(said)) take({ type: 'frame', frame })
       // It counts the words that came with it.
-      if (usage) yield { type: 'usage', usage }
+      if (usage) take({ type: 'usage', usage })
     }
-    if (isReported && (failure !== null || ending.isDone)) break
+    return !isReported || (failure === null && !ending.isDone)
   }
+  await readAnswer(body, takeSaid, isOver)
   if (failure) throw failure
-  for (const frame of translation.end(ending)) yield { type: 'frame', frame }
+  for (const frame of translation.end(ending)) take({ type: 'frame', frame })
 }
 
 /**
  * What is in an answer, put together; of one that is too long what was taken of it.
- * @throws UpstreamError as the events do, with the usage that was reported before
+ * @param read reads its events
+ * @throws UpstreamError as the reading does, with the usage that was reported before
  */
 export async function collected(
-  events: AsyncIterable<ChatEvent>,
+  read: (take: TakeEvent) => Promise<void>,
   form: AnswerForm,
   maxBytes: number,
 ): Promise<ChatResult> {
   const assembly = form.assemble(maxBytes)
   let usage: UpstreamUsage | null = null
   try {
-    for await (const event of events) {
+    await read((event) => {
       if (event.type === 'usage') usage = largerUsage(usage, event.usage)
       else assembly.add(event.frame)
       if (assembly.isFull) throw new AnswerTooLong('the answer is as long as it may become')
-    }
+    })
     return { answer: assembly.answer('stop'), usage }
   } catch (error) {
     if (error instanceof AnswerTooLong && !assembly.isEmpty) {

@@ -8,6 +8,7 @@ import type { CallJob } from '../../../src/shared/queues.ts'
 import { isLeftToReader } from '../../../src/shared/queues.ts'
 import { createLog } from '../../../src/shared/platform/process/log.ts'
 import type { Calls } from '../../../src/shared/calls/calls.ts'
+import { ChunkRelays } from '../../../src/workers/calls/chunk-relay.ts'
 import { createPublisher, listenForCancels } from '../../../src/shared/replies/publisher.ts'
 import { findEnded } from '../../../src/shared/reports/call-records.ts'
 import { Quota } from '../../../src/api/endpoint/quota.ts'
@@ -215,6 +216,7 @@ export class Simulation {
       breaker: { failures: 1e9, coolDownMs: 1 },
       backoffMs: 0,
     })
+    const publisher = createPublisher(this.wire.publisherOf(process), config.REDIS_PREFIX)
     const deps: WorkerDeps = {
       fetcher,
       config,
@@ -238,7 +240,8 @@ export class Simulation {
         remove: async () => {},
         sweep: async () => 0,
       } satisfies Results,
-      publisher: createPublisher(this.wire.publisherOf(process), config.REDIS_PREFIX),
+      publisher,
+      relays: new ChunkRelays((replyTo, parts) => publisher.chunks(replyTo, parts)),
     } as unknown as WorkerDeps
     listenForCancels(this.wire.subscriberOf(process), config.REDIS_PREFIX, held.cancel)
     const worker = {

@@ -5,13 +5,13 @@ import type { Tokens } from '../../../src/shared/requests/pricing.ts'
 import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
 import type {
   Adapter,
-  ChatEvent,
   ChatResult,
   DirectMediaAdapter,
   FailureKind,
   MediaSource,
   TaskMediaAdapter,
   TaskState,
+  TakeEvent,
   UpstreamContext,
   UpstreamUsage,
 } from '../../../src/workers/upstreams/adapter.ts'
@@ -72,11 +72,12 @@ export class Upstream {
         await this.ask(process, prompt, context)
         return { answer: completionOf(prompt), usage: this.usageOf(prompt) }
       },
-      streamChat: (request: ChatRequest, context: UpstreamContext) => this.stream(process, promptOf(request), context),
+      streamChat: (request: ChatRequest, context: UpstreamContext, take: TakeEvent) =>
+        this.stream(process, promptOf(request), context, take),
     }
   }
 
-  private async *stream(process: Process, prompt: string, context: UpstreamContext): AsyncGenerator<ChatEvent> {
+  private async stream(process: Process, prompt: string, context: UpstreamContext, take: TakeEvent): Promise<void> {
     const taken: Taken = { process, prompt, words: '', usage: null }
     const onSent = (): void => {
       this.taken.push(taken)
@@ -86,18 +87,18 @@ export class Upstream {
     for (const [at, content] of wordsOf(this.manners.get(prompt)!).entries()) {
       await this.effect(process, `chunk ${at} of ${prompt}`, context.signal, () => {})
       taken.words += content
-      yield {
+      take({
         type: 'frame',
         frame: {
           id: 'c',
           created: 1,
           choices: [{ index: 0, delta: { content }, finish_reason: at === 1 ? 'stop' : null }],
         },
-      }
+      })
     }
     const usage = this.usageOf(prompt)
     taken.usage = usage
-    if (usage) yield { type: 'usage', usage }
+    if (usage) take({ type: 'usage', usage })
   }
 
   private direct(process: Process): DirectMediaAdapter {

@@ -7,7 +7,7 @@ import type { EndedCall } from '../../../src/shared/replies/stored-answers.ts'
 import { chatOutput } from '../../../src/shared/dialects/chat/output.ts'
 import { answerOf, errorOutput, mediaOutput } from '../../../src/shared/replies/stored-answers.ts'
 import type { Reply } from '../../../src/shared/replies/channels.ts'
-import { readReply, writeReply } from '../../../src/shared/replies/channels.ts'
+import { readReplies, writeReply } from '../../../src/shared/replies/channels.ts'
 
 const ended: EndedCall = {
   callId: newId('call') as never,
@@ -87,6 +87,6 @@ describe('a reply through Redis', () => {
       { callId, kind: 'update', update: { type: 'progress', progress: 40 } },
       { callId, kind: 'update', update: { type: 'chunks', from: 7, chunks: ['{"a":"\\n"}', '{"b":" "}'] } },
     ]
-    for (const reply of replies) expect(readReply(writeReply(reply))).to.deep.equal(reply)
+    for (const reply of replies) expect(readReplies(writeReply(reply))).to.deep.equal([reply])
   })
 })

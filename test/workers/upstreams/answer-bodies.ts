@@ -1,17 +1,19 @@
+import { Readable } from 'node:stream'
 import type { ChatResult } from '../../../src/workers/upstreams/adapter.ts'
 import { chatForm } from '../../../src/shared/dialects/chat/answer.ts'
 import type { AnswerBody } from '../../../src/workers/upstreams/reader.ts'
 import type { Translation } from '../../../src/workers/upstreams/translation.ts'
-import { chatEvents, collected } from '../../../src/workers/upstreams/translation.ts'
+import { collected, readChat } from '../../../src/workers/upstreams/translation.ts'
 import { drained } from './sandbox-upstreams.ts'
 
 /** The body of an answer, as it would come over a connection in these pieces. */
 export function bodyOf(pieces: Iterable<Uint8Array | string>, changes: Partial<AnswerBody> = {}): AnswerBody {
   const parts = [...pieces].map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece))
   return {
-    pieces: (async function* () {
-      yield* parts
-    })(),
+    source: Readable.from(parts),
+    failure: (error) => {
+      throw error
+    },
     maxBytes: 1_000_000,
     isChat: true,
     release: () => {},
@@ -25,8 +27,8 @@ export const streamOf = (...values: unknown[]): string =>
 
 /** What is in an answer, event by event, and the error that it ends with. */
 export const eventsIn = (translation: Translation, ...pieces: string[]) =>
-  drained(chatEvents(bodyOf(pieces), translation, {}))
+  drained((take) => readChat(bodyOf(pieces), translation, {}, take))
 
 /** What is in an answer, put together. */
 export const answerIn = (translation: Translation, ...pieces: string[]): Promise<ChatResult> =>
-  collected(chatEvents(bodyOf(pieces), translation, {}), chatForm, 1_000_000)
+  collected((take) => readChat(bodyOf(pieces), translation, {}, take), chatForm, 1_000_000)

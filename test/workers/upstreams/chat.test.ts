@@ -76,8 +76,8 @@ for (const protocol of PROTOCOLS) {
     })
 
     it('streams the same answer in chunks, and its usage at the end', async () => {
-      const { events, error } = await drained(
-        chat.streamChat(chatOf('[answer Good morning to you] [usage 12 34]'), world.context(protocol)),
+      const { events, error } = await drained((take) =>
+        chat.streamChat(chatOf('[answer Good morning to you] [usage 12 34]'), world.context(protocol), take),
       )
       expect(error).to.equal(null)
       expect(textOf(events)).to.equal('Good morning to you')
@@ -96,7 +96,7 @@ for (const protocol of PROTOCOLS) {
     for (const [words, whole, streamed] of OUTCOMES) {
       it(`${whole === null ? 'succeeds' : `fails as ${whole}`} when the upstream does ${words}`, async () => {
         const request = chatOf(promptOf(words))
-        const { error } = await drained(chat.streamChat(request, world.context(protocol)))
+        const { error } = await drained((take) => chat.streamChat(request, world.context(protocol), take))
         expect(error?.kind ?? null, 'streamed').to.equal(streamed)
         const failed = await chat.chat(request, world.context(protocol)).then(
           () => null,
@@ -107,7 +107,9 @@ for (const protocol of PROTOCOLS) {
     }
 
     it('reassembles characters that the network splits', async () => {
-      const { events } = await drained(chat.streamChat(chatOf('[cut-mid-char]'), world.context(protocol)))
+      const { events } = await drained((take) =>
+        chat.streamChat(chatOf('[cut-mid-char]'), world.context(protocol), take),
+      )
       expect(textOf(events)).to.contain('Grüße, 你好 und 😀')
     })
 
@@ -117,7 +119,7 @@ for (const protocol of PROTOCOLS) {
     ] as const) {
       it(`ignores the usage if the upstream reports ${about}`, async () => {
         expect(await chat.chat(chatOf(words), world.context(protocol))).to.have.property('usage', null)
-        const { events, error } = await drained(chat.streamChat(chatOf(words), world.context(protocol)))
+        const { events, error } = await drained((take) => chat.streamChat(chatOf(words), world.context(protocol), take))
         expect(error).to.equal(null)
         expect(events.map(({ type }) => type)).to.not.include('usage')
       })
@@ -133,7 +135,9 @@ for (const protocol of PROTOCOLS) {
       expect([isCut, usage]).to.deep.equal([true, null])
       expect(choiceOf({ answer, usage }).finish_reason).to.equal('length')
       expect(choiceOf({ answer, usage }).message.content!.length).to.be.within(4_190_000, 4_194_304)
-      const { events, error } = await drained(chat.streamChat(chatOf('[big 17]'), world.context(protocol)))
+      const { events, error } = await drained((take) =>
+        chat.streamChat(chatOf('[big 17]'), world.context(protocol), take),
+      )
       expect(error).to.be.instanceOf(AnswerTooLong)
       expect(textOf(events).length).to.be.above(15_000_000)
     })
@@ -145,7 +149,7 @@ for (const protocol of PROTOCOLS) {
       expect(message.tool_calls?.[0]).to.deep.nested.include({ type: 'function', 'function.name': 'weather' })
       expect(JSON.parse(message.tool_calls![0]!.function.arguments)).to.deep.equal({ city: 'sandbox' })
 
-      const { events } = await drained(chat.streamChat(request, world.context(protocol)))
+      const { events } = await drained((take) => chat.streamChat(request, world.context(protocol), take))
       const pieces = choicesOf(events).flatMap(({ delta }) => (delta.tool_calls ?? []) as Message['tool_calls'][])
       expect(pieces.map((piece) => piece.function?.arguments ?? '').join('')).to.equal('{"city":"sandbox"}')
       expect(pieces[0]).to.deep.nested.include({ index: 0, 'function.name': 'weather' })
@@ -154,8 +158,8 @@ for (const protocol of PROTOCOLS) {
 
     for (const words of ['[error-after 2]', '[reset-after 2]']) {
       it(`fails after the chunks so far when the stream ends by ${words}`, async () => {
-        const { events, error } = await drained(
-          chat.streamChat(chatOf(`${words} [chunks 5 1]`), world.context(protocol)),
+        const { events, error } = await drained((take) =>
+          chat.streamChat(chatOf(`${words} [chunks 5 1]`), world.context(protocol), take),
         )
         expect(events.length).to.be.greaterThan(0)
         expect(error?.kind).to.be.oneOf(['unknown', 'overloaded'])
@@ -179,22 +183,23 @@ for (const protocol of PROTOCOLS) {
       const context = world.context(protocol, {}, leaving.signal)
       const seen: unknown[] = []
       const failure = await failureOf(
-        (async () => {
-          for await (const event of chat.streamChat(chatOf(prompt), context)) {
-            seen.push(event)
-            leaving.abort()
-          }
-        })(),
+        chat.streamChat(chatOf(prompt), context, (event) => {
+          seen.push(event)
+          leaving.abort()
+        }),
       )
       expect(failure.kind).to.equal('aborted')
       expect(await failureOf(chat.chat(chatOf(prompt), context))).to.have.property('kind', 'aborted')
       await until('the upstream to notice', () => world.sandbox.open(prompt).aborted >= 1)
     })
 
-    it("closes the upstream's stream when its reader stops reading", async () => {
+    it("closes the upstream's stream when its reader throws", async () => {
       const prompt = promptOf('[chunks 50 20]')
-      for await (const event of chat.streamChat(chatOf(prompt), world.context(protocol)))
-        if (event.type === 'frame') break
+      const enough = new Error('enough')
+      const reading = chat.streamChat(chatOf(prompt), world.context(protocol), () => {
+        throw enough
+      })
+      expect(await reading.catch((error: unknown) => error)).to.equal(enough)
       await until('the upstream to notice', () => world.sandbox.open(prompt).aborted >= 1)
     })
 
@@ -232,7 +237,8 @@ describe('chat with a silent upstream', () => {
           failureOf(chat.chat(ask('[hang]'), world.context(protocol))),
           failureOf(chat.chat(ask('[hang-body]'), world.context(protocol))),
           ...['[hang]', '[hang-body]', '[hang-after 1] [chunks 5 1]'].map(
-            async (words) => (await drained(chat.streamChat(ask(words), world.context(protocol)))).error,
+            async (words) =>
+              (await drained((take) => chat.streamChat(ask(words), world.context(protocol), take))).error,
           ),
         ]
       }),

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { ChatAssembly } from '../../../src/shared/dialects/chat/assembly.ts'
 import { OpenaiChunks } from '../../../src/workers/upstreams/openai/chunks.ts'
 import { ToolCalls } from '../../../src/workers/upstreams/tool-calls.ts'
-import { collected, chatEvents } from '../../../src/workers/upstreams/translation.ts'
+import { collected, readChat } from '../../../src/workers/upstreams/translation.ts'
 import { answerIn, bodyOf, eventsIn, streamOf } from './answer-bodies.ts'
 import { choiceOf } from './sandbox-upstreams.ts'
 
@@ -124,7 +124,11 @@ describe('an answer in pieces', () => {
           const stream = Buffer.from(streamOf(...events))
           const ends = [0, ...new Set(bytes.map((place) => place % stream.length)), stream.length]
           const parts = ends.toSorted((a, b) => a - b).map((from, at, all) => stream.subarray(from, all[at + 1]))
-          const streamed = await collected(chatEvents(bodyOf(parts), new OpenaiChunks(1), {}), chatForm, 1_000_000)
+          const streamed = await collected(
+            (take) => readChat(bodyOf(parts), new OpenaiChunks(1), {}, take),
+            chatForm,
+            1_000_000,
+          )
           expect(choiceOf(streamed)).to.deep.equal(choiceOf(expected))
         }),
         { numRuns: 150 },

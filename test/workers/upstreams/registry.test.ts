@@ -148,10 +148,10 @@ describe('the attempts of a call', () => {
         { modality: 'chat', routes: [sandboxRoute(), sandboxRoute()] },
         callerUntil(signal),
         async (route, begun) => {
-          for await (const event of chat.streamChat(chatOf(prompt), contextOf(route))) {
+          await chat.streamChat(chatOf(prompt), contextOf(route), (event) => {
             begun()
             seen.push(...choicesOf([event]))
-          }
+          })
         },
       ),
     )

@@ -2,7 +2,13 @@ import { createSandbox } from '../../../sandbox/server.ts'
 import type { Sandbox } from '../../../sandbox/server.ts'
 import type { Protocol, Route, Upstream } from '../../../src/shared/catalogue/catalogue.ts'
 import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
-import type { ChatEvent, ChatResult, MediaAdapter, UpstreamContext } from '../../../src/workers/upstreams/adapter.ts'
+import type {
+  ChatEvent,
+  ChatResult,
+  MediaAdapter,
+  TakeEvent,
+  UpstreamContext,
+} from '../../../src/workers/upstreams/adapter.ts'
 import type { Patience, Timeouts } from '../../../src/workers/upstreams/http.ts'
 import type { AccountId } from '../../../src/shared/platform/ids.ts'
 import type { Caller } from '../../../src/workers/upstreams/circuits.ts'
@@ -116,11 +122,11 @@ export async function failureOf(work: Promise<unknown>): Promise<UpstreamError> 
 
 /** All events of a stream, and the error that it may end with. */
 export async function drained(
-  events: AsyncIterable<ChatEvent>,
+  read: (take: TakeEvent) => Promise<void>,
 ): Promise<{ events: ChatEvent[]; error: UpstreamError | null }> {
   const seen: ChatEvent[] = []
   try {
-    for await (const event of events) seen.push(event)
+    await read((event) => seen.push(event))
     return { events: seen, error: null }
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error

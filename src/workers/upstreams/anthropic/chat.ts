@@ -4,11 +4,11 @@
 import { grammarOf } from '../../../shared/dialects/dialect.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
-import type { ChatAdapter, ChatEvent, UpstreamContext } from '../adapter.ts'
+import type { ChatAdapter, TakeEvent, UpstreamContext } from '../adapter.ts'
 import { withoutCustomTools } from '../custom-tools.ts'
 import type { Authorize, UpstreamHttp } from '../http.ts'
 import type { Translation } from '../translation.ts'
-import { chatEvents, collected, encoded } from '../translation.ts'
+import { collected, encoded, readChat } from '../translation.ts'
 import { MessagesDecoder } from './events.ts'
 import { Alphabet } from './names.ts'
 import { PassedMessages, passed } from './pass.ts'
@@ -22,15 +22,15 @@ export const anthropicKey: Authorize = (key) => ({ 'x-api-key': key })
 
 /** The chat of every server that speaks the Messages API. */
 export function createAnthropicChat(http: UpstreamHttp): ChatAdapter {
-  async function* ask(request: ChatRequest, context: UpstreamContext, stream: boolean): AsyncGenerator<ChatEvent> {
+  async function ask(request: ChatRequest, context: UpstreamContext, stream: boolean, take: TakeEvent): Promise<void> {
     const { json, translation } = askedOf(request, context, stream)
     const body = await http.body({ ...post(json, context), kind: stream ? 'stream' : 'chat' }, context)
-    yield* chatEvents(body, translation, context)
+    await readChat(body, translation, context, take)
   }
   return withoutCustomTools({
     chat: (request, context) =>
-      collected(ask(request, context, false), grammarOf(context.dialect).answers, http.maxAnswerBytes),
-    streamChat: (request, context) => ask(request, context, true),
+      collected((take) => ask(request, context, false, take), grammarOf(context.dialect).answers, http.maxAnswerBytes),
+    streamChat: (request, context, take) => ask(request, context, true, take),
   })
 }
 

@@ -7,19 +7,19 @@ import { asFields } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import { passingFields } from '../../../shared/requests/chat-fields.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
-import type { ChatAdapter, ChatEvent, UpstreamContext } from '../adapter.ts'
+import type { ChatAdapter, TakeEvent, UpstreamContext } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
 import { withoutCustomTools } from '../custom-tools.ts'
 import type { UpstreamHttp } from '../http.ts'
 import type { Translation } from '../translation.ts'
-import { chatEvents, collected, encoded } from '../translation.ts'
+import { collected, encoded, readChat } from '../translation.ts'
 import { OpenaiChunks } from './chunks.ts'
 import { ChunksDecoder } from './events.ts'
 import { bodyOf } from './request.ts'
 
 /** The chat of every server that speaks OpenAI's wire format. */
 export function createOpenaiChat(http: UpstreamHttp): ChatAdapter {
-  async function* ask(request: ChatRequest, context: UpstreamContext, stream: boolean): AsyncGenerator<ChatEvent> {
+  async function ask(request: ChatRequest, context: UpstreamContext, stream: boolean, take: TakeEvent): Promise<void> {
     const post = {
       method: 'POST',
       path: '/chat/completions',
@@ -29,18 +29,18 @@ export function createOpenaiChat(http: UpstreamHttp): ChatAdapter {
       stream ? { ...post, kind: 'stream', headers: { accept: 'text/event-stream' } } : { ...post, kind: 'chat' },
       context,
     )
-    yield* chatEvents(body, translationFor(request, context), context)
+    await readChat(body, translationFor(request, context), context, take)
   }
   const all: ChatAdapter = {
     chat: (request, context) =>
-      collected(ask(request, context, false), grammarOf(context.dialect).answers, http.maxAnswerBytes),
-    streamChat: (request, context) => ask(request, context, true),
+      collected((take) => ask(request, context, false, take), grammarOf(context.dialect).answers, http.maxAnswerBytes),
+    streamChat: (request, context, take) => ask(request, context, true, take),
   }
   const functionsAlone = withoutCustomTools(all)
   const speaking = ({ route }: UpstreamContext) => (route.upstream.customTools === false ? functionsAlone : all)
   return {
     chat: (request, context) => speaking(context).chat(request, context),
-    streamChat: (request, context) => speaking(context).streamChat(request, context),
+    streamChat: (request, context, take) => speaking(context).streamChat(request, context, take),
   }
 }
 

@@ -18,7 +18,7 @@ describe('a chat request to an OpenAI-compatible upstream', () => {
   const sent = async (more: Record<string, unknown>, changes?: RouteChanges) => {
     const prompt = promptOf('sent')
     const request = chatOf(prompt, more)
-    if (request.stream) await drained(chat.streamChat(request, world.context('openai', changes)))
+    if (request.stream) await drained((take) => chat.streamChat(request, world.context('openai', changes), take))
     else await chat.chat(request, world.context('openai', changes))
     return world.sandbox.journal(prompt)[0]!.body as Record<string, unknown>
   }
@@ -106,7 +106,7 @@ describe('an irregular answer of an OpenAI-compatible upstream', () => {
   const streamed = (...events: unknown[]) => {
     const lines = events.map((event) => `data: ${typeof event === 'string' ? event : JSON.stringify(event)}\n\n`)
     reply = { type: 'text/event-stream', body: lines.join('') }
-    return drained(chat().streamChat(chatOf('x'), context()))
+    return drained((take) => chat().streamChat(chatOf('x'), context(), take))
   }
 
   before(async () => {
@@ -212,6 +212,6 @@ describe('an irregular answer of an OpenAI-compatible upstream', () => {
 
   it('can lack the blank line after its last event', async () => {
     reply = { type: 'text/event-stream', body: `data: ${JSON.stringify(chunk({ content: 'a' }))}\n\ndata: [DONE]` }
-    expect((await drained(chat().streamChat(chatOf('x'), context()))).error).to.equal(null)
+    expect((await drained((take) => chat().streamChat(chatOf('x'), context(), take))).error).to.equal(null)
   })
 })
