@@ -768,7 +768,7 @@ CREATE FUNCTION check_ledger() RETURNS trigger;
 -- Refuses a payment whose grants or reversals are not what it says.
 CREATE FUNCTION check_payment() RETURNS trigger;
 
--- Takes over the call that a request is a retry of, for the web process that will answer it; null where there is none.
+-- Takes over the call that a request is a retry of, for the web process that will answer it; null without one.
 CREATE FUNCTION claim_left_call(of_account uuid, of_key uuid, of_request bytea, new_reply_to text) RETURNS uuid;
 
 -- Repays the debt of these accounts from what they can spend, by entries of kind collection; returns the balances after it.

@@ -19,4 +19,4 @@ BEGIN
   RETURN claimed;
 END $$;
 COMMENT ON FUNCTION claim_left_call IS
-  'Takes over the call that a request is a retry of, for the web process that will answer it; null where there is none.';
+  'Takes over the call that a request is a retry of, for the web process that will answer it; null without one.';

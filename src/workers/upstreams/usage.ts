@@ -152,6 +152,8 @@ const MAX_DEPTH = 2
  * @returns what is reported, null where nothing is; and the rest, which may go to a customer
  */
 export function takeUsage(answer: Fields): { usage: UpstreamUsage | null; rest: Fields } {
+  // Most chunks have none, and are passed on without a copy.
+  if (!hasUsage(answer, MAX_DEPTH) && !listOf(answer.choices).some(choiceHasUsage)) return { usage: null, rest: answer }
   const found: unknown[] = []
   const { choices, ...head } = answer
   const rest = without(head, MAX_DEPTH, found)
@@ -161,6 +163,20 @@ export function takeUsage(answer: Fields): { usage: UpstreamUsage | null; rest: 
   const usage = found.map(openaiUsage).reduce((sum, one) => (one ? largerUsage(sum, one) : sum), null)
   return { usage, rest }
 }
+
+const isUsage = (name: string): boolean => /usage/i.test(name) && USAGES.has(snakeCase(name))
+
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
+
+function hasUsage(fields: unknown, depth: number): boolean {
+  return (
+    isFields(fields) &&
+    Object.keys(fields).some((name) => isUsage(name) || (depth > 0 && hasUsage(fields[name], depth - 1)))
+  )
+}
+
+const choiceHasUsage = (choice: unknown): boolean =>
+  isFields(choice) && [choice, choice.message, choice.delta].some((place) => hasUsage(place, 0))
 
 function ofChoice(choice: Fields, found: unknown[]): Fields {
   const rest = without(choice, 0, found)
@@ -172,7 +188,7 @@ function ofChoice(choice: Fields, found: unknown[]): Fields {
 function without(fields: Fields, depth: number, found: unknown[]): Fields {
   const rest: Fields = {}
   for (const [name, value] of Object.entries(fields)) {
-    if (USAGES.has(snakeCase(name))) found.push(value)
+    if (isUsage(name)) found.push(value)
     else rest[name] = depth > 0 && isFields(value) ? without(value, depth - 1, found) : value
   }
   return rest

@@ -73,7 +73,7 @@ export async function joinRetried(
   return callId && joinClaimed(ctx, deps, callId, identity, onUpdate)
 }
 
-/** Joins a call that was taken over for this request. @throws like `joinCall`; the call then waits for the next retry. */
+/** Joins a call that was taken over for this request. @throws like `joinCall`; the call then waits for a retry. */
 export async function joinClaimed(
   ctx: CallContext,
   deps: RetryDeps,
