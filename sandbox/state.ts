@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { PromptCache } from './anthropic/cache.ts'
 import type { ServedFile } from './media/render.ts'
 import { Attempts } from './records/attempts.ts'
 import { Billing } from './records/billing.ts'
@@ -27,6 +28,7 @@ export interface State {
   readonly tasks: TaskStore
   readonly files: Map<string, ServedFile>
   readonly ids: Ids
+  readonly prompts: PromptCache
   readonly stripe: StripeWorld
 }
 
@@ -54,6 +56,7 @@ export function createState(options: Durations): State {
     tasks: new TaskStore(),
     files: new Map(),
     ids: new Ids(),
+    prompts: new PromptCache(),
     stripe: new StripeWorld(),
   }
 }

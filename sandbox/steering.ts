@@ -31,6 +31,10 @@ export interface Repeated {
 const flag = (rest: string): true | undefined => (rest === '' ? true : undefined)
 const text = (rest: string): string | undefined => rest || undefined
 const count = (rest: string): number | undefined => (/^\d{1,9}$/.test(rest) ? Number(rest) : undefined)
+const atMost =
+  (most: number) =>
+  (rest: string): number | undefined =>
+    (count(rest) ?? Infinity) <= most ? Number(rest) : undefined
 const decimal = (rest: string): number | undefined => (/^\d{1,9}(\.\d{1,6})?$/.test(rest) ? Number(rest) : undefined)
 
 function counts(rest: string): [number, number] | undefined {
@@ -108,6 +112,9 @@ export const WORDS = {
   echo: word('chat', '[echo]', 'answer with the prompt without its steering words', flag),
   tokens: word('chat', '[tokens N]', 'answer with N words; 0: stop at once, and bill the input', count),
   tool: word('chat', '[tool]', "call the first of the request's tools; [tool NAME]: that one", (rest) => rest),
+  tools: word('chat', '[tools N]', "call N tools at once: the request's, in turn", atMost(1000)),
+  thoughts: word('chat', '[thoughts TEXT]', 'think this first (anthropic: where the request asks for thinking)', text),
+  'sealed-thoughts': word('chat', '[sealed-thoughts]', 'think something redacted, too (anthropic)', flag),
   refusal: word('chat', '[refusal]', 'the model declines to answer', flag),
   chunks: word('chat', '[chunks N MS]', 'stream the text in N chunks, MS milliseconds apart', counts),
   think: word(

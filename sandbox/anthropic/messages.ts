@@ -1,17 +1,28 @@
-import { composeAnswer, piecesOf, reportedTokens } from '../chat/answer.ts'
-import type { ChatAnswer, TokenCounts, Tool } from '../chat/answer.ts'
-import { contentText, countInputTokens, lastUserText } from '../chat/conversation.ts'
+import { lastUserText } from '../chat/conversation.ts'
 import { isStreamed } from '../chat/quirks.ts'
 import type { Exchange, Route } from '../exchange.ts'
 import { admit, answer as send } from '../http/answer.ts'
 import { event, stream } from '../http/stream.ts'
 import type { StreamEvent } from '../http/stream.ts'
 import { worded } from '../steering.ts'
-import { asFields, asText } from '../wire.ts'
+import { asText } from '../wire.ts'
 import type { Fields } from '../wire.ts'
-import { checkMessages, checkSampling, checkTools, invalid } from './checks.ts'
+import { composeMessage } from './answer.ts'
+import type { Message } from './answer.ts'
+import { checkBetas } from './betas.ts'
+import { inputTokens } from './cache.ts'
+import { checkCreated } from './fields.ts'
+import { invalid } from './refusals.ts'
+import { checkTools } from './tools.ts'
+import { checkTurns } from './turns.ts'
+import { usageOf } from './usage.ts'
 
-const STOP_REASONS = { stop: 'end_turn', length: 'max_tokens', tool: 'tool_use', refusal: 'refusal' } as const
+/** An answer that is being sent. */
+interface Reply {
+  readonly head: Fields
+  readonly message: Message
+  readonly usage: Fields | undefined
+}
 
 /** `POST /v1/messages`, whole or streamed. */
 export const messagesRoute: Route = {
@@ -22,105 +33,45 @@ export const messagesRoute: Route = {
 }
 
 async function createMessage(exchange: Exchange): Promise<void> {
-  const {
-    body: { fields },
-    steering,
-  } = exchange
-  if (!exchange.req.headers['anthropic-version']) throw invalid('anthropic-version: header is required')
-  if (!exchange.model) throw invalid('model: Field required')
-  const maxTokens = fields['max_tokens']
-  if (!Number.isInteger(maxTokens) || (maxTokens as number) < 1) throw invalid('max_tokens: Field required')
-  const messages = checkMessages(fields['messages'])
-  checkTools(fields['tools'])
-  checkSampling(exchange.model, fields)
+  const { req, body, model, steering, state, protocol } = exchange
+  const { fields } = body
+  if (!req.headers['anthropic-version']) throw invalid('anthropic-version: header is required')
+  const betas = checkBetas(req.headers, fields)
+  checkCreated(model, fields)
+  checkTurns(model, fields['messages'])
+  const tools = checkTools(fields)
   await admit(exchange, 'inline')
-  const tools = toolsOf(fields['tools'])
-  const answer = composeAnswer({ prompt: exchange.prompt, steering, maxTokens: maxTokens as number, tools })
-  const system = Math.ceil(contentText(fields['system']).length / 4)
-  const counted = { input: countInputTokens(messages) + system, output: answer.outputTokens }
-  // What was not answered is not counted.
-  const tokens = steering.empty ? undefined : reportedTokens(steering, counted)
-  if (!isStreamed(fields['stream'] === true, steering.quirk))
-    return send(exchange, wholeMessage(exchange, answer, tokens))
-  const failure = exchange.protocol.envelope({ status: 529, message: worded(exchange, 'Overloaded') }).body
-  return stream(exchange, eventsOf(exchange, answer, tokens), event(failure, 'error'))
+  const message = composeMessage(exchange, tools, betas)
+  const { output, thinking } = message
+  const used = { input: inputTokens(fields), cached: state.prompts.take(model, fields), output, thinking }
+  const head = { id: state.ids.next('msg'), type: 'message', role: 'assistant', model }
+  const reply = { head, message, usage: steering.empty ? undefined : usageOf(used, steering) }
+  if (!isStreamed(fields['stream'] === true, steering.quirk)) return send(exchange, wholeMessage(reply))
+  const failure = protocol.envelope({ status: 529, message: worded(exchange, 'Overloaded') }).body
+  return stream(exchange, eventsOf(exchange, reply), event(failure, 'error'))
 }
 
-function toolsOf(tools: unknown): Tool[] {
-  if (!Array.isArray(tools)) return []
-  return tools.map((tool) => ({ name: asText(asFields(tool)['name']), schema: asFields(tool)['input_schema'] }))
+function wholeMessage({ head, message: { blocks, stop }, usage }: Reply): Fields {
+  return { ...head, content: blocks.map(({ whole }) => whole), ...stop, ...(usage && { usage }) }
 }
 
-function usageOf(tokens: TokenCounts | undefined): Fields {
-  if (!tokens) return {}
-  return {
-    usage: {
-      input_tokens: tokens.input,
-      output_tokens: tokens.output,
-      cache_creation_input_tokens: 0,
-      cache_read_input_tokens: 0,
-    },
-  }
-}
-
-function shell(exchange: Exchange): Fields {
-  return { id: exchange.state.ids.next('msg'), type: 'message', role: 'assistant', model: exchange.model }
-}
-
-function wholeMessage(exchange: Exchange, answer: ChatAnswer, tokens: TokenCounts | undefined): Fields {
-  return {
-    ...shell(exchange),
-    content: isSilent(exchange, answer) ? [] : [wholeBlock(exchange, answer)],
-    stop_reason: exchange.steering.empty ? null : STOP_REASONS[answer.finish],
-    stop_sequence: null,
-    ...usageOf(tokens),
-  }
-}
-
-/** A model that says nothing returns no block. */
-function isSilent({ steering }: Exchange, { text, toolCall }: ChatAnswer): boolean {
-  return steering.empty === true || (text === '' && !toolCall)
-}
-
-function wholeBlock(exchange: Exchange, { text, toolCall }: ChatAnswer): Fields {
-  if (!toolCall) return { type: 'text', text }
-  const input: unknown = JSON.parse(toolCall.arguments)
-  return { type: 'tool_use', id: exchange.state.ids.next('toolu'), name: toolCall.name, input }
-}
-
-function* eventsOf(exchange: Exchange, answer: ChatAnswer, tokens: TokenCounts | undefined): Generator<StreamEvent> {
+function* eventsOf({ steering }: Exchange, { head, message: { blocks, stop }, usage }: Reply): Generator<StreamEvent> {
   const named = (type: string, more: Fields): string => event({ type, ...more }, type)
   // The final count of the output comes with message_delta; until then it is 1.
-  const begun = tokens && { input: tokens.input, output: Math.min(1, tokens.output) }
-  const message = { ...shell(exchange), content: [], stop_reason: null, stop_sequence: null, ...usageOf(begun) }
+  const begun = usage && { usage: { ...usage, output_tokens: Math.min(1, Number(usage['output_tokens'])) } }
+  const message = { ...head, content: [], stop_reason: null, stop_sequence: null, ...begun }
   yield { text: named('message_start', { message }) }
-  if (!isSilent(exchange, answer)) {
-    yield { text: named('content_block_start', { index: 0, content_block: openBlock(exchange, answer) }) }
-    yield { text: named('ping', {}) }
-    for (const delta of deltasOf(exchange, answer)) {
-      yield { text: named('content_block_delta', { index: 0, delta }), content: true }
-    }
-    yield { text: named('content_block_stop', { index: 0 }) }
+  for (const [index, { begin, deltas }] of blocks.entries()) {
+    yield { text: named('content_block_start', { index, content_block: begin }) }
+    if (index === 0) yield { text: named('ping', {}) }
+    for (const delta of deltas) yield { text: named('content_block_delta', { index, delta }), content: true }
+    yield { text: named('content_block_stop', { index }) }
   }
-  const reason = exchange.steering.empty ? null : STOP_REASONS[answer.finish]
-  const delta = { stop_reason: reason, stop_sequence: null }
-  yield { text: named('message_delta', { delta, ...(tokens && { usage: { output_tokens: tokens.output } }) }) }
-  if (!exchange.steering['no-done']) yield { text: named('message_stop', {}) }
+  yield { text: named('message_delta', { delta: stop, ...(usage && { usage: finalUsage(usage) }) }) }
+  if (!steering['no-done']) yield { text: named('message_stop', {}) }
 }
 
-function openBlock(exchange: Exchange, { toolCall }: ChatAnswer): Fields {
-  if (!toolCall) return { type: 'text', text: '' }
-  return { type: 'tool_use', id: exchange.state.ids.next('toolu'), name: toolCall.name, input: {} }
-}
-
-function* deltasOf(exchange: Exchange, answer: ChatAnswer): Generator<Fields> {
-  if (!answer.toolCall) {
-    for (const text of piecesOf(answer, exchange.steering)) yield { type: 'text_delta', text }
-    return
-  }
-  const args = answer.toolCall.arguments
-  const half = Math.ceil(args.length / 2)
-  yield { type: 'input_json_delta', partial_json: '' }
-  yield { type: 'input_json_delta', partial_json: args.slice(0, half) }
-  yield { type: 'input_json_delta', partial_json: args.slice(half) }
+/** The counts at the end are cumulative. */
+function finalUsage({ cache_creation: _lives, service_tier: _tier, ...counts }: Fields): Fields {
+  return counts
 }

@@ -1,5 +1,6 @@
 import type { Protocol } from '../exchange.ts'
 import type { Fault, Fields } from '../wire.ts'
+import { countTokensRoute } from './count-tokens.ts'
 import { messagesRoute } from './messages.ts'
 
 const TYPES: Readonly<Record<number, string>> = {
@@ -26,5 +27,5 @@ export const anthropicProtocol: Protocol = {
   keyOf: ({ 'x-api-key': key }) => (typeof key === 'string' && key ? key : undefined),
   envelope: anthropicError,
   outOfCredit: { status: 402, message: 'Your credit balance is too low to access the API.' },
-  routes: [messagesRoute],
+  routes: [messagesRoute, countTokensRoute],
 }

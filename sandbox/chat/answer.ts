@@ -19,13 +19,24 @@ export interface ChatOrder {
   readonly tools: readonly Tool[]
   /** JSON schema of the answer, where JSON was asked for. */
   readonly schema?: unknown
+  /** Texts at which the answer ends, before the first of them. */
+  readonly stops?: readonly string[]
 }
 
-/** What the model says. */
+/** A call of a tool. */
+export interface ToolCall {
+  readonly name: string
+  /** JSON. */
+  readonly arguments: string
+}
+
+/** What the model says: a text, calls of tools, or both, the text first. */
 export interface ChatAnswer {
   readonly text: string
-  readonly toolCall: { readonly name: string; readonly arguments: string } | undefined
+  readonly toolCalls: readonly ToolCall[]
   readonly finish: 'stop' | 'length' | 'tool' | 'refusal'
+  /** The text that the answer ended at, where it was one of `stops`. */
+  readonly stoppedAt?: string
   /** Words. */
   readonly outputTokens: number
 }
@@ -48,22 +59,37 @@ const VOCABULARY = ['the', 'sandbox', 'keeps', 'counting', 'words', 'as', 'calml
 export function composeAnswer(order: ChatOrder): ChatAnswer {
   const { steering } = order
   if (steering.refusal) {
-    return { text: 'I am sorry, but the sandbox declines.', toolCall: undefined, finish: 'refusal', outputTokens: 7 }
+    return { text: 'I am sorry, but the sandbox declines.', toolCalls: [], finish: 'refusal', outputTokens: 7 }
   }
-  const tool = chosenTool(order)
-  if (tool) {
-    const args = JSON.stringify(sampleOf(tool.schema))
-    const toolCall = { name: tool.name, arguments: args }
-    return { text: '', toolCall, finish: 'tool', outputTokens: Math.ceil(args.length / 4) }
+  const toolCalls = chosenTools(order).map(({ name, schema }) => ({
+    name,
+    arguments: JSON.stringify(sampleOf(schema)),
+  }))
+  if (toolCalls.length > 0) {
+    const text = steering.answer ?? ''
+    const ofCalls = toolCalls.reduce((sum, call) => sum + Math.ceil(call.arguments.length / 4), 0)
+    return { text, toolCalls, finish: 'tool', outputTokens: wordsOf(text).length + ofCalls }
   }
-  const words = wordsOf(textOf(order))
+  const { text, stoppedAt } = stopped(textOf(order), order.stops ?? [])
+  const words = wordsOf(text)
   const kept = words.slice(0, order.maxTokens)
+  const isCut = kept.length < words.length
   return {
     text: kept.join(''),
-    toolCall: undefined,
-    finish: kept.length < words.length ? 'length' : 'stop',
+    toolCalls: [],
+    finish: isCut ? 'length' : 'stop',
+    ...(!isCut && stoppedAt !== undefined && { stoppedAt }),
     outputTokens: kept.length,
   }
+}
+
+/** The text up to the first of these, and which that was. */
+function stopped(text: string, stops: readonly string[]): { text: string; stoppedAt?: string } {
+  const found = stops
+    .map((stop) => ({ stop, at: text.indexOf(stop) }))
+    .filter(({ at }) => at >= 0)
+    .toSorted((one, other) => one.at - other.at)[0]
+  return found ? { text: text.slice(0, found.at), stoppedAt: found.stop } : { text }
 }
 
 /** The pieces in which an answer is streamed: single words, or as many chunks as the steering asks for. */
@@ -89,9 +115,11 @@ export function reportedTokens(steering: Steering, counted: TokenCounts): TokenC
   return { input, output, ...(steering.reasoning && { reasoning: steering.reasoning }) }
 }
 
-function chosenTool({ steering, tools }: ChatOrder): Tool | undefined {
-  if (steering.tool === undefined) return undefined
-  return steering.tool ? tools.find((tool) => tool.name === steering.tool) : tools[0]
+function chosenTools({ steering, tools }: ChatOrder): Tool[] {
+  const { tool: name, tools: count } = steering
+  if (name) return tools.filter((tool) => tool.name === name).slice(0, 1)
+  const wanted = count ?? (name === undefined ? 0 : 1)
+  return tools.length === 0 ? [] : Array.from({ length: wanted }, (_, at) => tools[at % tools.length]!)
 }
 
 function textOf({ prompt, steering, schema }: ChatOrder): string {

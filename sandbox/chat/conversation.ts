@@ -17,8 +17,10 @@ export function lastUserText(messages: unknown): string {
   return contentText(asFields(last)['content'])
 }
 
-const TOKENS_PER_MESSAGE = 4
-const TOKENS_PER_IMAGE = 500
+/** What every message counts for beside its content. */
+export const TOKENS_PER_MESSAGE = 4
+/** What an image counts for. */
+export const TOKENS_PER_IMAGE = 500
 
 /** A rough count of the tokens of messages: a quarter of their characters, plus some for each message and image. */
 export function countInputTokens(messages: readonly unknown[]): number {

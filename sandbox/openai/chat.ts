@@ -1,5 +1,5 @@
 import { composeAnswer, piecesOf, reportedTokens } from '../chat/answer.ts'
-import type { ChatAnswer, TokenCounts, Tool } from '../chat/answer.ts'
+import type { ChatAnswer, TokenCounts, Tool, ToolCall } from '../chat/answer.ts'
 import { countInputTokens, lastUserText } from '../chat/conversation.ts'
 import { isStreamed } from '../chat/quirks.ts'
 import type { Exchange, Route } from '../exchange.ts'
@@ -54,6 +54,7 @@ async function completeChat(exchange: Exchange, dialect: ChatDialect): Promise<v
     maxTokens: limitOf(fields),
     tools: toolsOf(fields['tools']),
     schema: schemaOf(fields['response_format']),
+    stops: [fields['stop']].flat().map(asText).filter(Boolean),
   })
   const counted = { input: countInputTokens(messages), output: answer.outputTokens * n }
   const reported = reportedTokens(exchange.steering, counted)
@@ -128,11 +129,13 @@ function usageOf({ input, output, reasoning = 0 }: TokenCounts): Fields {
 
 function wholeReply({ head, answer, n, usage, exchange }: Reply): Fields {
   const refused = answer.finish === 'refusal'
+  const calls = answer.toolCalls.map((call) => toolCall(exchange, call))
   const message = {
     role: 'assistant',
-    content: refused || answer.toolCall ? null : answer.text,
+    ...thoughtsOf(exchange),
+    content: refused || (answer.text === '' && calls.length > 0) ? null : answer.text,
     refusal: refused ? answer.text : null,
-    ...(answer.toolCall && { tool_calls: [toolCall(exchange, answer.toolCall)] }),
+    ...(calls.length > 0 && { tool_calls: calls }),
   }
   const choices = Array.from({ length: n }, (_, index) => {
     return {
@@ -156,7 +159,12 @@ function logprobsOf({ body: { fields } }: Exchange, text: string): Fields | null
   return { content, refusal: null }
 }
 
-function toolCall(exchange: Exchange, call: NonNullable<ChatAnswer['toolCall']>): Fields {
+/** What a model of a compatible server says that it thought. */
+function thoughtsOf({ steering: { thoughts } }: Exchange): Fields {
+  return thoughts === undefined ? {} : { reasoning_content: thoughts }
+}
+
+function toolCall(exchange: Exchange, call: ToolCall): Fields {
   return { id: exchange.state.ids.next('call'), type: 'function', function: call }
 }
 
@@ -183,14 +191,15 @@ function* eventsOf(reply: Reply): Generator<StreamEvent> {
 
 /** The deltas of one choice between the first and the last. */
 function* deltasOf({ answer, exchange }: Reply): Generator<Fields> {
-  if (!answer.toolCall) {
+  if (exchange.steering.thoughts !== undefined) yield thoughtsOf(exchange)
+  if (answer.text !== '' || answer.toolCalls.length === 0) {
     const field = answer.finish === 'refusal' ? 'refusal' : 'content'
     for (const piece of piecesOf(answer, exchange.steering)) yield { [field]: piece }
-    return
   }
-  const { name, arguments: args } = answer.toolCall
-  const half = Math.ceil(args.length / 2)
-  yield { tool_calls: [{ index: 0, ...toolCall(exchange, { name, arguments: '' }) }] }
-  yield { tool_calls: [{ index: 0, function: { arguments: args.slice(0, half) } }] }
-  yield { tool_calls: [{ index: 0, function: { arguments: args.slice(half) } }] }
+  for (const [index, { name, arguments: args }] of answer.toolCalls.entries()) {
+    const half = Math.ceil(args.length / 2)
+    yield { tool_calls: [{ index, ...toolCall(exchange, { name, arguments: '' }) }] }
+    yield { tool_calls: [{ index, function: { arguments: args.slice(0, half) } }] }
+    yield { tool_calls: [{ index, function: { arguments: args.slice(half) } }] }
+  }
 }

@@ -52,6 +52,77 @@ describe('the sandbox as Anthropic', () => {
     expect(JSON.parse(pieces)).to.deep.equal({ city: 'sandbox' })
   })
 
+  it('thinks, speaks and calls several tools in one answer, whole and streamed', async () => {
+    const tools = ['weather', 'clock'].map((name) => ({ name, input_schema: { type: 'object' } }))
+    const asked = { tools, max_tokens: 3000, thinking: { type: 'enabled', budget_tokens: 2000 } }
+    const prompt = '[tools 3] [answer Let me see.] [thoughts What now]'
+    const { content, usage, stop_reason: reason } = (await message(prompt, asked)).json()
+    expect(reason).to.equal('tool_use')
+    expect(content.map(({ type, name }: Fields) => name ?? type)).to.deep.equal([
+      'thinking',
+      'text',
+      'weather',
+      'clock',
+      'weather',
+    ])
+    expect(content[0]).to.include({ thinking: 'What now' }).and.property('signature').match(/.{40}/)
+    expect(new Set(content.map(({ id }: Fields) => id)).size).to.equal(4)
+    expect(usage.output_tokens).to.be.above(usage.output_tokens_details.thinking_tokens)
+    const events = eventsOf((await message(prompt, { ...asked, stream: true })).text)
+    const begun = events.filter((event) => event['type'] === 'content_block_start')
+    expect(begun.map((event) => event['index'])).to.deep.equal([0, 1, 2, 3, 4])
+    const ofFirst = events.filter((event) => event['type'] === 'content_block_delta' && event['index'] === 0)
+    expect(ofFirst.map((event) => event['delta'].type)).to.deep.equal([
+      'thinking_delta',
+      'thinking_delta',
+      'signature_delta',
+    ])
+    const one = await message(prompt, { ...asked, tool_choice: { type: 'auto', disable_parallel_tool_use: true } })
+    expect(one.json()['content'].filter(({ type }: Fields) => type === 'tool_use')).to.have.lengthOf(1)
+  })
+
+  it('only signs thoughts that are to be left out, and counts them where that is asked for', async () => {
+    const asked = { thinking: { type: 'adaptive', display: 'omitted' }, stream: true }
+    const headers = { ...HEADERS, 'anthropic-beta': 'thinking-token-count-2026-05-13' }
+    const deltas = async (given: Record<string, string>) =>
+      eventsOf((await message('[thoughts one two]', asked, given)).text)
+        .filter((event) => event['type'] === 'content_block_delta' && event['index'] === 0)
+        .map(({ delta: { signature: _signature, ...delta } }) => delta)
+    expect(await deltas(HEADERS)).to.deep.equal([{ type: 'signature_delta' }])
+    expect(await deltas(headers)).to.deep.equal([
+      { type: 'thinking_delta', thinking: '', estimated_tokens: 2 },
+      { type: 'signature_delta' },
+    ])
+  })
+
+  it('stops before a stop sequence, and says which', async () => {
+    const asked = { stop_sequences: ['four', 'three'] }
+    const answer = (await message('[answer one two three four]', asked)).json()
+    expect(answer).to.deep.include({ stop_reason: 'stop_sequence', stop_sequence: 'three' })
+    expect(answer['content'][0].text).to.equal('one two ')
+    const events = eventsOf((await message('[answer one two three]', { ...asked, stream: true })).text)
+    expect(events.at(-2)!['delta']).to.deep.equal({ stop_reason: 'stop_sequence', stop_sequence: 'three' })
+  })
+
+  it('reads a marked prefix from its cache the next time, wherever the mark has gone', async () => {
+    const mark = { cache_control: { type: 'ephemeral' } }
+    const system = [{ type: 'text', text: `${prompted()} ${'long '.repeat(200)}`, ...mark }]
+    const first = (await message([{ type: 'text', text: 'one', ...mark }], { system })).json()['usage']
+    expect(first).to.include({ cache_read_input_tokens: 0 })
+    expect(first.cache_creation_input_tokens).to.be.above(200)
+    const messages = [
+      { role: 'user', content: [{ type: 'text', text: 'one' }] },
+      { role: 'assistant', content: 'two' },
+      { role: 'user', content: [{ type: 'text', text: 'three', ...mark }] },
+    ]
+    const second = (await message('', { system, messages })).json()['usage']
+    expect(second.cache_read_input_tokens).to.equal(first.cache_creation_input_tokens)
+    expect(second.cache_creation_input_tokens).to.be.within(1, 20)
+    const unmarked = (await message('', { system: system[0]!.text, messages: messages.slice(0, 1) })).json()['usage']
+    expect(unmarked).to.include({ cache_read_input_tokens: 0, cache_creation_input_tokens: 0 })
+    expect(unmarked.input_tokens).to.equal(first.input_tokens + first.cache_creation_input_tokens)
+  })
+
   it('stops at max_tokens', async () => {
     const answer = (await message('[tokens 50]', { max_tokens: 5 })).json()
     expect(answer['stop_reason']).to.equal('max_tokens')
