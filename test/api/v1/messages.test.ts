@@ -7,6 +7,7 @@ import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { startGateway } from '../../../scripts/harness/harness.ts'
 import { get, send } from '../../../scripts/harness/http.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
+import { claudeAndGpt } from './support/claude-and-gpt.ts'
 
 const WEATHER: Anthropic.Tool = {
   name: 'get_weather',
@@ -18,17 +19,7 @@ describe('POST /v1/messages', () => {
   let gateway: Gateway
   let account: TestAccount
   before(async () => {
-    gateway = await startGateway({}, ({ upstreams, models }) => {
-      const { baseUrl, ...sandbox } = upstreams.sandbox as { baseUrl: string }
-      Object.assign(upstreams, {
-        claude: { ...sandbox, protocol: 'anthropic', baseUrl: baseUrl.replace('/v1', '/anthropic') },
-      })
-      const pricing = { input: 1000, output: 3000, perTokens: 1000, minimum: 1 }
-      models.push(
-        { id: 'claude', modality: 'chat', pricing, upstreams: [{ upstream: 'claude', model: 'claude-sandbox' }] },
-        { id: 'gpt', modality: 'chat', pricing, upstreams: [{ upstream: 'sandbox', model: 'sandbox/chat' }] },
-      )
-    })
+    gateway = await startGateway({}, claudeAndGpt)
     account = await anAccount(gateway.db, 1_000_000)
   })
   after(() => gateway.stop())

@@ -27,6 +27,7 @@ export class MessageEncoder implements AnswerEncoder {
   private open: number | null = null
   private next = 0
   private kind = ''
+  private isSigned = false
   private callsTools = false
   private readonly inputTokens: number
 
@@ -102,17 +103,22 @@ export class MessageEncoder implements AnswerEncoder {
       case 'block': {
         this.open = event.block
         this.kind = event.kind
+        this.isSigned = event.kind === 'reasoning' && event.sealed !== undefined
         this.callsTools ||= event.kind === 'tool_call'
         return [{ type: 'content_block_start', index, content_block: blockOf(event) }]
       }
       case 'delta':
         return [{ type: 'content_block_delta', index, delta: deltaOf(this.kind, event.text) }]
       case 'signature':
-        return [{ type: 'content_block_delta', index, delta: { type: 'signature_delta', signature: event.signature } }]
-      case 'stop':
+        this.isSigned = true
+        return [signatureDelta(index, event.signature)]
+      case 'stop': {
+        // Clients keep a thought only where something comes as its signature: the empty one of a thought without.
+        const unsigned = this.kind === 'reasoning' && !this.isSigned ? [signatureDelta(index, '')] : []
         this.open = null
         this.next += 1
-        return [{ type: 'content_block_stop', index }]
+        return [...unsigned, { type: 'content_block_stop', index }]
+      }
     }
   }
 
@@ -139,6 +145,12 @@ function blockOf(event: BlockEvent & { is: 'block' }): Fields {
       return { type: 'tool_use', id: event.id, name: event.name, input: {} }
   }
 }
+
+const signatureDelta = (index: number, signature: string): Fields => ({
+  type: 'content_block_delta',
+  index,
+  delta: { type: 'signature_delta', signature },
+})
 
 function deltaOf(kind: string, text: string): Fields {
   if (kind === 'tool_call') return { type: 'input_json_delta', partial_json: text }
