@@ -20,6 +20,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'output-128k-2025-02-19',
   'per-turn-control-2026-07-01',
   'prompt-caching-2024-07-31',
+  'prompt-caching-scope-2026-01-05',
   'server-side-fallback-2026-07-01',
   'structured-outputs-2025-11-13',
   'thinking-token-count-2026-05-13',

@@ -47,6 +47,7 @@ const upstreamSchema = z.strictObject({
   concurrency: z.int().min(1).optional(),
   fetchImages: z.boolean().optional(),
   customTools: z.boolean().optional(),
+  systemAnywhere: z.boolean().optional(),
 })
 
 const entryFields = {

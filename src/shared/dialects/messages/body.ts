@@ -13,8 +13,12 @@ const MAX_TOKENS = 100_000_000
 
 const text = z.string()
 
-/** The longer of the two lives of a cached prefix is written at double its price. */
-const cacheControl = z.strictObject({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).optional() })
+/** The longer of the two lives of a cached prefix is written at double its price. A `scope` belongs to a beta. */
+const cacheControl = z.strictObject({
+  type: z.literal('ephemeral'),
+  ttl: z.enum(['5m', '1h']).optional(),
+  scope: text.optional(),
+})
 const marked = { cache_control: cacheControl.nullish() }
 
 const citations = z.looseObject({}).nullish()
@@ -150,7 +154,7 @@ const toolChoice = z.discriminatedUnion('type', [
 ])
 
 const thinkingConfig = z.strictObject({
-  type: z.enum(['enabled', 'adaptive', 'disabled']),
+  type: z.enum(['enabled', 'adaptive', 'between_tools', 'disabled']),
   budget_tokens: z.int().min(1024).optional(),
   display: text.nullish(),
 })

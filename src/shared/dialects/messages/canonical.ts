@@ -106,7 +106,8 @@ function blockOf(block: Fields): Block[] {
   }
 }
 
-const argsOf = (input: unknown): string => JSON.stringify(input ?? {})
+/** Arguments are an object: a client sends an empty text back where a call had none. */
+const argsOf = (input: unknown): string => JSON.stringify(input === '' ? {} : (input ?? {}))
 
 const textOf = (block: Block): string => (block.kind === 'text' ? block.text : '')
 

@@ -66,6 +66,7 @@ export const BETAS: ReadonlySet<string> = new Set([
   'structured-outputs-2025-11-13',
   'token-efficient-tools-2025-02-19',
   'output-128k-2025-02-19',
+  'prompt-caching-scope-2026-01-05',
   'thinking-token-count-2026-05-13',
   'per-turn-control-2026-07-01',
   'mid-conversation-tool-changes-2026-07-01',

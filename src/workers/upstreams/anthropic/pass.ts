@@ -52,13 +52,13 @@ function thinkingOf(thinking: Fields, maxTokens: number): Fields {
 /** The messages without what the API refuses: thoughts that nobody signed, texts of white space, ids of others. */
 function mended(messages: readonly Fields[]): Fields[] {
   const ids = new Alphabet()
-  return messages.map((message) => {
+  return messages.flatMap((message) => {
     const { content } = message
-    if (!Array.isArray(content)) return message
+    if (!Array.isArray(content)) return [message]
     const kept = (content as Fields[]).filter(isKept).map((block) => withId(block, ids))
-    return kept.every((block, at) => block === content[at]) && kept.length === content.length
-      ? message
-      : { ...message, content: kept }
+    if (kept.every((block, at) => block === content[at]) && kept.length === content.length) return [message]
+    // A turn in which nothing is left is refused, too.
+    return kept.length > 0 ? [{ ...message, content: kept }] : []
   })
 }
 

@@ -11,7 +11,6 @@ import type { ChatAdapter, TakeEvent, UpstreamContext } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
 import { withoutCustomTools } from '../custom-tools.ts'
 import type { UpstreamHttp } from '../http.ts'
-import type { Translation } from '../translation.ts'
 import { collected, encoded, readChat } from '../translation.ts'
 import { OpenaiChunks } from './chunks.ts'
 import { ChunksDecoder } from './events.ts'
@@ -20,16 +19,21 @@ import { bodyOf } from './request.ts'
 /** The chat of every server that speaks OpenAI's wire format. */
 export function createOpenaiChat(http: UpstreamHttp): ChatAdapter {
   async function ask(request: ChatRequest, context: UpstreamContext, stream: boolean, take: TakeEvent): Promise<void> {
+    const translated = isOwn(context) ? null : grammarOf(context.dialect).canonical(request)
+    const asked = translated ? bodyOf(translated, context.route) : passingFields(request, context.route.allow)
     const post = {
       method: 'POST',
       path: '/chat/completions',
-      body: { json: outgoing(request, context, stream) },
+      body: { json: outgoing(asked, context, stream) },
     } as const
     const body = await http.body(
       stream ? { ...post, kind: 'stream', headers: { accept: 'text/event-stream' } } : { ...post, kind: 'chat' },
       context,
     )
-    await readChat(body, translationFor(request, context), context, take)
+    const translation = translated
+      ? encoded(new ChunksDecoder(translated.stop), grammarOf(context.dialect).encoder(context.estimatedInput ?? 0))
+      : new OpenaiChunks(request.n ?? 1)
+    await readChat(body, translation, context, take)
   }
   const all: ChatAdapter = {
     chat: (request, context) =>
@@ -46,20 +50,11 @@ export function createOpenaiChat(http: UpstreamHttp): ChatAdapter {
 
 const isOwn = ({ dialect = 'chat' }: UpstreamContext): boolean => dialect === 'chat'
 
-function translationFor(request: ChatRequest, context: UpstreamContext): Translation {
-  if (isOwn(context)) return new OpenaiChunks(request.n ?? 1)
-  return encoded(new ChunksDecoder(), grammarOf(context.dialect).encoder(context.estimatedInput ?? 0))
-}
-
 /**
  * The body that is sent. `max_tokens` is what the pre-charge paid for: its other name must not say more. The usage of
  * a stream is always asked for, because the call is settled on it.
  */
-function outgoing(request: ChatRequest, context: UpstreamContext, stream: boolean): Fields {
-  const { route } = context
-  const asked = isOwn(context)
-    ? passingFields(request, route.allow)
-    : bodyOf(grammarOf(context.dialect).canonical(request), route)
+function outgoing(asked: Fields, { route }: UpstreamContext, stream: boolean): Fields {
   const { max_completion_tokens: _other, stream_options: options, stream: _stream, ...rest } = asked
   return applyRules(
     {

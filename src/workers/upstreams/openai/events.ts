@@ -22,7 +22,13 @@ export class ChunksDecoder implements Decoder {
   private readonly chunks = new OpenaiChunks(1)
   private readonly open = new OpenBlock()
   private readonly calls = new CallEvents(this.open)
+  private readonly stops: readonly string[]
   private hasStarted = false
+
+  /** @param stops the texts that the answer was asked to end at */
+  constructor(stops: readonly string[] = []) {
+    this.stops = stops
+  }
 
   get isFinished(): boolean {
     return this.chunks.isFinished
@@ -77,9 +83,16 @@ export class ChunksDecoder implements Decoder {
     return [...words, ...begun, { is: 'signature', block: this.open.number, signature }]
   }
 
-  private endOf({ finish_reason: reason }: Fields): AnswerEvent[] {
+  private endOf({ finish_reason: reason, ...choice }: Fields): AnswerEvent[] {
     if (!isText(reason)) return []
-    return [...this.calls.end(), ...this.open.close(), { is: 'end', reason: REASONS[reason] ?? 'done' }]
+    const end = this.metStop(reason, choice) ?? { reason: REASONS[reason] ?? 'done' }
+    return [...this.calls.end(), ...this.open.close(), { is: 'end', ...end }]
+  }
+
+  /** The text that the answer ended at, which vLLM and SGLang name beside the reason. */
+  private metStop(reason: string, { stop_reason: stop, matched_stop: matched }: Fields) {
+    const met = this.stops.find((text) => text === stop || text === matched)
+    return reason === 'stop' && met !== undefined ? { reason: 'stop_sequence' as const, stopSequence: met } : null
   }
 }
 

@@ -18,7 +18,7 @@ export function bodyOf(chat: CanonicalChat, { upstream }: Pick<Route, 'upstream'
   const { tools, toolChoice, stop, sampling, format } = chat
   const { temperature, top_p } = sampling
   return {
-    messages: chat.turns.flatMap((turn) => messagesOf(turn, about)),
+    messages: turnsFor(chat.turns, upstream).flatMap((turn) => messagesOf(turn, about)),
     max_tokens: chat.maxTokens,
     ...(temperature !== undefined && { temperature }),
     ...(top_p !== undefined && { top_p }),
@@ -30,6 +30,22 @@ export function bodyOf(chat: CanonicalChat, { upstream }: Pick<Route, 'upstream'
     ...(chat.effort !== undefined && { reasoning_effort: chat.effort }),
     ...(chat.user !== undefined && { user: chat.user }),
   }
+}
+
+/** The turns; for a server that knows the system's words only at the beginning, later ones in the user's next turn. */
+function turnsFor(turns: readonly Turn[], { systemAnywhere }: Route['upstream']): readonly Turn[] {
+  if (systemAnywhere !== false) return turns
+  const kept: Turn[] = []
+  let waiting: Block[] = []
+  for (const { role, blocks } of turns) {
+    const hasBegun = kept.some((turn) => turn.role !== 'system')
+    if (role === 'system' && hasBegun) waiting.push(...blocks)
+    else if (role === 'user') {
+      kept.push({ role, blocks: [...waiting, ...blocks] })
+      waiting = []
+    } else kept.push({ role, blocks })
+  }
+  return waiting.length > 0 ? [...kept, { role: 'user', blocks: waiting }] : kept
 }
 
 function messagesOf(turn: Turn, about: About): Fields[] {
