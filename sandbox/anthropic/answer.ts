@@ -1,6 +1,7 @@
 import { composeAnswer, piecesOf } from '../chat/answer.ts'
 import type { ChatAnswer, Tool } from '../chat/answer.ts'
 import type { Exchange } from '../exchange.ts'
+import type { Steering } from '../steering.ts'
 import { asFields, asText } from '../wire.ts'
 import type { Fields } from '../wire.ts'
 import { isThinking } from './fields.ts'
@@ -32,12 +33,13 @@ export function composeMessage(exchange: Exchange, offered: readonly Tool[], bet
     body: { fields },
     steering,
   } = exchange
-  const { disable_parallel_tool_use: oneAtATime } = asFields(fields['tool_choice'])
+  const { format } = asFields(fields['output_config'])
   const answer = composeAnswer({
     prompt: exchange.prompt,
-    steering: oneAtATime === true && steering.tools !== undefined ? { ...steering, tools: 1 } : steering,
+    steering: calling(steering, asFields(fields['tool_choice'])),
     maxTokens: fields['max_tokens'] as number,
     tools: offered,
+    schema: asFields(format)['schema'],
     stops: [fields['stop_sequences']].flat().map(asText).filter(Boolean),
   })
   // What was not answered is not counted.
@@ -55,6 +57,17 @@ export function composeMessage(exchange: Exchange, offered: readonly Tool[], bet
     output: answer.outputTokens + thoughts.tokens,
     thinking: thoughts.tokens,
   }
+}
+
+/** The steering, with the calls that the request forces, forbids or limits. */
+function calling(steering: Steering, choice: Fields): Steering {
+  const { type, name, disable_parallel_tool_use: oneAtATime } = choice
+  const { tool, tools, ...rest } = steering
+  if (type === 'none') return rest
+  if (type === 'tool') return { ...rest, tool: asText(name) }
+  const isAny = type === 'any' && tool === undefined && tools === undefined
+  if (isAny || (oneAtATime === true && tools !== undefined)) return { ...rest, tool: tool ?? '' }
+  return steering
 }
 
 /** What it thinks: signed, its words left out where the request does not want to see them. */

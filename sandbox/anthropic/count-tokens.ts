@@ -2,7 +2,7 @@ import { lastUserText } from '../chat/conversation.ts'
 import type { Exchange, Route } from '../exchange.ts'
 import { answer, steeredFault } from '../http/answer.ts'
 import { asText, Refusal } from '../wire.ts'
-import { checkBetas } from './betas.ts'
+import { checkHeaders } from './headers.ts'
 import { inputTokens } from './cache.ts'
 import { checkCounted } from './fields.ts'
 import { checkTools } from './tools.ts'
@@ -18,7 +18,7 @@ export const countTokensRoute: Route = {
 
 async function countTokens(exchange: Exchange): Promise<void> {
   const { req, body, model, steering } = exchange
-  checkBetas(req.headers, body.fields)
+  checkHeaders(req.headers, body.fields)
   checkCounted(body.fields)
   checkTurns(model, body.fields['messages'])
   checkTools(body.fields)

@@ -9,10 +9,9 @@ import { asText } from '../wire.ts'
 import type { Fields } from '../wire.ts'
 import { composeMessage } from './answer.ts'
 import type { Message } from './answer.ts'
-import { checkBetas } from './betas.ts'
+import { checkHeaders } from './headers.ts'
 import { inputTokens } from './cache.ts'
 import { checkCreated } from './fields.ts'
-import { invalid } from './refusals.ts'
 import { checkTools } from './tools.ts'
 import { checkTurns } from './turns.ts'
 import { usageOf } from './usage.ts'
@@ -35,8 +34,7 @@ export const messagesRoute: Route = {
 async function createMessage(exchange: Exchange): Promise<void> {
   const { req, body, model, steering, state, protocol } = exchange
   const { fields } = body
-  if (!req.headers['anthropic-version']) throw invalid('anthropic-version: header is required')
-  const betas = checkBetas(req.headers, fields)
+  const betas = checkHeaders(req.headers, fields)
   checkCreated(model, fields)
   checkTurns(model, fields['messages'])
   const tools = checkTools(fields)

@@ -1,6 +1,6 @@
 import { createAnthropic } from '@ai-sdk/anthropic'
 import type { ModelMessage } from 'ai'
-import { generateText, stepCountIs, streamText, tool } from 'ai'
+import { generateText, Output, stepCountIs, streamText, tool } from 'ai'
 import { expect } from 'chai'
 import { z } from 'zod'
 import { prompted } from '../../scripts/harness/calling.ts'
@@ -83,6 +83,16 @@ describe('the AI SDK with @ai-sdk/anthropic', () => {
       })
     }
   }
+
+  it('makes an object by a schema', async () => {
+    const { output } = await generateText({
+      model: askedOf('claude').asked.model,
+      maxOutputTokens: 500,
+      output: Output.object({ schema: z.object({ city: z.string() }) }),
+      prompt: prompted(),
+    })
+    expect(output.city).to.be.a('string')
+  })
 
   it('reads the usage of a cache, and sends its marks', async () => {
     const { asked } = askedOf('claude')

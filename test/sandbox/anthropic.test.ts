@@ -81,6 +81,26 @@ describe('the sandbox as Anthropic', () => {
     expect(one.json()['content'].filter(({ type }: Fields) => type === 'tool_use')).to.have.lengthOf(1)
   })
 
+  it('calls the tools that a request forces, and none where it forbids them', async () => {
+    const tools = ['weather', 'clock'].map((name) => ({ name, input_schema: { type: 'object' } }))
+    const called = async (prompt: string, choice: Fields): Promise<string[]> =>
+      (await message(prompt, { tools, tool_choice: choice }))
+        .json()
+        ['content'].flatMap(({ name }: Fields) => name ?? [])
+    expect(await called('hello', { type: 'auto' })).to.deep.equal([])
+    expect(await called('hello', { type: 'any' })).to.deep.equal(['weather'])
+    expect(await called('[tools 2]', { type: 'any' })).to.deep.equal(['weather', 'clock'])
+    expect(await called('[tool]', { type: 'tool', name: 'clock' })).to.deep.equal(['clock'])
+    expect(await called('[tools 2]', { type: 'none' })).to.deep.equal([])
+  })
+
+  it('answers JSON that fits the schema of the request', async () => {
+    const schema = { type: 'object', properties: { city: { type: 'string' } } }
+    const asked = { output_config: { format: { type: 'json_schema', schema } } }
+    const { content } = (await message('[answer Rome]', asked)).json()
+    expect(JSON.parse(content[0].text)).to.deep.equal({ city: 'Rome' })
+  })
+
   it('only signs thoughts that are to be left out, and counts them where that is asked for', async () => {
     const asked = { thinking: { type: 'adaptive', display: 'omitted' }, stream: true }
     const headers = { ...HEADERS, 'anthropic-beta': 'thinking-token-count-2026-05-13' }

@@ -36,9 +36,11 @@ const NEEDED: Readonly<Record<string, string>> = {
 
 /**
  * The betas that a request asks for.
- * @throws {Refusal} 400 for one that is not known, and for a field whose beta is missing
+ * @throws {Refusal} 400 without a version, for a beta that is not known, and for a field whose beta is missing
  */
-export function checkBetas({ 'anthropic-beta': header }: IncomingHttpHeaders, fields: Fields): ReadonlySet<string> {
+export function checkHeaders(headers: IncomingHttpHeaders, fields: Fields): ReadonlySet<string> {
+  const { 'anthropic-version': version, 'anthropic-beta': header } = headers
+  if (!version) throw invalid('anthropic-version: header is required')
   const given = String(header ?? '')
     .split(',')
     .map((name) => name.trim())
