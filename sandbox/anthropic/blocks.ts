@@ -15,8 +15,8 @@ const MEDIA_TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp']
 
 /**
  * One block of a turn.
- * @throws {Refusal} 400 for kinds that the role cannot say, texts of white space, ids of another alphabet, thoughts that
- *   the sandbox did not think, and images that are none
+ * @throws {Refusal} 400 for kinds that the role cannot say, texts of white space, ids of another alphabet, thoughts
+ *   that the sandbox did not think, and images that are none
  */
 export function checkBlock(block: Fields, where: string, role: string): void {
   const kinds = KINDS[role]!

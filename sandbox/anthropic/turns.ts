@@ -37,8 +37,7 @@ function checkTurn(model: string, { at, role, content }: Turn): void {
     throw invalid(`${where}.role: Input should be ${names.slice(0, -1).join(', ')} or ${names.at(-1)}`)
   }
   if (typeof content === 'string' && content.trim() !== '') return
-  if (!Array.isArray(content) || content.length === 0)
-    throw invalid(`${where}.content: must be text or a list of blocks`)
+  if (!Array.isArray(content) || content.length === 0) throw invalid(`${where}.content: Field required`)
   for (const [number, block] of content.entries()) checkBlock(asFields(block), `${where}.content.${number}`, role)
 }
 
@@ -57,8 +56,8 @@ function checkCalls(turns: readonly Turn[]): void {
     const odd = results.find((id, at) => !called.includes(id) || results.indexOf(id) !== at)
     if (odd !== undefined) {
       throw invalid(
-        `messages.${turn.at}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${odd}. Each \`tool_result\` ` +
-          'block must have a corresponding `tool_use` block in the previous message.',
+        `messages.${turn.at}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${odd}. Each ` +
+          '`tool_result` block must have a corresponding `tool_use` block in the previous message.',
       )
     }
     const first = turn.blocks.slice(0, results.length)
@@ -71,9 +70,10 @@ function checkCalls(turns: readonly Turn[]): void {
 }
 
 function unanswered(at: number, ids: string[]): Error {
+  const named = ids.join(', ')
   return invalid(
-    `messages.${at}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${ids.join(', ')}. ` +
-      'Each `tool_use` block must have a corresponding `tool_result` block in the next message.',
+    `messages.${at}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${named}. Each ` +
+      '`tool_use` block must have a corresponding `tool_result` block in the next message.',
   )
 }
 

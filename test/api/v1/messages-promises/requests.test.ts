@@ -61,7 +61,7 @@ describe('a request to POST /v1/messages, where other gateways were wrong', () =
     }
   })
 
-  it('7. a thought that nobody signed, or that came from elsewhere, never reaches Anthropic with a signature', async () => {
+  it('7. a thought without a signature, such as one of another model, is left out for Anthropic', async () => {
     const first = user(prompted('[tools 1] [thoughts I wonder]'))
     const answer = await ask('gpt', '', { messages: [first], tools: [TOOL] })
     expect(answer.json.content[0]).to.deep.equal({ type: 'thinking', thinking: 'I wonder', signature: '' })
