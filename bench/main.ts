@@ -5,8 +5,8 @@
  * gateway that does not bill; with --all also stored images, many accounts in turn, a key with a budget, and the list
  * of models. Absolute times are this machine's; ratios carry over to others.
  *
- * `npm run bench -- --streams [--in-flight 50,100,200,400]`: what a chunk of a stream costs beside a relay, and how late
- * it is (bench/streams.ts).
+ * `npm run bench -- --streams [--in-flight 50,100,200,400]`: what a chunk of a stream costs beside a relay, and how
+ * late it is (bench/streams.ts).
  *
  * `npm run bench -- --check` fails where Tollgate is further from the floor than bench/recorded.json says, by more than
  * a tenth; `--record` writes that file.
@@ -34,8 +34,8 @@ import { startSubjects } from './subjects.ts'
 import type { Subject } from './subjects.ts'
 
 const usage =
-  'npm run bench -- [--peer] [--all] [--streams] [--check] [--record] [--seconds 3] [--rounds 10] [--in-flight 1,50,200] ' +
-  '[--only floor,tollgate] [--out FILE]'
+  'npm run bench -- [--peer] [--all] [--streams] [--check] [--record] [--seconds 3] [--rounds 10] ' +
+  '[--in-flight 1,50,200] [--only floor,tollgate] [--out FILE]'
 const { values: options } = readOptions(usage, {
   options: {
     peer: { type: 'boolean', default: false },

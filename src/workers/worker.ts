@@ -20,6 +20,7 @@ import { SchemaGate } from '../shared/platform/postgres/schema.ts'
 import { checkServices } from '../shared/platform/process/start-up.ts'
 import type { Needed } from '../shared/platform/process/start-up.ts'
 import { checkStorage } from '../shared/media/storage-check.ts'
+import type { Publisher } from '../shared/replies/publisher.ts'
 import { createPublisher, listenForCancels } from '../shared/replies/publisher.ts'
 import { noteOpening } from '../shared/operators/circuits.ts'
 import type { PaymentDeps } from '../shared/payments/deps.ts'
@@ -77,7 +78,6 @@ export async function startWorker(
   const held = createHeldCalls(calls, log)
   const queues = createQueues(redis, config.REDIS_PREFIX)
   const fetcher = createFetcher(fetching)
-  const publisher = metrics.measureReplies(createPublisher(redis, config.REDIS_PREFIX))
   const deps: QueueDeps = {
     logError: logQueueErrors(log),
     config,
@@ -93,8 +93,7 @@ export async function startWorker(
     fetcher,
     upstreams: metrics.measureUpstreams(upstreamsBy(config, { db, log })),
     results: createResults(createMediaStore(config), fetcher),
-    publisher,
-    relays: new ChunkRelays((replyTo, parts) => publisher.chunks(replyTo, parts)),
+    ...repliesBy(metrics.measureReplies(createPublisher(redis, config.REDIS_PREFIX))),
     mailer: createMailer(config),
     audits: createAudits(redis, config.REDIS_PREFIX),
     telemetry,
@@ -121,6 +120,9 @@ export async function startWorker(
     },
   }
 }
+
+/** How answers and chunks reach the web processes. */
+const repliesBy = (publisher: Publisher) => ({ publisher, relays: new ChunkRelays(publisher) })
 
 /** The upstreams of a worker. That a circuit has opened is noted for operators; no call waits for it. */
 const upstreamsBy = ({ ACCOUNT_SHARE, MAX_ANSWER_BYTES }: Config, { db, log }: { db: Db; log: Log }) =>

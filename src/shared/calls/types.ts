@@ -32,7 +32,7 @@ export type OpenRequest = {
   idempotency: { key: string; seconds: number } | null
   /** SHA-256 of the request in hex, by which its retries are recognised; null where there are none. */
   requestHash: string | null
-  /** Whether it is taken for a retry of a call that was left unanswered, if there is one (`sql/claim_left_call.sql`). */
+  /** Whether it is taken for a retry of a call that was left unanswered (`sql/claim_left_call.sql`). */
   joinsLeft?: boolean
   /** Bytes of the request as its job carries it. */
   requestBytes: number

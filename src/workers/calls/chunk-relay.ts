@@ -6,6 +6,7 @@ import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import type { CallId } from '../../shared/platform/ids.ts'
 import { reportDefect } from '../../shared/platform/process/defects.ts'
 import type { Chunks } from '../../shared/replies/channels.ts'
+import type { Publisher } from '../../shared/replies/publisher.ts'
 
 /** The most characters of one stream in a publication, and of all in it, unless a single chunk is longer. */
 const MAX_BATCH = { stream: 256 * 1024, all: 1024 * 1024 }
@@ -25,21 +26,18 @@ const PACED_FROM = 16 * 1024
  */
 const APART_MS = 5
 
-/** Sends parts of streams to a web process. Never fails. */
-type Publish = (replyTo: string, parts: Chunks[]) => Promise<void>
-
 /** The streams of this process, by the web processes that they go to. */
 export class ChunkRelays {
   private readonly outlets = new Map<string, Outlet>()
-  private readonly publish: Publish
+  private readonly publisher: Pick<Publisher, 'chunks'>
 
-  constructor(publish: Publish) {
-    this.publish = publish
+  constructor(publisher: Pick<Publisher, 'chunks'>) {
+    this.publisher = publisher
   }
 
   /** Begins to relay a stream. To be closed when its call has ended. */
   open(replyTo: string, callId: CallId): ChunkRelay {
-    const outlet = this.outlets.get(replyTo) ?? new Outlet((parts) => this.publish(replyTo, parts))
+    const outlet = this.outlets.get(replyTo) ?? new Outlet((parts) => this.publisher.chunks(replyTo, parts))
     this.outlets.set(replyTo, outlet)
     outlet.streams++
     return new ChunkRelay(callId, outlet, () => {
@@ -48,7 +46,7 @@ export class ChunkRelays {
   }
 }
 
-/** What waits for one web process: one publication is on its way at a time, and what comes meanwhile leaves together. */
+/** What waits for one web process. One publication is on its way at a time; what comes meanwhile leaves together. */
 class Outlet {
   /** How many streams go through it. */
   streams = 0

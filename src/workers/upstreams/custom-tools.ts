@@ -103,8 +103,8 @@ function inputOf(args: unknown): string {
 }
 
 /**
- * Takes the events of a stream. The arguments of a function come in pieces of JSON, of which the text cannot be taken: a
- * call that stands for a custom tool is held back until its choice ends, and comes whole.
+ * Takes the events of a stream. The arguments of a function come in pieces of JSON, of which the text cannot be taken:
+ * a call that stands for a custom tool is held back until its choice ends, and comes whole.
  */
 function takingCustomCalls(names: ReadonlySet<unknown>, take: TakeEvent): TakeEvent {
   const held = new Map<string, Fields>()

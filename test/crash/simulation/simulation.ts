@@ -241,7 +241,7 @@ export class Simulation {
         sweep: async () => 0,
       } satisfies Results,
       publisher,
-      relays: new ChunkRelays((replyTo, parts) => publisher.chunks(replyTo, parts)),
+      relays: new ChunkRelays(publisher),
     } as unknown as WorkerDeps
     listenForCancels(this.wire.subscriberOf(process), config.REDIS_PREFIX, held.cancel)
     const worker = {

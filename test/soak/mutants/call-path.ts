@@ -8,6 +8,7 @@ import {
   LEFT_STREAMS,
   MOMENTS,
   PLACES,
+  RELAYED,
   RETRIES,
   SCHEDULES,
   VERBS,
@@ -286,6 +287,30 @@ export const CALL_PATH: readonly Mutant[] = [
       },
     ],
     tests: [KILLED],
+  },
+  {
+    name: 'what does not fit into a publication is forgotten',
+    why: 'The reader of a stream pays every word of it.',
+    edits: [
+      {
+        file: 'src/workers/calls/chunk-relay.ts',
+        find: 'if (relay.isWaiting) this.waiting.add(relay)',
+        replace: '',
+      },
+    ],
+    tests: [RELAYED],
+  },
+  {
+    name: 'the end of a call overtakes its last chunks',
+    why: 'A stream whose end comes first is cut short, and was paid whole.',
+    edits: [
+      {
+        file: 'src/workers/calls/chunk-relay.ts',
+        find: 'if (!this.isWaiting && this.onItsWay === 0) return\n',
+        replace: 'return\n',
+      },
+    ],
+    tests: [RELAYED],
   },
   {
     name: 'hidden reasoning is given away to whoever leaves before its report',

@@ -35,8 +35,8 @@ export const OF_READING: readonly Mutant[] = [
     edits: [
       {
         file: 'src/workers/upstreams/reader.ts',
-        find: 'next.catch(() => null)',
-        replace: 'next',
+        find: 'isOver() ? resolve(true) : reject(failure(error))',
+        replace: 'reject(failure(error))',
       },
     ],
     tests: [READ],

@@ -15,7 +15,7 @@ class Channel {
   private isHeld = false
 
   constructor() {
-    this.relays = new ChunkRelays(async (replyTo, parts) => {
+    const chunks = async (replyTo: string, parts: readonly Chunks[]) => {
       const replies = readReplies(writeChunks(parts))
       const read = replies.map((reply) => {
         if (reply.kind !== 'update' || reply.update.type !== 'chunks') throw new Error('no chunks')
@@ -24,7 +24,8 @@ class Channel {
       })
       this.sent.push({ replyTo, parts: read })
       if (this.isHeld) await new Promise<void>((resolve) => this.arrivals.push(resolve))
-    })
+    }
+    this.relays = new ChunkRelays({ chunks })
   }
 
   hold(): void {
@@ -83,6 +84,15 @@ describe('the chunks of streams on their way to a web process', () => {
     await Promise.all([one!.relay.flush(), two!.relay.flush()])
     expect(channel.of(one!.callId)).to.deep.equal(Array.from({ length: 20 }, (_, nth) => `${nth} ${nth}`))
     expect(channel.of(two!.callId)).to.deep.equal(Array.from({ length: 20 }, (_, nth) => `${nth} ${-nth}`))
+  })
+
+  it('leave one publication after the other where they do not fit into one', async () => {
+    const [one] = opened(1)
+    const chunks = ['a', 'b', 'c'].map((letter) => JSON.stringify(letter.repeat(200 * 1024)))
+    for (const chunk of chunks) one!.relay.push(chunk)
+    await one!.relay.flush()
+    expect(channel.of(one!.callId)).to.deep.equal(chunks.map((chunk, nth) => `${nth} ${chunk}`))
+    expect(channel.sent).to.have.length(2)
   })
 
   it('have left when their stream is flushed, and not before', async () => {
