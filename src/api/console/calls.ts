@@ -3,6 +3,7 @@
  */
 import { z } from 'zod'
 import { CALL_STATUSES, MODALITIES } from '../../shared/calls/lifecycle.ts'
+import { DIALECTS } from '../../shared/dialects/dialect.ts'
 import type { CallFilter, CallPosition } from '../../shared/reports/call-list.ts'
 import { listCalls } from '../../shared/reports/call-list.ts'
 import { findOrigin, findRecord } from '../../shared/reports/call-records.ts'
@@ -26,6 +27,10 @@ export const callFilter = {
     .refine(isStorable, 'is not a model id')
     .optional(),
   modality: z.enum(MODALITIES, { error: `must be one of ${MODALITIES.join(', ')}` }).optional(),
+  dialect: z
+    .enum(DIALECTS, { error: `must be one of ${DIALECTS.join(', ')}` })
+    .optional()
+    .meta({ description: 'Chats that were asked in this API; `chat` is chat completions.' }),
   status: z.enum(CALL_STATUSES, { error: `must be one of ${CALL_STATUSES.join(', ')}` }).optional(),
   keyId: keyId.optional().meta({ description: 'Calls made with this key.' }),
   from: moment

@@ -22,6 +22,7 @@ const CALL_COLUMNS = [
   'finishedAt',
   'model',
   'modality',
+  'dialect',
   'status',
   'httpStatus',
   'errorType',

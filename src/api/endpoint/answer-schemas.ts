@@ -7,6 +7,7 @@ import { MAX_SECONDS } from '../../shared/requests/media-options.ts'
 import type { ErrorCode } from '../../shared/platform/errors.ts'
 import { anthropicTypeOf } from '../../shared/platform/errors.ts'
 import { CALL_STATUSES, MODALITIES } from '../../shared/calls/lifecycle.ts'
+import { DIALECTS } from '../../shared/dialects/dialect.ts'
 import { ENTRY_KINDS, ORIGINS } from '../../shared/ledger/ledger.ts'
 import type { Envelope } from '../middleware/request-context.ts'
 import { catalogueChanges } from '../operator/catalogue-changes.ts'
@@ -176,6 +177,10 @@ export const call = z
     id: id('call'),
     model: z.string(),
     modality,
+    dialect: z.enum(DIALECTS).nullable().meta({
+      description:
+        'The API that a chat was asked in, and is answered in: `chat` is chat completions. null for other kinds.',
+    }),
     status: z.enum(CALL_STATUSES),
     httpStatus: z.int().nullable(),
     errorType: z.string().nullable(),

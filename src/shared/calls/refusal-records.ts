@@ -7,6 +7,7 @@ import { isUnreachable } from '../platform/postgres/db.ts'
 import type { ErrorCode } from '../platform/errors.ts'
 import { statusOf } from '../platform/errors.ts'
 import type { AccountId, CallId, KeyId } from '../platform/ids.ts'
+import type { Dialect } from '../dialects/dialect.ts'
 import type { Modality } from './lifecycle.ts'
 
 /** A refusal after the key was accepted, recorded at no cost. */
@@ -15,6 +16,8 @@ export type Refusal = {
   accountId: AccountId
   keyId: KeyId
   modality: Modality
+  /** In which a chat was asked, where that is not chat completions. */
+  dialect?: Dialect | undefined
   /** The model as requested: any text that a client may send. */
   model: string
   error: ErrorCode
@@ -63,6 +66,7 @@ type Row = {
   account_id: AccountId
   key_id: KeyId
   modality: Modality
+  dialect: Dialect | null
   model: string
   http_status: number
   error_type: ErrorCode
@@ -83,12 +87,12 @@ async function recordRefusals(db: Db, refusals: Refusal[]): Promise<CallId[]> {
   const { rows: written } = await db
     .raw<{ rows: FoldedRow[] }>(
       `
-    INSERT INTO calls (id, account_id, key_id, modality, model, status, http_status, error_type, request_id, latency_ms,
-      finished_at, fold_minute, count)
-    SELECT id, account_id, key_id, modality, model, 'rejected', http_status, error_type, request_id, latency_ms,
-      now(), CASE WHEN folded THEN date_trunc('minute', now()) END, count
-    FROM jsonb_to_recordset(?::jsonb) AS refusal (id uuid, account_id uuid, key_id uuid, modality text, model text,
-      http_status integer, error_type text, request_id text, latency_ms bigint, folded boolean, count integer)
+    INSERT INTO calls (id, account_id, key_id, modality, dialect, model, status, http_status, error_type, request_id,
+      latency_ms, finished_at, fold_minute, count)
+    SELECT id, account_id, key_id, modality, dialect, model, 'rejected', http_status, error_type, request_id,
+      latency_ms, now(), CASE WHEN folded THEN date_trunc('minute', now()) END, count
+    FROM jsonb_to_recordset(?::jsonb) AS refusal (id uuid, account_id uuid, key_id uuid, modality text, dialect text,
+      model text, http_status integer, error_type text, request_id text, latency_ms bigint, folded boolean, count integer)
     ORDER BY key_id, modality, model, error_type
     ON CONFLICT (key_id, modality, model, error_type, fold_minute) WHERE fold_minute IS NOT NULL
     DO UPDATE SET count = calls.count + EXCLUDED.count, finished_at = now()
@@ -106,6 +110,7 @@ function rowOf(refusal: Refusal): Row {
     account_id: refusal.accountId,
     key_id: refusal.keyId,
     modality: refusal.modality,
+    dialect: refusal.dialect ?? null,
     model: storable(refusal.model),
     http_status: statusOf(refusal.error),
     error_type: refusal.error,

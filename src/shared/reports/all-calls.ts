@@ -7,7 +7,7 @@ import type { Db } from '../platform/postgres/db.ts'
 import type { AccountId } from '../platform/ids.ts'
 import { firstIdAt } from '../platform/ids.ts'
 import type { CallFilter, CallPosition } from './call-list.ts'
-import { MICROS, MOMENT } from './call-list.ts'
+import { MICROS, MOMENT, matching } from './call-list.ts'
 import type { CallRecord, RecordRow } from './call-records.ts'
 import { RECORD_COLUMNS, recordOf } from './call-records.ts'
 
@@ -41,7 +41,7 @@ export async function listAnyCalls(
         .select([...RECORD_COLUMNS, 'account_id', db.raw(`${MICROS} AS micros`)])
         .as('calls'),
     )
-    .where((query) => matching(query, filter))
+    .where((query) => remaining(query, filter))
     .modify((query) => orderOf(query, filter))
     .limit(limit + 1)
     .select<Row[]>('*')
@@ -85,13 +85,10 @@ function inOrder(calls: Knex.QueryBuilder, filter: AnyCallFilter, after: CallPos
 }
 
 /** What is left of a filter. */
-function matching(query: Knex.QueryBuilder, filter: AnyCallFilter): void {
-  const { model, modality, status, keyId, upstream, errorType } = filter
+function remaining(query: Knex.QueryBuilder, filter: AnyCallFilter): void {
+  const { upstream, errorType } = filter
+  matching(query, filter)
   void query.where({
-    ...(model !== undefined && { model }),
-    ...(modality && { modality }),
-    ...(status && { status }),
-    ...(keyId && { key_id: keyId }),
     ...(upstream !== undefined && { upstream }),
     ...(errorType !== undefined && { error_type: errorType }),
   })

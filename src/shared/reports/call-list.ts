@@ -6,6 +6,7 @@ import type { Knex } from 'knex'
 import type { Db } from '../platform/postgres/db.ts'
 import type { AccountId, CallId, KeyId } from '../platform/ids.ts'
 import type { CallStatus, Modality } from '../calls/lifecycle.ts'
+import type { Dialect } from '../dialects/dialect.ts'
 import type { CallRecord, RecordRow } from './call-records.ts'
 import { RECORD_COLUMNS, recordOf } from './call-records.ts'
 
@@ -13,6 +14,8 @@ import { RECORD_COLUMNS, recordOf } from './call-records.ts'
 export type CallFilter = {
   model?: string
   modality?: Modality
+  /** Chats that were asked in it. */
+  dialect?: Dialect
   status?: CallStatus
   keyId?: KeyId
   /** Accepted at this moment or later. */
@@ -41,7 +44,8 @@ export async function listCalls(
   after: CallPosition | null,
 ): Promise<CallPage> {
   const rows = await db('calls')
-    .where({ account_id: accountId, ...equalities(filter) })
+    .where({ account_id: accountId })
+    .where((query) => matching(query, filter))
     .where((query) => within(query, filter))
     .modify((query) => {
       if (after) void query.whereRaw(`(created_at, id) < (${MOMENT}, ?)`, [after.micros, after.id])
@@ -56,13 +60,15 @@ export async function listCalls(
   return { calls: rows.slice(0, limit).map(recordOf), next: last && { micros: last.micros, id: last.id } }
 }
 
-function equalities({ model, modality, status, keyId }: CallFilter): Record<string, string> {
-  return {
+/** Keeps the calls that are what a filter asks for, whenever they came. */
+export function matching(query: Knex.QueryBuilder, { model, modality, dialect, status, keyId }: CallFilter): void {
+  void query.where({
     ...(model !== undefined && { model }),
     ...(modality && { modality }),
     ...(status && { status }),
     ...(keyId && { key_id: keyId }),
-  }
+  })
+  if (dialect) void query.whereRaw('coalesce(dialect, modality) = ?', [dialect])
 }
 
 function within(query: Knex.QueryBuilder, { from, before }: CallFilter): void {

@@ -25,6 +25,8 @@ export type CallRecord = {
   id: string
   model: string
   modality: Modality
+  /** In which a chat was asked, and is answered; null for images and videos. */
+  dialect: Dialect | null
   status: CallStatus
   httpStatus: number | null
   errorType: string | null
@@ -134,6 +136,7 @@ export const RECORD_COLUMNS = [
   'id',
   'model',
   'modality',
+  'dialect',
   'status',
   'http_status',
   'error_type',
@@ -161,6 +164,7 @@ export type RecordRow = {
   id: CallId
   model: string
   modality: Modality
+  dialect: Dialect | null
   status: CallStatus
   http_status: number | null
   error_type: string | null
@@ -218,6 +222,7 @@ export function recordOf(row: RecordRow): CallRecord {
     id: publicId('call', row.id),
     model: row.model,
     modality: row.modality,
+    dialect: row.dialect ?? (row.modality === 'chat' ? 'chat' : null),
     status: row.status,
     httpStatus: row.http_status,
     errorType: row.error_type,

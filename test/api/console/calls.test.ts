@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { DIALECTS } from '../../../src/shared/dialects/dialect.ts'
 import { newId, publicId } from '../../../src/shared/platform/ids.ts'
 import { post } from '../../../scripts/harness/http.ts'
 import { createKey } from '../../../src/shared/accounts/api-keys.ts'
@@ -92,6 +93,32 @@ describe('GET /api/calls', () => {
       ['queued', null, null, 40],
     ])
     expect(data[0].id).to.equal(refused.headers.get('x-call-id'))
+  })
+
+  it('names the dialect of a chat, also of a refused one, and lists those of one dialect', async () => {
+    const { account, api } = await web.signedIn(1000)
+    const chat = { model: 'sandbox-chat', modality: 'chat' } as const
+    await aCall(web.db, account)
+    for (const dialect of [undefined, ...DIALECTS.filter((one) => one !== 'chat')])
+      await aCall(web.db, account, { ...chat, dialect })
+    for (const path of ['/v1/messages', '/v1/chat/completions', '/v1/videos/generations'])
+      expect((await post(`${web.url}${path}`, account.key, { model: 'none' })).status).to.be.oneOf([400, 404])
+    const named = async (query = '') =>
+      (await api('GET', `/api/calls${query}`)).json.data.map(({ status, dialect }: Call) => [status, dialect])
+    const made = DIALECTS.toReversed().map((dialect) => ['succeeded', dialect])
+    expect(await named()).to.deep.equal([
+      ['rejected', null],
+      ['rejected', 'chat'],
+      ['rejected', 'messages'],
+      ...made,
+      ['succeeded', null],
+    ])
+    for (const dialect of DIALECTS)
+      expect(await named(`?status=succeeded&dialect=${dialect}`)).to.deep.equal([['succeeded', dialect]])
+    expect(await named('?dialect=chat&modality=image')).to.deep.equal([])
+    const lines = (await api('GET', '/api/exports/calls?dialect=messages')).text.trimEnd().split('\r\n')
+    const column = lines[0]!.split(',').indexOf('dialect')
+    expect(lines.slice(1).map((line) => line.split(',')[column])).to.deep.equal(['messages', 'messages'])
   })
 
   it('answers 404 for a call of another account, an unknown one, and what is not an id', async () => {
@@ -215,6 +242,7 @@ describe('GET /api/calls', () => {
         'limit=5&limit=6',
         'modality=audio',
         'modality=',
+        'dialect=latin',
         'status=done',
         'status=queued&status=failed',
         'keyId=x',

@@ -66,6 +66,8 @@ describe('/api/operator/calls', () => {
     expect(await found('errorType=upstream_failed&limit=1')).to.deep.equal([2])
     expect(await found('errorType=rate_limited')).to.deep.equal([])
     expect(await found('upstream=nowhere')).to.deep.equal([])
+    expect(await found('modality=image&status=failed')).to.deep.equal([2, 3])
+    expect(await found('dialect=chat')).to.deep.equal([])
     expect(await found('status=succeeded&from=2020-01-01')).to.deep.equal([0, 1, 4])
     expect(await found('to=2020-01-01')).to.deep.equal([])
     expect((await web.get('/api/operator/calls?from=soon', token)).status).to.equal(400)

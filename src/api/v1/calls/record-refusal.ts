@@ -2,7 +2,7 @@
  * The record that a refused call leaves.
  */
 import type { Context } from 'koa'
-import type { Modality } from '../../../shared/calls/lifecycle.ts'
+import type { Refusal } from '../../../shared/calls/refusal-records.ts'
 import { isNotMigrated, isUnreachable } from '../../../shared/platform/postgres/db.ts'
 import type { ApiError } from '../../../shared/platform/errors.ts'
 import { publicId } from '../../../shared/platform/ids.ts'
@@ -12,6 +12,9 @@ import { ALLOWANCE_HEADERS } from '../../endpoint/allowances.ts'
 import { toApiError } from '../../middleware/error-handler.ts'
 import type { RequestState } from '../../middleware/request-context.ts'
 import type { CallContext } from './placed-call.ts'
+
+/** What was asked for, and in which dialect. */
+type Kind = Pick<Refusal, 'modality' | 'dialect'>
 
 type RefusalDeps = Pick<WebDeps, 'recordRefusal' | 'log' | 'metrics' | 'replies' | 'schema'>
 
@@ -25,13 +28,13 @@ type RefusalDeps = Pick<WebDeps, 'recordRefusal' | 'log' | 'metrics' | 'replies'
 export async function refuse(
   ctx: CallContext,
   deps: RefusalDeps,
-  modality: Modality,
+  kind: Kind,
   model: string,
   thrown: unknown,
 ): Promise<unknown> {
   if (ctx.state.opened) return thrown
   const error = toApiError(thrown, deps.schema)
-  if (isRecorded(error)) await record(ctx, deps, modality, model, error)
+  if (isRecorded(error)) await record(ctx, deps, kind, model, error)
   else clearCallId(ctx)
   // The key was revoked after it was looked up, so the rate limit headers are removed too.
   if (error.code === 'unauthorized') withdraw(ctx, ALLOWANCE_HEADERS)
@@ -57,7 +60,7 @@ function withdraw(ctx: Context, headers: readonly string[]): void {
 async function record(
   ctx: CallContext,
   { recordRefusal, log, metrics, replies }: RefusalDeps,
-  modality: Modality,
+  { modality, dialect }: Kind,
   model: string,
   error: ApiError,
 ): Promise<void> {
@@ -74,6 +77,7 @@ async function record(
       accountId,
       keyId,
       modality,
+      dialect,
       error: error.code,
       requestId,
       model,

@@ -6,6 +6,7 @@ import type { Context, Middleware } from 'koa'
 import type { Principal } from '../../../shared/accounts/key-lookup.ts'
 import type { Model } from '../../../shared/catalogue/catalogue.ts'
 import { findModel } from '../../../shared/catalogue/catalogue.ts'
+import type { Dialect } from '../../../shared/dialects/dialect.ts'
 import { newCallId } from '../../../shared/reports/call-records.ts'
 import { unstreamed } from '../../../shared/requests/requests.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
@@ -30,12 +31,14 @@ import { refuse } from './record-refusal.ts'
 /** What a modality makes of a body. */
 type Parsed = Pick<
   CallOrder,
-  'request' | 'estimate' | 'charge' | 'lowerTo' | 'dialect' | 'betas' | 'droppedTools' | 'deadlineSeconds'
+  'request' | 'estimate' | 'charge' | 'lowerTo' | 'betas' | 'droppedTools' | 'deadlineSeconds'
 >
 
 /** What is specific to a modality. */
 export type CallKind<M extends Model, P extends Parsed> = {
   modality: M['modality']
+  /** In which a chat is asked, where that is not chat completions. */
+  dialect?: Dialect
   /** What is asked of the model by a JSON object. @throws ApiError that names the field at fault. */
   parse: (body: JsonObject, model: M, headers?: IncomingHttpHeaders) => P
   /** The longest body, in bytes; that of calls where absent. */
@@ -69,7 +72,7 @@ function serveCall<M extends Model, P extends Parsed>(
   kind: CallKind<M, P>,
   deps: WebDeps,
 ): Middleware<RequestState> {
-  const { modality, answer } = kind
+  const { dialect, answer } = kind
   const counters = countersOf(declared, deps)
   const maxBodyBytes = kind.maxBodyBytes?.(deps.config) ?? deps.config.MAX_BODY_BYTES
   const endpoint = { ...declared, maxBodyBytes }
@@ -82,13 +85,13 @@ function serveCall<M extends Model, P extends Parsed>(
       refuseHolder(principal)
       for (const count of counters) await count(ctx, principal)
       body = await readJsonBody(ctx, deps, principal.accountId)
-      const order = orderForReader(ctx, orderOf(deps, kind, body, principal, ctx.req.headers))
+      const order = orderForReader(ctx, { ...orderOf(deps, kind, body, principal, ctx.req.headers), dialect })
       if (order.droppedTools?.length) ctx.set('X-Tollgate-Tools-Dropped', order.droppedTools.join(', '))
       const updates = bufferUpdates()
       const placed = await placeCall(call, deps, order, updates.onUpdate)
       await answer(call, deps, placed, { ...order, updates })
     } catch (thrown) {
-      throw await refuse(call, deps, modality, body ? modelOf(body) : '', thrown)
+      throw await refuse(call, deps, kind, body ? modelOf(body) : '', thrown)
     }
   }
 }

@@ -27,7 +27,6 @@ type AskedMessage = Pick<CallOrder, 'betas' | 'droppedTools' | 'deadlineSeconds'
   estimate: Tokens
   charge: number
   lowerTo: (credits: number, least: number) => Lowered | null
-  dialect: 'messages'
 }
 
 /** What a message is to cost. Its limit of output is lowered to what can be paid. */
@@ -42,12 +41,13 @@ function askedOf({ request, ...more }: ReturnType<typeof parseMessages>, model: 
     return { maxTokens, estimate: lowered, charge: chatCharge(price, lowered) }
   }
   const charge = chatCharge(price, estimate)
-  return { ...more, request, estimate, charge, lowerTo, dialect: 'messages', deadlineSeconds: DEADLINE_SECONDS }
+  return { ...more, request, estimate, charge, lowerTo, deadlineSeconds: DEADLINE_SECONDS }
 }
 
 /** What is a message's own of a call. */
 export const messagesKind: CallKind<ChatModel, AskedMessage> = {
   modality: 'chat',
+  dialect: 'messages',
   maxBodyBytes: ({ MAX_DIALECT_BODY_BYTES }) => MAX_DIALECT_BODY_BYTES,
   parse: (body, model, headers) => askedOf(parseMessages(body, model, headers), model),
   answer: (ctx, deps, placed, asked) =>

@@ -5,6 +5,7 @@ import type { Db } from '../../../../src/shared/platform/postgres/db.ts'
 import { gatewayError } from '../../../../src/shared/platform/errors.ts'
 import { newId } from '../../../../src/shared/platform/ids.ts'
 import type { CallId, KeyId } from '../../../../src/shared/platform/ids.ts'
+import type { Dialect } from '../../../../src/shared/dialects/dialect.ts'
 import type { Modality } from '../../../../src/shared/calls/lifecycle.ts'
 import type { TestAccount } from '../../../../scripts/harness/factories.ts'
 import { startTestWeb } from '../../../../scripts/harness/harness.ts'
@@ -47,6 +48,7 @@ export async function startDescribed(): Promise<DescribedWeb> {
 export type MadeCall = {
   model?: string
   modality?: Modality
+  dialect?: Dialect
   amount?: number
   cost?: number
   keyId?: KeyId
@@ -60,6 +62,7 @@ export async function aCall(db: Db, account: TestAccount, made: MadeCall = {}): 
   const {
     model = 'sandbox-image',
     modality = 'image',
+    dialect,
     amount = 40,
     cost = amount,
     keyId = account.keyId,
@@ -74,6 +77,7 @@ export async function aCall(db: Db, account: TestAccount, made: MadeCall = {}): 
     accountId: account.id,
     keyId,
     modality,
+    dialect,
     model,
     catalogueVersion: 1,
     amount,
