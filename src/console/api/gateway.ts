@@ -1,10 +1,10 @@
 /**
  * The gateway itself, as a customer's program calls it: with an API key, never with the session.
  */
+import type { ChatFields, MediaFields } from './call-forms.ts'
+import { PATHS } from './call-forms.ts'
 import { Problem } from './client.ts'
 import { readEvents } from './event-reader.ts'
-
-export type ChatMessage = { role: 'system' | 'user' | 'assistant'; content: string }
 
 /** What a call came to, as its answer's `usage` says. */
 export type Cost = {
@@ -14,16 +14,6 @@ export type Cost = {
   output_tokens?: number
   latencyMs?: number
 }
-
-export type ChatFields = { model: string; messages: ChatMessage[]; max_tokens?: number; temperature?: number }
-
-/** The endpoint of each kind of call. */
-export const PATHS = {
-  chat: '/v1/chat/completions',
-  image: '/v1/images/generations',
-  video: '/v1/videos/generations',
-} as const
-export type MediaFields = { model: string; prompt: string; image_url?: string; resolution?: string; duration?: number }
 
 type GatewayAnswer = { error?: { type: Problem['code']; message: string } }
 
@@ -49,7 +39,7 @@ async function begin(path: string, key: string, body: object, accept: string, si
 
 /** The credits that a call would be charged now. @throws Problem; where the call would be refused, what is wrong */
 export async function quote(
-  kind: keyof typeof PATHS,
+  kind: 'chat' | 'image' | 'video',
   key: string,
   body: ChatFields | MediaFields,
   signal: AbortSignal,

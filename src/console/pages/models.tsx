@@ -14,7 +14,8 @@ import type { PageProps } from '../parts/route.ts'
 import { withFields } from '../parts/route.ts'
 import { Price } from '../parts/worth.tsx'
 import { useLoad } from '../state/load.ts'
-import { Languages } from './playground/languages.tsx'
+import type { Example } from '../parts/samples/samples.ts'
+import { CodeSamples } from '../parts/samples/code-samples.tsx'
 
 const KIND_WORDS: Record<string, string> = { chat: 'Chat', image: 'Image', video: 'Video' }
 
@@ -194,10 +195,10 @@ function ModelPage({ id, models, latency, problem, reload }: OneModel & { reload
       </Page>
     )
   }
-  const example =
+  const example: Example =
     model.modality === 'chat'
-      ? { model: id, messages: [{ role: 'user' as const, content: 'Hello!' }] }
-      : { model: id, prompt: 'a red fox in snow' }
+      ? { kind: 'chat', fields: { model: id, messages: [{ role: 'user', content: 'Hello!' }] } }
+      : { kind: model.modality, fields: { model: id, prompt: 'a red fox in snow' } }
   return (
     <Page
       title={nameOf(model)}
@@ -219,7 +220,7 @@ function ModelPage({ id, models, latency, problem, reload }: OneModel & { reload
       </section>
       <section class="panel">
         <h2>Call it</h2>
-        <Languages kind={model.modality} fields={example} />
+        <CodeSamples example={example} />
       </section>
     </Page>
   )

@@ -4,9 +4,11 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { CallRecord, CallDetails, LedgerEntry } from '../api/endpoints.ts'
+import { DIALECT_WORDS } from '../api/call-forms.ts'
 import { Code, Status, Time } from './basics.tsx'
 import { Worth } from './worth.tsx'
 import { datedClock, duration, localClock, number, shortId, signed } from './format.ts'
+import { similarCurl } from './samples/samples.ts'
 
 type Step = { name: string; at: string | null; note?: ComponentChildren; amount?: number; tone?: 'good' | 'bad' }
 
@@ -98,6 +100,7 @@ export function Facts({ call, keyName, price }: FactsProps) {
   const facts: Fact[] = [
     ['Status', <Status key="status" status={call.status} />],
     ['Model', call.model],
+    ...(call.dialect ? [['API', DIALECT_WORDS[call.dialect]] as [string, string]] : []),
     [call.status === 'rejected' ? 'Received' : 'Accepted', <Time key="time" iso={call.createdAt} />],
     ['Took', call.latencyMs === null ? 'still running' : duration(call.latencyMs)],
     [
@@ -216,13 +219,7 @@ export function Media({ url, modality }: { url: string; modality: CallRecord['mo
 function curlOf(call: CallRecord): string {
   const base = location.origin
   const fetched = `curl -s ${base}/v1/calls/${call.id} -H "Authorization: Bearer $TOLLGATE_KEY"`
-  const path = { chat: 'chat/completions', image: 'images/generations', video: 'videos/generations' }[call.modality]
-  const what = call.modality === 'chat' ? { messages: [{ role: 'user', content: '…' }] } : { prompt: '…' }
-  const body = JSON.stringify({ model: call.model, ...what }).replaceAll("'", String.raw`'\''`)
-  const made = [
-    `curl -s ${base}/v1/${path} -H "Authorization: Bearer $TOLLGATE_KEY"`,
-    `-H 'Content-Type: application/json' -d '${body}'`,
-  ].join(' \\\n  ')
+  const made = similarCurl(call, base)
   return call.status === 'rejected'
     ? `# send a similar call\n${made}`
     : `# fetch its answer again\n${fetched}\n\n# send a similar call (prompts are not stored)\n${made}`

@@ -4,13 +4,13 @@
 import type { ComponentChildren, RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ModelEntry } from '../../api/endpoints.ts'
-import type { ChatFields, ChatMessage } from '../../api/gateway.ts'
+import type { ChatFields, ChatMessage } from '../../api/call-forms.ts'
 import { credits } from '../../parts/format.ts'
 import { Collapsible } from '../../parts/collapsible.tsx'
 import { account } from '../../state/account.ts'
 import type { Lane } from '../../state/conversation.ts'
 import { beginConversation, converse, lanes } from '../../state/conversation.ts'
-import { ceilingOf } from './examples.ts'
+import { ceilingOf } from './ceiling.ts'
 import { LaneView } from './lane.tsx'
 import type { Options } from './options.tsx'
 import { NO_OPTIONS, OptionFields, withOptions } from './options.tsx'
@@ -84,7 +84,7 @@ export function ChatPlayground({ models, model, choose, other, compare }: Props)
         <Collapsible name="Options">
           <OptionFields models={sides.map((side) => side.model)} options={options} put={setOptions} />
         </Collapsible>
-        <AsCode kind="chat" fields={first.fields} />
+        <AsCode example={{ kind: 'chat', fields: first.fields }} />
       </section>
       <section class="panel talk">
         {second ? (

@@ -4,14 +4,14 @@
 import { useState } from 'preact/hooks'
 import { defaultDuration, durationChoices, offeredResolutions } from '../../../shared/requests/media-options.ts'
 import type { ModelEntry } from '../../api/endpoints.ts'
-import type { MediaFields } from '../../api/gateway.ts'
+import type { MediaFields } from '../../api/call-forms.ts'
 import { Action, Empty, ErrorMessage } from '../../parts/basics.tsx'
 import { Choice, Field } from '../../parts/forms.tsx'
 import { Media } from '../../parts/call-details.tsx'
 import type { Work } from '../../state/media-work.ts'
 import { makeMedia, works } from '../../state/media-work.ts'
 import { AsCode, Ceiling, ModelChoice, Receipt, Setup } from './parts.tsx'
-import { ceilingOf } from './examples.ts'
+import { ceilingOf } from './ceiling.ts'
 import { useQuote } from './quote.ts'
 
 /** The largest picture that fits into a request of 1 MB as a data: address. */
@@ -73,7 +73,7 @@ export function MediaPlayground({ kind, models, model, choose }: Props) {
             </Action>
           </div>
         </form>
-        <AsCode kind={kind} fields={shown} />
+        <AsCode example={{ kind, fields: shown }} />
       </section>
       <Result kind={kind} work={work} />
     </div>

@@ -2,7 +2,7 @@
  * How a chat is asked: system prompt, temperature, and the most that it may answer.
  */
 import type { ModelEntry } from '../../api/endpoints.ts'
-import type { ChatFields, ChatMessage } from '../../api/gateway.ts'
+import type { ChatFields, ChatMessage } from '../../api/call-forms.ts'
 import { Field } from '../../parts/forms.tsx'
 
 /** As texts, the way they are typed; an empty one is left to the model. */

@@ -4,7 +4,7 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ModelEntry } from '../../api/endpoints.ts'
-import type { ChatFields, Cost, MediaFields } from '../../api/gateway.ts'
+import type { Cost } from '../../api/gateway.ts'
 import { Dialog } from '../../parts/dialogs.tsx'
 import { GetCredits } from '../../parts/get-credits.tsx'
 import { Price, Worth } from '../../parts/worth.tsx'
@@ -13,7 +13,8 @@ import { Collapsible } from '../../parts/collapsible.tsx'
 import { Choice, Field, fieldsOf } from '../../parts/forms.tsx'
 import { account } from '../../state/account.ts'
 import { OWN_NAME, playgroundKey, setPlaygroundKey } from '../../state/playground-key.ts'
-import { Languages } from './languages.tsx'
+import { CodeSamples } from '../../parts/samples/code-samples.tsx'
+import type { Example } from '../../parts/samples/samples.ts'
 
 /** Which key calls: the playground's own, unless another was pasted, which is kept until the tab is closed. */
 function KeyBar() {
@@ -160,7 +161,7 @@ export function Receipt({ cost, callId, part = false }: ReceiptProps) {
 }
 
 /** The request as code, in a dialog as wide as code needs. */
-export function AsCode({ kind, fields }: { kind: 'chat' | 'image' | 'video'; fields: ChatFields | MediaFields }) {
+export function AsCode({ example }: { example: Example }) {
   const [open, setOpen] = useState(false)
   return (
     <>
@@ -169,7 +170,7 @@ export function AsCode({ kind, fields }: { kind: 'chat' | 'image' | 'video'; fie
       </button>
       {open && (
         <Dialog title="As code" close={() => setOpen(false)} wide>
-          <Languages kind={kind} fields={fields} />
+          <CodeSamples example={example} />
         </Dialog>
       )}
     </>

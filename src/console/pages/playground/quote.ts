@@ -2,7 +2,7 @@
  * What a request would be charged, as the gateway itself says it: asked for a moment after the last change of a field.
  */
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { ChatFields, MediaFields } from '../../api/gateway.ts'
+import type { ChatFields, MediaFields } from '../../api/call-forms.ts'
 import { quote } from '../../api/gateway.ts'
 import { playgroundKey } from '../../state/playground-key.ts'
 

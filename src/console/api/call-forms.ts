@@ -1,0 +1,22 @@
+/**
+ * What is asked of the gateway: the fields of each kind of call, and where it is asked.
+ */
+import type { Dialect } from '../../shared/dialects/dialect.ts'
+
+export type { Dialect }
+
+export type ChatMessage = { role: 'system' | 'user' | 'assistant'; content: string }
+/** A chat, as chat completions have it. */
+export type ChatFields = { model: string; messages: ChatMessage[]; max_tokens?: number; temperature?: number }
+export type MediaFields = { model: string; prompt: string; image_url?: string; resolution?: string; duration?: number }
+
+/** The APIs of chats, by the names that their makers gave them. */
+export const DIALECT_WORDS: Readonly<Record<Dialect, string>> = { chat: 'Chat Completions', messages: 'Messages' }
+
+/** The endpoint of each kind of call; of chats, that of each API. */
+export const PATHS = {
+  chat: '/v1/chat/completions',
+  messages: '/v1/messages',
+  image: '/v1/images/generations',
+  video: '/v1/videos/generations',
+} as const satisfies Record<Dialect | 'image' | 'video', string>

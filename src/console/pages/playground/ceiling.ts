@@ -1,0 +1,16 @@
+/**
+ * What a playground request will cost at most, as long as the gateway has not said it.
+ */
+import { chatCharge, outputLimit } from '../../../shared/requests/pricing.ts'
+import type { ModelEntry } from '../../api/endpoints.ts'
+import type { ChatMessage } from '../../api/call-forms.ts'
+
+/**
+ * Credits that a call can cost at most. Chats by what would be sent, as the gateway counts it: bytes / 3, and all the
+ * output that the model may make.
+ */
+export function ceilingOf(model: ModelEntry, messages: ChatMessage[] = [], maxTokens?: number): number {
+  if (!model.pricing) return model.credits
+  const bytes = new TextEncoder().encode(JSON.stringify(messages)).length
+  return chatCharge(model.pricing, { input: Math.ceil(bytes / 3), output: outputLimit(maxTokens, model) })
+}

@@ -1,0 +1,106 @@
+import { expect } from 'chai'
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { root } from '../../scripts/folders.ts'
+import { anAccount } from '../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../scripts/harness/factories.ts'
+import type { Gateway } from '../../scripts/harness/harness.ts'
+import { startGateway } from '../../scripts/harness/harness.ts'
+import type { Example, Sample } from '../../src/console/parts/samples/samples.ts'
+import { samplesOf, similarCurl } from '../../src/console/parts/samples/samples.ts'
+import { DIALECTS } from '../../src/shared/dialects/dialect.ts'
+import { expectBooksToBalance } from '../support/books.ts'
+
+const run = promisify(execFile)
+
+const CHAT: Example = {
+  kind: 'chat',
+  fields: {
+    model: 'sandbox-chat',
+    messages: [
+      { role: 'system', content: 'It\'s "true", not null: $HOME \\n.' },
+      { role: 'user', content: "[answer well yes] Isn't it?" },
+    ],
+    temperature: 1.5,
+  },
+}
+const IMAGE: Example = { kind: 'image', fields: { model: 'sandbox-image', prompt: 'a fox\'s "den"' } }
+
+/** In place of Claude Code, what it asks with the SDK of its maker, which reads the same variables. */
+const CLAUDE = `claude() { node --input-type=module -e "
+  import Anthropic from '@anthropic-ai/sdk'
+  const client = new Anthropic()
+  const messages = [{ role: 'user', content: '[answer well yes]' }]
+  const answer = await client.messages.create({ model: process.env.ANTHROPIC_MODEL, max_tokens: 100, messages })
+  console.log(answer.content[0].text)
+"; }`
+
+/** What runs a sample in its language. */
+const RUNNERS: Record<string, (code: string) => [command: string, args: string[]]> = {
+  curl: (code) => ['sh', ['-c', code]],
+  Python: (code) => ['python3', ['-c', code]],
+  JavaScript: (code) => ['node', ['--input-type=module', '-e', code]],
+  'Claude Code': (code) => ['sh', ['-c', `${CLAUDE}\n${code}`]],
+}
+
+describe('the code that the console shows', () => {
+  let gateway: Gateway
+  let account: TestAccount
+  before(async () => {
+    gateway = await startGateway()
+    account = await anAccount(gateway.db, 10_000)
+  })
+  after(() => gateway.stop())
+  afterEach(() => expectBooksToBalance(gateway.db))
+
+  /** What a sample prints. */
+  async function printed({ language, code }: Pick<Sample, 'language' | 'code'>): Promise<string> {
+    const [command, args] = RUNNERS[language]!(code)
+    const { ANTHROPIC_API_KEY: _key, ...own } = process.env
+    const env = { ...own, TOLLGATE_KEY: account.key }
+    return (await run(command, args, { cwd: root, env, timeout: 60_000 })).stdout
+  }
+
+  /** Why Python cannot run a sample here; null where it can. */
+  const noPython = async (packages: string): Promise<string | null> =>
+    await run('python3', ['-c', `import ${packages}`]).then(
+      () => null,
+      (error: Error) => error.message,
+    )
+
+  for (const language of Object.keys(RUNNERS)) {
+    it(`calls the gateway as it stands, in ${language}`, async function () {
+      const samples = [CHAT, IMAGE].flatMap((example) => samplesOf(example, gateway.url))
+      const asked = samples.filter((sample) => sample.language === language)
+      expect(asked).not.to.deep.equal([])
+      const missing = language === 'Python' ? await noPython('openai, anthropic') : null
+      if (missing !== null) {
+        const parse = 'import ast, sys; ast.parse(sys.argv[1])'
+        for (const { code } of asked) await run('python3', ['-c', parse, code])
+        console.warn(`    parsed, but not run: ${missing.trim().split('\n').at(-1)}`)
+        this.skip()
+      }
+      for (const sample of asked)
+        expect(await printed(sample), sample.code).to.match(sample.api === '' ? /\/media\// : /well yes/)
+    })
+  }
+
+  it('asks a chat in each dialect, and shows how a call of it can be made again', async () => {
+    expect(new Set(samplesOf(CHAT, gateway.url).map(({ api }) => api)).size).to.equal(DIALECTS.length)
+    const before = await gateway.db('calls').where({ account_id: account.id }).select<{ id: string }[]>('id')
+    for (const dialect of DIALECTS) {
+      const code = similarCurl({ model: 'sandbox-chat', modality: 'chat', dialect }, gateway.url)
+      await printed({ language: 'curl', code })
+    }
+    const made = await gateway
+      .db('calls')
+      .where({ account_id: account.id, status: 'succeeded' })
+      .whereNotIn(
+        'id',
+        before.map(({ id }) => id),
+      )
+      .orderBy('created_at')
+      .select<{ dialect: string | null }[]>('dialect')
+    expect(made.map(({ dialect }) => dialect ?? 'chat')).to.deep.equal([...DIALECTS])
+  })
+})
