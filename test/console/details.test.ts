@@ -68,6 +68,50 @@ describe('the pages of the console', () => {
     await close()
   })
 
+  it('show the answer of a chat in whichever dialect it was asked, until it is no longer kept', async () => {
+    const email = 'agent@example.com'
+    const agent = await aCustomer(gateway, email, 10_000)
+    const messages = [{ role: 'user', content: '[answer **well** yes]' }]
+    const tool = { name: 'look', input_schema: { type: 'object' } }
+    const asked = { model: 'sandbox-chat', max_tokens: 100 }
+    const calls = [
+      { path: '/v1/chat/completions', body: { ...asked, messages }, api: 'Chat Completions', said: 'well yes' },
+      { path: '/v1/messages', body: { ...asked, messages }, api: 'Messages', said: 'well yes' },
+      {
+        path: '/v1/messages',
+        body: { ...asked, messages: [{ role: 'user', content: '[tool]' }], tools: [tool] },
+        api: 'Messages',
+        said: 'Calls the tool look',
+      },
+    ]
+    const { page, signIn, open, faults, close } = await visit(browser, gateway)
+    await signIn(email)
+    const dialog = page.getByRole('dialog', { name: 'Call' })
+    const ids: string[] = []
+    for (const { path, body, api, said } of calls) {
+      const reply = await post(`${gateway.url}${path}`, agent.secret, body)
+      expect(reply.status, reply.text).to.equal(200)
+      ids.push(reply.headers.get('x-call-id')!)
+      await open(`/calls/${ids.at(-1)}`, 'Calls')
+      await dialog.getByText(api, { exact: true }).waitFor()
+      await dialog.getByText(`${gateway.url}${path}`).waitFor()
+      expect(await dialog.getByTestId('answer').count()).to.equal(0)
+      await dialog.locator('summary', { hasText: 'Answer' }).click()
+      await dialog.getByTestId('answer').getByText(said.split(' ').at(-1)!).first().waitFor()
+      expect((await dialog.getByTestId('answer').innerText()).replaceAll(/\s+/g, ' ')).to.contain(said)
+      expect(await seriousFaults(page)).to.deep.equal([])
+    }
+    await open('/calls?dialect=chat', 'Calls')
+    await until('one call is listed', async () => (await page.locator('tbody tr').count()) === 1)
+    await gateway.db('call_results').update({ expires_at: gateway.db.fn.now() })
+    await page.reload()
+    await open(`/calls/${ids[1]}`, 'Calls')
+    await dialog.locator('summary', { hasText: 'Answer' }).click()
+    await dialog.getByText('The answer is no longer kept.').waitFor()
+    expect(faults(/status of 410/)).to.deep.equal([])
+    await close()
+  })
+
   it("show a new key's secret until its own button is pressed", async () => {
     const { page, signIn, open, close } = await visit(browser, gateway)
     await signIn(CALLER)

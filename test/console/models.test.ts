@@ -66,6 +66,13 @@ describe('the pages of the models', () => {
       await page.getByText('client.chat.completions.create(').waitFor()
       const { width } = (await page.getByRole('button', { name: 'JavaScript' }).boundingBox())!
       expect(width, 'the width of a button of one word').to.be.below(120)
+      await page.getByRole('button', { name: 'Messages' }).click()
+      await page.getByText('client.messages.create(').waitFor()
+      await page.getByRole('button', { name: 'Claude Code' }).click()
+      await page.getByText(`export ANTHROPIC_BASE_URL=${gateway.url}`).waitFor()
+      await page.getByRole('button', { name: 'Chat Completions' }).click()
+      await page.getByText('/v1/chat/completions').waitFor()
+      await fitsTheScreen(page)
       expect(faults()).to.deep.equal([])
       await close()
     }

@@ -29,6 +29,7 @@ export type CallDetails = Answered<'GET /api/calls/:id'>
 export type CallQuery = {
   model?: string
   modality?: string
+  dialect?: string
   status?: string
   keyId?: string
   from?: string

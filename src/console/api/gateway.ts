@@ -33,8 +33,23 @@ async function begin(path: string, key: string, body: object, accept: string, si
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', accept },
   })
   if (response.ok && response.body) return response
+  throw await problemIn(response)
+}
+
+async function problemIn(response: Response): Promise<Problem> {
   const { error } = (await response.json()) as GatewayAnswer
-  throw new Problem(error?.type ?? 'internal_error', error?.message ?? `The gateway answered ${response.status}.`)
+  return new Problem(error?.type ?? 'internal_error', error?.message ?? `The gateway answered ${response.status}.`)
+}
+
+/** The stored answer of a call that succeeded, in the API that it was asked in. @throws Problem */
+export async function fetchAnswer(key: string, id: string): Promise<Record<string, unknown>> {
+  const response = await fetch(`/v1/calls/${encodeURIComponent(id)}`, {
+    cache: 'no-store',
+    credentials: 'omit',
+    headers: { authorization: `Bearer ${key}` },
+  })
+  if (!response.ok) throw await problemIn(response)
+  return (await response.json()) as Record<string, unknown>
 }
 
 /** The credits that a call would be charged now. @throws Problem; where the call would be refused, what is wrong */

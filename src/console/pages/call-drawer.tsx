@@ -4,6 +4,7 @@
 import { useEffect } from 'preact/hooks'
 import type { CallRecord, ModelEntry } from '../api/endpoints.ts'
 import { getCall, getModels } from '../api/endpoints.ts'
+import { CallAnswer } from '../parts/call-answer.tsx'
 import { CallDialog } from '../parts/call-dialog.tsx'
 import { Curl, ErrorNote, Facts, Media, Trail } from '../parts/call-details.tsx'
 import { priceText } from '../parts/format.ts'
@@ -36,6 +37,9 @@ export function CallDrawer({ id, keyNames, close }: { id: string; keyNames: Map<
         <>
           <ErrorNote call={data.call} />
           <Trail details={data} />
+          {data.call.dialect && data.call.status === 'succeeded' && (
+            <CallAnswer key={data.call.id} id={data.call.id} dialect={data.call.dialect} />
+          )}
           {data.call.resultUrl && <Media url={data.call.resultUrl} modality={data.call.modality} />}
           <Facts
             call={data.call}

@@ -22,14 +22,15 @@ import { mixIn } from './overview.tsx'
 
 const PAGE = 50
 
-const FILTERS = ['model', 'modality', 'status', 'keyId', 'from', 'to'] as const
+const FILTERS = ['model', 'modality', 'dialect', 'status', 'keyId', 'from', 'to'] as const
 
 const STATUSES = [['', 'Any status'], ...Object.entries(STATUS_WORDS)] as (readonly [string, string])[]
 
 /** Whether a call that just came belongs on the first page of this list. */
-const belongs = (call: CallRecord, { model, modality, status, keyId, from, to }: CallQuery): boolean =>
+const belongs = (call: CallRecord, { model, modality, dialect, status, keyId, from, to }: CallQuery): boolean =>
   (!model || call.model === model) &&
   (!modality || call.modality === modality) &&
+  (!dialect || call.dialect === dialect) &&
   (!status || call.status === status) &&
   (!keyId || call.keyId === keyId) &&
   (!from || call.createdAt.slice(0, 10) >= from) &&

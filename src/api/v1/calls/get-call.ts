@@ -14,6 +14,7 @@ import { answerAccepted, unlessStopped } from './answer-call.ts'
 import type { BodyDeps } from './answer-body.ts'
 import { sendAnswer } from './answer-body.ts'
 import { READ_LIMITS, accepted, callHeaders, chatResult, gateway, mediaResult } from '../declared.ts'
+import { messageResult } from '../messages/messages.ts'
 import { joinWithin } from './joined-calls.ts'
 
 /** Longest `?wait=N`, in seconds. */
@@ -29,7 +30,8 @@ export const fetchCall = endpoint({
   method: 'get',
   path: '/v1/calls/:id',
   summary: 'Fetch the answer of a call',
-  description: 'The same status and body that a waiting request would have received. Reads have a separate rate limit.',
+  description:
+    'The same status and body that a waiting request would have received: a chat in the API that it was asked in. Reads have a separate rate limit.',
   auth: apiKey,
   limits: READ_LIMITS,
   params: pathId('call', '`X-Call-Id` of the call, or the `id` of its 202.', NO_CALL),
@@ -39,7 +41,11 @@ export const fetchCall = endpoint({
       .meta({ description: 'How many seconds to wait for the call to end.' }),
   }),
   answers: {
-    200: { description: 'The result.', schema: z.union([mediaResult, chatResult]), headers: callHeaders },
+    200: {
+      description: 'The result.',
+      schema: z.union([mediaResult, chatResult, messageResult]),
+      headers: callHeaders,
+    },
     202: { ...accepted, description: 'The call is still running.' },
   },
   errors: ['result_expired', 'upstream_failed', 'overloaded'],

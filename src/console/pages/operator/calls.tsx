@@ -2,6 +2,7 @@
  * The calls of everybody, with filters that stand in the address, and the drawer of one.
  */
 import { useLocation } from 'preact-iso'
+import { DIALECT_WORDS } from '../../api/call-forms.ts'
 import type { AnyCall, AnyCallQuery } from '../../api/operator.ts'
 import { getAnyCall, getAnyCalls, getUpstreams } from '../../api/operator.ts'
 import { getModels } from '../../api/endpoints.ts'
@@ -20,7 +21,18 @@ import { useLoad } from '../../state/load.ts'
 
 const PATH = '/operator/calls'
 
-const FILTERS = ['status', 'modality', 'model', 'upstream', 'account', 'keyId', 'errorType', 'from', 'to'] as const
+const FILTERS = [
+  'status',
+  'modality',
+  'dialect',
+  'model',
+  'upstream',
+  'account',
+  'keyId',
+  'errorType',
+  'from',
+  'to',
+] as const
 
 type Props = { id: string | undefined; query: Record<string, string> }
 
@@ -90,6 +102,8 @@ const MODALITIES = [
   ['video', 'Video'],
 ] as const
 
+const DIALECTS = [['', 'Any API'], ...Object.entries(DIALECT_WORDS)] as (readonly [string, string])[]
+
 /** What can be chosen, and what the address asks for even though it cannot be chosen any more. */
 const choicesOf = (any: string, names: string[], chosen: string | undefined): (readonly [string, string])[] => [
   ['', any],
@@ -113,6 +127,7 @@ function Filters({ query }: { query: Record<string, string> }) {
       <section class="filters" aria-label="Filters">
         <Choice label="Status" options={STATUSES} {...given('status')} />
         <Choice label="Kind" options={MODALITIES} {...given('modality')} />
+        <Choice label="API" options={DIALECTS} {...given('dialect')} />
         <Choice
           label="Model"
           options={choicesOf('Any model', models.data?.data.map((model) => model.id) ?? [], query['model'])}

@@ -1,0 +1,47 @@
+/**
+ * What a model said in the stored answer of a chat, whichever API it is in.
+ */
+import type { Dialect } from './call-forms.ts'
+
+/** A part of an answer. `tool`: a call that the model wants made, with its arguments as JSON. */
+export type Said = { is: 'text' | 'thinking'; text: string } | { is: 'tool'; name: string; input: string }
+
+type Fields = Record<string, unknown>
+
+const listOf = (value: unknown): Fields[] =>
+  Array.isArray(value) ? value.filter((one): one is Fields => typeof one === 'object' && one !== null) : []
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+const json = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? ''))
+
+const READERS: Readonly<Record<Dialect, (answer: Fields) => Said[]>> = {
+  chat: ({ choices }) => listOf(choices).flatMap(({ message }) => listOf([message]).flatMap(inChoice)),
+  messages: ({ content }) => listOf(content).map(inBlock),
+}
+
+function inChoice({ content, refusal, reasoning_content: thoughts, reasoning, tool_calls: calls }: Fields): Said[] {
+  const texts = Array.isArray(content) ? listOf(content).map(({ text }) => text) : [content]
+  return [
+    { is: 'thinking', text: textOf(thoughts) || textOf(reasoning) },
+    ...[...texts, refusal].map((text) => ({ is: 'text' as const, text: textOf(text) })),
+    ...listOf(calls).flatMap(({ function: called, custom }) =>
+      listOf([called, custom]).map(({ name, arguments: input, input: text }): Said => ({
+        is: 'tool',
+        name: textOf(name),
+        input: json(input ?? text),
+      })),
+    ),
+  ]
+}
+
+function inBlock({ type, text, thinking, name, input, ...rest }: Fields): Said {
+  if (type === 'text') return { is: 'text', text: textOf(text) }
+  if (type === 'thinking') return { is: 'thinking', text: textOf(thinking) }
+  if (type === 'redacted_thinking') return { is: 'thinking', text: 'Encrypted by the provider.' }
+  return { is: 'tool', name: textOf(name) || textOf(type), input: json(input ?? rest) }
+}
+
+/** The parts of an answer that say something, in their order. */
+export const saidIn = (dialect: Dialect, answer: Fields): Said[] =>
+  READERS[dialect](answer).filter((one) => one.is === 'tool' || one.text !== '')
