@@ -2,8 +2,11 @@ import { expect } from 'chai'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../scripts/folders.ts'
+import { createMessage } from '../../src/api/v1/messages/messages.ts'
+import { DEARER_FIELDS, FREE_FIELDS } from '../../src/shared/dialects/messages/fields.ts'
+import { CONTENT_BLOCKS } from '../../src/shared/dialects/messages/body.ts'
 import { chatOptions } from '../../src/shared/requests/chat-fields.ts'
-import { errorCodes, statusOf } from '../../src/shared/platform/errors.ts'
+import { anthropicTypeOf, errorCodes, statusOf } from '../../src/shared/platform/errors.ts'
 
 describe('docs/api.md', () => {
   const page = readFileSync(join(root, 'docs/api.md'), 'utf8')
@@ -17,6 +20,22 @@ describe('docs/api.md', () => {
         .map((code) => `${statusOf(code)} ${code}`)
         .toSorted(),
     )
+  })
+
+  it('has every field of a message by its kind, and every block and type of error', () => {
+    const section = page.slice(page.indexOf('## Messages'), page.indexOf('## Images and videos'))
+    const rowOf = (kind: string) => {
+      const [, fields] = new RegExp(`^\\| ${kind} \\| ([^|]+) \\|`, 'm').exec(section)!
+      return Array.from(fields!.matchAll(/`(\w+)`/g), ([, name]) => name!).toSorted()
+    }
+    expect(rowOf('free')).to.deep.equal([...FREE_FIELDS].toSorted())
+    expect(rowOf('dearer')).to.deep.equal(Object.keys(DEARER_FIELDS).toSorted())
+    const [, blocks] = /Blocks are ([^.]+)\./.exec(section)!
+    const said = Array.from(blocks!.matchAll(/`(\w+)`/g), ([, name]) => name!)
+    expect(said.toSorted()).to.deep.equal([...CONTENT_BLOCKS].toSorted())
+    const types = Array.from(section.matchAll(/^\| `(\w+_(?:error|large))` \|/gm), ([, type]) => type!)
+    const codes = [...new Set([...createMessage.codes].map(anthropicTypeOf))]
+    expect(types.toSorted()).to.include.members(codes)
   })
 
   it('has every accepted field of a chat, and no other', () => {

@@ -58,8 +58,8 @@ export const messagesKind: CallKind<ChatModel, AskedMessage> = {
 
 const usage = z.looseObject({
   input_tokens: z.int().meta({ description: 'Input that no cache had a part in.' }),
-  cache_creation_input_tokens: z.int(),
-  cache_read_input_tokens: z.int(),
+  cache_creation_input_tokens: z.int().meta({ description: 'Input that was written to a cache.' }),
+  cache_read_input_tokens: z.int().meta({ description: 'Input that was read from a cache.' }),
   output_tokens: z.int(),
   credits: z.int().meta({ description: 'Credits finally charged.' }),
   balance: z.int().meta({ description: 'Credits left.' }),
@@ -89,11 +89,16 @@ export const createMessage = callEndpoint(
     summary: "Answer a message, in the form of Anthropic's API",
     description:
       "Anthropic's Messages API over every chat model. An estimate is charged first, with `max_tokens` lowered to " +
-      'what can be paid, and settled on the real usage at the end.',
+      'what can be paid (`X-Max-Output-Tokens` tells the limit), and settled on the real usage at the end. Fields that ' +
+      'would cost more than tokens are 400, and so are unknown ones; tools that an upstream would run are left out, ' +
+      'and named by `X-Tollgate-Tools-Dropped`.',
     auth: apiKey,
     limits: CALL_LIMITS,
     headers: callRequestHeaders.extend({
-      'anthropic-version': z.string().optional(),
+      'anthropic-version': z
+        .string()
+        .optional()
+        .meta({ description: 'Any value.', examples: ['2023-06-01'] }),
       'anthropic-beta': z.string().optional().meta({ description: 'Those that cost nothing are passed on.' }),
     }),
     body: messagesBody.meta({ id: 'MessageRequest' }),

@@ -111,7 +111,8 @@ const toolResult = z.strictObject({
 
 const toolChange = z.looseObject({ type: z.enum(['tool_addition', 'tool_removal']) })
 
-const content = contentOf({
+/** What stands in a turn. */
+const turnBlocks = {
   ...resultBlocks,
   thinking,
   redacted_thinking: redacted,
@@ -119,7 +120,12 @@ const content = contentOf({
   tool_result: toolResult,
   tool_addition: toolChange,
   tool_removal: toolChange,
-})
+}
+
+/** The types of the blocks of a turn. */
+export const CONTENT_BLOCKS: readonly string[] = Object.keys(turnBlocks)
+
+const content = contentOf(turnBlocks)
 
 const message = z.strictObject({
   role: z.enum(['user', 'assistant', 'system'], { error: "Input should be 'user', 'assistant' or 'system'" }),
@@ -167,7 +173,7 @@ const outputConfig = z.strictObject({
 /** The body. Its dearer fields are checked beside it. */
 export const messagesBody = z.looseObject({
   model: z.string(),
-  max_tokens: z.int().min(1).max(MAX_TOKENS),
+  max_tokens: z.int().min(1).max(MAX_TOKENS).meta({ description: 'Lowered to what balance and budget pay.' }),
   messages: listOf(message, 1, MOST.turns),
   system: z.union([text, z.array(textBlock)]).nullish(),
   stop_sequences: z.array(text).max(16).nullish(),
