@@ -8,8 +8,8 @@ import type { Listening } from '../../workers/fetching/servers.ts'
 
 type Fields = Record<string, unknown>
 
-/** The billed tokens of a request. */
-export type Bill = { input: number; output: number }
+/** The billed tokens of a request, and its body. */
+export type Bill = { input: number; output: number; body: Fields }
 
 /**
  * Bytes that the gateway itself adds to a request: the upstream's name of the model, the limit of the output, the
@@ -56,6 +56,7 @@ function billOf(text: string, body: Fields): Bill {
   return {
     input: Math.ceil(Math.max(0, bytes) / 4) + images.length * IMAGE_TOKENS,
     output: limit * Number(body.n ?? 1),
+    body,
   }
 }
 

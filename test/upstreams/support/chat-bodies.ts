@@ -2,55 +2,10 @@
  * Random bodies of chats for fast-check: of accepted fields and parts, of every size, and sometimes of others.
  */
 import fc from 'fast-check'
-import { IMAGE_BYTES } from './billing.ts'
+import { PICTURE, cached, json, now, often, schema, text, word } from './random-texts.ts'
 
 /** A body and the protocol of the upstream that it goes to. */
 export type Asked = { protocol: 'openai' | 'anthropic'; body: Record<string, unknown> }
-
-const PICTURE = `data:image/png;base64,${IMAGE_BYTES}`
-
-/** Texts that count differently in characters, in bytes and as JSON. */
-const UNITS = [
-  'x',
-  'word ',
-  'é',
-  '你好',
-  '😀',
-  '"',
-  '\\',
-  '\n',
-  '\u0001',
-  '\ud800',
-  '</>',
-  '1e20,',
-  `data:text/plain;base64,${'A'.repeat(80)}`,
-  'http://example.com/',
-]
-const times = fc.oneof(
-  { weight: 100, arbitrary: fc.nat(3) },
-  { weight: 20, arbitrary: fc.nat(100) },
-  { weight: 1, arbitrary: fc.nat(20_000) },
-)
-const text = fc
-  .tuple(fc.constantFrom(...UNITS), times)
-  .map(([unit, count]) => unit.repeat(Math.min(count, Math.floor(40_000 / unit.length))))
-const word = fc.oneof(fc.constantFrom('', 'f', 'g'), text)
-const json = fc.oneof(
-  fc.jsonValue({ maxDepth: 3 }),
-  text,
-  fc.array(fc.constantFrom(1e20, 1.5e-7, 0.1, -0, 1), { maxLength: 50 }),
-  text.map((value) => ({ default: { url: `data:text/plain;base64,${value}` }, image_url: { url: PICTURE } })),
-)
-const schema = fc.dictionary(word, json, { maxKeys: 3 })
-const often = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
-  fc.option(arbitrary, { nil: undefined, freq: 3 })
-const now = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined | null> =>
-  fc.oneof(
-    { weight: 8, arbitrary: fc.constant(undefined) },
-    { weight: 1, arbitrary: fc.constant(null) },
-    { weight: 2, arbitrary },
-  )
-const cached = now(fc.constant({ type: 'ephemeral' }))
 
 const image = fc.constantFrom<unknown>(
   { url: PICTURE },

@@ -12,8 +12,10 @@ import {
   FREE_EDITS,
   FREE_FIELDS,
   FREE_VALUES,
+  hostedChange,
   isHosted,
 } from '../../../shared/dialects/messages/fields.ts'
+import { LONG_CACHES, longCacheIn } from '../../../shared/dialects/messages/cache-marks.ts'
 import type { Part } from '../../../shared/dialects/messages/parts.ts'
 import { isBinary, partsOf, tokensOf } from '../../../shared/dialects/messages/parts.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
@@ -73,8 +75,9 @@ function refusal(param: string, fault: string): ApiError {
 function passingFields(body: JsonObject, allowed: ReadonlySet<string>): Fields {
   const passing: Fields = {}
   for (const [name, value] of Object.entries(body)) {
+    // Absent, as clients mean it: upstreams differ in what they make of it.
+    if (value === null) continue
     if (FREE_FIELDS.has(name) || allowed.has(name)) passing[name] = value
-    else if (value === null) continue
     else if (!Object.hasOwn(DEARER_FIELDS, name)) throw refusal(name.slice(0, 200), 'Extra inputs are not permitted')
     else if (!isFree(name, value)) {
       throw refusal(name, `is not available for this model: ${DEARER_FIELDS[name]!}.`)
@@ -103,31 +106,15 @@ const faultOf: z.core.$ZodErrorMap = (issue) =>
 
 /** @throws ApiError for what an upstream would bill apart, deeper in the body */
 function requireCheap(fields: Fields, allowed: ReadonlySet<string>): void {
-  if (!allowed.has('cache_control.ttl')) {
-    const path = longCacheIn(fields, '')
+  if (!allowed.has(LONG_CACHES)) {
+    const path = longCacheIn(fields)
     if (path !== null) throw refusal(path, "is not available for this model: only a ttl of '5m' is.")
   }
   const { edits } = asFields(fields.context_management)
   const odd = (Array.isArray(edits) ? edits : []).findIndex(({ type }: Fields) => !FREE_EDITS.test(String(type)))
   if (odd >= 0) throw refusal(`context_management.edits.${odd}.type`, 'is not available for this model.')
-}
-
-/** Where a cache for an hour is asked for: on the body, its tools, its system, or a block of a turn. */
-function longCacheIn(value: unknown, path: string): string | null {
-  if (Array.isArray(value)) {
-    for (const [at, one] of value.entries()) {
-      const found = longCacheIn(one, `${path}.${at}`)
-      if (found !== null) return found
-    }
-    return null
-  }
-  const fields = asFields(value)
-  if (asFields(fields.cache_control).ttl === '1h') return `${path}.cache_control.ttl`.replace(/^\./, '')
-  for (const name of ['system', 'tools', 'messages', 'content']) {
-    const found = name in fields ? longCacheIn(fields[name], path === '' ? name : `${path}.${name}`) : null
-    if (found !== null) return found
-  }
-  return null
+  const changed = hostedChange(fields as Pick<ChatRequest, 'messages'>)
+  if (changed !== null) throw refusal(changed, 'runs at the upstream and is not available for this model.')
 }
 
 /** @throws ApiError for an address that must not be fetched, or a document that the model does not price */
@@ -151,6 +138,9 @@ function requirePart(part: Part, model: Rules): void {
   if (problem !== null) throw refusal(`${path}.source${url === null ? '' : '.url'}`, problem)
 }
 
+/** How many tools that were left out are named: their names go into a header, which clients bound. */
+const NAMED = 20
+
 /**
  * The request without the tools that its upstream would run, and bill by their use.
  * @throws ApiError where such a tool is to be called
@@ -160,12 +150,15 @@ function toolsOf(fields: Fields): { kept: Fields; dropped: string[] } {
   const hosted = (Array.isArray(tools) ? (tools as Fields[]) : []).filter(isHosted)
   if (hosted.length === 0) return { kept: fields, dropped: [] }
   const dropped = hosted.map(({ name, type }) => String(name ?? type))
-  const { type, name } = asFields(choice)
-  if (type === 'tool' && dropped.includes(String(name)))
-    throw refusal('tool_choice.name', `${String(name)} runs at the upstream and is not available for this model.`)
   const others = (tools as Fields[]).filter((tool) => !isHosted(tool))
+  const { type, name } = asFields(choice)
+  if ((type === 'tool' && dropped.includes(String(name))) || (type === 'any' && others.length === 0))
+    throw refusal('tool_choice', `${String(name ?? dropped[0])} runs at the upstream and is not available.`)
   const { tools: _tools, tool_choice: _choice, ...rest } = fields
-  return { kept: others.length > 0 ? { ...fields, tools: others } : rest, dropped }
+  return {
+    kept: others.length > 0 ? { ...fields, tools: others } : rest,
+    dropped: [...new Set(dropped)].slice(0, NAMED),
+  }
 }
 
 /** The betas that may pass. */

@@ -3,6 +3,7 @@
  * than tokens at their prices, and are refused unless the model's upstreams allow them; all others are unknown.
  * Source: Anthropic's API reference, "Create a Message", and its pages on pricing, November 2026.
  */
+import { asFields } from '../../platform/fields.ts'
 
 /** The fields that pass. */
 export const FREE_FIELDS: ReadonlySet<string> = new Set([
@@ -48,6 +49,29 @@ const CLIENT_TOOLS = /^(bash|text_editor|memory|computer)_\d+$/
 /** Whether a tool runs at its upstream, which bills for its use. */
 export const isHosted = ({ type }: { type?: unknown }): boolean =>
   typeof type === 'string' && type !== 'custom' && !CLIENT_TOOLS.test(type)
+
+/** What a block that changes the tools in the middle of a conversation is, or refers to. */
+const TOOL_CHANGE = /^tool_(addition|removal|reference)$/
+
+/** The fields of a tool whose objects have types of their own. */
+const NO_TOOLS: ReadonlySet<string> = new Set(['input_schema', 'input_examples', 'cache_control'])
+
+/** The path of a block that changes a tool that runs at its upstream; null where there is none. */
+export function hostedChange({ messages }: { messages: readonly { content?: unknown }[] }): string | null {
+  for (const [at, { content }] of messages.entries()) {
+    const blocks = Array.isArray(content) ? content.map(asFields) : []
+    const found = blocks.findIndex(({ type, ...more }) => TOOL_CHANGE.test(String(type)) && namesHosted(more))
+    if (found >= 0) return `messages.${at}.content.${found}`
+  }
+  return null
+}
+
+function namesHosted(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(namesHosted)
+  const fields = asFields(value)
+  if (isHosted(fields) && !TOOL_CHANGE.test(String(fields.type))) return true
+  return Object.entries(fields).some(([name, one]) => !NO_TOOLS.has(name) && namesHosted(one))
+}
 
 /** Edits of a context that only leave something out. Others, such as a compaction, run a model. */
 export const FREE_EDITS = /^clear_(thinking|tool_uses)_\d+$/

@@ -66,6 +66,8 @@ export function withPictures<B extends Body>(body: B, change: (url: string) => s
     if (block.type === 'tool_result' && Array.isArray(block.content))
       return { ...block, content: block.content.map(ofBlock) }
     const source = asFields(block.source)
+    if (block.type === 'document' && Array.isArray(source.content))
+      return { ...block, source: { ...source, content: source.content.map(ofBlock) } }
     if (block.type !== 'image' || source.type !== 'url') return value
     return { ...block, source: sourceOf(change(String(source.url))) }
   }

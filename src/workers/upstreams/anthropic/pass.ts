@@ -4,6 +4,8 @@
  */
 import type { Route } from '../../../shared/catalogue/catalogue.ts'
 import { eventsOfMessage } from '../../../shared/dialects/messages/answer.ts'
+import { LONG_CACHES, withShortCaches } from '../../../shared/dialects/messages/cache-marks.ts'
+import { FREE_FIELDS } from '../../../shared/dialects/messages/fields.ts'
 import { asFields, isText } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
@@ -16,13 +18,15 @@ import { Alphabet } from './names.ts'
 /** The smallest budget of thinking that the API takes, in tokens. */
 const LEAST_THINKING = 1024
 
-/** The body that is sent. */
+/** The body that is sent. Another upstream of the model may be allowed more. */
 export function passed(request: ChatRequest, route: Route, stream: boolean): Fields {
-  const { messages, tools, thinking, service_tier: tier, stream: _stream, ...rest } = request as ChatRequest & Fields
-  const mayTier = route.allow.includes('service_tier') && isText(tier)
+  const { allow } = route
+  const marked = allow.includes(LONG_CACHES) ? request : withShortCaches(request)
+  const { messages, tools, thinking, service_tier: tier, ...rest } = marked as ChatRequest & Fields
+  const mayTier = allow.includes('service_tier') && isText(tier)
   return applyRules(
     {
-      ...rest,
+      ...Object.fromEntries(Object.entries(rest).filter(([name]) => FREE_FIELDS.has(name) || allow.includes(name))),
       model: route.model,
       messages: mended(messages),
       ...(tools !== undefined && { tools: (tools as Fields[]).map(toolOf) }),
