@@ -9,6 +9,8 @@ import { tokensOfWords } from '../../requests/token-count.ts'
 import type { AnswerForm, CutOff, Ending } from '../answer-form.ts'
 import { CUT, MessageAssembly, sizeOfEvent, wordsInEvent } from './assembly.ts'
 
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+
 /** What the Messages API makes of its events. */
 export const messagesForm: AnswerForm = {
   assemble: (maxBytes) => new MessageAssembly(maxBytes),
@@ -20,7 +22,7 @@ export const messagesForm: AnswerForm = {
     return type !== 'message_start' && type !== 'content_block_stop' && saysAnything(words)
   },
   reasons: ({ delta, content_block: block }) =>
-    /thinking/.test(`${String(asFields(delta).type)} ${String(asFields(block).type)}`),
+    [delta, block].some((one) => /thinking/.test(textOf(asFields(one).type))),
   named: (event, model) =>
     event.type === 'message_start' ? { ...event, message: { ...asFields(event.message), model } } : event,
   count: ({ content }) =>

@@ -83,14 +83,17 @@ const resultBlocks = {
 /** A block by its type. */
 const blockOf = (known: Readonly<Record<string, z.ZodType>>) =>
   chosen<z.ZodType>(Object.values(known) as [z.ZodType, ...z.ZodType[]], ({ type }) =>
-    Object.hasOwn(known, String(type)) ? known[String(type)]! : unknownBlock(type, Object.keys(known)),
+    typeof type === 'string' && Object.hasOwn(known, type) ? known[type]! : unknownBlock(type, Object.keys(known)),
   )
 
 const unknownBlock = (type: unknown, known: string[]): z.ZodType =>
   z.custom(() => false, {
-    error: `Input tag '${String(type).slice(0, 60)}' found using 'type' does not match any of the expected tags: ${known
-      .map((tag) => `'${tag}'`)
-      .join(', ')}`,
+    error:
+      typeof type === 'string'
+        ? `Input tag '${type.slice(0, 60)}' found using 'type' does not match any of the expected tags: ${known
+            .map((tag) => `'${tag}'`)
+            .join(', ')}`
+        : "Unable to extract tag using discriminator 'type'",
   })
 
 const contentOf = (known: Readonly<Record<string, z.ZodType>>) => {
@@ -145,8 +148,9 @@ const clientTool = z.strictObject({
   allowed_callers: z.array(text).nullish(),
   ...marked,
 })
-/** A tool of a kind that its vendor knows. */
-const typedTool = z.looseObject({ type: text, name: text.optional(), ...marked })
+/** A tool of a kind that its vendor knows. Its name may stand in a header of the answer. */
+const vendorName = text.regex(/^[a-zA-Z0-9_-]{1,64}$/, 'should match pattern ^[a-zA-Z0-9_-]{1,64}$')
+const typedTool = z.looseObject({ type: vendorName, name: vendorName.nullish(), ...marked })
 const tool = chosen<z.ZodType>([clientTool, typedTool], ({ type }) =>
   type === undefined || type === null || type === 'custom' ? clientTool : typedTool,
 )
