@@ -152,8 +152,9 @@ function toolsOf(fields: Fields): { kept: Fields; dropped: string[] } {
   const dropped = hosted.map(({ name, type }) => String(name ?? type))
   const others = (tools as Fields[]).filter((tool) => !isHosted(tool))
   const { type, name } = asFields(choice)
-  if ((type === 'tool' && dropped.includes(String(name))) || (type === 'any' && others.length === 0))
-    throw refusal('tool_choice', `${String(name ?? dropped[0])} runs at the upstream and is not available.`)
+  const forced = type === 'any' && others.length === 0 ? dropped[0] : type === 'tool' ? name : undefined
+  if (typeof forced === 'string' && dropped.includes(forced))
+    throw refusal('tool_choice', `${forced} runs at the upstream and is not available for this model.`)
   const { tools: _tools, tool_choice: _choice, ...rest } = fields
   return {
     kept: others.length > 0 ? { ...fields, tools: others } : rest,

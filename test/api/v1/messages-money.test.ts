@@ -1,0 +1,267 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { callOf, prompted, recordOf } from '../../../scripts/harness/calling.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
+import type { Gateway } from '../../../scripts/harness/harness.ts'
+import { startGateway } from '../../../scripts/harness/harness.ts'
+import type { Reply } from '../../../scripts/harness/http.ts'
+import { get, post } from '../../../scripts/harness/http.ts'
+import { until } from '../../../scripts/harness/until.ts'
+import { parseId } from '../../../src/shared/platform/ids.ts'
+import { findRecord } from '../../../src/shared/reports/call-records.ts'
+import { chatCost } from '../../../src/shared/requests/pricing.ts'
+import { outstandingOf } from '../../shared/calls/opening.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { eventsOf, saying, startScripted, streaming } from '../../upstreams/support/scripted.ts'
+import type { Script, Scripted } from '../../upstreams/support/scripted.ts'
+import { seed } from '../../crash/scale.ts'
+import { MESSAGE_PRICES, claudeAndGpt } from './support/message-models.ts'
+import { startMessage } from './support/message-streams.ts'
+
+/** What an upstream reports of a message, in disjoint counts. */
+type Counts = { input: number; cached: number; written: number; output: number }
+
+/** Where a stream of the Messages API reports its input. */
+type Place = 'start' | 'delta' | 'both'
+
+const block = { type: 'text', text: 'fine' }
+const head = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', stop_sequence: null }
+
+const anthropicUsage = ({ input, cached, written, output }: Counts) => ({
+  input_tokens: input,
+  cache_read_input_tokens: cached,
+  cache_creation_input_tokens: written,
+  output_tokens: output,
+})
+
+/** A Claude's answer with these counts. Zeros at the start are those of servers that count at the end. */
+function anthropic(counts: Counts, stream: boolean, place: Place): Script {
+  const usage = anthropicUsage(counts)
+  if (!stream) return saying(JSON.stringify({ ...head, content: [block], stop_reason: 'end_turn', usage }))
+  const none = anthropicUsage({ input: 0, cached: 0, written: 0, output: 0 })
+  const first = place === 'delta' ? none : { ...usage, output_tokens: 1 }
+  return streaming(
+    eventsOf(
+      { type: 'message_start', message: { ...head, content: [], stop_reason: null, usage: first } },
+      { type: 'content_block_start', index: 0, content_block: block },
+      { type: 'content_block_stop', index: 0 },
+      {
+        type: 'message_delta',
+        delta: { stop_reason: 'end_turn', stop_sequence: null },
+        usage: place === 'start' ? { output_tokens: counts.output } : usage,
+      },
+      { type: 'message_stop' },
+    ),
+  )
+}
+
+function openai({ input, cached, written, output }: Counts, stream: boolean): Script {
+  const prompt = input + cached + written
+  const usage = {
+    prompt_tokens: prompt,
+    completion_tokens: output,
+    total_tokens: prompt + output,
+    prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: written },
+  }
+  const about = { id: 'c', created: 1, model: 'm' }
+  const message = { role: 'assistant', content: 'fine' }
+  if (!stream)
+    return saying(
+      JSON.stringify({
+        ...about,
+        object: 'chat.completion',
+        choices: [{ index: 0, message, finish_reason: 'stop' }],
+        usage,
+      }),
+    )
+  const chunk = { ...about, object: 'chat.completion.chunk' }
+  return streaming(
+    `${eventsOf({ ...chunk, choices: [{ index: 0, delta: message, finish_reason: 'stop' }] }, { ...chunk, choices: [], usage })}data: [DONE]\n\n`,
+  )
+}
+
+describe('the money of messages', () => {
+  let gateway: Gateway
+  let scripted: Scripted
+  before(async () => {
+    scripted = await startScripted()
+    gateway = await startGateway({}, (catalogue) => {
+      claudeAndGpt(catalogue)
+      const pricing = MESSAGE_PRICES
+      for (const protocol of ['anthropic', 'openai'] as const) {
+        catalogue.upstreams[`scripted-${protocol}`] = { protocol, baseUrl: scripted.origin }
+        const route = { upstream: `scripted-${protocol}`, model: 'some/model' }
+        catalogue.models.push({ id: `scripted-${protocol}`, modality: 'chat', pricing, upstreams: [route] })
+      }
+    })
+  })
+  after(async () => {
+    await gateway.stop()
+    await scripted.close()
+  })
+  afterEach(() => expectBooksToBalance(gateway.db))
+
+  const bodyOf = (model: string, content: string, more: object = {}) => ({
+    model,
+    max_tokens: 500,
+    messages: [{ role: 'user', content }],
+    ...more,
+  })
+  const ask = (account: TestAccount, body: object, headers?: Record<string, string>): Promise<Reply> =>
+    post(`${gateway.url}/v1/messages`, account.key, body, headers)
+
+  /** The record of a call, once it has ended. */
+  const endOf = (id: string | null) =>
+    until('the end of the call', async () => {
+      const record = await findRecord(gateway.db, parseId('call', id!)!)
+      return record && !['queued', 'running'].includes(record.status) && record
+    })
+
+  it('settles what a cache had a part in at its prices, whole and streamed, and answers counts that add up', async () => {
+    const account = await anAccount(gateway.db, 1_000_000_000)
+    const counts = fc.record({
+      input: fc.integer({ min: 1, max: 200 }),
+      cached: fc.nat(200),
+      written: fc.nat(200),
+      output: fc.integer({ min: 1, max: 500 }),
+    })
+    const asking = fc.record({
+      counts,
+      protocol: fc.constantFrom('anthropic', 'openai'),
+      stream: fc.boolean(),
+      place: fc.constantFrom<Place>('start', 'delta', 'both'),
+    })
+    await fc.assert(
+      fc.asyncProperty(asking, async ({ counts: reported, protocol, stream, place }) => {
+        const script = protocol === 'anthropic' ? anthropic(reported, stream, place) : openai(reported, stream)
+        // No count is beyond a token a byte.
+        const body = bodyOf(`scripted-${protocol}`, `${scripted.prompt(script)} ${'word '.repeat(150)}`, { stream })
+        const reply = await ask(account, body)
+        expect(reply.status, reply.text).to.equal(200)
+        const usage = stream
+          ? (JSON.parse(/^data: (.*"message_delta".*)$/m.exec(reply.text)![1]!) as { usage: object }).usage
+          : (reply.json as { usage: object }).usage
+        const credits = chatCost(MESSAGE_PRICES, reported)
+        expect(usage).to.deep.include({ ...anthropicUsage(reported), credits })
+        const { input, cached, written, output } = reported
+        expect(await recordOf(gateway.db, reply)).to.deep.include({
+          inputTokens: input + cached + written,
+          cachedInputTokens: cached,
+          cacheWriteTokens: written,
+          outputTokens: output,
+          credits,
+        })
+      }),
+      { numRuns: 40, seed },
+    )
+  })
+
+  for (const model of ['claude', 'gpt']) {
+    describe(`of ${model}`, () => {
+      it('lowers a limit of 128,000 tokens to what the balance pays, and refuses nobody who can pay the call', async () => {
+        const account = await anAccount(gateway.db, 20_000)
+        const reply = await ask(account, bodyOf(model, prompted('[answer short]'), { max_tokens: 128_000 }))
+        expect(reply.status, reply.text).to.equal(200)
+        const sent = Number(reply.headers.get('x-max-output-tokens'))
+        expect(sent).to.be.within(4096, 6667)
+        const record = await recordOf(gateway.db, reply)
+        expect(record.creditsPrecharged).to.be.within(20_000 - 3, 20_000)
+        expect(await balanceOf(gateway.db, account.id)).to.equal(20_000 - record.credits)
+      })
+
+      it('ends an answer where its reserved output ends, within what was held', async () => {
+        const prompt = prompted('[tokens 20000]')
+        for (const stream of [false, true]) {
+          const account = await anAccount(gateway.db, 16_000)
+          const reply = await ask(account, bodyOf(model, prompt, { max_tokens: 128_000, stream }))
+          expect(reply.status, reply.text).to.equal(200)
+          expect(reply.text).to.match(/"stop_reason":\s*"max_tokens"/)
+          const record = await recordOf(gateway.db, reply)
+          const sent = Number(reply.headers.get('x-max-output-tokens'))
+          expect(record.outputTokens).to.be.at.most(sent)
+          expect(gateway.sandbox.journal(prompt).at(-1)!.body).to.deep.include({ max_tokens: sent })
+          expect(record.credits).to.be.at.most(record.creditsPrecharged)
+          expect(await balanceOf(gateway.db, account.id)).to.equal(16_000 - record.credits)
+        }
+      })
+
+      it('does not let two agents at once spend the same credits', async () => {
+        const account = await anAccount(gateway.db, 60_000)
+        const turn = async (): Promise<Reply> =>
+          ask(account, bodyOf(model, prompted('[tokens 900] [delay 20]'), { max_tokens: 128_000 }))
+        const agent = async (): Promise<Reply[]> => {
+          const replies: Reply[] = []
+          for (let nth = 0; nth < 12; nth++) replies.push(await turn())
+          return replies
+        }
+        const replies = (await Promise.all([agent(), agent()])).flat()
+        const paid = replies.filter(({ status }) => status === 200)
+        for (const reply of replies) expect(reply.status, reply.text).to.be.oneOf([200, 402])
+        expect(paid.length).to.be.above(0)
+        const records = await Promise.all(paid.map((reply) => recordOf(gateway.db, reply)))
+        const spent = records.reduce((sum, { credits, creditsUncollected }) => sum + credits + creditsUncollected, 0)
+        expect(await balanceOf(gateway.db, account.id)).to.equal(60_000 - spent)
+        const balances = await gateway
+          .db('ledger_entries')
+          .where({ account_id: account.id })
+          .pluck<number[]>('balance_after')
+        expect(Math.min(...balances)).to.be.at.least(0)
+      })
+
+      const exits: [what: string, words: string, streams?: boolean[]][] = [
+        ['refuses it as invalid', '[status 400]'],
+        ['fails', '[status 500]'],
+        ['answers what is none', '[garbage]'],
+        ['says nothing', '[empty]'],
+        ['hangs up', '[reset]'],
+        ['breaks off in the middle', '[tokens 9] [chunks 9 5] [reset-after 2]', [true]],
+        ['ends its stream with an error', '[tokens 9] [error-after 2]', [true]],
+      ]
+      for (const [what, words, streams = [false, true]] of exits)
+        it(`gives the hold back where the upstream ${what}`, async () => {
+          const account = await anAccount(gateway.db, 20_000)
+          for (const stream of streams) {
+            const reply = await ask(account, bodyOf(model, prompted(words), { stream }))
+            if (reply.status === 200) expect(reply.text).to.match(/event: error\n/)
+            else expect(reply.status, reply.text).to.be.oneOf([400, 502])
+            expect(await recordOf(gateway.db, reply)).to.include({ status: 'failed', credits: 0 })
+          }
+          expect(await balanceOf(gateway.db, account.id)).to.equal(20_000)
+        })
+
+      it('settles what was delivered, once, to a client that leaves', async () => {
+        const account = await anAccount(gateway.db, 20_000)
+        const stream = await startMessage(
+          gateway,
+          account,
+          bodyOf(model, prompted('[tokens 200] [chunks 200 20] [no-usage]')),
+        )
+        await until('some words', () => stream.words().length > 30)
+        stream.leave()
+        const record = await endOf(stream.headers.get('x-call-id'))
+        expect(record.status).to.equal('succeeded')
+        expect(record.outputTokens).to.be.within(Math.ceil(stream.words().length / 3), 200)
+        expect(record.credits).to.be.below(record.creditsPrecharged)
+        expect(await balanceOf(gateway.db, account.id)).to.equal(20_000 - record.credits)
+      })
+
+      it('settles a call that was answered 202 when it ends, and holds nothing for one that is refused', async () => {
+        const account = await anAccount(gateway.db, 20_000)
+        const accepted = await ask(account, bodyOf(model, prompted('[answer later] [delay 100]')), {
+          prefer: 'respond-async',
+        })
+        expect(accepted.status).to.equal(202)
+        const id = accepted.headers.get('x-call-id')!
+        const answer = await get(`${gateway.url}/v1/calls/${id}?wait=30`, account.key)
+        expect(answer.json).to.deep.include({ type: 'message', content: [{ type: 'text', text: 'later' }] })
+        const record = await findRecord(gateway.db, callOf(accepted))
+        expect(await balanceOf(gateway.db, account.id)).to.equal(20_000 - record!.credits)
+        const refused = await ask(account, bodyOf(model, 'hello', { max_tokens: 0 }), { prefer: 'respond-async' })
+        expect(refused.status).to.equal(400)
+        expect(await balanceOf(gateway.db, account.id)).to.equal(20_000 - record!.credits)
+        expect(await outstandingOf(gateway.db, account.id)).to.equal(0)
+      })
+    })
+  }
+})
