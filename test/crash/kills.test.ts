@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { Redis } from 'ioredis'
 import type { Sandbox } from '../../sandbox/server.ts'
 import { createSandbox } from '../../sandbox/server.ts'
+import type { Catalogue } from '../../scripts/harness/harness.ts'
 import type { Installation } from '../../scripts/harness/installation.ts'
 import { install } from '../../scripts/harness/installation.ts'
 import { medianOf } from './clients.ts'
@@ -11,6 +12,19 @@ import { spread } from './storm/recoveries.ts'
 import { stepsOf } from './storm/steps.ts'
 import { storm } from './storm/storm.ts'
 import type { StormFigures, StormOptions } from './storm/storm.ts'
+
+/** Adds `sandbox-claude`, at the price of `sandbox-chat`, whose upstream speaks the Messages API. */
+function withClaude({ upstreams, models }: Catalogue): void {
+  const { baseUrl, ...sandbox } = upstreams.sandbox as { baseUrl: string }
+  upstreams.claude = { ...sandbox, protocol: 'anthropic', baseUrl: baseUrl.replace('/v1', '/anthropic') }
+  const { pricing } = models.find(({ id }) => id === 'sandbox-chat')!
+  models.push({
+    id: 'sandbox-claude',
+    modality: 'chat',
+    pricing,
+    upstreams: [{ upstream: 'claude', model: 'claude-sandbox' }],
+  })
+}
 
 /** How many processes are killed: with an undisturbed Redis, and with one that is flushed now and then. */
 const KILLS = inSoak ? { calm: 205, forgetful: 90 } : { calm: 8, forgetful: 0 }
@@ -28,7 +42,8 @@ describe('processes killed at named steps of calls, under load', () => {
 
   before(async () => {
     sandbox = await createSandbox({ videoSeconds: 0.3, imageSeconds: 0.05 })
-    town = await install(sandbox, { DATABASE_POOL: '5', MAX_ANSWER_BYTES: String(MAX_ANSWER_BYTES) })
+    const settings = { DATABASE_POOL: '5', MAX_ANSWER_BYTES: String(MAX_ANSWER_BYTES) }
+    town = await install(sandbox, settings, {}, withClaude)
     redis = new Redis(town.config.REDIS_URL)
   })
   after(async () => {

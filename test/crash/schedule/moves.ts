@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import type { Tokens } from '../../../src/shared/requests/pricing.ts'
 import type { FailureKind } from '../../../src/workers/upstreams/adapter.ts'
+import { DIALECTS } from '../../../src/shared/dialects/dialect.ts'
+import type { Dialect } from '../../../src/shared/dialects/dialect.ts'
 import type { Limits } from '../simulation/accounts.ts'
 import type { EnqueueFate } from '../simulation/dispatch.ts'
 
@@ -8,6 +10,8 @@ import type { EnqueueFate } from '../simulation/dispatch.ts'
 export type Ask = {
   auth: number
   modality: 'chat' | 'image' | 'video'
+  /** That of a chat. */
+  dialect: Dialect
   stream: boolean
   /** With the second key of the account. */
   second: boolean
@@ -72,6 +76,7 @@ const usage: fc.Arbitrary<Tokens> = fc.oneof(
 const ask: fc.Arbitrary<Ask> = record({
   auth: small,
   modality: fc.constantFrom('chat', 'image', 'video'),
+  dialect: fc.constantFrom(...DIALECTS),
   stream: fc.boolean(),
   second: fc.boolean(),
   large: fc.integer({ min: 0, max: 3 }).map((n) => n === 0),

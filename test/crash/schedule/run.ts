@@ -118,7 +118,7 @@ async function audit(run: ScheduleRun): Promise<void> {
 
 async function ask(run: ScheduleRun, asks: readonly Ask[]): Promise<void> {
   const { simulation, accounts, requests } = run
-  for (const { auth, modality, stream, second, large, key, ...manner } of asks) {
+  for (const { auth, modality, dialect, stream, second, large, key, ...manner } of asks) {
     const web = pick(simulation.liveWebs(), auth)
     if (!web) return
     const account = pick(accounts, auth)!
@@ -131,7 +131,11 @@ async function ask(run: ScheduleRun, asks: readonly Ask[]): Promise<void> {
     const prompt = first?.asked.prompt ?? `p${requests.length}`
     if (!first) simulation.upstream.expect(prompt, manner)
     const keyId = account.keyIds[second ? 1 : 0]!
-    const shape = { large: first?.asked.large ?? large, stream: stream && modality === 'chat' }
+    const shape = {
+      large: first?.asked.large ?? large,
+      dialect: first?.asked.dialect ?? dialect,
+      stream: stream && modality === 'chat',
+    }
     send(run, web, { modality, prompt, ...shape, idempotencyKey, account, keyId })
   }
   await simulation.turns.rest()

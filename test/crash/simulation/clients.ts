@@ -1,6 +1,9 @@
 import { handleDisconnect } from '../../../src/api/v1/calls/answer-call.ts'
 import type { AnswerDeps } from '../../../src/api/v1/calls/answer-call.ts'
 import type { CallContext, PlacedCall } from '../../../src/api/v1/calls/placed-call.ts'
+import type { ChatModel } from '../../../src/shared/catalogue/catalogue.ts'
+import type { Dialect } from '../../../src/shared/dialects/dialect.ts'
+import { messagesKind } from '../../../src/api/v1/messages/messages.ts'
 import { placeCall } from '../../../src/api/v1/calls/place-call.ts'
 import type { CallOrder } from '../../../src/api/v1/calls/call-order.ts'
 import type { Answer, LongAnswer } from '../../../src/shared/replies/stored-answers.ts'
@@ -16,6 +19,8 @@ import { IMAGE, VIDEO } from './simulation.ts'
 
 export type Asked = {
   modality: 'chat' | 'image' | 'video'
+  /** That of a chat. */
+  dialect: Dialect
   prompt: string
   stream: boolean
   idempotencyKey: string | null
@@ -70,8 +75,7 @@ export class Request {
 
   private read(update: CallUpdate): void {
     if (update.type !== 'chunks') return
-    const chunks = update.chunks.map((text) => JSON.parse(text) as { choices: { delta: { content?: string } }[] })
-    this.received += chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('')
+    this.received += update.chunks.map(wordsIn).join('')
   }
 
   private async place(order: CallOrder): Promise<void> {
@@ -88,6 +92,15 @@ export class Request {
     const answer = await this.placed.wait.answer
     if (!this.left) this.outcome = { is: 'answered', answer }
   }
+}
+
+/** The words of a frame of either dialect. */
+function wordsIn(frame: string): string {
+  const { choices, delta } = JSON.parse(frame) as {
+    choices?: { delta: { content?: string } }[]
+    delta?: { text?: string }
+  }
+  return choices?.[0]?.delta.content ?? delta?.text ?? ''
 }
 
 function contextOf(asked: Asked, callId: CallId): CallContext {
@@ -112,9 +125,9 @@ export function shapeOf({ modality, large }: Pick<Asked, 'modality' | 'large'>):
   return { duration: VIDEO.durations[large ? 1 : 0]!, resolution: VIDEO.resolutions[large ? 1 : 0]! }
 }
 
-/** The order that `v1/chat.ts` and `v1/media.ts` make of a valid body. */
+/** The order that the endpoints make of a valid body. */
 function orderOf(simulation: Simulation, asked: Asked): CallOrder {
-  const { modality, prompt, stream } = asked
+  const { modality, dialect, prompt, stream } = asked
   const model = simulation.catalogue().models.get(modality)!
   if (model.modality !== 'chat') {
     const shape = shapeOf(asked)
@@ -123,6 +136,7 @@ function orderOf(simulation: Simulation, asked: Asked): CallOrder {
   }
   const request = { messages: [{ role: 'user', content: prompt }], max_tokens: outputLimit(20, {}), stream }
   const body = { model: model.id, ...request }
+  if (dialect === 'messages') return { model, body, ...messagesKind.parse(body, model as ChatModel) }
   const estimate = estimateTokens(body, {})
   return { model, request, estimate, charge: chatCharge(model.price, estimate), body }
 }

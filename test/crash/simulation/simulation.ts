@@ -46,6 +46,8 @@ const config = {
   REDIS_PREFIX: 'simulation',
   MAX_ANSWER_BYTES: LONGEST_ANSWER,
   LONG_CALL_REPLY: 'wait',
+  // Less than what is asked for, so that it is lowered to what an account can pay.
+  MIN_OUTPUT_TOKENS: 5,
   LONG_CALL_AFTER_SECONDS: 20,
 } as Config
 

@@ -1,4 +1,5 @@
-import type { ChatCompletion } from '../../../src/shared/dialects/chat/output.ts'
+import type { Dialect } from '../../../src/shared/dialects/dialect.ts'
+import type { Fields } from '../../../src/shared/platform/fields.ts'
 import type { ChatRequest, MediaRequest } from '../../../src/shared/requests/requests.ts'
 import type { UpstreamRef } from '../../../src/shared/calls/types.ts'
 import type { Tokens } from '../../../src/shared/requests/pricing.ts'
@@ -70,7 +71,7 @@ export class Upstream {
       chat: async (request: ChatRequest, context: UpstreamContext): Promise<ChatResult> => {
         const prompt = promptOf(request)
         await this.ask(process, prompt, context)
-        return { answer: completionOf(prompt), usage: this.usageOf(prompt) }
+        return { answer: answerOf(prompt, context.dialect), usage: this.usageOf(prompt) }
       },
       streamChat: (request: ChatRequest, context: UpstreamContext, take: TakeEvent) =>
         this.stream(process, promptOf(request), context, take),
@@ -87,14 +88,7 @@ export class Upstream {
     for (const [at, content] of wordsOf(this.manners.get(prompt)!).entries()) {
       await this.effect(process, `chunk ${at} of ${prompt}`, context.signal, () => {})
       taken.words += content
-      take({
-        type: 'frame',
-        frame: {
-          id: 'c',
-          created: 1,
-          choices: [{ index: 0, delta: { content }, finish_reason: at === 1 ? 'stop' : null }],
-        },
-      })
+      for (const frame of framesOf(at, content, context.dialect)) take({ type: 'frame', frame })
     }
     const usage = this.usageOf(prompt)
     taken.usage = usage
@@ -176,12 +170,34 @@ export const reportedBy = ({ usage }: Manner): UpstreamUsage | null => usage && 
 /** What a chat says, streamed or not. */
 export const wordsOf = ({ long }: Manner): string[] => ['one ', long ? 'two '.repeat(1000) : 'two']
 
-/** The text that a completion of this upstream has. */
-const completionOf = (prompt: string): ChatCompletion => ({
-  id: 'c',
-  object: 'chat.completion',
-  created: 1,
-  choices: [{ index: 0, message: { role: 'assistant', content: `Re: ${prompt}` }, finish_reason: 'stop' }],
-})
+const MESSAGE = { id: 'c', type: 'message', role: 'assistant', model: 'm', stop_sequence: null }
+
+/** The frames of the first or the second piece of a chat, in the dialect of its client. */
+function framesOf(at: number, text: string, dialect: Dialect = 'chat'): Fields[] {
+  if (dialect === 'chat') {
+    const choice = { index: 0, delta: { content: text }, finish_reason: at === 1 ? 'stop' : null }
+    return [{ id: 'c', created: 1, choices: [choice] }]
+  }
+  const delta = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }
+  return at === 0
+    ? [
+        { type: 'message_start', message: { ...MESSAGE, content: [], stop_reason: null } },
+        { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+        delta,
+      ]
+    : [
+        delta,
+        { type: 'content_block_stop', index: 0 },
+        { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null } },
+      ]
+}
+
+/** A whole answer of this upstream, in the dialect of its client. */
+function answerOf(prompt: string, dialect: Dialect = 'chat'): Fields {
+  const content = `Re: ${prompt}`
+  if (dialect === 'messages') return { ...MESSAGE, content: [{ type: 'text', text: content }], stop_reason: 'end_turn' }
+  const choice = { index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }
+  return { id: 'c', object: 'chat.completion', created: 1, choices: [choice] }
+}
 
 const promptOf = (request: ChatRequest): string => String(request.messages.at(-1)?.content)

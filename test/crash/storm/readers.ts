@@ -15,21 +15,25 @@ import type { CallRow } from '../../support/crash.ts'
 /** How a stream is to end: cut by Tollgate, or abandoned by its client. */
 type Ending = {
   name: string
+  /** Chat completions where it is absent. */
+  path?: 'messages'
   model: string
   words: string
   /** When the client disconnects; absent: not before the end. */
   leaves?: 'when sent' | 'when something came'
   /** How long its client pauses before the next stream, in ms; PAUSE_MS where it is absent. */
   pauseMs?: number
-  /** The finish_reason of the stored answer. */
-  finish: 'length' | 'cancelled'
+  /** The finish_reason, or the stop_reason, of the stored answer. */
+  finish: 'length' | 'cancelled' | 'max_tokens'
 }
 
 /** Small enough for a stream of the sandbox to be cut there. */
 export const MAX_ANSWER_BYTES = 50_000
 
-/** Our own count of an answer is at most twice its limit, of 1,024 tokens, which are three bytes each. */
-const MOST_COUNTED_BYTES = 2 * 1024 * 3
+const MAX_TOKENS = 1024
+
+/** Our own count of an answer is at most twice its limit, in tokens of three bytes each. */
+const MOST_COUNTED_BYTES = 2 * MAX_TOKENS * 3
 
 const ENDINGS: readonly Ending[] = [
   {
@@ -55,6 +59,21 @@ const ENDINGS: readonly Ending[] = [
     leaves: 'when something came',
     finish: 'cancelled',
   },
+  {
+    name: 'of messages cut at their size',
+    path: 'messages',
+    model: 'sandbox-chat',
+    words: '[big 1]',
+    finish: 'max_tokens',
+  },
+  {
+    name: 'of messages left after their first chunk',
+    path: 'messages',
+    model: 'sandbox-claude',
+    words: '[tokens 200] [chunks 200 20]',
+    leaves: 'when something came',
+    finish: 'max_tokens',
+  },
 ]
 
 /** The cost of a call in credits, at the price of the sandbox's chats. */
@@ -72,11 +91,14 @@ type PaidRow = CallRow & {
 /** One stream as its client read it. */
 type Read = { prompt: string; key: string; text: string }
 
+/** What a client reads of either dialect. */
+type Frame = { choices?: { delta?: { content?: string | null } }[]; delta?: { text?: string } }
+
 /** The words that a client has read. */
 const contentOf = ({ text }: Read): string =>
   [...text.matchAll(/^data: (\{.*\})\n/gm)]
-    .map(([, line]) => JSON.parse(line!) as { choices?: { delta?: { content?: string | null } }[] })
-    .map(({ choices }) => choices?.[0]?.delta?.content ?? '')
+    .map(([, line]) => JSON.parse(line!) as Frame)
+    .map(({ choices, delta }) => choices?.[0]?.delta?.content ?? delta?.text ?? '')
     .join('')
 
 /** How long a client waits before it asks another web process, and how long it reads at most, in ms. */
@@ -123,7 +145,7 @@ export class Reader {
   }
 
   private async readOne(url: string): Promise<void> {
-    const { model, words, leaves } = this.ending
+    const { model, words, leaves, path = 'chat/completions' } = this.ending
     const one: Read = { prompt: `reader ${randomUUID()} ${words}`, key: randomUUID(), text: '' }
     this.read.push(one)
     const client = new AbortController()
@@ -132,7 +154,7 @@ export class Reader {
       if (leaves === 'when sent' && this.sandbox.open(one.prompt).open > 0) client.abort()
     }, 10)
     try {
-      const response = await fetch(`${url}/v1/chat/completions`, {
+      const response = await fetch(`${url}/v1/${path}`, {
         method: 'POST',
         signal: client.signal,
         headers: {
@@ -140,7 +162,12 @@ export class Reader {
           authorization: `Bearer ${this.account.key}`,
           'idempotency-key': one.key,
         },
-        body: JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: one.prompt }] }),
+        body: JSON.stringify({
+          model,
+          stream: true,
+          max_tokens: MAX_TOKENS,
+          messages: [{ role: 'user', content: one.prompt }],
+        }),
       })
       const decoder = new TextDecoder()
       for await (const piece of response.body!) {
@@ -206,8 +233,12 @@ export class Reader {
   /** Whether it was cut or abandoned, and not read to the end because its web process was killed. */
   private async hasEndedItsWay(row: PaidRow, one: Read): Promise<boolean> {
     const { json } = await get(`${this.url()!}/v1/calls/${publicId('call', row.id)}`, this.account.key)
-    if (json.choices[0].finish_reason !== this.ending.finish) return false
-    expect(row.input_tokens, `${row.id}: input`).to.equal(row.estimated_input_tokens)
+    const finish = this.ending.path === 'messages' ? json.stop_reason : json.choices[0].finish_reason
+    if (finish !== this.ending.finish) return false
+    // The Messages API reports the input of a stream at its beginning; in other streams nothing is reported before the end.
+    if (this.ending.model === 'sandbox-claude')
+      expect(row.input_tokens, `${row.id}: input`).to.be.at.most(row.estimated_input_tokens)
+    else expect(row.input_tokens, `${row.id}: input`).to.equal(row.estimated_input_tokens)
     const delivered = Buffer.byteLength(contentOf(one))
     expect(row.output_tokens! * 3, `${row.id}: output`).to.be.at.least(Math.min(delivered, MOST_COUNTED_BYTES))
     return true

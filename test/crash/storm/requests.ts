@@ -16,6 +16,21 @@ export const KINDS: readonly { path: string; body: (prompt: string) => object; m
     }),
     mayBeSent: 4,
   },
+  {
+    path: 'messages',
+    body: (content) => ({ model: 'sandbox-claude', max_tokens: 1024, messages: [{ role: 'user', content }] }),
+    mayBeSent: 4,
+  },
+  {
+    path: 'messages',
+    body: (content) => ({
+      model: 'sandbox-chat',
+      max_tokens: 128_000,
+      stream: true,
+      messages: [{ role: 'user', content: `${content} [chunks 4 20]` }],
+    }),
+    mayBeSent: 4,
+  },
   { path: 'images/generations', body: (prompt) => ({ model: 'sandbox-image', prompt }), mayBeSent: 1 },
   {
     path: 'chat/completions',
