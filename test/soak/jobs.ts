@@ -17,7 +17,7 @@ export type Job = { name: string; run: () => Promise<Result> }
  */
 type Shared = {
   name: string
-  file: string
+  files: string[]
   variable: string
   total: number
   processes: number
@@ -26,7 +26,7 @@ type Shared = {
 
 const CALLS: Shared = {
   name: 'schedules',
-  file: 'test/crash/schedules.test.ts',
+  files: ['test/crash/schedules.test.ts'],
   variable: 'TOLLGATE_SCHEDULES',
   total: 10_000,
   processes: 8,
@@ -35,17 +35,17 @@ const CALLS: Shared = {
 
 const PAYMENTS: Shared = {
   name: 'schedules of payments',
-  file: 'test/crash/payments.test.ts',
+  files: ['test/crash/payments.test.ts'],
   variable: 'TOLLGATE_PAYMENT_SCHEDULES',
   total: 5000,
   processes: 4,
   areSchedules: true,
 }
 
-/** Random chats, whose pre-charge is compared with a bill. */
+/** Random chats, in each dialect, whose pre-charge is compared with a bill. */
 const CHATS: Shared = {
   name: 'pre-charges',
-  file: 'test/upstreams/precharge.test.ts',
+  files: ['test/upstreams/precharge.test.ts', 'test/upstreams/messages-precharge.test.ts'],
   variable: 'TOLLGATE_REQUESTS',
   total: 20_000,
   processes: 2,
@@ -90,12 +90,12 @@ export function jobsOf(addresses: TestAddresses, { seed, part, programs, runner 
       return { ok, figures: figuresIn(output), details: ok ? '' : output, schedules, mutant: false }
     },
   })
-  const share = ({ name, file, variable, total, processes, areSchedules }: Shared): Job[] =>
+  const share = ({ name, files, variable, total, processes, areSchedules }: Shared): Job[] =>
     Array.from({ length: processes }, (_one, nth) => {
       const runs = Math.ceil((total * part) / processes)
       const env = { [variable]: String(runs), TOLLGATE_SEED: String(seed + nth) }
       const schedules = areSchedules ? runs : 0
-      return test(`${name} ${nth + 1} of ${processes}`, [file], { env, schedules, patient: true })
+      return test(`${name} ${nth + 1} of ${processes}`, files, { env, schedules, patient: true })
     })
   const crash = (name: string, ...files: string[]): Job =>
     test(

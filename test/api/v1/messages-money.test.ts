@@ -23,7 +23,7 @@ import { startMessage } from './support/message-streams.ts'
 type Counts = { input: number; cached: number; written: number; output: number }
 
 /** Where a stream of the Messages API reports its input. */
-type Place = 'start' | 'delta' | 'both'
+type Place = 'start' | 'delta' | 'both' | 'two starts'
 
 const block = { type: 'text', text: 'fine' }
 const head = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', stop_sequence: null }
@@ -41,9 +41,11 @@ function anthropic(counts: Counts, stream: boolean, place: Place): Script {
   if (!stream) return saying(JSON.stringify({ ...head, content: [block], stop_reason: 'end_turn', usage }))
   const none = anthropicUsage({ input: 0, cached: 0, written: 0, output: 0 })
   const first = place === 'delta' ? none : { ...usage, output_tokens: 1 }
+  const start = { type: 'message_start', message: { ...head, content: [], stop_reason: null, usage: first } }
   return streaming(
     eventsOf(
-      { type: 'message_start', message: { ...head, content: [], stop_reason: null, usage: first } },
+      start,
+      ...(place === 'two starts' ? [start] : []),
       { type: 'content_block_start', index: 0, content_block: block },
       { type: 'content_block_stop', index: 0 },
       {
@@ -130,7 +132,7 @@ describe('the money of messages', () => {
       counts,
       protocol: fc.constantFrom('anthropic', 'openai'),
       stream: fc.boolean(),
-      place: fc.constantFrom<Place>('start', 'delta', 'both'),
+      place: fc.constantFrom<Place>('start', 'delta', 'both', 'two starts'),
     })
     await fc.assert(
       fc.asyncProperty(asking, async ({ counts: reported, protocol, stream, place }) => {
@@ -139,6 +141,7 @@ describe('the money of messages', () => {
         const body = bodyOf(`scripted-${protocol}`, `${scripted.prompt(script)} ${'word '.repeat(150)}`, { stream })
         const reply = await ask(account, body)
         expect(reply.status, reply.text).to.equal(200)
+        if (stream) expect(reply.text.match(/event: message_start\n/g), reply.text).to.have.length(1)
         const usage = stream
           ? (JSON.parse(/^data: (.*"message_delta".*)$/m.exec(reply.text)![1]!) as { usage: object }).usage
           : (reply.json as { usage: object }).usage

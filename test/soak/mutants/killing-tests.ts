@@ -28,6 +28,12 @@ export const EXPIRY = 'test/shared/calls/expiry.test.ts'
 export const KEY_LIMITS = 'test/shared/calls/key-limits.test.ts'
 export const KEY_LOOKUP = 'test/shared/accounts/key-lookup.test.ts'
 export const SHARES = 'test/workers/fair-places.test.ts'
+export const MESSAGES = 'test/api/v1/messages.test.ts'
+export const MESSAGE_HOLDS = 'test/upstreams/messages-precharge.test.ts'
+export const MESSAGE_ESTIMATE = 'test/shared/dialects/messages/estimate.test.ts'
+export const MESSAGE_MONEY = 'test/api/v1/messages-money.test.ts'
+export const HOSTILE_MESSAGES = 'test/api/v1/hostile-messages.test.ts'
+export const LOST_MESSAGES = 'test/crash/lost-messages.test.ts'
 
 /** The tests that must pass where no bug is planted. */
 export const KILLING_TESTS = [
@@ -59,4 +65,10 @@ export const KILLING_TESTS = [
   PAYMENTS,
   PAYMENT_SCHEDULES,
   SHARES,
+  MESSAGES,
+  MESSAGE_HOLDS,
+  MESSAGE_ESTIMATE,
+  MESSAGE_MONEY,
+  HOSTILE_MESSAGES,
+  LOST_MESSAGES,
 ]

@@ -4,6 +4,7 @@ import { OF_CATALOGUE } from './catalogue.ts'
 import { CHARGING } from './charging.ts'
 import { OF_DEDUCTIONS } from './deductions.ts'
 import { ENDING } from './ending.ts'
+import { OF_MESSAGES } from './messages.ts'
 import type { Mutant } from './mutant.ts'
 import { OF_PAYMENTS } from './payments.ts'
 import { PRICES } from './prices.ts'
@@ -24,4 +25,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...OF_SHARING,
   ...OF_USAGE,
   ...OF_READING,
+  ...OF_MESSAGES,
 ]

@@ -24,11 +24,16 @@ const sumOf = (bills: readonly Bill[]): Bill => ({
 })
 
 const IMAGE: Bill = { bytes: 0, tokens: 1500 }
-const DOCUMENT: Bill = { bytes: 0, tokens: 2000 }
+/** The tokens of a document of a model that prices documents. */
+export const DOCUMENT_TOKENS = 2000
+
+/** A document by its bytes, or by its number where its model prices it. */
+const ofFile = (data: unknown, isPriced: boolean): Bill =>
+  isPriced ? { bytes: 0, tokens: DOCUMENT_TOKENS } : { bytes: bytesOf(data), tokens: 0 }
 const TURN: Bill = { bytes: 0, tokens: 4 }
 const TOOL: Bill = { bytes: 0, tokens: 8 }
 
-function ofBlock(block: Fields): Bill {
+function ofBlock(block: Fields, isPriced: boolean): Bill {
   const { type, source, title, context } = block
   switch (type) {
     case 'text':
@@ -37,17 +42,17 @@ function ofBlock(block: Fields): Bill {
     case 'image_url':
       return IMAGE
     case 'file':
-      return DOCUMENT
+      return ofFile(fieldsOf(block.file).file_data, isPriced)
     case 'document': {
       const { type: kind, data, content } = fieldsOf(source)
       const titles = { bytes: bytesOf(title, context), tokens: 0 }
       if (kind === 'text') return sumOf([titles, { bytes: bytesOf(data), tokens: 0 }])
-      return sumOf([titles, kind === 'content' ? ofContent(content) : DOCUMENT])
+      return sumOf([titles, kind === 'content' ? ofContent(content, isPriced) : ofFile(data, isPriced)])
     }
     case 'search_result':
-      return sumOf([{ bytes: bytesOf(source, title), tokens: 0 }, ofContent(block.content)])
+      return sumOf([{ bytes: bytesOf(source, title), tokens: 0 }, ofContent(block.content, isPriced)])
     case 'tool_result':
-      return sumOf([{ bytes: bytesOf(block.tool_use_id), tokens: 0 }, ofContent(block.content)])
+      return sumOf([{ bytes: bytesOf(block.tool_use_id), tokens: 0 }, ofContent(block.content, isPriced)])
     case 'tool_use':
       return sumOf([TOOL, { bytes: bytesOf(block.id, block.name, block.input), tokens: 0 }])
     default:
@@ -55,8 +60,10 @@ function ofBlock(block: Fields): Bill {
   }
 }
 
-const ofContent = (content: unknown): Bill =>
-  Array.isArray(content) ? sumOf(listOf(content).map(ofBlock)) : { bytes: bytesOf(content), tokens: 0 }
+const ofContent = (content: unknown, isPriced: boolean): Bill =>
+  Array.isArray(content)
+    ? sumOf(listOf(content).map((block) => ofBlock(block, isPriced)))
+    : { bytes: bytesOf(content), tokens: 0 }
 
 /** Arguments are text of JSON: the model reads them without the escapes around them. */
 const ofCall = ({ id, function: called }: Fields): Bill => {
@@ -64,11 +71,11 @@ const ofCall = ({ id, function: called }: Fields): Bill => {
   return sumOf([TOOL, { bytes: bytesOf(id, name) + Buffer.byteLength(String(args)), tokens: 0 }])
 }
 
-const ofMessage = (message: Fields): Bill => {
+const ofMessage = (message: Fields, isPriced: boolean): Bill => {
   const { content, tool_calls: calls, tool_call_id: id, reasoning_content: thoughts, output_config: config } = message
   return sumOf([
     TURN,
-    ofContent(content),
+    ofContent(content, isPriced),
     ...listOf(calls).map(ofCall),
     { bytes: bytesOf(id, thoughts, config), tokens: 0 },
   ])
@@ -85,12 +92,15 @@ const ofTool = (tool: Fields): Bill => {
   return sumOf([TOOL, { bytes: bytesOf(name, description, schema, parameters, examples), tokens: 0 }])
 }
 
-/** The input tokens that are billed of what was sent. */
-export function inputTokensOf(sent: Fields): number {
+/**
+ * The input tokens that are billed of what was sent.
+ * @param isPriced whether documents count by their number
+ */
+export function inputTokensOf(sent: Fields, isPriced: boolean): number {
   const { messages, tools, model: _model, stream: _stream, service_tier: _tier, ...rest } = sent
   const { max_tokens: _limit, stream_options: _options, response_format: format, ...others } = rest
   const { bytes, tokens } = sumOf([
-    ...listOf(messages).map(ofMessage),
+    ...listOf(messages).map((message) => ofMessage(message, isPriced)),
     ...listOf(tools).map(ofTool),
     { bytes: bytesOf(fieldsOf(fieldsOf(format).json_schema).schema, ...Object.values(others)), tokens: 0 },
   ])
