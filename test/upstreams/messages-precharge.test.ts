@@ -63,8 +63,8 @@ describe('the hold of any message', () => {
   })
 
   /**
-   * Sends a body through validation, a queue, the adapter and HTTP: with a limit that was lowered to what can be paid, to
-   * one upstream of a model that has another one beside it.
+   * Sends a body through validation, a queue, the adapter and HTTP, with a limit that was lowered to what can be paid:
+   * to one upstream of a model that has another one beside it.
    */
   async function play(asked: Asked): Promise<Outcome> {
     const { protocol, body: given, allow: own, others, clampedTo, isPriced } = asked

@@ -119,7 +119,7 @@ describe('a hostile client of POST /v1/messages', () => {
       }
   })
 
-  it('is refused with two keys, another coding, or another type of body, and not for its versions and betas', async () => {
+  it('is refused with two keys, another coding, or another type of body, not for versions and betas', async () => {
     const other = await anAccount(gateway.db, BALANCE)
     expect((await post(bodyOf(), { 'x-api-key': other.key })).status).to.equal(401)
     expect((await post(bodyOf(), { 'x-api-key': account.key })).status).to.equal(200)
@@ -146,8 +146,7 @@ describe('a hostile client of POST /v1/messages', () => {
   it('is charged once for equal requests with one key at once, and refused for it in another dialect', async () => {
     const headers = { 'idempotency-key': 'one' }
     const body = bodyOf({ model: 'gpt', messages: [{ role: 'user', content: prompted('[answer fine] [delay 200]') }] })
-    const others = [...Array.from({ length: 5 }, () => post(body, headers))]
-    const replies = await Promise.all(others)
+    const replies = await Promise.all(Array.from({ length: 5 }, () => post(body, headers)))
     for (const reply of replies) expect(reply.status, reply.text).to.equal(200)
     const [first] = replies as [Reply]
     for (const reply of replies) expect(reply.json).to.deep.equal(first.json)

@@ -78,9 +78,9 @@ function openai({ input, cached, written, output }: Counts, stream: boolean): Sc
       }),
     )
   const chunk = { ...about, object: 'chat.completion.chunk' }
-  return streaming(
-    `${eventsOf({ ...chunk, choices: [{ index: 0, delta: message, finish_reason: 'stop' }] }, { ...chunk, choices: [], usage })}data: [DONE]\n\n`,
-  )
+  const choice = { index: 0, delta: message, finish_reason: 'stop' }
+  const chunks = eventsOf({ ...chunk, choices: [choice] }, { ...chunk, choices: [], usage })
+  return streaming(`${chunks}data: [DONE]\n\n`)
 }
 
 describe('the money of messages', () => {
@@ -120,7 +120,7 @@ describe('the money of messages', () => {
       return record && !['queued', 'running'].includes(record.status) && record
     })
 
-  it('settles what a cache had a part in at its prices, whole and streamed, and answers counts that add up', async () => {
+  it('settles cached counts at their prices, whole and streamed, and answers counts that add up', async () => {
     const account = await anAccount(gateway.db, 1_000_000_000)
     const counts = fc.record({
       input: fc.integer({ min: 1, max: 200 }),
@@ -162,7 +162,7 @@ describe('the money of messages', () => {
 
   for (const model of ['claude', 'gpt']) {
     describe(`of ${model}`, () => {
-      it('lowers a limit of 128,000 tokens to what the balance pays, and refuses nobody who can pay the call', async () => {
+      it('lowers a limit of 128,000 tokens to what the balance pays, and refuses nobody who can pay', async () => {
         const account = await anAccount(gateway.db, 20_000)
         const reply = await ask(account, bodyOf(model, prompted('[answer short]'), { max_tokens: 128_000 }))
         expect(reply.status, reply.text).to.equal(200)

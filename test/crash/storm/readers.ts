@@ -235,7 +235,7 @@ export class Reader {
     const { json } = await get(`${this.url()!}/v1/calls/${publicId('call', row.id)}`, this.account.key)
     const finish = this.ending.path === 'messages' ? json.stop_reason : json.choices[0].finish_reason
     if (finish !== this.ending.finish) return false
-    // The Messages API reports the input of a stream at its beginning; in other streams nothing is reported before the end.
+    // Only the Messages API reports the input of a stream at its beginning.
     if (this.ending.model === 'sandbox-claude')
       expect(row.input_tokens, `${row.id}: input`).to.be.at.most(row.estimated_input_tokens)
     else expect(row.input_tokens, `${row.id}: input`).to.equal(row.estimated_input_tokens)
