@@ -53,7 +53,10 @@ function thinkingOf(thinking: Fields, maxTokens: number): Fields {
   return maxTokens > LEAST_THINKING ? { ...thinking, budget_tokens: maxTokens - 1 } : { type: 'disabled' }
 }
 
-/** The messages without what the API refuses: thoughts that nobody signed, texts of white space, ids of others. */
+/**
+ * The messages without what the API refuses: thoughts that nobody signed, texts of white space, turns in which nothing
+ * else was said, ids of others.
+ */
 function mended(messages: readonly Fields[]): Fields[] {
   const ids = new Alphabet()
   return messages.flatMap((message) => {

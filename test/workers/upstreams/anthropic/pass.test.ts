@@ -1,0 +1,59 @@
+import { expect } from 'chai'
+import { messagesForm } from '../../../../src/shared/dialects/messages/answer.ts'
+import { addressesIn, withPictures } from '../../../../src/shared/dialects/messages/parts.ts'
+import type { ChatRequest } from '../../../../src/shared/requests/requests.ts'
+import { passed } from '../../../../src/workers/upstreams/anthropic/pass.ts'
+import { routeTo } from '../sandbox-upstreams.ts'
+
+const asked = (messages: object[], more: object = {}) => ({ max_tokens: 10, messages, ...more }) as ChatRequest
+const user = (...content: object[]) => ({ role: 'user', content })
+const text = { type: 'text', text: 'hello' }
+const hour = { type: 'ephemeral', ttl: '1h' }
+
+describe('a message to an upstream of its own dialect', () => {
+  const sent = (request: ChatRequest, allow: string[] = []) =>
+    passed(request, routeTo('anthropic', 'http://upstream.test', { allow }), false)
+
+  it('has the fields that this upstream is allowed, whatever another one is', () => {
+    const dearer = { speed: 'fast', inference_geo: 'us', service_tier: 'priority' }
+    const request = asked([user(text)], dearer)
+    expect(sent(request)).to.not.have.any.keys('speed', 'inference_geo')
+    expect(sent(request)).to.include({ service_tier: 'standard_only' })
+    expect(sent(request, Object.keys(dearer))).to.include(dearer)
+  })
+
+  it('asks for caches of an hour only where this upstream is allowed them', () => {
+    const marked = { ...text, cache_control: hour }
+    const document = { type: 'document', source: { type: 'content', content: [marked] } }
+    const result = { type: 'tool_result', tool_use_id: 'a', content: [document] }
+    const request = asked([user(marked, result)], {
+      cache_control: hour,
+      system: [marked],
+      tools: [{ name: 'a', input_schema: { type: 'object', content: marked }, cache_control: hour }],
+    })
+    const json = JSON.stringify(sent(request))
+    expect(json.split('"ttl":"1h"'), 'all but that in the schema, which is none').to.have.length(2)
+    expect(JSON.stringify(sent(request, ['cache_control.ttl'])).split('"ttl":"1h"')).to.have.length(7)
+  })
+
+  it('has no turn of a thought alone that nobody signed, and every other turn as it came', () => {
+    const thought = { type: 'thinking', thinking: 'hm', signature: '' }
+    const turns = [user(text), { role: 'assistant', content: [thought] }, user(text), { role: 'user', content: [] }]
+    expect(sent(asked(turns)).messages).to.deep.equal([turns[0], turns[2], turns[3]])
+  })
+
+  it('has every picture by its bytes where we fetch them', () => {
+    const picture = { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } }
+    const document = { type: 'document', source: { type: 'content', content: [picture] } }
+    const result = { type: 'tool_result', tool_use_id: 'a', content: [picture, document] }
+    const request = asked([user(picture, document, result)])
+    expect(addressesIn(request)).to.have.length(4)
+    expect(addressesIn(withPictures(request, () => 'data:image/png;base64,AA=='))).to.deep.equal([])
+  })
+
+  it('is read whatever the types in its answer are', () => {
+    const odd = { toString: 1 }
+    expect(messagesForm.reasons({ type: 'content_block_delta', delta: { type: odd } })).to.equal(false)
+    expect(messagesForm.reasons({ type: 'content_block_delta', delta: { type: 'thinking_delta' } })).to.equal(true)
+  })
+})
