@@ -1,0 +1,166 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { countsOf, prompted } from '../../scripts/harness/calling.ts'
+import { anAccount, balanceOf } from '../../scripts/harness/factories.ts'
+import type { Gateway } from '../../scripts/harness/harness.ts'
+import { startGateway } from '../../scripts/harness/harness.ts'
+import { expectBooksToBalance } from '../support/books.ts'
+import type { Script, Scripted } from '../upstreams/support/scripted.ts'
+import { startScripted } from '../upstreams/support/scripted.ts'
+import { runClaude, whyNotInstalled } from './support/claude-code.ts'
+
+type Fields = Record<string, unknown>
+
+const events = (...all: Fields[]): string =>
+  all.map((one) => `event: ${String(one.type)}\ndata: ${JSON.stringify(one)}\n\n`).join('')
+
+/** A streamed message of one block. */
+function messageOf(block: Fields, delta: Fields, reason: string): string {
+  const usage = { input_tokens: 10, output_tokens: 5 }
+  const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [], stop_reason: null, usage }
+  return events(
+    { type: 'message_start', message },
+    { type: 'content_block_start', index: 0, content_block: block },
+    { type: 'content_block_delta', index: 0, delta },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: reason, stop_sequence: null }, usage: { output_tokens: 5 } },
+    { type: 'message_stop' },
+  )
+}
+
+function chunksOf(delta: Fields, reason: string): string {
+  const choices = [
+    { index: 0, delta: { role: 'assistant', ...delta } },
+    { index: 0, delta: {}, finish_reason: reason },
+  ]
+  const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
+  const all = [...choices.map((choice) => ({ choices: [choice] })), { choices: [], usage }]
+  return `${all.map((one) => `data: ${JSON.stringify({ id: 'c', ...one })}\n\n`).join('')}data: [DONE]\n\n`
+}
+
+/** A call of a tool and a text, as each protocol streams them. */
+const STREAMS = {
+  anthropic: {
+    call: (name: string, args: string) =>
+      messageOf(
+        { type: 'tool_use', id: 'toolu_1', name, input: {} },
+        { type: 'input_json_delta', partial_json: args },
+        'tool_use',
+      ),
+    text: (text: string) => messageOf({ type: 'text', text: '' }, { type: 'text_delta', text }, 'end_turn'),
+  },
+  openai: {
+    call: (name: string, args: string) =>
+      chunksOf(
+        { tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: { name, arguments: args } }] },
+        'tool_calls',
+      ),
+    text: (content: string) => chunksOf({ content }, 'stop'),
+  },
+}
+
+const stream =
+  (answer: string): Script =>
+  (_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).end(answer)
+  }
+
+type Protocol = keyof typeof STREAMS
+
+/** Answers every request with this text. */
+const saying = (protocol: Protocol, text: string): Script => stream(STREAMS[protocol].text(text))
+
+/** Reads a file with the tool `Read`, and says what it has found there once its text has come back. */
+function reading(protocol: Protocol, path: string, word: string): Script {
+  const { call, text } = STREAMS[protocol]
+  return (request, response, body) => {
+    const answer = body.includes(word) ? text(`It says ${word}.`) : call('Read', JSON.stringify({ file_path: path }))
+    stream(answer)(request, response, body)
+  }
+}
+
+describe('Claude Code', function () {
+  let gateway: Gateway
+  let scripted: Scripted
+  before(async function () {
+    const reason = await whyNotInstalled()
+    if (reason !== null) {
+      console.warn(`    skipped: ${reason}`)
+      return this.skip()
+    }
+    scripted = await startScripted()
+    gateway = await startGateway({}, ({ upstreams, models }) => {
+      const { sandbox } = upstreams
+      Object.assign(upstreams, {
+        anthropic: { ...sandbox, protocol: 'anthropic', baseUrl: scripted.origin },
+        openai: { ...sandbox, protocol: 'openai', baseUrl: `${scripted.origin}/v1` },
+      })
+      for (const upstream of ['anthropic', 'openai']) {
+        const pricing = { input: 1, output: 3, perTokens: 1000, minimum: 1 }
+        models.push({
+          id: `claude-${upstream}`,
+          modality: 'chat',
+          pricing,
+          upstreams: [{ upstream, model: 'some-model' }],
+        })
+      }
+    })
+  })
+  after(async () => {
+    await gateway?.stop()
+    await scripted?.close()
+  })
+  afterEach(() => expectBooksToBalance(gateway.db))
+
+  for (const protocol of ['anthropic', 'openai'] as const) {
+    const model = `claude-${protocol}`
+
+    it(`answers a prompt over an upstream of ${protocol}, and pays for it`, async () => {
+      const account = await anAccount(gateway.db, 10_000)
+      const prompt = scripted.prompt(saying(protocol, 'Good morning'))
+      const told = await runClaude({ ...gateway, ...account, model, prompt })
+      expect(told).to.deep.equal({ isError: false, result: 'Good morning', turns: 1, exitCode: 0 })
+      expect(await countsOf(gateway.db, account)).to.include({ calls: 1, charged: 1 })
+      expect(await balanceOf(gateway.db, account.id)).to.be.below(10_000)
+    })
+
+    it(`reads a file by its tool over an upstream of ${protocol}, and says what is in it`, async () => {
+      const account = await anAccount(gateway.db, 10_000)
+      const folder = mkdtempSync(join(tmpdir(), 'tollgate-claude-'))
+      const [path, word] = [join(folder, 'note.txt'), randomUUID()]
+      writeFileSync(path, `The word is ${word}.\n`)
+      try {
+        const prompt = scripted.prompt(reading(protocol, path, word))
+        const told = await runClaude({ ...gateway, ...account, model, prompt, tools: ['Read'], folder })
+        expect(told).to.deep.equal({ isError: false, result: `It says ${word}.`, turns: 2, exitCode: 0 })
+        expect(await countsOf(gateway.db, account)).to.include({ calls: 2, charged: 2 })
+      } finally {
+        rmSync(folder, { recursive: true, force: true })
+      }
+    })
+  }
+
+  it('is told of an empty balance at its first request, and sends no second one', async () => {
+    const account = await anAccount(gateway.db)
+    const told = await runClaude({ ...gateway, ...account, model: 'claude-anthropic', prompt: prompted() })
+    expect([told.isError, told.exitCode]).to.deep.equal([true, 1])
+    expect(told.result).to.match(/402 This call reserves \d+ credits/)
+    expect(await countsOf(gateway.db, account)).to.include({ calls: 1, charged: 0 })
+  })
+
+  it('works on a balance that pays for less than the limit that it asks for', async () => {
+    const account = await anAccount(gateway.db, 100)
+    const limits: unknown[] = []
+    const prompt = scripted.prompt((request, response, body) => {
+      limits.push((JSON.parse(body) as Fields).max_tokens)
+      saying('anthropic', 'Good morning')(request, response, body)
+    })
+    const told = await runClaude({ ...gateway, ...account, model: 'claude-anthropic', prompt })
+    expect(told).to.include({ isError: false, result: 'Good morning' })
+    expect(limits).to.have.lengthOf(1)
+    expect(limits[0]).to.be.within(4096, 31_999)
+  })
+})
