@@ -15,6 +15,7 @@ LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   ids uuid[] := ARRAY(SELECT DISTINCT (o ->> 'id')::uuid FROM jsonb_array_elements(outcomes) o);
   account_ids uuid[] := ARRAY(SELECT DISTINCT c.account_id FROM calls c WHERE c.id = ANY (ids));
+  passing constant text[] := '{service_unavailable, upstream_rate_limited, upstream_overloaded}';
   keys_limited boolean;
   moment timestamptz;
   r record;
@@ -115,10 +116,10 @@ BEGIN
     -- Nothing was sent of a call that no worker began.
     cost_micro_usd = CASE WHEN c.attempts = 0 THEN 0 ELSE o.cost_micro_usd END,
     upstream = coalesce(o.upstream, c.upstream), result_url = o.result_url, finished_at = moment,
-    -- A call that we ourselves could not place counts as refused: its key is free for the client's next try.
-    idempotency_key = CASE WHEN o.error_type = 'service_unavailable' THEN NULL ELSE c.idempotency_key END,
-    idempotency_expires_at = CASE WHEN o.error_type = 'service_unavailable' THEN NULL
-      ELSE c.idempotency_expires_at END,
+    -- A call that we ourselves could not place, or for which its upstream had no room, counts as refused: its key is
+    -- free for the client's next try.
+    idempotency_key = CASE WHEN o.error_type = ANY (passing) THEN NULL ELSE c.idempotency_key END,
+    idempotency_expires_at = CASE WHEN o.error_type = ANY (passing) THEN NULL ELSE c.idempotency_expires_at END,
     latency_ms = greatest(0, round(extract(epoch FROM moment - c.created_at) * 1000))::bigint
   FROM ROWS FROM (jsonb_to_recordset(outcomes) AS (
     status text, http_status integer, error_type text, input_tokens bigint, cached_input_tokens bigint,

@@ -35,6 +35,13 @@ export const CALL_ERRORS = [
   'upstream_failed',
 ] as const satisfies ErrorCode[]
 
+/** How the upstream of a call failed, in dialects that tell it as its vendor does. */
+export const TOLD_ERRORS = [
+  'upstream_refused',
+  'upstream_rate_limited',
+  'upstream_overloaded',
+] as const satisfies ErrorCode[]
+
 const allowance = {
   'X-RateLimit-Limit-Requests': z.string().meta({ description: 'Requests in a window of 60 s.' }),
   'X-RateLimit-Remaining-Requests': z.string().meta({ description: 'Requests left in this window.' }),

@@ -139,6 +139,9 @@ export function Facts({ call, keyName, price }: FactsProps) {
 /** What the errors of calls mean, and what to do. */
 const ADVICE: Partial<Record<string, string>> = {
   upstream_failed: "The model's provider failed. All credits were refunded; you can send the request again.",
+  upstream_refused: "The model's provider refused the request: its answer says why. All credits were refunded.",
+  upstream_rate_limited: "The model's provider was too busy. All credits were refunded; send the request again.",
+  upstream_overloaded: "The model's provider was overloaded. All credits were refunded; send the request again.",
   insufficient_credits:
     'The balance was lower than the most this call could cost. Get more credits, or lower max_tokens.',
   rate_limited: 'Too many requests in one minute, or too many calls at once. Slow down, or wait a moment.',

@@ -29,6 +29,11 @@ type Grammar = {
   /** @param inputTokens the input that a stream names at its beginning, where its dialect does that */
   encoder: (inputTokens: number) => AnswerEncoder
   answers: AnswerForm
+  /**
+   * Whether clients are told how an upstream failed as its vendor tells it, with its status. Else every failure is 502
+   * (specification: gateway errors).
+   */
+  tellsFailures: boolean
   /** The input tokens of what counts by its kind and not by its bytes. */
   partTokens: (request: ChatRequest, rules: CountingRules) => number
   /** The http(s) addresses that an upstream would fetch, or we for it. */
@@ -44,6 +49,7 @@ const GRAMMARS: Readonly<Record<Dialect, Grammar>> = {
     canonical: canonicalChat,
     encoder: () => new ChunkEncoder(),
     answers: chatForm,
+    tellsFailures: false,
     partTokens: tokensOfParts,
     addresses: ({ messages }) =>
       messages.flatMap((message) => addressesOf(message).map(({ url }) => url)).filter(isAddress),
@@ -60,6 +66,7 @@ const GRAMMARS: Readonly<Record<Dialect, Grammar>> = {
     canonical: canonicalMessages,
     encoder: (inputTokens) => new MessageEncoder(inputTokens),
     answers: messagesForm,
+    tellsFailures: true,
     partTokens,
     addresses: addressesIn,
     withPictures: (request, change) => withPictures(request, (url) => String(change(url))),

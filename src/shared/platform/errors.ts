@@ -13,6 +13,7 @@ const CATALOGUE = {
   invalid_messages: { status: 400, message: 'messages is required and must be a non-empty list of messages.' },
   context_length_exceeded: { status: 400, message: 'The messages are longer than this model takes.' },
   content_policy: { status: 400, message: 'The content of this request is not served.' },
+  upstream_refused: { status: 400, message: "The model's provider refused this request." },
   invalid_email: { status: 400, message: 'This e-mail address is not valid.' },
   password_too_short: { status: 400, message: 'The password must be at least 8 characters long.' },
   password_too_long: { status: 400, message: 'The password must be at most 72 characters long.' },
@@ -63,6 +64,7 @@ const CATALOGUE = {
     message: 'The price of this model is no longer the one that X-Price-Version names. Nothing was charged.',
   },
   rate_limited: { status: 429, message: 'Too many requests. Try again later.' },
+  upstream_rate_limited: { status: 429, message: "The model's provider takes no more requests for now." },
   internal_error: { status: 500, message: 'Something went wrong on our side.' },
   upstream_failed: { status: 502, message: 'The upstream failed. The credits charged for this call were refunded.' },
   upstream_unavailable: { status: 503, message: 'No upstream is configured for this model.' },
@@ -70,6 +72,7 @@ const CATALOGUE = {
     status: 503,
     message: 'The payment provider is not available right now. Nothing was paid; try again shortly.',
   },
+  upstream_overloaded: { status: 503, message: "The model's provider is overloaded." },
   overloaded: { status: 503, message: 'The service is overloaded. Nothing was charged; try again shortly.' },
   service_unavailable: {
     status: 503,
@@ -139,8 +142,17 @@ export class ApiError extends Error {
 /** The codes that OpenAI's clients look for, where they are other words than ours. */
 const CODES_OF_OPENAI: Partial<Record<ErrorCode, string>> = { content_policy: 'content_policy_violation' }
 
-/** The object under `error` in a gateway answer, in the form that OpenAI SDKs read. */
-export type GatewayError = { type: ErrorCode; message: string; param: string | null; code: string }
+/**
+ * The object under `error` in a gateway answer, in the form that OpenAI SDKs read. `retryAfterSeconds`: of a call that
+ * failed and may be sent again, after how many whole seconds.
+ */
+export type GatewayError = {
+  type: ErrorCode
+  message: string
+  param: string | null
+  code: string
+  retryAfterSeconds?: number
+}
 
 /** The gateway's error object of a code. */
 export function gatewayError(code: ErrorCode, message = messageOf(code), param: string | null = null): GatewayError {
@@ -152,6 +164,7 @@ const STATUSES_OF_ANTHROPIC: Partial<Record<ErrorCode, number>> = {
   unsupported_model: 404,
   model_not_allowed: 404,
   overloaded: 529,
+  upstream_overloaded: 529,
 }
 
 /** Anthropic's types of errors, by status; of others `invalid_request_error`. */
@@ -179,10 +192,17 @@ export const anthropicTypeOf = (code: ErrorCode): string =>
 /** Seconds after which a 503 may be tried again where nothing better is known. */
 export const RETRY_SECONDS = 2
 
+/** What passes by itself: of an upstream where it certainly accepted nothing. */
+const PASSING: ReadonlySet<ErrorCode> = new Set([
+  'rate_limited',
+  'overloaded',
+  'service_unavailable',
+  'upstream_rate_limited',
+  'upstream_overloaded',
+])
+
 /**
- * Whether an SDK should send the request again (`X-Should-Retry`): not after the workers' own retries, and not if the
- * answer would be the same.
+ * Whether an SDK should send the request again (`X-Should-Retry`): not after the workers' own retries of what an
+ * upstream may have billed, and not if the answer would be the same.
  */
-export function shouldRetry(code: ErrorCode): boolean {
-  return code === 'rate_limited' || code === 'overloaded' || code === 'service_unavailable'
-}
+export const shouldRetry = (code: ErrorCode): boolean => PASSING.has(code)

@@ -254,7 +254,7 @@ async function outcomeOf({ calls, log }: WorkerDeps, run: Run, error: unknown): 
   if (error instanceof ReferenceRefused) return upstreamFailure(error.message)
   if (error instanceof UpstreamError) {
     log.warn({ ...aboutRun(run), kind: error.kind, err: error }, 'upstream failed')
-    return failedAt(error, call.modality)
+    return failedAt(error, run)
   }
   // Postgres is unreachable: the queue runs the job again.
   if (isUnreachable(error)) throw error

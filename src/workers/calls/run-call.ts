@@ -2,9 +2,10 @@
  * One run of a call's job and its outcome, which the call processor turns into a verb.
  */
 import type { BegunCall, Settlement } from '../../shared/calls/types.ts'
+import { grammarOf } from '../../shared/dialects/dialect.ts'
 import type { Route } from '../../shared/catalogue/catalogue.ts'
 import type { GatewayError } from '../../shared/platform/errors.ts'
-import { gatewayError } from '../../shared/platform/errors.ts'
+import { RETRY_SECONDS, gatewayError } from '../../shared/platform/errors.ts'
 import { failpoint } from '../../shared/platform/process/failpoints.ts'
 import { publicId } from '../../shared/platform/ids.ts'
 import type { CallJob } from '../../shared/queues.ts'
@@ -140,26 +141,40 @@ const isAboutFile = (error: unknown): boolean =>
 const NOT_ACCEPTED: ReadonlySet<FailureKind> = new Set(['not_sent', 'rate_limited', 'overloaded', 'not_served'])
 
 const FAULTS: Record<CustomersFault, string> = {
-  context_length_exceeded: 'The messages are longer than this model takes: shorten them, or ask for fewer tokens.',
+  context_length_exceeded: 'The prompt is too long for this model: shorten the messages, or ask for fewer tokens.',
   content_policy: 'The content of this request is not served: the provider of this model refused it.',
 }
 
 /**
- * The public end of a call that failed at its upstream: in our own words where the customer can fix it. Only chats are
- * told that they are too long.
+ * The public end of a call that failed at its upstream. Where the customer can mend it: in the upstream's words, if it
+ * speaks the dialect of the call, else in our own. Only chats are told that they are too long.
  */
-export function failedAt(error: UpstreamError, modality: Modality): Outcome {
-  const { fault } = error
-  if (fault === null || (fault === 'context_length_exceeded' && modality !== 'chat')) {
-    return upstreamFailure(describeFailure(error))
-  }
-  return { is: 'failed', error: gatewayError(fault, `${FAULTS[fault]} ${REFUNDED}`) }
+export function failedAt(
+  error: UpstreamError,
+  { call: { modality }, job: { dialect } }: Pick<Run, 'call' | 'job'>,
+): Outcome {
+  const { fault, told } = error
+  if (told !== null) return { is: 'failed', error: gatewayError(fault ?? 'upstream_refused', told) }
+  if (fault !== null && (fault !== 'context_length_exceeded' || modality === 'chat'))
+    return { is: 'failed', error: gatewayError(fault, `${FAULTS[fault]} ${REFUNDED}`) }
+  const sentence = describeFailure(error)
+  return grammarOf(dialect).tellsFailures
+    ? (mayPass(error, sentence) ?? upstreamFailure(sentence))
+    : upstreamFailure(sentence)
+}
+
+/** The end of a call for which its upstream had no room; null of any other. */
+function mayPass({ kind, retryAfterMs }: UpstreamError, sentence: string): Outcome | null {
+  const code = kind === 'rate_limited' ? 'upstream_rate_limited' : kind === 'overloaded' ? 'upstream_overloaded' : null
+  if (code === null) return null
+  const retryAfterSeconds = Math.max(RETRY_SECONDS, Math.ceil((retryAfterMs ?? 0) / 1000))
+  return { is: 'failed', error: { ...gatewayError(code, `${sentence} ${REFUNDED}`), retryAfterSeconds } }
 }
 
 const REFUNDED = 'The credits charged for this call were refunded.'
 
 /**
- * The public end of a call that its upstream failed. It never repeats what the upstream said, which may quote anything.
+ * The public end of a call that its upstream failed, in words of our own: what an upstream says may quote anything.
  */
 export function upstreamFailure(sentence: string): Outcome {
   return {

@@ -19,6 +19,7 @@ import { chatMicroUsd } from './costs.ts'
 import { withReferences } from './references.ts'
 import type { ChatAdapter, UpstreamContext } from '../upstreams/adapter.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
+import { toldWords } from '../upstreams/told-words.ts'
 import { believed, hasReasoned } from '../upstreams/believed-usage.ts'
 
 /** A chat whose first attempt may have been sent is sent once more; a third time would only cost more. */
@@ -36,13 +37,28 @@ export async function runChat(deps: WorkerDeps, model: ChatModel, run: Run): Pro
       const adapter = deps.upstreams.adapterOf(route.upstream.protocol).chat
       if (!adapter) throw new UpstreamError('rejected', `${route.upstream.protocol} serves no chat`)
       const asked = { adapter, route, request: references.requestFor(request, route) }
-      const answer = await sendTo(run, route, () => ask(deps, run, asked, begun), spanAttributes)
+      const answer = await sendTo(run, route, () => ask(deps, run, asked, begun), spanAttributes).catch(
+        (error: unknown) => {
+          tellIn(error, run, asked)
+          throw error
+        },
+      )
       if (answer.usage && hasReasoned(answer.usage)) deps.reasoners.add(route)
       if (answer.refused.length > 0) warnOfRefusedUsage(deps, run, route, answer)
       return settlementOf(model, run, route, answer)
     })
   })
   return { is: 'settled', settlement }
+}
+
+/** Lets a refusal of an upstream reach the client in its own words, where both speak the same dialect. */
+function tellIn(
+  error: unknown,
+  { call, job: { dialect = 'chat', betas } }: Run,
+  { adapter, route, request }: Asked,
+): void {
+  if (!(error instanceof UpstreamError) || adapter.dialect !== dialect || !grammarOf(dialect).tellsFailures) return
+  error.told = toldWords(error, route, { request, betas, model: call.model })
 }
 
 const spanAttributes = ({ tokens }: PaidAnswer): SpanAttributes => ({

@@ -71,6 +71,8 @@ export type TakeEvent = (event: ChatEvent) => void
 
 /** Chat over one HTTP request. */
 export type ChatAdapter = {
+  /** The dialect that its upstreams speak: of such chats requests and answers pass as they come. */
+  dialect: Dialect
   chat(request: ChatRequest, context: UpstreamContext): Promise<ChatResult>
   /**
    * Reads the same answer in chunks, or in one where the upstream does not stream, to its end.
@@ -179,6 +181,8 @@ export class UpstreamError extends Error {
   readonly type: string | null
   /** What the customer can mend; null where it is not the customer's to mend. */
   readonly fault: CustomersFault | null
+  /** What the client is told of it in the upstream's words (`told-words.ts`); null where that is nothing. */
+  told: string | null = null
   /** What was reported before it failed: that was billed all the same. */
   usage: UpstreamUsage | null = null
   readonly #said: string | null
@@ -195,7 +199,10 @@ export class UpstreamError extends Error {
     this.#said = details.said ?? null
   }
 
-  /** What the upstream said: never for clients, and logged only with LOG_UPSTREAM_TEXT. No property, which is shown. */
+  /**
+   * What the upstream said: as it is never for clients, and logged only with LOG_UPSTREAM_TEXT. No property, which is
+   * shown.
+   */
   get said(): string | null {
     return this.#said
   }

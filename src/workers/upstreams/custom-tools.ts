@@ -10,6 +10,8 @@ import type { Fields } from '../../shared/platform/fields.ts'
 /** The adapter, with functions in the place of custom tools. */
 export function withoutCustomTools(adapter: ChatAdapter): ChatAdapter {
   return {
+    dialect: adapter.dialect,
+
     async chat(request, context) {
       const names = customNames(request)
       const { answer, ...rest } = await adapter.chat(asFunctions(request), context)

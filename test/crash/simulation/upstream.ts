@@ -68,6 +68,7 @@ export class Upstream {
 
   private chat(process: Process) {
     return {
+      dialect: 'chat' as const,
       chat: async (request: ChatRequest, context: UpstreamContext): Promise<ChatResult> => {
         const prompt = promptOf(request)
         await this.ask(process, prompt, context)

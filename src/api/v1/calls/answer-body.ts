@@ -6,7 +6,8 @@ import type { Context } from 'koa'
 import type { Answer, LongAnswer } from '../../../shared/replies/stored-answers.ts'
 import { bytesOf, isLong } from '../../../shared/replies/stored-answers.ts'
 import { READER_BYTES } from '../../../shared/replies/long-answers.ts'
-import { RETRY_SECONDS, statusOf } from '../../../shared/platform/errors.ts'
+import type { ErrorCode, GatewayError } from '../../../shared/platform/errors.ts'
+import { RETRY_SECONDS, shouldRetry } from '../../../shared/platform/errors.ts'
 import type { WebDeps } from '../../deps.ts'
 import type { Hold } from '../../server/response-memory.ts'
 
@@ -24,15 +25,17 @@ export async function sendAnswer(ctx: Context, deps: BodyDeps, answer: Answer | 
   // Koa's own setters look each of these up first.
   ctx.res.setHeader('Cache-Control', 'no-store')
   ctx.res.setHeader('Content-Type', 'application/json; charset=utf-8')
-  if (answer.status >= 400) setRetryHeaders(ctx, answer.status)
+  if (answer.status >= 400 && !isLong(answer)) setRetryHeaders(ctx, answer.body)
   ctx.body = ready
   if (isLong(answer)) ctx.length = bytesOf(answer)
 }
 
-/** A stored failure is 502 upstream_failed, or 503 service_unavailable of a call that could not be enqueued. */
-function setRetryHeaders({ res }: Context, status: number): void {
-  res.setHeader('X-Should-Retry', String(status === statusOf('service_unavailable')))
-  if (status === statusOf('service_unavailable')) res.setHeader('Retry-After', String(RETRY_SECONDS))
+/** A stored failure that may pass: of a call that could not be enqueued, or for which its upstream had no room. */
+function setRetryHeaders({ res }: Context, body: string): void {
+  const { code, retryAfterSeconds = RETRY_SECONDS } = (JSON.parse(body) as { error: GatewayError }).error
+  const mayPass = shouldRetry(code as ErrorCode)
+  res.setHeader('X-Should-Retry', String(mayPass))
+  if (mayPass) res.setHeader('Retry-After', String(retryAfterSeconds))
 }
 
 /**

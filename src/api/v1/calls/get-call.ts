@@ -13,7 +13,7 @@ import { apiKey } from '../../endpoint/auth.ts'
 import { answerAccepted, unlessStopped } from './answer-call.ts'
 import type { BodyDeps } from './answer-body.ts'
 import { sendAnswer } from './answer-body.ts'
-import { READ_LIMITS, accepted, callHeaders, chatResult, gateway, mediaResult } from '../declared.ts'
+import { READ_LIMITS, TOLD_ERRORS, accepted, callHeaders, chatResult, gateway, mediaResult } from '../declared.ts'
 import { messageResult } from '../messages/messages.ts'
 import { joinWithin } from './joined-calls.ts'
 
@@ -48,7 +48,7 @@ export const fetchCall = endpoint({
     },
     202: { ...accepted, description: 'The call is still running.' },
   },
-  errors: ['result_expired', 'upstream_failed', 'overloaded'],
+  errors: ['result_expired', 'upstream_failed', ...TOLD_ERRORS, 'overloaded'],
 }).write((deps: WaitDeps & BodyDeps & Pick<WebDeps, 'db'>) => async ({ auth, params, query }, ctx) => {
   const state = await readState(deps.db, params.id)
   if (!state || state.accountId !== auth.accountId) throw new ApiError('not_found', { message: NO_CALL })

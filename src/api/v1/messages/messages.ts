@@ -14,7 +14,7 @@ import type { CallOrder, Lowered } from '../calls/call-order.ts'
 import { answerWithFrames } from '../calls/streamed-answer.ts'
 import type { CallKind } from '../calls/serve-call.ts'
 import { callEndpoint } from '../calls/serve-call.ts'
-import { CALL_ERRORS, CALL_LIMITS, accepted, callRequestHeaders, chatHeaders } from '../declared.ts'
+import { CALL_ERRORS, CALL_LIMITS, TOLD_ERRORS, accepted, callRequestHeaders, chatHeaders } from '../declared.ts'
 import { events } from '../../endpoint/answer-schemas.ts'
 import { parseMessages } from './body.ts'
 import { eventsFor } from './stream.ts'
@@ -116,7 +116,7 @@ export const createMessage = callEndpoint(
       },
       202: accepted,
     },
-    errors: CALL_ERRORS,
+    errors: [...CALL_ERRORS, ...TOLD_ERRORS],
   },
   messagesKind,
 )

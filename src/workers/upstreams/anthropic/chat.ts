@@ -28,6 +28,7 @@ export function createAnthropicChat(http: UpstreamHttp): ChatAdapter {
     await readChat(body, translation, context, take)
   }
   return withoutCustomTools({
+    dialect: 'messages',
     chat: (request, context) =>
       collected((take) => ask(request, context, false, take), grammarOf(context.dialect).answers, http.maxAnswerBytes),
     streamChat: (request, context, take) => ask(request, context, true, take),

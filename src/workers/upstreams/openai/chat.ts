@@ -36,6 +36,7 @@ export function createOpenaiChat(http: UpstreamHttp): ChatAdapter {
     await readChat(body, translation, context, take)
   }
   const all: ChatAdapter = {
+    dialect: 'chat',
     chat: (request, context) =>
       collected((take) => ask(request, context, false, take), grammarOf(context.dialect).answers, http.maxAnswerBytes),
     streamChat: (request, context, take) => ask(request, context, true, take),
@@ -43,6 +44,7 @@ export function createOpenaiChat(http: UpstreamHttp): ChatAdapter {
   const functionsAlone = withoutCustomTools(all)
   const speaking = ({ route }: UpstreamContext) => (route.upstream.customTools === false ? functionsAlone : all)
   return {
+    dialect: all.dialect,
     chat: (request, context) => speaking(context).chat(request, context),
     streamChat: (request, context, take) => speaking(context).streamChat(request, context, take),
   }
