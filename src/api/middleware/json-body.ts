@@ -14,9 +14,10 @@ const MAX_DEPTH = 64
 
 /**
  * Lists, objects and further elements of them in one body. A body is walked several times before its call is charged,
- * so its values cost more than its bytes; no request of ours needs so many.
+ * so its values cost more than its bytes. No request of ours needs more of them, nor a long session of an agent more
+ * than one for each 64 bytes that its body may have.
  */
-const MAX_VALUES = 32_768
+const mostValues = (maxBytes: number): number => Math.max(32_768, Math.floor(maxBytes / 64))
 
 /** A parsed body. `__proto__` is an ordinary key of it, as JSON.parse makes it. */
 export type JsonObject = Record<string, unknown>
@@ -52,7 +53,7 @@ export async function readJsonBody(
   const bytes = await readBytes(ctx as Context, bodyMemory, sender)
   if (bytes === null) throw new ApiError('invalid_json', { message: 'The request body ended before it was complete.' })
   await largeBodies.turnOf(sender, bytes.length)
-  return parseJsonObject(bytes)
+  return parseJsonObject(bytes, mostValues(maxBytesOf(ctx)))
 }
 
 /** Whether a request has a body at all. */
@@ -72,7 +73,7 @@ function requireJson(contentType: string, contentEncoding: string): void {
   }
 }
 
-function parseJsonObject(bytes: Buffer): JsonObject {
+function parseJsonObject(bytes: Buffer, maxValues: number): JsonObject {
   let text: string
   let value: unknown
   try {
@@ -80,7 +81,7 @@ function parseJsonObject(bytes: Buffer): JsonObject {
   } catch {
     throw new ApiError('invalid_json', { message: 'The request body is not valid UTF-8.' })
   }
-  const fault = faultOfShape(text)
+  const fault = faultOfShape(text, maxValues)
   if (fault !== null) throw new ApiError('invalid_json', { message: `The request body ${fault}.` })
   try {
     value = JSON.parse(text)
@@ -92,7 +93,7 @@ function parseJsonObject(bytes: Buffer): JsonObject {
 }
 
 /** Counts brackets and commas outside of strings, before anything walks the values. */
-function faultOfShape(text: string): string | null {
+function faultOfShape(text: string, maxValues: number): string | null {
   let depth = 0
   let values = 0
   let inString = false
@@ -108,5 +109,5 @@ function faultOfShape(text: string): string | null {
       if (++depth > MAX_DEPTH) return `is nested deeper than ${MAX_DEPTH} levels`
     } else if (code === 0x7d || code === 0x5d) depth--
   }
-  return values > MAX_VALUES ? `has more than ${MAX_VALUES} values` : null
+  return values > maxValues ? `has more than ${maxValues} values` : null
 }

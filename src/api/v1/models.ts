@@ -54,7 +54,10 @@ export type ModelEntry = {
 
 /** The one refusal of a model that is not there, and of one that the key may not call. */
 const noModel = () =>
-  new ApiError('not_found', { message: 'There is no such model, or this key may not call it: see GET /v1/models.' })
+  new ApiError('unsupported_model', {
+    param: 'id',
+    message: 'There is no such model, or this key may not call it: see GET /v1/models.',
+  })
 
 /** Whether a model is shown: it has a configured upstream, and the key of `holder` may call it. */
 const isShown = (model: Model, holder?: Principal): boolean =>
@@ -73,7 +76,7 @@ function presentModel(model: Model, created: number): ModelEntry {
     id: model.id,
     object: 'model',
     created,
-    owned_by: model.routes[0]!.upstream.name,
+    owned_by: model.ownedBy ?? 'tollgate',
     modality: model.modality,
     credits: leastCost(model),
     priceVersion: versionOf(model),
@@ -155,7 +158,7 @@ export const showModel = endpoint({
       headers: allowanceHeaders,
     },
   },
-  errors: [],
+  errors: ['unsupported_model'],
 }).write(({ catalogue }: Pick<WebDeps, 'catalogue'>) => ({ auth, params: { id } }, ctx) => {
   const current = catalogue.current()
   const found = current.models.get(id)

@@ -73,6 +73,7 @@ export const modelFields = {
   description: z.string().max(2000).optional(),
   timeoutSeconds: z.int().min(1).max(86_400).optional(),
   enabled: z.boolean().default(true),
+  ownedBy: z.string().min(1).max(200).optional(),
   free: z.boolean().optional(),
 }
 

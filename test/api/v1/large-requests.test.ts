@@ -60,6 +60,19 @@ describe('a large request', () => {
     }
   })
 
+  it('lies beside its job as a message too', async () => {
+    const content = filled('[hold]', 200_000)
+    const body = { model: 'sandbox-chat', max_tokens: 50, messages: [{ role: 'user', content }] }
+    const waiting = post(`${gateway.url}/v1/messages`, account.key, body)
+    await until('the upstream to have it', () => gateway.sandbox.open(content.slice(-40)).open > 0)
+    const { beside, longestJob } = await inRedis()
+    gateway.sandbox.release(content.slice(-40))
+    expect(beside).to.equal(1)
+    expect(longestJob).to.be.within(1, 10_000)
+    expect((await waiting).status).to.equal(200)
+    await until('it to be gone', async () => (await inRedis()).beside === 0)
+  })
+
   it('travels in its job up to 64 KB', async () => {
     const content = filled('[hold]', 50_000)
     const waiting = chat(gateway, account, content)

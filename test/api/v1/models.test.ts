@@ -184,7 +184,7 @@ describe('GET /v1/models/{id}', () => {
   before(async () => {
     gateway = await startGateway({}, ({ models }) => {
       const chat = byId(models, 'sandbox-chat')
-      models.push(...IDS.map((id) => ({ ...chat, id, name: `named ${id}` })))
+      models.push(...IDS.map((id) => ({ ...chat, id, name: `named ${id}`, ownedBy: id.split('/')[0] })))
     })
     ;({ key } = await anAccount(gateway.db))
   })
@@ -204,18 +204,23 @@ describe('GET /v1/models/{id}', () => {
     }
   })
 
+  it('is owned by whom the catalogue names, and by nobody whom only the operator knows', async () => {
+    expect((await model('maker/chat')).json.owned_by).to.equal('maker')
+    expect((await model('sandbox-chat')).json.owned_by).to.equal('tollgate')
+  })
+
   it('decodes an id once', async () => {
     expect((await model('maker%252Fchat')).json.id).to.equal('maker%2Fchat')
     expect((await model('maker%2Fchat')).json.id).to.equal('maker/chat')
   })
 
-  it('answers 404 with one sentence for a model that is not there, and for one that the key may not call', async () => {
+  it('answers 400 with one sentence for a model that is not there, and for one that the key may not call', async () => {
     const account = await anAccount(gateway.db)
     await changeKey(gateway.db, account.keyId, { models: ['maker/chat'] })
     const hidden = ['none', 'disabled-image', 'unavailable-image', 'sandbox-chat', 'maker/none', 'maker/chat/', '%zz']
     const replies = await Promise.all(hidden.map((path) => model(path, account.key)))
     for (const { status, json } of replies) {
-      expect([status, json.error.code]).to.deep.equal([404, 'not_found'])
+      expect([status, json.error.code]).to.deep.equal([400, 'unsupported_model'])
       expect(json.error.message).to.equal('There is no such model, or this key may not call it: see GET /v1/models.')
     }
     expect((await model('maker/chat', account.key)).status).to.equal(200)

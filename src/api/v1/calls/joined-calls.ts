@@ -4,7 +4,9 @@
  */
 import { createHash } from 'node:crypto'
 import type { Context } from 'koa'
+import { isBillingHeader } from '../../../shared/dialects/messages/canonical.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
+import { asFields } from '../../../shared/platform/fields.ts'
 import type { CallId } from '../../../shared/platform/ids.ts'
 import { publicId } from '../../../shared/platform/ids.ts'
 import type { CallState } from '../../../shared/reports/call-records.ts'
@@ -165,9 +167,14 @@ export async function joinWithin(
   return await replies.join(callId, accountId, deadlineInMs, () => joins.give(accountId, 1), onBegun)
 }
 
-/** SHA-256 of what is asked for, in hex: equal for two requests that differ only in the form of their answer. */
+/**
+ * SHA-256 of what is asked for, in hex: equal for two requests that differ only in the form of their answer, or in what
+ * an agent tells its vendor about itself.
+ */
 export function requestHash(modality: string, body: Record<string, unknown>): string {
-  const { stream: _stream, stream_options: _options, ...rest } = body
+  const { stream: _stream, stream_options: _options, client_metadata: _client, ...rest } = body
+  const { system } = rest
+  if (Array.isArray(system)) rest.system = system.filter((block) => !isBillingHeader(asFields(block)))
   return createHash('sha256')
     .update(`${modality}\n${canonical(rest)}`)
     .digest('hex')

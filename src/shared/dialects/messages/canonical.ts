@@ -23,7 +23,7 @@ export function canonicalMessages(request: ChatRequest): CanonicalChat {
   const { temperature, top_p, top_k, output_config: config, metadata, ...further } = rest as Fields
   const { effort, format } = asFields(config)
   const { user_id: user } = asFields(metadata)
-  const ofSystem = blocksOf(system).filter((block) => !isBillingHeader(block))
+  const ofSystem = blocksOf(Array.isArray(system) ? listOf(system).filter((block) => !isBillingHeader(block)) : system)
   const toolChoice = toolChoiceOf(choice)
   return {
     turns: [...(ofSystem.length > 0 ? [{ role: 'system' as const, blocks: ofSystem }] : []), ...messages.map(turnOf)],
@@ -45,9 +45,9 @@ export function canonicalMessages(request: ChatRequest): CanonicalChat {
   }
 }
 
-/** A line by which Claude Code tells its vendor whom to bill: no model is to read it. */
-const isBillingHeader = (block: Block): boolean =>
-  block.kind === 'text' && block.text.startsWith('x-anthropic-billing-header')
+/** A line of the system by which Claude Code tells its vendor whom to bill: no model is to read it. */
+export const isBillingHeader = ({ text }: Fields): boolean =>
+  isText(text) && text.startsWith('x-anthropic-billing-header')
 
 const mark = ({ cache_control: cache }: Fields): { cacheMark?: true } => (cache ? { cacheMark: true } : {})
 

@@ -16,9 +16,10 @@ type About = { marks: boolean }
 export function bodyOf(chat: CanonicalChat, { upstream }: Pick<Route, 'upstream'>): Fields {
   const about = { marks: upstream.protocol === 'openrouter' }
   const { tools, toolChoice, stop, sampling, format } = chat
+  const turns = upstream.systemAnywhere === false ? systemFirst(chat.turns) : chat.turns
   const { temperature, top_p } = sampling
   return {
-    messages: turnsFor(chat.turns, upstream).flatMap((turn) => messagesOf(turn, about)),
+    messages: turns.flatMap((turn) => messagesOf(turn, about)),
     max_tokens: chat.maxTokens,
     ...(temperature !== undefined && { temperature }),
     ...(top_p !== undefined && { top_p }),
@@ -32,21 +33,26 @@ export function bodyOf(chat: CanonicalChat, { upstream }: Pick<Route, 'upstream'
   }
 }
 
-/** The turns; for a server that knows the system's words only at the beginning, later ones in the user's next turn. */
-function turnsFor(turns: readonly Turn[], { systemAnywhere }: Route['upstream']): readonly Turn[] {
-  if (systemAnywhere !== false) return turns
-  const kept: Turn[] = []
-  let waiting: Block[] = []
+/**
+ * The turns with the system in front alone: what it says later stands in the user's next turn, or in one of its own at
+ * the end.
+ */
+function systemFirst(turns: readonly Turn[]): Turn[] {
+  const system: Block[] = []
+  const others: Turn[] = []
+  const waiting: Block[] = []
   for (const { role, blocks } of turns) {
-    const hasBegun = kept.some((turn) => turn.role !== 'system')
-    if (role === 'system' && hasBegun) waiting.push(...blocks)
-    else if (role === 'user') {
-      kept.push({ role, blocks: [...waiting, ...blocks] })
-      waiting = []
-    } else kept.push({ role, blocks })
+    if (role !== 'system') others.push({ role, blocks: role === 'user' ? [...blocks, ...waiting.splice(0)] : blocks })
+    else if (others.length === 0) system.push(...blocks)
+    else waiting.push(...blocks.map(asReminder))
   }
-  return waiting.length > 0 ? [...kept, { role: 'user', blocks: waiting }] : kept
+  if (waiting.length > 0) others.push({ role: 'user', blocks: waiting })
+  return system.length > 0 ? [{ role: 'system', blocks: system }, ...others] : others
 }
+
+/** What the system says, marked as such among what the user says. */
+const asReminder = (block: Block): Block =>
+  block.kind === 'text' ? { ...block, text: `<system>\n${block.text}\n</system>` } : block
 
 function messagesOf(turn: Turn, about: About): Fields[] {
   switch (turn.role) {

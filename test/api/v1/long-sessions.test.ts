@@ -1,0 +1,86 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { expect } from 'chai'
+import { prompted } from '../../../scripts/harness/calling.ts'
+import { anAccount } from '../../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import type { Gateway } from '../../../scripts/harness/harness.ts'
+import { startGateway } from '../../../scripts/harness/harness.ts'
+import { send } from '../../../scripts/harness/http.ts'
+import type { Reply } from '../../../scripts/harness/http.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+
+/** The longest that the loop of web, worker and sandbox together may stand still for a body of 10 MB, in ms. */
+const MOST_DELAY_MS = 5000
+
+type Fields = Record<string, unknown>
+
+/** Turns of an agent, which calls a tool and reads its result; the last one is a prompt for the sandbox. */
+function sessionOf(turns: number, resultBytes: number): Fields[] {
+  const messages = Array.from({ length: turns - 1 }, (_, at): Fields => {
+    const input = { path: '/a', limit: 3 }
+    if (at % 2 === 1)
+      return { role: 'assistant', content: [{ type: 'tool_use', id: `toolu_${at}`, name: 'tool_1', input }] }
+    const content = 'r'.repeat(resultBytes)
+    return {
+      role: 'user',
+      content: at === 0 ? 'go' : [{ type: 'tool_result', tool_use_id: `toolu_${at - 1}`, content, is_error: false }],
+    }
+  })
+  return [...messages, { role: 'user', content: prompted('[answer done]') }]
+}
+
+const toolsOf = (count: number): Fields[] =>
+  Array.from({ length: count }, (_, at) => ({
+    name: `tool_${at}`,
+    description: 'A tool of an agent. '.repeat(20),
+    input_schema: { type: 'object', properties: { path: { type: 'string' }, limit: { type: 'integer' } } },
+  }))
+
+describe('a long session of an agent', () => {
+  let gateway: Gateway
+  let account: TestAccount
+  before(async () => {
+    gateway = await startGateway({}, ({ upstreams, models }) => {
+      const { baseUrl, ...sandbox } = upstreams.sandbox as { baseUrl: string }
+      const claude = { ...sandbox, protocol: 'anthropic', baseUrl: baseUrl.replace('/v1', '/anthropic') }
+      Object.assign(upstreams, { claude })
+      const pricing = { input: 1, output: 3, perTokens: 1000, minimum: 1 }
+      models.push({ id: 'claude', modality: 'chat', pricing, upstreams: [{ upstream: 'claude', model: 'a-claude' }] })
+    })
+    account = await anAccount(gateway.db, 1_000_000)
+  })
+  after(() => gateway.stop())
+  afterEach(() => expectBooksToBalance(gateway.db))
+
+  const ask = (more: Fields): Promise<Reply> =>
+    send('POST', `${gateway.url}/v1/messages`, { key: account.key, body: { model: 'claude', max_tokens: 50, ...more } })
+
+  for (const model of ['claude', 'sandbox-chat']) {
+    it(`may have 20,000 turns and 512 tools by ${model}, while others are answered`, async () => {
+      const delay = monitorEventLoopDelay({ resolution: 10 })
+      delay.enable()
+      const reply = await ask({ model, messages: sessionOf(20_000, 800), tools: toolsOf(512) })
+      delay.disable()
+      expect(reply.status, reply.text.slice(0, 300)).to.equal(200)
+      expect(reply.json.content).to.deep.equal([{ type: 'text', text: 'done' }])
+      expect(delay.max / 1e6).to.be.below(MOST_DELAY_MS)
+    })
+  }
+
+  it('is refused by the name of its field where it has more of either, uncharged', async () => {
+    for (const [more, message] of [
+      [{ messages: sessionOf(20_001, 1) }, /^messages: .*20,?000/],
+      [{ messages: sessionOf(2, 1), tools: toolsOf(513) }, /^tools: .*512/],
+    ] as const) {
+      const reply = await ask(more)
+      expect([reply.status, reply.json.error.type]).to.deep.equal([400, 'invalid_request_error'])
+      expect(reply.json.error.message).to.match(message)
+    }
+  })
+
+  it('is refused unread where it has more values than such a session needs', async () => {
+    const reply = await ask({ messages: [{ role: 'user', content: Array.from({ length: 600_000 }, () => 1) }] })
+    expect([reply.status, reply.json.error.type]).to.deep.equal([400, 'invalid_request_error'])
+    expect(reply.json.error.message).to.match(/more than 524288 values/)
+  })
+})
