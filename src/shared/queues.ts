@@ -36,6 +36,16 @@ export type CallJob = Trace & {
   again?: boolean
 }
 
+/** The name of the jobs that count input. */
+export const COUNT = 'count'
+
+/** A count of input tokens by a model's upstream, for the web process `replyTo`. `callId` names it, and no call. */
+export type CountJob = Trace &
+  Pick<CallJob, 'callId' | 'accountId' | 'request' | 'isBeside' | 'betas' | 'catalogueVersion' | 'deadlineAt'> & {
+    model: string
+    replyTo: string
+  }
+
 /** What a worker needs to know of a chat before it asks an upstream. `charged`: its pre-charge, in credits. */
 export type ChatRow = { model: string; replyTo: string; charged: number; estimate: Tokens }
 
@@ -86,6 +96,11 @@ export function createQueues(connection: Redis, prefix: string) {
         priority: Math.min(Math.max(outstanding, 1), MAX_PRIORITY),
       })
       failpoint('call.enqueued', job.callId)
+    },
+
+    /** Enqueues a count in front of all calls: somebody waits for it, and it is tried once. */
+    async enqueueCount(job: CountJob): Promise<void> {
+      await queue('chat').add(COUNT, await requests.put(job), { jobId: job.callId, priority: 1, attempts: 1 })
     },
 
     /** Removes the job of a call that has ended, unless a worker has taken it: its upstream is not to be asked. */

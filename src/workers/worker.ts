@@ -30,6 +30,7 @@ import { createAudits } from '../shared/metrics/audits.ts'
 import { startTelemetry } from '../shared/platform/telemetry/start.ts'
 import type { Trace } from '../shared/platform/process/trace.ts'
 import { traceFields } from '../shared/platform/process/trace.ts'
+import { createChatProcessor } from './calls/count-input.ts'
 import { createCallProcessor } from './calls/processor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { createFetcher } from './fetching/fetcher.ts'
@@ -199,7 +200,7 @@ async function drain(queueWorkers: readonly Worker[], held: HeldCalls, drainMs: 
 }
 
 const processors: Record<QueueName, (deps: WorkerDeps) => Processor> = {
-  chat: createCallProcessor,
+  chat: createChatProcessor,
   image: createCallProcessor,
   video: createCallProcessor,
   mail: createMailProcessor,

@@ -30,6 +30,11 @@ export function createPublisher(redis: Redis, prefix: string) {
       const event: AccountEvent = { callId: null, balance }
       await publish(eventChannel(prefix, accountId), JSON.stringify(event))
     },
+    /** Publishes the count of a request's input to the web process that waits for it; null: there is none. */
+    async counted({ callId, replyTo }: { callId: CallId; replyTo: string }, tokens: number | null): Promise<void> {
+      const answer = tokens === null ? { status: 502, body: '' } : { status: 200, body: String(tokens) }
+      await publish(replyChannel(prefix, replyTo), writeReply({ callId, kind: 'end', answer }))
+    },
     /** Publishes an update of a running call. */
     async update(replyTo: string, callId: CallId, update: CallUpdate): Promise<void> {
       await publish(replyChannel(prefix, replyTo), writeReply({ callId, kind: 'update', update }))

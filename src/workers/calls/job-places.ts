@@ -7,7 +7,7 @@ import { DelayedError, Job as QueueJob } from 'bullmq'
 import type { Config } from '../../shared/platform/config/config.ts'
 import type { AccountId } from '../../shared/platform/ids.ts'
 import { reportDefect } from '../../shared/platform/process/defects.ts'
-import type { CallJob, Queues } from '../../shared/queues.ts'
+import type { Queues } from '../../shared/queues.ts'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
 import { Places } from '../fair-places.ts'
 import type { Waiting } from '../fair-places.ts'
@@ -21,6 +21,9 @@ const EACH_MS = 10
 
 /** What `createJobPlaces` returns. */
 export type JobPlaces = ReturnType<typeof createJobPlaces>
+
+/** What a job has to say. */
+type Placed = { accountId: AccountId }
 
 type Settings = Pick<Config, 'ACCOUNT_SHARE' | 'CHAT_CONCURRENCY' | 'IMAGE_CONCURRENCY' | 'VIDEO_CONCURRENCY'>
 
@@ -39,8 +42,8 @@ export function createJobPlaces(config: Settings, queues: Pick<Queues, 'queue'>)
      * @throws DelayedError where the account has its share: the job is parked, comes back when one of the account's
      * places here is free, and by itself some seconds later
      */
-    within: (job: Job<CallJob>, token: string | undefined, work: () => Promise<void>): Promise<void> =>
-      places[job.name as Modality].within(job, token, work),
+    within: (job: Job<Placed>, token: string | undefined, work: () => Promise<void>): Promise<void> =>
+      places[job.queueName as Modality].within(job, token, work),
   }
 }
 
@@ -56,7 +59,7 @@ class QueuePlaces {
     this.queue = queue
   }
 
-  async within(job: Job<CallJob>, token: string | undefined, work: () => Promise<void>): Promise<void> {
+  async within(job: Job<Placed>, token: string | undefined, work: () => Promise<void>): Promise<void> {
     const { accountId: account } = job.data
     // It has come back, one way or another.
     this.parked.get(job.id!)?.()
@@ -73,7 +76,7 @@ class QueuePlaces {
    * Puts a job aside. It waits from before it is moved, so that a place that is given back meanwhile is not missed;
    * called before it is there, it is fetched as soon as it is.
    */
-  private async park(job: Job<CallJob>, token: string | undefined, account: AccountId): Promise<never> {
+  private async park(job: Job<Placed>, token: string | undefined, account: AccountId): Promise<never> {
     const id = job.id!
     const backAfterMs = BACK_AFTER_MS + EACH_MS * this.parked.size
     const state = { isMoved: false, isCalled: false }

@@ -79,6 +79,8 @@ export type ChatAdapter = {
    * @throws UpstreamError like `chat`; AnswerTooLong where more comes than any answer may have; what `take` throws
    */
   streamChat(request: ChatRequest, context: UpstreamContext, take: TakeEvent): Promise<void>
+  /** The input tokens of a request in its own dialect, by the upstream's count; absent where there is none. */
+  count?(request: ChatRequest, context: UpstreamContext): Promise<number>
 }
 
 /**

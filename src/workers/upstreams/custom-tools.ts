@@ -10,7 +10,7 @@ import type { Fields } from '../../shared/platform/fields.ts'
 /** The adapter, with functions in the place of custom tools. */
 export function withoutCustomTools(adapter: ChatAdapter): ChatAdapter {
   return {
-    dialect: adapter.dialect,
+    ...adapter,
 
     async chat(request, context) {
       const names = customNames(request)

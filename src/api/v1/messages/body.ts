@@ -43,9 +43,9 @@ export const parseMessages = (body: JsonObject, model: Rules, headers: IncomingH
   checked(body, model, headers, messagesBody)
 
 /** The same of a body whose input is to be counted: it needs no `max_tokens`. */
-export const parseCounted = (body: JsonObject, model: Rules): ChatRequest => {
-  const { request } = checked(body, model, {}, countedBody)
-  return { ...request, max_tokens: request.max_tokens ?? 1 }
+export function parseCounted(body: JsonObject, model: Rules, headers: IncomingHttpHeaders): Checked {
+  const { request, ...more } = checked(body, model, headers, countedBody)
+  return { ...more, request: { ...request, max_tokens: request.max_tokens ?? 1 } }
 }
 
 function checked(body: JsonObject, model: Rules, headers: IncomingHttpHeaders, schema: z.ZodType): Checked {

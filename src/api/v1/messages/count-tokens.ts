@@ -1,5 +1,5 @@
 /**
- * POST /v1/messages/count_tokens: the input tokens of a message, counted as its hold would be.
+ * POST /v1/messages/count_tokens: the input tokens of a message, by its upstream's count or as its hold would be.
  */
 import { z } from 'zod'
 import { findModel } from '../../../shared/catalogue/catalogue.ts'
@@ -10,6 +10,7 @@ import { endpoint } from '../../endpoint/endpoint.ts'
 import { apiKey, mayCall } from '../../endpoint/auth.ts'
 import { allowanceHeaders } from '../declared.ts'
 import { parseCounted } from './body.ts'
+import { createUpstreamCounts } from './upstream-count.ts'
 
 /** Counts a message. Free, and not recorded. */
 export const countTokens = endpoint({
@@ -18,7 +19,9 @@ export const countTokens = endpoint({
   method: 'post',
   path: '/v1/messages/count_tokens',
   summary: 'Count the input tokens of a message',
-  description: 'The bound that the hold of such a message uses. Free, at any balance; nothing is recorded.',
+  description:
+    "The count of the model's first upstream where it speaks this API and answers in time, else the bound that the " +
+    'hold of such a message uses. Free, at any balance; nothing is recorded.',
   auth: apiKey,
   limits: [{ limit: 'reads', per: 'account', shown: true }],
   body: z.looseObject({ model: z.string() }),
@@ -27,10 +30,15 @@ export const countTokens = endpoint({
     200: { description: 'The count.', schema: z.strictObject({ input_tokens: z.int() }), headers: allowanceHeaders },
   },
   errors: ['invalid_request', 'unsupported_model', 'model_not_allowed'],
-}).handle(({ catalogue }: Pick<WebDeps, 'catalogue'>) => ({ auth, body }) => {
-  const model = findModel(catalogue.current(), body.model, 'chat')
-  if (!model) throw new ApiError('unsupported_model', { param: 'model' })
-  if (!mayCall(auth, model)) throw new ApiError('model_not_allowed', { param: 'model' })
-  const { input } = estimateMessages({ ...parseCounted(body, model) }, model)
-  return { input_tokens: input }
+}).write((deps: Pick<WebDeps, 'catalogue' | 'queues' | 'replies'>) => {
+  const countUpstream = createUpstreamCounts(deps)
+  return async ({ auth, body }, ctx) => {
+    const model = findModel(deps.catalogue.current(), body.model, 'chat')
+    if (!model) throw new ApiError('unsupported_model', { param: 'model' })
+    if (!mayCall(auth, model)) throw new ApiError('model_not_allowed', { param: 'model' })
+    const { request, betas } = parseCounted(body, model, ctx.req.headers)
+    const { requestId, traceparent } = ctx.state
+    const counted = await countUpstream({ request, betas, model, auth, requestId, traceparent })
+    ctx.body = { input_tokens: counted ?? estimateMessages(request, model).input }
+  }
 })

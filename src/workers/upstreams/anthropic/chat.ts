@@ -6,12 +6,13 @@ import type { Fields } from '../../../shared/platform/fields.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import type { ChatAdapter, TakeEvent, UpstreamContext } from '../adapter.ts'
 import { withoutCustomTools } from '../custom-tools.ts'
+import { malformedAnswer } from '../failures.ts'
 import type { Authorize, UpstreamHttp } from '../http.ts'
 import type { Translation } from '../translation.ts'
 import { collected, encoded, readChat } from '../translation.ts'
 import { MessagesDecoder } from './events.ts'
 import { Alphabet } from './names.ts'
-import { PassedMessages, passed } from './pass.ts'
+import { PassedMessages, counted, passed } from './pass.ts'
 import { outgoing } from './request.ts'
 
 /** The version whose rules this adapter follows; later ones refuse more. An upstream's `headers` may name another. */
@@ -32,6 +33,12 @@ export function createAnthropicChat(http: UpstreamHttp): ChatAdapter {
     chat: (request, context) =>
       collected((take) => ask(request, context, false, take), grammarOf(context.dialect).answers, http.maxAnswerBytes),
     streamChat: (request, context, take) => ask(request, context, true, take),
+    count: async (request, context) => {
+      const { path, ...rest } = post(counted(request, context.route), context)
+      const { input_tokens: tokens } = await http.json({ ...rest, path: `${path}/count_tokens`, kind: 'chat' }, context)
+      if (!Number.isSafeInteger(tokens) || Number(tokens) < 0) throw malformedAnswer('the answer is no count')
+      return Number(tokens)
+    },
   })
 }
 

@@ -38,6 +38,24 @@ export function passed(request: ChatRequest, route: Route, stream: boolean): Fie
   )
 }
 
+/** What the API takes of a body whose input it is to count: it refuses all that is about the output. */
+const COUNTED = [
+  'model',
+  'messages',
+  'system',
+  'tools',
+  'tool_choice',
+  'thinking',
+  'output_config',
+  'context_management',
+]
+
+/** The body of which the input is to be counted. */
+export function counted(request: ChatRequest, route: Route): Fields {
+  const body = passed({ ...request, max_tokens: Infinity }, route, false)
+  return Object.fromEntries(Object.entries(body).filter(([name]) => COUNTED.includes(name)))
+}
+
 /** A schema must be one of an object. */
 function toolOf(tool: Fields): Fields {
   const { input_schema: schema } = tool

@@ -1,0 +1,135 @@
+import { expect } from 'chai'
+import type { Redis } from 'ioredis'
+import { countsOf } from '../../../scripts/harness/calling.ts'
+import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import type { Gateway } from '../../../scripts/harness/harness.ts'
+import { startGateway } from '../../../scripts/harness/harness.ts'
+import type { Reply } from '../../../scripts/harness/http.ts'
+import { send } from '../../../scripts/harness/http.ts'
+import { connectProducer } from '../../../src/shared/platform/redis/redis.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+import type { Script, Scripted } from '../../upstreams/support/scripted.ts'
+import { saying, startScripted } from '../../upstreams/support/scripted.ts'
+
+type Fields = Record<string, unknown>
+
+describe('POST /v1/messages/count_tokens', () => {
+  let gateway: Gateway
+  let scripted: Scripted
+  let account: TestAccount
+  let redis: Redis
+  before(async () => {
+    scripted = await startScripted()
+    gateway = await startGateway({}, ({ upstreams, models }) => {
+      upstreams.native = { ...upstreams.sandbox, protocol: 'anthropic', baseUrl: scripted.origin }
+      const pricing = { input: 1, output: 3, perTokens: 1000, minimum: 1 }
+      models.push({ id: 'claude', modality: 'chat', pricing, upstreams: [{ upstream: 'native', model: 'a-claude' }] })
+    })
+    redis = connectProducer(gateway.config)
+    // It has never had a credit.
+    account = await anAccount(gateway.db)
+  })
+  after(async () => {
+    redis.disconnect()
+    await gateway.stop()
+    await scripted.close()
+  })
+  afterEach(async () => {
+    await expectBooksToBalance(gateway.db)
+    expect(await balanceOf(gateway.db, account.id)).to.equal(0)
+    expect(await countsOf(gateway.db, account)).to.deep.equal({ calls: 0, charged: 0, entries: 0 })
+    expect(await redis.keys(`${gateway.config.REDIS_PREFIX}:request:*`)).to.deep.equal([])
+  })
+
+  const count = (model: string, content: unknown, more: Fields = {}, headers: Record<string, string> = {}) =>
+    send('POST', `${gateway.url}/v1/messages/count_tokens`, {
+      key: account.key,
+      headers,
+      body: { model, messages: [{ role: 'user', content }], ...more },
+    })
+
+  const expectEstimate = (reply: Reply): void => {
+    expect(reply.status, reply.text).to.equal(200)
+    expect(reply.json).to.have.all.keys('input_tokens')
+    expect(reply.json.input_tokens).to.be.within(30, 120)
+  }
+
+  it("answers its upstream's count, asked without what is about the output", async () => {
+    const asked: { url?: string | undefined; body: Fields; beta: unknown }[] = []
+    const prompt = scripted.prompt((request, response, body) => {
+      asked.push({ url: request.url, body: JSON.parse(body) as Fields, beta: request.headers['anthropic-beta'] })
+      saying('{"input_tokens": 7, "more": 1}')(request, response, body)
+    })
+    const kept = { system: 'Be brief.', thinking: { type: 'enabled', budget_tokens: 2048 } }
+    const beta = 'interleaved-thinking-2025-05-14'
+    const reply = await count(
+      'claude',
+      prompt,
+      { ...kept, max_tokens: 9, temperature: 1, metadata: {} },
+      { 'anthropic-beta': beta },
+    )
+    expect([reply.status, reply.json]).to.deep.equal([200, { input_tokens: 7 }])
+    const messages = [{ role: 'user', content: prompt }]
+    expect(asked).to.deep.equal([
+      { url: '/v1/messages/count_tokens', body: { ...kept, model: 'a-claude', messages }, beta },
+    ])
+  })
+
+  it('has a body of megabytes counted too, and leaves nothing of it in Redis', async () => {
+    const prompt = scripted.prompt(saying('{"input_tokens": 1000000}'))
+    const reply = await count('claude', `${prompt} ${'x'.repeat(2_000_000)}`)
+    expect(reply.json).to.deep.equal({ input_tokens: 1_000_000 })
+  })
+
+  const FAILING: [what: string, script: Script][] = [
+    ['has no such endpoint', (_request, response) => void response.writeHead(404).end()],
+    ['fails', (_request, response) => void response.writeHead(500).end()],
+    ['answers no count', saying('{"input_tokens": "7"}')],
+    ['answers a negative count', saying('{"input_tokens": -7}')],
+    ['does not answer in time', () => {}],
+    ['breaks off', (_request, response) => void response.destroy()],
+  ]
+  for (const [what, script] of FAILING) {
+    it(`answers the estimate of the hold where its upstream ${what}`, async () => {
+      expectEstimate(await count('claude', scripted.prompt(script)))
+    })
+  }
+
+  it('answers the estimate over an upstream of another protocol, and while no worker runs', async () => {
+    expectEstimate(await count('sandbox-chat', 'hello '.repeat(10)))
+    await gateway.stopWorker()
+    expectEstimate(await count('claude', scripted.prompt(saying('{"input_tokens": 7}'))))
+    await gateway.startWorker()
+  })
+
+  it('hands no address to an upstream that nobody has looked up', async () => {
+    const image = { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } }
+    const prompt = scripted.prompt(saying('{"input_tokens": 7}'))
+    const reply = await count('claude', [{ type: 'text', text: prompt }, image])
+    expect(reply.json.input_tokens).to.be.above(7)
+  })
+
+  it('opens no circuit by counts that fail: the next call is sent', async () => {
+    for (let nth = 0; nth < 6; nth++)
+      await count(
+        'claude',
+        scripted.prompt((_request, response) => void response.writeHead(404).end()),
+      )
+    const rich = await anAccount(gateway.db, 1000)
+    const message = {
+      id: 'm',
+      type: 'message',
+      role: 'assistant',
+      content: [{ type: 'text', text: 'hi' }],
+      stop_reason: 'end_turn',
+      usage: { input_tokens: 1, output_tokens: 1 },
+    }
+    const messages = [{ role: 'user', content: scripted.prompt(saying(JSON.stringify(message))) }]
+    const reply = await send('POST', `${gateway.url}/v1/messages`, {
+      key: rich.key,
+      body: { model: 'claude', max_tokens: 9, messages },
+    })
+    expect(reply.status, reply.text).to.equal(200)
+  })
+})
