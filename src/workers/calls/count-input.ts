@@ -38,8 +38,8 @@ async function countOf(deps: WorkerDeps, data: CountJob, signal: AbortSignal): P
     deps.queues.requests.read(data),
   ])
   const route = findModel(catalogue, data.model, 'chat')?.routes[0]
-  const count = route && deps.upstreams.adapterOf(route.upstream.protocol).chat?.count
-  if (!count || !request) return null
+  const adapter = route && deps.upstreams.adapterOf(route.upstream.protocol).chat
+  if (!adapter?.count || !request) return null
   const { callId, betas, traceparent } = data
-  return count(request as ChatRequest, { route, signal, callId, betas, ...(traceparent && { traceparent }) })
+  return adapter.count(request as ChatRequest, { route, signal, callId, betas, ...(traceparent && { traceparent }) })
 }
