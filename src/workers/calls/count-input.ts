@@ -39,7 +39,7 @@ async function countOf(deps: WorkerDeps, data: CountJob, signal: AbortSignal): P
   ])
   const route = findModel(catalogue, data.model, 'chat')?.routes[0]
   const adapter = route && deps.upstreams.adapterOf(route.upstream.protocol).chat
-  if (!adapter?.count || !request) return null
+  if (!route || !adapter?.count || !request) return null
   const { callId, betas, traceparent } = data
   return adapter.count(request as ChatRequest, { route, signal, callId, betas, ...(traceparent && { traceparent }) })
 }
