@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -7,10 +7,11 @@ import { countsOf, prompted } from '../../scripts/harness/calling.ts'
 import { anAccount, balanceOf } from '../../scripts/harness/factories.ts'
 import type { Gateway } from '../../scripts/harness/harness.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
+import { root } from '../../scripts/folders.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import type { Script, Scripted } from '../upstreams/support/scripted.ts'
 import { startScripted } from '../upstreams/support/scripted.ts'
-import { runClaude, whyNotInstalled } from './support/claude-code.ts'
+import { runClaude, runLines, whyNotInstalled } from './support/claude-code.ts'
 
 type Fields = Record<string, unknown>
 
@@ -142,6 +143,34 @@ describe('Claude Code', function () {
       }
     })
   }
+
+  it('is set up by the lines of docs/agents.md', async () => {
+    const page = readFileSync(join(root, 'docs/agents.md'), 'utf8')
+    const [, lines] = /^```sh\n(.*?)^```$/ms.exec(page)!
+    expect(lines).to.include('http://localhost:3000')
+    const account = await anAccount(gateway.db, 10_000)
+    const printed = await runLines(lines!.replace('http://localhost:3000', gateway.url), account.key)
+    expect(printed).to.equal('Good morning\n')
+    expect(await countsOf(gateway.db, account)).to.include({ calls: 1, charged: 1 })
+  })
+
+  it('mends its request by the words of an upstream that refuses it', async () => {
+    const account = await anAccount(gateway.db, 10_000)
+    const betas: string[] = []
+    const prompt = scripted.prompt((request, response, body) => {
+      betas.push(String(request.headers['anthropic-beta'] ?? ''))
+      if (!('context_management' in JSON.parse(body)))
+        return saying('anthropic', 'Good morning')(request, response, body)
+      const message = 'context_management: Extra inputs are not permitted'
+      const error = { type: 'error', error: { type: 'invalid_request_error', message } }
+      response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(error))
+    })
+    const told = await runClaude({ ...gateway, ...account, model: 'claude-anthropic', prompt })
+    expect(told).to.include({ isError: false, result: 'Good morning' })
+    expect(betas).to.have.lengthOf(2)
+    expect(betas[0]).to.include('context-management')
+    expect(betas[1]).to.not.include('context-management')
+  })
 
   it('is told of an empty balance at its first request, and sends no second one', async () => {
     const account = await anAccount(gateway.db)

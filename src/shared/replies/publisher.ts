@@ -2,6 +2,7 @@
  * The worker's side of the reply channel.
  */
 import type { Redis } from 'ioredis'
+import { SUCCESS } from '../platform/errors.ts'
 import type { AccountId, CallId } from '../platform/ids.ts'
 import { failpoint } from '../platform/process/failpoints.ts'
 import type { Answer, LongAnswer } from './stored-answers.ts'
@@ -32,7 +33,7 @@ export function createPublisher(redis: Redis, prefix: string) {
     },
     /** Publishes the count of a request's input to the web process that waits for it; null: there is none. */
     async counted({ callId, replyTo }: { callId: CallId; replyTo: string }, tokens: number | null): Promise<void> {
-      const answer = tokens === null ? { status: 502, body: '' } : { status: 200, body: String(tokens) }
+      const answer = { status: SUCCESS, body: JSON.stringify(tokens) }
       await publish(replyChannel(prefix, replyTo), writeReply({ callId, kind: 'end', answer }))
     },
     /** Publishes an update of a running call. */

@@ -1,6 +1,6 @@
 /** Claude Code as it is on npm, run against a gateway, with a home and a folder of its own. */
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -13,6 +13,10 @@ const VERSION = '2.1.332'
 
 const CACHE = join(import.meta.dirname, '../../../node_modules/.cache/claude-code')
 const FOLDER = join(CACHE, VERSION)
+const CLI = join(FOLDER, 'node_modules', PACKAGE, 'cli-wrapper.cjs')
+
+/** No other host than this one can be reached. */
+const ALONE = { HTTPS_PROXY: 'http://127.0.0.1:9', NO_PROXY: '127.0.0.1' }
 
 /** How long an installation may take, in ms; and a run, whose upstream answers at once. */
 const INSTALL_MS = 240_000
@@ -42,23 +46,35 @@ export type Told = { isError: boolean; result: string; turns: number; exitCode: 
 /** Where a run is sent, and what it may do. */
 export type Session = { url: string; key: string; model: string; prompt: string; tools?: string[]; folder?: string }
 
+/** Runs lines of a shell in which `claude` is a command and `$KEY` a key; answers what they print. */
+export async function runLines(lines: string, key: string): Promise<string> {
+  const home = mkdtempSync(join(tmpdir(), 'tollgate-claude-'))
+  writeFileSync(join(home, 'claude'), `#!/bin/sh\nexec "${process.execPath}" "${CLI}" "$@"\n`, { mode: 0o755 })
+  const env = { ...ALONE, HOME: home, PATH: `${home}:${process.env.PATH}`, KEY: key }
+  try {
+    const ended = run('sh', ['-ec', lines], { cwd: home, env, timeout: RUN_MS })
+    ended.child.stdin?.end()
+    return (await ended).stdout
+  } finally {
+    rmSync(home, { recursive: true, force: true })
+  }
+}
+
 /** Runs `claude -p` to its end. Nothing but the gateway can be reached. */
 export async function runClaude({ url, key, model, prompt, tools = [], folder }: Session): Promise<Told> {
   const home = mkdtempSync(join(tmpdir(), 'tollgate-claude-'))
   const args = ['-p', prompt, '--model', model, '--output-format', 'json']
   if (tools.length > 0) args.push('--allowedTools', ...tools)
-  const cli = join(FOLDER, 'node_modules', PACKAGE, 'cli-wrapper.cjs')
   const env = {
     PATH: process.env.PATH,
     HOME: home,
     ANTHROPIC_BASE_URL: url,
     ANTHROPIC_AUTH_TOKEN: key,
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-    HTTPS_PROXY: 'http://127.0.0.1:9',
-    NO_PROXY: '127.0.0.1',
+    ...ALONE,
   }
   try {
-    const ended = run(process.execPath, [cli, ...args], { cwd: folder ?? home, env, timeout: RUN_MS })
+    const ended = run(process.execPath, [CLI, ...args], { cwd: folder ?? home, env, timeout: RUN_MS })
     ended.child.stdin?.end()
     return toldBy((await ended).stdout, 0)
   } catch (error) {

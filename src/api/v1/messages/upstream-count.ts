@@ -67,7 +67,7 @@ async function askFor({ catalogue, queues, replies }: Deps, counted: Counted): P
     })
     const answer = await Promise.race([wait.answer, late])
     if (answer === null) await queues.removeCall('chat', job.callId)
-    return answer?.status === 200 && 'body' in answer ? Number(answer.body) : null
+    return answer && 'body' in answer ? (JSON.parse(answer.body) as number | null) : null
   } finally {
     clearTimeout(timer)
     wait.cancel()
