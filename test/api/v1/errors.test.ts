@@ -189,16 +189,7 @@ describe('refusals of the gateway', () => {
   })
 
   it('answer 404 not_found to unknown paths and calls', async () => {
-    for (const path of [
-      '/v1',
-      '/v1/',
-      '/v1/nothing',
-      '/v1/chat',
-      '/v1/images',
-      '/v2/models',
-      '/v1/models/',
-      '/v1/models/x/y',
-    ]) {
+    for (const path of ['/v1', '/v1/', '/v1/nothing', '/v1/chat', '/v1/images', '/v2/models', '/v1/models/']) {
       const reply = await get(`${gateway.url}${path}`, account.key)
       expect(reply.status, path).to.equal(404)
     }
