@@ -1,11 +1,12 @@
 import type { Mutant } from './mutant.ts'
 import {
   HOSTILE_MESSAGES,
-  LOST_MESSAGES,
+  RELAYED,
   MESSAGES,
   MESSAGE_ESTIMATE,
   MESSAGE_HOLDS,
   MESSAGE_MONEY,
+  PASSED_MESSAGES,
 } from './killing-tests.ts'
 
 const PASS = 'src/workers/upstreams/anthropic/pass.ts'
@@ -49,7 +50,7 @@ export const OF_MESSAGES: readonly Mutant[] = [
         replace: "typeof budget !== 'number' || budget > 0",
       },
     ],
-    tests: [MESSAGE_HOLDS],
+    tests: [PASSED_MESSAGES, MESSAGE_HOLDS],
   },
   {
     name: 'a dearer field that only another upstream may be sent',
@@ -61,7 +62,7 @@ export const OF_MESSAGES: readonly Mutant[] = [
         replace: 'FREE_FIELDS.has(name) || allow.length >= 0',
       },
     ],
-    tests: [MESSAGE_HOLDS],
+    tests: [PASSED_MESSAGES, MESSAGE_HOLDS],
   },
   {
     name: 'a dearer tier of a message',
@@ -73,7 +74,7 @@ export const OF_MESSAGES: readonly Mutant[] = [
         replace: "service_tier: isText(tier) ? tier : 'standard_only'",
       },
     ],
-    tests: [MESSAGE_HOLDS],
+    tests: [PASSED_MESSAGES, MESSAGE_HOLDS],
   },
   {
     name: 'dearer fields are taken',
@@ -103,7 +104,7 @@ export const OF_MESSAGES: readonly Mutant[] = [
     name: 'hosted tools are passed on',
     why: 'A tool that runs at its upstream is billed by its use.',
     edits: [{ file: CHECK, find: '.filter(isHosted)\n  if', replace: '.filter(() => false)\n  if' }],
-    tests: [MESSAGE_HOLDS],
+    tests: [HOSTILE_MESSAGES, MESSAGE_HOLDS],
   },
   {
     name: 'a hosted tool is added in the middle',
@@ -115,7 +116,7 @@ export const OF_MESSAGES: readonly Mutant[] = [
         replace: 'TOOL_CHANGE.test(String(type)) && namesHosted(type)',
       },
     ],
-    tests: [MESSAGE_HOLDS],
+    tests: [HOSTILE_MESSAGES, MESSAGE_HOLDS],
   },
   {
     name: 'the words around tools are not held',
@@ -139,7 +140,7 @@ export const OF_MESSAGES: readonly Mutant[] = [
         replace: "if (block.type === 'tool_result') return []",
       },
     ],
-    tests: [MESSAGE_HOLDS],
+    tests: [MESSAGE_ESTIMATE, MESSAGE_HOLDS],
   },
   {
     name: "the bytes of a message's documents are not held",
@@ -189,7 +190,7 @@ export const OF_MESSAGES: readonly Mutant[] = [
     name: 'the words of a lost message are free',
     why: 'What was delivered is paid, in every dialect.',
     edits: [{ file: ANSWER, find: 'wordsIn: wordsInEvent,', replace: 'wordsIn: () => 0,' }],
-    tests: [LOST_MESSAGES],
+    tests: [RELAYED],
   },
   {
     name: 'one key joins two dialects',

@@ -26,6 +26,26 @@ describe('what a web process has sent on of a stream', () => {
     expect(JSON.parse(second.settlement(call)!.output).choices[0].message.content ?? '').to.equal('')
   })
 
+  it('is settled by its words in the events of the Messages API too, and ends in them', () => {
+    const stream = new RelayedStreams().begin('messages')
+    const events = [
+      { type: 'message_start', message: { id: 'msg_1', content: [] } },
+      { type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '', signature: '' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking: 'abcdef' } },
+      { type: 'content_block_stop', index: 0 },
+      { type: 'content_block_start', index: 1, content_block: { type: 'tool_use', id: 'a', name: 'abc', input: {} } },
+      { type: 'content_block_delta', index: 1, delta: { type: 'input_json_delta', partial_json: '{"a":' } },
+    ]
+    stream.take(chunks(0, ...events.map((event) => JSON.stringify(event))))
+    const settlement = stream.settlement(call)!
+    expect(settlement.tokens).to.deep.equal({ input: 5, output: 5 })
+    expect(JSON.parse(settlement.output)).to.deep.include({ stop_reason: 'max_tokens', model: 'm' })
+    expect(stream.lastChunks().chunks.map((text) => JSON.parse(text).type)).to.deep.equal([
+      'content_block_stop',
+      'message_delta',
+    ])
+  })
+
   it('gives back its room once it is over', () => {
     const streams = new RelayedStreams(6)
     const first = streams.begin()

@@ -22,6 +22,14 @@ describe('a message to an upstream of its own dialect', () => {
     expect(sent(request, Object.keys(dearer))).to.include(dearer)
   })
 
+  it('has a budget of thinking below its limit, and no thinking where there is no room for any', () => {
+    const thinking = { type: 'enabled', budget_tokens: 9000 }
+    const budgetAt = (max_tokens: number): unknown => sent(asked([user(text)], { max_tokens, thinking })).thinking
+    expect(budgetAt(9001)).to.deep.equal(thinking)
+    expect(budgetAt(9000)).to.deep.equal({ ...thinking, budget_tokens: 8999 })
+    expect(budgetAt(1024)).to.deep.equal({ type: 'disabled' })
+  })
+
   it('asks for caches of an hour only where this upstream is allowed them', () => {
     const marked = { ...text, cache_control: hour }
     const document = { type: 'document', source: { type: 'content', content: [marked] } }
