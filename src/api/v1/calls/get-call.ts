@@ -31,7 +31,8 @@ export const fetchCall = endpoint({
   path: '/v1/calls/:id',
   summary: 'Fetch the answer of a call',
   description:
-    'The same status and body that a waiting request would have received: a chat in the API that it was asked in. Reads have a separate rate limit.',
+    'The same status and body that a waiting request would have received: a chat in the API that it was asked in. ' +
+    'Reads have a separate rate limit.',
   auth: apiKey,
   limits: READ_LIMITS,
   params: pathId('call', '`X-Call-Id` of the call, or the `id` of its 202.', NO_CALL),

@@ -89,9 +89,9 @@ export const createMessage = callEndpoint(
     summary: "Answer a message, in the form of Anthropic's API",
     description:
       "Anthropic's Messages API over every chat model. An estimate is charged first, with `max_tokens` lowered to " +
-      'what can be paid (`X-Max-Output-Tokens` tells the limit), and settled on the real usage at the end. Fields that ' +
-      'would cost more than tokens are 400, and so are unknown ones; tools that an upstream would run are left out, ' +
-      'and named by `X-Tollgate-Tools-Dropped`.',
+      'what can be paid (`X-Max-Output-Tokens` tells the limit), and settled on the real usage at the end. ' +
+      'Fields that would cost more than tokens are 400, and so are unknown ones; tools that an upstream would ' +
+      'run are left out, and named by `X-Tollgate-Tools-Dropped`.',
     auth: apiKey,
     limits: CALL_LIMITS,
     headers: callRequestHeaders.extend({

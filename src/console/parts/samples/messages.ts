@@ -21,7 +21,7 @@ function messageOf({ model, messages, max_tokens: limit = MAX_TOKENS, temperatur
   }
 }
 
-/** The arguments of Anthropic's SDK for Python, which has no temperature since its version 1: the body alone has one. */
+/** The arguments of Anthropic's SDK for Python. Since its version 1 it has no temperature: only the body has one. */
 function argumentsOf(fields: ChatFields) {
   const { temperature, ...known } = messageOf(fields)
   return { ...known, ...(temperature !== undefined && { extra_body: { temperature } }) }
