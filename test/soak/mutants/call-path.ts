@@ -1,6 +1,7 @@
 import type { Mutant } from './mutant.ts'
 import {
   BEGIN,
+  CHUNKS,
   CUTS,
   CUT_CHATS,
   ENDS,
@@ -8,7 +9,6 @@ import {
   LEFT_STREAMS,
   MOMENTS,
   PLACES,
-  RELAYED,
   RETRIES,
   SCHEDULES,
   VERBS,
@@ -298,7 +298,7 @@ export const CALL_PATH: readonly Mutant[] = [
         replace: '',
       },
     ],
-    tests: [RELAYED],
+    tests: [CHUNKS],
   },
   {
     name: 'the end of a call overtakes its last chunks',
@@ -310,7 +310,7 @@ export const CALL_PATH: readonly Mutant[] = [
         replace: 'return\n',
       },
     ],
-    tests: [RELAYED],
+    tests: [CHUNKS],
   },
   {
     name: 'hidden reasoning is given away to whoever leaves before its report',

@@ -17,7 +17,7 @@ export const ENDS = 'test/shared/calls/chat-settlement.test.ts'
 export const KILLED = 'test/upstreams/killed.test.ts'
 export const PLACES = 'test/workers/fair-places.test.ts'
 export const LEFT_STREAMS = 'test/upstreams/left-streams.test.ts'
-export const RELAYED = 'test/workers/calls/chunk-relay.test.ts'
+export const CHUNKS = 'test/workers/calls/chunk-relay.test.ts'
 export const VERSIONS = 'test/shared/catalogue/versions.test.ts'
 export const OWN_VARIABLES = 'test/shared/platform/config/config.test.ts'
 export const VERSION_OF_CALL = 'test/workers/calls/catalogue.test.ts'
@@ -58,7 +58,7 @@ export const KILLING_TESTS = [
   KILLED,
   LEFT_STREAMS,
   PLACES,
-  RELAYED,
+  CHUNKS,
   RETRIES,
   VERSIONS,
   OWN_VARIABLES,

@@ -101,7 +101,8 @@ describe('a request to POST /v1/messages, where other gateways were wrong', () =
       const reply = await ask(model, '', { system: 'Be brief.', messages, tools: [TOOL] })
       expect(reply.status, reply.text).to.equal(200)
       expect(messagesFor(prompt).map(({ role }) => role)).to.deep.equal(expected)
-      if (model === 'strict') expect(messagesFor(prompt)[2]!.content).to.equal('The date has changed.\n\ntwo')
+      if (model === 'strict')
+        expect(messagesFor(prompt)[2]!.content).to.equal('two\n\n<system>\nThe date has changed.\n</system>')
     }
   })
 
