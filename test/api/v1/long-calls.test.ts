@@ -8,7 +8,7 @@ import { startGateway, startTestWeb } from '../../../scripts/harness/harness.ts'
 import { get } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
-import { IMAGES, VIDEOS, chat, image, imageBody, prompted } from '../../../scripts/harness/calling.ts'
+import { IMAGES, VIDEOS, chat, chatBody, image, imageBody, prompted } from '../../../scripts/harness/calling.ts'
 
 type Event = { event: string | undefined; data: Record<string, any> } // oxlint-disable-line typescript/no-explicit-any
 
@@ -97,6 +97,50 @@ describe('a call that takes long', () => {
       await withinTheWhile('an image', async () => (await image(web, account, prompted())).status === 200)
       await withinTheWhile('a chat', async () => (await chat(web, account, prompted())).status === 200)
       expect((await image(web, account, prompted('[delay 1500]'), {}, { prefer: 'wait=60' })).status).to.equal(200)
+    })
+  })
+
+  describe('in the form of the Messages API, whose clients take a 202 for a malformed answer', () => {
+    const web = useWeb('accepted')
+
+    const ask = (url: string, prompt: string, retry: number) =>
+      fetch(`${url}/v1/messages`, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          'x-api-key': account.key,
+          'x-stainless-retry-count': String(retry),
+        },
+        body: JSON.stringify({ ...chatBody(prompt), max_tokens: 20 }),
+      })
+
+    it('is kept alive where LONG_CALL_REPLY is accepted', async () => {
+      const prompt = prompted('[hold] [answer at last]')
+      const response = await ask(web.url, prompt, 0)
+      expect(response.status).to.equal(200)
+      await until('the upstream to have it', () => gateway.sandbox.release(prompt) > 0)
+      expect(await response.json()).to.deep.include({ type: 'message', content: [{ type: 'text', text: 'at last' }] })
+    })
+
+    it('is 503 where its process stops, and is joined by a retry: one charge', async () => {
+      const stopping = await startTestWeb(gateway.config)
+      const prompt = prompted('[hold] [answer at last]')
+      const asking = ask(stopping.url, prompt, 0)
+      await until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
+      const [response] = await Promise.all([asking, stopping.stop()])
+      expect(response.status).to.equal(503)
+      expect(response.headers.get('x-should-retry')).to.equal('true')
+      expect(((await response.json()) as { error: object }).error).to.include({ type: 'overloaded_error' })
+      const retrying = ask(gateway.url, prompt, 1)
+      await until('the retry to have joined it', async () => {
+        const { abandoned_at: left } = await gateway.db('calls').where({ account_id: account.id }).first()
+        return left === null
+      })
+      gateway.sandbox.release(prompt)
+      const retried = await retrying
+      const id = response.headers.get('x-call-id')
+      expect([retried.status, retried.headers.get('x-call-id')]).to.deep.equal([200, id])
+      expect(gateway.sandbox.billed(prompt).total).to.equal(1)
     })
   })
 

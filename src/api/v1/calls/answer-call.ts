@@ -4,7 +4,7 @@
 import { PassThrough } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Context } from 'koa'
-import { gatewayError } from '../../../shared/platform/errors.ts'
+import { ApiError, gatewayError } from '../../../shared/platform/errors.ts'
 import type { CallId } from '../../../shared/platform/ids.ts'
 import { publicId } from '../../../shared/platform/ids.ts'
 import { reportDefect } from '../../../shared/platform/process/defects.ts'
@@ -54,9 +54,24 @@ export async function answerWhenDone(ctx: CallContext, deps: AnswerDeps, placed:
       if (patience!.afterwards === 'heartbeat') return keepAlive(ctx, deps, placed)
       return answerAccepted(ctx, placed, patience!.preference)
     case 'stopping':
-      return answerAccepted(ctx, placed, null)
+      return answerStopping(ctx, deps, placed)
   }
 }
+
+/**
+ * Answers a request that this process cannot wait for any longer, because it stops: 202, or where the clients of its
+ * API take that for an answer, 503, whose retry joins the call.
+ * @throws ApiError service_unavailable
+ */
+export async function answerStopping(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): Promise<void> {
+  if (knowsAccepted(ctx)) return answerAccepted(ctx, placed, null)
+  placed.wait.cancel()
+  await recordAbandoned(ctx, deps, placed.callId)
+  throw new ApiError('service_unavailable', { message: 'The service is restarting. A retry gets the answer.' })
+}
+
+/** Clients of other APIs take a 202 that they have not asked for as a malformed answer. */
+const knowsAccepted = ({ state }: CallContext): boolean => state.endpoint?.envelope === 'gateway'
 
 /** Sends the answer. Where it cannot be sent now, its retry is to join the call, not to pay for another. */
 export async function deliver(
@@ -88,11 +103,12 @@ export function answerAccepted(
   ctx.body = { ok: true, id, status: placed.status }
 }
 
-function patienceOf(ctx: Context, config: AnswerDeps['config']): Patience | null {
+function patienceOf(ctx: CallContext, config: AnswerDeps['config']): Patience | null {
   const own = preferenceOf(ctx)
   if (own) return own
   if (config.LONG_CALL_REPLY === 'wait') return null
-  return { ms: config.LONG_CALL_AFTER_SECONDS * 1000, afterwards: config.LONG_CALL_REPLY, preference: null }
+  const afterwards = knowsAccepted(ctx) ? config.LONG_CALL_REPLY : 'heartbeat'
+  return { ms: config.LONG_CALL_AFTER_SECONDS * 1000, afterwards, preference: null }
 }
 
 /**

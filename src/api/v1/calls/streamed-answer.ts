@@ -8,7 +8,7 @@ import { giveUpLeft } from '../../../shared/calls/numbered-retries.ts'
 import type { AnswerDeps } from './answer-call.ts'
 import {
   HEARTBEAT_MS,
-  answerAccepted,
+  answerStopping,
   endWhenDone,
   deliver,
   handleDisconnect,
@@ -40,7 +40,7 @@ export type FrameWriter = {
 
 /**
  * Streams a placed call. Until its first chunk a failure is answered with its own status; the stream begins with the
- * first chunk, or after 15 s of silence; where this process stops before that, 202 says where the answer will be. A
+ * first chunk, or after 15 s of silence; where this process stops before that, 202 says where the answer will be, or 503 has it asked for again. A
  * client that leaves stops the upstream's work.
  */
 export async function answerWithFrames(
@@ -61,7 +61,7 @@ export async function answerWithFrames(
     Promise.race([first, placed.wait.answer, silence(), left.then(() => 'left' as const)]),
   )
   if (early === 'left') return abandon(ctx, deps, placed)
-  if (early === null) return answerAccepted(ctx, placed, null)
+  if (early === null) return answerStopping(ctx, deps, placed)
   const hold = deps.responseMemory.hold(ctx)
   if (typeof early === 'object') {
     if (early.status !== 200) return deliver(ctx, deps, placed, early)
