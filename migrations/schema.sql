@@ -249,7 +249,7 @@ CREATE TABLE calls (
   CONSTRAINT calls_cached_tokens_are_input CHECK ((((cached_input_tokens)::bigint + (cache_write_tokens)::bigint) <= (input_tokens)::bigint)),
   CONSTRAINT calls_cost_within_twice_the_charge CHECK ((((credits)::bigint + (credits_uncollected)::bigint) <= (2 * (credits_precharged)::bigint))),
   CONSTRAINT calls_count_positive CHECK ((count >= 1)),
-  CONSTRAINT calls_dialect_known CHECK (((dialect IS NULL) OR ((modality = 'chat'::text) AND (dialect = 'messages'::text)))),
+  CONSTRAINT calls_dialect_known CHECK (((dialect IS NULL) OR ((modality = 'chat'::text) AND (dialect = ANY (ARRAY['messages'::text, 'responses'::text]))))),
   CONSTRAINT calls_ended_are_complete CHECK ((((status = ANY (ARRAY['queued'::text, 'running'::text])) = (finished_at IS NULL)) AND ((finished_at IS NULL) = (http_status IS NULL)))),
   CONSTRAINT calls_error_where_refused CHECK (((status = ANY (ARRAY['failed'::text, 'rejected'::text])) = (error_type IS NOT NULL))),
   CONSTRAINT calls_failed_cost_nothing CHECK (((status <> ALL (ARRAY['failed'::text, 'rejected'::text])) OR ((credits)::bigint = 0))),

@@ -72,6 +72,7 @@ import { countTokens } from './v1/messages/count-tokens.ts'
 import { createMessage } from './v1/messages/messages.ts'
 import { listModels, showModel } from './v1/models.ts'
 import { quoteCall } from './v1/quotes.ts'
+import { createResponse } from './v1/responses/responses.ts'
 
 /** `/v1`: the gateway, for holders of an API key. */
 const gateway = [
@@ -83,6 +84,7 @@ const gateway = [
   completeChat,
   createMessage,
   countTokens,
+  createResponse,
   fetchCall,
   quoteCall,
 ] as const

@@ -5,6 +5,7 @@ import type { ChatModel, Route } from '../../shared/catalogue/catalogue.ts'
 import type { Settlement } from '../../shared/calls/types.ts'
 import { WORKER_LOST, settleChat } from '../../shared/calls/chat-settlement.ts'
 import { grammarOf } from '../../shared/dialects/dialect.ts'
+import { sealFor } from '../../shared/dialects/seal.ts'
 import type { ChatPrice } from '../../shared/requests/pricing.ts'
 import { allInput, settledCost } from '../../shared/requests/pricing.ts'
 import type { ChatRequest } from '../../shared/requests/requests.ts'
@@ -90,13 +91,14 @@ function mayBeTooLong({ job }: Run, maxBytes: number): boolean {
   return most * (n ?? 1) * perToken > maxBytes
 }
 
-const contextOf = ({ log }: WorkerDeps, route: Route, run: Run): UpstreamContext => ({
+const contextOf = ({ config, log }: WorkerDeps, route: Route, run: Run): UpstreamContext => ({
   route,
   signal: run.signal,
   callId: publicId('call', run.call.id),
   dialect: run.job.dialect,
   estimatedInput: run.bounds.estimate.input,
   betas: run.job.betas,
+  seal: sealFor(config.APP_SECRET, `${route.upstream.name} ${route.model}`),
   traceparent: run.traceparent,
   onSkipped: () => log.warn({ ...aboutRun(run), upstream: route.upstream.name }, 'an event was skipped'),
 })

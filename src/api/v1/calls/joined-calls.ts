@@ -165,9 +165,12 @@ export async function joinWithin(
   return await replies.join(callId, accountId, deadlineInMs, () => joins.give(accountId, 1), onBegun)
 }
 
-/** SHA-256 of what is asked for, in hex: equal for two requests that differ only in the form of their answer. */
+/**
+ * SHA-256 of what is asked for, in hex: equal for two requests that differ only in the form of their answer, or in what
+ * a client says of itself.
+ */
 export function requestHash(modality: string, body: Record<string, unknown>): string {
-  const { stream: _stream, stream_options: _options, ...rest } = body
+  const { stream: _stream, stream_options: _options, client_metadata: _metadata, ...rest } = body
   return createHash('sha256')
     .update(`${modality}\n${canonical(rest)}`)
     .digest('hex')

@@ -5,10 +5,10 @@ import { grammarOf } from '../../../shared/dialects/dialect.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import type { ChatAdapter, ChatEvent, UpstreamContext } from '../adapter.ts'
-import { withoutCustomTools } from '../custom-tools.ts'
+import { canonicalFor } from '../canonical-chat.ts'
 import type { Authorize, UpstreamHttp } from '../http.ts'
 import type { Translation } from '../translation.ts'
-import { chatEvents, collected, encoded } from '../translation.ts'
+import { chatEvents, collected } from '../translation.ts'
 import { MessagesDecoder } from './events.ts'
 import { Alphabet } from './names.ts'
 import { PassedMessages, passed } from './pass.ts'
@@ -27,24 +27,25 @@ export function createAnthropicChat(http: UpstreamHttp): ChatAdapter {
     const body = await http.body({ ...post(json, context), kind: stream ? 'stream' : 'chat' }, context)
     yield* chatEvents(body, translation, context)
   }
-  return withoutCustomTools({
+  return {
     chat: (request, context) =>
       collected(ask(request, context, false), grammarOf(context.dialect).answers, http.maxAnswerBytes),
     streamChat: (request, context) => ask(request, context, true),
-  })
+  }
 }
 
 /** What is sent, and what reads the answer: of its own dialect both pass as they came. */
 function askedOf(
   request: ChatRequest,
-  { route, dialect, estimatedInput = 0 }: UpstreamContext,
+  context: UpstreamContext,
   stream: boolean,
 ): { json: Fields; translation: Translation } {
+  const { route, dialect } = context
   if (dialect === 'messages') return { json: passed(request, route, stream), translation: new PassedMessages() }
   const names = { ids: new Alphabet(), tools: new Alphabet() }
-  const json = outgoing(grammarOf(dialect).canonical(request), route, stream, names)
-  const decoder = new MessagesDecoder(names.tools.back)
-  return { json, translation: encoded(decoder, grammarOf(dialect).encoder(estimatedInput)) }
+  const { chat, translated } = canonicalFor(request, context)
+  const json = outgoing(chat, route, stream, names)
+  return { json, translation: translated(new MessagesDecoder(names.tools.back)) }
 }
 
 /** Base addresses are written with and without the version: Anthropic's own is without, as its SDK wants it. */

@@ -1,0 +1,266 @@
+import { expect } from 'chai'
+import OpenAI, { APIError } from 'openai'
+import type { ResponseStreamEvent } from 'openai/resources/responses/responses'
+import { zodTextFormat } from 'openai/helpers/zod'
+import { z } from 'zod'
+import { prompted } from '../../../scripts/harness/calling.ts'
+import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import type { Gateway } from '../../../scripts/harness/harness.ts'
+import { startGateway } from '../../../scripts/harness/harness.ts'
+import { get } from '../../../scripts/harness/http.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+
+const WEATHER: OpenAI.Responses.FunctionTool = {
+  type: 'function',
+  name: 'get_weather',
+  description: 'The weather of a city.',
+  parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+  strict: false,
+}
+
+describe('POST /v1/responses', () => {
+  let gateway: Gateway
+  let account: TestAccount
+  before(async () => {
+    gateway = await startGateway({}, ({ upstreams, models }) => {
+      const { baseUrl, ...sandbox } = upstreams.sandbox as { baseUrl: string }
+      Object.assign(upstreams, {
+        claude: { ...sandbox, protocol: 'anthropic', baseUrl: baseUrl.replace('/v1', '/anthropic') },
+      })
+      const pricing = { input: 1000, output: 3000, perTokens: 1000, minimum: 1 }
+      models.push(
+        { id: 'claude', modality: 'chat', pricing, upstreams: [{ upstream: 'claude', model: 'claude-sandbox' }] },
+        { id: 'gpt', modality: 'chat', pricing, upstreams: [{ upstream: 'sandbox', model: 'sandbox/chat' }] },
+      )
+    })
+    account = await anAccount(gateway.db, 1_000_000)
+  })
+  after(() => gateway.stop())
+  afterEach(() => expectBooksToBalance(gateway.db))
+
+  const client = (key = account.key): OpenAI => new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: key, maxRetries: 0 })
+
+  type Asked = OpenAI.Responses.ResponseCreateParamsNonStreaming
+
+  const asked = (model: string, input: Asked['input'], more: Partial<Asked> = {}): Asked => ({
+    model,
+    max_output_tokens: 500,
+    input,
+    ...more,
+  })
+
+  async function refusal(request: PromiseLike<unknown>): Promise<APIError> {
+    try {
+      await request
+    } catch (error) {
+      expect(error, String(error)).to.be.an.instanceOf(APIError)
+      return error as APIError
+    }
+    throw new Error('was taken')
+  }
+
+  async function streamed(request: Asked, key = account.key) {
+    const events: ResponseStreamEvent[] = []
+    const stream = client(key).responses.stream(request as never)
+    stream.on('event', (event) => events.push(event as ResponseStreamEvent))
+    const response = await stream.finalResponse()
+    return { events, response, types: events.map(({ type }) => type) }
+  }
+
+  for (const model of ['claude', 'gpt']) {
+    describe(`over an upstream of ${model === 'claude' ? 'Messages' : 'chat completions'}`, () => {
+      it('answers whole, with what it cost', async () => {
+        const before = await balanceOf(gateway.db, account.id)
+        const { data, response } = await client()
+          .responses.create(asked(model, prompted('[answer Good morning]')))
+          .withResponse()
+        expect(data).to.deep.include({ object: 'response', model, status: 'completed', error: null })
+        expect(data.id).to.equal(response.headers.get('x-call-id')!.replace('call_', 'resp_'))
+        expect(data.output_text).to.equal('Good morning')
+        const usage = data.usage as unknown as Record<string, number>
+        expect(usage.credits).to.equal(usage.input_tokens! + 3 * usage.output_tokens!)
+        expect(usage.balance).to.equal(before - usage.credits!)
+        expect(data).to.not.have.property('ok')
+        expect(response.headers.get('x-max-output-tokens')).to.equal('500')
+      })
+
+      it('streams the same response, its events in their order and numbered without gaps', async () => {
+        const { events, response, types } = await streamed(
+          asked(model, prompted('[answer Good morning to you] [tokens 4]')),
+        )
+        expect(response.output_text).to.equal('Good morning to you')
+        expect(types.filter((type, at) => type !== types[at - 1])).to.deep.equal([
+          'response.created',
+          'response.in_progress',
+          'response.output_item.added',
+          'response.content_part.added',
+          'response.output_text.delta',
+          'response.output_text.done',
+          'response.content_part.done',
+          'response.output_item.done',
+          'response.completed',
+        ])
+        expect(events.map((event) => event.sequence_number)).to.deep.equal(events.map((_, at) => at))
+        expect((events[0] as OpenAI.Responses.ResponseCreatedEvent).response).to.include({
+          model,
+          status: 'in_progress',
+        })
+        expect(response.usage?.output_tokens).to.be.above(0)
+      })
+
+      it('calls a tool, and takes its result on the next turn', async () => {
+        for (const isStreamed of [false, true]) {
+          const input: OpenAI.Responses.ResponseInput = [{ role: 'user', content: prompted('[tool]') }]
+          const request = asked(model, input, { tools: [WEATHER] })
+          const first = isStreamed ? (await streamed(request)).response : await client().responses.create(request)
+          const call = first.output[0] as OpenAI.Responses.ResponseFunctionToolCall
+          expect(call).to.include({ type: 'function_call', name: 'get_weather', status: 'completed' })
+          expect(JSON.parse(call.arguments)).to.be.an('object')
+          const output = { type: 'function_call_output' as const, call_id: call.call_id, output: 'rain' }
+          const next = await client().responses.create({
+            ...request,
+            input: [...input, call, output, { role: 'user', content: prompted('[answer It rains.]') }],
+          })
+          expect(next.output_text).to.equal('It rains.')
+        }
+      })
+
+      it('says in its own form that it was refunded when its upstream fails, in the middle of a stream too', async () => {
+        const before = await balanceOf(gateway.db, account.id)
+        const failed = await refusal(client().responses.create(asked(model, prompted('[status 500]'))))
+        expect([failed.status, failed.type, failed.code]).to.deep.equal([502, 'server_error', 'upstream_failed'])
+        const { response, types } = await streamed(asked(model, prompted('[error-after 2] [tokens 9]')))
+        expect(response).to.include({ status: 'failed' })
+        expect(response.error).to.include({ code: 'server_error' })
+        expect(types.filter((type) => /completed|incomplete|failed/.test(type))).to.have.length(1)
+        expect(await balanceOf(gateway.db, account.id)).to.equal(before)
+      })
+
+      it('is fetched and replayed in its dialect', async () => {
+        const request = asked(model, prompted('[answer once]'))
+        const headers = { 'Idempotency-Key': prompted('key') }
+        const first = await client().responses.create(request, { headers }).withResponse()
+        const id = first.response.headers.get('x-call-id')!
+        const { output_text: _text, ...body } = first.data
+        expect((await get(`${gateway.url}/v1/calls/${id}`, account.key)).json).to.deep.include({ id: body.id })
+        const again = await client().responses.create(request, { headers })
+        expect(again.output).to.deep.equal(first.data.output)
+        const replayed = await client()
+          .responses.stream(request as never, { headers })
+          .finalResponse()
+        expect(replayed.output_text).to.equal('once')
+      })
+    })
+  }
+
+  it('answers in the form of a schema', async () => {
+    const Weather = z.object({ city: z.string(), degrees: z.number() })
+    const parsed = await client().responses.parse({
+      ...asked('gpt', prompted('the weather')),
+      text: { format: zodTextFormat(Weather, 'weather') },
+    })
+    expect(Weather.parse(parsed.output_parsed)).to.have.property('city')
+  })
+
+  it('sends its tools under plain names, and calls them by the names that they came with', async () => {
+    const tools = [
+      { type: 'custom', name: 'apply_patch', format: { type: 'grammar', syntax: 'lark', definition: 'start: /.+/' } },
+      { type: 'namespace', name: 'agents', description: 'Agents.', tools: [WEATHER] },
+      { type: 'web_search', external_web_access: true },
+    ] as never
+    for (const model of ['claude', 'gpt']) {
+      for (const [word, tool, call] of [
+        ['[tool apply_patch]', {}, { type: 'custom_tool_call', name: 'apply_patch', input: 'sandbox' }],
+        ['[tool agents__get_weather]', {}, { type: 'function_call', name: 'get_weather', namespace: 'agents' }],
+      ] as const) {
+        for (const isAdditional of [false, true]) {
+          const prompt = { role: 'user', content: prompted(word) }
+          const given = isAdditional
+            ? asked(model, [{ type: 'additional_tools', role: 'developer', tools }, prompt] as never)
+            : asked(model, [prompt] as never, { tools })
+          const whole = await client().responses.create(given).withResponse()
+          expect(whole.response.headers.get('x-tollgate-tools-dropped')).to.equal('web_search')
+          const { response } = await streamed(given)
+          for (const { output } of [whole.data, response]) expect(output[0]).to.deep.include({ ...tool, ...call })
+          const [called] = response.output as unknown as { call_id: string }[]
+          const answered = { type: call.type.concat('_output'), call_id: called!.call_id, output: 'done' }
+          const next = [...(given.input as []), called, answered, { role: 'user', content: prompted('[answer ok]') }]
+          const last = await client().responses.create({ ...given, input: next as never })
+          expect(last.output_text).to.equal('ok')
+        }
+      }
+    }
+  })
+
+  it('lowers the limit of the output to what can be paid, and refuses as a spent quota where too little is left', async () => {
+    const poor = await anAccount(gateway.db, 20_000)
+    const { response } = await client(poor.key)
+      .responses.create({ model: 'claude', input: prompted('[answer short]') })
+      .withResponse()
+    expect(Number(response.headers.get('x-max-output-tokens'))).to.be.within(4096, 6700)
+    const broke = await anAccount(gateway.db, 5000)
+    const refused = await refusal(client(broke.key).responses.create({ model: 'claude', input: 'hello' }))
+    expect([refused.status, refused.type, refused.code]).to.deep.equal([
+      429,
+      'insufficient_quota',
+      'insufficient_credits',
+    ])
+    expect(refused.headers?.get('x-should-retry')).to.equal('false')
+  })
+
+  it('ends an answer that ran into its limit as incomplete', async () => {
+    for (const model of ['claude', 'gpt']) {
+      const request = asked(model, prompted('[tokens 40]'), { max_output_tokens: 16 })
+      const whole = await client().responses.create(request)
+      const { response, types } = await streamed(request)
+      for (const one of [whole, response]) {
+        expect(one.status).to.equal('incomplete')
+        expect(one.incomplete_details).to.deep.equal({ reason: 'max_output_tokens' })
+      }
+      expect(types.at(-1)).to.equal('response.incomplete')
+    }
+  })
+
+  const REFUSED: [what: string, more: object, status: number, message: RegExp][] = [
+    ['an unknown field', { foo: 1 }, 400, /^Unknown parameter: 'foo'/],
+    ['an unknown field of an item', { input: [{ role: 'user', content: 'a', b: 1 }] }, 400, /'input\.0\.b'/],
+    ['an unknown kind of item', { input: [{ type: 'odd' }] }, 400, /'odd' is no known type of item/],
+    ['an unknown kind of part', { input: [{ role: 'user', content: [{ type: 'odd' }] }] }, 400, /input\.0\.content\.0/],
+    ['a tier of its own price', { service_tier: 'priority' }, 400, /service_tier/],
+    ['a mode of its own price', { reasoning: { mode: 'pro' } }, 400, /reasoning\.mode/],
+    ['a cache of a day', { prompt_cache_retention: '24h' }, 400, /prompt_cache_retention/],
+    ['a stored prompt', { prompt: { id: 'pmpt_1' } }, 400, /'prompt'/],
+    ['a stored conversation', { conversation: 'conv_1' }, 400, /'conversation'/],
+    ['a compaction', { context_management: [{ type: 'compaction' }] }, 400, /context_management/],
+    [
+      'a stored file',
+      { input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'data:,', file_id: 'file_1' }] }] },
+      400,
+      /input\.0\.content\.0\.file_id/,
+    ],
+    [
+      'a hosted tool that is forced',
+      { tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } },
+      400,
+      /tool_choice/,
+    ],
+    [
+      'a private address',
+      { input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'http://127.0.0.1/a' }] }] },
+      400,
+      /image_url/,
+    ],
+    ['an unknown model', { model: 'nobody' }, 404, /model/],
+  ]
+  for (const [what, more, status, message] of REFUSED) {
+    it(`refuses ${what}, uncharged`, async () => {
+      const before = await balanceOf(gateway.db, account.id)
+      const refused = await refusal(client().responses.create({ ...asked('claude', 'hello'), ...more } as never))
+      expect(refused.status).to.equal(status)
+      expect((refused.error as { message: string }).message).to.match(message)
+      if (status === 404) expect(refused.code).to.equal('model_not_found')
+      expect(await balanceOf(gateway.db, account.id)).to.equal(before)
+    })
+  }
+})
