@@ -27,10 +27,13 @@ describe('POST /v1/responses', () => {
       const { baseUrl, ...sandbox } = upstreams.sandbox as { baseUrl: string }
       Object.assign(upstreams, {
         claude: { ...sandbox, protocol: 'anthropic', baseUrl: baseUrl.replace('/v1', '/anthropic') },
+        native: { ...sandbox, protocol: 'responses', baseUrl },
       })
       const pricing = { input: 1000, output: 3000, perTokens: 1000, minimum: 1 }
       models.push(
         { id: 'claude', modality: 'chat', pricing, upstreams: [{ upstream: 'claude', model: 'claude-sandbox' }] },
+        { id: 'other', modality: 'chat', pricing, upstreams: [{ upstream: 'native', model: 'sandbox/other' }] },
+        { id: 'native', modality: 'chat', pricing, upstreams: [{ upstream: 'native', model: 'sandbox/native' }] },
         { id: 'gpt', modality: 'chat', pricing, upstreams: [{ upstream: 'sandbox', model: 'sandbox/chat' }] },
       )
     })
@@ -68,8 +71,11 @@ describe('POST /v1/responses', () => {
     return { events, response, types: events.map(({ type }) => type) }
   }
 
-  for (const model of ['claude', 'gpt']) {
-    describe(`over an upstream of ${model === 'claude' ? 'Messages' : 'chat completions'}`, () => {
+  const UPSTREAMS = { native: 'the same dialect', claude: 'Messages', gpt: 'chat completions' }
+  const MODELS = Object.keys(UPSTREAMS)
+
+  for (const [model, dialect] of Object.entries(UPSTREAMS)) {
+    describe(`over an upstream of ${dialect}`, () => {
       it('answers whole, with what it cost', async () => {
         const before = await balanceOf(gateway.db, account.id)
         const { data, response } = await client()
@@ -126,7 +132,7 @@ describe('POST /v1/responses', () => {
         }
       })
 
-      it('says in its own form that it was refunded when its upstream fails, in the middle of a stream too', async () => {
+      it('says in its form that it was refunded when its upstream fails, in mid-stream too', async () => {
         const before = await balanceOf(gateway.db, account.id)
         const failed = await refusal(client().responses.create(asked(model, prompted('[status 500]'))))
         expect([failed.status, failed.type, failed.code]).to.deep.equal([502, 'server_error', 'upstream_failed'])
@@ -169,10 +175,14 @@ describe('POST /v1/responses', () => {
       { type: 'namespace', name: 'agents', description: 'Agents.', tools: [WEATHER] },
       { type: 'web_search', external_web_access: true },
     ] as never
-    for (const model of ['claude', 'gpt']) {
+    for (const model of MODELS) {
       for (const [word, tool, call] of [
         ['[tool apply_patch]', {}, { type: 'custom_tool_call', name: 'apply_patch', input: 'sandbox' }],
-        ['[tool agents__get_weather]', {}, { type: 'function_call', name: 'get_weather', namespace: 'agents' }],
+        [
+          model === 'native' ? '[tool get_weather]' : '[tool agents__get_weather]',
+          {},
+          { type: 'function_call', name: 'get_weather', namespace: 'agents' },
+        ],
       ] as const) {
         for (const isAdditional of [false, true]) {
           const prompt = { role: 'user', content: prompted(word) }
@@ -193,7 +203,7 @@ describe('POST /v1/responses', () => {
     }
   })
 
-  it('lowers the limit of the output to what can be paid, and refuses as a spent quota where too little is left', async () => {
+  it('lowers the limit of the output to what can be paid, and refuses below that as a spent quota', async () => {
     const poor = await anAccount(gateway.db, 20_000)
     const { response } = await client(poor.key)
       .responses.create({ model: 'claude', input: prompted('[answer short]') })
@@ -210,7 +220,7 @@ describe('POST /v1/responses', () => {
   })
 
   it('ends an answer that ran into its limit as incomplete', async () => {
-    for (const model of ['claude', 'gpt']) {
+    for (const model of MODELS) {
       const request = asked(model, prompted('[tokens 40]'), { max_output_tokens: 16 })
       const whole = await client().responses.create(request)
       const { response, types } = await streamed(request)
@@ -219,6 +229,64 @@ describe('POST /v1/responses', () => {
         expect(one.incomplete_details).to.deep.equal({ reason: 'max_output_tokens' })
       }
       expect(types.at(-1)).to.equal('response.incomplete')
+    }
+  })
+
+  it('sends an upstream of the same dialect the body as it came, but for what is listed', async () => {
+    const prompt = prompted('[answer fine]')
+    const body = {
+      model: 'native',
+      instructions: 'Be brief.',
+      input: [
+        { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'one' }], id: 'msg_1' },
+        { type: 'additional_tools', id: 'at_1', role: 'developer', tools: [WEATHER] },
+        { type: 'message', role: 'user', content: [{ type: 'input_text', text: prompt }] },
+      ],
+      tools: [{ type: 'custom', name: 'apply_patch', description: 'Patches.' }, { type: 'web_search' }],
+      tool_choice: 'auto',
+      parallel_tool_calls: true,
+      reasoning: { effort: 'high', summary: 'auto', context: 'all_turns' },
+      store: true,
+      include: ['reasoning.encrypted_content'],
+      prompt_cache_key: 'session',
+      service_tier: 'auto',
+      text: { verbosity: 'low' },
+      client_metadata: { a: 'b' },
+    }
+    const answer = await client().responses.create(body as never)
+    expect(answer).to.include({ store: true, instructions: null })
+    const { service_tier: _tier, ...rest } = body
+    expect(gateway.sandbox.journal(prompt).at(-1)!.body).to.deep.equal({
+      ...rest,
+      model: 'sandbox/native',
+      tools: body.tools.slice(0, 1),
+      max_output_tokens: 32_768,
+      service_tier: 'default',
+      store: false,
+      // So long an answer is read as a stream, whoever waits for it.
+      stream: true,
+    })
+  })
+
+  it('never sends the encrypted_content of one route to another, and answers all the same', async () => {
+    for (const isStreamed of [false, true]) {
+      const request = asked('native', prompted('[reasoning 5] [answer deep]'), {
+        include: ['reasoning.encrypted_content'],
+      })
+      const first = isStreamed ? (await streamed(request)).response : await client().responses.create(request)
+      const [thought] = first.output as OpenAI.Responses.ResponseReasoningItem[]
+      expect(thought!.type).to.equal('reasoning')
+      expect(thought!.encrypted_content).to.be.a('string').that.does.not.contain('sandbox')
+      for (const model of ['native', 'other', 'claude', 'gpt']) {
+        const prompt = prompted('[answer on]')
+        const next = await client().responses.create({
+          ...asked(model, [...(first.output as never[]), { role: 'user', content: prompt }]),
+        })
+        expect(next.output_text).to.equal('on')
+        const sent = JSON.stringify(gateway.sandbox.journal(prompt).at(-1)!.body)
+        expect(sent.includes('sandbox-thought-'), model).to.equal(model === 'native')
+        expect(sent).to.not.contain(thought!.encrypted_content)
+      }
     }
   })
 

@@ -59,9 +59,8 @@ export class ResponseAssembly implements Assembly {
   }
 
   answer(cutOff: CutOff): Fields {
-    const { usage: _usage, ...head } = this.head
-    const ended = isText(this.tail.status) ? this.tail : CUT[cutOff]
-    const { status, incomplete_details: details } = ended
+    const { usage: _usage, ...head } = { ...this.head, ...this.tail }
+    const { status, incomplete_details: details } = isText(this.tail.status) ? this.tail : CUT[cutOff]
     const output = [...this.items]
       .toSorted(([one], [other]) => Number(one) - Number(other))
       .map(([, item]) => (item.status === 'in_progress' ? { ...item, status: 'incomplete' } : item))

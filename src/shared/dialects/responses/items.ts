@@ -5,7 +5,7 @@
 import { asFields, isText } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 
-/** How the words of a kind of piece are told. `list`: the field of the item that has the parts, where there are some. */
+/** How the words of a kind of piece are told. `list`: the field of the item that has its parts, where it has some. */
 type Told = { event: string; field: string; blank: Fields; more?: Fields; list?: 'content' | 'summary' }
 
 /** By the type of a part; of a call, by the type of its item. */
