@@ -53,6 +53,11 @@ function statusOrder(rest: string): StatusOrder | undefined {
   return { status: Number(found[1]), headers: found[2] ? { [found[2]]: found[3]! } : {} }
 }
 
+function called(rest: string): { name: string; text: string } | undefined {
+  const found = /^(\S+)\s+([^]+)$/.exec(rest)
+  return found ? { name: found[1]!, text: found[2]! } : undefined
+}
+
 function outputForm(rest: string): 'string' | 'array' | 'object' | undefined {
   return rest === 'string' || rest === 'array' || rest === 'object' ? rest : undefined
 }
@@ -108,6 +113,12 @@ export const WORDS = {
   echo: word('chat', '[echo]', 'answer with the prompt without its steering words', flag),
   tokens: word('chat', '[tokens N]', 'answer with N words; 0: stop at once, and bill the input', count),
   tool: word('chat', '[tool]', "call the first of the request's tools; [tool NAME]: that one", (rest) => rest),
+  call: word(
+    'chat',
+    '[call NAME TEXT]',
+    'call this tool with this text as its arguments, until its result is there',
+    called,
+  ),
   refusal: word('chat', '[refusal]', 'the model declines to answer', flag),
   chunks: word('chat', '[chunks N MS]', 'stream the text in N chunks, MS milliseconds apart', counts),
   think: word(

@@ -2,6 +2,7 @@ import { FILLER_MARK, fillerPieces, INVALID_MARK } from '../http/outlet.ts'
 import { withoutSteering } from '../steering.ts'
 import type { Steering } from '../steering.ts'
 import { sampleOf } from './sample.ts'
+import { asFields } from '../wire.ts'
 
 /** A tool that the model may call, whichever protocol offered it. */
 export interface Tool {
@@ -19,6 +20,8 @@ export interface ChatOrder {
   readonly tools: readonly Tool[]
   /** JSON schema of the answer, where JSON was asked for. */
   readonly schema?: unknown
+  /** Whether a tool has answered since the user spoke. */
+  readonly hasResult?: boolean
 }
 
 /** What the model says. */
@@ -52,7 +55,7 @@ export function composeAnswer(order: ChatOrder): ChatAnswer {
   }
   const tool = chosenTool(order)
   if (tool) {
-    const args = JSON.stringify(sampleOf(tool.schema))
+    const args = argumentsOf(tool, steering)
     const toolCall = { name: tool.name, arguments: args }
     return { text: '', toolCall, finish: 'tool', outputTokens: Math.ceil(args.length / 4) }
   }
@@ -89,7 +92,16 @@ export function reportedTokens(steering: Steering, counted: TokenCounts): TokenC
   return { input, output, ...(steering.reasoning && { reasoning: steering.reasoning }) }
 }
 
-function chosenTool({ steering, tools }: ChatOrder): Tool | undefined {
+/** The arguments of a call: the text of `[call]`, in the form that the tool takes, or a sample. */
+function argumentsOf({ schema }: Tool, { call }: Steering): string {
+  if (!call) return JSON.stringify(sampleOf(schema))
+  if (call.text.startsWith('{')) return call.text
+  return JSON.stringify(asFields(schema)['type'] === 'string' ? call.text : { input: call.text })
+}
+
+function chosenTool({ steering, tools, hasResult }: ChatOrder): Tool | undefined {
+  const { call } = steering
+  if (call) return hasResult ? undefined : tools.find((tool) => tool.name === call.name)
   if (steering.tool === undefined) return undefined
   return steering.tool ? tools.find((tool) => tool.name === steering.tool) : tools[0]
 }

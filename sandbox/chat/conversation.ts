@@ -17,6 +17,13 @@ export function lastUserText(messages: unknown): string {
   return contentText(asFields(last)['content'])
 }
 
+/** Whether a tool has answered since the user spoke. */
+export function hasResult(messages: unknown): boolean {
+  const said = Array.isArray(messages) ? messages.map(asFields) : []
+  const last = said.findLastIndex((message) => message['role'] === 'user')
+  return said.slice(last + 1).some(({ role, type }) => role === 'tool' || asText(type).endsWith('_output'))
+}
+
 const TOKENS_PER_MESSAGE = 4
 const TOKENS_PER_IMAGE = 500
 

@@ -1,6 +1,6 @@
 import { composeAnswer, piecesOf, reportedTokens } from '../chat/answer.ts'
 import type { ChatAnswer, TokenCounts, Tool } from '../chat/answer.ts'
-import { countInputTokens, lastUserText } from '../chat/conversation.ts'
+import { countInputTokens, hasResult, lastUserText } from '../chat/conversation.ts'
 import { isStreamed } from '../chat/quirks.ts'
 import type { Exchange, Route } from '../exchange.ts'
 import { admit, answer as send } from '../http/answer.ts'
@@ -34,7 +34,14 @@ async function createResponse(exchange: Exchange): Promise<void> {
   await admit(exchange, 'inline')
   const tools = [...toolsOf(fields['tools']), ...items.flatMap((item) => toolsOf(asFields(item)['tools']))]
   const schema = schemaOf(asFields(fields['text'])['format'])
-  const answer = composeAnswer({ prompt: exchange.prompt, steering, maxTokens: limit, tools, schema })
+  const answer = composeAnswer({
+    prompt: exchange.prompt,
+    steering,
+    maxTokens: limit,
+    tools,
+    schema,
+    hasResult: hasResult(items),
+  })
   const counted = { input: countInputTokens(items), output: answer.outputTokens }
   const tokens = steering.empty ? undefined : reportedTokens(steering, counted)
   const reply = { exchange, answer, tokens, id: exchange.state.ids.next('resp'), tools }
