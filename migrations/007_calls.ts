@@ -115,6 +115,9 @@ export const up = (db: Knex): Promise<void> =>
       call_id uuid NOT NULL, -- Whose result.
       -- JSON: the part of the answer that only the worker knew (src/shared/replies/stored-answers.ts).
       output text NOT NULL,
+      -- Of a response that later ones may refer to: the items that it was asked with, compressed JSON
+      -- (src/shared/calls/stored-responses.ts).
+      input bytea,
       expires_at timestamptz NOT NULL, -- From then on 410 result_expired.
       CONSTRAINT call_results_pkey PRIMARY KEY (call_id),
       CONSTRAINT call_results_call_fkey FOREIGN KEY (call_id) REFERENCES calls (id) ON DELETE CASCADE

@@ -73,6 +73,7 @@ import { createMessage } from './v1/messages/messages.ts'
 import { listModels, showModel } from './v1/models.ts'
 import { quoteCall } from './v1/quotes.ts'
 import { createResponse } from './v1/responses/responses.ts'
+import { deleteResponse, listInputItems, showResponse } from './v1/responses/stored.ts'
 
 /** `/v1`: the gateway, for holders of an API key. */
 const gateway = [
@@ -85,6 +86,9 @@ const gateway = [
   createMessage,
   countTokens,
   createResponse,
+  showResponse,
+  listInputItems,
+  deleteResponse,
   fetchCall,
   quoteCall,
 ] as const

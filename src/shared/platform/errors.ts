@@ -12,6 +12,7 @@ const CATALOGUE = {
   invalid_prompt: { status: 400, message: 'prompt is required and must be at most 2,000 characters.' },
   invalid_messages: { status: 400, message: 'messages is required and must be a non-empty list of messages.' },
   context_length_exceeded: { status: 400, message: 'The messages are longer than this model takes.' },
+  previous_response_not_found: { status: 400, message: 'An earlier response that this request names was not found.' },
   content_policy: { status: 400, message: 'The content of this request is not served.' },
   invalid_email: { status: 400, message: 'This e-mail address is not valid.' },
   password_too_short: { status: 400, message: 'The password must be at least 8 characters long.' },

@@ -28,6 +28,7 @@ const STATUSES: Record<string, ErrorCode[]> = {
     'password_too_long',
     'wrong_password',
     'mail_failed',
+    'previous_response_not_found',
   ],
   401: ['unauthorized', 'invalid_credentials'],
   402: ['insufficient_credits'],

@@ -5,6 +5,12 @@ import { z } from 'zod'
 import type { ChatModel } from '../../../shared/catalogue/catalogue.ts'
 import { responsesBody } from '../../../shared/dialects/responses/body.ts'
 import { estimateResponses } from '../../../shared/dialects/responses/estimate.ts'
+import { keepInput } from '../../../shared/calls/stored-responses.ts'
+import { itemsOf } from '../../../shared/dialects/responses/parts.ts'
+import { inputWithIds } from '../../../shared/dialects/responses/response.ts'
+import { publicId } from '../../../shared/platform/ids.ts'
+import type { ChatRequest } from '../../../shared/requests/requests.ts'
+import type { WebDeps } from '../../deps.ts'
 import { apiKey } from '../../endpoint/auth.ts'
 import { events } from '../../endpoint/answer-schemas.ts'
 import { answerWhenDone } from '../calls/answer-call.ts'
@@ -14,8 +20,10 @@ import { clampedChat } from '../calls/clamped-chat.ts'
 import type { CallKind } from '../calls/serve-call.ts'
 import { callEndpoint } from '../calls/serve-call.ts'
 import { answerWithFrames } from '../calls/streamed-answer.ts'
+import type { PlacedCall } from '../calls/placed-call.ts'
 import { CALL_ERRORS, CALL_LIMITS, accepted, callRequestHeaders, chatHeaders } from '../declared.ts'
 import { parseResponses } from './body.ts'
+import { withPrevious } from './previous.ts'
 import { eventsFor } from './stream.ts'
 
 type AskedResponse = Pick<CallOrder, 'droppedTools'> & ClampedChat & { dialect: 'responses'; modelId: string }
@@ -24,15 +32,31 @@ type AskedResponse = Pick<CallOrder, 'droppedTools'> & ClampedChat & { dialect: 
 export const responsesKind: CallKind<ChatModel, AskedResponse> = {
   modality: 'chat',
   maxBodyBytes: ({ MAX_DIALECT_BODY_BYTES }) => MAX_DIALECT_BODY_BYTES,
+  resolve: (deps, body, { accountId }) => withPrevious(deps, body, accountId),
   parse: (body, model) => {
     const { request, droppedTools } = parseResponses(body, model)
     const clamped = clampedChat(request, estimateResponses(request, model), model)
     return { ...clamped, droppedTools, dialect: 'responses', modelId: model.id }
   },
-  answer: (ctx, deps, placed, { request, modelId, updates }) =>
-    request.stream
+  answer: (ctx, deps, placed, { request, modelId, updates }) => {
+    if (request.store !== false && !placed.joined) keepWithAnswer(deps, placed, request)
+    return request.stream
       ? answerWithFrames(ctx, deps, placed, { updates, frames: eventsFor(placed, request, modelId) })
-      : answerWhenDone(ctx, deps, placed),
+      : answerWhenDone(ctx, deps, placed)
+  },
+}
+
+/** Keeps what was asked beside the answer, before that leaves: its client may refer to it at once. */
+function keepWithAnswer({ db, log }: WebDeps, placed: PlacedCall, request: ChatRequest): void {
+  const { callId, wait } = placed
+  const answer = wait.answer.then(async (ended) => {
+    if (ended.status !== 200) return ended
+    await keepInput(db, callId, inputWithIds(itemsOf(request), publicId('call', callId))).catch((error: unknown) =>
+      log.warn({ call: publicId('call', callId), err: error }, 'input of a response not kept'),
+    )
+    return ended
+  })
+  placed.wait = { ...wait, answer }
 }
 
 const usage = z.looseObject({
@@ -87,7 +111,7 @@ export const createResponse = callEndpoint(
       },
       202: accepted,
     },
-    errors: CALL_ERRORS,
+    errors: ['previous_response_not_found', ...CALL_ERRORS],
   },
   responsesKind,
 )
