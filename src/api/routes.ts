@@ -73,7 +73,7 @@ import { createMessage } from './v1/messages/messages.ts'
 import { listModels, showModel } from './v1/models.ts'
 import { quoteCall } from './v1/quotes.ts'
 import { createResponse } from './v1/responses/responses.ts'
-import { deleteResponse, listInputItems, showResponse } from './v1/responses/stored.ts'
+import { cancelResponse, deleteResponse, listInputItems, showResponse } from './v1/responses/stored.ts'
 
 /** `/v1`: the gateway, for holders of an API key. */
 const gateway = [
@@ -88,6 +88,7 @@ const gateway = [
   createResponse,
   showResponse,
   listInputItems,
+  cancelResponse,
   deleteResponse,
   fetchCall,
   quoteCall,

@@ -30,6 +30,8 @@ export async function runChat(deps: WorkerDeps, model: ChatModel, run: Run): Pro
   const request = run.job.request as ChatRequest
   // The lost attempt may already have streamed a part to its reader.
   if (run.call.resumed && request.stream) return { is: 'failed', error: WORKER_LOST }
+  // What comes whole was billed whole: it is not cancelled.
+  if (!request.stream) run.held.leave = () => {}
   if (run.call.resumed && run.call.attempt > MAX_ATTEMPTS) return upstreamFailure('The call was interrupted too often.')
   const settlement = await withReferences(deps, run, (references) => {
     const caller = { ...callerOf(run), prepare: references.prepare }

@@ -35,6 +35,7 @@ export const requests: Requests = {
     const answered = await caller('POST', '/v1/responses', response)
     await caller('GET', `/v1/responses/${answered.json.id}`)
     await caller('GET', `/v1/responses/${answered.json.id}/input_items`)
+    await caller('POST', `/v1/responses/${answered.json.id}/cancel`)
     await caller('DELETE', `/v1/responses/${answered.json.id}`)
     await caller('POST', '/v1/responses', { ...response, stream: true })
     const id = image.headers.get('x-call-id')!

@@ -5,6 +5,7 @@ import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { startGateway } from '../../../scripts/harness/harness.ts'
+import { until } from '../../../scripts/harness/until.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 
 describe('a response that is stored', () => {
@@ -122,5 +123,29 @@ describe('a response that is stored', () => {
     const failed = await client().responses.retrieve(id)
     expect(failed).to.include({ status: 'failed', model: 'native' })
     expect(failed.error).to.include({ code: 'upstream_failed' })
+  })
+
+  it('in the background is polled, and costs what it made where it is cancelled', async () => {
+    for (const model of ['native', 'gpt']) {
+      const begun = await ask(prompted('[answer done]'), { model, background: true })
+      expect(begun).to.include({ background: true, model })
+      expect(begun.status).to.be.oneOf(['queued', 'in_progress'])
+      const poll = () => client().responses.retrieve(begun.id)
+      await until('the response to end', async () => (await poll()).status === 'completed')
+      expect((await poll()).output_text).to.equal('done')
+      const next = await ask(prompted('[answer next]'), { model, previous_response_id: begun.id })
+      expect(next.output_text).to.equal('next')
+
+      const before = await balanceOf(gateway.db, account.id)
+      const prompt = prompted('[tokens 20] [hang-after 5]')
+      const hanging = await ask(prompt, { model, background: true })
+      await until('the upstream to be asked', () => gateway.sandbox.journal(prompt).length > 0)
+      const cancelled = await client().responses.cancel(hanging.id)
+      expect(cancelled.status).to.equal('cancelled')
+      expect(await client().responses.retrieve(hanging.id)).to.include({ status: 'cancelled' })
+      expect(await balanceOf(gateway.db, account.id)).to.be.below(before)
+    }
+    const streamed = client().responses.create({ model: 'native', input: 'a', background: true, stream: true })
+    expect((await refusal(streamed)).status).to.equal(400)
   })
 })

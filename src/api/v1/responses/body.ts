@@ -49,13 +49,18 @@ export function parseResponses(body: JsonObject, model: Rules): Checked {
     asFields(fields.reasoning).mode !== 'default'
   )
     throw refusal('reasoning.mode', 'is not available for this model: it is billed at a price of its own.')
+  const isBackground = fields.background === true
+  if (isBackground && fields.stream === true)
+    throw refusal('background', 'what is streamed cannot be in the background.')
   requireParts(fields, model)
   const { maxOutputTokens: most } = model
   const { max_output_tokens: asked, ...rest } = fields as Fields & { max_output_tokens?: number | null }
   if (most !== undefined && (asked ?? 0) > most)
     throw refusal('max_output_tokens', `${asked} is above ${most}, the most output tokens of ${String(body.model)}.`)
   const { kept, dropped } = withoutHosted(rest)
-  return { request: { ...kept, messages: [], max_tokens: outputOf(asked, model) }, droppedTools: dropped }
+  const request = { ...kept, messages: [], max_tokens: outputOf(asked, model) }
+  // As a stream that nobody reads: one that is cancelled costs what was made of it until then.
+  return { request: isBackground ? { ...request, stream: true } : request, droppedTools: dropped }
 }
 
 /** @throws ApiError for an address that must not be fetched, or a file that the model does not price */

@@ -25,7 +25,9 @@ const isReference = ({ type, id, role }: Fields): boolean =>
 const notFound = (param: string, id: unknown): ApiError =>
   new ApiError('previous_response_not_found', {
     param,
-    message: `${String(id).slice(0, 100)} was not found: it is unknown, has expired, or was not to be stored. Send what was said as items of input, with store: false.`,
+    message:
+      `${String(id).slice(0, 100)} was not found: it is unknown, has expired, or was not to be stored. ` +
+      'Send what was said as items of input, with store: false.',
   })
 
 /**

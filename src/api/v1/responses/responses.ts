@@ -7,7 +7,7 @@ import { responsesBody } from '../../../shared/dialects/responses/body.ts'
 import { estimateResponses } from '../../../shared/dialects/responses/estimate.ts'
 import { keepInput } from '../../../shared/calls/stored-responses.ts'
 import { itemsOf } from '../../../shared/dialects/responses/parts.ts'
-import { inputWithIds } from '../../../shared/dialects/responses/response.ts'
+import { begunResponse, inputWithIds } from '../../../shared/dialects/responses/response.ts'
 import { publicId } from '../../../shared/platform/ids.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import type { WebDeps } from '../../deps.ts'
@@ -20,7 +20,8 @@ import { clampedChat } from '../calls/clamped-chat.ts'
 import type { CallKind } from '../calls/serve-call.ts'
 import { callEndpoint } from '../calls/serve-call.ts'
 import { answerWithFrames } from '../calls/streamed-answer.ts'
-import type { PlacedCall } from '../calls/placed-call.ts'
+import type { CallContext, PlacedCall } from '../calls/placed-call.ts'
+import type { UpdateListener } from '../calls/call-updates.ts'
 import { CALL_ERRORS, CALL_LIMITS, accepted, callRequestHeaders, chatHeaders } from '../declared.ts'
 import { parseResponses } from './body.ts'
 import { withPrevious } from './previous.ts'
@@ -40,10 +41,23 @@ export const responsesKind: CallKind<ChatModel, AskedResponse> = {
   },
   answer: (ctx, deps, placed, { request, modelId, updates }) => {
     if (request.store !== false && !placed.joined) keepWithAnswer(deps, placed, request)
-    return request.stream
+    if (request.background === true && !placed.hasEnded) return answerBegun(ctx, placed, { request, modelId, updates })
+    return request.stream && request.background !== true
       ? answerWithFrames(ctx, deps, placed, { updates, frames: eventsFor(placed, request, modelId) })
       : answerWhenDone(ctx, deps, placed)
   },
+}
+
+/** Answers where a response in the background stands. It goes on without its client. */
+function answerBegun(
+  ctx: CallContext,
+  { callId, status }: PlacedCall,
+  { request, modelId, updates }: { request: ChatRequest; modelId: string; updates: UpdateListener },
+): void {
+  updates.attach(() => {})
+  const begun = begunResponse(publicId('call', callId), Math.floor(Date.now() / 1000), request)
+  ctx.set('Cache-Control', 'no-store')
+  ctx.body = { ...begun, model: modelId, status: status === 'queued' ? 'queued' : 'in_progress' }
 }
 
 /** Keeps what was asked beside the answer, before that leaves: its client may refer to it at once. */
@@ -78,7 +92,7 @@ export const responseResult = z
     status: z.string(),
     model: z.string(),
     output: z.array(z.looseObject({ type: z.string() })),
-    usage,
+    usage: usage.nullable().meta({ description: 'null until it has ended.' }),
   })
   .meta({ id: 'ResponseResult', description: "Other fields of an upstream's answer are passed on." })
 

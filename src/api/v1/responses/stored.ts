@@ -1,14 +1,16 @@
 /**
  * Responses that are kept: to read, to read what they were asked with, and to delete.
  */
+import type { Context } from 'koa'
 import { z } from 'zod'
 import { findAsked, findResponses, forgetResponse } from '../../../shared/calls/stored-responses.ts'
 import { begunResponse, callOfResponse, responseId } from '../../../shared/dialects/responses/response.ts'
-import { ApiError, messageOf } from '../../../shared/platform/errors.ts'
+import { ApiError, gatewayError } from '../../../shared/platform/errors.ts'
 import { asFields } from '../../../shared/platform/fields.ts'
 import type { CallId } from '../../../shared/platform/ids.ts'
 import { publicId } from '../../../shared/platform/ids.ts'
 import { isLong } from '../../../shared/replies/stored-answers.ts'
+import type { CallState } from '../../../shared/reports/call-records.ts'
 import { readState } from '../../../shared/reports/call-records.ts'
 import type { WebDeps } from '../../deps.ts'
 import { apiKey } from '../../endpoint/auth.ts'
@@ -16,6 +18,7 @@ import { endpoint } from '../../endpoint/endpoint.ts'
 import { wholeNumber } from '../../endpoint/fields.ts'
 import type { BodyDeps } from '../calls/answer-body.ts'
 import { sendAnswer } from '../calls/answer-body.ts'
+import { waitFor } from '../calls/get-call.ts'
 import { READ_LIMITS, callHeaders } from '../declared.ts'
 import { responseResult } from './responses.ts'
 
@@ -29,7 +32,7 @@ const params = z.object({
     .transform((text, context): CallId => {
       const id = callOfResponse(text)
       if (id) return id
-      context.addIssue({ code: 'custom', message: messageOf('not_found') })
+      context.addIssue({ code: 'custom', message: NO_RESPONSE })
       return z.NEVER
     })
     .meta({ description: 'The `id` of a response.' }),
@@ -46,7 +49,7 @@ export const showResponse = endpoint({
   description: 'As it was answered, for as long as answers are kept; until it has ended, its status.',
   params,
   answers: {
-    200: { description: 'The response.', schema: responseResult.extend({ usage: z.unknown() }), headers: callHeaders },
+    200: { description: 'The response.', schema: responseResult, headers: callHeaders },
   },
   errors: ['overloaded'],
 }).write((deps: BodyDeps & Pick<WebDeps, 'db'>) => async ({ auth, params: { id } }, ctx) => {
@@ -54,19 +57,68 @@ export const showResponse = endpoint({
   if (!asked || !state || state.state === 'expired') throw missing()
   const callId = publicId('call', id)
   ctx.set('X-Call-Id', callId)
+  await sendState(ctx, deps, asked, state)
+})
+
+/** Sends a response as it was answered, or where it stands. */
+async function sendState(
+  ctx: Context,
+  deps: BodyDeps,
+  asked: { model: string; created: number },
+  state: Exclude<CallState, { state: 'expired' }>,
+): Promise<void> {
   if (state.state === 'ended' && state.answer.status === 200) return sendAnswer(ctx, deps, state.answer)
+  const callId = publicId('call', state.callId)
   const begun = { ...begunResponse(callId, asked.created, { max_tokens: null }), model: asked.model }
   ctx.set('Cache-Control', 'no-store')
   ctx.body =
     state.state === 'open'
       ? { ...begun, status: state.status === 'queued' ? 'queued' : 'in_progress' }
       : { ...begun, status: 'failed', error: errorOf(isLong(state.answer) ? '{}' : state.answer.body) }
-})
+}
 
 function errorOf(body: string): { code: unknown; message: unknown } {
   const { code = 'server_error', message = null } = asFields(asFields(JSON.parse(body)).error)
   return { code, message }
 }
+
+/** How long a cancellation may take until its answer is that the response goes on, in seconds. */
+const CANCEL_SECONDS = 30
+
+const CANCELLED = gatewayError('upstream_failed', 'The response was cancelled before it began. It cost nothing.')
+
+type CancelDeps = BodyDeps & Pick<WebDeps, 'db' | 'calls' | 'queues' | 'replies' | 'joins' | 'stopping'>
+
+/** Cancels a response of one's own that is in the background. What was made of it until then is charged. */
+export const cancelResponse = endpoint({
+  ...stored,
+  method: 'post',
+  path: '/v1/responses/:id/cancel',
+  summary: 'Cancel a response in the background',
+  description: 'It ends as a stream whose client has left: what was made of it is charged. What comes whole goes on.',
+  params,
+  body: 'ignored',
+  bodyIsOptional: true,
+  answers: { 200: { description: 'The response.', schema: responseResult, headers: callHeaders } },
+  errors: ['overloaded'],
+}).write((deps: CancelDeps) => async ({ auth, params: { id } }, ctx) => {
+  const { db, calls, queues, replies } = deps
+  const [asked, state] = await Promise.all([findAsked(db, auth.accountId, id), readState(db, id)])
+  if (!asked || !state || state.state === 'expired') throw missing()
+  ctx.set('X-Call-Id', publicId('call', id))
+  ctx.set('Cache-Control', 'no-store')
+  if (state.state !== 'open') return sendState(ctx, deps, asked, state)
+  if (await calls.refund(id, CANCELLED, { from: 'queued' })) {
+    await queues.removeCall('chat', id)
+    const begun = begunResponse(publicId('call', id), asked.created, { max_tokens: null })
+    ctx.body = { ...begun, model: asked.model, status: 'cancelled' }
+    return
+  }
+  await replies.cancel(id)
+  await waitFor(deps, state, CANCEL_SECONDS)
+  const now = await readState(db, id)
+  await sendState(ctx, deps, asked, now === null || now.state === 'expired' ? state : now)
+})
 
 const MOST_ITEMS = 100
 

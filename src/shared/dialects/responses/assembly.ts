@@ -11,7 +11,7 @@ import { withWords, wordsOf } from './items.ts'
 const CUT: Readonly<Record<CutOff, Fields>> = {
   stop: { status: 'completed', incomplete_details: null },
   length: { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } },
-  cancelled: { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } },
+  cancelled: { status: 'cancelled', incomplete_details: null },
 }
 
 /** Whether an event ends its response. */
@@ -20,7 +20,7 @@ export const isEnd = ({ type }: Fields): boolean => type === 'response.completed
 /** The event that ends what the upstream did not end. */
 export const cutEnd = (cutOff: CutOff): Fields => {
   const response = CUT[cutOff]
-  return { type: `response.${String(response.status)}`, response }
+  return { type: cutOff === 'stop' ? 'response.completed' : 'response.incomplete', response }
 }
 
 /** Puts events together into the response that a request without `stream` would have had. */

@@ -226,6 +226,7 @@ export const responsesBody = z.looseObject({
   safety_identifier: text.max(128).nullish(),
   user: text.nullish(),
   store: z.boolean().nullish(),
+  background: z.boolean().nullish(),
   previous_response_id: text.max(200).nullish(),
   stream: z.boolean().nullish(),
   stream_options: z.strictObject({ include_obfuscation: z.boolean().nullish() }).nullish(),

@@ -26,6 +26,7 @@ export const FREE_FIELDS: ReadonlySet<string> = new Set([
   'safety_identifier',
   'user',
   'store',
+  'background',
   'previous_response_id',
   'stream',
   'stream_options',
@@ -42,8 +43,6 @@ export const DEARER_FIELDS: Readonly<Record<string, string>> = {
   prompt_cache_retention: 'a cache that lives longer is billed apart',
   prompt: 'a stored prompt is input that cannot be counted',
   conversation: 'a stored conversation is input that cannot be counted',
-  background:
-    'answers in the background are not offered here; a request with Prefer: respond-async is answered at once',
   image: 'pictures are billed apart',
 }
 
@@ -51,7 +50,6 @@ export const DEARER_FIELDS: Readonly<Record<string, string>> = {
 export const FREE_VALUES: Readonly<Record<string, readonly unknown[]>> = {
   service_tier: ['auto', 'default'],
   prompt_cache_retention: ['in_memory'],
-  background: [false],
 }
 
 /** Kinds of tools that the client runs, and that every model can be told of. */

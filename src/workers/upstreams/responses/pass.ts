@@ -43,8 +43,18 @@ function sentItem(item: Fields, open: Seal['open']): Fields[] {
 }
 
 /** The events that clients know. */
-const EVENTS =
-  /^response\.(created|in_progress|completed|incomplete|(output_item|content_part|reasoning_summary_part)\.(added|done)|(output_text|refusal|function_call_arguments|custom_tool_call_input|reasoning_text|reasoning_summary_text)\.(delta|done)|output_text\.annotation\.added)$/
+const EVENTS: ReadonlySet<unknown> = new Set(
+  [
+    ...['created', 'in_progress', 'completed', 'incomplete', 'output_text.annotation.added'],
+    ...['output_item', 'content_part', 'reasoning_summary_part'].flatMap((name) => [`${name}.added`, `${name}.done`]),
+    ...['output_text', 'refusal', 'function_call_arguments', 'custom_tool_call_input'].flatMap(told),
+    ...['reasoning_text', 'reasoning_summary_text'].flatMap(told),
+  ].map((name) => `response.${name}`),
+)
+
+function told(name: string): string[] {
+  return [`${name}.delta`, `${name}.done`]
+}
 
 /** What a response repeats of its request, which is not stored, and what is ours. */
 type About = { request: ChatRequest; callId: string; seal: Seal['seal'] }
@@ -74,7 +84,7 @@ export class PassedResponses implements Translation {
   frames(event: Fields, isWhole: boolean): Fields[] {
     this.decoder.events(event, isWhole)
     const events = isWhole || isResponse(event) ? eventsIn(event, isWhole) : [event]
-    return events.filter(({ type }) => EVENTS.test(String(type))).flatMap((one) => this.framesOf(one))
+    return events.filter(({ type }) => EVENTS.has(type)).flatMap((one) => this.framesOf(one))
   }
 
   end(ending: Ending): Fields[] {
