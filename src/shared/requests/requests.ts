@@ -1,6 +1,6 @@
 /**
  * A validated request (`src/api/v1/calls/call-schemas.ts`): the part of a job that upstream adapters read. It travels
- * in the job and never rests in Postgres.
+ * in the job; of it only the input of a response that is stored rests in Postgres.
  */
 
 /** One message; content is a text, an array of parts, or null for an assistant's tool calls. */

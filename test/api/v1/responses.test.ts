@@ -1,15 +1,14 @@
 import { expect } from 'chai'
-import OpenAI, { APIError } from 'openai'
-import type { ResponseStreamEvent } from 'openai/resources/responses/responses'
+import type OpenAI from 'openai'
 import { zodTextFormat } from 'openai/helpers/zod'
 import { z } from 'zod'
 import { prompted } from '../../../scripts/harness/calling.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
 import { get } from '../../../scripts/harness/http.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
+import { MODELS, UPSTREAMS, asked, clientOf, refusal, startDialects, streamed } from './support/responses.ts'
 
 const WEATHER: OpenAI.Responses.FunctionTool = {
   type: 'function',
@@ -23,56 +22,13 @@ describe('POST /v1/responses', () => {
   let gateway: Gateway
   let account: TestAccount
   before(async () => {
-    gateway = await startGateway({}, ({ upstreams, models }) => {
-      const { baseUrl, ...sandbox } = upstreams.sandbox as { baseUrl: string }
-      Object.assign(upstreams, {
-        claude: { ...sandbox, protocol: 'anthropic', baseUrl: baseUrl.replace('/v1', '/anthropic') },
-        native: { ...sandbox, protocol: 'responses', baseUrl },
-      })
-      const pricing = { input: 1000, output: 3000, perTokens: 1000, minimum: 1 }
-      models.push(
-        { id: 'claude', modality: 'chat', pricing, upstreams: [{ upstream: 'claude', model: 'claude-sandbox' }] },
-        { id: 'other', modality: 'chat', pricing, upstreams: [{ upstream: 'native', model: 'sandbox/other' }] },
-        { id: 'native', modality: 'chat', pricing, upstreams: [{ upstream: 'native', model: 'sandbox/native' }] },
-        { id: 'gpt', modality: 'chat', pricing, upstreams: [{ upstream: 'sandbox', model: 'sandbox/chat' }] },
-      )
-    })
+    gateway = await startDialects()
     account = await anAccount(gateway.db, 1_000_000)
   })
   after(() => gateway.stop())
   afterEach(() => expectBooksToBalance(gateway.db))
 
-  const client = (key = account.key): OpenAI => new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: key, maxRetries: 0 })
-
-  type Asked = OpenAI.Responses.ResponseCreateParamsNonStreaming
-
-  const asked = (model: string, input: Asked['input'], more: Partial<Asked> = {}): Asked => ({
-    model,
-    max_output_tokens: 500,
-    input,
-    ...more,
-  })
-
-  async function refusal(request: PromiseLike<unknown>): Promise<APIError> {
-    try {
-      await request
-    } catch (error) {
-      expect(error, String(error)).to.be.an.instanceOf(APIError)
-      return error as APIError
-    }
-    throw new Error('was taken')
-  }
-
-  async function streamed(request: Asked, key = account.key) {
-    const events: ResponseStreamEvent[] = []
-    const stream = client(key).responses.stream(request as never)
-    stream.on('event', (event) => events.push(event as ResponseStreamEvent))
-    const response = await stream.finalResponse()
-    return { events, response, types: events.map(({ type }) => type) }
-  }
-
-  const UPSTREAMS = { native: 'the same dialect', claude: 'Messages', gpt: 'chat completions' }
-  const MODELS = Object.keys(UPSTREAMS)
+  const client = (key = account.key): OpenAI => clientOf(gateway, key)
 
   for (const [model, dialect] of Object.entries(UPSTREAMS)) {
     describe(`over an upstream of ${dialect}`, () => {
@@ -93,6 +49,7 @@ describe('POST /v1/responses', () => {
 
       it('streams the same response, its events in their order and numbered without gaps', async () => {
         const { events, response, types } = await streamed(
+          client(),
           asked(model, prompted('[answer Good morning to you] [tokens 4]')),
         )
         expect(response.output_text).to.equal('Good morning to you')
@@ -119,7 +76,9 @@ describe('POST /v1/responses', () => {
         for (const isStreamed of [false, true]) {
           const input: OpenAI.Responses.ResponseInput = [{ role: 'user', content: prompted('[tool]') }]
           const request = asked(model, input, { tools: [WEATHER] })
-          const first = isStreamed ? (await streamed(request)).response : await client().responses.create(request)
+          const first = isStreamed
+            ? (await streamed(client(), request)).response
+            : await client().responses.create(request)
           const call = first.output[0] as OpenAI.Responses.ResponseFunctionToolCall
           expect(call).to.include({ type: 'function_call', name: 'get_weather', status: 'completed' })
           expect(JSON.parse(call.arguments)).to.be.an('object')
@@ -136,7 +95,7 @@ describe('POST /v1/responses', () => {
         const before = await balanceOf(gateway.db, account.id)
         const failed = await refusal(client().responses.create(asked(model, prompted('[status 500]'))))
         expect([failed.status, failed.type, failed.code]).to.deep.equal([502, 'server_error', 'upstream_failed'])
-        const { response, types } = await streamed(asked(model, prompted('[error-after 2] [tokens 9]')))
+        const { response, types } = await streamed(client(), asked(model, prompted('[error-after 2] [tokens 9]')))
         expect(response).to.include({ status: 'failed' })
         expect(response.error).to.include({ code: 'server_error' })
         expect(types.filter((type) => /completed|incomplete|failed/.test(type))).to.have.length(1)
@@ -191,7 +150,7 @@ describe('POST /v1/responses', () => {
             : asked(model, [prompt] as never, { tools })
           const whole = await client().responses.create(given).withResponse()
           expect(whole.response.headers.get('x-tollgate-tools-dropped')).to.equal('web_search')
-          const { response } = await streamed(given)
+          const { response } = await streamed(client(), given)
           for (const { output } of [whole.data, response]) expect(output[0]).to.deep.include({ ...tool, ...call })
           const [called] = response.output as unknown as { call_id: string }[]
           const answered = { type: call.type.concat('_output'), call_id: called!.call_id, output: 'done' }
@@ -203,27 +162,11 @@ describe('POST /v1/responses', () => {
     }
   })
 
-  it('lowers the limit of the output to what can be paid, and refuses below that as a spent quota', async () => {
-    const poor = await anAccount(gateway.db, 20_000)
-    const { response } = await client(poor.key)
-      .responses.create({ model: 'claude', input: prompted('[answer short]') })
-      .withResponse()
-    expect(Number(response.headers.get('x-max-output-tokens'))).to.be.within(4096, 6700)
-    const broke = await anAccount(gateway.db, 5000)
-    const refused = await refusal(client(broke.key).responses.create({ model: 'claude', input: 'hello' }))
-    expect([refused.status, refused.type, refused.code]).to.deep.equal([
-      429,
-      'insufficient_quota',
-      'insufficient_credits',
-    ])
-    expect(refused.headers?.get('x-should-retry')).to.equal('false')
-  })
-
   it('ends an answer that ran into its limit as incomplete', async () => {
     for (const model of MODELS) {
       const request = asked(model, prompted('[tokens 40]'), { max_output_tokens: 16 })
       const whole = await client().responses.create(request)
-      const { response, types } = await streamed(request)
+      const { response, types } = await streamed(client(), request)
       for (const one of [whole, response]) {
         expect(one.status).to.equal('incomplete')
         expect(one.incomplete_details).to.deep.equal({ reason: 'max_output_tokens' })
@@ -273,7 +216,7 @@ describe('POST /v1/responses', () => {
       const request = asked('native', prompted('[reasoning 5] [answer deep]'), {
         include: ['reasoning.encrypted_content'],
       })
-      const first = isStreamed ? (await streamed(request)).response : await client().responses.create(request)
+      const first = isStreamed ? (await streamed(client(), request)).response : await client().responses.create(request)
       const [thought] = first.output as OpenAI.Responses.ResponseReasoningItem[]
       expect(thought!.type).to.equal('reasoning')
       expect(thought!.encrypted_content).to.be.a('string').that.does.not.contain('sandbox')
@@ -289,46 +232,4 @@ describe('POST /v1/responses', () => {
       }
     }
   })
-
-  const REFUSED: [what: string, more: object, status: number, message: RegExp][] = [
-    ['an unknown field', { foo: 1 }, 400, /^Unknown parameter: 'foo'/],
-    ['an unknown field of an item', { input: [{ role: 'user', content: 'a', b: 1 }] }, 400, /'input\.0\.b'/],
-    ['an unknown kind of item', { input: [{ type: 'odd' }] }, 400, /'odd' is no known type of item/],
-    ['an unknown kind of part', { input: [{ role: 'user', content: [{ type: 'odd' }] }] }, 400, /input\.0\.content\.0/],
-    ['a tier of its own price', { service_tier: 'priority' }, 400, /service_tier/],
-    ['a mode of its own price', { reasoning: { mode: 'pro' } }, 400, /reasoning\.mode/],
-    ['a cache of a day', { prompt_cache_retention: '24h' }, 400, /prompt_cache_retention/],
-    ['a stored prompt', { prompt: { id: 'pmpt_1' } }, 400, /'prompt'/],
-    ['a stored conversation', { conversation: 'conv_1' }, 400, /'conversation'/],
-    ['a compaction', { context_management: [{ type: 'compaction' }] }, 400, /context_management/],
-    [
-      'a stored file',
-      { input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'data:,', file_id: 'file_1' }] }] },
-      400,
-      /input\.0\.content\.0\.file_id/,
-    ],
-    [
-      'a hosted tool that is forced',
-      { tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } },
-      400,
-      /tool_choice/,
-    ],
-    [
-      'a private address',
-      { input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'http://127.0.0.1/a' }] }] },
-      400,
-      /image_url/,
-    ],
-    ['an unknown model', { model: 'nobody' }, 404, /model/],
-  ]
-  for (const [what, more, status, message] of REFUSED) {
-    it(`refuses ${what}, uncharged`, async () => {
-      const before = await balanceOf(gateway.db, account.id)
-      const refused = await refusal(client().responses.create({ ...asked('claude', 'hello'), ...more } as never))
-      expect(refused.status).to.equal(status)
-      expect((refused.error as { message: string }).message).to.match(message)
-      if (status === 404) expect(refused.code).to.equal('model_not_found')
-      expect(await balanceOf(gateway.db, account.id)).to.equal(before)
-    })
-  }
 })

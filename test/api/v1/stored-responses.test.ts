@@ -1,44 +1,26 @@
 import { expect } from 'chai'
-import OpenAI, { APIError } from 'openai'
+import type OpenAI from 'openai'
 import { prompted } from '../../../scripts/harness/calling.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
+import { clientOf, refusal, startDialects } from './support/responses.ts'
+import type { Asked } from './support/responses.ts'
 
 describe('a response that is stored', () => {
   let gateway: Gateway
   let account: TestAccount
   before(async () => {
-    gateway = await startGateway({}, ({ upstreams, models }) => {
-      const { baseUrl, ...sandbox } = upstreams.sandbox as { baseUrl: string }
-      Object.assign(upstreams, { native: { ...sandbox, protocol: 'responses', baseUrl } })
-      const pricing = { input: 1000, output: 3000, perTokens: 1000, minimum: 1 }
-      models.push(
-        { id: 'native', modality: 'chat', pricing, upstreams: [{ upstream: 'native', model: 'sandbox/native' }] },
-        { id: 'gpt', modality: 'chat', pricing, upstreams: [{ upstream: 'sandbox', model: 'sandbox/chat' }] },
-      )
-    })
+    gateway = await startDialects()
     account = await anAccount(gateway.db, 1_000_000)
   })
   after(() => gateway.stop())
   afterEach(() => expectBooksToBalance(gateway.db))
 
-  const client = (key = account.key): OpenAI => new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: key, maxRetries: 0 })
+  const client = (key = account.key): OpenAI => clientOf(gateway, key)
 
-  async function refusal(request: PromiseLike<unknown>): Promise<APIError> {
-    try {
-      await request
-    } catch (error) {
-      expect(error, String(error)).to.be.an.instanceOf(APIError)
-      return error as APIError
-    }
-    throw new Error('was taken')
-  }
-
-  type Asked = OpenAI.Responses.ResponseCreateParamsNonStreaming
   const ask = (input: Asked['input'], more: Partial<Asked> = {}) =>
     client().responses.create({ model: 'native', max_output_tokens: 100, input, ...more })
 

@@ -45,16 +45,22 @@ function sentItem(item: Fields, open: Seal['open']): Fields[] {
 /** The events that clients know. */
 const EVENTS: ReadonlySet<unknown> = new Set(
   [
-    ...['created', 'in_progress', 'completed', 'incomplete', 'output_text.annotation.added'],
+    'created',
+    'in_progress',
+    'completed',
+    'incomplete',
+    'output_text.annotation.added',
     ...['output_item', 'content_part', 'reasoning_summary_part'].flatMap((name) => [`${name}.added`, `${name}.done`]),
-    ...['output_text', 'refusal', 'function_call_arguments', 'custom_tool_call_input'].flatMap(told),
-    ...['reasoning_text', 'reasoning_summary_text'].flatMap(told),
+    ...[
+      'output_text',
+      'refusal',
+      'function_call_arguments',
+      'custom_tool_call_input',
+      'reasoning_text',
+      'reasoning_summary_text',
+    ].flatMap((name) => [`${name}.delta`, `${name}.done`]),
   ].map((name) => `response.${name}`),
 )
-
-function told(name: string): string[] {
-  return [`${name}.delta`, `${name}.done`]
-}
 
 /** What a response repeats of its request, which is not stored, and what is ours. */
 type About = { request: ChatRequest; callId: string; seal: Seal['seal'] }
