@@ -32,11 +32,6 @@ export async function forgetResponse(db: Db, accountId: AccountId, callId: CallI
 /** A stored response: what it was asked with, and what it answered. */
 export type StoredResponse = { input: Fields[]; output: Fields[] }
 
-const KEPT = `
-  FROM calls c JOIN call_results r ON r.call_id = c.id
-  WHERE c.id = ANY (:ids::uuid[]) AND c.account_id = :accountId AND c.dialect = 'responses' AND c.status = 'succeeded'
-    AND r.input IS NOT NULL AND r.expires_at > now()`
-
 /**
  * The stored responses among these calls.
  * @returns null where they have more than `maxBytes` together
@@ -47,24 +42,43 @@ export async function findResponses(
   ids: readonly CallId[],
   maxBytes: number,
 ): Promise<Map<CallId, StoredResponse> | null> {
-  const asked = { ids: [...ids], accountId }
-  const sizes = await db.raw<{ rows: { bytes: number | null }[] }>(
-    `SELECT sum(octet_length(r.output) + octet_length(r.input))::bigint AS bytes ${KEPT}`,
-    asked,
-  )
-  if (Number(sizes.rows[0]?.bytes ?? 0) > maxBytes) return null
-  const { rows } = await db.raw<{ rows: { id: CallId; output: string; input: Buffer }[] }>(
-    `SELECT c.id, r.output, r.input ${KEPT}`,
-    asked,
-  )
   const found = new Map<CallId, StoredResponse>()
-  for (const { id, output, input } of rows) {
-    found.set(id, {
-      input: listOf(JSON.parse(String(await decompress(input)))),
-      output: listOf(asFields(JSON.parse(output)).output),
-    })
+  let left = maxBytes
+  // One after the other: a compressed input may be a thousand times as long as it is stored.
+  for (const id of ids) {
+    const row = await read(db, accountId, id, left)
+    if (row === 'missing') continue
+    if (row === 'too_long') return null
+    left -= row.bytes
+    found.set(id, row.response)
   }
   return found
+}
+
+type Read = { bytes: number; response: StoredResponse } | 'missing' | 'too_long'
+
+async function read(db: Db, accountId: AccountId, id: CallId, maxBytes: number): Promise<Read> {
+  const { rows } = await db.raw<{ rows: { output: string | null; input: Buffer }[] }>(
+    `
+    SELECT CASE WHEN octet_length(r.output) <= :maxBytes THEN r.output END AS output, r.input
+    FROM calls c JOIN call_results r ON r.call_id = c.id
+    WHERE c.id = :id AND c.account_id = :accountId AND c.dialect = 'responses' AND c.status = 'succeeded'
+      AND r.input IS NOT NULL AND r.expires_at > now()`,
+    { id, accountId, maxBytes },
+  )
+  const [row] = rows
+  if (!row) return 'missing'
+  if (row.output === null) return 'too_long'
+  const left = maxBytes - Buffer.byteLength(row.output)
+  const input = left <= 0 ? null : await decompress(row.input, { maxOutputLength: left }).catch(unlessTooLong)
+  if (input === null) return 'too_long'
+  const response = { input: listOf(JSON.parse(String(input))), output: listOf(asFields(JSON.parse(row.output)).output) }
+  return { bytes: Buffer.byteLength(row.output) + input.length, response }
+}
+
+function unlessTooLong(error: unknown): null {
+  if ((error as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE') return null
+  throw error
 }
 
 const listOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.map(asFields) : [])

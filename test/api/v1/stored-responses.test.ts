@@ -130,4 +130,28 @@ describe('a response that is stored', () => {
     const streamed = client().responses.create({ model: 'native', input: 'a', background: true, stream: true })
     expect((await refusal(streamed)).status).to.equal(400)
   })
+
+  it('is not gone on with where all of it is longer than a body may be', async () => {
+    const long = `[answer long] ${'x'.repeat(20 * 1024 * 1024)}`
+    const rich = await anAccount(gateway.db, 1_000_000_000)
+    const asking = (previous: string | null) =>
+      client(rich.key).responses.create({
+        model: 'native',
+        max_output_tokens: 100,
+        input: long,
+        previous_response_id: previous,
+      })
+    const first = await asking(null)
+    const refused = await refusal(asking(first.id))
+    expect(refused.status).to.equal(400)
+    expect(refused.code).to.equal('context_length_exceeded')
+  })
+
+  it('gives no item twice', async () => {
+    const { output } = await ask(prompted('[answer once]'))
+    const reference = { type: 'item_reference' as const, id: output[0]!.id! }
+    const refused = await refusal(ask([reference, reference]))
+    expect(refused.status).to.equal(400)
+    expect(refused.message).to.match(/Duplicate item/)
+  })
 })

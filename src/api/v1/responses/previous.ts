@@ -12,6 +12,7 @@ import type { Fields } from '../../../shared/platform/fields.ts'
 import type { AccountId, CallId } from '../../../shared/platform/ids.ts'
 import type { WebDeps } from '../../deps.ts'
 import type { JsonObject } from '../../middleware/json-body.ts'
+import { inTurn } from './turns.ts'
 
 type ResolveDeps = Pick<WebDeps, 'db' | 'config'>
 
@@ -32,29 +33,43 @@ const notFound = (param: string, id: unknown): ApiError =>
 
 /**
  * The body with everything that it refers to in its input.
- * @throws ApiError previous_response_not_found; context_length_exceeded for more than a body may have
+ * @throws ApiError previous_response_not_found; context_length_exceeded for more than a body may have; rate_limited
  */
 export async function withPrevious(deps: ResolveDeps, body: JsonObject, accountId: AccountId): Promise<JsonObject> {
   const { previous_response_id: previous, input } = body
   const items = Array.isArray(input) ? input.map(asFields) : []
   const references = items.filter(isReference)
   if (!isText(previous) && references.length === 0) return body
+  requireOnce(references)
   const named = isText(previous) ? [callOfResponse(previous)] : []
   const ids = [...new Set([...named, ...references.map(({ id }) => callOfItem(String(id)))])]
-  const found = await findAll(deps, accountId, ids)
-  const before = isText(previous) ? itemsBefore(previous, found) : []
-  const said = references.length > 0 || before.length === 0 ? items.map((item) => itemFor(item, found)) : items
-  return { ...body, input: [...before, ...(Array.isArray(input) ? said : itemsOf({ input }))] }
+  return await inTurn(accountId, async () => {
+    const room = deps.config.MAX_DIALECT_BODY_BYTES - Buffer.byteLength(JSON.stringify(body))
+    const found = await findAll(deps, accountId, ids, room)
+    const before = isText(previous) ? itemsBefore(previous, found) : []
+    const said = Array.isArray(input) ? items.map((item) => itemFor(item, found)) : itemsOf({ input })
+    return { ...body, input: [...before, ...said] }
+  })
+}
+
+/** @throws ApiError invalid_request for an item that is named twice: it would count each time */
+function requireOnce(references: readonly Fields[]): void {
+  const seen = new Set<unknown>()
+  for (const { id } of references) {
+    if (seen.has(id))
+      throw new ApiError('invalid_request', { param: 'input', message: `Duplicate item: ${String(id).slice(0, 100)}.` })
+    seen.add(id)
+  }
 }
 
 async function findAll(
-  { db, config }: ResolveDeps,
+  { db }: ResolveDeps,
   accountId: AccountId,
   ids: (CallId | null)[],
+  maxBytes: number,
 ): Promise<ReadonlyMap<CallId, StoredResponse>> {
   const known = ids.filter((id) => id !== null)
-  const found =
-    known.length > MAX_REFERENCES ? null : await findResponses(db, accountId, known, config.MAX_DIALECT_BODY_BYTES)
+  const found = known.length > MAX_REFERENCES ? null : await findResponses(db, accountId, known, maxBytes)
   if (found === null) throw new ApiError('context_length_exceeded', { param: 'input' })
   return found
 }

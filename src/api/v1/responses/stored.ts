@@ -21,6 +21,7 @@ import { sendAnswer } from '../calls/answer-body.ts'
 import { waitFor } from '../calls/get-call.ts'
 import { READ_LIMITS, callHeaders } from '../declared.ts'
 import { responseResult } from './responses.ts'
+import { inTurn } from './turns.ts'
 
 const NO_RESPONSE = 'There is no such response: it is unknown, has expired, or was deleted.'
 
@@ -149,7 +150,8 @@ export const listInputItems = endpoint({
   },
   errors: ['context_length_exceeded'],
 }).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => async ({ auth, params: { id }, query }) => {
-  const found = await findResponses(db, auth.accountId, [id], config.MAX_DIALECT_BODY_BYTES)
+  const { accountId } = auth
+  const found = await inTurn(accountId, () => findResponses(db, accountId, [id], 2 * config.MAX_DIALECT_BODY_BYTES))
   if (found === null) throw new ApiError('context_length_exceeded')
   const input = found.get(id)?.input
   if (!input) throw missing()

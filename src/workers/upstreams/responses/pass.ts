@@ -65,7 +65,7 @@ const EVENTS: ReadonlySet<unknown> = new Set(
 /** What a response repeats of its request, which is not stored, and what is ours. */
 type About = { request: ChatRequest; callId: string; seal: Seal['seal'] }
 
-/** The events of one answer, nearly as they came. What they mean is read beside it: one that makes none is a failure. */
+/** The events of one answer, nearly as they came. What they mean is read beside it: what makes none is a failure. */
 export class PassedResponses implements Translation {
   private readonly decoder = new ResponsesDecoder()
   private readonly about: About
