@@ -74,7 +74,8 @@ export const up = (db: Knex): Promise<void> =>
       CONSTRAINT calls_pkey PRIMARY KEY (id),
       CONSTRAINT calls_account_fkey FOREIGN KEY (account_id) REFERENCES accounts (id),
       CONSTRAINT calls_modality_known CHECK (modality IN ('chat', 'image', 'video')),
-      CONSTRAINT calls_dialect_known CHECK (dialect IS NULL OR (modality = 'chat' AND dialect = 'messages')),
+      CONSTRAINT calls_dialect_known
+        CHECK (dialect IS NULL OR (modality = 'chat' AND dialect IN ('messages', 'responses'))),
       CONSTRAINT calls_status_known CHECK (status IN ('queued', 'running', 'succeeded', 'failed', 'rejected')),
       CONSTRAINT calls_cached_tokens_are_input CHECK (cached_input_tokens + cache_write_tokens <= input_tokens),
       CONSTRAINT calls_repeated_tokens_were_written CHECK (repeated_input_tokens <= cache_write_tokens),
@@ -114,6 +115,9 @@ export const up = (db: Knex): Promise<void> =>
       call_id uuid NOT NULL, -- Whose result.
       -- JSON: the part of the answer that only the worker knew (src/shared/replies/stored-answers.ts).
       output text NOT NULL,
+      -- Of a response that later ones may refer to: the items that it was asked with, compressed JSON
+      -- (src/shared/calls/stored-responses.ts).
+      input bytea,
       expires_at timestamptz NOT NULL, -- From then on 410 result_expired.
       CONSTRAINT call_results_pkey PRIMARY KEY (call_id),
       CONSTRAINT call_results_call_fkey FOREIGN KEY (call_id) REFERENCES calls (id) ON DELETE CASCADE

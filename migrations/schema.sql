@@ -192,6 +192,7 @@ CREATE INDEX budgets_account ON budgets USING btree (account_id);
 CREATE TABLE call_results (
   call_id uuid NOT NULL, -- Whose result.
   output text NOT NULL, -- JSON: the part of the answer that only the worker knew (src/shared/replies/stored-answers.ts).
+  input bytea, -- Of a response that later ones may refer to: the items that it was asked with, compressed JSON (src/shared/calls/stored-responses.ts).
   expires_at timestamptz NOT NULL, -- From then on 410 result_expired.
   CONSTRAINT call_results_pkey PRIMARY KEY (call_id),
   CONSTRAINT call_results_call_fkey FOREIGN KEY (call_id) REFERENCES calls(id) ON DELETE CASCADE
@@ -249,7 +250,7 @@ CREATE TABLE calls (
   CONSTRAINT calls_cached_tokens_are_input CHECK ((((cached_input_tokens)::bigint + (cache_write_tokens)::bigint) <= (input_tokens)::bigint)),
   CONSTRAINT calls_cost_within_twice_the_charge CHECK ((((credits)::bigint + (credits_uncollected)::bigint) <= (2 * (credits_precharged)::bigint))),
   CONSTRAINT calls_count_positive CHECK ((count >= 1)),
-  CONSTRAINT calls_dialect_known CHECK (((dialect IS NULL) OR ((modality = 'chat'::text) AND (dialect = 'messages'::text)))),
+  CONSTRAINT calls_dialect_known CHECK (((dialect IS NULL) OR ((modality = 'chat'::text) AND (dialect = ANY (ARRAY['messages'::text, 'responses'::text]))))),
   CONSTRAINT calls_ended_are_complete CHECK ((((status = ANY (ARRAY['queued'::text, 'running'::text])) = (finished_at IS NULL)) AND ((finished_at IS NULL) = (http_status IS NULL)))),
   CONSTRAINT calls_error_where_refused CHECK (((status = ANY (ARRAY['failed'::text, 'rejected'::text])) = (error_type IS NOT NULL))),
   CONSTRAINT calls_failed_cost_nothing CHECK (((status <> ALL (ARRAY['failed'::text, 'rejected'::text])) OR ((credits)::bigint = 0))),

@@ -57,6 +57,11 @@ function statusOrder(rest: string): StatusOrder | undefined {
   return { status: Number(found[1]), headers: found[2] ? { [found[2]]: found[3]! } : {} }
 }
 
+function called(rest: string): { name: string; text: string } | undefined {
+  const found = /^(\S+)\s+([^]+)$/.exec(rest)
+  return found ? { name: found[1]!, text: found[2]! } : undefined
+}
+
 function outputForm(rest: string): 'string' | 'array' | 'object' | undefined {
   return rest === 'string' || rest === 'array' || rest === 'object' ? rest : undefined
 }
@@ -115,6 +120,12 @@ export const WORDS = {
   tools: word('chat', '[tools N]', "call N tools at once: the request's, in turn", atMost(1000)),
   thoughts: word('chat', '[thoughts TEXT]', 'think this first (anthropic: where the request asks for thinking)', text),
   'sealed-thoughts': word('chat', '[sealed-thoughts]', 'think something redacted, too (anthropic)', flag),
+  call: word(
+    'chat',
+    '[call NAME TEXT]',
+    'call this tool with this text as its arguments, until its result is there',
+    called,
+  ),
   refusal: word('chat', '[refusal]', 'the model declines to answer', flag),
   chunks: word('chat', '[chunks N MS]', 'stream the text in N chunks, MS milliseconds apart', counts),
   think: word(

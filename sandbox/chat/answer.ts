@@ -2,6 +2,7 @@ import { FILLER_MARK, fillerPieces, INVALID_MARK } from '../http/outlet.ts'
 import { withoutSteering } from '../steering.ts'
 import type { Steering } from '../steering.ts'
 import { sampleOf } from './sample.ts'
+import { asFields } from '../wire.ts'
 
 /** A tool that the model may call, whichever protocol offered it. */
 export interface Tool {
@@ -21,6 +22,8 @@ export interface ChatOrder {
   readonly schema?: unknown
   /** Texts at which the answer ends, before the first of them. */
   readonly stops?: readonly string[]
+  /** Whether a tool has answered since the user spoke. */
+  readonly hasResult?: boolean
 }
 
 /** A call of a tool. */
@@ -61,10 +64,7 @@ export function composeAnswer(order: ChatOrder): ChatAnswer {
   if (steering.refusal) {
     return { text: 'I am sorry, but the sandbox declines.', toolCalls: [], finish: 'refusal', outputTokens: 7 }
   }
-  const toolCalls = chosenTools(order).map(({ name, schema }) => ({
-    name,
-    arguments: JSON.stringify(sampleOf(schema)),
-  }))
+  const toolCalls = chosenTools(order).map((tool) => ({ name: tool.name, arguments: argumentsOf(tool, steering) }))
   if (toolCalls.length > 0) {
     const text = steering.answer ?? ''
     const ofCalls = toolCalls.reduce((sum, call) => sum + Math.ceil(call.arguments.length / 4), 0)
@@ -115,8 +115,16 @@ export function reportedTokens(steering: Steering, counted: TokenCounts): TokenC
   return { input, output, ...(steering.reasoning && { reasoning: steering.reasoning }) }
 }
 
-function chosenTools({ steering, tools }: ChatOrder): Tool[] {
-  const { tool: name, tools: count } = steering
+/** The arguments of a call: the text of `[call]`, in the form that the tool takes, or a sample. */
+function argumentsOf({ schema }: Tool, { call }: Steering): string {
+  if (!call) return JSON.stringify(sampleOf(schema))
+  if (call.text.startsWith('{')) return call.text
+  return JSON.stringify(asFields(schema)['type'] === 'string' ? call.text : { input: call.text })
+}
+
+function chosenTools({ steering, tools, hasResult }: ChatOrder): Tool[] {
+  const { call, tool: name, tools: count } = steering
+  if (call) return hasResult ? [] : tools.filter((tool) => tool.name === call.name).slice(0, 1)
   if (name) return tools.filter((tool) => tool.name === name).slice(0, 1)
   const wanted = count ?? (name === undefined ? 0 : 1)
   return tools.length === 0 ? [] : Array.from({ length: wanted }, (_, at) => tools[at % tools.length]!)

@@ -22,6 +22,13 @@ export const TOKENS_PER_MESSAGE = 4
 /** What an image counts for. */
 export const TOKENS_PER_IMAGE = 500
 
+/** Whether a tool has answered since the user spoke. */
+export function hasResult(messages: unknown): boolean {
+  const said = Array.isArray(messages) ? messages.map(asFields) : []
+  const last = said.findLastIndex((message) => message['role'] === 'user')
+  return said.slice(last + 1).some(({ role, type }) => role === 'tool' || asText(type).endsWith('_output'))
+}
+
 /** A rough count of the tokens of messages: a quarter of their characters, plus some for each message and image. */
 export function countInputTokens(messages: readonly unknown[]): number {
   let tokens = 0

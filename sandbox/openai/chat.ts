@@ -1,6 +1,6 @@
 import { composeAnswer, piecesOf, reportedTokens } from '../chat/answer.ts'
 import type { ChatAnswer, TokenCounts, Tool, ToolCall } from '../chat/answer.ts'
-import { countInputTokens, lastUserText } from '../chat/conversation.ts'
+import { countInputTokens, hasResult, lastUserText } from '../chat/conversation.ts'
 import { isStreamed } from '../chat/quirks.ts'
 import type { Exchange, Route } from '../exchange.ts'
 import { admit, answer as send } from '../http/answer.ts'
@@ -55,6 +55,7 @@ async function completeChat(exchange: Exchange, dialect: ChatDialect): Promise<v
     tools: toolsOf(fields['tools']),
     schema: schemaOf(fields['response_format']),
     stops: [fields['stop']].flat().map(asText).filter(Boolean),
+    hasResult: hasResult(messages),
   })
   const counted = { input: countInputTokens(messages), output: answer.outputTokens * n }
   const reported = reportedTokens(exchange.steering, counted)

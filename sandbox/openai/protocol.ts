@@ -4,9 +4,10 @@ import { answer } from '../http/answer.ts'
 import { chatRoute } from './chat.ts'
 import { openaiError } from './errors.ts'
 import { imageRoutes } from './images.ts'
+import { responsesRoute } from './responses.ts'
 import { videoRoutes } from './videos.ts'
 
-/** OpenAI's API: chat, images, and the videos that compatible servers still offer. */
+/** OpenAI's API: chat, whole or as responses, images, and the videos that compatible servers still offer. */
 export const openaiProtocol: Protocol = {
   name: 'openai',
   keyOf: (headers) => authorizationKey(headers, 'Bearer'),
@@ -23,6 +24,7 @@ export const openaiProtocol: Protocol = {
       marks: { service_tier: 'default', system_fingerprint: 'fp_sandbox' },
       usageExtras: () => ({}),
     }),
+    responsesRoute,
     ...imageRoutes,
     ...videoRoutes,
   ],

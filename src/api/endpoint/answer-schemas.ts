@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { MAX_SECONDS } from '../../shared/requests/media-options.ts'
 import type { ErrorCode } from '../../shared/platform/errors.ts'
-import { anthropicTypeOf } from '../../shared/platform/errors.ts'
+import { anthropicTypeOf, responsesCodeOf, responsesTypeOf } from '../../shared/platform/errors.ts'
 import { CALL_STATUSES, MODALITIES } from '../../shared/calls/lifecycle.ts'
 import { DIALECTS } from '../../shared/dialects/dialect.ts'
 import { ENTRY_KINDS, ORIGINS } from '../../shared/ledger/ledger.ts'
@@ -60,6 +60,11 @@ export function errorSchema(envelope: Envelope, codes: readonly ErrorCode[]): z.
     return z.strictObject({ type: z.literal('error'), error, request_id: z.string() })
   }
   const param = z.string().nullable().meta({ description: 'The path of the field at fault.' })
+  if (envelope === 'responses') {
+    const type = z.enum(codes.map(responsesTypeOf) as [string, ...string[]])
+    const ofOpenai = z.enum(codes.map(responsesCodeOf) as [string, ...string[]])
+    return z.strictObject({ error: z.strictObject({ type, message, param, code: ofOpenai, ...more }) })
+  }
   return z.strictObject({ ok: z.literal(false), error: z.strictObject({ type: code, message, param, code, ...more }) })
 }
 

@@ -3,7 +3,8 @@
  * sentence on what this gateway speaks and what to set, where a 404 alone sends people to look for a wrong model name.
  */
 
-const SPEAKS = "This gateway speaks OpenAI's chat completions (POST /v1/chat/completions) and Anthropic's messages"
+const SPEAKS =
+  "This gateway speaks OpenAI's chat completions (POST /v1/chat/completions) and Responses, and Anthropic's messages"
 const COMPATIBLE = 'configure it as an OpenAI-compatible provider whose base URL ends with /v1'
 
 /** A verb behind the id of a model: no path of ours, although ids may have a colon. */
@@ -11,11 +12,6 @@ const OF_GEMINI = /:(stream)?(generate|embed|batchEmbed|count|predict)\w*$|^\/v1
 
 /** Paths of other APIs, from which `/v1` is cut, and what to do. The first that fits counts. */
 const DOORS: readonly [path: RegExp, sentence: string][] = [
-  [
-    /^\/responses(\/|$)/,
-    `${SPEAKS}, not the Responses API: set openai.chat(…) in the AI SDK, setOpenAIAPI('chat_completions') in the ` +
-      'Agents SDK, useResponsesApi: false in LangChain.',
-  ],
   [/^\/complete(\/|$)/, `${SPEAKS}, not Anthropic's older API: send POST /v1/messages.`],
   [OF_GEMINI, `${SPEAKS}, not Gemini's API: ${COMPATIBLE}.`],
   [

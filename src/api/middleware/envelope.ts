@@ -3,7 +3,7 @@
  */
 import type { ParameterizedContext } from 'koa'
 import type { ErrorCode } from '../../shared/platform/errors.ts'
-import { anthropicStatusOf, statusOf } from '../../shared/platform/errors.ts'
+import { anthropicStatusOf, responsesStatusOf, statusOf } from '../../shared/platform/errors.ts'
 import type { Envelope, RequestState, Served } from './request-context.ts'
 
 /** The form of errors of a request: its endpoint's, or Anthropic's where the client asks for it and can have it. */
@@ -22,5 +22,9 @@ export function beginAt(ctx: ParameterizedContext<RequestState>, endpoint: Serve
 }
 
 /** The HTTP status of a code in this form. */
-export const statusIn = (envelope: Envelope, code: ErrorCode): number =>
-  envelope === 'anthropic' ? anthropicStatusOf(code) : statusOf(code)
+export const statusIn = (envelope: Envelope, code: ErrorCode): number => (STATUSES[envelope] ?? statusOf)(code)
+
+const STATUSES: Partial<Record<Envelope, (code: ErrorCode) => number>> = {
+  anthropic: anthropicStatusOf,
+  responses: responsesStatusOf,
+}

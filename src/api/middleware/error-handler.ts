@@ -2,7 +2,15 @@
  * The one place where an error becomes an answer. Nothing of a defect's cause leaves the process.
  */
 import type { Context, Middleware } from 'koa'
-import { ApiError, RETRY_SECONDS, anthropicTypeOf, gatewayError, shouldRetry } from '../../shared/platform/errors.ts'
+import {
+  ApiError,
+  RETRY_SECONDS,
+  anthropicTypeOf,
+  gatewayError,
+  responsesCodeOf,
+  responsesTypeOf,
+  shouldRetry,
+} from '../../shared/platform/errors.ts'
 import { isNotMigrated, isUnreachable } from '../../shared/platform/postgres/db.ts'
 import type { Log } from '../../shared/platform/process/log.ts'
 import { isRedisAway, isRedisRefusing } from '../../shared/platform/redis/redis.ts'
@@ -74,6 +82,15 @@ const BODIES: Record<Envelope, (error: ApiError, state: RequestState) => object>
     type: 'error',
     error: { type: anthropicTypeOf(error.code), message: error.message, ...resetOf(error) },
     request_id: requestId,
+  }),
+  responses: ({ code, message, param, ...error }) => ({
+    error: {
+      type: responsesTypeOf(code),
+      message,
+      param,
+      code: responsesCodeOf(code),
+      ...(error.resetsAt !== undefined && { resetsAt: error.resetsAt }),
+    },
   }),
   console: ({ code, message, more }) => ({ ok: false, error: code, message, ...more }),
 }

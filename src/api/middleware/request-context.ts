@@ -14,8 +14,11 @@ import type { Trace } from '../../shared/platform/process/trace.ts'
 import { parseTraceparent } from '../../shared/platform/process/trace.ts'
 import { onFinished } from '../server/on-finished.ts'
 
-/** The form of errors: OpenAI's or Anthropic's, which their SDKs read, or the console's shorter one. */
-export type Envelope = 'gateway' | 'anthropic' | 'console'
+/**
+ * The form of errors: our own, which OpenAI's SDKs read; Anthropic's, or that of OpenAI's Responses, which their
+ * clients act upon; or the console's shorter one.
+ */
+export type Envelope = 'gateway' | 'anthropic' | 'responses' | 'console'
 
 /** The part of an endpoint's declaration that concerns all its answers. */
 export type Served = {

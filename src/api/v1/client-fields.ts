@@ -10,7 +10,7 @@ import { model, ok, pricing } from '../endpoint/answer-schemas.ts'
 
 /** Where models of a modality are called. */
 export const ENDPOINTS_OF: Readonly<Record<Modality, readonly string[]>> = {
-  chat: ['/v1/chat/completions', '/v1/messages'],
+  chat: ['/v1/chat/completions', '/v1/messages', '/v1/responses'],
   image: ['/v1/images/generations'],
   video: ['/v1/videos/generations'],
 }

@@ -11,12 +11,17 @@ export type ChatFields = { model: string; messages: ChatMessage[]; max_tokens?: 
 export type MediaFields = { model: string; prompt: string; image_url?: string; resolution?: string; duration?: number }
 
 /** The APIs of chats, by the names that their makers gave them. */
-export const DIALECT_WORDS: Readonly<Record<Dialect, string>> = { chat: 'Chat Completions', messages: 'Messages' }
+export const DIALECT_WORDS: Readonly<Record<Dialect, string>> = {
+  chat: 'Chat Completions',
+  messages: 'Messages',
+  responses: 'Responses',
+}
 
 /** The endpoint of each kind of call; of chats, that of each API. */
 export const PATHS = {
   chat: '/v1/chat/completions',
   messages: '/v1/messages',
+  responses: '/v1/responses',
   image: '/v1/images/generations',
   video: '/v1/videos/generations',
 } as const satisfies Record<Dialect | 'image' | 'video', string>

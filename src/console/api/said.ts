@@ -18,6 +18,7 @@ const json = (value: unknown): string => (typeof value === 'string' ? value : (J
 const READERS: Readonly<Record<Dialect, (answer: Fields) => Said[]>> = {
   chat: ({ choices }) => listOf(choices).flatMap(({ message }) => listOf([message]).flatMap(inChoice)),
   messages: ({ content }) => listOf(content).map(inBlock),
+  responses: ({ output }) => listOf(output).flatMap(inItem),
 }
 
 function inChoice({ content, refusal, reasoning_content: thoughts, reasoning, tool_calls: calls }: Fields): Said[] {
@@ -40,6 +41,15 @@ function inBlock({ type, text, thinking, name, input, ...rest }: Fields): Said {
   if (type === 'thinking') return { is: 'thinking', text: textOf(thinking) }
   if (type === 'redacted_thinking') return { is: 'thinking', text: 'Encrypted by the provider.' }
   return { is: 'tool', name: textOf(name) || textOf(type), input: json(input ?? rest) }
+}
+
+function inItem({ type, content, summary, encrypted_content: sealed, name, input, arguments: args }: Fields): Said[] {
+  const textsOf = (parts: unknown): string[] =>
+    listOf(parts).map(({ text, refusal }) => textOf(text) || textOf(refusal))
+  if (type === 'message') return textsOf(content).map((text) => ({ is: 'text', text }))
+  if (type !== 'reasoning') return [{ is: 'tool', name: textOf(name) || textOf(type), input: json(input ?? args) }]
+  const thoughts = [...textsOf(summary), ...textsOf(content)].join('\n\n')
+  return [{ is: 'thinking', text: thoughts || (sealed === undefined ? '' : 'Encrypted by the provider.') }]
 }
 
 /** The parts of an answer that say something, in their order. */

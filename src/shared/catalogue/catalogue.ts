@@ -12,7 +12,7 @@ import { packsSchema, topUpSchema } from './packs.ts'
 import type { Pack, TopUp } from './packs.ts'
 
 /** The wire protocols that the workers' adapters speak (docs/upstreams.md#add-an-upstream). */
-export const PROTOCOLS = ['openai', 'anthropic', 'fal', 'replicate', 'openrouter'] as const
+export const PROTOCOLS = ['openai', 'anthropic', 'responses', 'fal', 'replicate', 'openrouter'] as const
 /** A wire protocol of upstreams. */
 export type Protocol = (typeof PROTOCOLS)[number]
 
@@ -20,6 +20,7 @@ export type Protocol = (typeof PROTOCOLS)[number]
 export const SERVED: Record<Protocol, readonly Modality[]> = {
   openai: ['chat', 'image', 'video'],
   anthropic: ['chat'],
+  responses: ['chat'],
   fal: ['image', 'video'],
   replicate: ['image', 'video'],
   openrouter: ['chat', 'image', 'video'],

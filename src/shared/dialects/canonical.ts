@@ -10,8 +10,18 @@ type Marked = { cacheMark?: true }
 /** What a model thought: `text`, with the `signature` that proves it, or `sealed` as a whole. Both are its vendor's. */
 export type Reasoning = { kind: 'reasoning'; text: string; signature?: string; sealed?: string; format?: string }
 
-/** A call of a tool. `args`: JSON text of an object; of a custom tool (`isCustom`) one text that need not be JSON. */
-export type ToolCall = { kind: 'tool_call'; id: string; name: string; args: string; isCustom?: true } & Marked
+/**
+ * A call of a tool. `args`: JSON text of an object; of a custom tool (`isCustom`) one text that need not be JSON.
+ * `namespace`: the group of tools that has the name.
+ */
+export type ToolCall = {
+  kind: 'tool_call'
+  id: string
+  name: string
+  namespace?: string
+  args: string
+  isCustom?: true
+} & Marked
 
 /** What a tool answered. */
 export type ToolResult = { kind: 'tool_result'; callId: string; blocks: Block[]; isError?: true } & Marked
@@ -35,6 +45,8 @@ export type Turn = { role: 'system' | 'user' | 'assistant'; blocks: Block[] }
 export type Tool = {
   kind: 'function' | 'custom'
   name: string
+  /** The group of tools that has the name; names are unique within one. */
+  namespace?: string
   description?: string
   schema?: Record<string, unknown>
   strict?: boolean
@@ -42,7 +54,7 @@ export type Tool = {
 } & Marked
 
 /** Whether tools may be called: as the model likes, not at all, at least one, or this one. */
-export type ToolChoice = 'auto' | 'none' | 'required' | { tool: string }
+export type ToolChoice = 'auto' | 'none' | 'required' | { tool: string; namespace?: string }
 
 /**
  * A chat, whichever dialect it was asked in. What is absent was not asked for. `maxTokens`: the most output tokens of

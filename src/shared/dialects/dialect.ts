@@ -15,19 +15,30 @@ import { messagesForm } from './messages/answer.ts'
 import { canonicalMessages } from './messages/canonical.ts'
 import { MessageEncoder } from './messages/events.ts'
 import { addressesIn, partTokens, partsOf, withPictures } from './messages/parts.ts'
+import { responsesForm } from './responses/answer.ts'
+import { canonicalResponses } from './responses/canonical.ts'
+import { ResponseEncoder } from './responses/events.ts'
+import * as responseParts from './responses/parts.ts'
+import type { Open, Seal } from './seal.ts'
 
 const isAddress = (url: unknown): url is string => typeof url === 'string' && /^https?:/i.test(url)
 
-/** `chat`: OpenAI's chat completions. `messages`: Anthropic's Messages API. */
-export const DIALECTS = ['chat', 'messages'] as const
+/** `chat`: OpenAI's chat completions. `messages`: Anthropic's Messages API. `responses`: OpenAI's Responses. */
+export const DIALECTS = ['chat', 'messages', 'responses'] as const
 /** A dialect that chats are asked in. */
 export type Dialect = (typeof DIALECTS)[number]
 
+/**
+ * The answer that is made. `inputTokens`: the input that a stream names at its beginning, where its dialect does that.
+ * `callId`: the public id of its call. `seal`: seals for the route that makes it.
+ */
+export type Answered = { request: ChatRequest; inputTokens: number; callId: string; seal: Seal['seal'] }
+
 /** What a dialect makes of its requests and answers. */
 type Grammar = {
-  canonical: (request: ChatRequest) => CanonicalChat
-  /** @param inputTokens the input that a stream names at its beginning, where its dialect does that */
-  encoder: (inputTokens: number) => AnswerEncoder
+  /** @param open opens what was sealed for the route that is asked */
+  canonical: (request: ChatRequest, open: Open) => CanonicalChat
+  encoder: (answered: Answered) => AnswerEncoder
   answers: AnswerForm
   /**
    * Whether clients are told how an upstream failed as its vendor tells it, with its status. Else every failure is 502
@@ -64,13 +75,23 @@ const GRAMMARS: Readonly<Record<Dialect, Grammar>> = {
   },
   messages: {
     canonical: canonicalMessages,
-    encoder: (inputTokens) => new MessageEncoder(inputTokens),
+    encoder: ({ inputTokens }) => new MessageEncoder(inputTokens),
     answers: messagesForm,
     tellsFailures: true,
     partTokens,
     addresses: addressesIn,
     withPictures: (request, change) => withPictures(request, (url) => String(change(url))),
     namesMore: (request) => partsOf(request).some(({ kind, source }) => kind === 'document' && source.type === 'url'),
+  },
+  responses: {
+    canonical: canonicalResponses,
+    encoder: ({ request, callId, seal }) => new ResponseEncoder(request, callId, seal),
+    answers: responsesForm,
+    tellsFailures: true,
+    partTokens: responseParts.partTokens,
+    addresses: responseParts.addressesIn,
+    withPictures: responseParts.withPictures,
+    namesMore: responseParts.namesFiles,
   },
 }
 

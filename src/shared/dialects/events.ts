@@ -14,7 +14,7 @@ export type BlockStart =
   | { kind: 'text' }
   | { kind: 'refusal' }
   | { kind: 'reasoning'; sealed?: string; format?: string }
-  | { kind: 'tool_call'; id: string; name: string; isCustom?: true }
+  | { kind: 'tool_call'; id: string; name: string; namespace?: string; isCustom?: true }
 
 /**
  * What an answer consists of, in this order: one `start`; blocks, numbered from 0, each with a `block`, any `delta`s

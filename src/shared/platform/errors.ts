@@ -12,6 +12,7 @@ const CATALOGUE = {
   invalid_prompt: { status: 400, message: 'prompt is required and must be at most 2,000 characters.' },
   invalid_messages: { status: 400, message: 'messages is required and must be a non-empty list of messages.' },
   context_length_exceeded: { status: 400, message: 'The messages are longer than this model takes.' },
+  previous_response_not_found: { status: 400, message: 'An earlier response that this request names was not found.' },
   content_policy: { status: 400, message: 'The content of this request is not served.' },
   upstream_refused: { status: 400, message: "The model's provider refused this request." },
   invalid_email: { status: 400, message: 'This e-mail address is not valid.' },
@@ -188,6 +189,37 @@ export const anthropicStatusOf = (code: ErrorCode): number => STATUSES_OF_ANTHRO
 /** The type of a code in Anthropic's form. */
 export const anthropicTypeOf = (code: ErrorCode): string =>
   TYPES_OF_ANTHROPIC[anthropicStatusOf(code)] ?? 'invalid_request_error'
+
+/** The codes whose status is another one in the Responses API, where OpenAI's own clients look at it. */
+const STATUSES_OF_RESPONSES: Partial<Record<ErrorCode, number>> = {
+  unsupported_model: 404,
+  model_not_allowed: 404,
+  insufficient_credits: 429,
+  key_budget_exceeded: 429,
+  payload_too_large: 400,
+}
+
+/** Types of errors in the Responses API, by status; of others `invalid_request_error`, from 500 on `server_error`. */
+const TYPES_OF_RESPONSES: Readonly<Record<number, string>> = {
+  401: 'authentication_error',
+  403: 'permission_error',
+  409: 'conflict_error',
+  429: 'rate_limit_error',
+}
+
+/** The HTTP status of a code in the Responses API: a 402 would be sent again by Codex, a 429 of this type is not. */
+export const responsesStatusOf = (code: ErrorCode): number => STATUSES_OF_RESPONSES[code] ?? statusOf(code)
+
+/** The type of a code in the Responses API. */
+export function responsesTypeOf(code: ErrorCode): string {
+  if (code === 'insufficient_credits' || code === 'key_budget_exceeded') return 'insufficient_quota'
+  const status = responsesStatusOf(code)
+  return TYPES_OF_RESPONSES[status] ?? (status < 500 ? 'invalid_request_error' : 'server_error')
+}
+
+/** What the Responses API calls a code in its `code`. */
+export const responsesCodeOf = (code: ErrorCode): string =>
+  code === 'unsupported_model' || code === 'model_not_allowed' ? 'model_not_found' : (CODES_OF_OPENAI[code] ?? code)
 
 /** Seconds after which a 503 may be tried again where nothing better is known. */
 export const RETRY_SECONDS = 2

@@ -8,7 +8,7 @@
  * serialized again.
  */
 import type { ErrorCode, GatewayError } from '../platform/errors.ts'
-import { anthropicStatusOf, anthropicTypeOf } from '../platform/errors.ts'
+import { anthropicStatusOf, anthropicTypeOf, responsesStatusOf, responsesTypeOf } from '../platform/errors.ts'
 import type { CallId } from '../platform/ids.ts'
 import { publicId } from '../platform/ids.ts'
 import type { Dialect } from '../dialects/dialect.ts'
@@ -72,29 +72,34 @@ export const longAnswerOf = (call: EndedCall, outputBytes: number): LongAnswer =
   outputBytes,
 })
 
-/** Some errors have another status in Anthropic's API. */
-const statusOf = (call: EndedCall): number =>
-  call.status === 'failed' && call.dialect === 'messages' && call.errorType !== null
-    ? anthropicStatusOf(call.errorType)
-    : call.httpStatus
+/** Some errors have another status in other APIs. */
+function statusOf(call: EndedCall): number {
+  if (call.status !== 'failed' || call.errorType === null) return call.httpStatus
+  if (call.dialect === 'messages') return anthropicStatusOf(call.errorType)
+  return call.dialect === 'responses' ? responsesStatusOf(call.errorType) : call.httpStatus
+}
 
 function frameOf(call: EndedCall): Frame {
   if (call.status === 'failed') return frameOfFailure(call)
   const money = `"credits":${call.credits},"balance":${call.balanceAfter}`
-  if (call.dialect === 'messages') return { head: '', skipStart: 0, skipEnd: 2, tail: `,${money}}}` }
+  if (call.dialect !== null && call.dialect !== 'chat')
+    return { head: '', skipStart: 0, skipEnd: 2, tail: `,${money}}}` }
   return call.modality === 'chat'
     ? { head: '{"ok":true,', skipStart: 1, skipEnd: 2, tail: `,${money}}}` }
     : { head: '{"ok":true,', skipStart: 1, skipEnd: 1, tail: `,"usage":{${money},"latencyMs":${call.latencyMs}}}` }
 }
 
-/** Anthropic's error has a `type` of its own in the place of ours. */
+/** Errors of other APIs have a `type` of their own in the place of ours. */
 function frameOfFailure({ callId, dialect, errorType }: EndedCall & { status: 'failed' }): Frame {
-  if (dialect !== 'messages' || errorType === null)
-    return { head: '{"ok":false,"error":', skipStart: 0, skipEnd: 0, tail: '}' }
-  return {
-    head: `{"type":"error","error":{"type":"${anthropicTypeOf(errorType)}",`,
-    skipStart: `{"type":"${errorType}",`.length,
-    skipEnd: 0,
-    tail: `,"request_id":"${publicId('call', callId)}"}`,
+  if (errorType !== null && (dialect === 'messages' || dialect === 'responses')) {
+    const around = { skipStart: `{"type":"${errorType}",`.length, skipEnd: 0 }
+    return dialect === 'messages'
+      ? {
+          head: `{"type":"error","error":{"type":"${anthropicTypeOf(errorType)}",`,
+          ...around,
+          tail: `,"request_id":"${publicId('call', callId)}"}`,
+        }
+      : { head: `{"error":{"type":"${responsesTypeOf(errorType)}",`, ...around, tail: '}' }
   }
+  return { head: '{"ok":false,"error":', skipStart: 0, skipEnd: 0, tail: '}' }
 }

@@ -119,6 +119,12 @@ export const DEFAULT_MAX_TOKENS = 1024
 /** UTF-8 bytes that count as a token where the model says nothing else. */
 export const BYTES_PER_TOKEN = 3
 
+/**
+ * What vendors put before the tools of a request, at most, in tokens: Anthropic's page on pricing of tool use. Counted
+ * in the dialects whose clients bring many of them.
+ */
+export const TOOLS_TOKENS = 1500
+
 /** Input tokens of an image part where the model says nothing else. */
 const IMAGE_TOKENS = 1500
 

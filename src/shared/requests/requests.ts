@@ -1,6 +1,6 @@
 /**
  * A validated request (`src/api/v1/calls/call-schemas.ts`): the part of a job that upstream adapters read. It travels
- * in the job and never rests in Postgres.
+ * in the job; of it only the input of a response that is stored rests in Postgres.
  */
 
 /** One message; content is a text, an array of parts, or null for an assistant's tool calls. */
@@ -65,8 +65,9 @@ function* addressesWithin(value: unknown, field: string, name: string): Generato
 }
 
 /**
- * A chat request in OpenAI's form: the fields that pass (`chat-fields.ts`), and those that the model's upstreams allow.
- * `max_tokens` is always set: the upstream is never allowed more than the pre-charge paid for.
+ * A chat request in the form of its dialect: the fields that pass, and those that the model's upstreams allow.
+ * `messages` is empty in Responses, whose turns are its `input`. `max_tokens` is always set, whatever its dialect calls
+ * it: the upstream is never allowed more than the pre-charge paid for.
  */
 export type ChatRequest = {
   messages: ChatMessage[]

@@ -5,6 +5,7 @@ import type { ChatModel, Route } from '../../shared/catalogue/catalogue.ts'
 import type { Settlement } from '../../shared/calls/types.ts'
 import { WORKER_LOST, settleChat } from '../../shared/calls/chat-settlement.ts'
 import { grammarOf } from '../../shared/dialects/dialect.ts'
+import { sealFor } from '../../shared/dialects/seal.ts'
 import type { ChatPrice } from '../../shared/requests/pricing.ts'
 import { allInput, settledCost } from '../../shared/requests/pricing.ts'
 import type { ChatRequest } from '../../shared/requests/requests.ts'
@@ -30,6 +31,8 @@ export async function runChat(deps: WorkerDeps, model: ChatModel, run: Run): Pro
   const request = run.job.request as ChatRequest
   // The lost attempt may already have streamed a part to its reader.
   if (run.call.resumed && request.stream) return { is: 'failed', error: WORKER_LOST }
+  // What comes whole was billed whole: it is not cancelled.
+  if (!request.stream) run.held.leave = () => {}
   if (run.call.resumed && run.call.attempt > MAX_ATTEMPTS) return upstreamFailure('The call was interrupted too often.')
   const settlement = await withReferences(deps, run, (references) => {
     const caller = { ...callerOf(run), prepare: references.prepare }
@@ -106,13 +109,14 @@ function mayBeTooLong({ job }: Run, maxBytes: number): boolean {
   return most * (n ?? 1) * perToken > maxBytes
 }
 
-const contextOf = ({ log }: WorkerDeps, route: Route, run: Run): UpstreamContext => ({
+const contextOf = ({ config, log }: WorkerDeps, route: Route, run: Run): UpstreamContext => ({
   route,
   signal: run.signal,
   callId: publicId('call', run.call.id),
   dialect: run.job.dialect,
   estimatedInput: run.bounds.estimate.input,
   betas: run.job.betas,
+  seal: sealFor(config.APP_SECRET, `${route.upstream.name} ${route.model}`),
   traceparent: run.traceparent,
   onSkipped: () => log.warn({ ...aboutRun(run), upstream: route.upstream.name }, 'an event was skipped'),
 })

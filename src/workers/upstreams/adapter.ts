@@ -5,6 +5,7 @@
 import { isWord } from '../../shared/platform/process/log.ts'
 import type { Route } from '../../shared/catalogue/catalogue.ts'
 import type { Dialect } from '../../shared/dialects/dialect.ts'
+import type { Seal } from '../../shared/dialects/seal.ts'
 import type { Fields } from '../../shared/platform/fields.ts'
 import type { ChatRequest, MediaRequest } from '../../shared/requests/requests.ts'
 import type { UpstreamRef } from '../../shared/calls/types.ts'
@@ -28,6 +29,8 @@ export type UpstreamContext = {
   estimatedInput?: number
   /** The betas of the Messages API that its client asked for (`anthropic-beta`). */
   betas?: readonly string[] | undefined
+  /** Of a chat: seals what only this route may read again, and opens it. */
+  seal?: Seal
   /** W3C trace context to pass on. */
   traceparent?: string
   /** To be called when the request begins to leave: until then the upstream knows nothing of it. */

@@ -53,15 +53,21 @@ function asFunctions(request: ChatRequest): ChatRequest {
 }
 
 /** The schema of a function that takes one text. */
-const ONE_TEXT = { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] }
+export const ONE_TEXT = { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] }
 
 function functionTool(tool: Fields): Fields {
   if (!isCustom(tool)) return tool
   const { name, description, format } = asFields(tool.custom)
-  const said = [description, format && `The input follows this format: ${JSON.stringify(format)}`].filter(Boolean)
   const { custom: _custom, ...rest } = tool
-  const described = said.length > 0 ? { description: said.join('\n\n') } : {}
-  return { ...rest, type: 'function', function: { name, ...described, parameters: ONE_TEXT } }
+  const described = withFormat(description, format)
+  const about = described === undefined ? {} : { description: described }
+  return { ...rest, type: 'function', function: { name, ...about, parameters: ONE_TEXT } }
+}
+
+/** What is said of a custom tool, and of the format that its text follows. */
+export function withFormat(description: unknown, format: unknown): string | undefined {
+  const said = [description, format && `The input follows this format: ${JSON.stringify(format)}`].filter(Boolean)
+  return said.length > 0 ? said.join('\n\n') : undefined
 }
 
 function calledFunction(call: Fields): Fields {
@@ -93,8 +99,11 @@ function customCall(call: Fields, names: ReadonlySet<unknown>): Fields {
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-/** The one text of a function's arguments; all of them, where a model has made something else. */
-function inputOf(args: unknown): string {
+/**
+ * The one text of the arguments of a function that stands for a custom tool; all of them, where a model has made
+ * something else.
+ */
+export function inputOf(args: unknown): string {
   try {
     const { input } = asFields(JSON.parse(textOf(args)))
     if (typeof input === 'string') return input

@@ -22,6 +22,7 @@ const QUESTIONS: Record<Protocol, { path: (base: string) => string; authorize: A
     path: (base) => (base.endsWith('/v1') ? '/models' : '/v1/models'),
     authorize: (key) => ({ ...anthropicKey(key), 'anthropic-version': '2023-06-01' }),
   },
+  responses: { path: () => '/models', authorize: bearer },
   fal: { path: () => FAL_REQUEST, authorize: falKey },
   replicate: { path: () => '/account', authorize: bearer },
   openrouter: { path: () => '/key', authorize: bearer },

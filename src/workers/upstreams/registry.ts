@@ -27,6 +27,7 @@ import { openaiVideos } from './openai/videos.ts'
 import { createTaskAdapter } from './tasks/engine.ts'
 import type { TaskPreset } from './tasks/engine.ts'
 import { falKey, falTasks } from './tasks/fal.ts'
+import { createResponsesChat } from './responses/chat.ts'
 import { createOpenrouterImages, openrouterVideos } from './tasks/openrouter.ts'
 import { replicateTasks } from './tasks/replicate.ts'
 
@@ -137,6 +138,7 @@ function createAdapters({ http }: Connections): Record<Protocol, Adapter> {
       video: bearerTasks(openaiVideos),
     },
     anthropic: { chat: createAnthropicChat(http(anthropicKey)) },
+    responses: { chat: createResponsesChat(byBearer) },
     fal: { image: createTaskAdapter(byKey, falTasks('image')), video: createTaskAdapter(byKey, falTasks('video')) },
     replicate: { image: bearerTasks(replicateTasks('image')), video: bearerTasks(replicateTasks('video')) },
     openrouter: { chat: openaiChat, image: createOpenrouterImages(byBearer), video: bearerTasks(openrouterVideos) },

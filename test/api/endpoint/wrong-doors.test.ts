@@ -50,7 +50,6 @@ describe('a client at the wrong door', () => {
   }
 
   const OTHERS: Record<string, RegExp> = {
-    '/responses': /Responses API.*useResponsesApi: false/,
     '/v1/complete': /not Anthropic's older API/,
     '/v1beta/models/gemini-3-flash:generateContent': /not Gemini's API/,
     '/v1beta/models/gemini-3-flash:streamGenerateContent': /not Gemini's API/,

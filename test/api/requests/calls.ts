@@ -31,6 +31,13 @@ export const requests: Requests = {
     await caller('POST', '/v1/messages', message)
     await caller('POST', '/v1/messages', { ...message, stream: true })
     await caller('POST', '/v1/messages/count_tokens', chat)
+    const response = { model: 'sandbox-chat', input: 'hello' }
+    const answered = await caller('POST', '/v1/responses', response)
+    await caller('GET', `/v1/responses/${answered.json.id}`)
+    await caller('GET', `/v1/responses/${answered.json.id}/input_items`)
+    await caller('POST', `/v1/responses/${answered.json.id}/cancel`)
+    await caller('DELETE', `/v1/responses/${answered.json.id}`)
+    await caller('POST', '/v1/responses', { ...response, stream: true })
     const id = image.headers.get('x-call-id')!
     await caller('GET', `/v1/calls/${id}?wait=1`)
     await client()('GET', new URL(image.json.data[0].url).pathname)

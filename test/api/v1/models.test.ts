@@ -131,7 +131,7 @@ describe('GET /v1/models', () => {
       max_output_tokens: 8000,
       top_provider: { context_length: 200_000, max_completion_tokens: 8000, is_moderated: false },
       architecture: { input_modalities: ['text', 'image', 'audio', 'file'], output_modalities: ['text'] },
-      supported_endpoints: ['/v1/chat/completions', '/v1/messages'],
+      supported_endpoints: ['/v1/chat/completions', '/v1/messages', '/v1/responses'],
     })
     expect(chat['supported_parameters']).to.include.members(['tools', 'tool_choice', 'reasoning', 'max_tokens', 'seed'])
     for (const left of ['temperature', 'response_format', 'structured_outputs'])

@@ -28,6 +28,7 @@ const STATUSES: Record<string, ErrorCode[]> = {
     'password_too_long',
     'wrong_password',
     'mail_failed',
+    'previous_response_not_found',
   ],
   401: ['unauthorized', 'invalid_credentials'],
   402: ['insufficient_credits'],
@@ -57,7 +58,13 @@ describe('the catalogue of errors', () => {
   })
 
   it('lets SDKs retry 429 and a temporary 503, and nothing else', () => {
-    expect(errorCodes().filter(shouldRetry)).to.have.members(['rate_limited', 'overloaded', 'service_unavailable'])
+    expect(errorCodes().filter(shouldRetry)).to.have.members([
+      'rate_limited',
+      'overloaded',
+      'service_unavailable',
+      'upstream_rate_limited',
+      'upstream_overloaded',
+    ])
   })
 
   it('has the form that OpenAI SDKs read', () => {
@@ -69,7 +76,7 @@ describe('the catalogue of errors', () => {
     })
   })
 
-  it('has one of the statuses and types that Anthropic has for every code, 529 for `overloaded` alone', () => {
+  it('has one of the statuses and types that Anthropic has for every code, 529 for an overload alone', () => {
     const types = new Map<number, string>()
     for (const code of errorCodes()) types.set(anthropicStatusOf(code), anthropicTypeOf(code))
     expect(Object.fromEntries(types)).to.deep.equal({
@@ -93,6 +100,7 @@ describe('the catalogue of errors', () => {
     expect(errorCodes().filter((code) => anthropicStatusOf(code) !== statusOf(code))).to.deep.equal([
       'unsupported_model',
       'model_not_allowed',
+      'upstream_overloaded',
       'overloaded',
     ])
     expect([anthropicStatusOf('unsupported_model'), anthropicStatusOf('overloaded')]).to.deep.equal([404, 529])

@@ -33,7 +33,7 @@ export const OF_MESSAGES: readonly Mutant[] = [
     why: 'With less than the whole hold a call is clamped, not refused.',
     edits: [
       {
-        file: 'src/api/v1/messages/messages.ts',
+        file: 'src/api/v1/calls/clamped-chat.ts',
         find: 'return { maxTokens, estimate: lowered, charge: chatCharge(price, lowered) }',
         replace: 'return { maxTokens, estimate: lowered, charge }',
       },
@@ -81,9 +81,9 @@ export const OF_MESSAGES: readonly Mutant[] = [
     why: 'What is billed apart is refused, not dropped.',
     edits: [
       {
-        file: CHECK,
-        find: 'else if (!isFree(name, value)) {',
-        replace: "else if (!isFree(name, value) && name === '') {",
+        file: 'src/api/v1/calls/dialect-fields.ts',
+        find: 'else if (!isFree(name, value)) throw',
+        replace: \"else if (!isFree(name, value) && name === '') throw\",
       },
     ],
     tests: [MESSAGES],

@@ -34,6 +34,7 @@ export function deliveryOf({ protocol, modality }: Target): Delivery {
 const BASES: Record<Protocol, string> = {
   openai: '/v1',
   anthropic: '/anthropic',
+  responses: '/v1',
   fal: '/fal',
   replicate: '/replicate/v1',
   openrouter: '/openrouter/api/v1',

@@ -18,7 +18,7 @@ import {
 } from './sandbox-upstreams.ts'
 import type { World } from './sandbox-upstreams.ts'
 
-const PROTOCOLS: Protocol[] = ['openai', 'anthropic', 'openrouter']
+const PROTOCOLS: Protocol[] = ['openai', 'anthropic', 'responses', 'openrouter']
 
 const TOOLS = [
   {
@@ -243,7 +243,7 @@ describe('chat with a silent upstream', () => {
         ]
       }),
     )
-    expect(failures).to.have.length(15)
+    expect(failures).to.have.length(5 * PROTOCOLS.length)
     for (const failure of failures) expect(failure).to.include({ kind: 'unknown' })
   })
 

@@ -31,6 +31,7 @@ describe('the registry of adapters', () => {
     expect(served).to.deep.equal({
       openai: 'chat image video',
       anthropic: 'chat',
+      responses: 'chat',
       fal: 'image video',
       replicate: 'image video',
       openrouter: 'chat image video',

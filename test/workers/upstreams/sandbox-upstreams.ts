@@ -21,6 +21,7 @@ import type { ChatRequest } from '../../../src/shared/requests/requests.ts'
 const BASES: Record<Protocol, string> = {
   openai: '/v1',
   anthropic: '/anthropic',
+  responses: '/v1',
   fal: '/fal',
   replicate: '/replicate/v1',
   openrouter: '/openrouter/api/v1',

@@ -64,7 +64,8 @@ export const fetchCall = endpoint({
   answerAccepted(ctx, now?.state === 'open' ? now : state, null)
 })
 
-async function waitFor(
+/** Waits so many seconds for a call to end. @returns null where it has not. @throws like `joinWithin` */
+export async function waitFor(
   deps: WaitDeps,
   call: CallState & { state: 'open' },
   seconds: number,

@@ -41,6 +41,8 @@ export type CallKind<M extends Model, P extends Parsed> = {
   dialect?: Dialect
   /** What is asked of the model by a JSON object. @throws ApiError that names the field at fault. */
   parse: (body: JsonObject, model: M, headers?: IncomingHttpHeaders) => P
+  /** The body with what it only refers to. @throws ApiError where that cannot be found */
+  resolve?: (deps: WebDeps, body: JsonObject, holder: Principal) => Promise<JsonObject>
   /** The longest body, in bytes; that of calls where absent. */
   maxBodyBytes?: (config: WebDeps['config']) => number
   /** Answers a placed call in the form that its client wants. */
@@ -85,7 +87,10 @@ function serveCall<M extends Model, P extends Parsed>(
       refuseHolder(principal)
       for (const count of counters) await count(ctx, principal)
       body = await readJsonBody(ctx, deps, principal.accountId)
-      const order = orderForReader(ctx, { ...orderOf(deps, kind, body, principal, ctx.req.headers), dialect })
+      const resolved = kind.resolve ? await kind.resolve(deps, body, principal) : body
+      // A retry has the body that was sent.
+      const asked = { ...orderOf(deps, kind, resolved, principal, ctx.req.headers), dialect }
+      const order = { ...orderForReader(ctx, asked), body }
       if (order.droppedTools?.length) ctx.set('X-Tollgate-Tools-Dropped', order.droppedTools.join(', '))
       const updates = bufferUpdates()
       const placed = await placeCall(call, deps, order, updates.onUpdate)

@@ -19,13 +19,14 @@ import { LONG_CACHES, longCacheIn } from '../../../shared/dialects/messages/cach
 import type { Part } from '../../../shared/dialects/messages/parts.ts'
 import { isBinary, partsOf, tokensOf } from '../../../shared/dialects/messages/parts.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
-import { fieldFault } from '../../../shared/platform/field-errors.ts'
 import { asFields } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import { imageUrlProblem } from '../../../shared/requests/addresses.ts'
 import { MAX_ADDRESSES } from '../../../shared/requests/chat-fields.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import type { JsonObject } from '../../middleware/json-body.ts'
+import type { FieldKinds, Wording } from '../calls/dialect-fields.ts'
+import { passingFields, requireShape } from '../calls/dialect-fields.ts'
 
 /** What a model decides of a body. */
 export type Rules = Pick<ChatModel, 'maxOutputTokens' | 'partTokens'> & {
@@ -50,8 +51,8 @@ export function parseCounted(body: JsonObject, model: Rules, headers: IncomingHt
 
 function checked(body: JsonObject, model: Rules, headers: IncomingHttpHeaders, schema: z.ZodType): Checked {
   const allowed = new Set(model.upstreams.flatMap(({ allow }) => allow))
-  const fields = passingFields(body, allowed)
-  requireShape(schema, fields)
+  const fields = passingFields(body, allowed, KINDS, WORDING)
+  requireShape(schema, fields, WORDING)
   requireCheap(fields, allowed)
   requireParts(fields, model)
   const { kept, dropped } = toolsOf(fields)
@@ -71,38 +72,9 @@ function refusal(param: string, fault: string): ApiError {
   return new ApiError('invalid_request', { param, message: `${param}: ${fault}` })
 }
 
-/** The fields that pass: free ones, and those that the model's upstreams allow. @throws ApiError for all others */
-function passingFields(body: JsonObject, allowed: ReadonlySet<string>): Fields {
-  const passing: Fields = {}
-  for (const [name, value] of Object.entries(body)) {
-    // Absent, as clients mean it: upstreams differ in what they make of it.
-    if (value === null) continue
-    if (FREE_FIELDS.has(name) || allowed.has(name)) passing[name] = value
-    else if (!Object.hasOwn(DEARER_FIELDS, name)) throw refusal(name.slice(0, 200), 'Extra inputs are not permitted')
-    else if (!isFree(name, value)) {
-      throw refusal(name, `is not available for this model: ${DEARER_FIELDS[name]!}.`)
-    }
-  }
-  return passing
-}
+const KINDS: FieldKinds = { free: FREE_FIELDS, dearer: DEARER_FIELDS, freeValues: FREE_VALUES }
 
-const isFree = (name: string, value: unknown): boolean =>
-  (FREE_VALUES[name] ?? []).includes(value) || (Array.isArray(value) && value.length === 0)
-
-/** @throws ApiError that names the first field at fault */
-function requireShape(schema: z.ZodType, fields: Fields): void {
-  const parsed = schema.safeParse(fields, { error: faultOf })
-  if (parsed.success) return
-  const issue = parsed.error.issues[0]!
-  const unknown = issue.code === 'unrecognized_keys' ? [issue.keys[0]!] : []
-  const path = [...issue.path, ...unknown].map(String).join('.').slice(0, 200)
-  throw refusal(path, unknown.length > 0 ? 'Extra inputs are not permitted' : issue.message)
-}
-
-const faultOf: z.core.$ZodErrorMap = (issue) =>
-  issue.input === undefined && issue.code !== 'custom' && issue.code !== 'unrecognized_keys'
-    ? 'Field required'
-    : fieldFault(issue)
+const WORDING: Wording = { refusal, unknown: (path) => refusal(path, 'Extra inputs are not permitted') }
 
 /** @throws ApiError for what an upstream would bill apart, deeper in the body */
 function requireCheap(fields: Fields, allowed: ReadonlySet<string>): void {

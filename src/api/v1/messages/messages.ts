@@ -5,12 +5,11 @@ import { z } from 'zod'
 import type { ChatModel } from '../../../shared/catalogue/catalogue.ts'
 import { messagesBody } from '../../../shared/dialects/messages/body.ts'
 import { estimateMessages } from '../../../shared/dialects/messages/estimate.ts'
-import type { Tokens } from '../../../shared/requests/pricing.ts'
-import { chatCharge, limitWithin } from '../../../shared/requests/pricing.ts'
-import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import { apiKey } from '../../endpoint/auth.ts'
 import { answerWhenDone } from '../calls/answer-call.ts'
-import type { CallOrder, Lowered } from '../calls/call-order.ts'
+import type { CallOrder } from '../calls/call-order.ts'
+import type { ClampedChat } from '../calls/clamped-chat.ts'
+import { clampedChat } from '../calls/clamped-chat.ts'
 import { answerWithFrames } from '../calls/streamed-answer.ts'
 import type { CallKind } from '../calls/serve-call.ts'
 import { callEndpoint } from '../calls/serve-call.ts'
@@ -19,37 +18,17 @@ import { events } from '../../endpoint/answer-schemas.ts'
 import { parseMessages } from './body.ts'
 import { eventsFor } from './stream.ts'
 
-/** How long a message may take where its model does not say, in seconds: agents ask for long answers. */
-const DEADLINE_SECONDS = 900
-
-type AskedMessage = Pick<CallOrder, 'betas' | 'droppedTools' | 'deadlineSeconds'> & {
-  request: ChatRequest
-  estimate: Tokens
-  charge: number
-  lowerTo: (credits: number, least: number) => Lowered | null
-}
-
-/** What a message is to cost. Its limit of output is lowered to what can be paid. */
-function askedOf({ request, ...more }: ReturnType<typeof parseMessages>, model: ChatModel): AskedMessage {
-  const { price } = model
-  const estimate = estimateMessages(request, model)
-  const { max_tokens: limit } = request
-  const lowerTo = (credits: number, least: number): Lowered | null => {
-    const maxTokens = limitWithin(credits, price, { limit, choices: 1, estimate, least })
-    if (maxTokens === null) return null
-    const lowered = { ...estimate, output: maxTokens }
-    return { maxTokens, estimate: lowered, charge: chatCharge(price, lowered) }
-  }
-  const charge = chatCharge(price, estimate)
-  return { ...more, request, estimate, charge, lowerTo, deadlineSeconds: DEADLINE_SECONDS }
-}
+type AskedMessage = Pick<CallOrder, 'betas' | 'droppedTools'> & ClampedChat
 
 /** What is a message's own of a call. */
 export const messagesKind: CallKind<ChatModel, AskedMessage> = {
   modality: 'chat',
   dialect: 'messages',
   maxBodyBytes: ({ MAX_DIALECT_BODY_BYTES }) => MAX_DIALECT_BODY_BYTES,
-  parse: (body, model, headers) => askedOf(parseMessages(body, model, headers), model),
+  parse: (body, model, headers) => {
+    const { request, ...more } = parseMessages(body, model, headers)
+    return { ...more, ...clampedChat(request, estimateMessages(request, model), model) }
+  },
   answer: (ctx, deps, placed, asked) =>
     asked.request.stream
       ? answerWithFrames(ctx, deps, placed, { updates: asked.updates, frames: eventsFor(placed) })

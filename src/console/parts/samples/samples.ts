@@ -6,6 +6,7 @@ import { DIALECT_WORDS } from '../../api/call-forms.ts'
 import { chatCompletions } from './chat-completions.ts'
 import { mediaOf } from './media.ts'
 import { messages } from './messages.ts'
+import { responses } from './responses.ts'
 import type { Writers } from './write.ts'
 
 /** What is asked for: by the fields of chat completions, or those of images and videos. */
@@ -14,7 +15,11 @@ export type Example = { kind: 'chat'; fields: ChatFields } | { kind: 'image' | '
 /** A request in one API and language. `api`: its name; empty where there is only one. */
 export type Sample = { api: string; language: string; code: string }
 
-const CHAT_WRITERS: Readonly<Record<Dialect, Writers<ChatFields>>> = { chat: chatCompletions, messages }
+const CHAT_WRITERS: Readonly<Record<Dialect, Writers<ChatFields>>> = {
+  chat: chatCompletions,
+  messages,
+  responses,
+}
 
 function samplesBy<Fields>(writers: Writers<Fields>, fields: Fields, origin: string, api = ''): Sample[] {
   return writers.map(([language, write]) => ({ api, language, code: write(origin, fields) }))

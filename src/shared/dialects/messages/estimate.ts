@@ -2,12 +2,9 @@
  * The tokens that a request of the Messages API is charged for before its usage is known.
  */
 import type { CountingRules, Tokens } from '../../requests/pricing.ts'
-import { BYTES_PER_TOKEN } from '../../requests/pricing.ts'
+import { BYTES_PER_TOKEN, TOOLS_TOKENS } from '../../requests/pricing.ts'
 import type { ChatRequest } from '../../requests/requests.ts'
 import { partTokens, uncountedBytes } from './parts.ts'
-
-/** What the vendor puts before the tools of a request, at most, in tokens: its page on pricing of tool use. */
-const TOOLS_TOKENS = 1500
 
 /**
  * Input: the UTF-8 bytes of the whole body as JSON, less those of parts that count by their kind, by `bytesPerToken`,

@@ -3,6 +3,8 @@
  */
 import type { Fields } from '../../platform/fields.ts'
 import type { AnswerEncoder, AnswerEvent, EndReason } from '../events.ts'
+import type { BlockEvent } from '../one-at-a-time.ts'
+import { OneAtATime } from '../one-at-a-time.ts'
 import { CLAUDE_THOUGHTS } from '../thoughts.ts'
 
 const STOP: Readonly<Record<EndReason, string>> = {
@@ -15,16 +17,9 @@ const STOP: Readonly<Record<EndReason, string>> = {
   paused: 'pause_turn',
 }
 
-/** What belongs to a block. */
-type BlockEvent = Extract<AnswerEvent, { block: number }>
-
-/**
- * The events of one message. Its blocks follow one another: what belongs to a block behind the open one waits until
- * that has ended.
- */
+/** The events of one message. Its blocks follow one another. */
 export class MessageEncoder implements AnswerEncoder {
-  private readonly waiting = new Map<number, BlockEvent[]>()
-  private open: number | null = null
+  private readonly blocks = new OneAtATime()
   private next = 0
   private kind = ''
   private isSigned = false
@@ -41,12 +36,12 @@ export class MessageEncoder implements AnswerEncoder {
       case 'start':
         return [{ type: 'message_start', message: this.message(event.id) }]
       case 'end':
-        return [...this.rest(), this.end(event)]
+        return [...this.blocks.rest().flatMap((one) => this.framesOfBlock(one)), this.end(event)]
       case 'block':
       case 'delta':
       case 'signature':
       case 'stop':
-        return this.take(event)
+        return this.blocks.take(event).flatMap((one) => this.framesOfBlock(one))
     }
   }
 
@@ -68,40 +63,10 @@ export class MessageEncoder implements AnswerEncoder {
     }
   }
 
-  private take(event: BlockEvent): Fields[] {
-    if (this.open !== null && event.block !== this.open) {
-      this.waiting.set(event.block, [...(this.waiting.get(event.block) ?? []), event])
-      return []
-    }
-    const frames = this.framesOfOpen(event)
-    return this.open === null ? [...frames, ...this.further()] : frames
-  }
-
-  /** What has waited of the blocks behind one that has ended, up to the next that is still open. */
-  private further(): Fields[] {
-    const frames: Fields[] = []
-    while (this.open === null) {
-      const [first] = [...this.waiting.keys()].toSorted((one, other) => one - other)
-      if (first === undefined) break
-      const events = this.waiting.get(first)!
-      this.waiting.delete(first)
-      for (const event of events) frames.push(...this.framesOfOpen(event))
-    }
-    return frames
-  }
-
-  /** What waits at the end of the answer: every block ends there. */
-  private rest(): Fields[] {
-    const frames: Fields[] = []
-    while (this.open !== null) frames.push(...this.take({ is: 'stop', block: this.open }))
-    return frames
-  }
-
-  private framesOfOpen(event: BlockEvent): Fields[] {
+  private framesOfBlock(event: BlockEvent): Fields[] {
     const index = this.next
     switch (event.is) {
       case 'block': {
-        this.open = event.block
         this.kind = event.kind
         this.isSigned = event.kind === 'reasoning' && event.sealed !== undefined
         this.callsTools ||= event.kind === 'tool_call'
@@ -115,7 +80,6 @@ export class MessageEncoder implements AnswerEncoder {
       case 'stop': {
         // Clients keep a thought only where something comes as its signature: the empty one of a thought without.
         const unsigned = this.kind === 'reasoning' && !this.isSigned ? [signatureDelta(index, '')] : []
-        this.open = null
         this.next += 1
         return [...unsigned, { type: 'content_block_stop', index }]
       }

@@ -1,15 +1,14 @@
 /**
  * Chat by Anthropic's Messages API.
  */
-import { grammarOf } from '../../../shared/dialects/dialect.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
-import type { ChatAdapter, TakeEvent, UpstreamContext } from '../adapter.ts'
-import { withoutCustomTools } from '../custom-tools.ts'
+import type { ChatAdapter, UpstreamContext } from '../adapter.ts'
+import { canonicalFor } from '../canonical-chat.ts'
+import type { AskedChat } from '../chat-adapter.ts'
+import { chatAdapter } from '../chat-adapter.ts'
 import { malformedAnswer } from '../failures.ts'
 import type { Authorize, UpstreamHttp } from '../http.ts'
-import type { Translation } from '../translation.ts'
-import { collected, encoded, readChat } from '../translation.ts'
 import { MessagesDecoder } from './events.ts'
 import { Alphabet } from './names.ts'
 import { PassedMessages, counted, passed } from './pass.ts'
@@ -22,37 +21,30 @@ const VERSION = '2023-06-01'
 export const anthropicKey: Authorize = (key) => ({ 'x-api-key': key })
 
 /** The chat of every server that speaks the Messages API. */
-export function createAnthropicChat(http: UpstreamHttp): ChatAdapter {
-  async function ask(request: ChatRequest, context: UpstreamContext, stream: boolean, take: TakeEvent): Promise<void> {
-    const { json, translation } = askedOf(request, context, stream)
-    const body = await http.body({ ...post(json, context), kind: stream ? 'stream' : 'chat' }, context)
-    await readChat(body, translation, context, take)
-  }
-  return withoutCustomTools({
-    dialect: 'messages',
-    chat: (request, context) =>
-      collected((take) => ask(request, context, false, take), grammarOf(context.dialect).answers, http.maxAnswerBytes),
-    streamChat: (request, context, take) => ask(request, context, true, take),
-    count: async (request, context) => {
-      const { path, ...rest } = post(counted(request, context.route), context)
-      const { input_tokens: tokens } = await http.json({ ...rest, path: `${path}/count_tokens`, kind: 'chat' }, context)
-      if (!Number.isSafeInteger(tokens) || Number(tokens) < 0) throw malformedAnswer('the answer is no count')
-      return Number(tokens)
-    },
-  })
-}
+export const createAnthropicChat = (http: UpstreamHttp): ChatAdapter => ({
+  ...chatAdapter(http, 'messages', askedOf),
+  count: async (request, context) => {
+    const { path, ...rest } = post(counted(request, context.route), context)
+    const { input_tokens: tokens } = await http.json({ ...rest, path: `${path}/count_tokens`, kind: 'chat' }, context)
+    if (!Number.isSafeInteger(tokens) || Number(tokens) < 0) throw malformedAnswer('the answer is no count')
+    return Number(tokens)
+  },
+})
 
 /** What is sent, and what reads the answer: of its own dialect both pass as they came. */
-function askedOf(
-  request: ChatRequest,
-  { route, dialect, estimatedInput = 0 }: UpstreamContext,
-  stream: boolean,
-): { json: Fields; translation: Translation } {
-  if (dialect === 'messages') return { json: passed(request, route, stream), translation: new PassedMessages() }
+function askedOf(request: ChatRequest, context: UpstreamContext, stream: boolean): AskedChat {
+  const { json, translation } =
+    context.dialect === 'messages'
+      ? { json: passed(request, context.route, stream), translation: new PassedMessages() }
+      : translating(request, context, stream)
+  return { post: { ...post(json, context), kind: stream ? 'stream' : 'chat' }, translation }
+}
+
+function translating(request: ChatRequest, context: UpstreamContext, stream: boolean) {
   const names = { ids: new Alphabet(), tools: new Alphabet() }
-  const json = outgoing(grammarOf(dialect).canonical(request), route, stream, names)
-  const decoder = new MessagesDecoder(names.tools.back)
-  return { json, translation: encoded(decoder, grammarOf(dialect).encoder(estimatedInput)) }
+  const { chat, translated } = canonicalFor(request, context)
+  const json = outgoing(chat, context.route, stream, names)
+  return { json, translation: translated(new MessagesDecoder(names.tools.back)) }
 }
 
 /** Base addresses are written with and without the version: Anthropic's own is without, as its SDK wants it. */

@@ -1,0 +1,92 @@
+/**
+ * What a request takes over from earlier responses of its account: all of one (`previous_response_id`), or single items
+ * (`item_reference`). It is resolved before the hold, because it is input that is billed.
+ */
+import { findResponses } from '../../../shared/calls/stored-responses.ts'
+import type { StoredResponse } from '../../../shared/calls/stored-responses.ts'
+import { callOfItem, callOfResponse } from '../../../shared/dialects/responses/response.ts'
+import { itemsOf } from '../../../shared/dialects/responses/parts.ts'
+import { ApiError } from '../../../shared/platform/errors.ts'
+import { asFields, isText } from '../../../shared/platform/fields.ts'
+import type { Fields } from '../../../shared/platform/fields.ts'
+import type { AccountId, CallId } from '../../../shared/platform/ids.ts'
+import type { WebDeps } from '../../deps.ts'
+import type { JsonObject } from '../../middleware/json-body.ts'
+import { inTurn } from './turns.ts'
+
+type ResolveDeps = Pick<WebDeps, 'db' | 'config'>
+
+/** The most responses that one request may refer to. */
+const MAX_REFERENCES = 1000
+
+/** Of a message no type is needed, and of a reference neither. */
+const isReference = ({ type, id, role }: Fields): boolean =>
+  type === 'item_reference' || ((type ?? null) === null && role === undefined && isText(id))
+
+const notFound = (param: string, id: unknown): ApiError =>
+  new ApiError('previous_response_not_found', {
+    param,
+    message:
+      `${String(id).slice(0, 100)} was not found: it is unknown, has expired, or was not to be stored. ` +
+      'Send what was said as items of input, with store: false.',
+  })
+
+/**
+ * The body with everything that it refers to in its input.
+ * @throws ApiError previous_response_not_found; context_length_exceeded for more than a body may have; rate_limited
+ */
+export async function withPrevious(deps: ResolveDeps, body: JsonObject, accountId: AccountId): Promise<JsonObject> {
+  const { previous_response_id: previous, input } = body
+  const items = Array.isArray(input) ? input.map(asFields) : []
+  const references = items.filter(isReference)
+  if (!isText(previous) && references.length === 0) return body
+  requireOnce(references)
+  const named = isText(previous) ? [callOfResponse(previous)] : []
+  const ids = [...new Set([...named, ...references.map(({ id }) => callOfItem(String(id)))])]
+  return await inTurn(accountId, async () => {
+    const room = deps.config.MAX_DIALECT_BODY_BYTES - Buffer.byteLength(JSON.stringify(body))
+    const found = await findAll(deps, accountId, ids, room)
+    const before = isText(previous) ? itemsBefore(previous, found) : []
+    const said = Array.isArray(input) ? items.map((item) => itemFor(item, found)) : itemsOf({ input })
+    return { ...body, input: [...before, ...said] }
+  })
+}
+
+/** @throws ApiError invalid_request for an item that is named twice: it would count each time */
+function requireOnce(references: readonly Fields[]): void {
+  const seen = new Set<unknown>()
+  for (const { id } of references) {
+    if (seen.has(id))
+      throw new ApiError('invalid_request', { param: 'input', message: `Duplicate item: ${String(id).slice(0, 100)}.` })
+    seen.add(id)
+  }
+}
+
+async function findAll(
+  { db }: ResolveDeps,
+  accountId: AccountId,
+  ids: (CallId | null)[],
+  maxBytes: number,
+): Promise<ReadonlyMap<CallId, StoredResponse>> {
+  const known = ids.filter((id) => id !== null)
+  const found = known.length > MAX_REFERENCES ? null : await findResponses(db, accountId, known, maxBytes)
+  if (found === null) throw new ApiError('context_length_exceeded', { param: 'input' })
+  return found
+}
+
+/** All that was said up to a response, and its answer. */
+function itemsBefore(previous: string, found: ReadonlyMap<CallId, StoredResponse>): Fields[] {
+  const id = callOfResponse(previous)
+  const response = id === null ? undefined : found.get(id)
+  if (!response) throw notFound('previous_response_id', previous)
+  return [...response.input, ...response.output]
+}
+
+function itemFor(item: Fields, found: ReadonlyMap<CallId, StoredResponse>): Fields {
+  if (!isReference(item)) return item
+  const id = callOfItem(String(item.id))
+  const { input = [], output = [] } = (id === null ? undefined : found.get(id)) ?? {}
+  const meant = [...output, ...input].find((one) => one.id === item.id)
+  if (!meant) throw notFound('input', item.id)
+  return meant
+}

@@ -1,0 +1,132 @@
+/**
+ * POST /v1/responses: chats in the dialect of OpenAI's Responses API.
+ */
+import { z } from 'zod'
+import type { ChatModel } from '../../../shared/catalogue/catalogue.ts'
+import { responsesBody } from '../../../shared/dialects/responses/body.ts'
+import { estimateResponses } from '../../../shared/dialects/responses/estimate.ts'
+import { keepInput } from '../../../shared/calls/stored-responses.ts'
+import { itemsOf } from '../../../shared/dialects/responses/parts.ts'
+import { begunResponse, inputWithIds } from '../../../shared/dialects/responses/response.ts'
+import { publicId } from '../../../shared/platform/ids.ts'
+import type { ChatRequest } from '../../../shared/requests/requests.ts'
+import type { WebDeps } from '../../deps.ts'
+import { apiKey } from '../../endpoint/auth.ts'
+import { events } from '../../endpoint/answer-schemas.ts'
+import { answerWhenDone } from '../calls/answer-call.ts'
+import type { CallOrder } from '../calls/call-order.ts'
+import type { ClampedChat } from '../calls/clamped-chat.ts'
+import { clampedChat } from '../calls/clamped-chat.ts'
+import type { CallKind } from '../calls/serve-call.ts'
+import { callEndpoint } from '../calls/serve-call.ts'
+import { answerWithFrames } from '../calls/streamed-answer.ts'
+import type { CallContext, PlacedCall } from '../calls/placed-call.ts'
+import type { UpdateListener } from '../calls/call-updates.ts'
+import { CALL_ERRORS, CALL_LIMITS, TOLD_ERRORS, accepted, callRequestHeaders, chatHeaders } from '../declared.ts'
+import { parseResponses } from './body.ts'
+import { withPrevious } from './previous.ts'
+import { eventsFor } from './stream.ts'
+
+type AskedResponse = Pick<CallOrder, 'droppedTools'> & ClampedChat & { modelId: string }
+
+/** What is a response's own of a call. */
+export const responsesKind: CallKind<ChatModel, AskedResponse> = {
+  modality: 'chat',
+  dialect: 'responses',
+  maxBodyBytes: ({ MAX_DIALECT_BODY_BYTES }) => MAX_DIALECT_BODY_BYTES,
+  resolve: (deps, body, { accountId }) => withPrevious(deps, body, accountId),
+  parse: (body, model) => {
+    const { request, droppedTools } = parseResponses(body, model)
+    const clamped = clampedChat(request, estimateResponses(request, model), model)
+    return { ...clamped, droppedTools, modelId: model.id }
+  },
+  answer: (ctx, deps, placed, { request, modelId, updates }) => {
+    if (request.store !== false && !placed.joined) keepWithAnswer(deps, placed, request)
+    if (request.background === true && !placed.hasEnded) return answerBegun(ctx, placed, { request, modelId, updates })
+    return request.stream && request.background !== true
+      ? answerWithFrames(ctx, deps, placed, { updates, frames: eventsFor(placed, request, modelId) })
+      : answerWhenDone(ctx, deps, placed)
+  },
+}
+
+/** Answers where a response in the background stands. It goes on without its client. */
+function answerBegun(
+  ctx: CallContext,
+  { callId, status }: PlacedCall,
+  { request, modelId, updates }: { request: ChatRequest; modelId: string; updates: UpdateListener },
+): void {
+  updates.attach(() => {})
+  const begun = begunResponse(publicId('call', callId), Math.floor(Date.now() / 1000), request)
+  ctx.set('Cache-Control', 'no-store')
+  ctx.body = { ...begun, model: modelId, status: status === 'queued' ? 'queued' : 'in_progress' }
+}
+
+/** Keeps what was asked beside the answer, before that leaves: its client may refer to it at once. */
+function keepWithAnswer({ db, log }: WebDeps, placed: PlacedCall, request: ChatRequest): void {
+  const { callId, wait } = placed
+  const answer = wait.answer.then(async (ended) => {
+    if (ended.status !== 200) return ended
+    await keepInput(db, callId, inputWithIds(itemsOf(request), publicId('call', callId))).catch((error: unknown) =>
+      log.warn({ call: publicId('call', callId), err: error }, 'input of a response not kept'),
+    )
+    return ended
+  })
+  placed.wait = { ...wait, answer }
+}
+
+const usage = z.looseObject({
+  input_tokens: z.int().meta({ description: 'All input, the cached one too.' }),
+  input_tokens_details: z.looseObject({ cached_tokens: z.int(), cache_write_tokens: z.int() }),
+  output_tokens: z.int(),
+  output_tokens_details: z.looseObject({ reasoning_tokens: z.int() }),
+  total_tokens: z.int(),
+  credits: z.int().meta({ description: 'Credits finally charged.' }),
+  balance: z.int().meta({ description: 'Credits left.' }),
+})
+
+/** A response as OpenAI's API answers it. */
+export const responseResult = z
+  .looseObject({
+    id: z.string(),
+    object: z.literal('response'),
+    created_at: z.int(),
+    status: z.string(),
+    model: z.string(),
+    output: z.array(z.looseObject({ type: z.string() })),
+    usage: usage.nullable().meta({ description: 'null until it has ended.' }),
+  })
+  .meta({ id: 'ResponseResult', description: "Other fields of an upstream's answer are passed on." })
+
+/** Answers a request. Charged on an estimate of its tokens, settled on the real usage. */
+export const createResponse = callEndpoint(
+  {
+    tag: 'Models and calls',
+    envelope: 'responses',
+    method: 'post',
+    path: '/v1/responses',
+    summary: "Answer a request, in the form of OpenAI's Responses API",
+    description:
+      "OpenAI's Responses API over every chat model. An estimate is charged first, with `max_output_tokens` lowered " +
+      'to what can be paid, and settled on the real usage at the end.',
+    auth: apiKey,
+    limits: CALL_LIMITS,
+    headers: callRequestHeaders,
+    body: responsesBody.meta({ id: 'ResponseRequest' }),
+    answers: {
+      200: {
+        description: 'The response.',
+        schema: responseResult,
+        headers: chatHeaders.extend({
+          'X-Tollgate-Tools-Dropped': z
+            .string()
+            .optional()
+            .meta({ description: "The upstream's own tools that were left out, by their names." }),
+        }),
+        content: { 'text/event-stream': events('With `"stream": true`: the events of the Responses API.') },
+      },
+      202: accepted,
+    },
+    errors: ['previous_response_not_found', ...CALL_ERRORS, ...TOLD_ERRORS],
+  },
+  responsesKind,
+)

@@ -1,0 +1,189 @@
+/**
+ * Responses that are kept: to read, to read what they were asked with, and to delete.
+ */
+import type { Context } from 'koa'
+import { z } from 'zod'
+import { findAsked, findResponses, forgetResponse } from '../../../shared/calls/stored-responses.ts'
+import { begunResponse, callOfResponse, responseId } from '../../../shared/dialects/responses/response.ts'
+import { ApiError, gatewayError } from '../../../shared/platform/errors.ts'
+import { asFields } from '../../../shared/platform/fields.ts'
+import type { CallId } from '../../../shared/platform/ids.ts'
+import { publicId } from '../../../shared/platform/ids.ts'
+import { isLong } from '../../../shared/replies/stored-answers.ts'
+import type { CallState } from '../../../shared/reports/call-records.ts'
+import { readState } from '../../../shared/reports/call-records.ts'
+import type { WebDeps } from '../../deps.ts'
+import { apiKey } from '../../endpoint/auth.ts'
+import { endpoint } from '../../endpoint/endpoint.ts'
+import { wholeNumber } from '../../endpoint/fields.ts'
+import type { BodyDeps } from '../calls/answer-body.ts'
+import { sendAnswer } from '../calls/answer-body.ts'
+import { waitFor } from '../calls/get-call.ts'
+import { READ_LIMITS, callHeaders } from '../declared.ts'
+import { responseResult } from './responses.ts'
+import { inTurn } from './turns.ts'
+
+const NO_RESPONSE = 'There is no such response: it is unknown, has expired, or was deleted.'
+
+const stored = { tag: 'Models and calls', envelope: 'responses', auth: apiKey, limits: READ_LIMITS } as const
+
+const params = z.object({
+  id: z
+    .string()
+    .transform((text, context): CallId => {
+      const id = callOfResponse(text)
+      if (id) return id
+      context.addIssue({ code: 'custom', message: NO_RESPONSE })
+      return z.NEVER
+    })
+    .meta({ description: 'The `id` of a response.' }),
+})
+
+const missing = (): ApiError => new ApiError('not_found', { message: NO_RESPONSE })
+
+/** Shows a response of one's own: as it was answered, or where it stands. */
+export const showResponse = endpoint({
+  ...stored,
+  method: 'get',
+  path: '/v1/responses/:id',
+  summary: 'Fetch a response',
+  description: 'As it was answered, for as long as answers are kept; until it has ended, its status.',
+  params,
+  answers: {
+    200: { description: 'The response.', schema: responseResult, headers: callHeaders },
+  },
+  errors: ['overloaded'],
+}).write((deps: BodyDeps & Pick<WebDeps, 'db'>) => async ({ auth, params: { id } }, ctx) => {
+  const [asked, state] = await Promise.all([findAsked(deps.db, auth.accountId, id), readState(deps.db, id)])
+  if (!asked || !state || state.state === 'expired') throw missing()
+  const callId = publicId('call', id)
+  ctx.set('X-Call-Id', callId)
+  await sendState(ctx, deps, asked, state)
+})
+
+/** Sends a response as it was answered, or where it stands. */
+async function sendState(
+  ctx: Context,
+  deps: BodyDeps,
+  asked: { model: string; created: number },
+  state: Exclude<CallState, { state: 'expired' }>,
+): Promise<void> {
+  if (state.state === 'ended' && state.answer.status === 200) return sendAnswer(ctx, deps, state.answer)
+  const callId = publicId('call', state.callId)
+  const begun = { ...begunResponse(callId, asked.created, { max_tokens: null }), model: asked.model }
+  ctx.set('Cache-Control', 'no-store')
+  ctx.body =
+    state.state === 'open'
+      ? { ...begun, status: state.status === 'queued' ? 'queued' : 'in_progress' }
+      : { ...begun, status: 'failed', error: errorOf(isLong(state.answer) ? '{}' : state.answer.body) }
+}
+
+function errorOf(body: string): { code: unknown; message: unknown } {
+  const { code = 'server_error', message = null } = asFields(asFields(JSON.parse(body)).error)
+  return { code, message }
+}
+
+/** How long a cancellation may take until its answer is that the response goes on, in seconds. */
+const CANCEL_SECONDS = 30
+
+const CANCELLED = gatewayError('upstream_failed', 'The response was cancelled before it began. It cost nothing.')
+
+type CancelDeps = BodyDeps & Pick<WebDeps, 'db' | 'calls' | 'queues' | 'replies' | 'joins' | 'stopping'>
+
+/** Cancels a response of one's own that is in the background. What was made of it until then is charged. */
+export const cancelResponse = endpoint({
+  ...stored,
+  method: 'post',
+  path: '/v1/responses/:id/cancel',
+  summary: 'Cancel a response in the background',
+  description: 'It ends as a stream whose client has left: what was made of it is charged. What comes whole goes on.',
+  params,
+  body: 'ignored',
+  bodyIsOptional: true,
+  answers: { 200: { description: 'The response.', schema: responseResult, headers: callHeaders } },
+  errors: ['overloaded'],
+}).write((deps: CancelDeps) => async ({ auth, params: { id } }, ctx) => {
+  const { db, calls, queues, replies } = deps
+  const [asked, state] = await Promise.all([findAsked(db, auth.accountId, id), readState(db, id)])
+  if (!asked || !state || state.state === 'expired') throw missing()
+  ctx.set('X-Call-Id', publicId('call', id))
+  ctx.set('Cache-Control', 'no-store')
+  if (state.state !== 'open') return sendState(ctx, deps, asked, state)
+  if (await calls.refund(id, CANCELLED, { from: 'queued' })) {
+    await queues.removeCall('chat', id)
+    const begun = begunResponse(publicId('call', id), asked.created, { max_tokens: null })
+    ctx.body = { ...begun, model: asked.model, status: 'cancelled' }
+    return
+  }
+  await replies.cancel(id)
+  await waitFor(deps, state, CANCEL_SECONDS)
+  const now = await readState(db, id)
+  await sendState(ctx, deps, asked, now === null || now.state === 'expired' ? state : now)
+})
+
+const MOST_ITEMS = 100
+
+/** Lists the items that a response was asked with, the newest first unless `order` says otherwise. */
+export const listInputItems = endpoint({
+  ...stored,
+  method: 'get',
+  path: '/v1/responses/:id/input_items',
+  summary: 'List what a response was asked with',
+  description: 'Of a response that was to be stored, for as long as its answer is kept.',
+  params,
+  query: z.object({
+    limit: wholeNumber(1, MOST_ITEMS).optional(),
+    order: z.enum(['asc', 'desc']).optional(),
+    after: z.string().max(200).optional().meta({ description: 'The id of the item behind which the page begins.' }),
+  }),
+  answers: {
+    200: {
+      description: 'The items.',
+      schema: z.strictObject({
+        object: z.literal('list'),
+        data: z.array(z.looseObject({})),
+        first_id: z.string().nullable(),
+        last_id: z.string().nullable(),
+        has_more: z.boolean(),
+      }),
+    },
+  },
+  errors: ['context_length_exceeded'],
+}).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => async ({ auth, params: { id }, query }) => {
+  const { accountId } = auth
+  const found = await inTurn(accountId, () => findResponses(db, accountId, [id], 2 * config.MAX_DIALECT_BODY_BYTES))
+  if (found === null) throw new ApiError('context_length_exceeded')
+  const input = found.get(id)?.input
+  if (!input) throw missing()
+  const items = query.order === 'asc' ? input : input.toReversed()
+  const from = query.after === undefined ? 0 : items.findIndex((item) => item.id === query.after) + 1
+  const data = items.slice(from, from + (query.limit ?? 20))
+  const idOf = (item: { id?: unknown } | undefined): string | null => (typeof item?.id === 'string' ? item.id : null)
+  return {
+    object: 'list' as const,
+    data,
+    first_id: idOf(data[0]),
+    last_id: idOf(data.at(-1)),
+    has_more: from + data.length < items.length,
+  }
+})
+
+/** Ends the keeping of a response: of its answer, and of what it was asked with. */
+export const deleteResponse = endpoint({
+  ...stored,
+  method: 'delete',
+  path: '/v1/responses/:id',
+  summary: 'Delete a response',
+  description: 'Its answer is kept no longer. The record of the call, and what it cost, stay.',
+  params,
+  answers: {
+    200: {
+      description: 'It was deleted.',
+      schema: z.strictObject({ id: z.string(), object: z.literal('response'), deleted: z.literal(true) }),
+    },
+  },
+  errors: [],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, params: { id } }) => {
+  if (!(await forgetResponse(db, auth.accountId, id))) throw missing()
+  return { id: responseId(publicId('call', id)), object: 'response' as const, deleted: true as const }
+})

@@ -1,0 +1,124 @@
+/**
+ * A response as a stream of the events of OpenAI's Responses API, numbered as they leave. Its last event is held back
+ * until the call is settled: it carries the whole answer, with the usage that was charged.
+ */
+import { endOfResponse, eventsOfResponse } from '../../../shared/dialects/responses/answer.ts'
+import { isEnd } from '../../../shared/dialects/responses/assembly.ts'
+import { itemDone, piecesOf } from '../../../shared/dialects/responses/items.ts'
+import { begunResponse } from '../../../shared/dialects/responses/response.ts'
+import { asFields } from '../../../shared/platform/fields.ts'
+import type { Fields } from '../../../shared/platform/fields.ts'
+import { publicId } from '../../../shared/platform/ids.ts'
+import type { CallUpdate } from '../../../shared/replies/channels.ts'
+import type { ChatRequest } from '../../../shared/requests/requests.ts'
+import type { EventStream } from '../calls/event-stream.ts'
+import type { PlacedCall } from '../calls/placed-call.ts'
+import type { FrameWriter } from '../calls/streamed-answer.ts'
+import { LOST } from '../calls/streamed-answer.ts'
+
+/** The writer of a response's events. @param model its id */
+export const eventsFor = (placed: PlacedCall, request: ChatRequest, model: string): FrameWriter =>
+  new ResponseWriter(placed, request, model)
+
+/** What the clients of OpenAI understand of why a response failed, by our codes; of others `server_error`. */
+const FAILURES: Readonly<Record<string, string>> = {
+  context_length_exceeded: 'context_length_exceeded',
+  content_policy_violation: 'invalid_prompt',
+  overloaded: 'server_is_overloaded',
+}
+
+/** The item that is open, and how many of its pieces are begun and ended. */
+type OpenItem = { index: number; begun: number; ended: number }
+
+class ResponseWriter implements FrameWriter {
+  private early: string[] | null = []
+  private events: EventStream | null = null
+  private number = 0
+  private begun: Fields | null = null
+  private readonly open = new Map<number, OpenItem>()
+  private readonly placed: PlacedCall
+  private readonly request: ChatRequest
+  private readonly model: string
+
+  constructor(placed: PlacedCall, request: ChatRequest, model: string) {
+    this.placed = placed
+    this.request = request
+    this.model = model
+  }
+
+  take({ chunks }: CallUpdate & { type: 'chunks' }): void {
+    for (const event of chunks) {
+      if (this.events) this.pass(JSON.parse(event) as Fields)
+      else this.early?.push(event)
+    }
+  }
+
+  writeTo(events: EventStream): void {
+    this.events = events
+    this.early?.forEach((event) => this.pass(JSON.parse(event) as Fields))
+    this.early = null
+  }
+
+  finish(status: number, body: string): void {
+    const { relayed } = this.placed
+    const answer = JSON.parse(body) as Fields
+    if (status !== 200) {
+      const { code, message } = asFields(answer.error)
+      return this.failed(FAILURES[String(code)] ?? 'server_error', String(message))
+    }
+    if (!relayed?.hasBegun) for (const event of eventsOfResponse(answer)) this.pass(event)
+    else if (!relayed.isWhole) return this.fail(LOST)
+    this.closeItems(answer.output)
+    this.send(endOfResponse(answer))
+  }
+
+  fail(sentence: string): void {
+    this.failed('server_error', `${sentence} GET /v1/calls/${publicId('call', this.placed.callId)}`)
+  }
+
+  private failed(code: string, message: string): void {
+    const created = Math.floor(Date.now() / 1000)
+    const begun = this.begun ?? {
+      ...begunResponse(publicId('call', this.placed.callId), created, this.request),
+      model: this.model,
+    }
+    // Readers want the beginning of a response before its end.
+    if (!this.begun) this.pass({ type: 'response.created', response: begun })
+    this.send({ type: 'response.failed', response: { ...begun, status: 'failed', error: { code, message } } })
+  }
+
+  private pass(event: Fields): void {
+    if (isEnd(event)) return
+    if (event.type === 'response.created') this.begun = asFields(event.response)
+    this.follow(event)
+    this.send(event)
+  }
+
+  /** Keeps count of what is open. */
+  private follow({ type, output_index: index }: Fields): void {
+    if (typeof index !== 'number') return
+    if (type === 'response.output_item.done') this.open.delete(index)
+    else if (type === 'response.output_item.added') this.open.set(index, { index, begun: 0, ended: 0 })
+    const item = this.open.get(index)
+    if (!item) return
+    if (String(type).endsWith('part.added')) item.begun += 1
+    else if (String(type).endsWith('part.done')) item.ended += 1
+  }
+
+  /** Ends what an answer that was cut has left open, with the words that it has. */
+  private closeItems(output: unknown): void {
+    const items = (Array.isArray(output) ? output : []) as Fields[]
+    for (const { index, begun, ended } of this.open.values()) {
+      const item = items[index]
+      if (!item) continue
+      const isCall = item.type === 'function_call' || item.type === 'custom_tool_call'
+      const pieces = piecesOf({ item, index }).slice(isCall ? 0 : ended, isCall ? 1 : begun)
+      for (const event of [...pieces.flatMap(({ end }) => end), itemDone({ item, index })]) this.send(event)
+    }
+    this.open.clear()
+  }
+
+  private send(event: Fields): void {
+    this.events?.send(JSON.stringify({ ...event, sequence_number: this.number++ }), String(event.type))
+  }
+}

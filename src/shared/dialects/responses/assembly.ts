@@ -1,0 +1,115 @@
+/**
+ * The answer of a stream of the Responses API, put together from its events. Pure.
+ */
+import { asFields, isText } from '../../platform/fields.ts'
+import type { Fields } from '../../platform/fields.ts'
+import { tokensOfWords } from '../../requests/token-count.ts'
+import type { Assembly, CutOff } from '../answer-form.ts'
+import { withWords, wordsOf } from './items.ts'
+
+/** The state of what the upstream did not end. */
+const CUT: Readonly<Record<CutOff, Fields>> = {
+  stop: { status: 'completed', incomplete_details: null },
+  length: { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } },
+  cancelled: { status: 'cancelled', incomplete_details: null },
+}
+
+/** Whether an event ends its response. */
+export const isEnd = ({ type }: Fields): boolean => type === 'response.completed' || type === 'response.incomplete'
+
+/** The event that ends what the upstream did not end. */
+export const cutEnd = (cutOff: CutOff): Fields => {
+  const response = CUT[cutOff]
+  return { type: cutOff === 'stop' ? 'response.completed' : 'response.incomplete', response }
+}
+
+/** Puts events together into the response that a request without `stream` would have had. */
+export class ResponseAssembly implements Assembly {
+  private head: Fields = {}
+  private tail: Fields = {}
+  private readonly items = new Map<unknown, Fields>()
+  private bytes = 0
+  private words = 0
+  private readonly maxBytes: number
+
+  /** @param maxBytes how long the response may become, as JSON in UTF-8 */
+  constructor(maxBytes: number) {
+    this.maxBytes = maxBytes
+  }
+
+  add(event: Fields): Fields {
+    const size = sizeOfEvent(event)
+    const taken = this.bytes + size > this.maxBytes ? cutEvent(event, this.maxBytes - this.bytes) : event
+    this.bytes += size
+    this.words += wordsInEvent(taken)
+    this.take(taken)
+    return taken
+  }
+
+  get isFull(): boolean {
+    return this.bytes >= this.maxBytes
+  }
+
+  get tokens(): number {
+    return tokensOfWords(this.words)
+  }
+
+  get isEmpty(): boolean {
+    return this.items.size === 0 && !isText(this.tail.status)
+  }
+
+  answer(cutOff: CutOff): Fields {
+    const { usage: _usage, ...head } = { ...this.head, ...this.tail }
+    const { status, incomplete_details: details } = isText(this.tail.status) ? this.tail : CUT[cutOff]
+    const output = [...this.items]
+      .toSorted(([one], [other]) => Number(one) - Number(other))
+      .map(([, item]) => (item.status === 'in_progress' ? { ...item, status: 'incomplete' } : item))
+    return {
+      ...head,
+      status,
+      completed_at: status === 'completed' ? Math.floor(Date.now() / 1000) : null,
+      incomplete_details: details ?? null,
+      output,
+    }
+  }
+
+  private take(event: Fields): void {
+    const { type, response, item, output_index: index } = event
+    if (type === 'response.created') this.head = asFields(response)
+    else if (isEnd(event)) this.tail = asFields(response)
+    else if (type === 'response.output_item.added' || type === 'response.output_item.done')
+      this.items.set(index, asFields(item))
+    else if (this.items.has(index) && wordsOf(event) !== null)
+      this.items.set(index, withWords(this.items.get(index)!, event))
+  }
+}
+
+/** The names that an event tells, which are words too. */
+const nameIn = ({ type, item }: Fields): string => {
+  const { name } = asFields(item)
+  return type === 'response.output_item.added' && isText(name) ? name : ''
+}
+
+/** The UTF-8 bytes of the words in an event. */
+export const wordsInEvent = (event: Fields): number =>
+  Buffer.byteLength(wordsOf(event) ?? '') + Buffer.byteLength(nameIn(event))
+
+const jsonBytes = (text: string): number => Buffer.byteLength(JSON.stringify(text)) - 2
+
+/** What an event adds to its response, in bytes of JSON. */
+export function sizeOfEvent(event: Fields): number {
+  const { type, item, logprobs } = event
+  const { encrypted_content: sealed } = asFields(item)
+  const beside = type === 'response.output_item.done' && isText(sealed) ? sealed.length : 0
+  const probabilities = Array.isArray(logprobs) && logprobs.length > 0 ? Buffer.byteLength(JSON.stringify(logprobs)) : 0
+  return jsonBytes(wordsOf(event) ?? '') + jsonBytes(nameIn(event)) + beside + probabilities
+}
+
+/** Of an event the words that fit into so many bytes. */
+function cutEvent(event: Fields, room: number): Fields {
+  const words = wordsOf(event)
+  if (words === null) return event
+  // With more to come, half a character at the end is left out.
+  const delta = new TextDecoder().decode(Buffer.from(words).subarray(0, Math.max(0, room)), { stream: true })
+  return { ...event, delta }
+}

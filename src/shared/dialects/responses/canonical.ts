@@ -1,0 +1,220 @@
+/**
+ * From a request of the Responses API to its canonical form.
+ */
+import { asFields, isText } from '../../platform/fields.ts'
+import type { Fields } from '../../platform/fields.ts'
+import type { ChatRequest } from '../../requests/requests.ts'
+import type { Block, CanonicalChat, Tool, ToolChoice, Turn } from '../canonical.ts'
+import type { Open } from '../seal.ts'
+import { itemsOf, toolsOf } from './parts.ts'
+
+const listOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.map(asFields) : [])
+
+/** A valid request in its canonical form. @param open opens what was sealed for the route that is asked */
+export function canonicalResponses(request: ChatRequest, open: Open): CanonicalChat {
+  const {
+    instructions,
+    max_tokens: maxTokens,
+    messages: _messages,
+    input: _input,
+    tools: _tools,
+    tool_choice: choice,
+    ...rest
+  } = request
+  const { temperature, top_p, text, reasoning, user, safety_identifier: safety, ...more } = rest as Fields
+  const { parallel_tool_calls: parallel, ...further } = more
+  const toolChoice = toolChoiceOf(choice)
+  const format = formatOf(asFields(text).format)
+  const { effort } = asFields(reasoning)
+  const asker = isText(user) ? user : safety
+  const said: Turn[] = isText(instructions) ? [{ role: 'system', blocks: [{ kind: 'text', text: instructions }] }] : []
+  return {
+    turns: [...said, ...turnsOf(itemsOf(request), open)],
+    maxTokens,
+    choices: 1,
+    tools: allowedTools(toolsOf(request).flatMap(toolOf), choice),
+    ...(toolChoice !== undefined && { toolChoice }),
+    ...(parallel === false && { oneToolAtATime: true as const }),
+    stop: [],
+    sampling: {
+      ...(typeof temperature === 'number' && { temperature }),
+      ...(typeof top_p === 'number' && { top_p }),
+    },
+    ...(format && { format }),
+    ...(isText(effort) && { effort }),
+    ...(isText(asker) && { user: asker }),
+    further,
+  }
+}
+
+/**
+ * Items as turns: what an assistant says, thinks and calls in a row is one turn, and so is what its tools answer. What
+ * is said between calls and their results comes behind these, for results follow their calls everywhere else.
+ */
+function turnsOf(items: readonly Fields[], open: Open): Turn[] {
+  const answered = new Set(items.filter(isOutput).map(({ call_id: id }) => id))
+  const waitedFor = new Set<unknown>()
+  const turns: Turn[] = []
+  let later: Turn[] = []
+  for (const item of items) {
+    const turn = turnOf(item, open)
+    if (turn === null) continue
+    if (isCall(item) && answered.has(item.call_id)) waitedFor.add(item.call_id)
+    if (isOutput(item)) waitedFor.delete(item.call_id)
+    if (waitedFor.size > 0 && isSaid(item)) later.push(turn)
+    else append(turns, turn, item)
+    if (waitedFor.size > 0) continue
+    turns.push(...later)
+    later = []
+  }
+  return [...turns, ...later]
+}
+
+const isCall = ({ type }: Fields): boolean => type === 'function_call' || type === 'custom_tool_call'
+const isOutput = ({ type }: Fields): boolean => type === 'function_call_output' || type === 'custom_tool_call_output'
+const isSaid = ({ type, role }: Fields): boolean => (type ?? 'message') === 'message' && role !== 'assistant'
+
+function append(turns: Turn[], turn: Turn, item: Fields): void {
+  const last = turns.at(-1)
+  const goesOn = turn.role === 'assistant' || (isOutput(item) && last?.blocks[0]?.kind === 'tool_result')
+  if (last?.role === turn.role && goesOn) last.blocks.push(...turn.blocks)
+  else turns.push(turn)
+}
+
+/** The turn that an item is a part of; null for what only its vendor knows. */
+function turnOf(item: Fields, open: Open): Turn | null {
+  switch (item.type ?? 'message') {
+    case 'message': {
+      const { role } = item
+      const isSystem = role === 'system' || role === 'developer'
+      return {
+        role: isSystem ? 'system' : role === 'assistant' ? 'assistant' : 'user',
+        blocks: blocksOf(item.content),
+      }
+    }
+    case 'reasoning':
+      return { role: 'assistant', blocks: thoughtsOf(item, open) }
+    case 'function_call':
+    case 'custom_tool_call':
+      return { role: 'assistant', blocks: [callOf(item)] }
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      return {
+        role: 'user',
+        blocks: [{ kind: 'tool_result', callId: String(item.call_id), blocks: blocksOf(item.output) }],
+      }
+    default:
+      return null
+  }
+}
+
+const blocksOf = (content: unknown): Block[] =>
+  typeof content === 'string' ? textBlocks(content) : listOf(content).flatMap(blockOf)
+
+const textBlocks = (text: unknown): Block[] => (isText(text) ? [{ kind: 'text', text }] : [])
+
+function blockOf(part: Fields): Block[] {
+  switch (part.type) {
+    case 'refusal':
+      return textBlocks(part.refusal)
+    case 'input_image':
+      return [{ kind: 'image', url: String(part.image_url), ...(isText(part.detail) && { detail: part.detail }) }]
+    case 'input_file':
+      return [fileOf(part)]
+    default:
+      return textBlocks(part.text)
+  }
+}
+
+/** A file: its text, or as it is. */
+function fileOf({ file_data: data, file_url: url, filename }: Fields): Block {
+  const inline = /^data:text\/[^;,]*(;base64)?,/i.exec(String(data))
+  if (inline) {
+    const body = String(data).slice(inline[0].length)
+    return { kind: 'text', text: inline[1] ? String(Buffer.from(body, 'base64')) : decoded(body) }
+  }
+  const file = isText(url) ? { file_url: url } : { filename: filename ?? 'document', file_data: data }
+  return { kind: 'other', fields: { type: 'file', file } }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** What a model thought: with its proof where it is opened for the route that made it, else as a text alone. */
+function thoughtsOf({ summary, content, encrypted_content: sealed }: Fields, open: Open): Block[] {
+  const proof = isText(sealed) ? open(sealed) : null
+  if (proof) {
+    const [text, signature, whole, format] = [proof.text, proof.signature, proof.sealed, proof.format]
+    return [
+      {
+        kind: 'reasoning',
+        text: isText(text) ? text : '',
+        ...(isText(signature) && { signature }),
+        ...(isText(whole) && { sealed: whole }),
+        ...(isText(format) && { format }),
+      },
+    ]
+  }
+  const text = [...listOf(summary), ...listOf(content)].map((part) => part.text).join('')
+  return text === '' ? [] : [{ kind: 'reasoning', text }]
+}
+
+const namespaceOf = ({ namespace }: Fields) => isText(namespace) && { namespace }
+
+const callOf = (item: Fields): Block => ({
+  kind: 'tool_call',
+  id: String(item.call_id),
+  name: String(item.name),
+  args: item.type === 'custom_tool_call' ? String(item.input) : String(item.arguments) || '{}',
+  ...(item.type === 'custom_tool_call' && { isCustom: true as const }),
+  ...namespaceOf(item),
+})
+
+/** A tool that the client runs, or those of a namespace; none of a kind that only its vendor knows. */
+function toolOf(tool: Fields): Tool[] {
+  const { type, name, description, parameters, strict, format } = tool
+  if (type === 'namespace')
+    return listOf(tool.tools).flatMap((member) => toolOf(member).map((one) => ({ ...one, namespace: String(name) })))
+  if (type !== 'function' && type !== 'custom') return []
+  return [
+    {
+      kind: type,
+      name: String(name),
+      ...(isText(description) && { description }),
+      ...(type === 'function' && { schema: asFields(parameters) }),
+      ...(typeof strict === 'boolean' && { strict }),
+      ...(format !== undefined && format !== null && { format: asFields(format) }),
+    },
+  ]
+}
+
+function toolChoiceOf(choice: unknown): ToolChoice | undefined {
+  if (choice === 'auto' || choice === 'none' || choice === 'required') return choice
+  const { type, name, mode, ...rest } = asFields(choice)
+  if (type === 'allowed_tools') return mode === 'required' ? 'required' : 'auto'
+  return isText(name) ? { tool: name, ...namespaceOf(rest) } : undefined
+}
+
+/** The tools that a choice leaves. */
+function allowedTools(tools: Tool[], choice: unknown): Tool[] {
+  const { type, tools: allowed } = asFields(choice)
+  if (type !== 'allowed_tools') return tools
+  const names = new Set(listOf(allowed).map(({ name }) => name))
+  return tools.filter(({ name, namespace }) => names.has(name) || names.has(namespace))
+}
+
+function formatOf(format: unknown): CanonicalChat['format'] {
+  const { type, name, schema, strict } = asFields(format)
+  if (type === 'json_object') return { schema: null }
+  if (type !== 'json_schema') return undefined
+  return {
+    schema: asFields(schema),
+    ...(isText(name) && { name }),
+    ...(typeof strict === 'boolean' && { strict }),
+  }
+}

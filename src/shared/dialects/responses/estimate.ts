@@ -1,0 +1,25 @@
+/**
+ * The tokens that a request of the Responses API is charged for before its usage is known.
+ */
+import type { CountingRules, Tokens } from '../../requests/pricing.ts'
+import { BYTES_PER_TOKEN, TOOLS_TOKENS } from '../../requests/pricing.ts'
+import type { ChatRequest } from '../../requests/requests.ts'
+import { partTokens, toolsOf, uncountedBytes } from './parts.ts'
+
+/** The limit of the output where neither the request nor its model has one, in tokens. */
+const DEFAULT_OUTPUT = 32_768
+
+/** The limit of the output that a request asks for, or leaves to its model. */
+export const outputOf = (asked: number | null | undefined, { maxOutputTokens }: CountingRules): number =>
+  asked ?? maxOutputTokens ?? DEFAULT_OUTPUT
+
+/**
+ * Input: the UTF-8 bytes of the whole body as JSON, less those of parts that count by their kind, by `bytesPerToken`,
+ * plus what these count for, and what tools add. Output: its limit.
+ */
+export function estimateResponses(request: ChatRequest, rules: CountingRules): Tokens {
+  const bytes = Buffer.byteLength(JSON.stringify(request)) - uncountedBytes(request, rules)
+  const ofTools = toolsOf(request).length > 0 ? TOOLS_TOKENS : 0
+  const input = Math.ceil(bytes / (rules.bytesPerToken ?? BYTES_PER_TOKEN)) + partTokens(request, rules) + ofTools
+  return { input, output: request.max_tokens }
+}

@@ -1,0 +1,157 @@
+/**
+ * From the canonical events of an answer to the events of the Responses API. They are numbered where they leave.
+ */
+import type { Fields } from '../../platform/fields.ts'
+import type { ChatRequest } from '../../requests/requests.ts'
+import type { AnswerEncoder, AnswerEvent, BlockStart, EndReason } from '../events.ts'
+import { OneAtATime } from '../one-at-a-time.ts'
+import type { BlockEvent } from '../one-at-a-time.ts'
+import type { Seal } from '../seal.ts'
+import { itemAdded, itemDone, piecesOf } from './items.ts'
+import { begunResponse, itemId } from './response.ts'
+
+/** What an answer without an error says of its end. */
+const INCOMPLETE: Readonly<Partial<Record<EndReason, string>>> = {
+  length: 'max_output_tokens',
+  context: 'max_output_tokens',
+  refusal: 'content_filter',
+}
+
+/** The item that is open: its words so far, and what proves a thought. */
+type OpenItem = { start: BlockStart; id: string; words: string; isTold: boolean; signature?: string }
+
+/** The events of one response. Its items follow one another. */
+export class ResponseEncoder implements AnswerEncoder {
+  private readonly blocks = new OneAtATime()
+  private readonly request: ChatRequest
+  private readonly callId: string
+  private readonly seal: Seal['seal']
+  private index = 0
+  private open: OpenItem | null = null
+
+  /** @param callId the public id of the call, of which the ids of the response and its items are made */
+  constructor(request: ChatRequest, callId: string, seal: Seal['seal']) {
+    this.request = request
+    this.callId = callId
+    this.seal = seal
+  }
+
+  framesOf(event: AnswerEvent): Fields[] {
+    switch (event.is) {
+      case 'start': {
+        const response = begunResponse(this.callId, event.created, this.request)
+        return [
+          { type: 'response.created', response },
+          { type: 'response.in_progress', response },
+        ]
+      }
+      case 'end':
+        return [...this.blocks.rest().flatMap((one) => this.framesOfBlock(one)), endOf(event.reason)]
+      case 'block':
+      case 'delta':
+      case 'signature':
+      case 'stop':
+        return this.blocks.take(event).flatMap((one) => this.framesOfBlock(one))
+    }
+  }
+
+  private framesOfBlock(event: BlockEvent): Fields[] {
+    switch (event.is) {
+      case 'block': {
+        const { is: _is, block: _block, ...start } = event
+        this.open = { start, id: itemId(PREFIXES[kindOf(start)], this.callId, this.index), words: '', isTold: false }
+        return [itemAdded(this.placed())]
+      }
+      case 'delta':
+        return this.told(event.text)
+      case 'signature':
+        if (this.open) this.open.signature = event.signature
+        return []
+      case 'stop':
+        return this.stop()
+    }
+  }
+
+  /** The words of a delta; before the first ones, that their part begins. */
+  private told(text: string): Fields[] {
+    const { open } = this
+    if (!open) return []
+    const begin = open.isTold ? [] : this.pieces()[0]!.begin
+    open.isTold = true
+    open.words += text
+    return [...begin, this.pieces()[0]!.delta(text)]
+  }
+
+  private stop(): Fields[] {
+    const { open } = this
+    if (!open) return []
+    // Whoever reads the arguments of a call takes them for JSON.
+    const isBare = open.words === '' && open.start.kind === 'tool_call' && !open.start.isCustom
+    const rest = isBare ? this.told('{}') : []
+    const begin = open.isTold || open.start.kind === 'reasoning' ? [] : this.pieces()[0]!.begin
+    const end = open.isTold || begin.length > 0 ? this.pieces()[0]!.end : []
+    const done = itemDone(this.placed('completed'))
+    this.open = null
+    this.index += 1
+    return [...rest, ...begin, ...end, done]
+  }
+
+  private pieces() {
+    return piecesOf(this.placed())
+  }
+
+  private placed(status = 'in_progress'): { item: Fields; index: number } {
+    const { start, id, words, signature } = this.open!
+    return { item: this.itemOf(start, { id, words, signature, status }), index: this.index }
+  }
+
+  private itemOf(
+    start: BlockStart,
+    { id, words, signature, status }: { id: string; words: string; signature: string | undefined; status: string },
+  ): Fields {
+    switch (start.kind) {
+      case 'text':
+        return messageOf(id, status, { type: 'output_text', text: words, annotations: [] })
+      case 'refusal':
+        return messageOf(id, status, { type: 'refusal', refusal: words })
+      case 'reasoning': {
+        const isDone = status === 'completed'
+        const summary = isDone && words === '' ? [] : [{ type: 'summary_text', text: words }]
+        const { sealed, format } = start
+        const isProved = isDone && (signature !== undefined || sealed !== undefined)
+        const proof = isProved && { encrypted_content: this.seal({ text: words, signature, sealed, format }) }
+        return { id, type: 'reasoning', summary, ...proof }
+      }
+      case 'tool_call': {
+        const { id: callId, name, namespace, isCustom } = start
+        const called = { call_id: callId, name, ...(namespace !== undefined && { namespace }) }
+        return isCustom
+          ? { id, type: 'custom_tool_call', status, ...called, input: words }
+          : { id, type: 'function_call', status, ...called, arguments: words }
+      }
+    }
+  }
+}
+
+const PREFIXES = { message: 'msg', reasoning: 'rs', function_call: 'fc', custom_tool_call: 'ctc' } as const
+
+function kindOf(start: BlockStart): keyof typeof PREFIXES {
+  if (start.kind === 'reasoning') return 'reasoning'
+  if (start.kind === 'tool_call') return start.isCustom ? 'custom_tool_call' : 'function_call'
+  return 'message'
+}
+
+const messageOf = (id: string, status: string, part: Fields): Fields => ({
+  id,
+  type: 'message',
+  status,
+  role: 'assistant',
+  content: [part],
+})
+
+function endOf(reason: EndReason): Fields {
+  const cause = INCOMPLETE[reason]
+  return cause === undefined
+    ? { type: 'response.completed', response: { status: 'completed', incomplete_details: null } }
+    : { type: 'response.incomplete', response: { status: 'incomplete', incomplete_details: { reason: cause } } }
+}

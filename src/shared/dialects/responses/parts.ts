@@ -1,0 +1,92 @@
+/**
+ * The items of a request of the Responses API, and the pictures and files in them: in messages, and in what tools
+ * answered.
+ */
+import { asFields, isText } from '../../platform/fields.ts'
+import type { Fields } from '../../platform/fields.ts'
+import type { CountingRules } from '../../requests/pricing.ts'
+import { tokensOfPart } from '../../requests/pricing.ts'
+
+/** A picture or a file, and the path to it, such as `input.0.content.1`. */
+export type Part = { fields: Fields; path: string }
+
+type Body = { input?: unknown; tools?: unknown }
+
+/** The items of a request: an input that is a text is what its user says. */
+export const itemsOf = ({ input }: Body): Fields[] =>
+  Array.isArray(input) ? input.map(asFields) : [{ type: 'message', role: 'user', content: input }]
+
+/** The tools of a request, with those that stand among its items. */
+export const toolsOf = (body: Body): Fields[] => [
+  ...listOf(body.tools),
+  ...itemsOf(body).flatMap(({ type, tools }) => (type === 'additional_tools' ? listOf(tools) : [])),
+]
+
+const listOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.map(asFields) : [])
+
+/** Where the parts of an item stand. */
+const PLACES = ['content', 'output'] as const
+
+/** The pictures and files of a request, in their order. */
+export const partsOf = (body: Body): Part[] =>
+  itemsOf(body).flatMap((item, at) =>
+    PLACES.flatMap((place) =>
+      listOf(item[place]).flatMap((fields, index) =>
+        fields.type === 'input_image' || fields.type === 'input_file'
+          ? [{ fields, path: `input.${at}.${place}.${index}` }]
+          : [],
+      ),
+    ),
+  )
+
+/** Whether a part is a file that is no text: what it counts for only its model can say. */
+export const isBinary = ({ fields }: Part): boolean =>
+  fields.type === 'input_file' && (isText(fields.file_url) || !/^data:text\//i.test(String(fields.file_data)))
+
+/**
+ * The input tokens that a part counts for in place of its bytes; null for one that counts by them, or that the model
+ * does not price.
+ */
+export function tokensOf({ fields }: Part, { partTokens }: CountingRules): number | null {
+  if (fields.type === 'input_image') return tokensOfPart('image_url', partTokens)
+  return partTokens !== undefined && Object.hasOwn(partTokens, 'document') ? partTokens.document! : null
+}
+
+/** The input tokens of all parts of a request that do not count by their bytes. */
+export const partTokens = (body: Body, rules: CountingRules): number =>
+  partsOf(body).reduce((sum, part) => sum + (tokensOf(part, rules) ?? 0), 0)
+
+/** The bytes of a request's JSON that do not count as text: of parts with a number of tokens of their own. */
+export const uncountedBytes = (body: Body, rules: CountingRules): number =>
+  partsOf(body)
+    .filter((part) => tokensOf(part, rules) !== null)
+    .map(({ fields }) => fields.image_url ?? fields.file_data)
+    .filter((data) => typeof data === 'string' && /^data:/i.test(data))
+    .reduce<number>((sum, data) => sum + Buffer.byteLength(JSON.stringify(data)) - 2, 0)
+
+const isAddress = (url: unknown): url is string => typeof url === 'string' && /^https?:/i.test(url)
+
+/** The http(s) addresses in a request. */
+export const addressesIn = (body: Body): string[] =>
+  partsOf(body)
+    .flatMap(({ fields }) => [fields.image_url, fields.file_url])
+    .filter(isAddress)
+
+/** Whether a request names more than pictures by an address. */
+export const namesFiles = (body: Body): boolean => partsOf(body).some(({ fields }) => isText(fields.file_url))
+
+/** A request with other addresses of its pictures: what `change` makes of them, an address or a `data:` URI. */
+export function withPictures<B extends Body>(body: B, change: (url: unknown) => unknown): B {
+  if (!Array.isArray(body.input)) return body
+  const changed = (value: unknown): unknown =>
+    Array.isArray(value)
+      ? value.map((part: Fields) =>
+          part.type === 'input_image' ? { ...part, image_url: change(part.image_url) } : part,
+        )
+      : value
+  const input = (body.input as Fields[]).map((item) => ({
+    ...item,
+    ...Object.fromEntries(PLACES.filter((place) => place in item).map((place) => [place, changed(item[place])])),
+  }))
+  return { ...body, input }
+}

@@ -1,0 +1,181 @@
+/**
+ * Responses for clients of the Responses API: the body as it came but for a closed list of edits, and the events as
+ * they come (docs/upstreams.md#same-dialect).
+ */
+import type { Route } from '../../../shared/catalogue/catalogue.ts'
+import { isEnd } from '../../../shared/dialects/responses/assembly.ts'
+import { eventsOfItem, itemAdded, piecesOf, wordsOf } from '../../../shared/dialects/responses/items.ts'
+import { begunResponse, itemId } from '../../../shared/dialects/responses/response.ts'
+import type { Seal } from '../../../shared/dialects/seal.ts'
+import { asFields, isText } from '../../../shared/platform/fields.ts'
+import type { Fields } from '../../../shared/platform/fields.ts'
+import type { ChatRequest } from '../../../shared/requests/requests.ts'
+import type { UpstreamUsage } from '../adapter.ts'
+import type { Ending, Translation } from '../translation.ts'
+import { ResponsesDecoder, eventsIn, isResponse } from './events.ts'
+
+/** The body that is sent, but for its model, its stream and what every request says. */
+export function passed(request: ChatRequest, { allow }: Pick<Route, 'allow'>, open: Seal['open']): Fields {
+  const { messages: _messages, max_tokens: limit, input, service_tier: tier, ...rest } = request as ChatRequest & Fields
+  const { background: _background, previous_response_id: _previous, stream: _stream, store: _store, ...kept } = rest
+  return {
+    ...kept,
+    input: Array.isArray(input) ? input.flatMap((item: Fields) => sentItem(item, open)) : input,
+    max_output_tokens: limit,
+    ...(allow.includes('service_tier') && isText(tier) && { service_tier: tier }),
+  }
+}
+
+/**
+ * An item as its vendor takes it. A thought goes back to the route that made it alone, as that made it; what an SDK has
+ * read of an answer stays out.
+ */
+function sentItem(item: Fields, open: Seal['open']): Fields[] {
+  const { parsed_arguments: _parsed, ...sent } = item
+  if (item.type === 'reasoning') {
+    const proof = isText(item.encrypted_content) ? open(item.encrypted_content) : null
+    return proof && isText(proof.encrypted_content) ? [{ ...sent, ...proof }] : []
+  }
+  const { content } = item
+  if (!Array.isArray(content) || !(content as Fields[]).some((part) => 'parsed' in part))
+    return ['parsed_arguments' in item ? sent : item]
+  return [{ ...sent, content: (content as Fields[]).map(({ parsed: _read, ...part }) => part) }]
+}
+
+/** The events that clients know. */
+const EVENTS: ReadonlySet<unknown> = new Set(
+  [
+    'created',
+    'in_progress',
+    'completed',
+    'incomplete',
+    'output_text.annotation.added',
+    ...['output_item', 'content_part', 'reasoning_summary_part'].flatMap((name) => [`${name}.added`, `${name}.done`]),
+    ...[
+      'output_text',
+      'refusal',
+      'function_call_arguments',
+      'custom_tool_call_input',
+      'reasoning_text',
+      'reasoning_summary_text',
+    ].flatMap((name) => [`${name}.delta`, `${name}.done`]),
+  ].map((name) => `response.${name}`),
+)
+
+/** What a response repeats of its request, which is not stored, and what is ours. */
+type About = { request: ChatRequest; callId: string; seal: Seal['seal'] }
+
+/** The events of one answer, nearly as they came. What they mean is read beside it: what makes none is a failure. */
+export class PassedResponses implements Translation {
+  private readonly decoder = new ResponsesDecoder()
+  private readonly about: About
+  private readonly ids = new Map<unknown, string>()
+  private readonly told = new Set<unknown>()
+  private readonly done = new Set<unknown>()
+  private hasStarted = false
+  private hasEnded = false
+
+  constructor(about: About) {
+    this.about = about
+  }
+
+  get isFinished(): boolean {
+    return this.decoder.isFinished
+  }
+
+  usageIn(event: Fields): UpstreamUsage | null {
+    return this.decoder.usageIn(event)
+  }
+
+  frames(event: Fields, isWhole: boolean): Fields[] {
+    this.decoder.events(event, isWhole)
+    const events = isWhole || isResponse(event) ? eventsIn(event, isWhole) : [event]
+    return events.filter(({ type }) => EVENTS.has(type)).flatMap((one) => this.framesOf(one))
+  }
+
+  end(ending: Ending): Fields[] {
+    this.decoder.end(ending)
+    return []
+  }
+
+  private framesOf(event: Fields): Fields[] {
+    if (this.hasEnded) return []
+    const { type, response } = event
+    if (type === 'response.created' || type === 'response.in_progress') return this.start(event)
+    // Readers want the beginning of a response before anything else.
+    const start = this.hasStarted ? [] : this.start({ type: 'response.created', response: asFields(response) })
+    if (isEnd(event)) return [...start, ...this.late(asFields(response)), this.ended(event)]
+    return [...start, ...this.itemFrames(event)]
+  }
+
+  private start(event: Fields): Fields[] {
+    if (event.type === 'response.created' && this.hasStarted) return []
+    const isFirst = !this.hasStarted
+    this.hasStarted = true
+    const frame = { ...event, response: this.named({ ...asFields(event.response), status: 'in_progress', output: [] }) }
+    return isFirst && event.type !== 'response.created' ? [{ ...frame, type: 'response.created' }, frame] : [frame]
+  }
+
+  /** A response under our own id, with what is ours of it. */
+  private named(response: Fields): Fields {
+    const { callId, request } = this.about
+    const created = typeof response.created_at === 'number' ? response.created_at : Math.floor(Date.now() / 1000)
+    const ours = begunResponse(callId, created, request)
+    const { id, background, store, previous_response_id, instructions, tools } = ours
+    return { ...ours, ...response, id, background, store, previous_response_id, instructions, tools, usage: null }
+  }
+
+  private ended(event: Fields): Fields {
+    this.hasEnded = true
+    const { output: _output, ...response } = this.named(asFields(event.response))
+    return { ...event, response }
+  }
+
+  /** The items that nobody told of before the end. */
+  private late({ output }: Fields): Fields[] {
+    const items = Array.isArray(output) ? output.map(asFields) : []
+    return items.flatMap((item, index) =>
+      this.done.has(index) ? [] : eventsOfItem({ item, index }).flatMap((one) => this.itemFrames(one)),
+    )
+  }
+
+  private itemFrames(event: Fields): Fields[] {
+    const { type, output_index: index, item } = event
+    if (this.done.has(index)) return []
+    if (type === 'response.output_item.added') return this.ids.has(index) ? [] : [this.ours(event)]
+    if (wordsOf(event) !== null) this.told.add(index)
+    if (type !== 'response.output_item.done') return this.ids.has(index) ? [this.ours(event)] : []
+    const placed = { item: asFields(item), index: Number(index) }
+    const added = this.ids.has(index) ? [] : [itemAdded(placed)]
+    // What was not told piece by piece is told now: what is delivered is counted by its pieces.
+    const words = this.told.has(index) ? [] : piecesOf(placed).filter(({ text }) => text !== '')
+    const untold = words.flatMap(({ begin, text, delta, end }) => [...begin, delta(text), ...end])
+    const frames = [...added, ...untold, event].map((one) => this.ours(one))
+    this.done.add(index)
+    return frames
+  }
+
+  /** An event of an item, with our own id of it: items are found by it, whoever made them. */
+  private ours(event: Fields): Fields {
+    const { output_index: index, item, item_id: itemName, sequence_number: _number, ...rest } = event
+    const known = this.ids.get(index) ?? this.idOf(asFields(item).id ?? itemName, Number(index))
+    this.ids.set(index, known)
+    return {
+      ...rest,
+      output_index: index,
+      ...(item !== undefined && { item: this.sealed({ ...asFields(item), id: known }, asFields(item).id) }),
+      ...(itemName !== undefined && { item_id: known }),
+    }
+  }
+
+  private idOf(id: unknown, index: number): string {
+    const prefix = /^[a-z]{1,12}(?=_)/.exec(String(id))?.[0] ?? 'item'
+    return itemId(prefix, this.about.callId, index)
+  }
+
+  /** A thought with its proof for this route alone, which knows it by its own id. */
+  private sealed(item: Fields, id: unknown): Fields {
+    const { encrypted_content: content } = item
+    return isText(content) ? { ...item, encrypted_content: this.about.seal({ id, encrypted_content: content }) } : item
+  }
+}

@@ -1,0 +1,62 @@
+import { expect } from 'chai'
+import OpenAI, { APIError } from 'openai'
+import type { ResponseStreamEvent } from 'openai/resources/responses/responses'
+import type { Gateway } from '../../../../scripts/harness/harness.ts'
+import { startGateway } from '../../../../scripts/harness/harness.ts'
+
+export type Asked = OpenAI.Responses.ResponseCreateParamsNonStreaming
+
+/** Models, by what their upstream speaks. */
+export const UPSTREAMS = { native: 'the same dialect', claude: 'Messages', gpt: 'chat completions' }
+export const MODELS = Object.keys(UPSTREAMS)
+
+/** A gateway with them; `other` is another model of the native upstream, and those that are `-hasty` have 3 s. */
+export const startDialects = (): Promise<Gateway> =>
+  startGateway({}, ({ upstreams, models }) => {
+    const { baseUrl, ...sandbox } = upstreams.sandbox as { baseUrl: string }
+    Object.assign(upstreams, {
+      claude: { ...sandbox, protocol: 'anthropic', baseUrl: baseUrl.replace('/v1', '/anthropic') },
+      native: { ...sandbox, protocol: 'responses', baseUrl },
+    })
+    const pricing = { input: 1000, output: 3000, perTokens: 1000, minimum: 1 }
+    const of = (id: string, upstream: string, more: object = {}) =>
+      models.push({ id, modality: 'chat', pricing, upstreams: [{ upstream, model: `sandbox/${id}` }], ...more })
+    of('other', 'native')
+    for (const id of MODELS) {
+      const upstream = id === 'gpt' ? 'sandbox' : id
+      of(id, upstream)
+      of(`${id}-hasty`, upstream, { timeoutSeconds: 3 })
+    }
+  })
+
+/** OpenAI's own client. */
+export const clientOf = ({ url }: Gateway, apiKey: string): OpenAI =>
+  new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 })
+
+/** A request of a short answer. */
+export const asked = (model: string, input: Asked['input'], more: Partial<Asked> = {}): Asked => ({
+  model,
+  max_output_tokens: 500,
+  input,
+  ...more,
+})
+
+/** The events of a stream, and the response that OpenAI's client makes of them. */
+export async function streamed(client: OpenAI, request: Asked) {
+  const events: ResponseStreamEvent[] = []
+  const stream = client.responses.stream(request as never)
+  stream.on('event', (event) => events.push(event as ResponseStreamEvent))
+  const response = await stream.finalResponse()
+  return { events, response, types: events.map(({ type }) => type) }
+}
+
+/** How a request is refused. */
+export async function refusal(request: PromiseLike<unknown>): Promise<APIError> {
+  try {
+    await request
+  } catch (error) {
+    expect(error, String(error)).to.be.an.instanceOf(APIError)
+    return error as APIError
+  }
+  throw new Error('was taken')
+}

@@ -1,0 +1,111 @@
+import { expect } from 'chai'
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdtemp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { prompted } from '../../scripts/harness/calling.ts'
+import { anAccount } from '../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../scripts/harness/factories.ts'
+import type { Gateway } from '../../scripts/harness/harness.ts'
+import { startGateway } from '../../scripts/harness/harness.ts'
+import { expectBooksToBalance } from '../support/books.ts'
+
+/** It is not redistributed: the test installs it into a folder of its own. */
+const CODEX = '@openai/codex@0.169.0'
+
+/** How long an installation, or a turn of the client, may take, in ms. */
+const PATIENCE_MS = 120_000
+
+const run = promisify(execFile)
+
+/** Ids that Codex knows behind their prefix, and gives its own tools. */
+const MODELS = ['native/gpt-5.5', 'chat/gpt-5.5', 'claude/gpt-5.5']
+
+describe('the Codex command line', function () {
+  this.timeout(5 * PATIENCE_MS)
+  let gateway: Gateway
+  let account: TestAccount
+  let folder: string
+  before(async function () {
+    folder = await mkdtemp(join(tmpdir(), 'codex-'))
+    const install = ['install', '--prefix', folder, '--no-audit', '--no-fund', '--ignore-scripts', CODEX]
+    const failure = await run('npm', install, { timeout: PATIENCE_MS }).then(() => null, String)
+    if (failure !== null) {
+      process.stdout.write(`    skipped: ${CODEX} cannot be installed here: ${failure.slice(0, 200)}\n`)
+      this.skip()
+    }
+    gateway = await startGateway({}, ({ upstreams, models }) => {
+      const { baseUrl, ...sandbox } = upstreams.sandbox as { baseUrl: string }
+      Object.assign(upstreams, {
+        claude: { ...sandbox, protocol: 'anthropic', baseUrl: baseUrl.replace('/v1', '/anthropic') },
+        native: { ...sandbox, protocol: 'responses', baseUrl },
+      })
+      const pricing = { input: 1, output: 3, perTokens: 1000, minimum: 1 }
+      for (const id of MODELS) {
+        const [name] = id.split('/')
+        const upstream = name === 'chat' ? 'sandbox' : name
+        models.push({ id, modality: 'chat', pricing, upstreams: [{ upstream, model: `sandbox/${name}` }] })
+      }
+    })
+    account = await anAccount(gateway.db, 1_000_000)
+  })
+  after(async () => {
+    await (gateway as Gateway | undefined)?.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+  afterEach(() => expectBooksToBalance(gateway.db))
+
+  /** A turn in a folder of its own, with nothing of this machine's but the command itself. */
+  async function turn(model: string, prompt: string, key = account.key) {
+    const work = await mkdtemp(join(folder, 'work-'))
+    const home = join(work, '.home')
+    await mkdir(home)
+    const config = [
+      `model = "${model}"`,
+      'model_provider = "tollgate"',
+      'check_for_update_on_startup = false',
+      '[analytics]',
+      'enabled = false',
+      '[model_providers.tollgate]',
+      'name = "Tollgate"',
+      `base_url = "${gateway.url}/v1"`,
+      'env_key = "TOLLGATE_KEY"',
+      'wire_api = "responses"',
+    ]
+    await writeFile(join(home, 'config.toml'), config.join('\n'))
+    const args = ['exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', prompt]
+    const env = { PATH: process.env.PATH, HOME: home, CODEX_HOME: home, TOLLGATE_KEY: key }
+    const client = run(join(folder, 'node_modules/.bin/codex'), args, { cwd: work, env, timeout: PATIENCE_MS })
+    client.child.stdin?.end()
+    const { stdout, stderr } = await client.catch((error: unknown) => error as { stdout: string; stderr: string })
+    return { stdout, stderr, work }
+  }
+
+  for (const model of MODELS) {
+    it(`answers through ${model}`, async () => {
+      const { stdout, stderr } = await turn(model, prompted('[answer Good morning from the gateway]'))
+      expect(stdout, stderr).to.contain('Good morning from the gateway')
+    })
+
+    it(`runs a command through ${model}`, async () => {
+      const command = JSON.stringify({ cmd: 'echo made > by-command' })
+      const { stderr, work } = await turn(model, prompted(`[call exec_command ${command}]`))
+      expect(existsSync(join(work, 'by-command')), stderr).to.equal(true)
+    })
+
+    it(`applies a patch through ${model}`, async () => {
+      const patch = '*** Begin Patch\n*** Add File: by-patch\n+patched\n*** End Patch'
+      const { stderr, work } = await turn(model, prompted(`[call apply_patch ${patch}]`))
+      expect(await readFile(join(work, 'by-patch'), 'utf8'), stderr).to.equal('patched\n')
+    })
+  }
+
+  it('sends one request with an empty balance', async () => {
+    const broke = await anAccount(gateway.db, 1)
+    const { stdout, stderr } = await turn(MODELS[0]!, 'hello', broke.key)
+    expect(stdout + stderr).to.match(/quota/i)
+    expect(await gateway.db('calls').where({ account_id: broke.id })).to.have.length(1)
+  })
+})
