@@ -83,7 +83,7 @@ export const OF_MESSAGES: readonly Mutant[] = [
       {
         file: 'src/api/v1/calls/dialect-fields.ts',
         find: 'else if (!isFree(name, value)) throw',
-        replace: \"else if (!isFree(name, value) && name === '') throw\",
+        replace: "else if (!isFree(name, value) && name === '') throw",
       },
     ],
     tests: [MESSAGES],
