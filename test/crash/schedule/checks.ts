@@ -7,7 +7,9 @@ import { chatCost, mediaCost } from '../../../src/shared/requests/pricing.ts'
 import type { ChatPrice, Tokens } from '../../../src/shared/requests/pricing.ts'
 import { countOutput } from '../../../src/shared/requests/token-count.ts'
 import type { AccountId, CallId } from '../../../src/shared/platform/ids.ts'
-import { statusOf } from '../../../src/shared/platform/errors.ts'
+import type { ErrorCode } from '../../../src/shared/platform/errors.ts'
+import { anthropicStatusOf, responsesStatusOf, statusOf } from '../../../src/shared/platform/errors.ts'
+import type { Dialect } from '../../../src/shared/dialects/dialect.ts'
 import type { UpstreamUsage } from '../../../src/workers/upstreams/adapter.ts'
 import { believed } from '../../../src/workers/upstreams/believed-usage.ts'
 import { reportedBy, wordsOf } from '../simulation/upstream.ts'
@@ -33,6 +35,8 @@ type CallRow = {
   finished_at: Date | null
   balance_after: number
   http_status: number
+  error_type: ErrorCode | null
+  dialect: Dialect | null
   attempts: number
   started_at: Date | null
 }
@@ -94,6 +98,13 @@ function checkEnd(run: ScheduleRun, rows: Map<CallId, CallRow>, states: States):
   checkReplays(run, states)
 }
 
+/** The status of an answer: some errors have another one in other APIs than in the record. */
+function statusFor({ dialect, error_type: error, http_status: recorded }: CallRow): number {
+  if (error === null) return recorded
+  if (dialect === 'messages') return anthropicStatusOf(error)
+  return dialect === 'responses' ? responsesStatusOf(error) : recorded
+}
+
 function checkRequest(run: ScheduleRun, request: Request, row: CallRow | undefined, state: CallState | null): void {
   const { outcome, asked } = request
   const about = `${asked.modality} ${asked.prompt}`
@@ -105,7 +116,7 @@ function checkRequest(run: ScheduleRun, request: Request, row: CallRow | undefin
     expect(outcome.answer, `${about}: the answer that was given is the one that can be fetched`).to.deep.equal(
       state.answer,
     )
-    expect(outcome.answer.status, `${about}: the answer's status is the record's`).to.equal(row.http_status)
+    expect(outcome.answer.status, `${about}: the answer's status is the record's`).to.equal(statusFor(row))
   }
   if (row.http_status === statusOf('internal_error'))
     expect(run.simulation.dispatch.givenUp.has(row.id), `${about}: ended by a defect`).to.equal(true)

@@ -1,8 +1,8 @@
 import { handleDisconnect } from '../../../src/api/v1/calls/answer-call.ts'
 import type { AnswerDeps } from '../../../src/api/v1/calls/answer-call.ts'
 import type { CallContext, PlacedCall } from '../../../src/api/v1/calls/placed-call.ts'
-import type { ChatModel } from '../../../src/shared/catalogue/catalogue.ts'
 import type { Dialect } from '../../../src/shared/dialects/dialect.ts'
+import { responsesKind } from '../../../src/api/v1/responses/responses.ts'
 import { messagesKind } from '../../../src/api/v1/messages/messages.ts'
 import { placeCall } from '../../../src/api/v1/calls/place-call.ts'
 import type { CallOrder } from '../../../src/api/v1/calls/call-order.ts'
@@ -94,13 +94,13 @@ export class Request {
   }
 }
 
-/** The words of a frame of either dialect. */
+/** The words of a frame of any dialect. */
 function wordsIn(frame: string): string {
   const { choices, delta } = JSON.parse(frame) as {
     choices?: { delta: { content?: string } }[]
-    delta?: { text?: string }
+    delta?: { text?: string } | string
   }
-  return choices?.[0]?.delta.content ?? delta?.text ?? ''
+  return choices?.[0]?.delta.content ?? (typeof delta === 'string' ? delta : delta?.text) ?? ''
 }
 
 function contextOf(asked: Asked, callId: CallId): CallContext {
@@ -134,9 +134,13 @@ function orderOf(simulation: Simulation, asked: Asked): CallOrder {
     const body = { model: model.id, prompt }
     return { model, request: { prompt, ...shape }, estimate: null, charge: mediaCost(model.price, shape)!, body }
   }
+  if (dialect === 'responses') {
+    const body = { model: model.id, input: prompt, max_output_tokens: outputLimit(20, {}), stream }
+    return { model, body, dialect, ...responsesKind.parse(body, model) }
+  }
   const request = { messages: [{ role: 'user', content: prompt }], max_tokens: outputLimit(20, {}), stream }
   const body = { model: model.id, ...request }
-  if (dialect === 'messages') return { model, body, ...messagesKind.parse(body, model as ChatModel) }
+  if (dialect === 'messages') return { model, body, dialect, ...messagesKind.parse(body, model) }
   const estimate = estimateTokens(body, {})
   return { model, request, estimate, charge: chatCharge(model.price, estimate), body }
 }

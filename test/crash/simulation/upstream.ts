@@ -1,4 +1,6 @@
-import type { Dialect } from '../../../src/shared/dialects/dialect.ts'
+import { grammarOf } from '../../../src/shared/dialects/dialect.ts'
+import type { AnswerEvent } from '../../../src/shared/dialects/events.ts'
+import { NO_SEAL } from '../../../src/shared/dialects/seal.ts'
 import type { Fields } from '../../../src/shared/platform/fields.ts'
 import type { ChatRequest, MediaRequest } from '../../../src/shared/requests/requests.ts'
 import type { UpstreamRef } from '../../../src/shared/calls/types.ts'
@@ -70,16 +72,26 @@ export class Upstream {
     return {
       dialect: 'chat' as const,
       chat: async (request: ChatRequest, context: UpstreamContext): Promise<ChatResult> => {
-        const prompt = promptOf(request)
+        const prompt = promptOf(request, context)
         await this.ask(process, prompt, context)
-        return { answer: answerOf(prompt, context.dialect), usage: this.usageOf(prompt) }
+        const answer = grammarOf(context.dialect).answers.assemble(Infinity)
+        const said = saying(request, context)
+        for (const frame of [...said(0, `Re: ${prompt}`), ...said(1, '')]) answer.add(frame)
+        return { answer: answer.answer('stop'), usage: this.usageOf(prompt) }
       },
       streamChat: (request: ChatRequest, context: UpstreamContext, take: TakeEvent) =>
-        this.stream(process, promptOf(request), context, take),
+        this.stream(process, request, context, take),
     }
   }
 
-  private async stream(process: Process, prompt: string, context: UpstreamContext, take: TakeEvent): Promise<void> {
+  private async stream(
+    process: Process,
+    request: ChatRequest,
+    context: UpstreamContext,
+    take: TakeEvent,
+  ): Promise<void> {
+    const prompt = promptOf(request, context)
+    const said = saying(request, context)
     const taken: Taken = { process, prompt, words: '', usage: null }
     const onSent = (): void => {
       this.taken.push(taken)
@@ -89,7 +101,7 @@ export class Upstream {
     for (const [at, content] of wordsOf(this.manners.get(prompt)!).entries()) {
       await this.effect(process, `chunk ${at} of ${prompt}`, context.signal, () => {})
       taken.words += content
-      for (const frame of framesOf(at, content, context.dialect)) take({ type: 'frame', frame })
+      for (const frame of said(at, content)) take({ type: 'frame', frame })
     }
     const usage = this.usageOf(prompt)
     taken.usage = usage
@@ -171,34 +183,21 @@ export const reportedBy = ({ usage }: Manner): UpstreamUsage | null => usage && 
 /** What a chat says, streamed or not. */
 export const wordsOf = ({ long }: Manner): string[] => ['one ', long ? 'two '.repeat(1000) : 'two']
 
-const MESSAGE = { id: 'c', type: 'message', role: 'assistant', model: 'm', stop_sequence: null }
-
-/** The frames of the first or the second piece of a chat, in the dialect of its client. */
-function framesOf(at: number, text: string, dialect: Dialect = 'chat'): Fields[] {
-  if (dialect === 'chat') {
-    const choice = { index: 0, delta: { content: text }, finish_reason: at === 1 ? 'stop' : null }
-    return [{ id: 'c', created: 1, choices: [choice] }]
+/** What makes frames of the first and the second piece of a chat, in the dialect of its client. */
+function saying(request: ChatRequest, { dialect, callId }: UpstreamContext): (at: number, text: string) => Fields[] {
+  const encoder = grammarOf(dialect).encoder({ request, inputTokens: 1, callId, seal: NO_SEAL.seal })
+  return (at, text) => {
+    const delta: AnswerEvent = { is: 'delta', block: 0, text }
+    const events: AnswerEvent[] =
+      at === 0
+        ? [{ is: 'start', id: 'c', created: 1 }, { is: 'block', block: 0, kind: 'text' }, delta]
+        : [delta, { is: 'stop', block: 0 }, { is: 'end', reason: 'done' }]
+    return events.flatMap((event) => encoder.framesOf(event))
   }
-  const delta = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }
-  return at === 0
-    ? [
-        { type: 'message_start', message: { ...MESSAGE, content: [], stop_reason: null } },
-        { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
-        delta,
-      ]
-    : [
-        delta,
-        { type: 'content_block_stop', index: 0 },
-        { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null } },
-      ]
 }
 
-/** A whole answer of this upstream, in the dialect of its client. */
-function answerOf(prompt: string, dialect: Dialect = 'chat'): Fields {
-  const content = `Re: ${prompt}`
-  if (dialect === 'messages') return { ...MESSAGE, content: [{ type: 'text', text: content }], stop_reason: 'end_turn' }
-  const choice = { index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }
-  return { id: 'c', object: 'chat.completion', created: 1, choices: [choice] }
+/** The last words of a request, which are its prompt, in whichever dialect it is. */
+function promptOf(request: ChatRequest, { dialect }: Pick<UpstreamContext, 'dialect'>): string {
+  const [block] = grammarOf(dialect).canonical(request, NO_SEAL.open).turns.at(-1)!.blocks
+  return block?.kind === 'text' ? block.text : ''
 }
-
-const promptOf = (request: ChatRequest): string => String(request.messages.at(-1)?.content)
