@@ -3,16 +3,17 @@
  * of one text stands for each, and its calls come back as calls of the custom tool.
  */
 import type { ChatRequest } from '../../shared/requests/requests.ts'
-import type { ChatAdapter, TakeEvent } from './adapter.ts'
+import type { ChatAdapter, TakeEvent, UpstreamContext } from './adapter.ts'
 import { asFields } from '../../shared/platform/fields.ts'
 import type { Fields } from '../../shared/platform/fields.ts'
 
-/** The adapter, with functions in the place of custom tools. */
+/** The adapter, with functions in the place of custom tools in chat completions, which alone have them. */
 export function withoutCustomTools(adapter: ChatAdapter): ChatAdapter {
   return {
     ...adapter,
 
     async chat(request, context) {
+      if (!hasCustomTools(context)) return adapter.chat(request, context)
       const names = customNames(request)
       const { answer, ...rest } = await adapter.chat(asFunctions(request), context)
       if (names.size === 0) return { ...rest, answer }
@@ -21,11 +22,15 @@ export function withoutCustomTools(adapter: ChatAdapter): ChatAdapter {
     },
 
     streamChat(request, context, take) {
+      if (!hasCustomTools(context)) return adapter.streamChat(request, context, take)
       const names = customNames(request)
       return adapter.streamChat(asFunctions(request), context, names.size === 0 ? take : takingCustomCalls(names, take))
     },
   }
 }
+
+/** Whether the dialect of a chat has custom tools. In a message `custom` is the type of an ordinary one. */
+const hasCustomTools = ({ dialect = 'chat' }: UpstreamContext): boolean => dialect === 'chat'
 
 const listOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.map(asFields) : [])
 
