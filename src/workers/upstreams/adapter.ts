@@ -151,6 +151,9 @@ export type FailureKind =
   | 'late'
   | 'aborted'
 
+/** Failures after which the request was certainly not accepted: any try is safe, also another worker's. */
+export const NOT_ACCEPTED: ReadonlySet<FailureKind> = new Set(['not_sent', 'rate_limited', 'overloaded', 'not_served'])
+
 /** What is wrong with a request that an upstream refuses, where the customer can mend it. */
 export type CustomersFault = 'context_length_exceeded' | 'content_policy'
 
