@@ -4,6 +4,9 @@
 import type { Fields } from '../platform/fields.ts'
 import type { Tokens } from '../requests/pricing.ts'
 
+/** Bytes that a token of an answer may take as JSON. */
+export const TOKEN_BYTES = 8
+
 /** Why something ends an answer that its upstream did not end: as if it were whole, at a limit, or its reader left. */
 export type CutOff = 'stop' | 'length' | 'cancelled'
 

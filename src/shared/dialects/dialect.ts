@@ -1,6 +1,7 @@
 /**
  * The dialects that chats are asked in, and what each makes of its requests and answers.
  */
+import type { Fields } from '../platform/fields.ts'
 import type { CountingRules } from '../requests/pricing.ts'
 import { tokensOfParts } from '../requests/pricing.ts'
 import type { ChatRequest } from '../requests/requests.ts'
@@ -10,11 +11,13 @@ import type { CanonicalChat } from './canonical.ts'
 import { chatForm } from './chat/answer.ts'
 import { canonicalChat } from './chat/canonical.ts'
 import { ChunkEncoder } from './chat/chunks.ts'
+import { chatAsksForReasoning, mostChatBytes } from './chat/reading.ts'
 import type { AnswerEncoder } from './events.ts'
 import { messagesForm } from './messages/answer.ts'
 import { canonicalMessages } from './messages/canonical.ts'
 import { MessageEncoder } from './messages/events.ts'
 import { addressesIn, partTokens, partsOf, withPictures } from './messages/parts.ts'
+import { messageAsksForReasoning, mostMessageBytes } from './messages/reading.ts'
 
 const isAddress = (url: unknown): url is string => typeof url === 'string' && /^https?:/i.test(url)
 
@@ -29,6 +32,10 @@ type Grammar = {
   /** @param inputTokens the input that a stream names at its beginning, where its dialect does that */
   encoder: (inputTokens: number) => AnswerEncoder
   answers: AnswerForm
+  /** Whether the fields of a request ask for reasoning. */
+  asksForReasoning: (fields: Fields) => boolean
+  /** The most bytes of JSON that the answer to a request may take. */
+  mostBytes: (request: ChatRequest) => number
   /**
    * Whether clients are told how an upstream failed as its vendor tells it, with its status. Else every failure is 502
    * (specification: gateway errors).
@@ -49,6 +56,8 @@ const GRAMMARS: Readonly<Record<Dialect, Grammar>> = {
     canonical: canonicalChat,
     encoder: () => new ChunkEncoder(),
     answers: chatForm,
+    asksForReasoning: chatAsksForReasoning,
+    mostBytes: mostChatBytes,
     tellsFailures: false,
     partTokens: tokensOfParts,
     addresses: ({ messages }) =>
@@ -66,6 +75,8 @@ const GRAMMARS: Readonly<Record<Dialect, Grammar>> = {
     canonical: canonicalMessages,
     encoder: (inputTokens) => new MessageEncoder(inputTokens),
     answers: messagesForm,
+    asksForReasoning: messageAsksForReasoning,
+    mostBytes: mostMessageBytes,
     tellsFailures: true,
     partTokens,
     addresses: addressesIn,

@@ -262,6 +262,17 @@ describe('the money of messages', () => {
         expect(await balanceOf(gateway.db, account.id)).to.equal(20_000 - record.credits)
       })
 
+      it('settles what was thought, to a client that asked for an effort and leaves', async () => {
+        const account = await anAccount(gateway.db, 20_000)
+        const prompt = prompted('[tokens 10] [think 2000] [usage 100 450]')
+        const body = bodyOf(model, prompt, { output_config: { effort: 'low' } })
+        const stream = await startMessage(gateway, account, body)
+        await until('all its words', () => stream.words().split(' ').length === 10)
+        stream.leave()
+        const record = await endOf(stream.headers.get('x-call-id'))
+        expect(record).to.include({ status: 'succeeded', inputTokens: 100, outputTokens: 450 })
+      })
+
       it('settles a call that was answered 202 when it ends, and holds nothing for one that is refused', async () => {
         const account = await anAccount(gateway.db, 20_000)
         const accepted = await ask(account, bodyOf(model, prompted('[answer later] [delay 100]')), {
