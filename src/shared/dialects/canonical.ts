@@ -46,8 +46,9 @@ export type ToolChoice = 'auto' | 'none' | 'required' | { tool: string }
 
 /**
  * A chat, whichever dialect it was asked in. What is absent was not asked for. `maxTokens`: the most output tokens of
- * each of the `choices`, which the pre-charge paid for. `further`: the other fields of the body under their own names,
- * of which an upstream gets those that its `allow` names.
+ * each of the `choices`, which the pre-charge paid for. `further`: the other fields of the body under their own names.
+ * An upstream of the Messages API gets those that its `allow` names; one of chat completions gets none, because they
+ * would mean something else to it.
  */
 export type CanonicalChat = {
   turns: Turn[]
