@@ -15,8 +15,9 @@ import { chatAsksForReasoning, mostChatBytes } from './chat/reading.ts'
 import type { AnswerEncoder } from './events.ts'
 import { messagesForm } from './messages/answer.ts'
 import { canonicalMessages } from './messages/canonical.ts'
+import { fixedTokens } from './messages/estimate.ts'
 import { MessageEncoder } from './messages/events.ts'
-import { addressesIn, partTokens, partsOf, withPictures } from './messages/parts.ts'
+import { addressesIn, partsOf, withPictures } from './messages/parts.ts'
 import { messageAsksForReasoning, mostMessageBytes } from './messages/reading.ts'
 
 const isAddress = (url: unknown): url is string => typeof url === 'string' && /^https?:/i.test(url)
@@ -41,8 +42,8 @@ type Grammar = {
    * (specification: gateway errors).
    */
   tellsFailures: boolean
-  /** The input tokens of what counts by its kind and not by its bytes. */
-  partTokens: (request: ChatRequest, rules: CountingRules) => number
+  /** The input tokens of a request that do not count by its bytes. */
+  fixedTokens: (request: ChatRequest, rules: CountingRules) => number
   /** The http(s) addresses that an upstream would fetch, or we for it. */
   addresses: (request: ChatRequest) => string[]
   /** The request with what `change` makes of the addresses of its pictures: others, or `data:` URIs. */
@@ -59,7 +60,7 @@ const GRAMMARS: Readonly<Record<Dialect, Grammar>> = {
     asksForReasoning: chatAsksForReasoning,
     mostBytes: mostChatBytes,
     tellsFailures: false,
-    partTokens: tokensOfParts,
+    fixedTokens: tokensOfParts,
     addresses: ({ messages }) =>
       messages.flatMap((message) => addressesOf(message).map(({ url }) => url)).filter(isAddress),
     withPictures: (request, change) => ({
@@ -78,7 +79,7 @@ const GRAMMARS: Readonly<Record<Dialect, Grammar>> = {
     asksForReasoning: messageAsksForReasoning,
     mostBytes: mostMessageBytes,
     tellsFailures: true,
-    partTokens,
+    fixedTokens,
     addresses: addressesIn,
     withPictures: (request, change) => withPictures(request, (url) => String(change(url))),
     namesMore: (request) => partsOf(request).some(({ kind, source }) => kind === 'document' && source.type === 'url'),
