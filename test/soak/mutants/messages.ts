@@ -33,9 +33,9 @@ export const OF_MESSAGES: readonly Mutant[] = [
     why: 'With less than the whole hold a call is clamped, not refused.',
     edits: [
       {
-        file: 'src/api/v1/messages/messages.ts',
-        find: 'return { maxTokens, estimate: lowered, charge: chatCharge(price, lowered) }',
-        replace: 'return { maxTokens, estimate: lowered, charge }',
+        file: 'src/api/v1/calls/call-order.ts',
+        find: 'charge: chatCharge(price, lowered) }',
+        replace: 'charge: chatCharge(price, estimate) }',
       },
     ],
     tests: [MESSAGE_MONEY],

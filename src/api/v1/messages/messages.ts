@@ -6,11 +6,12 @@ import type { ChatModel } from '../../../shared/catalogue/catalogue.ts'
 import { messagesBody } from '../../../shared/dialects/messages/body.ts'
 import { estimateMessages } from '../../../shared/dialects/messages/estimate.ts'
 import type { Tokens } from '../../../shared/requests/pricing.ts'
-import { chatCharge, limitWithin } from '../../../shared/requests/pricing.ts'
+import { chatCharge } from '../../../shared/requests/pricing.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import { apiKey } from '../../endpoint/auth.ts'
 import { answerWhenDone } from '../calls/answer-call.ts'
-import type { CallOrder, Lowered } from '../calls/call-order.ts'
+import type { CallOrder, LowerTo } from '../calls/call-order.ts'
+import { loweringOf } from '../calls/call-order.ts'
 import { answerWithFrames } from '../calls/streamed-answer.ts'
 import type { CallKind } from '../calls/serve-call.ts'
 import { callEndpoint } from '../calls/serve-call.ts'
@@ -26,20 +27,14 @@ type AskedMessage = Pick<CallOrder, 'betas' | 'droppedTools' | 'deadlineSeconds'
   request: ChatRequest
   estimate: Tokens
   charge: number
-  lowerTo: (credits: number, least: number) => Lowered | null
+  lowerTo: LowerTo
 }
 
 /** What a message is to cost. Its limit of output is lowered to what can be paid. */
 function askedOf({ request, ...more }: ReturnType<typeof parseMessages>, model: ChatModel): AskedMessage {
   const { price } = model
   const estimate = estimateMessages(request, model)
-  const { max_tokens: limit } = request
-  const lowerTo = (credits: number, least: number): Lowered | null => {
-    const maxTokens = limitWithin(credits, price, { limit, choices: 1, estimate, least })
-    if (maxTokens === null) return null
-    const lowered = { ...estimate, output: maxTokens }
-    return { maxTokens, estimate: lowered, charge: chatCharge(price, lowered) }
-  }
+  const lowerTo = loweringOf(price, { limit: request.max_tokens, choices: 1, estimate })
   const charge = chatCharge(price, estimate)
   return { ...more, request, estimate, charge, lowerTo, deadlineSeconds: DEADLINE_SECONDS }
 }
