@@ -60,6 +60,13 @@ describe('a message to an upstream of its own dialect', () => {
     expect(addressesIn(withPictures(request, () => 'data:image/png;base64,AA=='))).to.deep.equal([])
   })
 
+  it('has the bytes of a fetched JPEG under the one name that the API knows', () => {
+    const request = asked([user({ type: 'image', source: { type: 'url', url: 'https://example.com/a.jpg' } })])
+    const [turn] = withPictures(request, () => 'data:image/JPG;base64,AA==').messages
+    const source = { type: 'base64', media_type: 'image/jpeg', data: 'AA==' }
+    expect(turn!.content).to.deep.equal([{ type: 'image', source }])
+  })
+
   it('is read whatever the types in its answer are', () => {
     const odd = { toString: 1 }
     expect(messagesForm.reasons({ type: 'content_block_delta', delta: { type: odd } })).to.equal(false)
