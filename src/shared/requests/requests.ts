@@ -65,8 +65,8 @@ function* addressesWithin(value: unknown, field: string, name: string): Generato
 }
 
 /**
- * A chat request in OpenAI's form: the fields that pass (`chat-fields.ts`), and those that the model's upstreams allow.
- * `max_tokens` is always set: the upstream is never allowed more than the pre-charge paid for.
+ * A validated body of a chat, in the dialect of its call: the fields that pass, and those that the model's upstreams
+ * allow. `max_tokens` is always set: the upstream is never allowed more than the pre-charge paid for.
  */
 export type ChatRequest = {
   messages: ChatMessage[]
