@@ -1,6 +1,6 @@
 /**
- * The canonical form of a chat: what the reader of each dialect makes of a body, and what the encoder of each upstream
- * protocol makes its wire form of. N readers and M encoders, and no converter for a pair
+ * The canonical form of a chat: the reader of each dialect turns a body into it, and the encoder of each upstream
+ * protocol turns it into the wire form. N readers and M encoders, and no converter for a pair
  * (docs/architecture.md#dialects).
  */
 

@@ -1,5 +1,5 @@
 /**
- * The dialects that chats are asked in, and what each makes of its requests and answers.
+ * The dialects that chats are asked in, and how each reads its requests and writes its answers.
  */
 import type { Fields } from '../platform/fields.ts'
 import type { CountingRules } from '../requests/pricing.ts'
@@ -27,7 +27,7 @@ export const DIALECTS = ['chat', 'messages'] as const
 /** A dialect that chats are asked in. */
 export type Dialect = (typeof DIALECTS)[number]
 
-/** What a dialect makes of its requests and answers. */
+/** How a dialect reads its requests and writes its answers. */
 type Grammar = {
   canonical: (request: ChatRequest) => CanonicalChat
   /** @param inputTokens the input that a stream names at its beginning, where its dialect does that */
@@ -46,7 +46,7 @@ type Grammar = {
   fixedTokens: (request: ChatRequest, rules: CountingRules) => number
   /** The http(s) addresses that an upstream would fetch, or we for it. */
   addresses: (request: ChatRequest) => string[]
-  /** The request with what `change` makes of the addresses of its pictures: others, or `data:` URIs. */
+  /** The request with the addresses of its pictures as `change` returns them: others, or `data:` URIs. */
   withPictures: (request: ChatRequest, change: (url: unknown) => unknown) => ChatRequest
   /** Whether it names more than pictures by an address. */
   namesMore: (request: ChatRequest) => boolean
@@ -86,5 +86,5 @@ const GRAMMARS: Readonly<Record<Dialect, Grammar>> = {
   },
 }
 
-/** What a dialect makes of its requests and answers. */
+/** How a dialect reads its requests and writes its answers. */
 export const grammarOf = (dialect: Dialect = 'chat'): Grammar => GRAMMARS[dialect]

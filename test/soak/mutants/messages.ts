@@ -180,7 +180,7 @@ export const OF_MESSAGES: readonly Mutant[] = [
   },
   {
     name: 'a second beginning of a message is passed on',
-    why: 'SDKs throw at one, and ask again.',
+    why: 'SDKs throw on it, and ask again.',
     edits: [
       { file: PASS, find: 'EVENTS.has(frame.type) && !this.isSecondStart(frame)', replace: 'EVENTS.has(frame.type)' },
     ],

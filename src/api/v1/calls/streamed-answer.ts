@@ -44,8 +44,8 @@ export type FrameWriter = {
 
 /**
  * Streams a placed call. Until its first chunk a failure is answered with its own status; the stream begins with the
- * first chunk, or after 15 s of silence; where this process stops before that, 202 says where the answer will be, or 503 has it asked for again. A
- * client that leaves stops the upstream's work.
+ * first chunk, or after 15 s of silence; where this process stops before that, 202 says where the answer will be, or
+ * 503 has it asked for again. A client that leaves stops the upstream's work.
  */
 export async function answerWithFrames(
   ctx: CallContext,

@@ -75,7 +75,7 @@ function refusal(param: string, fault: string): ApiError {
 function passingFields(body: JsonObject, allowed: ReadonlySet<string>): Fields {
   const passing: Fields = {}
   for (const [name, value] of Object.entries(body)) {
-    // Absent, as clients mean it: upstreams differ in what they make of it.
+    // Absent, as clients mean it: upstreams differ in how they take a null.
     if (value === null) continue
     if (FREE_FIELDS.has(name) || allowed.has(name)) passing[name] = value
     else if (!Object.hasOwn(DEARER_FIELDS, name)) throw refusal(name.slice(0, 200), 'Extra inputs are not permitted')
@@ -104,7 +104,7 @@ const faultOf: z.core.$ZodErrorMap = (issue) =>
     ? 'Field required'
     : fieldFault(issue)
 
-/** @throws ApiError for what an upstream would bill apart, deeper in the body */
+/** @throws ApiError for what an upstream would bill separately, deeper in the body */
 function requireCheap(fields: Fields, allowed: ReadonlySet<string>): void {
   if (!allowed.has(LONG_CACHES)) {
     const path = longCacheIn(fields)

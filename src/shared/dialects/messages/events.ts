@@ -19,8 +19,8 @@ const STOP: Readonly<Record<EndReason, string>> = {
 type BlockEvent = Extract<AnswerEvent, { block: number }>
 
 /**
- * The events of one message. Its blocks follow one another: what belongs to a block behind the open one waits until
- * that has ended.
+ * The events of one message. Its blocks follow one another: what belongs to a block after the open one waits until the
+ * open one has ended.
  */
 export class MessageEncoder implements AnswerEncoder {
   private readonly waiting = new Map<number, BlockEvent[]>()
@@ -77,7 +77,7 @@ export class MessageEncoder implements AnswerEncoder {
     return this.open === null ? [...frames, ...this.further()] : frames
   }
 
-  /** What has waited of the blocks behind one that has ended, up to the next that is still open. */
+  /** What has waited of the blocks after one that has ended, up to the next that is still open. */
   private further(): Fields[] {
     const frames: Fields[] = []
     while (this.open === null) {

@@ -53,12 +53,12 @@ export const uncountedBytes = (body: Body, rules: CountingRules): number =>
     .filter((part) => part.source.type === 'base64' && tokensOf(part, rules) !== null)
     .reduce((sum, { source }) => sum + Buffer.byteLength(JSON.stringify(source.data)) - 2, 0)
 
-/** The http(s) addresses of pictures in a request. */
+/** The http(s) addresses of pictures and documents in a request. */
 export const addressesIn = (body: Body): string[] =>
   partsOf(body).flatMap(({ source }) => (source.type === 'url' ? [String(source.url)] : []))
 
 /**
- * A request with other addresses of its pictures: what `change` makes of them, an address or a `data:` URI.
+ * A request with the addresses of its pictures as `change` returns them: others, or `data:` URIs.
  */
 export function withPictures<B extends Body>(body: B, change: (url: string) => string): B {
   const ofBlock = (value: unknown): unknown => {
@@ -77,7 +77,7 @@ export function withPictures<B extends Body>(body: B, change: (url: string) => s
   return { ...body, messages }
 }
 
-/** The source of a picture: its address, or the bytes of a `data:` URI, of whose types the API does not know `image/jpg`. */
+/** The source of a picture: its address, or the bytes of a `data:` URI. The API does not know `image/jpg`. */
 export function imageSourceOf(url: string): Fields {
   const inline = /^data:([^;,]{1,100});base64,/i.exec(url)
   if (!inline) return { type: 'url', url }

@@ -105,7 +105,7 @@ const EVENTS: ReadonlySet<unknown> = new Set([
   'message_delta',
 ])
 
-/** The events of one answer, as they came. What they mean is read beside it: an answer that makes none is a failure. */
+/** The events of one answer, as they came. They are decoded as well: an answer that means nothing is a failure. */
 export class PassedMessages implements Translation {
   private readonly decoder = new MessagesDecoder()
   private hasStarted = false
