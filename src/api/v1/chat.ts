@@ -3,7 +3,7 @@
  */
 import type { ChatModel } from '../../shared/catalogue/catalogue.ts'
 import type { CountedChat, Tokens } from '../../shared/requests/pricing.ts'
-import { DEFAULT_MAX_TOKENS, chatCharge, estimateTokens, limitWithin } from '../../shared/requests/pricing.ts'
+import { DEFAULT_MAX_TOKENS, chatCharge, estimateTokens } from '../../shared/requests/pricing.ts'
 import type { ChatRequest } from '../../shared/requests/requests.ts'
 import { apiKey } from '../endpoint/auth.ts'
 import { answerWhenDone } from './calls/answer-call.ts'
@@ -21,7 +21,8 @@ import {
   gateway,
 } from './declared.ts'
 import { chatBody } from './calls/call-schemas.ts'
-import type { Lowered } from './calls/call-order.ts'
+import type { LowerTo } from './calls/call-order.ts'
+import { loweringOf } from './calls/call-order.ts'
 import type { CallKind } from './calls/serve-call.ts'
 import { callEndpoint } from './calls/serve-call.ts'
 
@@ -29,7 +30,7 @@ type AskedChat = {
   request: ChatRequest
   estimate: Tokens
   charge: number
-  lowerTo: ((credits: number, least: number) => Lowered | null) | undefined
+  lowerTo: LowerTo | undefined
 }
 
 /**
@@ -42,13 +43,8 @@ function askedOf(body: CountedChat, request: ChatRequest, model: ChatModel): Ask
   const estimate = estimateTokens(counted, model)
   const { max_tokens: limit, n: choices = 1 } = request
   const isGiven = (body.max_tokens ?? body.max_completion_tokens ?? null) !== null
-  const lower = (credits: number, least: number): Lowered | null => {
-    const maxTokens = limitWithin(credits, model.price, { limit, choices, estimate, least })
-    if (maxTokens === null) return null
-    const lowered = { ...estimate, output: estimate.output - (limit - maxTokens) * choices }
-    return { maxTokens, estimate: lowered, charge: chatCharge(model.price, lowered) }
-  }
-  const lowerTo = isGiven || limit <= DEFAULT_MAX_TOKENS ? undefined : lower
+  const isFixed = isGiven || limit <= DEFAULT_MAX_TOKENS
+  const lowerTo = isFixed ? undefined : loweringOf(model.price, { limit, choices, estimate })
   return { request, estimate, charge: chatCharge(model.price, estimate), lowerTo }
 }
 

@@ -1,5 +1,5 @@
 /**
- * What clients read of a model beside our own fields, in the names of OpenRouter's list.
+ * What clients read of a model besides our own fields, in the names of OpenRouter's list.
  */
 import { z } from 'zod'
 import type { ChatModel, Model } from '../../shared/catalogue/catalogue.ts'

@@ -17,7 +17,7 @@ export const CALL_LIMITS = [
 /** What is only read: of calls, and of models. */
 export const READ_LIMITS = [{ limit: 'reads', per: 'account', shown: true }] as const
 
-/** The codes of every endpoint that places calls, beside those of its own fields. */
+/** The codes of every endpoint that places calls, besides those of its own fields. */
 export const CALL_ERRORS = [
   'unsupported_model',
   'model_not_allowed',

@@ -27,7 +27,7 @@ import { clientFieldsOf, dollarPricesOf, listedModel, listedModels } from './cli
 import { versionOf } from './calls/price-guards.ts'
 import { READ_LIMITS, allowanceHeaders, gateway } from './declared.ts'
 
-/** An element of the model list, less what clients read beside it. */
+/** An element of the model list, less what only clients read. */
 export type ModelEntry = {
   id: string
   object: 'model'

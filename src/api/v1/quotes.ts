@@ -22,7 +22,7 @@ import { orderOf } from './calls/serve-call.ts'
 
 type Catalogued = Pick<WebDeps, 'catalogue'>
 
-/** What each path makes of a body: the very checks of a call. */
+/** How each path reads a body: by the very checks of a call. */
 const ORDERS: Record<string, (deps: Catalogued, body: JsonObject, holder: Principal) => CallOrder> = {
   '/v1/chat/completions': (deps, body, holder) => orderOf(deps, chatKind, body, holder),
   '/v1/images/generations': (deps, body, holder) => orderOf(deps, imageKind, body, holder),

@@ -1,8 +1,11 @@
 /**
- * The answers of one dialect: what is made of its frames, the JSON objects that its streams consist of.
+ * The answers of one dialect, and the frames of its streams: JSON objects.
  */
 import type { Fields } from '../platform/fields.ts'
 import type { Tokens } from '../requests/pricing.ts'
+
+/** Bytes that a token of an answer may take as JSON. */
+export const TOKEN_BYTES = 8
 
 /** Why something ends an answer that its upstream did not end: as if it were whole, at a limit, or its reader left. */
 export type CutOff = 'stop' | 'length' | 'cancelled'
@@ -29,7 +32,7 @@ export type Ending = {
   lastFrames(cutOff: CutOff): Fields[]
 }
 
-/** What a dialect makes of its frames and answers. */
+/** How a dialect reads, joins, counts and stores its frames and answers. */
 export type AnswerForm = {
   /** @param maxBytes how long the answer may become, as JSON in UTF-8 */
   assemble(maxBytes: number): Assembly

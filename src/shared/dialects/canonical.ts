@@ -1,6 +1,6 @@
 /**
- * The canonical form of a chat: what the reader of each dialect makes of a body, and what the encoder of each upstream
- * protocol makes its wire form of. N readers and M encoders, and no converter for a pair
+ * The canonical form of a chat: the reader of each dialect turns a body into it, and the encoder of each upstream
+ * protocol turns it into the wire form. N readers and M encoders, and no converter for a pair
  * (docs/architecture.md#dialects).
  */
 
@@ -58,8 +58,9 @@ export type ToolChoice = 'auto' | 'none' | 'required' | { tool: string; namespac
 
 /**
  * A chat, whichever dialect it was asked in. What is absent was not asked for. `maxTokens`: the most output tokens of
- * each of the `choices`, which the pre-charge paid for. `further`: the other fields of the body under their own names,
- * of which an upstream gets those that its `allow` names.
+ * each of the `choices`, which the pre-charge paid for. `further`: the other fields of the body under their own names.
+ * An upstream of the Messages API gets those that its `allow` names; one of chat completions gets none, because they
+ * would mean something else to it.
  */
 export type CanonicalChat = {
   turns: Turn[]

@@ -19,7 +19,7 @@ function closed(text: string): string {
   const open: string[] = []
   let quote = ''
   let isKey = false
-  // Behind the last complete value. No bracket stands behind it: each of them begins or completes one.
+  // After the last complete value. No bracket comes after it: each of them begins or completes one.
   let end = 0
   for (let at = 0; at < text.length; at++) {
     const sign = text[at]!
@@ -49,7 +49,7 @@ function closed(text: string): string {
   return `${text.slice(0, end)}${quote}${open.toReversed().join('')}`
 }
 
-/** Where a string ends: behind its closing quote, or before the escape or the end that it was cut off at. */
+/** Where a string ends: after its closing quote, or before the escape or the end that it was cut off at. */
 function stringAt(text: string, from: number): { end: number; isWhole: boolean } {
   for (let at = from + 1; at < text.length; at++) {
     const sign = text[at]

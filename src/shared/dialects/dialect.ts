@@ -1,6 +1,7 @@
 /**
- * The dialects that chats are asked in, and what each makes of its requests and answers.
+ * The dialects that chats are asked in, and how each reads its requests and writes its answers.
  */
+import type { Fields } from '../platform/fields.ts'
 import type { CountingRules } from '../requests/pricing.ts'
 import { tokensOfParts } from '../requests/pricing.ts'
 import type { ChatRequest } from '../requests/requests.ts'
@@ -10,15 +11,20 @@ import type { CanonicalChat } from './canonical.ts'
 import { chatForm } from './chat/answer.ts'
 import { canonicalChat } from './chat/canonical.ts'
 import { ChunkEncoder } from './chat/chunks.ts'
+import { chatAsksForReasoning, mostChatBytes } from './chat/reading.ts'
 import type { AnswerEncoder } from './events.ts'
 import { messagesForm } from './messages/answer.ts'
 import { canonicalMessages } from './messages/canonical.ts'
+import { fixedTokens } from './messages/estimate.ts'
 import { MessageEncoder } from './messages/events.ts'
-import { addressesIn, partTokens, partsOf, withPictures } from './messages/parts.ts'
+import { addressesIn, partsOf, withPictures } from './messages/parts.ts'
+import { messageAsksForReasoning, mostMessageBytes } from './messages/reading.ts'
 import { responsesForm } from './responses/answer.ts'
 import { canonicalResponses } from './responses/canonical.ts'
+import { fixedTokens as fixedResponseTokens } from './responses/estimate.ts'
 import { ResponseEncoder } from './responses/events.ts'
 import * as responseParts from './responses/parts.ts'
+import { mostResponseBytes, responseAsksForReasoning } from './responses/reading.ts'
 import type { Open, Seal } from './seal.ts'
 
 const isAddress = (url: unknown): url is string => typeof url === 'string' && /^https?:/i.test(url)
@@ -34,22 +40,26 @@ export type Dialect = (typeof DIALECTS)[number]
  */
 export type Answered = { request: ChatRequest; inputTokens: number; callId: string; seal: Seal['seal'] }
 
-/** What a dialect makes of its requests and answers. */
+/** How a dialect reads its requests and writes its answers. */
 type Grammar = {
   /** @param open opens what was sealed for the route that is asked */
   canonical: (request: ChatRequest, open: Open) => CanonicalChat
   encoder: (answered: Answered) => AnswerEncoder
   answers: AnswerForm
+  /** Whether the fields of a request ask for reasoning. */
+  asksForReasoning: (fields: Fields) => boolean
+  /** The most bytes of JSON that the answer to a request may take. */
+  mostBytes: (request: ChatRequest) => number
   /**
    * Whether clients are told how an upstream failed as its vendor tells it, with its status. Else every failure is 502
    * (specification: gateway errors).
    */
   tellsFailures: boolean
-  /** The input tokens of what counts by its kind and not by its bytes. */
-  partTokens: (request: ChatRequest, rules: CountingRules) => number
+  /** The input tokens of a request that do not count by its bytes. */
+  fixedTokens: (request: ChatRequest, rules: CountingRules) => number
   /** The http(s) addresses that an upstream would fetch, or we for it. */
   addresses: (request: ChatRequest) => string[]
-  /** The request with what `change` makes of the addresses of its pictures: others, or `data:` URIs. */
+  /** The request with the addresses of its pictures as `change` returns them: others, or `data:` URIs. */
   withPictures: (request: ChatRequest, change: (url: unknown) => unknown) => ChatRequest
   /** Whether it names more than pictures by an address. */
   namesMore: (request: ChatRequest) => boolean
@@ -60,8 +70,10 @@ const GRAMMARS: Readonly<Record<Dialect, Grammar>> = {
     canonical: canonicalChat,
     encoder: () => new ChunkEncoder(),
     answers: chatForm,
+    asksForReasoning: chatAsksForReasoning,
+    mostBytes: mostChatBytes,
     tellsFailures: false,
-    partTokens: tokensOfParts,
+    fixedTokens: tokensOfParts,
     addresses: ({ messages }) =>
       messages.flatMap((message) => addressesOf(message).map(({ url }) => url)).filter(isAddress),
     withPictures: (request, change) => ({
@@ -77,8 +89,10 @@ const GRAMMARS: Readonly<Record<Dialect, Grammar>> = {
     canonical: canonicalMessages,
     encoder: ({ inputTokens }) => new MessageEncoder(inputTokens),
     answers: messagesForm,
+    asksForReasoning: messageAsksForReasoning,
+    mostBytes: mostMessageBytes,
     tellsFailures: true,
-    partTokens,
+    fixedTokens,
     addresses: addressesIn,
     withPictures: (request, change) => withPictures(request, (url) => String(change(url))),
     namesMore: (request) => partsOf(request).some(({ kind, source }) => kind === 'document' && source.type === 'url'),
@@ -87,13 +101,15 @@ const GRAMMARS: Readonly<Record<Dialect, Grammar>> = {
     canonical: canonicalResponses,
     encoder: ({ request, callId, seal }) => new ResponseEncoder(request, callId, seal),
     answers: responsesForm,
+    asksForReasoning: responseAsksForReasoning,
+    mostBytes: mostResponseBytes,
     tellsFailures: true,
-    partTokens: responseParts.partTokens,
+    fixedTokens: fixedResponseTokens,
     addresses: responseParts.addressesIn,
     withPictures: responseParts.withPictures,
     namesMore: responseParts.namesFiles,
   },
 }
 
-/** What a dialect makes of its requests and answers. */
+/** How a dialect reads its requests and writes its answers. */
 export const grammarOf = (dialect: Dialect = 'chat'): Grammar => GRAMMARS[dialect]

@@ -1,6 +1,6 @@
 /**
- * The canonical form of an answer: the events that the decoder of each upstream protocol makes of what the upstream
- * says, and that the encoder of each dialect makes its client's bytes of (docs/architecture.md#dialects).
+ * The canonical form of an answer: the decoder of each upstream protocol turns what the upstream says into these
+ * events, and the encoder of each dialect turns them into frames for its client (docs/architecture.md#dialects).
  */
 
 /**
@@ -19,7 +19,7 @@ export type BlockStart =
 /**
  * What an answer consists of, in this order: one `start`; blocks, numbered from 0, each with a `block`, any `delta`s
  * (words, or a call's arguments), at most one `signature` and a `stop`; one `end`. Texts and reasoning are never open
- * beside each other; calls of tools may be, with deltas of one between those of another.
+ * at the same time; calls of tools may be, with deltas of one between those of another.
  */
 export type AnswerEvent =
   | { is: 'start'; id: string; created: number }
@@ -29,5 +29,5 @@ export type AnswerEvent =
   | { is: 'stop'; block: number }
   | { is: 'end'; reason: EndReason; stopSequence?: string }
 
-/** What makes frames of one dialect of the events of one answer: JSON objects, in the order in which they leave. */
+/** Turns the events of one answer into frames of a dialect: JSON objects, in the order in which they leave. */
 export type AnswerEncoder = { framesOf: (event: AnswerEvent) => Record<string, unknown>[] }

@@ -7,9 +7,9 @@ import { INLINE_BYTES, isLong } from './stored-answers.ts'
 import type { CallStatus } from '../calls/lifecycle.ts'
 
 /**
- * An update that a worker publishes while a call runs. `progress` is 0 to 100. `chunks` are chat chunks as JSON
- * texts; `from` is the number of the first of them, so that a lost message is noticed. `lost`: its worker is gone, and
- * what was delivered of its stream is to be settled (docs/architecture.md#lost-streams).
+ * An update that a worker publishes while a call runs. `progress` is 0 to 100. `chunks` are frames of the call's
+ * dialect, as JSON texts; `from` is the number of the first of them, so that a lost message is noticed. `lost`: its
+ * worker is gone, and what was delivered of its stream is to be settled (docs/architecture.md#lost-streams).
  */
 export type CallUpdate =
   | { type: 'running' }

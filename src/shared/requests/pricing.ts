@@ -117,7 +117,7 @@ export function ceilOfProduct(factor: number, decimal: number): bigint {
 export const DEFAULT_MAX_TOKENS = 1024
 
 /** UTF-8 bytes that count as a token where the model says nothing else. */
-export const BYTES_PER_TOKEN = 3
+const BYTES_PER_TOKEN = 3
 
 /**
  * What vendors put before the tools of a request, at most, in tokens: Anthropic's page on pricing of tool use. Counted
@@ -160,19 +160,28 @@ export function estimateTokens(body: CountedChat, rules: CountingRules): Tokens 
     if (part.type === 'image_url') bytes -= bytesOfDataUri(part.image_url)
   }
   const perChoice = outputLimit(body.max_tokens ?? body.max_completion_tokens, rules)
-  const tokensOfBytes = (count: number): number => Math.ceil(count / (rules.bytesPerToken ?? BYTES_PER_TOKEN))
-  const predicted = body.prediction ? tokensOfBytes(Buffer.byteLength(JSON.stringify(body.prediction))) : 0
-  return { input: tokensOfBytes(bytes) + tokensOfParts(body, rules), output: (perChoice + predicted) * (body.n ?? 1) }
+  const predicted = body.prediction ? estimatedInput(Buffer.byteLength(JSON.stringify(body.prediction)), 0, rules) : 0
+  const input = estimatedInput(bytes, tokensOfParts(body, rules), rules)
+  return { input, output: (perChoice + predicted) * (body.n ?? 1) }
 }
 
 /**
- * The most input tokens that a request can have: what its parts count for, and a token a byte of the rest.
- * @param estimated the input that was estimated from its bytes
- * @param ofParts the tokens of its parts
+ * The input tokens that a request is estimated at.
+ * @param bytes those that count as text
+ * @param fixed the tokens of what does not count by its bytes
  */
-export function mostInput(estimated: number, ofParts: number, rules: CountingRules): number {
-  return Math.ceil((estimated - ofParts) * (rules.bytesPerToken ?? BYTES_PER_TOKEN)) + ofParts
-}
+export const estimatedInput = (
+  bytes: number,
+  fixed: number,
+  { bytesPerToken = BYTES_PER_TOKEN }: CountingRules,
+): number => Math.ceil(bytes / bytesPerToken) + fixed
+
+/** The most input tokens that a request can have of which `estimatedInput` is this: a token a byte of its text. */
+export const mostInput = (
+  estimated: number,
+  fixed: number,
+  { bytesPerToken = BYTES_PER_TOKEN }: CountingRules,
+): number => Math.ceil((estimated - fixed) * bytesPerToken) + fixed
 
 /** The input tokens of the parts of a chat's messages that count by their kind. */
 export const tokensOfParts = ({ messages }: Pick<CountedChat, 'messages'>, { partTokens }: CountingRules): number =>

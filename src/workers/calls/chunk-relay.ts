@@ -94,7 +94,7 @@ class Outlet {
     return Math.ceil(Math.max(this.freeAt, first) - now)
   }
 
-  /** The next part of each stream that may send, as far as they fit. One that has more waits behind the others. */
+  /** The next part of each stream that may send, as far as they fit. One that has more waits after the others. */
   private next(): { relay: ChunkRelay; chunks: Chunks; size: number }[] {
     const parts = []
     const now = performance.now()

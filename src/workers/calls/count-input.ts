@@ -41,5 +41,5 @@ async function countOf(deps: WorkerDeps, data: CountJob, signal: AbortSignal): P
   const adapter = route && deps.upstreams.adapterOf(route.upstream.protocol).chat
   if (!route || !adapter?.count || !request) return null
   const { callId, betas, traceparent } = data
-  return adapter.count(request as ChatRequest, { route, signal, callId, betas, ...(traceparent && { traceparent }) })
+  return adapter.count(request as ChatRequest, { route, signal, callId, betas, traceparent })
 }

@@ -192,8 +192,8 @@ const boundsOf = (
   { dialect }: CallJob,
 ): UsageBounds => {
   if (model?.modality !== 'chat' || !request) return { estimate, mostInput: 0 }
-  const ofParts = grammarOf(dialect).partTokens(request as ChatRequest, model)
-  return { estimate, mostInput: mostInput(estimate.input, ofParts, model) }
+  const fixed = grammarOf(dialect).fixedTokens(request as ChatRequest, model)
+  return { estimate, mostInput: mostInput(estimate.input, fixed, model) }
 }
 
 /**

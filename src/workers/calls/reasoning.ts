@@ -1,6 +1,8 @@
 /**
  * Models that reason: what they bill besides their words is known only once their upstream has reported it.
  */
+import { DIALECTS, grammarOf } from '../../shared/dialects/dialect.ts'
+import type { Dialect } from '../../shared/dialects/dialect.ts'
 import type { ChatRequest } from '../../shared/requests/requests.ts'
 import type { Route } from '../../shared/catalogue/catalogue.ts'
 import { asFields } from '../../shared/platform/fields.ts'
@@ -22,17 +24,15 @@ export class Reasoners {
 
 const nameOf = ({ upstream, model }: Route): string => `${upstream.name} ${model}`
 
-/** Whether a request asks for reasoning, by its own fields or those that the catalogue sets, in any vendor's form. */
-export function asksForReasoning(request: ChatRequest, { set }: Pick<Route, 'set'>): boolean {
-  const { reasoning_effort: effort, thinking, reasoning, enable_thinking: enabled } = { ...request, ...asFields(set) }
+/** Whether a chat asks for reasoning: by its request, in its dialect, or by what the catalogue sets, in any. */
+export function asksForReasoning(
+  request: ChatRequest,
+  dialect: Dialect | undefined,
+  { set }: Pick<Route, 'set'>,
+): boolean {
+  const fields = asFields(set)
   return (
-    isEffort(effort) ||
-    (isGiven(thinking) && asFields(thinking).type !== 'disabled') ||
-    (isGiven(reasoning) && asFields(reasoning).enabled !== false && asFields(reasoning).effort !== 'none') ||
-    enabled === true
+    grammarOf(dialect).asksForReasoning({ ...request, ...fields }) ||
+    DIALECTS.some((one) => grammarOf(one).asksForReasoning(fields))
   )
 }
-
-const isGiven = (value: unknown): boolean => value !== undefined && value !== null
-
-const isEffort = (value: unknown): boolean => isGiven(value) && value !== 'none'

@@ -14,8 +14,8 @@ import type { Modality } from '../../shared/calls/lifecycle.ts'
 import type { SpanAttributes, Telemetry } from '../../shared/platform/telemetry/telemetry.ts'
 import { FetchFailed } from '../fetching/failure.ts'
 import { MediaRefused } from '../storage/refused.ts'
-import type { CustomersFault, FailureKind } from '../upstreams/adapter.ts'
-import { UpstreamError } from '../upstreams/adapter.ts'
+import type { CustomersFault } from '../upstreams/adapter.ts'
+import { NOT_ACCEPTED, UpstreamError } from '../upstreams/adapter.ts'
 import type { HeldCall } from './held-calls.ts'
 import { failureMicroUsd } from './costs.ts'
 import type { Spending } from './costs.ts'
@@ -137,8 +137,6 @@ async function askInSpan<T>(
 /** Whether a failure is about the file that an upstream has made. */
 const isAboutFile = (error: unknown): boolean =>
   error instanceof UpstreamError && (error.cause instanceof FetchFailed || error.cause instanceof MediaRefused)
-
-const NOT_ACCEPTED: ReadonlySet<FailureKind> = new Set(['not_sent', 'rate_limited', 'overloaded', 'not_served'])
 
 const FAULTS: Record<CustomersFault, string> = {
   context_length_exceeded: 'The prompt is too long for this model: shorten the messages, or ask for fewer tokens.',

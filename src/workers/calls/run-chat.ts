@@ -95,19 +95,12 @@ function mayRunOutOfTime({ call, job }: Run): boolean {
   return call.remainingMs < SLOW.thinkingMs + (most * 1000) / SLOW.tokensPerSecond
 }
 
-/** Bytes that a token of an answer may take as JSON, and that each requested probability adds. */
-const TOKEN_BYTES = 8
-const PROBABILITY_BYTES = 120
-
 /**
  * Whether an answer may be longer than is read. One that comes whole was billed whole, and reports its usage at its
  * end: what was cut off is then not known. A stream is stopped where it is cut.
  */
-function mayBeTooLong({ job }: Run, maxBytes: number): boolean {
-  const { max_tokens: most, n, logprobs, top_logprobs: others } = job.request as ChatRequest
-  const perToken = TOKEN_BYTES + (logprobs === true ? PROBABILITY_BYTES * (1 + Number(others ?? 0)) : 0)
-  return most * (n ?? 1) * perToken > maxBytes
-}
+const mayBeTooLong = ({ job }: Run, maxBytes: number): boolean =>
+  grammarOf(job.dialect).mostBytes(job.request as ChatRequest) > maxBytes
 
 const contextOf = ({ config, log }: WorkerDeps, route: Route, run: Run): UpstreamContext => ({
   route,

@@ -54,7 +54,7 @@ export class StreamedAnswer {
   /** @param begun is called before the first chunk leaves for the client */
   constructor({ config, relays, reasoners }: WorkerDeps, run: Run, route: Route, begun: () => void) {
     const { call, job } = run
-    this.reasons = reasoners.has(route) || asksForReasoning(job.request as ChatRequest, route)
+    this.reasons = reasoners.has(route) || asksForReasoning(job.request as ChatRequest, job.dialect, route)
     this.run = run
     this.begun = begun
     this.form = grammarOf(job.dialect).answers

@@ -13,7 +13,7 @@ import type { UpstreamRef } from '../../shared/calls/types.ts'
 /** A picture that a customer referred to: the pieces of its file, and what that is called in a form. */
 export type Reference = { pieces: Uint8Array[]; contentType: string; extension: string }
 
-/** Everything an adapter needs beside the request. */
+/** Everything an adapter needs besides the request. */
 export type UpstreamContext = {
   /** Which upstream, its address and key, its name for the model, and the model's `rename`, `drop` and `set`. */
   route: Route
@@ -42,8 +42,8 @@ export type UpstreamContext = {
 /**
  * Token counts as an upstream reports them, under one name each (`usage.ts`); 0 or absent: not reported. Nothing of it
  * is believed yet. `cached` and `written`: input that was read from a cache or written to one, a part of `input` or,
- * with `cachesApart`, beside it. `repeated`: input that is billed once more. `reasoning`: the part of `output` that was
- * reasoning, or what stands beside it in the total. `costMicroUsd`: what it says that this answer cost, where it does.
+ * with `cachesApart`, not in it. `repeated`: input that is billed once more. `reasoning`: the part of `output` that was
+ * reasoning, or what the total has besides it. `costMicroUsd`: what it says that this answer cost, where it does.
  */
 export type UpstreamUsage = {
   input: number
@@ -154,10 +154,13 @@ export type FailureKind =
   | 'late'
   | 'aborted'
 
+/** Failures after which the request was certainly not accepted: any try is safe, also another worker's. */
+export const NOT_ACCEPTED: ReadonlySet<FailureKind> = new Set(['not_sent', 'rate_limited', 'overloaded', 'not_served'])
+
 /** What is wrong with a request that an upstream refuses, where the customer can mend it. */
 export type CustomersFault = 'context_length_exceeded' | 'content_policy'
 
-/** What may be known of a failure beside its kind. */
+/** What may be known of a failure besides its kind. */
 export type UpstreamErrorDetails = {
   status?: number
   retryAfterMs?: number | null

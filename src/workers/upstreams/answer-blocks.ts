@@ -1,5 +1,5 @@
 /**
- * The numbered blocks of an answer, which decoders make of what upstreams say piece by piece.
+ * The numbered blocks of an answer, into which decoders turn what upstreams say piece by piece.
  */
 import type { AnswerEvent, BlockStart } from '../../shared/dialects/events.ts'
 import { asFields } from '../../shared/platform/fields.ts'

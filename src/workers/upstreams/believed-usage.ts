@@ -51,7 +51,7 @@ export type UsageBounds = {
   mostInput: number
 }
 
-/** What is known of a chat beside what its upstream reports. */
+/** What is known of a chat besides what its upstream reports. */
 export type Observed = {
   bounds: UsageBounds
   /** Our own count of the words that were received, in tokens; 0 where there were none. */

@@ -10,7 +10,7 @@ import type { Fields } from '../../shared/platform/fields.ts'
 /** The rules of a route. */
 export type BodyRules = Pick<Route, 'rename' | 'drop' | 'set'>
 
-/** What the forms make of a value: video models want 5, "5" or "5s", and image models one address or a list of them. */
+/** How the forms write a value: video models want 5, "5" or "5s", and image models one address or a list of them. */
 const FORMS: Readonly<Record<Form, (value: unknown) => unknown>> = {
   string: (value) => String(value),
   seconds: (value) => `${String(value)}s`,

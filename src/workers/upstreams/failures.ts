@@ -153,7 +153,7 @@ function kindOfStatus(status: number): FailureKind {
   return status >= 500 ? 'unknown' : 'rejected'
 }
 
-/** What an error says of the request, or of the credit behind it; null where it says neither. */
+/** What an error says of the request, or of the credit that pays it; null where it says neither. */
 function meaningOf(error: Fields, status: number | null): { kind: FailureKind; fault?: CustomersFault } | null {
   const words = wordsOf(error).map((word) => word.toLowerCase())
   const sentence = OF_REQUEST.has(status) ? (messageIn(error) ?? '') : ''
@@ -244,7 +244,7 @@ export function taskFailure(status: string, error: unknown, type?: unknown): Ups
 
 const textIn = (value: unknown): string | null => (isText(value) ? value : null)
 
-/** The words that may be logged, behind a sentence. */
+/** The words that may be logged, to follow a sentence. */
 function inBrackets(words: string[]): string {
   const known = words.filter(isWord)
   return known.length === 0 ? '' : ` (${known.join(', ')})`
@@ -254,7 +254,7 @@ function inBrackets(words: string[]): string {
 export const malformedAnswer = (message: string, cause?: unknown): UpstreamError =>
   new UpstreamError('unknown', message, { cause })
 
-/** The failure behind whatever was thrown while a request was made or its answer read. */
+/** The failure that whatever was thrown stands for while a request was made or its answer read. */
 export function transportFailure(error: unknown, signal: AbortSignal): UpstreamError {
   if (error instanceof UpstreamError) return error
   if (signal.aborted) {

@@ -42,7 +42,7 @@ export const TIMEOUTS: Timeouts = {
 
 const MEGABYTE = 1024 * 1024
 
-/** The largest answers that are read, in bytes. Beside texts there may stand images in them, as base64. */
+/** The largest answers that are read, in bytes. Besides texts they may hold images, as base64. */
 const MAX_BYTES = { image: 96 * MEGABYTE, submit: MEGABYTE, poll: 96 * MEGABYTE } as const
 
 /** The default of MAX_ANSWER_BYTES. */
@@ -83,7 +83,7 @@ export type UpstreamHttp = {
   downloadHeaders(url: string, upstream: Upstream): Record<string, string> | undefined
 }
 
-/** What a request has beside the options of undici. */
+/** What a request has besides the options of undici. */
 type SentRequest = Dispatcher.RequestOptions & { onSent?: () => void }
 
 /** Connections that report when a request begins to leave: until then its upstream cannot have it. */
@@ -267,7 +267,7 @@ function decoded({ body, headers }: Dispatcher.ResponseData): Readable {
   }, body)
 }
 
-/** How long the end of an answer may take behind its last piece of interest, in ms: then its connection is given up. */
+/** How long the end of an answer may take after its last piece of interest, in ms: then its connection is given up. */
 const REST_MS = 1000
 
 function bodyOf(

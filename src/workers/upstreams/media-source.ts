@@ -20,7 +20,7 @@ export function bytesOf(base64: string): MediaSource {
 }
 
 /**
- * The result behind an address: http(s) or a data URI.
+ * The result at an address: http(s) or a data URI.
  * @param headers what opens the address. An address that needs none can also be handed on (`results: link`).
  * @throws UpstreamError `unknown` for any other address
  */

@@ -18,7 +18,7 @@ const MAX_EVENT = 8 * 1024 * 1024
 /** How many bytes of events may come for each byte of an answer: every token comes in a JSON object of its own. */
 const EVENT_BYTES = 4
 
-/** How long an answer that is over is read on for what may stand behind its end, in ms. */
+/** How long an answer that is over is read on for what may come after its end, in ms. */
 const REST_MS = 2000
 
 /**
@@ -53,8 +53,8 @@ type Take = (said: Said) => boolean
  * no more is wanted the connection is closed, unless `isOver` by then.
  * @param isOver whether everything that matters has come: from then on two seconds are left for the rest, and however
  * the connection ends is an end
- * @throws AnswerTooLong for a chat that is too large, behind what was complete of a whole one; UpstreamError `unknown`
- * for another answer; what `failure` makes of a broken connection; what `take` throws
+ * @throws AnswerTooLong for a chat that is too large, after what was complete of a whole one; UpstreamError `unknown`
+ * for another answer; what `failure` returns for a broken connection; what `take` throws
  */
 export async function readAnswer(body: AnswerBody, take: Take, isOver = (): boolean => false): Promise<void> {
   let hasEnded = false

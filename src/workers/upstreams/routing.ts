@@ -4,7 +4,8 @@
  */
 import type { Route } from '../../shared/catalogue/catalogue.ts'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
-import type { FailureKind, UpstreamError } from './adapter.ts'
+import type { UpstreamError } from './adapter.ts'
+import { NOT_ACCEPTED } from './adapter.ts'
 
 /** A try of this call that failed. `at` in Unix ms. */
 export type FailedTry = { route: Route; error: UpstreamError; at: number }
@@ -34,9 +35,6 @@ const MAX_TRIES = 3
 
 /** The pause before the second try, in ms. */
 export const BACKOFF_MS = 500
-
-/** Failures after which the request was certainly not accepted: any try is safe. */
-const NOT_ACCEPTED: ReadonlySet<FailureKind> = new Set(['not_sent', 'rate_limited', 'overloaded', 'not_served'])
 
 /**
  * The next step of a call. The routes are tried in their order, those with an open circuit last; then those that may be

@@ -118,7 +118,7 @@ export class ToolCalls {
     return said
   }
 
-  /** What was not passed on yet of a call behind which another one begins. */
+  /** What was not passed on yet of a call after which another one begins. */
   private untold(call: Call): Fields[] {
     const isWhole = call.text.trim() === '' && call.whole !== undefined && !call.isCustom
     if (!isWhole) return call.isOpen ? [] : [this.passed(call, '')]

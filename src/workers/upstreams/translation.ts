@@ -22,7 +22,7 @@ type Reading = {
   usageIn(event: Fields): UpstreamUsage | null
 }
 
-/** What a protocol makes of one answer: its events in canonical form. */
+/** Turns what one protocol says into the canonical events of one answer. */
 export type Decoder = Reading & {
   /**
    * The events that an object means.
@@ -34,7 +34,7 @@ export type Decoder = Reading & {
   end(ending: Ending): AnswerEvent[]
 }
 
-/** What the client of an answer gets of it: frames of its dialect. Errors as those of a decoder. */
+/** Turns an answer into frames of its client's dialect. Throws what a decoder throws. */
 export type Translation = Reading & {
   frames(event: Fields, isWhole: boolean): Fields[]
   end(ending: Ending): Fields[]
@@ -54,7 +54,7 @@ export const encoded = (decoder: Decoder, encoder: AnswerEncoder): Translation =
 }
 
 /**
- * Takes what is in an answer, each event as it comes. Behind a failure it is read on, because the usage comes last and
+ * Takes what is in an answer, each event as it comes. After a failure it is read on, because the usage comes last and
  * was billed.
  * @throws UpstreamError for an error in any form, for an answer that was cut off, and for one that says nothing; what
  * `take` throws
@@ -88,7 +88,7 @@ export async function readChat(
       const usage = translation.usageIn(said.fields)
       isReported ||= usage !== null
       for (const frame of framesOf(said)) take({ type: 'frame', frame })
-      // It counts the words that came with it.
+      // Frames first: the report covers the words in the same object.
       if (usage) take({ type: 'usage', usage })
     }
     return !isReported || (failure === null && !ending.isDone)

@@ -88,7 +88,7 @@ function countsAmong(fields: Fields): Map<string, number> {
 /**
  * A usage object in any provider's names; null where it reports nothing. Zero is "not reported": no request has an
  * empty prompt.
- * @param cachesApart whether what a cache had a part in stands beside the input, as in Anthropic's API
+ * @param cachesApart whether what a cache had a part in is not in the input, as in Anthropic's API
  */
 function reported(usage: unknown, cachesApart: boolean): UpstreamUsage | null {
   const fields = asFields(usage)
@@ -119,7 +119,7 @@ function reported(usage: unknown, cachesApart: boolean): UpstreamUsage | null {
 /** The usage of OpenAI's kind: what a cache had a part in is a part of the prompt. Null where it reports nothing. */
 export const openaiUsage = (usage: unknown): UpstreamUsage | null => reported(usage, false)
 
-/** The usage of Anthropic's kind: what a cache had a part in stands beside the input. Null where it reports nothing. */
+/** The usage of Anthropic's kind: what a cache had a part in is not in the input. Null where it reports nothing. */
 export const anthropicUsage = (usage: unknown): UpstreamUsage | null => reported(usage, true)
 
 /** Two reports of one answer: they are cumulative, so the larger of each count stands. */

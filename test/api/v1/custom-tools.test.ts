@@ -4,8 +4,9 @@ import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { startGateway } from '../../../scripts/harness/harness.ts'
-import { get } from '../../../scripts/harness/http.ts'
+import { get, post } from '../../../scripts/harness/http.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
+import { blocksOf, messageEvents } from './support/message-events.ts'
 
 const PATCH = { type: 'custom', custom: { name: 'patch', description: 'Patches a file.', format: { type: 'text' } } }
 const CHOICE = { tool_choice: { type: 'custom', custom: { name: 'patch' } } }
@@ -98,5 +99,34 @@ describe('custom tools of a chat', () => {
     const { index: _index, ...call } = calls[0] as { index: number }
     expect(fetched.json.choices[0].message.tool_calls).to.deep.equal([call])
     expect(fetched.json.usage.output_tokens).to.be.above(0)
+  })
+
+  describe('in a message, where that is the type of an ordinary tool,', () => {
+    const WEATHER = { type: 'custom', name: 'weather', input_schema: { type: 'object' } }
+
+    async function ask(model: string, stream: boolean) {
+      const content = prompted('[tool weather]')
+      const messages = [{ role: 'user', content }]
+      const body = { model, max_tokens: 100, messages, tools: [WEATHER], stream }
+      const reply = await post(`${gateway.url}/v1/messages`, account.key, body)
+      expect(reply.status, reply.text).to.equal(200)
+      expect(reply.text).to.not.include('"choices"')
+      return { reply, tools: sent(content).tools }
+    }
+
+    for (const model of ['claude-chat', 'compatible-chat'])
+      it(`are sent and called as such: ${model}`, async () => {
+        const whole = await ask(model, false)
+        expect(whole.reply.json.content.at(-1)).to.include({ type: 'tool_use', name: 'weather' })
+        const streamed = await ask(model, true)
+        expect(blocksOf(messageEvents(streamed.reply)).at(-1)).to.have.property('weather')
+        for (const { tools } of [whole, streamed]) {
+          const expected =
+            model === 'claude-chat'
+              ? WEATHER
+              : { type: 'function', function: { name: 'weather', parameters: WEATHER.input_schema } }
+          expect(tools).to.deep.equal([expected])
+        }
+      })
   })
 })

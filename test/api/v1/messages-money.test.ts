@@ -95,6 +95,8 @@ describe('the money of messages', () => {
         catalogue.upstreams[`scripted-${protocol}`] = { protocol, baseUrl: scripted.origin }
         const route = { upstream: `scripted-${protocol}`, model: 'some/model' }
         catalogue.models.push({ id: `scripted-${protocol}`, modality: 'chat', pricing, upstreams: [route] })
+        const claude = { upstream: 'claude', model: 'claude-sandbox' }
+        catalogue.models.push({ id: `${protocol}-first`, modality: 'chat', pricing, upstreams: [route, claude] })
       }
     })
   })
@@ -119,6 +121,17 @@ describe('the money of messages', () => {
       const record = await findRecord(gateway.db, parseId('call', id!)!)
       return record && !['queued', 'running'].includes(record.status) && record
     })
+
+  it('is spent on the next upstream where one answers 200 and no message', async () => {
+    const account = await anAccount(gateway.db, 20_000)
+    for (const model of ['anthropic-first', 'openai-first'])
+      for (const stream of [false, true]) {
+        const reply = await ask(account, bodyOf(model, scripted.prompt(saying('{"status":"queued"}')), { stream }))
+        expect(reply.status, reply.text).to.equal(200)
+        if (stream) expect(reply.text.match(/event: message_start\n/g), reply.text).to.have.length(1)
+        expect(await recordOf(gateway.db, reply)).to.include({ status: 'succeeded', upstream: 'claude' })
+      }
+  })
 
   it('settles cached counts at their prices, whole and streamed, and answers counts that add up', async () => {
     const account = await anAccount(gateway.db, 1_000_000_000)
@@ -247,6 +260,17 @@ describe('the money of messages', () => {
         expect(record.outputTokens).to.be.within(Math.ceil(stream.words().length / 3), 200)
         expect(record.credits).to.be.below(record.creditsPrecharged)
         expect(await balanceOf(gateway.db, account.id)).to.equal(20_000 - record.credits)
+      })
+
+      it('settles what was thought, to a client that asked for an effort and leaves', async () => {
+        const account = await anAccount(gateway.db, 20_000)
+        const prompt = prompted('[tokens 10] [think 2000] [usage 100 450]')
+        const body = bodyOf(model, prompt, { output_config: { effort: 'low' } })
+        const stream = await startMessage(gateway, account, body)
+        await until('all its words', () => stream.words().split(' ').length === 10)
+        stream.leave()
+        const record = await endOf(stream.headers.get('x-call-id'))
+        expect(record).to.include({ status: 'succeeded', inputTokens: 100, outputTokens: 450 })
       })
 
       it('settles a call that was answered 202 when it ends, and holds nothing for one that is refused', async () => {

@@ -33,9 +33,9 @@ export const OF_MESSAGES: readonly Mutant[] = [
     why: 'With less than the whole hold a call is clamped, not refused.',
     edits: [
       {
-        file: 'src/api/v1/calls/clamped-chat.ts',
-        find: 'return { maxTokens, estimate: lowered, charge: chatCharge(price, lowered) }',
-        replace: 'return { maxTokens, estimate: lowered, charge }',
+        file: 'src/api/v1/calls/call-order.ts',
+        find: 'charge: chatCharge(price, lowered) }',
+        replace: 'charge: chatCharge(price, estimate) }',
       },
     ],
     tests: [MESSAGE_MONEY],
@@ -180,7 +180,7 @@ export const OF_MESSAGES: readonly Mutant[] = [
   },
   {
     name: 'a second beginning of a message is passed on',
-    why: 'SDKs throw at one, and ask again.',
+    why: 'SDKs throw on it, and ask again.',
     edits: [
       { file: PASS, find: 'EVENTS.has(frame.type) && !this.isSecondStart(frame)', replace: 'EVENTS.has(frame.type)' },
     ],

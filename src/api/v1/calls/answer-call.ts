@@ -113,7 +113,7 @@ function patienceOf(ctx: CallContext, config: AnswerDeps['config']): Patience | 
 
 /**
  * The preferences of RFC 7240 that we honour; unknown ones are ignored, as the RFC asks, and so are the parameters
- * behind a semicolon. Together, `wait` says how long `respond-async` may be put off (its section 4.3).
+ * after a semicolon. Together, `wait` says how long `respond-async` may be put off (its section 4.3).
  */
 function preferenceOf({ req }: Pick<Context, 'req'>): Patience | null {
   const { prefer } = req.headers

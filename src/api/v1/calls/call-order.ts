@@ -3,11 +3,32 @@
  */
 import type { Model } from '../../../shared/catalogue/catalogue.ts'
 import type { Dialect } from '../../../shared/dialects/dialect.ts'
-import type { Tokens } from '../../../shared/requests/pricing.ts'
+import type { ChatPrice, Tokens } from '../../../shared/requests/pricing.ts'
+import { chatCharge, limitWithin } from '../../../shared/requests/pricing.ts'
 import type { ChatRequest, MediaRequest } from '../../../shared/requests/requests.ts'
 
 /** What a chat costs with a lower limit of its output. */
 export type Lowered = { maxTokens: number; estimate: Tokens; charge: number }
+
+/**
+ * Lowers the limit of a chat's output until the call costs at most `credits`; null if that leaves fewer than `least`
+ * output tokens.
+ */
+export type LowerTo = (credits: number, least: number) => Lowered | null
+
+/**
+ * What lowers the limit of a chat, and charges less for it.
+ * @param asked the limit of each of so many choices, and what all of them are estimated at
+ */
+export const loweringOf =
+  (price: ChatPrice, asked: { limit: number; choices: number; estimate: Tokens }): LowerTo =>
+  (credits, least) => {
+    const { limit, choices, estimate } = asked
+    const maxTokens = limitWithin(credits, price, { ...asked, least })
+    if (maxTokens === null) return null
+    const lowered = { ...estimate, output: estimate.output - (limit - maxTokens) * choices }
+    return { maxTokens, estimate: lowered, charge: chatCharge(price, lowered) }
+  }
 
 /** A validated body, and the credits that its call is charged when it opens. `estimate` for chats only. */
 export type CallOrder = {
@@ -23,11 +44,8 @@ export type CallOrder = {
   droppedTools?: readonly string[] | undefined
   /** How long it may take where its model does not say, in seconds; as its modality where absent. */
   deadlineSeconds?: number | undefined
-  /**
-   * Lowers a limit that the model gives until the call costs at most `credits`; null if that leaves fewer than `least`
-   * output tokens. Absent where the request states its own limit, or the model gives at most 1,024.
-   */
-  lowerTo?: ((credits: number, least: number) => Lowered | null) | undefined
+  /** Absent where the limit of the output must not be lowered. */
+  lowerTo?: LowerTo | undefined
 }
 
 /** An order with a lower limit of its output. */

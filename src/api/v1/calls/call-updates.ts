@@ -6,6 +6,8 @@ import type { CallUpdate } from '../../../shared/replies/channels.ts'
 /** Updates of the worker that come before the stream has begun, and then as they come. */
 export type UpdateListener = {
   onUpdate: (update: CallUpdate) => void
+  /** Resolves with the first frames of a chat. */
+  framesBegin: Promise<'frames'>
   attach: (listener: (update: CallUpdate) => void) => void
 }
 
@@ -13,8 +15,17 @@ export type UpdateListener = {
 export function bufferUpdates(): UpdateListener {
   const early: CallUpdate[] = []
   let listener: ((update: CallUpdate) => void) | null = null
+  let begin = (_frames: 'frames'): void => {}
+  const framesBegin = new Promise<'frames'>((resolve) => {
+    begin = resolve
+  })
   return {
-    onUpdate: (update) => (listener ? listener(update) : early.push(update)),
+    onUpdate: (update) => {
+      if (listener) return listener(update)
+      early.push(update)
+      if (update.type === 'chunks') begin('frames')
+    },
+    framesBegin,
     attach: (next) => {
       listener = next
       early.splice(0).forEach(next)

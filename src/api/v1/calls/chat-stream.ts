@@ -5,11 +5,10 @@
  */
 import { gatewayError } from '../../../shared/platform/errors.ts'
 import { publicId } from '../../../shared/platform/ids.ts'
-import type { CallUpdate } from '../../../shared/replies/channels.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import type { EventStream } from './event-stream.ts'
 import type { PlacedCall } from './placed-call.ts'
-import type { FrameWriter } from './streamed-answer.ts'
+import type { FrameStream, FrameWriter } from './streamed-answer.ts'
 import { LOST } from './streamed-answer.ts'
 
 type Completion = { id: string; created: number; model: string; choices: Choice[]; usage: Record<string, unknown> }
@@ -18,9 +17,10 @@ type Choice = { index: number; message: { tool_calls?: object[]; [field: string]
 const asksForUsage = ({ stream_options: options }: ChatRequest): boolean =>
   (options as { include_usage?: boolean } | undefined)?.include_usage === true
 
-/** The writer of a chat's chunks. */
-export const chunksFor = (placed: PlacedCall, request: ChatRequest): FrameWriter =>
-  new ChunkWriter(placed, asksForUsage(request))
+/** The stream of a chat's chunks. */
+export const chunksFor = (placed: PlacedCall, request: ChatRequest): FrameStream => ({
+  begin: (events) => new ChunkWriter(placed, events, asksForUsage(request)),
+})
 
 /**
  * What a chunk contains in which a choice ends. It is JSON of our own making: within a text the quotes would be
@@ -33,29 +33,23 @@ const END_OF_CHOICE = '"finish_reason":"'
  * to carry the usage.
  */
 class ChunkWriter implements FrameWriter {
-  private early: string[] | null = []
-  private events: EventStream | null = null
   private held: string | null = null
   private readonly placed: PlacedCall
+  private readonly events: EventStream
   private readonly ownUsage: boolean
 
   /** @param ownUsage whether the usage is sent in a chunk of its own, which has no choices */
-  constructor(placed: PlacedCall, ownUsage: boolean) {
+  constructor(placed: PlacedCall, events: EventStream, ownUsage: boolean) {
     this.placed = placed
+    this.events = events
     this.ownUsage = ownUsage
   }
 
-  take({ chunks }: CallUpdate & { type: 'chunks' }): void {
-    for (const chunk of chunks) {
-      if (this.events) this.pass(chunk)
-      else this.early?.push(chunk)
-    }
-  }
-
-  writeTo(events: EventStream): void {
-    this.events = events
-    this.early?.forEach((chunk) => this.pass(chunk))
-    this.early = null
+  take(chunk: string): void {
+    const isHeld = this.held !== null || chunk.includes(END_OF_CHOICE)
+    this.release()
+    if (isHeld) this.held = chunk
+    else this.events.send(chunk)
   }
 
   /** The end of the stream, from the call's answer. */
@@ -66,7 +60,7 @@ class ChunkWriter implements FrameWriter {
     if (!relayed?.hasBegun) this.sendWhole(body)
     else if (!relayed.isWhole) return this.fail(LOST)
     this.sendUsage(body)
-    this.events?.send('[DONE]')
+    this.events.send('[DONE]')
   }
 
   fail(sentence: string): void {
@@ -74,15 +68,8 @@ class ChunkWriter implements FrameWriter {
     this.sendError(gatewayError('service_unavailable', `${sentence} GET ${where}`))
   }
 
-  private pass(chunk: string): void {
-    const isHeld = this.held !== null || chunk.includes(END_OF_CHOICE)
-    this.release()
-    if (isHeld) this.held = chunk
-    else this.events?.send(chunk)
-  }
-
   private release(): void {
-    if (this.held !== null) this.events?.send(this.held)
+    if (this.held !== null) this.events.send(this.held)
     this.held = null
   }
 
@@ -91,13 +78,13 @@ class ChunkWriter implements FrameWriter {
     const last = this.held
     if (this.ownUsage || last === null) {
       this.release()
-      this.events?.send(chunkOf(body, { choices: [], usage }))
-    } else this.events?.send(JSON.stringify({ ...(JSON.parse(last) as object), usage }))
+      this.events.send(chunkOf(body, { choices: [], usage }))
+    } else this.events.send(JSON.stringify({ ...(JSON.parse(last) as object), usage }))
   }
 
   private sendError(error: object): void {
     this.release()
-    this.events?.send(JSON.stringify({ ok: false, error }))
+    this.events.send(JSON.stringify({ ok: false, error }))
   }
 
   /** An answer of which this request got no chunk (a replay): the content and the end of each choice. */
@@ -106,8 +93,8 @@ class ChunkWriter implements FrameWriter {
       const delta = message.tool_calls
         ? { ...message, tool_calls: message.tool_calls.map((call, at) => ({ index: at, ...call })) }
         : message
-      this.pass(chunkOf(body, { choices: [{ index, delta, finish_reason: null }] }))
-      this.pass(chunkOf(body, { choices: [{ index, delta: {}, finish_reason }] }))
+      this.take(chunkOf(body, { choices: [{ index, delta, finish_reason: null }] }))
+      this.take(chunkOf(body, { choices: [{ index, delta: {}, finish_reason }] }))
     }
   }
 }

@@ -3,9 +3,10 @@
  */
 import type { ChatModel } from '../../../shared/catalogue/catalogue.ts'
 import type { Tokens } from '../../../shared/requests/pricing.ts'
-import { chatCharge, limitWithin } from '../../../shared/requests/pricing.ts'
+import { chatCharge } from '../../../shared/requests/pricing.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
-import type { Lowered } from './call-order.ts'
+import type { LowerTo } from './call-order.ts'
+import { loweringOf } from './call-order.ts'
 
 /** How long an answer to an agent may take where its model does not say, in seconds: agents ask for long ones. */
 const DEADLINE_SECONDS = 900
@@ -15,18 +16,12 @@ export type ClampedChat = {
   request: ChatRequest
   estimate: Tokens
   charge: number
-  lowerTo: (credits: number, least: number) => Lowered | null
+  lowerTo: LowerTo
   deadlineSeconds: number
 }
 
 /** What a chat is to cost. Its limit of output is lowered to what can be paid. */
 export function clampedChat(request: ChatRequest, estimate: Tokens, { price }: ChatModel): ClampedChat {
-  const { max_tokens: limit } = request
-  const lowerTo = (credits: number, least: number): Lowered | null => {
-    const maxTokens = limitWithin(credits, price, { limit, choices: 1, estimate, least })
-    if (maxTokens === null) return null
-    const lowered = { ...estimate, output: maxTokens }
-    return { maxTokens, estimate: lowered, charge: chatCharge(price, lowered) }
-  }
+  const lowerTo = loweringOf(price, { limit: request.max_tokens, choices: 1, estimate })
   return { request, estimate, charge: chatCharge(price, estimate), lowerTo, deadlineSeconds: DEADLINE_SECONDS }
 }

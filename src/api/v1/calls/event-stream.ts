@@ -25,7 +25,7 @@ export type EventStream = {
   end: () => void
 }
 
-/** One line: a blank one behind it is an event to some readers, which take an empty one for a broken one. */
+/** One newline only: some readers take the blank line after a comment for an empty, broken event. */
 const COMMENT = ': still here\n'
 
 /**

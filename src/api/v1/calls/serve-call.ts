@@ -1,5 +1,5 @@
 /**
- * How the three endpoints that place calls are served: every check of a call, in its order.
+ * How the endpoints that place calls are served: every check of a call, in its order.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Context, Middleware } from 'koa'
@@ -28,7 +28,7 @@ import { placeCall } from './place-call.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
 import { refuse } from './record-refusal.ts'
 
-/** What a modality makes of a body. */
+/** What a body asks for, and what it costs. */
 type Parsed = Pick<
   CallOrder,
   'request' | 'estimate' | 'charge' | 'lowerTo' | 'betas' | 'droppedTools' | 'deadlineSeconds'

@@ -3,7 +3,6 @@
  */
 import { gatewayError } from '../../../shared/platform/errors.ts'
 import { bytesOf, isLong } from '../../../shared/replies/stored-answers.ts'
-import type { CallUpdate } from '../../../shared/replies/channels.ts'
 import { giveUpLeft } from '../../../shared/calls/numbered-retries.ts'
 import type { AnswerDeps } from './answer-call.ts'
 import {
@@ -26,12 +25,17 @@ import type { CallContext, PlacedCall } from './placed-call.ts'
 export const LOST = 'Part of the stream was lost. The whole answer can be fetched:'
 const RESTARTING = 'The service is restarting. The answer to this call can be fetched later:'
 
-/** What writes the frames of one answer in its dialect. What comes before there is a stream waits for it. */
-export type FrameWriter = {
+/** How a dialect streams an answer. */
+export type FrameStream = {
   /** An event of the dialect that says nothing, where it has one; else a comment is the sign of life. */
   signOfLife?: string
-  take: (update: CallUpdate & { type: 'chunks' }) => void
-  writeTo: (events: EventStream) => void
+  begin: (events: EventStream) => FrameWriter
+}
+
+/** What writes the frames of one answer in its dialect. */
+export type FrameWriter = {
+  /** Writes the next frame, a JSON text. */
+  take: (frame: string) => void
   /** Ends the stream from the call's answer. */
   finish: (status: number, body: string) => void
   /** Ends the stream with an error. @param sentence what went wrong, and that the answer can be fetched */
@@ -47,18 +51,11 @@ export async function answerWithFrames(
   ctx: CallContext,
   deps: AnswerDeps,
   placed: PlacedCall,
-  { updates, frames }: { updates: UpdateListener; frames: FrameWriter },
+  { updates, frames }: { updates: UpdateListener; frames: FrameStream },
 ): Promise<void> {
   const left = whenDisconnected(ctx)
-  const first = new Promise<'begin'>((resolve) =>
-    updates.attach((one) => {
-      if (one.type !== 'chunks') return
-      frames.take(one)
-      resolve('begin')
-    }),
-  )
   const early = await unlessStopped(deps.stopping, () =>
-    Promise.race([first, placed.wait.answer, silence(), left.then(() => 'left' as const)]),
+    Promise.race([updates.framesBegin, placed.wait.answer, silence(), left.then(() => 'left' as const)]),
   )
   if (early === 'left') return abandon(ctx, deps, placed)
   if (early === null) return answerStopping(ctx, deps, placed)
@@ -71,12 +68,15 @@ export async function answerWithFrames(
   const events = beginEventStream(ctx, hold, frames.signOfLife)
   // Without a first byte the headers are not sent either, and routers give up after 30 s.
   if (early === 'silence') events.signOfLife()
-  frames.writeTo(events)
+  const writer = frames.begin(events)
+  updates.attach((one) => {
+    if (one.type === 'chunks') one.chunks.forEach((frame) => writer.take(frame))
+  })
   endWhenDone(ctx, deps, placed, async (answer) => {
     if (!answer && !deps.stopping.aborted) return abandon(ctx, deps, placed)
     if (answer)
-      await withBody(deps, answer, (body) => frames.finish(answer.status, body)).catch(() => frames.fail(LOST))
-    else frames.fail(RESTARTING)
+      await withBody(deps, answer, (body) => writer.finish(answer.status, body)).catch(() => writer.fail(LOST))
+    else writer.fail(RESTARTING)
     events.end()
   })
 }

@@ -76,7 +76,7 @@ const KINDS: FieldKinds = { free: FREE_FIELDS, dearer: DEARER_FIELDS, freeValues
 
 const WORDING: Wording = { refusal, unknown: (path) => refusal(path, 'Extra inputs are not permitted') }
 
-/** @throws ApiError for what an upstream would bill apart, deeper in the body */
+/** @throws ApiError for what an upstream would bill separately, deeper in the body */
 function requireCheap(fields: Fields, allowed: ReadonlySet<string>): void {
   if (!allowed.has(LONG_CACHES)) {
     const path = longCacheIn(fields)

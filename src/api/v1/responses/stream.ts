@@ -9,16 +9,16 @@ import { begunResponse } from '../../../shared/dialects/responses/response.ts'
 import { asFields } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import { publicId } from '../../../shared/platform/ids.ts'
-import type { CallUpdate } from '../../../shared/replies/channels.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import type { EventStream } from '../calls/event-stream.ts'
 import type { PlacedCall } from '../calls/placed-call.ts'
-import type { FrameWriter } from '../calls/streamed-answer.ts'
+import type { FrameStream, FrameWriter } from '../calls/streamed-answer.ts'
 import { LOST } from '../calls/streamed-answer.ts'
 
-/** The writer of a response's events. @param model its id */
-export const eventsFor = (placed: PlacedCall, request: ChatRequest, model: string): FrameWriter =>
-  new ResponseWriter(placed, request, model)
+/** The stream of a response's events. @param model its id */
+export const eventsFor = (placed: PlacedCall, request: ChatRequest, model: string): FrameStream => ({
+  begin: (events) => new ResponseWriter(placed, events, request, model),
+})
 
 /** What the clients of OpenAI understand of why a response failed, by our codes; of others `server_error`. */
 const FAILURES: Readonly<Record<string, string>> = {
@@ -31,32 +31,23 @@ const FAILURES: Readonly<Record<string, string>> = {
 type OpenItem = { index: number; begun: number; ended: number }
 
 class ResponseWriter implements FrameWriter {
-  private early: string[] | null = []
-  private events: EventStream | null = null
   private number = 0
   private begun: Fields | null = null
   private readonly open = new Map<number, OpenItem>()
   private readonly placed: PlacedCall
+  private readonly events: EventStream
   private readonly request: ChatRequest
   private readonly model: string
 
-  constructor(placed: PlacedCall, request: ChatRequest, model: string) {
+  constructor(placed: PlacedCall, events: EventStream, request: ChatRequest, model: string) {
     this.placed = placed
+    this.events = events
     this.request = request
     this.model = model
   }
 
-  take({ chunks }: CallUpdate & { type: 'chunks' }): void {
-    for (const event of chunks) {
-      if (this.events) this.pass(JSON.parse(event) as Fields)
-      else this.early?.push(event)
-    }
-  }
-
-  writeTo(events: EventStream): void {
-    this.events = events
-    this.early?.forEach((event) => this.pass(JSON.parse(event) as Fields))
-    this.early = null
+  take(event: string): void {
+    this.pass(JSON.parse(event) as Fields)
   }
 
   finish(status: number, body: string): void {
@@ -119,6 +110,6 @@ class ResponseWriter implements FrameWriter {
   }
 
   private send(event: Fields): void {
-    this.events?.send(JSON.stringify({ ...event, sequence_number: this.number++ }), String(event.type))
+    this.events.send(JSON.stringify({ ...event, sequence_number: this.number++ }), String(event.type))
   }
 }

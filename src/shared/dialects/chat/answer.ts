@@ -8,7 +8,7 @@ import { ChatAssembly, beginsAnswer, choicesOf, hasReasoning, sizeOfChunk } from
 import type { ChatCompletion } from './output.ts'
 import { settledOutput } from './output.ts'
 
-/** What chat completions make of their chunks. */
+/** How answers of chat completions are read, joined, counted and stored. */
 export const chatForm: AnswerForm = {
   assemble: (maxBytes) => new ChatAssembly(maxBytes),
   end: () => new ChoicesEnding(),

@@ -1,7 +1,7 @@
 /**
  * The answer of a chat stream, put together from its chunks. Pure.
  */
-import { countOutput, wordBytes } from '../../requests/token-count.ts'
+import { countOutput } from '../../requests/token-count.ts'
 import type { Assembly } from '../answer-form.ts'
 import { joinedFields, saysAnything } from '../deltas.ts'
 import type { ChatCompletion } from './output.ts'
@@ -42,7 +42,7 @@ export class ChatAssembly implements Assembly {
     return countOutput([...this.choices.values()])
   }
 
-  /** Whether anything was produced. */
+  /** Whether nothing was produced. */
   get isEmpty(): boolean {
     return this.choices.size === 0
   }
@@ -94,9 +94,6 @@ function unnumbered({ tool_calls: calls, ...message }: Choice['message']): Choic
 
 /** The choices of a chunk. */
 export const choicesOf = ({ choices }: Chunk): Chunk[] => (Array.isArray(choices) ? (choices as Chunk[]) : [])
-
-/** Whether there are words in a chunk. */
-export const saysSomething = (chunk: Chunk): boolean => choicesOf(chunk).some(({ delta }) => wordBytes(delta) > 0)
 
 /** Whether a chunk begins an answer, or ends one: a role, or an empty text, is not yet one. */
 export const beginsAnswer = (chunk: Chunk): boolean =>

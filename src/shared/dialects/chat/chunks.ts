@@ -15,7 +15,7 @@ const FINISH: Readonly<Record<EndReason, string>> = {
   refusal: 'content_filter',
 }
 
-/** A call that has begun: its number among the calls, and what its first chunk says beside its arguments. */
+/** A call that has begun: its number among the calls, and what its first chunk says besides its arguments. */
 type Call = { index: number; begin: Fields | null; isCustom: boolean }
 
 /** The chunks of one answer. Thoughts stand in them twice: to be read, and to be sent back as they are. */

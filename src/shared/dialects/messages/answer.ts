@@ -11,7 +11,7 @@ import { CUT, MessageAssembly, sizeOfEvent, wordsInEvent } from './assembly.ts'
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-/** What the Messages API makes of its events. */
+/** How answers of the Messages API are read, joined, counted and stored. */
 export const messagesForm: AnswerForm = {
   assemble: (maxBytes) => new MessageAssembly(maxBytes),
   end: () => new MessageEnding(),
@@ -38,7 +38,7 @@ export const messagesForm: AnswerForm = {
   },
 }
 
-/** The usage of an answer in Anthropic's terms: the three input counts stand beside each other. */
+/** The usage of an answer in Anthropic's terms: no input is in two of the three input counts. */
 const usageOf = ({ input, cached = 0, written = 0, output }: Tokens) => ({
   input_tokens: input,
   cache_creation_input_tokens: written,

@@ -174,7 +174,7 @@ const outputConfig = z.strictObject({
   format: z.strictObject({ type: z.literal('json_schema'), schema: jsonObject }).nullish(),
 })
 
-/** The body. Its dearer fields are checked beside it. */
+/** The body. Its dearer fields are checked separately. */
 export const messagesBody = z.looseObject({
   model: z.string(),
   max_tokens: z.int().min(1).max(MAX_TOKENS).meta({ description: 'Lowered to what balance and budget pay.' }),

@@ -43,7 +43,7 @@ export const FREE_VALUES: Readonly<Record<string, readonly unknown[]>> = {
   mcp_servers: [],
 }
 
-/** Kinds of tools that the client runs, beside those that it describes itself: Anthropic knows their schemas. */
+/** Kinds of tools that the client runs, besides those that it describes itself: Anthropic knows their schemas. */
 const CLIENT_TOOLS = /^(bash|text_editor|memory|computer)_\d+$/
 
 /** Whether a tool runs at its upstream, which bills for its use. */
@@ -77,8 +77,8 @@ function namesHosted(value: unknown): boolean {
 export const FREE_EDITS = /^clear_(thinking|tool_uses)_\d+$/
 
 /**
- * The betas that pass to an upstream of the Messages API: each only changes what a field means that passes as well.
- * Others are left out, as those that are billed apart.
+ * The betas that pass to an upstream of the Messages API. Each only changes the meaning of a field that may pass
+ * anyway. All others are dropped: some are billed separately.
  */
 export const BETAS: ReadonlySet<string> = new Set([
   'claude-code-20250219',

@@ -53,12 +53,12 @@ export const uncountedBytes = (body: Body, rules: CountingRules): number =>
     .filter((part) => part.source.type === 'base64' && tokensOf(part, rules) !== null)
     .reduce((sum, { source }) => sum + Buffer.byteLength(JSON.stringify(source.data)) - 2, 0)
 
-/** The http(s) addresses of pictures in a request. */
+/** The http(s) addresses of pictures and documents in a request. */
 export const addressesIn = (body: Body): string[] =>
   partsOf(body).flatMap(({ source }) => (source.type === 'url' ? [String(source.url)] : []))
 
 /**
- * A request with other addresses of its pictures: what `change` makes of them, an address or a `data:` URI.
+ * A request with the addresses of its pictures as `change` returns them: others, or `data:` URIs.
  */
 export function withPictures<B extends Body>(body: B, change: (url: string) => string): B {
   const ofBlock = (value: unknown): unknown => {
@@ -69,7 +69,7 @@ export function withPictures<B extends Body>(body: B, change: (url: string) => s
     if (block.type === 'document' && Array.isArray(source.content))
       return { ...block, source: { ...source, content: source.content.map(ofBlock) } }
     if (block.type !== 'image' || source.type !== 'url') return value
-    return { ...block, source: sourceOf(change(String(source.url))) }
+    return { ...block, source: imageSourceOf(change(String(source.url))) }
   }
   const messages = body.messages.map((message) =>
     Array.isArray(message.content) ? { ...message, content: message.content.map(ofBlock) } : message,
@@ -77,9 +77,10 @@ export function withPictures<B extends Body>(body: B, change: (url: string) => s
   return { ...body, messages }
 }
 
-function sourceOf(url: string): Fields {
+/** The source of a picture: its address, or the bytes of a `data:` URI. The API does not know `image/jpg`. */
+export function imageSourceOf(url: string): Fields {
   const inline = /^data:([^;,]{1,100});base64,/i.exec(url)
-  return inline
-    ? { type: 'base64', media_type: inline[1]!.toLowerCase(), data: url.slice(inline[0].length) }
-    : { type: 'url', url }
+  if (!inline) return { type: 'url', url }
+  const mediaType = inline[1]!.toLowerCase().replace(/^image\/jpg$/, 'image/jpeg')
+  return { type: 'base64', media_type: mediaType, data: url.slice(inline[0].length) }
 }

@@ -2,7 +2,7 @@
  * The tokens that a request of the Responses API is charged for before its usage is known.
  */
 import type { CountingRules, Tokens } from '../../requests/pricing.ts'
-import { BYTES_PER_TOKEN, TOOLS_TOKENS } from '../../requests/pricing.ts'
+import { TOOLS_TOKENS, estimatedInput } from '../../requests/pricing.ts'
 import type { ChatRequest } from '../../requests/requests.ts'
 import { partTokens, toolsOf, uncountedBytes } from './parts.ts'
 
@@ -13,13 +13,15 @@ const DEFAULT_OUTPUT = 32_768
 export const outputOf = (asked: number | null | undefined, { maxOutputTokens }: CountingRules): number =>
   asked ?? maxOutputTokens ?? DEFAULT_OUTPUT
 
+/** The input tokens that do not count by bytes: of pictures and documents, and what tools add. */
+export const fixedTokens = (request: ChatRequest, rules: CountingRules): number =>
+  partTokens(request, rules) + (toolsOf(request).length > 0 ? TOOLS_TOKENS : 0)
+
 /**
  * Input: the UTF-8 bytes of the whole body as JSON, less those of parts that count by their kind, by `bytesPerToken`,
  * plus what these count for, and what tools add. Output: its limit.
  */
 export function estimateResponses(request: ChatRequest, rules: CountingRules): Tokens {
   const bytes = Buffer.byteLength(JSON.stringify(request)) - uncountedBytes(request, rules)
-  const ofTools = toolsOf(request).length > 0 ? TOOLS_TOKENS : 0
-  const input = Math.ceil(bytes / (rules.bytesPerToken ?? BYTES_PER_TOKEN)) + partTokens(request, rules) + ofTools
-  return { input, output: request.max_tokens }
+  return { input: estimatedInput(bytes, fixedTokens(request, rules), rules), output: request.max_tokens }
 }

@@ -1,7 +1,8 @@
 /**
  * Content of turns: from canonical blocks to those of the Messages API.
  */
-import type { Block, Image, Reasoning, ToolCall, ToolResult, Turn } from '../../../shared/dialects/canonical.ts'
+import type { Block, Reasoning, ToolCall, ToolResult, Turn } from '../../../shared/dialects/canonical.ts'
+import { imageSourceOf } from '../../../shared/dialects/messages/parts.ts'
 import { CLAUDE_THOUGHTS } from '../../../shared/dialects/thoughts.ts'
 import { UpstreamError } from '../adapter.ts'
 import { readCut } from '../../../shared/dialects/cut-json.ts'
@@ -32,7 +33,7 @@ function blockOf(block: Block, names: Names): Fields[] {
       // The API refuses a text that is empty or only white space.
       return block.text.trim() === '' ? [] : [{ type: 'text', text: block.text, ...cacheOf(block) }]
     case 'image':
-      return [{ type: 'image', source: sourceOf(block), ...cacheOf(block) }]
+      return [{ type: 'image', source: imageSourceOf(block.url), ...cacheOf(block) }]
     case 'reasoning':
       return thoughtOf(block)
     case 'tool_call':
@@ -46,18 +47,6 @@ function blockOf(block: Block, names: Names): Fields[] {
 
 const cacheOf = ({ cacheMark }: { cacheMark?: true }): Fields =>
   cacheMark ? { cache_control: { type: 'ephemeral' } } : {}
-
-/** An image by its address, which Anthropic fetches, or out of a data URI. */
-function sourceOf({ url }: Image): Fields {
-  const inline = /^data:([^;,]{1,100});base64,/i.exec(url)
-  return inline
-    ? {
-        type: 'base64',
-        media_type: inline[1]!.toLowerCase().replace(/^image\/jpg$/, 'image/jpeg'),
-        data: url.slice(inline[0].length),
-      }
-    : { type: 'url', url }
-}
 
 /**
  * A thought of a Claude: the API wants it as it was, signed or sealed, in front of the calls that it led to. None of

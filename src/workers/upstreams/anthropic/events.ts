@@ -22,6 +22,13 @@ const REASONS: Readonly<Record<string, EndReason>> = {
   refusal: 'refusal',
 }
 
+/**
+ * Whether an object is a whole message, and no event of one: it says so, or is the whole answer and has content.
+ * @param isWhole whether it is the whole answer
+ */
+export const isMessage = ({ type, content }: Fields, isWhole: boolean): boolean =>
+  type === 'message' || (isWhole && Array.isArray(content))
+
 /** The events of one answer. Nothing but its start comes before the first piece of content. */
 export class MessagesDecoder implements Decoder {
   private readonly namesBack: ReadonlyMap<string, string>
@@ -52,7 +59,7 @@ export class MessagesDecoder implements Decoder {
   }
 
   events(event: Fields, isWhole: boolean): AnswerEvent[] {
-    if (event.type === 'message' || (isWhole && Array.isArray(event.content))) return this.message(event, isWhole)
+    if (isMessage(event, isWhole)) return this.message(event, isWhole)
     const events = this.eventsOf(event)
     if (events.length > 0 && !this.hasStarted) throw malformedAnswer('the answer does not begin with its message')
     return [...events, ...this.ended()]

@@ -12,7 +12,7 @@ import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import type { UpstreamUsage } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
 import type { Ending, Translation } from '../translation.ts'
-import { MessagesDecoder } from './events.ts'
+import { MessagesDecoder, isMessage } from './events.ts'
 import { Alphabet } from './names.ts'
 
 /** The smallest budget of thinking that the API takes, in tokens. */
@@ -105,7 +105,7 @@ const EVENTS: ReadonlySet<unknown> = new Set([
   'message_delta',
 ])
 
-/** The events of one answer, as they came. What they mean is read beside it: an answer that makes none is a failure. */
+/** The events of one answer, as they came. They are decoded as well: an answer that means nothing is a failure. */
 export class PassedMessages implements Translation {
   private readonly decoder = new MessagesDecoder()
   private hasStarted = false
@@ -120,7 +120,7 @@ export class PassedMessages implements Translation {
 
   frames(event: Fields, isWhole: boolean): Fields[] {
     this.decoder.events(event, isWhole)
-    const frames = event.type === 'message' || isWhole ? eventsOfMessage(event) : [event]
+    const frames = isMessage(event, isWhole) ? eventsOfMessage(event) : [event]
     return frames.filter((frame) => EVENTS.has(frame.type) && !this.isSecondStart(frame))
   }
 
@@ -129,7 +129,7 @@ export class PassedMessages implements Translation {
     return []
   }
 
-  /** SDKs throw at one. */
+  /** SDKs throw on a second `message_start`. */
   private isSecondStart({ type }: Fields): boolean {
     const isStart = type === 'message_start'
     const isSecond = isStart && this.hasStarted

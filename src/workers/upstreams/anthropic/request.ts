@@ -55,7 +55,7 @@ const allowed = ({ further }: CanonicalChat, names: readonly string[]): Fields =
 /** What stands for a turn in which nothing is said, and that the API asks for. */
 const NOTHING: Fields = { type: 'text', text: '.' }
 
-/** What the system says stands apart from the turns; where it says everything, it says it as the user. */
+/** What the system says is separate from the turns; where it says everything, it says it as the user. */
 function conversationOf({ turns: said }: CanonicalChat, names: Names): Fields {
   requireCalls(said)
   const system = said.filter(({ role }) => role === 'system').flatMap(({ blocks }) => blocksOf(blocks, names))

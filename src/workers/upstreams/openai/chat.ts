@@ -23,6 +23,7 @@ import { bodyOf } from './request.ts'
 export function createOpenaiChat(http: UpstreamHttp): ChatAdapter {
   const all = chatAdapter(http, 'chat', askedOf)
   const functionsAlone = withoutCustomTools(all)
+  // In a message `custom` is the type of an ordinary tool; other dialects are translated.
   const speaking = (context: UpstreamContext) =>
     isOwn(context) && context.route.upstream.customTools === false ? functionsAlone : all
   return {

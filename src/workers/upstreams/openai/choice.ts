@@ -90,11 +90,11 @@ export class Choice {
   }
 }
 
-/** What a plain text may have beside it and still be plain. */
+/** What a plain text may come with and still be plain. */
 const OF_TEXT: ReadonlySet<string> = new Set(['type', 'text', 'index', 'id'])
 
 /**
- * Content as a text, where it is one: a list of texts is their sum, and thoughts stand apart. A list of anything else
+ * Content as a text, where it is one: a list of texts is their sum, and thoughts are separate. A list of anything else
  * stays a list.
  * @throws UpstreamError `unknown` for what is neither
  */

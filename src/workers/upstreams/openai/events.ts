@@ -89,7 +89,7 @@ export class ChunksDecoder implements Decoder {
     return [...this.calls.end(), ...this.open.close(), { is: 'end', ...end }]
   }
 
-  /** The text that the answer ended at, which vLLM and SGLang name beside the reason. */
+  /** The text that the answer ended at, which vLLM and SGLang name besides the reason. */
   private metStop(reason: string, { stop_reason: stop, matched_stop: matched }: Fields) {
     const met = this.stops.find((text) => text === stop || text === matched)
     return reason === 'stop' && met !== undefined ? { reason: 'stop_sequence' as const, stopSequence: met } : null

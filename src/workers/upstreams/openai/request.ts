@@ -86,7 +86,7 @@ function partOf(block: Block, { marks }: About): Fields[] {
       return [{ type: 'image_url', image_url: { url: block.url }, ...cacheOf(block, marks) }]
     case 'other':
       return [block.fields]
-    // What an assistant thought and called, and what tools answered, stands beside the content of messages.
+    // What an assistant thought and called, and what tools answered, is not in the content of messages.
     case 'reasoning':
     case 'tool_call':
     case 'tool_result':

@@ -1,6 +1,9 @@
 import { expect } from 'chai'
+import { grammarOf } from '../../../../src/shared/dialects/dialect.ts'
 import { estimateMessages } from '../../../../src/shared/dialects/messages/estimate.ts'
 import type { CountingRules } from '../../../../src/shared/requests/pricing.ts'
+import { mostInput } from '../../../../src/shared/requests/pricing.ts'
+import type { ChatRequest } from '../../../../src/shared/requests/requests.ts'
 
 const LONG = 'word '.repeat(6000)
 
@@ -24,6 +27,19 @@ describe('the estimate of a message', () => {
     const request = asked({ type: 'text', text: 'a' }, { tools: [{ name: 'a', input_schema: {} }] })
     expect(held(request).input).to.equal(tokensOfJson(request) + 1500)
     expect(held({ ...request, tools: [] } as typeof request).input).to.be.below(100)
+  })
+
+  it('is turned into a token a byte, and what has a number of its own counts for that', () => {
+    const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: '' } }
+    const request = asked(picture, { tools: [{ name: 'a', input_schema: {} }] }) as ChatRequest
+    const bytes = Buffer.byteLength(JSON.stringify(request))
+    for (const bytesPerToken of [1, 2, 3]) {
+      const rules = { bytesPerToken, partTokens: { image: 700 } }
+      const fixed = grammarOf('messages').fixedTokens(request, rules)
+      expect(fixed).to.equal(2200)
+      const most = mostInput(estimateMessages(request, rules).input, fixed, rules)
+      expect(most).to.be.within(bytes + fixed, bytes + fixed + bytesPerToken - 1)
+    }
   })
 
   const documents: [what: string, source: object][] = [

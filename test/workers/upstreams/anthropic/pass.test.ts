@@ -2,7 +2,8 @@ import { expect } from 'chai'
 import { messagesForm } from '../../../../src/shared/dialects/messages/answer.ts'
 import { addressesIn, withPictures } from '../../../../src/shared/dialects/messages/parts.ts'
 import type { ChatRequest } from '../../../../src/shared/requests/requests.ts'
-import { passed } from '../../../../src/workers/upstreams/anthropic/pass.ts'
+import { PassedMessages, passed } from '../../../../src/workers/upstreams/anthropic/pass.ts'
+import { eventsIn } from '../answer-bodies.ts'
 import { routeTo } from '../sandbox-upstreams.ts'
 
 const asked = (messages: object[], more: object = {}) => ({ max_tokens: 10, messages, ...more }) as ChatRequest
@@ -59,9 +60,24 @@ describe('a message to an upstream of its own dialect', () => {
     expect(addressesIn(withPictures(request, () => 'data:image/png;base64,AA=='))).to.deep.equal([])
   })
 
+  it('has the bytes of a fetched JPEG under the one name that the API knows', () => {
+    const request = asked([user({ type: 'image', source: { type: 'url', url: 'https://example.com/a.jpg' } })])
+    const [turn] = withPictures(request, () => 'data:image/JPG;base64,AA==').messages
+    const source = { type: 'base64', media_type: 'image/jpeg', data: 'AA==' }
+    expect(turn!.content).to.deep.equal([{ type: 'image', source }])
+  })
+
   it('is read whatever the types in its answer are', () => {
     const odd = { toString: 1 }
     expect(messagesForm.reasons({ type: 'content_block_delta', delta: { type: odd } })).to.equal(false)
     expect(messagesForm.reasons({ type: 'content_block_delta', delta: { type: 'thinking_delta' } })).to.equal(true)
+  })
+
+  it('has no frame of an answer that is no message', async () => {
+    for (const answer of [{ status: 'queued' }, {}, { id: 'msg_1', role: 'assistant', stop_reason: null }]) {
+      const { events, error } = await eventsIn(new PassedMessages(), JSON.stringify(answer))
+      expect(events).to.deep.equal([])
+      expect(error).to.include({ kind: 'unknown' })
+    }
   })
 })
