@@ -66,8 +66,8 @@ function* addressesWithin(value: unknown, field: string, name: string): Generato
 
 /**
  * A validated body of a chat, in the dialect of its call: the fields that pass, and those that the model's upstreams
- * allow. `messages` is empty in Responses, whose turns are its `input`. `max_tokens` is always set, whatever its dialect
- * calls it: the upstream is never allowed more than the pre-charge paid for.
+ * allow. `messages` is empty in Responses, whose turns are its `input`. `max_tokens` is always set, whatever its
+ * dialect calls it: the upstream is never allowed more than the pre-charge paid for.
  */
 export type ChatRequest = {
   messages: ChatMessage[]

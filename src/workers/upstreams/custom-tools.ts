@@ -3,7 +3,7 @@
  * of one text stands for each, and its calls come back as calls of the custom tool.
  */
 import type { ChatRequest } from '../../shared/requests/requests.ts'
-import type { ChatAdapter, TakeEvent, UpstreamContext } from './adapter.ts'
+import type { ChatAdapter, TakeEvent } from './adapter.ts'
 import { asFields } from '../../shared/platform/fields.ts'
 import type { Fields } from '../../shared/platform/fields.ts'
 
