@@ -3,6 +3,7 @@
  */
 import { z } from 'zod'
 import type { Principal } from '../../shared/accounts/key-lookup.ts'
+import type { Model } from '../../shared/catalogue/catalogue.ts'
 import { fundsOf, payable } from '../../shared/accounts/summary.ts'
 import { chatCost } from '../../shared/requests/pricing.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
@@ -18,15 +19,26 @@ import { imageKind, videoKind } from './media.ts'
 import type { CallOrder } from './calls/call-order.ts'
 import { requireUpstream } from './calls/place-call.ts'
 import { maxCreditsOf, versionOf } from './calls/price-guards.ts'
+import type { CallKind, Parsed } from './calls/serve-call.ts'
 import { orderOf } from './calls/serve-call.ts'
+import { messagesKind } from './messages/messages.ts'
+import { responsesKind } from './responses/responses.ts'
 
-type Catalogued = Pick<WebDeps, 'catalogue'>
+type Order = (deps: WebDeps, body: JsonObject, holder: Principal) => Promise<CallOrder>
 
-/** How each path reads a body: by the very checks of a call. */
-const ORDERS: Record<string, (deps: Catalogued, body: JsonObject, holder: Principal) => CallOrder> = {
-  '/v1/chat/completions': (deps, body, holder) => orderOf(deps, chatKind, body, holder),
-  '/v1/images/generations': (deps, body, holder) => orderOf(deps, imageKind, body, holder),
-  '/v1/videos/generations': (deps, body, holder) => orderOf(deps, videoKind, body, holder),
+/** The order of a body, by the very checks of its call, with what it refers to. */
+const ordered =
+  <M extends Model, P extends Parsed>(kind: CallKind<M, P>): Order =>
+  async (deps, body, holder) =>
+    orderOf(deps, kind, kind.resolve ? await kind.resolve(deps, body, holder) : body, holder)
+
+/** The calls that can be quoted, by their path. */
+const ORDERS: Record<string, Order> = {
+  '/v1/chat/completions': ordered(chatKind),
+  '/v1/messages': ordered(messagesKind),
+  '/v1/responses': ordered(responsesKind),
+  '/v1/images/generations': ordered(imageKind),
+  '/v1/videos/generations': ordered(videoKind),
 }
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -80,28 +92,26 @@ export const quoteCall = endpoint({
     'invalid_prompt',
     'invalid_messages',
     'upstream_unavailable',
+    'previous_response_not_found',
   ],
-}).write(
-  (deps: Pick<WebDeps, 'catalogue' | 'db' | 'config'>) =>
-    async ({ auth, body: { endpoint: path, body } }, ctx) => {
-      const asked = ORDERS[path]!(deps, body, auth)
-      const { model } = asked
-      requireUpstream(model)
-      // Refused here where the call would be refused for it.
-      maxCreditsOf(ctx)
-      const funds = await fundsOf(deps.db, auth)
-      if (!funds) throw new ApiError('unauthorized')
-      const { charge, affordable } = quoted(asked, payable(funds), deps.config.MIN_OUTPUT_TOKENS)
-      const answer: z.output<typeof quote> = {
-        ok: true,
-        model: model.id,
-        credits: charge,
-        minimum: model.modality === 'chat' ? chatCost(model.price, { input: 0, output: 0 }) : charge,
-        maximum: charge,
-        balance: funds.balance,
-        affordable,
-        priceVersion: versionOf(model),
-      }
-      ctx.body = answer
-    },
-)
+}).write((deps: WebDeps) => async ({ auth, body: { endpoint: path, body } }, ctx) => {
+  const asked = await ORDERS[path]!(deps, body, auth)
+  const { model } = asked
+  requireUpstream(model)
+  // Refused here where the call would be refused for it.
+  maxCreditsOf(ctx)
+  const funds = await fundsOf(deps.db, auth)
+  if (!funds) throw new ApiError('unauthorized')
+  const { charge, affordable } = quoted(asked, payable(funds), deps.config.MIN_OUTPUT_TOKENS)
+  const answer: z.output<typeof quote> = {
+    ok: true,
+    model: model.id,
+    credits: charge,
+    minimum: model.modality === 'chat' ? chatCost(model.price, { input: 0, output: 0 }) : charge,
+    maximum: charge,
+    balance: funds.balance,
+    affordable,
+    priceVersion: versionOf(model),
+  }
+  ctx.body = answer
+})

@@ -29,7 +29,7 @@ import type { CallContext, PlacedCall } from './placed-call.ts'
 import { refuse } from './record-refusal.ts'
 
 /** What a body asks for, and what it costs. */
-type Parsed = Pick<
+export type Parsed = Pick<
   CallOrder,
   'request' | 'estimate' | 'charge' | 'lowerTo' | 'betas' | 'droppedTools' | 'deadlineSeconds'
 >
