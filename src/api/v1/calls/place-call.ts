@@ -14,6 +14,7 @@ import type { CallJob, ChatRow } from '../../../shared/queues.ts'
 import { traceFields } from '../../../shared/platform/process/trace.ts'
 import { ofQueue } from '../../../shared/platform/telemetry/telemetry.ts'
 import type { WebDeps } from '../../deps.ts'
+import { prefersAsync } from './answer-call.ts'
 import type { CallOrder } from './call-order.ts'
 import { lowered } from './call-order.ts'
 import { maxCreditsOf, priceGuard } from './price-guards.ts'
@@ -180,6 +181,7 @@ function openRequest(
     requestBytes: Buffer.byteLength(JSON.stringify(request)),
     secretVersion: principal.secretVersion,
     address: principal.address === '' ? null : principal.address,
+    isAsync: prefersAsync(ctx),
   }
 }
 
