@@ -20,7 +20,7 @@ import { deleteOldEvents } from '../shared/payments/events.ts'
 import { noticeLowBalances } from '../shared/payments/settings.ts'
 import { deleteOldCounts } from '../shared/mail/allowance.ts'
 import { deleteOldMails } from '../shared/mail/mails.ts'
-import { deleteOldDeliveries, tellOfGrants } from '../shared/webhooks/deliveries.ts'
+import { deleteOldDeliveries, deleteOldNotices, tellOfGrants } from '../shared/webhooks/deliveries.ts'
 import { createSecretBox } from '../shared/webhooks/secrets.ts'
 import { resealSecrets } from '../shared/webhooks/webhooks.ts'
 import { auditWhenDue } from './auditor.ts'
@@ -77,6 +77,7 @@ export function createReconciler(deps: WorkerDeps) {
     oldMailCounts: hourly(() => deleteOldCounts(deps.db)),
     deletedAccounts: () => emptyDeletedAccounts(deps),
     oldDeliveries: () => deleteOldDeliveries(deps.db, 10 * BATCH),
+    oldNotices: hourly(() => deleteOldNotices(deps.db)),
     webhookSecrets: hourly(() => resealSecrets(deps.db, createSecretBox(deps.config))),
     oldEvents: hourly(() => deleteOldEvents(deps.db)),
     audit: () => auditWhenDue(deps),

@@ -24,6 +24,7 @@ const TAGS = [
   { name: 'API keys', description: 'The keys of the gateway.' },
   { name: 'Records', description: 'Call records, usage, grants and the ledger.' },
   { name: 'Billing', description: 'Buying credits; only where the operator has set `PAYMENTS`. Redemption codes.' },
+  { name: 'Webhooks', description: 'Where an account wants to be told of events.' },
   { name: 'Operators', description: 'For accounts whose role is `admin`; everyone else gets 403.' },
   { name: 'Service', description: 'Results and health.' },
 ]

@@ -234,6 +234,11 @@ export async function tellOfGrants(db: Db, batch: number): Promise<number> {
   return rows[0]!.told
 }
 
+/** Forgets that grants were told of which have ended since. */
+export async function deleteOldNotices(db: Db): Promise<void> {
+  await db('grant_notices').whereRaw('told_at < now() - make_interval(days => ?)', [KEPT_DAYS]).delete()
+}
+
 /** How long the delivery that has been due longest waits, in seconds (0 where none is due), and how many were given up. */
 export async function deliveryBacklog(db: Db): Promise<{ oldestDueSeconds: number; failed: number; held: number }> {
   const { rows } = await db.raw<{ rows: { seconds: number | null; failed: number; held: number }[] }>(`
