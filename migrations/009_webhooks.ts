@@ -68,6 +68,8 @@ export const up = async (db: Knex): Promise<void> => {
     CREATE INDEX webhook_deliveries_open ON webhook_deliveries (webhook_id, next_try_at)
       WHERE status IN ('queued', 'sending');
     CREATE INDEX webhook_deliveries_webhook ON webhook_deliveries (webhook_id, id);
+    -- Counted for the metrics.
+    CREATE INDEX webhook_deliveries_lost ON webhook_deliveries (status) WHERE status IN ('failed', 'held');
     CREATE INDEX webhook_deliveries_old ON webhook_deliveries (created_at);
 
     -- Grants whose end was told of, so that each is told of once.

@@ -796,6 +796,7 @@ CREATE TABLE webhook_deliveries (
   CONSTRAINT webhook_deliveries_url_length CHECK (((char_length(url) >= 1) AND (char_length(url) <= 2048)))
 );
 CREATE INDEX webhook_deliveries_due ON webhook_deliveries USING btree (next_try_at) WHERE (status = ANY (ARRAY['queued'::text, 'sending'::text]));
+CREATE INDEX webhook_deliveries_lost ON webhook_deliveries USING btree (status) WHERE (status = ANY (ARRAY['failed'::text, 'held'::text]));
 CREATE INDEX webhook_deliveries_old ON webhook_deliveries USING btree (created_at);
 CREATE INDEX webhook_deliveries_open ON webhook_deliveries USING btree (webhook_id, next_try_at) WHERE (status = ANY (ARRAY['queued'::text, 'sending'::text]));
 CREATE INDEX webhook_deliveries_webhook ON webhook_deliveries USING btree (webhook_id, id);

@@ -6,8 +6,10 @@ DECLARE
 BEGIN
   FOR r IN
     SELECT g.id, g.account_id, g.remaining, g.expires_at
-    FROM grants g JOIN accounts acc ON acc.id = g.account_id AND acc.has_webhooks
-    WHERE g.open AND g.expires_at BETWEEN now() AND now() + interval '7 days'
+    FROM grants g
+    WHERE g.account_id IN (SELECT w.account_id FROM webhooks w
+        WHERE w.disabled_at IS NULL AND 'credits.expiring' = ANY (w.types))
+      AND g.open AND g.expires_at BETWEEN now() AND now() + interval '7 days'
       AND NOT EXISTS (SELECT FROM grant_notices n WHERE n.grant_id = g.id)
     LIMIT batch
   LOOP

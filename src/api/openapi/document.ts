@@ -5,6 +5,7 @@ import { createDocument } from 'zod-openapi'
 import type { CreateDocumentOptions, ZodOpenApiPathsObject, oas31 } from 'zod-openapi'
 import { errorCodes, messageOf, statusOf } from '../../shared/platform/errors.ts'
 import type { Described } from './operation.ts'
+import { EVENTS } from '../endpoint/event-schemas.ts'
 import { openApiOperation } from './operation.ts'
 
 const INTRODUCTION = `
@@ -42,6 +43,7 @@ export function openApiDocument(
       servers: [{ url: baseUrl }],
       tags: TAGS,
       paths: pathsOf(endpoints),
+      webhooks: webhooksOf(),
       components: {
         securitySchemes: {
           apiKey: { type: 'http', scheme: 'bearer', description: 'An API key, `tg_…`, created by `POST /api/keys`.' },
@@ -73,6 +75,24 @@ function pathsOf(all: readonly Described[]): ZodOpenApiPathsObject {
   }
   return paths
 }
+
+/** The events, as receivers get them (docs/webhooks.md). */
+const webhooksOf = (): ZodOpenApiPathsObject =>
+  Object.fromEntries(
+    EVENTS.map(({ type, summary, body }) => [
+      type,
+      {
+        post: {
+          tags: ['Webhooks'],
+          summary,
+          requestBody: { required: true, content: { 'application/json': { schema: body } } },
+          responses: {
+            '2XX': { description: 'It was taken. Everything else is tried again; 410 disables the webhook.' },
+          },
+        },
+      },
+    ]),
+  )
 
 /** `/v1/calls/:id` → `/v1/calls/{id}`, and `/v1/models/*id` → `/v1/models/{id}` */
 const openApiPath = (path: string): string => path.replaceAll(/[:*](\w+)/g, '{$1}')

@@ -211,7 +211,7 @@ export async function listDeliveries(
   }))
 }
 
-/** Sends an event again: the same id and bytes, with a full set of tries. @returns false if there is no such delivery */
+/** Sends an event again: the same id and bytes, with a full set of tries. @returns false if there is none to send */
 export async function redeliver(db: Db | Trx, webhookId: WebhookId, id: DeliveryId): Promise<boolean> {
   const changed = await db('webhook_deliveries')
     .where({ id, webhook_id: webhookId })
@@ -239,11 +239,17 @@ export async function deleteOldNotices(db: Db): Promise<void> {
   await db('grant_notices').whereRaw('told_at < now() - make_interval(days => ?)', [KEPT_DAYS]).delete()
 }
 
-/** How long the delivery that has been due longest waits, in seconds (0 where none is due), and how many were given up. */
+/**
+ * How long the oldest due delivery of a webhook that does not fail waits, in seconds (0 where none is due), and how
+ * many were given up or are held.
+ */
 export async function deliveryBacklog(db: Db): Promise<{ oldestDueSeconds: number; failed: number; held: number }> {
   const { rows } = await db.raw<{ rows: { seconds: number | null; failed: number; held: number }[] }>(`
-    SELECT (SELECT extract(epoch FROM now() - min(next_try_at))::float8 FROM webhook_deliveries
-        WHERE status IN ('queued', 'sending')) AS seconds,
+    SELECT (
+        SELECT extract(epoch FROM now() - min(oldest.next_try_at))::float8 FROM webhooks w
+        CROSS JOIN LATERAL (SELECT d.next_try_at FROM webhook_deliveries d
+          WHERE d.webhook_id = w.id AND d.status IN ('queued', 'sending') ORDER BY d.next_try_at LIMIT 1) oldest
+        WHERE w.disabled_at IS NULL AND w.failing_since IS NULL) AS seconds,
       count(*) FILTER (WHERE status = 'failed') AS failed, count(*) FILTER (WHERE status = 'held') AS held
     FROM webhook_deliveries WHERE status IN ('failed', 'held')`)
   const { seconds, failed, held } = rows[0]!

@@ -1,5 +1,6 @@
 /**
- * The words of webhooks: the types of events (docs/webhooks.md#events), and why nothing is sent. Each is written by the function of `sql/` that its cause calls.
+ * The words of webhooks: the types of events (docs/webhooks.md#events), and why
+ * nothing is sent. Each is written by the function of `sql/` that its cause calls.
  */
 
 /** What accounts can be told of. */

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { EVENTS } from '../../../src/api/endpoint/event-schemas.ts'
 import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
 import { createKey, revokeKey } from '../../../src/shared/accounts/api-keys.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
@@ -48,7 +49,11 @@ describe('an event', () => {
           'webhook_deliveries.url',
           'event_id',
         )
-    ).map(({ body, ...row }) => ({ ...row, body: JSON.parse(body) }))
+    ).map(({ body, ...row }) => {
+      const event = JSON.parse(body)
+      EVENTS.find(({ type }) => type === row.type)!.body.parse(event)
+      return { ...row, body: event }
+    })
 
   const typesToldTo = async (account: TestAccount) => (await toldTo(account)).map(({ type }) => type)
 
