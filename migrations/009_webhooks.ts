@@ -82,6 +82,10 @@ export const up = async (db: Knex): Promise<void> => {
   `,
   )
   await db.raw(`
+    ALTER TABLE mails DROP CONSTRAINT mails_kind_known,
+      ADD CONSTRAINT mails_kind_known
+        CHECK (kind IN ('verification', 'reset', 'address', 'address_notice', 'budget', 'receipt', 'low_balance',
+          'top_up_off', 'access', 'key_rotated', 'top_up_failed', 'webhook_off')) NOT VALID;
     ALTER TABLE accounts ADD COLUMN has_webhooks boolean NOT NULL DEFAULT false;
     COMMENT ON COLUMN accounts.has_webhooks IS 'Whether it has a webhook: statements write events only then.';
     ALTER TABLE calls ADD COLUMN is_async boolean NOT NULL DEFAULT false,
@@ -94,6 +98,11 @@ export const up = async (db: Knex): Promise<void> => {
 
 export async function down(db: Knex): Promise<void> {
   await db.raw(`
+    DELETE FROM mails WHERE kind = 'webhook_off';
+    ALTER TABLE mails DROP CONSTRAINT mails_kind_known,
+      ADD CONSTRAINT mails_kind_known
+        CHECK (kind IN ('verification', 'reset', 'address', 'address_notice', 'budget', 'receipt', 'low_balance',
+          'top_up_off', 'access', 'key_rotated', 'top_up_failed'));
     ALTER TABLE calls DROP COLUMN callback_url, DROP COLUMN is_async;
     ALTER TABLE accounts DROP COLUMN has_webhooks;
     DROP TABLE grant_notices, webhook_deliveries, webhooks`)

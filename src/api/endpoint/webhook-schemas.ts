@@ -4,17 +4,15 @@
 import { z } from 'zod'
 import { ApiError } from '../../shared/platform/errors.ts'
 import type { Config } from '../../shared/platform/config/config.ts'
-import { receiverProblem } from '../../shared/webhooks/addresses.ts'
+import { MAX_RECEIVER_LENGTH, receiverProblem } from '../../shared/webhooks/addresses.ts'
 import { DELIVERY_STATUSES } from '../../shared/webhooks/deliveries.ts'
 import { DISABLED_REASONS, LISTED_TYPES } from '../../shared/webhooks/types.ts'
 import { id, listOf, ok, pageOf, time } from './answer-schemas.ts'
 
-const MAX_URL = 2048
-
 const url = z
   .string('url must be a text.')
   .min(1, 'url must not be empty.')
-  .max(MAX_URL, `url must have at most ${MAX_URL} characters.`)
+  .max(MAX_RECEIVER_LENGTH, `url must have at most ${MAX_RECEIVER_LENGTH} characters.`)
   .meta({ description: 'An https address of the public internet, on port 443 or one above 1023.' })
 
 const types = z

@@ -4,6 +4,9 @@
  */
 import { hasUsualPort, publicUrlProblem } from '../requests/addresses.ts'
 
+/** The longest address, in characters: that of a column. */
+export const MAX_RECEIVER_LENGTH = 2048
+
 const NOT_HTTPS = 'must be an https address'
 const PRIVATE_TOO = 'must be an http(s) address'
 
@@ -12,6 +15,7 @@ const PRIVATE_TOO = 'must be an http(s) address'
  * @param allowPrivate WEBHOOK_ALLOW_PRIVATE: http, any port and any host too.
  */
 export function receiverProblem(text: string, allowPrivate: boolean): string | null {
+  if (text.length > MAX_RECEIVER_LENGTH) return `must be at most ${MAX_RECEIVER_LENGTH} characters`
   if (allowPrivate) return /^https?:\/\/[^/?#@\s]+/i.test(text) && URL.canParse(text) ? null : PRIVATE_TOO
   const problem = publicUrlProblem(text, NOT_HTTPS)
   if (problem !== null) return problem

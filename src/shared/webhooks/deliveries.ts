@@ -9,6 +9,7 @@
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { AccountId, DeliveryId, EventId, WebhookId } from '../platform/ids.ts'
 import { newId, publicId } from '../platform/ids.ts'
+import { mailOwner } from '../payments/mails.ts'
 import type { DisabledReason } from './types.ts'
 
 /** How far a delivery is. */
@@ -81,6 +82,8 @@ export type FailedTry = Answered & { note: FailureNote; pauseMs: number | null; 
 /** After how long without one success a webhook is disabled, in days (docs/webhooks.md#disabled). */
 const FAILING_DAYS = 5
 
+type Failing = { account_id: AccountId | null; url: string; disabled_at: Date | null; isFailing: boolean }
+
 /**
  * Records a failed try, and disables the webhook where its receiver is gone or has failed for five days. Changes
  * nothing if another worker has meanwhile taken the delivery over.
@@ -95,7 +98,9 @@ export async function failDelivery(
     const webhook = await trx('webhooks')
       .where({ id: webhookId })
       .forNoKeyUpdate()
-      .first<{ disabled_at: Date | null; isFailing: boolean } | undefined>(
+      .first<Failing | undefined>(
+        'account_id',
+        'url',
         'disabled_at',
         trx.raw(`coalesce(failing_since < now() - make_interval(days => ?), false) AS "isFailing"`, [FAILING_DAYS]),
       )
@@ -110,7 +115,10 @@ export async function failDelivery(
     if (changed === 0 || isCallback || webhook.disabled_at !== null) return null
     await trx('webhooks').where({ id: webhookId }).whereNull('failing_since').update({ failing_since: trx.fn.now() })
     const reason = isGone ? 'gone' : webhook.isFailing ? 'failing' : null
-    if (reason !== null) await disable(trx, webhookId, reason)
+    if (reason === null) return null
+    await disable(trx, webhookId, reason)
+    const { account_id: account, url } = webhook
+    if (account !== null) await mailOwner(trx, account, 'webhook_off', { url, reason })
     return reason
   })
 }

@@ -185,6 +185,10 @@ export async function makeCallbackSecret(db: Db, box: SecretBox, account: Accoun
   })
 }
 
+/** Whether an account has the secret that signs what calls are told at addresses of their own. */
+export const hasCallbackSecret = async (db: Db, account: AccountId): Promise<boolean> =>
+  (await callbackOf(db, account).first('id')) !== undefined
+
 /** Encrypts secrets anew that rest under the APP_SECRET before. @returns how many */
 export async function resealSecrets(db: Db, box: SecretBox): Promise<number> {
   const rows = await db('webhooks').select<{ id: WebhookId; secret: Buffer; previous_secret: Buffer | null }[]>(

@@ -14,7 +14,7 @@ import {
   rotateWebhook,
 } from '../../../src/shared/webhooks/webhooks.ts'
 import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
-import { anAccount } from '../../../scripts/harness/factories.ts'
+import { anAccount, proveAddress } from '../../../scripts/harness/factories.ts'
 import { testConfig } from '../../../scripts/harness/harness.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { answering, LOOPBACK, PUBLIC } from '../fetching/harness.ts'
@@ -144,12 +144,16 @@ describe('the webhook worker', () => {
   it('is disabled by a 410; what waited is kept, and delivered when it is enabled', async () => {
     let isGone = true
     const { url, received } = await receiver((response) => response.writeHead(isGone ? 410 : 204).end())
-    const webhook = await aWebhook(url)
+    const owner = await anAccount(db)
+    await proveAddress(db, owner)
+    const webhook = await aWebhook(url, owner.id)
     for (const nth of [1, 2, 3]) await tell(webhook, nth)
     worker()
     await until('it is disabled', async () => (await db('webhooks').where({ id: webhook.id }).first()).disabled_at)
     await reach(webhook, 'held')
     expect((await db('webhooks').where({ id: webhook.id }).first()).disabled_reason).to.equal('gone')
+    const mails = await db('mails').where({ kind: 'webhook_off' })
+    expect(mails.map(({ details }: { details: object }) => details)).to.deep.equal([{ url, reason: 'gone' }])
     isGone = false
     const before = received.length
     await changeWebhook(db, webhook.owner, webhook.id, { disabled: false })
