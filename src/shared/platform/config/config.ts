@@ -199,6 +199,12 @@ const redisVariables = variables
 export const readRedisConfig = (environment: NodeJS.ProcessEnv = process.env): z.infer<typeof redisVariables> =>
   parse(redisVariables, environment)
 
+const webhookVariables = variables.pick({ APP_SECRET: true, APP_SECRET_PREVIOUS: true, WEBHOOK_ALLOW_PRIVATE: true })
+
+/** What the admin command needs to make secrets of webhooks. @throws ConfigError as `readConfig`. */
+export const readWebhookConfig = (environment: NodeJS.ProcessEnv = process.env): z.infer<typeof webhookVariables> =>
+  parse(webhookVariables, environment)
+
 const rateVariables = variables.pick({ GATEWAY_RATE_LIMIT: true })
 
 /** The rate limit of accounts, of which that of a key is at most as much. @throws ConfigError as `readConfig`. */
