@@ -3,7 +3,7 @@ import { EVENTS } from '../../../src/api/endpoint/event-schemas.ts'
 import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
 import { createKey, revokeKey } from '../../../src/shared/accounts/api-keys.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
-import { parseId } from '../../../src/shared/platform/ids.ts'
+import { newId, parseId } from '../../../src/shared/platform/ids.ts'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { LISTED_TYPES, OPERATOR_TYPES } from '../../../src/shared/webhooks/types.ts'
 import { deleteOldDeliveries, deleteWebhooksOf, tellOfGrants } from '../../../src/shared/webhooks/deliveries.ts'
@@ -37,9 +37,9 @@ describe('an event', () => {
     createWebhook(db, box, account.id, { url: 'https://receiver.example/events', types })
 
   /** What an account is told, oldest first. */
-  const toldTo = async ({ id }: Pick<TestAccount, 'id'>) =>
+  const toldTo = async ({ id }: Pick<TestAccount, 'id'>, by: Db = db) =>
     (
-      await db('webhook_deliveries')
+      await by('webhook_deliveries')
         .join('webhooks', 'webhooks.id', 'webhook_id')
         .where({ account_id: id })
         .orderBy('webhook_deliveries.id')
@@ -213,6 +213,36 @@ describe('an event', () => {
     expect(told.map(({ type }) => type)).to.deep.equal(['credits.expiring'])
     expect(told[0]!.body.data).to.include({ credits: 7 })
     expect(parseId('grant', told[0]!.body.data.grant)).to.equal(soon)
+  })
+
+  it('is written of a payment that is paid, refunded and disputed, each time that more is', async () => {
+    const account = await anAccount(db)
+    await aWebhook(account)
+    const { webhook } = await createWebhook(db, box, null, { url: 'https://house.example/', types: OPERATOR_TYPES })
+    const payment = { id: newId('payment'), account_id: account.id, provider: 'stripe', kind: 'checkout' }
+    const bought = { live_mode: false, currency: 'eur', amount_minor: 500, credits: 1000 }
+    // All of it is undone: nothing was granted for what these rows say.
+    const trx = await db.transaction()
+    try {
+      await trx('payments').insert({ ...payment, ...bought })
+      const change = (columns: object) => trx('payments').where({ id: payment.id }).update(columns)
+      await change({ status: 'review', review_reason: 'amount' })
+      await change({ status: 'paid', review_reason: null, intent: 'pi_1', paid_at: trx.fn.now() })
+      await change({ version: 2 })
+      await change({ refunded_minor: 100 })
+      await change({ refunded_minor: 50 })
+      await change({ disputed_minor: 300 })
+      const told = await toldTo(account, trx)
+      expect(told.map(({ type }) => type)).to.deep.equal(['payment.succeeded', 'payment.refunded', 'payment.disputed'])
+      expect(told[1]!.body.data).to.include({ status: 'paid', credits: 1000, amountMinor: 500, refundedMinor: 100 })
+      const house = await trx('webhook_deliveries')
+        .where({ webhook_id: parseId('webhook', webhook.id)! })
+        .orderBy('id')
+      expect(house.map(({ type }: { type: string }) => type)).to.deep.equal(['payment.review', 'payment.disputed'])
+    } finally {
+      await trx.rollback()
+      await deleteWebhook(db, null, parseId('webhook', webhook.id)!)
+    }
   })
 
   it('of a mail that was given up is told to the operators, never with its recipient', async () => {
