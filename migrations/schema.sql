@@ -305,6 +305,7 @@ CREATE TABLE circuit_openings (
   CONSTRAINT circuit_openings_pkey PRIMARY KEY (minute, upstream),
   CONSTRAINT circuit_openings_positive CHECK ((openings > 0))
 );
+CREATE TRIGGER circuit_openings_tell AFTER INSERT ON circuit_openings FOR EACH ROW EXECUTE FUNCTION tell_of_opening();
 
 -- What a provider has still to forget: a worker asks it until it has, and removes the row.
 CREATE TABLE customers_to_forget (
@@ -916,6 +917,9 @@ CREATE FUNCTION tell_of_key() RETURNS trigger;
 
 -- Tells the operators of a mail that was given up.
 CREATE FUNCTION tell_of_mail() RETURNS trigger;
+
+-- Tells the operators that a circuit of an upstream has opened.
+CREATE FUNCTION tell_of_opening() RETURNS trigger;
 
 -- Writes the events of payments.
 CREATE FUNCTION tell_of_payment() RETURNS trigger;

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { EVENTS } from '../../../src/api/endpoint/event-schemas.ts'
 import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
 import { createKey, revokeKey } from '../../../src/shared/accounts/api-keys.ts'
+import { noteOpening } from '../../../src/shared/operators/circuits.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import { newId, parseId } from '../../../src/shared/platform/ids.ts'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
@@ -257,6 +258,18 @@ describe('an event', () => {
     const rows = await db('webhook_deliveries').where({ webhook_id: parseId('webhook', webhook.id)! })
     expect(rows.map(({ type }: { type: string }) => type)).to.deep.equal(['mail.dead'])
     expect(rows[0].body).not.to.include(email)
+  })
+
+  it('of an upstream whose circuit opens is told to the operators once a minute', async () => {
+    const fields = { url: 'https://house.example/events', types: OPERATOR_TYPES }
+    const { webhook } = await createWebhook(db, box, null, fields)
+    // Noted in one minute: what these statements read as now.
+    await db.transaction(async (trx) => {
+      for (let time = 0; time < 3; time += 1) await noteOpening(trx, 'acme')
+    })
+    const rows = await db('webhook_deliveries').where({ webhook_id: parseId('webhook', webhook.id)! })
+    expect(rows.map(({ body }: { body: string }) => JSON.parse(body).data)).to.deep.equal([{ upstream: 'acme' }])
+    expect(rows[0].type).to.equal('upstream.unhealthy')
   })
 
   it('is gone with its account, and after its time', async () => {
