@@ -207,6 +207,8 @@ export const testWebhook = endpoint({
   ...onWebhook,
   method: 'post',
   path: '/api/webhooks/:id/test',
+  // Each is a request to a server of somebody's choice.
+  limits: [{ limit: 'webhookSends', per: 'account' }],
   summary: 'Send a test event',
   description: 'An event of the type `webhook.test`, whatever types the webhook lists.',
   body: 'ignored',
@@ -248,6 +250,8 @@ export const sendAgain = endpoint({
   ...declared,
   method: 'post',
   path: '/api/webhooks/:id/deliveries/:delivery/redeliver',
+  // Each is a request to a server of somebody's choice.
+  limits: [{ limit: 'webhookSends', per: 'account' }],
   params: z.object({
     ...pathId('webhook', 'The `id` of a webhook.').shape,
     delivery: pathId('delivery', 'The `id` of a delivery.').shape.id,

@@ -71,6 +71,15 @@ describe('/api/webhooks', () => {
     expect((await ask('POST', `/${webhook.id}/deliveries/${nobodys}/redeliver`)).status).to.equal(404)
   })
 
+  it('sends at most 60 a minute on demand, so that nobody is flooded through it', async () => {
+    const { webhook } = await make()
+    const { delivery } = (await ask('POST', `/${webhook.id}/test`)).json
+    const paths = Array.from({ length: 60 }, (_, nth) => (nth % 2 ? '/test' : `/deliveries/${delivery}/redeliver`))
+    const replies = await Promise.all(paths.map((path) => ask('POST', `/${webhook.id}${path}`)))
+    expect(replies.filter(({ status }) => status === 429)).to.have.length(1)
+    expect((await ask('GET', `/${webhook.id}/deliveries?limit=1`)).status, 'looking is free').to.equal(200)
+  })
+
   it('refuses the eleventh, also of two that are made at once', async () => {
     const replies = await Promise.all(
       Array.from({ length: 12 }, () => ask('POST', '', { url: URL_OF_ONE, types: ['chat'] })),
