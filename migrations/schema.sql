@@ -26,6 +26,7 @@ CREATE TABLE accounts (
   low_balance_state text NOT NULL DEFAULT 'armed'::text, -- armed, due (crossed, a mail is to be written) or done.
   top_up_below credits, -- A balance below it is topped up; null: it is not.
   top_up_state text NOT NULL DEFAULT 'armed'::text, -- armed, due (crossed, a worker is to pay) or done.
+  has_webhooks boolean NOT NULL DEFAULT false, -- Whether it has a webhook: statements write events only then.
   CONSTRAINT accounts_pkey PRIMARY KEY (id),
   CONSTRAINT accounts_deleted_are_suspended CHECK (((deleted_at IS NULL) OR (status = 'suspended'::text))),
   CONSTRAINT accounts_emptied_were_deleted CHECK (((emptied_at IS NULL) OR (deleted_at IS NOT NULL))),
@@ -84,6 +85,7 @@ CREATE TABLE api_keys (
 CREATE INDEX api_keys_account ON api_keys USING btree (account_id, id);
 CREATE UNIQUE INDEX api_keys_previous_hash ON api_keys USING btree (previous_hash) WHERE (previous_hash IS NOT NULL);
 CREATE INDEX api_keys_valid ON api_keys USING btree (account_id, id) WHERE (revoked_at IS NULL);
+CREATE TRIGGER api_keys_tell AFTER INSERT OR UPDATE OF revoked_at ON api_keys FOR EACH ROW EXECUTE FUNCTION tell_of_key();
 
 -- The functions of sql/ that are in this database, those of earlier releases too.
 CREATE TABLE applied_sql (
@@ -245,9 +247,12 @@ CREATE TABLE calls (
   repeated_input_tokens quantity, -- Of those written, what its upstream bills once more: written for an hour (chat).
   cost_micro_usd quantity, -- What it cost at its upstreams, in micro-dollars, failed tries too; null where that is unknown.
   catalogue_version integer, -- The version of the catalogue that it was opened at: it is charged and served by that one.
+  is_async boolean NOT NULL DEFAULT false, -- Whether its client asked not to wait for the answer.
+  callback_url text, -- Where its client wants to be told of its end; null: nowhere.
   CONSTRAINT calls_pkey PRIMARY KEY (id),
   CONSTRAINT calls_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT calls_cached_tokens_are_input CHECK ((((cached_input_tokens)::bigint + (cache_write_tokens)::bigint) <= (input_tokens)::bigint)),
+  CONSTRAINT calls_callback_url_length CHECK ((char_length(callback_url) <= 2048)) NOT VALID,
   CONSTRAINT calls_cost_within_twice_the_charge CHECK ((((credits)::bigint + (credits_uncollected)::bigint) <= (2 * (credits_precharged)::bigint))),
   CONSTRAINT calls_count_positive CHECK ((count >= 1)),
   CONSTRAINT calls_dialect_known CHECK (((dialect IS NULL) OR ((modality = 'chat'::text) AND (dialect = ANY (ARRAY['messages'::text, 'responses'::text]))))),
@@ -301,6 +306,7 @@ CREATE TABLE circuit_openings (
   CONSTRAINT circuit_openings_pkey PRIMARY KEY (minute, upstream),
   CONSTRAINT circuit_openings_positive CHECK ((openings > 0))
 );
+CREATE TRIGGER circuit_openings_tell AFTER INSERT ON circuit_openings FOR EACH ROW EXECUTE FUNCTION tell_of_opening();
 
 -- What a provider has still to forget: a worker asks it until it has, and removes the row.
 CREATE TABLE customers_to_forget (
@@ -348,6 +354,14 @@ CREATE TABLE forgiven_debts (
 );
 CREATE INDEX forgiven_debts_account ON forgiven_debts USING btree (account_id);
 CREATE TRIGGER forgiven_debts_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON forgiven_debts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+-- Grants whose end was told of, so that each is told of once.
+CREATE TABLE grant_notices (
+  grant_id uuid NOT NULL, -- The grant.
+  told_at timestamptz NOT NULL DEFAULT now(), -- When the event was written.
+  CONSTRAINT grant_notices_pkey PRIMARY KEY (grant_id),
+  CONSTRAINT grant_notices_grant_fkey FOREIGN KEY (grant_id) REFERENCES grants(id)
+);
 
 -- Credits of one origin each. Charges burn the ones that expire first, then the oldest.
 CREATE TABLE grants (
@@ -476,7 +490,7 @@ CREATE TABLE mails (
   CONSTRAINT mails_pkey PRIMARY KEY (id),
   CONSTRAINT mails_user_fkey FOREIGN KEY (user_id) REFERENCES users(id),
   CONSTRAINT mails_finished_or_not CHECK (((status = ANY (ARRAY['sent'::text, 'skipped'::text, 'dead'::text])) = (finished_at IS NOT NULL))),
-  CONSTRAINT mails_kind_known CHECK ((kind = ANY (ARRAY['verification'::text, 'reset'::text, 'address'::text, 'address_notice'::text, 'budget'::text, 'receipt'::text, 'low_balance'::text, 'top_up_off'::text, 'access'::text, 'key_rotated'::text, 'top_up_failed'::text]))),
+  CONSTRAINT mails_kind_known CHECK ((kind = ANY (ARRAY['verification'::text, 'reset'::text, 'address'::text, 'address_notice'::text, 'budget'::text, 'receipt'::text, 'low_balance'::text, 'top_up_off'::text, 'access'::text, 'key_rotated'::text, 'top_up_failed'::text, 'webhook_off'::text]))) NOT VALID,
   CONSTRAINT mails_note_length CHECK ((char_length(note) <= 500)),
   CONSTRAINT mails_recipient_is_lowercase CHECK (((recipient = lower(recipient)) AND ((length(recipient) >= 3) AND (length(recipient) <= 254)))),
   CONSTRAINT mails_reset_knows_no_account CHECK (((kind = 'reset'::text) = (user_id IS NULL))),
@@ -487,6 +501,7 @@ CREATE INDEX mails_dead ON mails USING btree (id) WHERE (status = 'dead'::text);
 CREATE INDEX mails_due ON mails USING btree (next_try_at) WHERE (status = ANY (ARRAY['queued'::text, 'sending'::text]));
 CREATE INDEX mails_finished ON mails USING btree (status, finished_at) WHERE (finished_at IS NOT NULL);
 CREATE INDEX mails_user ON mails USING btree (user_id, created_at) WHERE (user_id IS NOT NULL);
+CREATE TRIGGER mails_tell AFTER UPDATE OF status ON mails FOR EACH ROW WHEN (((new.status = 'dead'::text) AND (old.status <> 'dead'::text))) EXECUTE FUNCTION tell_of_mail();
 
 -- Who may act for which account.
 CREATE TABLE members (
@@ -665,6 +680,7 @@ CREATE INDEX payments_due ON payments USING btree (next_check_at) WHERE (next_ch
 CREATE UNIQUE INDEX payments_one_auto ON payments USING btree (account_id) WHERE ((kind = 'auto'::text) AND (status = ANY (ARRAY['created'::text, 'open'::text, 'review'::text])));
 CREATE INDEX payments_review ON payments USING btree (id) WHERE (status = 'review'::text);
 CREATE CONSTRAINT TRIGGER payments_match_grants AFTER INSERT OR UPDATE OF id, status, credits, bonus, reversed ON payments DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION check_payment();
+CREATE TRIGGER payments_tell AFTER UPDATE OF status, refunded_minor, disputed_minor ON payments FOR EACH ROW EXECUTE FUNCTION tell_of_payment();
 CREATE TRIGGER payments_terms_stand BEFORE UPDATE ON payments FOR EACH ROW EXECUTE FUNCTION keep_payment_terms();
 
 -- Every price that a call was opened at, for good.
@@ -757,6 +773,62 @@ CREATE TABLE users (
   CONSTRAINT users_role_known CHECK ((role = ANY (ARRAY['user'::text, 'admin'::text])))
 );
 
+-- The outbox: an event for one receiver, written in the transaction of its cause, delivered by the webhook workers.
+CREATE TABLE webhook_deliveries (
+  id uuid NOT NULL, -- UUIDv7; whd_… in text.
+  webhook_id uuid NOT NULL, -- For whom, and whose secret signs it.
+  event_id uuid NOT NULL, -- The event, the same for all its receivers: webhook-id; evt_… in text.
+  type text NOT NULL, -- The type of the event.
+  url text, -- Where a call wants its own event; null: the address of the webhook.
+  body text NOT NULL, -- The bytes that are sent, the same in all tries.
+  status text NOT NULL DEFAULT 'queued'::text, -- queued, sending, delivered, failed (given up), or held while its webhook is disabled.
+  tries integer NOT NULL DEFAULT 0, -- Times that a worker took it.
+  next_try_at timestamptz NOT NULL DEFAULT now(), -- When it may be taken; while sending, when its worker counts as dead.
+  answer_status integer, -- The HTTP status that the last try was answered with; null where it was not.
+  answer_ms integer, -- How long the last try took, in ms.
+  note text, -- Why the last try was no success.
+  created_at timestamptz NOT NULL DEFAULT now(), -- When the event happened.
+  finished_at timestamptz, -- When it was delivered or given up.
+  CONSTRAINT webhook_deliveries_pkey PRIMARY KEY (id),
+  CONSTRAINT webhook_deliveries_webhook_fkey FOREIGN KEY (webhook_id) REFERENCES webhooks(id) ON DELETE CASCADE,
+  CONSTRAINT webhook_deliveries_body_length CHECK ((octet_length(body) <= 20000)),
+  CONSTRAINT webhook_deliveries_finished_or_not CHECK (((status = ANY (ARRAY['delivered'::text, 'failed'::text])) = (finished_at IS NOT NULL))),
+  CONSTRAINT webhook_deliveries_status_known CHECK ((status = ANY (ARRAY['queued'::text, 'sending'::text, 'delivered'::text, 'failed'::text, 'held'::text]))),
+  CONSTRAINT webhook_deliveries_tries_not_negative CHECK ((tries >= 0)),
+  CONSTRAINT webhook_deliveries_url_length CHECK (((char_length(url) >= 1) AND (char_length(url) <= 2048)))
+);
+CREATE INDEX webhook_deliveries_due ON webhook_deliveries USING btree (next_try_at) WHERE (status = ANY (ARRAY['queued'::text, 'sending'::text]));
+CREATE INDEX webhook_deliveries_lost ON webhook_deliveries USING btree (status) WHERE (status = ANY (ARRAY['failed'::text, 'held'::text]));
+CREATE INDEX webhook_deliveries_old ON webhook_deliveries USING btree (created_at);
+CREATE INDEX webhook_deliveries_open ON webhook_deliveries USING btree (webhook_id, next_try_at) WHERE (status = ANY (ARRAY['queued'::text, 'sending'::text]));
+CREATE INDEX webhook_deliveries_webhook ON webhook_deliveries USING btree (webhook_id, id);
+
+-- Where events go, and what they are signed with.
+CREATE TABLE webhooks (
+  id uuid NOT NULL, -- UUIDv7; wh_… in text.
+  account_id uuid, -- Whose it is; null: the operators'.
+  url text, -- The receiver's address. Null: the row has the secret of the addresses that calls name themselves.
+  types text[] NOT NULL, -- The types of events that are sent; chat: those of chats that somebody waits for too.
+  secret bytea NOT NULL, -- The signing secret, encrypted under APP_SECRET.
+  previous_secret bytea, -- The one before the last rotation, encrypted too.
+  previous_until timestamptz, -- Until when events are signed with that as well.
+  failing_since timestamptz, -- The first failed try since the last success; null: the last try succeeded.
+  disabled_at timestamptz, -- Since when nothing is sent.
+  disabled_reason text, -- owner, gone (the receiver answered 410) or failing (five days without a success).
+  created_at timestamptz NOT NULL DEFAULT now(), -- When it was made.
+  CONSTRAINT webhooks_pkey PRIMARY KEY (id),
+  CONSTRAINT webhooks_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT webhooks_callbacks_are_never_disabled CHECK (((url IS NOT NULL) OR (disabled_at IS NULL))),
+  CONSTRAINT webhooks_callbacks_have_an_account CHECK (((url IS NOT NULL) OR (account_id IS NOT NULL))),
+  CONSTRAINT webhooks_disabled_reason_known CHECK ((disabled_reason = ANY (ARRAY['owner'::text, 'gone'::text, 'failing'::text]))),
+  CONSTRAINT webhooks_disabled_whole CHECK (((disabled_at IS NULL) = (disabled_reason IS NULL))),
+  CONSTRAINT webhooks_previous_whole CHECK (((previous_secret IS NULL) = (previous_until IS NULL))),
+  CONSTRAINT webhooks_types_count CHECK ((cardinality(types) <= 20)),
+  CONSTRAINT webhooks_url_length CHECK (((char_length(url) >= 1) AND (char_length(url) <= 2048)))
+);
+CREATE INDEX webhooks_account ON webhooks USING btree (account_id);
+CREATE UNIQUE INDEX webhooks_callback_secret ON webhooks USING btree (account_id) WHERE (url IS NULL);
+
 -- Whether a charge is within a budget, of which so much is used.
 CREATE FUNCTION budget_allows(budget bigint, used bigint, charge bigint) RETURNS boolean;
 
@@ -790,6 +862,9 @@ CREATE FUNCTION expire_grants(account_ids uuid[], moment timestamptz) RETURNS in
 -- When a grant pays for nothing any more; null: never.
 CREATE FUNCTION grant_ends_at(expires_at timestamptz, revived_until timestamptz) RETURNS timestamptz;
 
+-- A moment in ISO 8601, UTC, with milliseconds.
+CREATE FUNCTION iso_time(moment timestamptz) RETURNS text;
+
 -- Refuses changes of what was ordered, and of what was paid.
 CREATE FUNCTION keep_payment_terms() RETURNS trigger;
 
@@ -805,11 +880,17 @@ CREATE FUNCTION key_is_valid(key api_keys, secret integer, moment timestamptz) R
 -- Moves credits: entries, grants and balances; returns the accounts where some came back so late that they expired.
 CREATE FUNCTION move_credits(moment timestamptz, accounts_of uuid[], grants_of uuid[], amounts bigint[], kinds text[], calls_of uuid[] DEFAULT NULL::uuid[], payment uuid DEFAULT NULL::uuid, deduction uuid DEFAULT NULL::uuid, remark text DEFAULT NULL::text) RETURNS uuid[];
 
+-- A new UUIDv7.
+CREATE FUNCTION new_id() RETURNS uuid;
+
 -- Asks for the mail about a budget of which 80 or 100 percent is used.
 CREATE FUNCTION notify_of_budget() RETURNS trigger;
 
 -- Charges and opens calls: for each an outcome of opened, exists, left (by what it may be a retry of), price_above_limit, price_changed, insufficient_credits, key_budget_exceeded, too_many_calls, too_many_calls_of_key, too_many_bytes, account_suspended, unauthorized, ip_not_allowed or model_not_allowed.
 CREATE FUNCTION open_calls(requests jsonb, max_outstanding integer, max_request_bytes bigint) RETURNS TABLE(id uuid, outcome text, existing_id uuid, balance bigint, outstanding integer) SET plan_cache_mode=force_generic_plan;
+
+-- The text form of an id that clients see.
+CREATE FUNCTION public_id(prefix text, id uuid) RETURNS text;
 
 -- Refuses updates and deletions.
 CREATE FUNCTION refuse_change() RETURNS trigger;
@@ -825,6 +906,27 @@ CREATE FUNCTION spend_credits(moment timestamptz, accounts_of uuid[], amounts bi
 
 -- Grants of these accounts that can pay now, in burn order, with running sums.
 CREATE FUNCTION spendable_grants(account_ids uuid[]) RETURNS TABLE(grant_id uuid, account_id uuid, remaining bigint, upto bigint);
+
+-- Writes the events of calls that have ended.
+CREATE FUNCTION tell_of_calls(ended uuid[]) RETURNS void;
+
+-- Tells of grants that end within seven days, each once.
+CREATE FUNCTION tell_of_grants(batch integer) RETURNS integer;
+
+-- Writes the events of keys that are made and revoked.
+CREATE FUNCTION tell_of_key() RETURNS trigger;
+
+-- Tells the operators of a mail that was given up.
+CREATE FUNCTION tell_of_mail() RETURNS trigger;
+
+-- Tells the operators that a circuit of an upstream has opened.
+CREATE FUNCTION tell_of_opening() RETURNS trigger;
+
+-- Writes the events of payments.
+CREATE FUNCTION tell_of_payment() RETURNS trigger;
+
+-- Writes an event for the webhooks of an account, or of the operators.
+CREATE FUNCTION tell_webhooks(told uuid, event_type text, data jsonb) RETURNS void;
 
 -- Marks a crossing of the low balance and of the automatic top-up, once each.
 CREATE FUNCTION watch_balance() RETURNS trigger;

@@ -17,6 +17,7 @@ DECLARE
   account_ids uuid[] := ARRAY(SELECT DISTINCT c.account_id FROM calls c WHERE c.id = ANY (ids));
   passing constant text[] := '{service_unavailable, upstream_rate_limited, upstream_overloaded}';
   keys_limited boolean;
+  has_webhooks boolean;
   moment timestamptz;
   r record;
   -- The current account, and its balance.
@@ -43,9 +44,10 @@ DECLARE
   owing uuid[];
   late uuid[];
 BEGIN
-  keys_limited := (SELECT bool_or(held.keys_limited) FROM (
-    SELECT acc.keys_limited FROM accounts acc WHERE acc.id = ANY (account_ids) ORDER BY acc.id FOR NO KEY UPDATE
-  ) held);
+  SELECT bool_or(held.keys_limited), bool_or(held.has_webhooks) INTO keys_limited, has_webhooks FROM (
+    SELECT acc.keys_limited, acc.has_webhooks FROM accounts acc WHERE acc.id = ANY (account_ids)
+    ORDER BY acc.id FOR NO KEY UPDATE
+  ) held;
   -- A call that was opened since the first statement belongs to an account whose row is not held: it is not there yet.
   -- "<@", because "= ANY" could be looked up by account too: in all calls of a busy one.
   ids := ARRAY(SELECT c.id FROM calls c WHERE c.id = ANY (ids) AND ARRAY[c.account_id] <@ account_ids
@@ -170,6 +172,8 @@ BEGIN
     ) s
     WHERE w.budget_id = s.id AND w.starts_at = s.starts_at AND s.change <> 0;
   END IF;
+
+  IF has_webhooks THEN PERFORM tell_of_calls(ended); END IF;
 
   RETURN QUERY
   SELECT e.place, c.id, c.account_id, c.status, c.credits::bigint, c.credits_uncollected::bigint,

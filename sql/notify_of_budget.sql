@@ -14,9 +14,12 @@ BEGIN
   IF NOT FOUND THEN RETURN NULL; END IF;
   mark := (SELECT max(n.percent) FROM budget_notices n WHERE n.budget_id = NEW.budget_id
     AND n.starts_at = NEW.starts_at);
-  -- UUIDv7: the first 48 bits are the milliseconds, the version comes after them.
-  mail := (lpad(to_hex((extract(epoch FROM clock_timestamp()) * 1000)::bigint), 12, '0')
-    || '7' || substr(replace(gen_random_uuid()::text, '-', ''), 14))::uuid;
+  IF mark = 100 THEN
+    PERFORM tell_webhooks(b.account_id, 'budget.exceeded', jsonb_build_object('budget', public_id('budget', b.id),
+      'key', public_id('key', b.key_id), 'credits', b.credits, 'used', NEW.used, 'startsAt', iso_time(NEW.starts_at)))
+    FROM budgets b JOIN accounts acc ON acc.id = b.account_id AND acc.has_webhooks WHERE b.id = NEW.budget_id;
+  END IF;
+  mail := new_id();
   INSERT INTO mails (id, kind, recipient, user_id)
   SELECT mail, 'budget', u.email, u.id
   FROM budgets b JOIN members m ON m.account_id = b.account_id AND m.role = 'owner' JOIN users u ON u.id = m.user_id

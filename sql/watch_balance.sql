@@ -5,7 +5,12 @@ CREATE OR REPLACE FUNCTION watch_balance() RETURNS trigger LANGUAGE plpgsql AS $
 BEGIN
   IF NEW.low_balance_below IS NOT NULL THEN
     IF NEW.credits >= NEW.low_balance_below THEN NEW.low_balance_state := 'armed';
-    ELSIF NEW.credits < OLD.credits AND NEW.low_balance_state = 'armed' THEN NEW.low_balance_state := 'due';
+    ELSIF NEW.credits < OLD.credits AND NEW.low_balance_state = 'armed' THEN
+      NEW.low_balance_state := 'due';
+      IF NEW.has_webhooks THEN
+        PERFORM tell_webhooks(NEW.id, 'balance.low',
+          jsonb_build_object('balance', NEW.credits, 'below', NEW.low_balance_below));
+      END IF;
     END IF;
   END IF;
   IF NEW.top_up_below IS NOT NULL THEN

@@ -129,6 +129,7 @@ const BAD: Record<string, Record<string, Row[]>> = {
       { ...QUEUED, idempotency_key: 'k', request_hash: '\\x00' },
     ],
     calls_count_positive: [{ ...QUEUED, count: 0 }],
+    calls_callback_url_length: [{ ...QUEUED, callback_url: 'u'.repeat(2049) }],
     calls_cost_within_twice_the_charge: [
       { ...SUCCEEDED, credits_precharged: 4, credits: 9 },
       { ...SUCCEEDED, credits_precharged: 4, credits: 4, credits_uncollected: 5 },

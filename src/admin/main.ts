@@ -17,6 +17,7 @@ import { codeCommands } from './commands/codes.ts'
 import { paymentCommands } from './commands/payments.ts'
 import { mailCommands } from './commands/mail.ts'
 import { keyCommands } from './commands/keys.ts'
+import { webhookCommands } from './commands/webhooks.ts'
 import { moneyCommands } from './commands/money.ts'
 import { reportCommands } from './commands/reports.ts'
 import type { Command } from './command.ts'
@@ -33,6 +34,7 @@ const COMMANDS: Command<object>[] = [
   ...paymentCommands,
   ...codeCommands,
   ...mailCommands,
+  ...webhookCommands,
   ...bannerCommands,
   ...doctorCommands,
 ]

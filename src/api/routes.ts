@@ -34,6 +34,19 @@ import { showLedger } from './console/ledger.ts'
 import { sendTestMail, showMail } from './console/mail.ts'
 import { revokeSession, revokeOtherSessions, showSessions } from './console/sessions.ts'
 import { showKeyUsage, showLatency, showUsage } from './console/usage.ts'
+import {
+  editWebhook,
+  endWebhook,
+  makeCallback,
+  makeWebhook,
+  renewCallback,
+  renewWebhook,
+  sendAgain,
+  showDeliveries,
+  showWebhook,
+  showWebhooks,
+  testWebhook,
+} from './console/webhooks.ts'
 import { receiveStripeEvent } from './hooks/stripe.ts'
 import { endCode, forgiveDebtOf, makeCode, showCodes, showDebts } from './operator/codes.ts'
 import {
@@ -155,6 +168,21 @@ const billing = [
   cancelPayment,
 ] as const
 
+/** `/api/webhooks`: where an account wants to be told of events. */
+const webhooks = [
+  makeWebhook,
+  showWebhooks,
+  makeCallback,
+  renewCallback,
+  showWebhook,
+  editWebhook,
+  endWebhook,
+  renewWebhook,
+  testWebhook,
+  showDeliveries,
+  sendAgain,
+] as const
+
 /** `/api/operator`: for accounts whose role is `admin`. */
 const operators = [
   showOverview,
@@ -206,7 +234,15 @@ const operators = [
 const service = [showBanner, receiveStripeEvent, serveMedia, healthz, readyz, serveMetrics] as const
 
 /** All of them. */
-export const endpoints = [...gateway, ...accounts, ...records, ...billing, ...operators, ...service] as const
+export const endpoints = [
+  ...gateway,
+  ...accounts,
+  ...records,
+  ...billing,
+  ...webhooks,
+  ...operators,
+  ...service,
+] as const
 
 /** Below these paths even what does not exist is answered in the gateway's form. */
 export const GATEWAY_PATHS = /^\/v1(\/|$)|^\/media\//

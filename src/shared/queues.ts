@@ -1,11 +1,11 @@
 /**
- * The queues: one per modality, so that chat never waits behind videos; one for mail; one for payments; one for the
- * reconciler. A job carries the request. What happened to a call is recorded in its row, never in a job's state or
- * result.
+ * The queues: one per modality, so that chat never waits behind videos; one for mail; one for payments; one for
+ * webhooks; one for the reconciler. A job carries the request. What happened to a call is recorded in its row, never in
+ * a job's state or result.
  */
 import type { Redis } from 'ioredis'
 import { openQueues } from './platform/redis/open-queues.ts'
-import type { AccountId, CallId, MailId, PaymentId } from './platform/ids.ts'
+import type { AccountId, CallId, MailId, PaymentId, WebhookId } from './platform/ids.ts'
 import { replyChannel, writeReply } from './replies/channels.ts'
 import type { Modality } from './calls/lifecycle.ts'
 import type { Dialect } from './dialects/dialect.ts'
@@ -14,6 +14,7 @@ import { createLargeRequests } from './requests/large-requests.ts'
 import type { Tokens } from './requests/pricing.ts'
 import type { ChatRequest, MediaRequest } from './requests/requests.ts'
 import type { Trace } from './platform/process/trace.ts'
+import type { DueWebhook } from './webhooks/deliveries.ts'
 
 /** A call to be worked. `request` is null where only the result of a submitted task is to be collected. */
 export type CallJob = Trace & {
@@ -61,6 +62,15 @@ export type PaymentJob =
   | { kind: 'order'; id: PaymentId }
   | { kind: 'top-up'; id: AccountId }
   | { kind: 'forget'; id: string }
+
+/** Asks a worker for a round of a webhook: the events for it stay in Postgres. */
+export type WebhookJob = { webhookId: WebhookId; isFailing: boolean }
+
+/** A round of a webhook as its queue takes it. Webhooks that fail have their rounds after all others. */
+export const webhookRound = ({ id, isFailing }: DueWebhook) => ({
+  data: { webhookId: id, isFailing } satisfies WebhookJob,
+  priority: isFailing ? 2 : 1,
+})
 
 /** BullMQ's own bounds of a priority; 1 goes first. */
 const MAX_PRIORITY = 2_097_151
@@ -124,6 +134,16 @@ export function createQueues(connection: Redis, prefix: string) {
     async enqueueMails(ids: MailId[]): Promise<void> {
       await queue('mail').addBulk(
         ids.map((mailId) => ({ name: 'mail', data: { mailId } satisfies MailJob, opts: { jobId: mailId } })),
+      )
+    },
+
+    /** Enqueues rounds of these webhooks. One that has a job keeps it. */
+    async enqueueWebhooks(due: DueWebhook[]): Promise<void> {
+      await queue('webhooks').addBulk(
+        due.map((one) => {
+          const { data, priority } = webhookRound(one)
+          return { name: 'webhook', data, opts: { jobId: one.id, priority } }
+        }),
       )
     },
 

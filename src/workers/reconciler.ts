@@ -20,10 +20,14 @@ import { deleteOldEvents } from '../shared/payments/events.ts'
 import { noticeLowBalances } from '../shared/payments/settings.ts'
 import { deleteOldCounts } from '../shared/mail/allowance.ts'
 import { deleteOldMails } from '../shared/mail/mails.ts'
+import { deleteOldDeliveries, deleteOldNotices, tellOfGrants } from '../shared/webhooks/deliveries.ts'
+import { createSecretBox } from '../shared/webhooks/secrets.ts'
+import { resealSecrets } from '../shared/webhooks/webhooks.ts'
 import { auditWhenDue } from './auditor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { enqueueDueMails } from './mail/processor.ts'
 import { enqueueDuePayments } from './payments/processor.ts'
+import { enqueueDueWebhooks } from './webhooks/processor.ts'
 
 /** How often the reconciler runs, in ms: a lost job is refunded within 10 s (QUEUED_LEASE_SECONDS + this + its run). */
 export const RECONCILE_EVERY_MS = 1500
@@ -57,10 +61,12 @@ export function createReconciler(deps: WorkerDeps) {
     calls: () => reconcileCalls(deps),
     mails: () => enqueueDueMails(deps),
     payments: () => enqueueDuePayments(deps),
+    webhooks: () => enqueueDueWebhooks(deps),
     lowBalances: () => noticeLowBalances(deps.db, BATCH),
     grants: async () => {
       while ((await expireGrants(deps.db, BATCH)) >= BATCH);
     },
+    expiringGrants: () => tellOfGrants(deps.db, BATCH),
     results: () => deleteExpiredResults(deps.db, 10 * BATCH),
     keys: () => freeIdempotencyKeys(deps.db, 10 * BATCH),
     records: () => deleteOldRecords(deps),
@@ -70,6 +76,9 @@ export function createReconciler(deps: WorkerDeps) {
     oldMails: hourly(() => deleteOldMails(deps.db)),
     oldMailCounts: hourly(() => deleteOldCounts(deps.db)),
     deletedAccounts: () => emptyDeletedAccounts(deps),
+    oldDeliveries: () => deleteOldDeliveries(deps.db, 10 * BATCH),
+    oldNotices: hourly(() => deleteOldNotices(deps.db)),
+    webhookSecrets: hourly(() => resealSecrets(deps.db, createSecretBox(deps.config))),
     oldEvents: hourly(() => deleteOldEvents(deps.db)),
     audit: () => auditWhenDue(deps),
   }

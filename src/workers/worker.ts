@@ -42,6 +42,7 @@ import { createJobPlaces } from './calls/job-places.ts'
 import type { HeldCalls } from './calls/held-calls.ts'
 import { Reasoners } from './calls/reasoning.ts'
 import { createPaymentProcessor } from './payments/processor.ts'
+import { createWebhookProcessor } from './webhooks/processor.ts'
 import { createMailProcessor } from './mail/processor.ts'
 import { createWorkerMetrics, showWork } from './metrics.ts'
 import { logQueueErrors } from './queue-errors.ts'
@@ -205,6 +206,7 @@ const processors: Record<QueueName, (deps: WorkerDeps) => Processor> = {
   video: createCallProcessor,
   mail: createMailProcessor,
   payments: createPaymentProcessor,
+  webhooks: createWebhookProcessor,
   maintenance: createReconciler,
 }
 
@@ -214,6 +216,7 @@ const concurrencyOf = (config: Config): Record<QueueName, number> => ({
   video: config.VIDEO_CONCURRENCY,
   mail: config.MAIL_CONCURRENCY,
   payments: config.PAYMENTS_CONCURRENCY,
+  webhooks: config.WEBHOOKS_CONCURRENCY,
   maintenance: 1,
 })
 
@@ -228,6 +231,7 @@ const WORKERS_PER_QUEUE: Record<QueueName, number> = {
   video: 1,
   mail: 1,
   payments: 1,
+  webhooks: 1,
   maintenance: 1,
 }
 

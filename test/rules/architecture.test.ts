@@ -38,6 +38,9 @@ const HOMES: Record<string, string> = {
   redemptions: 'src/shared/payments/',
   billing_settings: 'src/shared/payments/',
   customers_to_forget: 'src/shared/payments/',
+  webhooks: 'src/shared/webhooks/',
+  webhook_deliveries: 'src/shared/webhooks/',
+  grant_notices: 'src/shared/webhooks/',
 }
 
 /**
@@ -54,11 +57,14 @@ const GUESTS: Record<string, string[]> = {
     'src/shared/users/sessions.ts',
     'src/shared/operators/accounts.ts',
     'src/shared/payments/',
+    // An account's row says whether it has webhooks.
+    'src/shared/webhooks/webhooks.ts',
   ],
   members: ['src/shared/users/users.ts', 'src/shared/operators/', 'src/shared/payments/'],
   users: ['src/shared/operators/', 'src/shared/catalogue/versions.ts', 'src/shared/payments/'],
   // The queue of that name is none.
   payments: ['src/shared/ledger/audit.ts', 'src/shared/queues.ts'],
+  webhooks: ['src/shared/queues.ts'],
   redemption_codes: ['src/shared/ledger/audit.ts'],
   redemptions: ['src/shared/ledger/audit.ts'],
   mailbox_gifts: ['src/shared/ledger/audit.ts'],

@@ -52,6 +52,8 @@ export const BAD: Record<string, string[]> = {
   OTEL_METRICS_EXPORTER: ['console'],
   PAYMENTS: ['paypal'],
   PAYMENTS_CONCURRENCY: ['0'],
+  WEBHOOKS_CONCURRENCY: ['0'],
+  WEBHOOK_ALLOW_PRIVATE: ['yes'],
   REDIS_PREFIX: ['x'.repeat(61)],
   REGISTER_RATE_LIMIT: ['0'],
   S3_ENDPOINT: ['minio:9000'],

@@ -23,7 +23,16 @@ export type Cursors = {
 /** The cursors of one list. `secret` is the server's. */
 export function createCursors(
   secret: string,
-  list: 'calls' | 'ledger' | 'payments' | 'operated payments' | 'any calls' | 'accounts' | 'actions' | 'dead mails',
+  list:
+    | 'calls'
+    | 'ledger'
+    | 'deliveries'
+    | 'payments'
+    | 'operated payments'
+    | 'any calls'
+    | 'accounts'
+    | 'actions'
+    | 'dead mails',
 ): Cursors {
   const sign = (accountId: AccountId, place: string): Buffer =>
     createHmac('sha256', secret)

@@ -25,6 +25,10 @@ export type SecurityEvent =
   | 'key_changed'
   | 'key_rotated'
   | 'key_revoked'
+  | 'webhook_made'
+  | 'webhook_changed'
+  | 'webhook_rotated'
+  | 'webhook_deleted'
 
 /**
  * Logs one event. `accountId` is null for a login to an address that is nobody's; `refusal` says why it was refused.

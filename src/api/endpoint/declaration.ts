@@ -15,7 +15,16 @@ import { MAX_BODY_BYTES } from '../middleware/body-bytes.ts'
 import type { Envelope, RequestState } from '../middleware/request-context.ts'
 
 /** The groups of the document. */
-type Tag = 'Models and calls' | 'Account' | 'Mail' | 'API keys' | 'Records' | 'Billing' | 'Operators' | 'Service'
+type Tag =
+  | 'Models and calls'
+  | 'Account'
+  | 'Mail'
+  | 'API keys'
+  | 'Records'
+  | 'Billing'
+  | 'Webhooks'
+  | 'Operators'
+  | 'Service'
 
 /** Who may use an endpoint, and how they are found. */
 export type Auth<Holder> = {

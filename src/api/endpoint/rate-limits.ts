@@ -43,6 +43,7 @@ const CHECKOUTS_PER_HOUR = 100
 const PAYMENT_READS_PER_MINUTE = 120
 const LINKS_PER_MINUTE = 600
 const WEBHOOKS_PER_MINUTE = 3000
+const WEBHOOK_SENDS_PER_MINUTE = 60
 const DASHBOARD_FAILURES_PER_TEN_MINUTES = 10
 
 const TEN_MINUTES = 600
@@ -97,6 +98,7 @@ export function createLimits(redis: Redis, config: Config) {
     redemptions: consoleLimit('redemptions', REDEMPTIONS_PER_HOUR, HOUR),
     checkouts: consoleLimit('checkouts', CHECKOUTS_PER_HOUR, HOUR),
     paymentReads: consoleLimit('payments', PAYMENT_READS_PER_MINUTE, 60),
+    webhookSends: consoleLimit('webhooksends', WEBHOOK_SENDS_PER_MINUTE, 60),
     dashboardFailures: networkLimit('dashboard', DASHBOARD_FAILURES_PER_TEN_MINUTES, TEN_MINUTES),
   }
 }

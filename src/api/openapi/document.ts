@@ -5,6 +5,7 @@ import { createDocument } from 'zod-openapi'
 import type { CreateDocumentOptions, ZodOpenApiPathsObject, oas31 } from 'zod-openapi'
 import { errorCodes, messageOf, statusOf } from '../../shared/platform/errors.ts'
 import type { Described } from './operation.ts'
+import { EVENTS } from '../endpoint/event-schemas.ts'
 import { openApiOperation } from './operation.ts'
 
 const INTRODUCTION = `
@@ -24,6 +25,7 @@ const TAGS = [
   { name: 'API keys', description: 'The keys of the gateway.' },
   { name: 'Records', description: 'Call records, usage, grants and the ledger.' },
   { name: 'Billing', description: 'Buying credits; only where the operator has set `PAYMENTS`. Redemption codes.' },
+  { name: 'Webhooks', description: 'Where an account wants to be told of events.' },
   { name: 'Operators', description: 'For accounts whose role is `admin`; everyone else gets 403.' },
   { name: 'Service', description: 'Results and health.' },
 ]
@@ -41,6 +43,7 @@ export function openApiDocument(
       servers: [{ url: baseUrl }],
       tags: TAGS,
       paths: pathsOf(endpoints),
+      webhooks: webhooksOf(),
       components: {
         securitySchemes: {
           apiKey: { type: 'http', scheme: 'bearer', description: 'An API key, `tg_…`, created by `POST /api/keys`.' },
@@ -72,6 +75,24 @@ function pathsOf(all: readonly Described[]): ZodOpenApiPathsObject {
   }
   return paths
 }
+
+/** The events, as receivers get them (docs/webhooks.md). */
+const webhooksOf = (): ZodOpenApiPathsObject =>
+  Object.fromEntries(
+    EVENTS.map(({ type, summary, body }) => [
+      type,
+      {
+        post: {
+          tags: ['Webhooks'],
+          summary,
+          requestBody: { required: true, content: { 'application/json': { schema: body } } },
+          responses: {
+            '2XX': { description: 'It was taken. Everything else is tried again; 410 disables the webhook.' },
+          },
+        },
+      },
+    ]),
+  )
 
 /** `/v1/calls/:id` → `/v1/calls/{id}`, and `/v1/models/*id` → `/v1/models/{id}` */
 const openApiPath = (path: string): string => path.replaceAll(/[:*](\w+)/g, '{$1}')

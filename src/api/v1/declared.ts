@@ -2,6 +2,7 @@
  * What the endpoints of the gateway have in common: their answers, their headers, their errors.
  */
 import { z } from 'zod'
+import { MAX_RECEIVER_LENGTH } from '../../shared/webhooks/addresses.ts'
 import type { ErrorCode } from '../../shared/platform/errors.ts'
 import { events, id, ok } from '../endpoint/answer-schemas.ts'
 
@@ -80,6 +81,9 @@ export const callRequestHeaders = z.object({
     .regex(/^\d{1,15}$/)
     .optional()
     .meta({ description: 'The most that the call may be charged; 422 `price_above_limit` beyond.' }),
+  'X-Callback-Url': z.string().max(MAX_RECEIVER_LENGTH).optional().meta({
+    description: 'Where the end of this call is told: an https address, as that of a webhook.',
+  }),
   'X-New-Call': z.string().optional().meta({
     description: '`true`: this is no retry of an equal call that was left unanswered, but another call.',
   }),

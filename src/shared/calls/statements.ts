@@ -110,6 +110,8 @@ function rowOf(request: OpenRequest) {
     request_bytes: request.requestBytes,
     secret_version: request.secretVersion,
     address: request.address,
+    is_async: request.isAsync,
+    callback_url: request.callbackUrl,
   }
 }
 

@@ -40,6 +40,10 @@ export type OpenRequest = {
   secretVersion: number
   /** The client's address; null when it is not known. */
   address: string | null
+  /** Its client asked not to wait: its end is an event for the webhooks of its account. */
+  isAsync?: boolean
+  /** Where its client wants to be told of its end. */
+  callbackUrl?: string | undefined
 }
 
 /**

@@ -12,9 +12,10 @@ import { publicId } from '../platform/ids.ts'
 import { withoutSecrets } from '../platform/process/log.ts'
 
 /**
- * `address`: confirms another address of a user, and goes there; `address_notice`: notifies the current one.
- * `access`: what can use an account whose address was just proved, with a link that ends it all. `budget`: a part of a
- * key's budget is used. `key_rotated`: an operator ended or replaced the secret of a key.
+ * `address`: confirms another address of a user, and goes there; `address_notice`: notifies the current one. `access`:
+ * what can use an account whose address was just proved, with a link that ends it all. `budget`: a part of a key's
+ * budget is used. `webhook_off`: a webhook was disabled. `key_rotated`: an operator ended or replaced the secret of a
+ * key.
  */
 export const MAIL_KINDS = [
   'verification',
@@ -28,6 +29,7 @@ export const MAIL_KINDS = [
   'top_up_failed',
   'top_up_off',
   'key_rotated',
+  'webhook_off',
 ] as const
 /** Which text a mail has. */
 export type MailKind = (typeof MAIL_KINDS)[number]

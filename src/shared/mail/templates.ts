@@ -185,6 +185,19 @@ export const keyMail = (baseUrl: string, { name, hint, secret }: MailDetails): M
     closing: ['An operator cannot see the secret that you make.'],
   })
 
+/** Tells the owner of a webhook that it was disabled. `details`: its address, and why. */
+export const webhookMail = (baseUrl: string, { url, reason }: MailDetails): MailContent =>
+  write({
+    subject: `A ${PRODUCT} webhook was disabled`,
+    paragraphs: [
+      reason === 'gone'
+        ? `Your webhook ${String(url)} at ${baseUrl} answered 410 Gone, which says that it wants no more events.`
+        : `No event could be delivered to your webhook ${String(url)} at ${baseUrl} for five days.`,
+      'Nothing is sent there any more. What waited is kept for 30 days, and sent when you enable the webhook again.',
+    ],
+    closing: [`To enable it, send {"disabled": false} to it: see "Webhooks" at ${baseUrl}/docs.`],
+  })
+
 const balanceText = (credits: MailDetails[string] | undefined): string =>
   `Your account has ${counted(credits)} credits left. When they are used up, calls are refused.`
 

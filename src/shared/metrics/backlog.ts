@@ -7,12 +7,14 @@ import { MODALITIES } from '../calls/lifecycle.ts'
 import { QUEUE_NAMES } from '../platform/config/config.ts'
 import type { Db } from '../platform/postgres/db.ts'
 import { mailBacklog } from '../mail/mails.ts'
+import { deliveryBacklog } from '../webhooks/deliveries.ts'
 import type { Queues } from '../queues.ts'
 import { only, sharedReading, showGauge } from './gauges.ts'
 
 /** Shows the queues. */
 export function measureBacklog(registry: Registry, { db, queues }: { db: Db; queues: Queues }): void {
   const mails = sharedReading(() => mailBacklog(db))
+  const deliveries = sharedReading(() => deliveryBacklog(db))
   showGauge(
     registry,
     {
@@ -37,14 +39,26 @@ export function measureBacklog(registry: Registry, { db, queues }: { db: Db; que
       labelNames: ['queue'],
     },
     async () => {
-      const [calls, { oldestDueSeconds }] = await Promise.all([oldestQueued(db), mails()])
+      const [calls, { oldestDueSeconds }, webhooks] = await Promise.all([oldestQueued(db), mails(), deliveries()])
       return [
         ...MODALITIES.map((queue) => ({ labels: { queue }, value: calls[queue] ?? 0 })),
         { labels: { queue: 'mail' }, value: oldestDueSeconds },
+        { labels: { queue: 'webhooks' }, value: webhooks.oldestDueSeconds },
       ]
     },
   )
   showGauge(registry, { name: 'mails_dead', help: 'Undelivered e-mails (dead letters).' }, async () =>
     only((await mails()).dead),
+  )
+  showGauge(
+    registry,
+    { name: 'webhook_deliveries', help: 'Deliveries of events by state: given up, or held.', labelNames: ['state'] },
+    async () => {
+      const { failed, held } = await deliveries()
+      return [
+        { labels: { state: 'failed' }, value: failed },
+        { labels: { state: 'held' }, value: held },
+      ]
+    },
   )
 }

@@ -18,6 +18,7 @@ import type { Deducted, NewDeduction } from '../ledger/deductions.ts'
 import { deduct } from '../ledger/deductions.ts'
 import type { NewGrant } from '../ledger/ledger.ts'
 import { grant } from '../ledger/ledger.ts'
+import { deleteWebhooksOf } from '../webhooks/deliveries.ts'
 import { closeBilling, undecidedPayments } from '../payments/forgetting.ts'
 import { deleteMailsOf, discardMails, requeueMails } from '../mail/mails.ts'
 import type { ActionDetails, Operator } from './actions.ts'
@@ -160,6 +161,7 @@ export const deleteAccount = async (
     await revokeAllKeys(trx, accountId)
     await forgetAnswers(trx, accountId)
     await closeBilling(trx, accountId)
+    await deleteWebhooksOf(trx, accountId)
     await endSessions(trx, userId)
     await forgetNetworks(trx, userId)
     await deleteMailsOf(trx, userId, user.email)

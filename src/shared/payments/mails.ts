@@ -13,7 +13,7 @@ import { ownerAddress } from './orders.ts'
 export async function mailOwner(
   trx: Trx,
   accountId: AccountId,
-  kind: MoneyMailKind,
+  kind: MoneyMailKind | 'webhook_off',
   details: MailDetails,
 ): Promise<void> {
   const owner = await ownerAddress(trx, accountId)

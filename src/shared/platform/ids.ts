@@ -22,6 +22,9 @@ export const PREFIXES = {
   code: 'code',
   deduction: 'ded',
   banner: 'banner',
+  webhook: 'wh',
+  event: 'evt',
+  delivery: 'whd',
 } as const
 
 /** A kind of thing that has ids. */
@@ -58,6 +61,13 @@ export type CodeId = Id<'code'>
 export type DeductionId = Id<'deduction'>
 /** The id of a banner. */
 export type BannerId = Id<'banner'>
+
+/** The id of a webhook. */
+export type WebhookId = Id<'webhook'>
+/** The id of an event that webhooks are told of. */
+export type EventId = Id<'event'>
+/** The id of an event's delivery to one webhook. */
+export type DeliveryId = Id<'delivery'>
 
 const POOL_BYTES = 16 * 256
 const pool = Buffer.allocUnsafe(POOL_BYTES)

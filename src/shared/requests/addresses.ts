@@ -7,8 +7,8 @@
 import { BlockList, isIP } from 'node:net'
 import { parseDataImage } from '../media/media.ts'
 
-/** The longest `image_url` that is not a data URI, in characters. */
-const MAX_IMAGE_URL_LENGTH = 2048
+/** The longest address, in characters. */
+const MAX_URL_LENGTH = 2048
 
 /**
  * IPv4 networks that are not the public internet: the IANA IPv4 Special-Purpose Address Registry, multicast, the
@@ -136,11 +136,16 @@ export function imageUrlProblem(text: string): string | null {
     const image = parseDataImage(text)
     return 'problem' in image ? image.problem : null
   }
-  if (Array.from(text).length > MAX_IMAGE_URL_LENGTH) {
-    return `must be at most ${MAX_IMAGE_URL_LENGTH.toLocaleString('en-US')} characters`
+  return publicUrlProblem(text, MALFORMED)
+}
+
+/** What is wrong with an http(s) address that a customer names, as above. @param malformed says that it is none */
+export function publicUrlProblem(text: string, malformed: string): string | null {
+  if (Array.from(text).length > MAX_URL_LENGTH) {
+    return `must be at most ${MAX_URL_LENGTH.toLocaleString('en-US')} characters`
   }
   const authority = /^https?:\/\/([^/?#]+)/i.exec(text)?.[1]
-  if (authority === undefined || /[\s\\\p{Cc}]/u.test(text) || !URL.canParse(text)) return MALFORMED
+  if (authority === undefined || /[\s\\\p{Cc}]/u.test(text) || !URL.canParse(text)) return malformed
   if (authority.includes('@')) return 'must not contain credentials'
   const url = new URL(text)
   if (!namesPublicHost(url) || isAmbiguous(authority, url)) return SPECIAL_HOST

@@ -11,6 +11,8 @@ import type { Dial, Resolver } from './connections.ts'
 import { publicConnections, systemResolver, trustedConnections } from './connections.ts'
 import type { Download, DownloadOptions, FetchTimeouts } from './download.ts'
 import { download } from './download.ts'
+import type { PostAnswer, Posted } from './post.ts'
+import { post } from './post.ts'
 import { createNameResolver, oncePerCall } from './dns-lookups.ts'
 import { RecentFailures } from './recent-failures.ts'
 import type { ReferencePace } from './reference-clock.ts'
@@ -33,6 +35,8 @@ const MOST_FAILURES = 30
 export type Fetcher = {
   /** Opens the http(s) address of a result and returns when the body begins. */
   download(url: string, options: DownloadOptions): Promise<Download>
+  /** Sends a request to an address that a customer chose, and reads nothing of the answer but its head. */
+  post(url: string, posted: Posted): Promise<PostAnswer>
   /** Does the work of a call with the images that it names, which are held until it has ended. */
   withImages<T>(call: ImagesCall, work: (images: CallImages) => Promise<T>): Promise<T>
   /** Closes all connections, those of downloads that still run too. */
@@ -56,13 +60,15 @@ export type FetcherSettings = {
 }
 
 /**
- * A fetcher with connections of its own. Proxy variables of the environment are not obeyed. Names of customers, names
- * of results and names of upstreams are looked up apart from each other: none waits for another kind.
+ * A fetcher with connections of its own. Proxy variables of the environment are not obeyed. Names of customers'
+ * images and of their receivers, names of results and names of upstreams are looked up apart from each other: none
+ * waits for another kind.
  */
 export function createFetcher(settings: FetcherSettings = {}): Fetcher {
   const limits = { ...TIMEOUTS, ...settings.timeouts }
   const customerNames = oncePerCall(settings.resolver ?? createNameResolver())
   const results = publicConnections(settings.resolver ?? createNameResolver(), limits.connect)
+  const receivers = settings.resolver ?? createNameResolver()
   const trusted = trustedConnections(settings.upstreamResolver ?? systemResolver, limits.connect)
   const references = new Set<Agent>()
   const { referenceBytes = REFERENCE_BYTES } = settings
@@ -74,6 +80,14 @@ export function createFetcher(settings: FetcherSettings = {}): Fetcher {
   }
   return {
     download: (url, options) => download({ public: results, trusted }, limits, url, options),
+    post: (url, posted) => {
+      const { dial } = settings
+      const agentFor = (signal: AbortSignal): Agent =>
+        posted.allowPrivate
+          ? trustedConnections(receivers, limits.connect)
+          : publicConnections(receivers, limits.connect, { signal, dial })
+      return post(agentFor, url, posted)
+    },
     withImages: async (call, work) => {
       const resolve = customerNames(call.signal)
       const agent = publicConnections(resolve, limits.connect, { signal: call.signal, dial: settings.dial })

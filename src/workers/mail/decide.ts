@@ -22,6 +22,7 @@ import {
   moneyMail,
   resetMail,
   verificationMail,
+  webhookMail,
 } from '../../shared/mail/templates.ts'
 import type { ClaimedMail } from '../../shared/mail/mails.ts'
 
@@ -75,6 +76,8 @@ async function dueOf(trx: Trx, mail: ClaimedMail, terms: Terms): Promise<Due> {
       return dueOfLink(trx, { ...mail, kind }, terms)
     case 'key_rotated':
       return { content: keyMail(terms.baseUrl, details) }
+    case 'webhook_off':
+      return { content: webhookMail(terms.baseUrl, details) }
     case 'address_notice':
       return { content: addressNotice(terms.baseUrl, details) }
     case 'receipt':

@@ -1,5 +1,12 @@
 import { expect } from 'chai'
-import { keyMail, moneyMail, resetMail, testMail, verificationMail } from '../../../src/shared/mail/templates.ts'
+import {
+  keyMail,
+  moneyMail,
+  resetMail,
+  testMail,
+  verificationMail,
+  webhookMail,
+} from '../../../src/shared/mail/templates.ts'
 
 const token = 'T'.repeat(43)
 
@@ -61,6 +68,15 @@ describe('the mails', () => {
     expect(ended.html).to.contain('the &lt;b&gt;server&lt;/b&gt;')
     expect(ended.subject).not.to.contain('server')
     expect(keyMail('https://gate.example', { ...details, secret: 'replaced' }).text).to.contain('a new secret')
+  })
+
+  it('say which webhook was disabled and why, and how it is enabled', () => {
+    const url = 'https://receiver.example/?<b>'
+    const gone = webhookMail('https://gate.example', { url, reason: 'gone' })
+    expect(gone.text).to.contain(url).and.to.contain('410')
+    expect(gone.html).to.contain('?&lt;b&gt;')
+    expect(gone.subject).not.to.contain('receiver')
+    expect(webhookMail('https://gate.example', { url, reason: 'failing' }).text).to.contain('five days')
   })
 
   it('say in words why an automatic top-up failed, what is left, and what comes next', () => {

@@ -14,6 +14,8 @@ import type { CallJob, ChatRow } from '../../../shared/queues.ts'
 import { traceFields } from '../../../shared/platform/process/trace.ts'
 import { ofQueue } from '../../../shared/platform/telemetry/telemetry.ts'
 import type { WebDeps } from '../../deps.ts'
+import { prefersAsync } from './answer-call.ts'
+import { callbackUrlOf, prepareCallback } from './callback-url.ts'
 import type { CallOrder } from './call-order.ts'
 import { lowered } from './call-order.ts'
 import { maxCreditsOf, priceGuard } from './price-guards.ts'
@@ -60,6 +62,7 @@ export async function placeCall(
   const identity = identityOf(ctx, asked.dialect ?? asked.model.modality, asked.body)
   requireUpstream(asked.model)
   maxCreditsOf(ctx)
+  await prepareCallback(ctx.req.headers, deps, ctx.state.principal.accountId)
   const retried = identity.isNumberedRetry && (await joinRetried(ctx, deps, identity, onUpdate))
   if (retried) return retried
   deps.load.admit(asked.model.modality)
@@ -180,6 +183,8 @@ function openRequest(
     requestBytes: Buffer.byteLength(JSON.stringify(request)),
     secretVersion: principal.secretVersion,
     address: principal.address === '' ? null : principal.address,
+    isAsync: prefersAsync(ctx),
+    callbackUrl: callbackUrlOf(ctx.req.headers),
   }
 }
 

@@ -28,6 +28,7 @@ const KINDS: Record<MailRecord['kind'], string> = {
   low_balance: 'Low balance',
   top_up_failed: 'Automatic top-up failed',
   top_up_off: 'Automatic top-up off',
+  webhook_off: 'Webhook disabled',
 }
 
 export function MailsSection({ query }: { query: Record<string, string> }) {

@@ -30,8 +30,8 @@ const share = z
   .transform(Number)
   .pipe(z.number().gt(0, 'must be above 0').lte(1, 'must be at most 1'))
 
-/** The queues a worker can serve; one per modality, one for mail, one for payments, one for the reconciler. */
-export const QUEUE_NAMES = ['chat', 'image', 'video', 'mail', 'payments', 'maintenance'] as const
+/** The queues a worker can serve; one per modality, one for mail, payments, webhooks and the reconciler each. */
+export const QUEUE_NAMES = ['chat', 'image', 'video', 'mail', 'payments', 'webhooks', 'maintenance'] as const
 /** A queue that a worker can take. */
 export type QueueName = (typeof QUEUE_NAMES)[number]
 
@@ -92,6 +92,8 @@ const variables = z.object({
   VIDEO_CONCURRENCY: wholeNumber(50, 1, 100_000),
   MAIL_CONCURRENCY: wholeNumber(5, 1, 1000),
   PAYMENTS_CONCURRENCY: wholeNumber(5, 1, 1000),
+  WEBHOOKS_CONCURRENCY: wholeNumber(50, 1, 1000),
+  WEBHOOK_ALLOW_PRIVATE: z.enum(['on', 'off']).default('off'),
   STORAGE_URL: storageUrl.default('file:.data/media'),
   S3_ENDPOINT: httpUrl.optional(),
   MEDIA_TTL_DAYS: wholeNumber(30, 1, 36_500),
@@ -196,6 +198,12 @@ const redisVariables = variables
  */
 export const readRedisConfig = (environment: NodeJS.ProcessEnv = process.env): z.infer<typeof redisVariables> =>
   parse(redisVariables, environment)
+
+const webhookVariables = variables.pick({ APP_SECRET: true, APP_SECRET_PREVIOUS: true, WEBHOOK_ALLOW_PRIVATE: true })
+
+/** What the admin command needs to make secrets of webhooks. @throws ConfigError as `readConfig`. */
+export const readWebhookConfig = (environment: NodeJS.ProcessEnv = process.env): z.infer<typeof webhookVariables> =>
+  parse(webhookVariables, environment)
 
 const rateVariables = variables.pick({ GATEWAY_RATE_LIMIT: true })
 

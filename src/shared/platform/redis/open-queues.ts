@@ -24,6 +24,7 @@ export const WORKER_TIMES: Record<QueueName, { lockDuration: number; stalledInte
   video: { lockDuration: 10_000, stalledInterval: 5000 },
   mail: { lockDuration: 30_000, stalledInterval: 10_000 },
   payments: { lockDuration: 30_000, stalledInterval: 10_000 },
+  webhooks: { lockDuration: 30_000, stalledInterval: 10_000 },
   maintenance: { lockDuration: 10_000, stalledInterval: 5000 },
 }
 

@@ -75,7 +75,15 @@ describe('the configuration', () => {
       LOG_LEVEL: 'info',
       LOG_UPSTREAM_TEXT: 'off',
     })
-    expect(read().WORKER_QUEUES).to.deep.equal(['chat', 'image', 'video', 'mail', 'payments', 'maintenance'])
+    expect(read().WORKER_QUEUES).to.deep.equal([
+      'chat',
+      'image',
+      'video',
+      'mail',
+      'payments',
+      'webhooks',
+      'maintenance',
+    ])
     for (const name of [
       'SMTP_URL',
       'DASHBOARD_PASSWORD',

@@ -1,0 +1,19 @@
+-- Writes the events of calls that have ended: to the webhooks of their accounts, of chats that somebody waits for only
+-- where a webhook wants "chat"; and to the address that a call itself named, signed with the account's callback secret.
+CREATE OR REPLACE FUNCTION tell_of_calls(ended uuid[]) RETURNS void LANGUAGE sql AS $$
+  WITH events AS MATERIALIZED (
+    SELECT new_id() AS id, c.account_id, 'call.' || c.status AS type, c.callback_url,
+      c.modality <> 'chat' OR c.is_async AS is_awaited_elsewhere,
+      json_build_object('type', 'call.' || c.status, 'timestamp', iso_time(c.finished_at), 'data', json_build_object(
+        'call', public_id('call', c.id), 'status', c.status, 'model', c.model, 'modality', c.modality,
+        'credits', c.credits, 'balance', c.balance_after, 'error', c.error_type))::text AS body
+    FROM calls c JOIN accounts acc ON acc.id = c.account_id AND acc.has_webhooks
+    WHERE c.id = ANY (ended) AND c.status IN ('succeeded', 'failed')
+  )
+  INSERT INTO webhook_deliveries (id, webhook_id, event_id, type, url, body)
+  SELECT new_id(), w.id, e.id, e.type, CASE WHEN w.url IS NULL THEN e.callback_url END, e.body
+  FROM events e JOIN webhooks w ON w.account_id = e.account_id AND w.disabled_at IS NULL
+  WHERE CASE WHEN w.url IS NULL THEN e.callback_url IS NOT NULL
+    ELSE e.type = ANY (w.types) AND (e.is_awaited_elsewhere OR 'chat' = ANY (w.types)) END
+$$;
+COMMENT ON FUNCTION tell_of_calls IS 'Writes the events of calls that have ended.';

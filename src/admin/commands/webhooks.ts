@@ -1,0 +1,106 @@
+/** webhook add · list · enable · rotate · test · remove: the operators' own webhooks */
+import { readWebhookConfig } from '../../shared/platform/config/config.ts'
+import { ApiError } from '../../shared/platform/errors.ts'
+import type { WebhookId } from '../../shared/platform/ids.ts'
+import { parseId, publicId } from '../../shared/platform/ids.ts'
+import { receiverProblem } from '../../shared/webhooks/addresses.ts'
+import { tellOne } from '../../shared/webhooks/deliveries.ts'
+import { createSecretBox } from '../../shared/webhooks/secrets.ts'
+import { OPERATOR_TYPES, TEST_TYPE } from '../../shared/webhooks/types.ts'
+import type { Webhook } from '../../shared/webhooks/webhooks.ts'
+import {
+  changeWebhook,
+  createWebhook,
+  deleteWebhook,
+  findWebhook,
+  listWebhooks,
+  rotateWebhook,
+} from '../../shared/webhooks/webhooks.ts'
+import type { Command } from '../command.ts'
+import { CommandError } from '../command.ts'
+
+const isType = (text: string) => (OPERATOR_TYPES as readonly string[]).includes(text)
+
+function typesOf(text: string | undefined): string[] {
+  const types = [...new Set((text ?? OPERATOR_TYPES.join(',')).split(',').map((one) => one.trim()))]
+  if (types.every(isType)) return types
+  throw new CommandError(`--types must be a comma-separated list of ${OPERATOR_TYPES.join(', ')}.`)
+}
+
+function webhookIdOf(text = ''): WebhookId {
+  const id = parseId('webhook', text)
+  if (!id) throw new CommandError(`${text} is not the id of a webhook.`)
+  return id
+}
+
+const noWebhook = (text: string | undefined) => new CommandError(`The operators have no webhook ${text}.`)
+
+const lineOf = ({ id, url, types, disabledReason }: Webhook): string =>
+  [id, url, types.join(','), disabledReason === null ? '' : `disabled: ${disabledReason}`].join('  ').trimEnd()
+
+/** Webhooks for what concerns the house (docs/webhooks.md#for-operators). */
+export const webhookCommands: Command[] = [
+  {
+    usage: 'webhook add <url> [--types a,b]',
+    summary:
+      'Tell an address of events of the house, and print the signing secret, once. ' +
+      `All types by default: ${OPERATOR_TYPES.join(', ')}.`,
+    options: ['types'],
+    run: async (db, [url = ''], { types }) => {
+      const config = readWebhookConfig()
+      const problem = receiverProblem(url, config.WEBHOOK_ALLOW_PRIVATE === 'on')
+      if (problem !== null) throw new CommandError(`The address ${problem}.`)
+      const made = await createWebhook(db, createSecretBox(config), null, { url, types: typesOf(types) }).catch(
+        (error: unknown) => {
+          throw error instanceof ApiError ? new CommandError(error.message) : error
+        },
+      )
+      return { json: made, text: `${lineOf(made.webhook)}\n${made.secret}` }
+    },
+  },
+  {
+    usage: 'webhook list',
+    summary: "List the operators' webhooks.",
+    run: async (db) => {
+      const webhooks = await listWebhooks(db, null)
+      return { json: { webhooks }, text: webhooks.map(lineOf).join('\n') || 'No webhooks.' }
+    },
+  },
+  {
+    usage: 'webhook enable <id>',
+    summary: 'Enable a webhook that was disabled. What waited is sent.',
+    run: async (db, [id]) => {
+      const webhook = await changeWebhook(db, null, webhookIdOf(id), { disabled: false })
+      if (!webhook) throw noWebhook(id)
+      return { json: { webhook }, text: lineOf(webhook) }
+    },
+  },
+  {
+    usage: 'webhook rotate <id>',
+    summary: 'Make another signing secret and print it, once. For 24 hours both sign.',
+    run: async (db, [id]) => {
+      const secret = await rotateWebhook(db, createSecretBox(readWebhookConfig()), null, webhookIdOf(id))
+      if (secret === null) throw noWebhook(id)
+      return { json: { secret }, text: secret }
+    },
+  },
+  {
+    usage: 'webhook test <id>',
+    summary: 'Send a test event.',
+    run: async (db, [id]) => {
+      const webhook = await findWebhook(db, null, webhookIdOf(id))
+      if (!webhook) throw noWebhook(id)
+      if (webhook.disabledAt !== null) throw new CommandError('The webhook is disabled: enable it first.')
+      const delivery = publicId('delivery', await tellOne(db, webhookIdOf(id), TEST_TYPE, { webhook: webhook.id }))
+      return { json: { delivery }, text: `${delivery} queued.` }
+    },
+  },
+  {
+    usage: 'webhook remove <id>',
+    summary: 'Delete a webhook, and what it was still to be told.',
+    run: async (db, [id]) => {
+      if (!(await deleteWebhook(db, null, webhookIdOf(id)))) throw noWebhook(id)
+      return { json: { removed: true }, text: 'Removed.' }
+    },
+  },
+]

@@ -1,0 +1,272 @@
+/**
+ * /api/webhooks: where an account wants to be told of events (docs/webhooks.md).
+ */
+import { z } from 'zod'
+import { ApiError } from '../../shared/platform/errors.ts'
+import type { AccountId, DeliveryId, WebhookId } from '../../shared/platform/ids.ts'
+import { parseId, publicId } from '../../shared/platform/ids.ts'
+import type { Trace } from '../../shared/platform/process/trace.ts'
+import { listDeliveries, redeliver, tellOne } from '../../shared/webhooks/deliveries.ts'
+import { createSecretBox } from '../../shared/webhooks/secrets.ts'
+import { TEST_TYPE } from '../../shared/webhooks/types.ts'
+import {
+  changeWebhook,
+  createWebhook,
+  deleteWebhook,
+  findWebhook,
+  listWebhooks,
+  makeCallbackSecret,
+  rotateWebhook,
+} from '../../shared/webhooks/webhooks.ts'
+import type { WebDeps } from '../deps.ts'
+import { done } from '../endpoint/answer-schemas.ts'
+import { session } from '../endpoint/auth.ts'
+import { endpoint } from '../endpoint/endpoint.ts'
+import { pageCursor, pageLimit } from '../endpoint/fields.ts'
+import { pathId } from '../endpoint/path-id.ts'
+import {
+  checkReceiver,
+  deliveriesAnswer,
+  deliveryAnswer,
+  newWebhookAnswer,
+  newWebhookBody,
+  secretAnswer,
+  webhookAnswer,
+  webhookChangesBody,
+  webhooksAnswer,
+} from '../endpoint/webhook-schemas.ts'
+import { createCursors } from './cursors.ts'
+import { logSecurity } from './security-log.ts'
+
+const declared = { tag: 'Webhooks', auth: session } as const
+const onWebhook = { ...declared, params: pathId('webhook', 'The `id` of a webhook.') } as const
+
+type WebhookDeps = Pick<WebDeps, 'db' | 'log' | 'config'>
+
+const noWebhook = () => new ApiError('not_found', { message: 'There is no such webhook.' })
+
+/** Makes a webhook. Its secret is in this answer and nowhere else. */
+export const makeWebhook = endpoint({
+  ...declared,
+  method: 'post',
+  path: '/api/webhooks',
+  summary: 'Create a webhook',
+  body: newWebhookBody,
+  answers: {
+    200: { description: 'The webhook, and its secret, which is shown only this once.', schema: newWebhookAnswer },
+  },
+  errors: ['invalid_request', 'too_many_webhooks'],
+}).handle(({ db, log, config }: WebhookDeps) => {
+  const box = createSecretBox(config)
+  return async ({ auth: { accountId }, body, request }) => {
+    checkReceiver(body.url, config)
+    const made = await createWebhook(db, box, accountId, body)
+    logSecurity(log, request, 'webhook_made', accountId)
+    return { ok: true, ...made }
+  }
+})
+
+/** Lists the webhooks. */
+export const showWebhooks = endpoint({
+  ...declared,
+  method: 'get',
+  path: '/api/webhooks',
+  summary: 'List the webhooks',
+  answers: { 200: { description: 'All webhooks, oldest first.', schema: webhooksAnswer } },
+  errors: [],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth }) => ({
+  ok: true,
+  data: await listWebhooks(db, auth.accountId),
+}))
+
+/** Shows one webhook. */
+export const showWebhook = endpoint({
+  ...onWebhook,
+  method: 'get',
+  path: '/api/webhooks/:id',
+  summary: 'Show a webhook',
+  answers: { 200: { description: 'The webhook.', schema: webhookAnswer } },
+  errors: [],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, params }) => {
+  const webhook = await findWebhook(db, auth.accountId, params.id)
+  if (!webhook) throw noWebhook()
+  return { ok: true, webhook }
+})
+
+/** Changes, disables or enables a webhook. */
+export const editWebhook = endpoint({
+  ...onWebhook,
+  method: 'patch',
+  path: '/api/webhooks/:id',
+  summary: 'Change, disable or enable a webhook',
+  body: webhookChangesBody,
+  answers: { 200: { description: 'The webhook as it is now.', schema: webhookAnswer } },
+  errors: ['invalid_request'],
+}).handle(({ db, log, config }: WebhookDeps) => async ({ auth: { accountId }, params, body, request }) => {
+  checkReceiver(body.url, config)
+  const webhook = await changeWebhook(db, accountId, params.id, body)
+  if (!webhook) throw noWebhook()
+  logSecurity(log, request, 'webhook_changed', accountId)
+  return { ok: true, webhook }
+})
+
+/** Deletes a webhook, and what it was still to be told. */
+export const endWebhook = endpoint({
+  ...onWebhook,
+  method: 'delete',
+  path: '/api/webhooks/:id',
+  summary: 'Delete a webhook',
+  description: 'What it has not been sent by then is not sent any more.',
+  answers: { 200: { description: 'The webhook has been deleted.', schema: done } },
+  errors: [],
+}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth: { accountId }, params, request }) => {
+  if (!(await deleteWebhook(db, accountId, params.id))) throw noWebhook()
+  logSecurity(log, request, 'webhook_deleted', accountId)
+  return { ok: true }
+})
+
+const rotation = {
+  method: 'post',
+  description: 'For 24 hours every event is signed with both secrets; an earlier one stops signing at once.',
+  body: 'ignored',
+  bodyIsOptional: true,
+  answers: { 200: { description: 'The new secret, which is shown only this once.', schema: secretAnswer } },
+  errors: [],
+} as const
+
+const rotate = async (
+  { db, log, config }: WebhookDeps,
+  id: WebhookId | 'callback',
+  { auth: { accountId }, request }: { auth: { accountId: AccountId }; request: Trace },
+) => {
+  const secret = await rotateWebhook(db, createSecretBox(config), accountId, id)
+  if (secret === null) throw noWebhook()
+  logSecurity(log, request, 'webhook_rotated', accountId)
+  return { ok: true as const, secret }
+}
+
+/** Gives a webhook another secret. */
+export const renewWebhook = endpoint({
+  ...onWebhook,
+  ...rotation,
+  path: '/api/webhooks/:id/rotate',
+  summary: 'Rotate the secret of a webhook',
+}).handle(
+  (deps: WebhookDeps) =>
+    ({ auth, params, request }) =>
+      rotate(deps, params.id, { auth, request }),
+)
+
+/** Makes the secret of the addresses that calls name themselves. */
+export const makeCallback = endpoint({
+  ...declared,
+  method: 'get',
+  path: '/api/webhooks/callback-secret',
+  summary: 'Show the callback secret',
+  description:
+    'What calls are told at the address in their `X-Callback-Url` is signed with it. It is made when it is first ' +
+    'asked for, and shown then alone: 409 where there is one, which can be rotated.',
+  answers: { 200: { description: 'The secret, which is shown only this once.', schema: secretAnswer } },
+  errors: ['conflict'],
+}).handle(({ db, log, config }: WebhookDeps) => {
+  const box = createSecretBox(config)
+  return async ({ auth: { accountId }, request }) => {
+    const secret = await makeCallbackSecret(db, box, accountId)
+    if (secret === null) {
+      throw new ApiError('conflict', { message: 'The callback secret was shown already. Rotate it to get another.' })
+    }
+    logSecurity(log, request, 'webhook_made', accountId)
+    return { ok: true, secret }
+  }
+})
+
+/** Gives the callbacks of calls another secret. */
+export const renewCallback = endpoint({
+  ...declared,
+  ...rotation,
+  path: '/api/webhooks/callback-secret/rotate',
+  summary: 'Rotate the callback secret',
+  errors: ['not_found'],
+}).handle(
+  (deps: WebhookDeps) =>
+    ({ auth, request }) =>
+      rotate(deps, 'callback', { auth, request }),
+)
+
+type SendDeps = Pick<WebDeps, 'db' | 'log' | 'queues'>
+
+/** Not awaited and allowed to fail: the event is in the outbox, where the reconciler finds it. */
+function enqueue({ queues, log }: SendDeps, id: WebhookId): void {
+  queues
+    .enqueueWebhooks([{ id, isFailing: false }])
+    .catch((error: unknown) => log.warn({ webhook: publicId('webhook', id), err: error }, 'webhook not enqueued'))
+}
+
+/** Sends a test event. */
+export const testWebhook = endpoint({
+  ...onWebhook,
+  method: 'post',
+  path: '/api/webhooks/:id/test',
+  // Each is a request to a server of somebody's choice.
+  limits: [{ limit: 'webhookSends', per: 'account' }],
+  summary: 'Send a test event',
+  description: 'An event of the type `webhook.test`, whatever types the webhook lists.',
+  body: 'ignored',
+  bodyIsOptional: true,
+  answers: { 200: { description: 'The delivery that was queued.', schema: deliveryAnswer } },
+  errors: ['conflict'],
+}).handle((deps: SendDeps) => async ({ auth, params }) => {
+  const webhook = await findWebhook(deps.db, auth.accountId, params.id)
+  if (!webhook) throw noWebhook()
+  if (webhook.disabledAt !== null)
+    throw new ApiError('conflict', { message: 'The webhook is disabled. Enable it first.' })
+  const delivery = await tellOne(deps.db, params.id, TEST_TYPE, { webhook: webhook.id })
+  enqueue(deps, params.id)
+  return { ok: true, delivery: publicId('delivery', delivery) }
+})
+
+/** Lists what a webhook was sent, and what was answered. */
+export const showDeliveries = endpoint({
+  ...onWebhook,
+  method: 'get',
+  path: '/api/webhooks/:id/deliveries',
+  summary: 'List the deliveries of a webhook',
+  query: z.object({ limit: pageLimit, cursor: pageCursor }),
+  answers: { 200: { description: 'A page of the deliveries of 30 days, newest first.', schema: deliveriesAnswer } },
+  errors: [],
+}).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => {
+  const cursors = createCursors(config.APP_SECRET, 'deliveries')
+  return async ({ auth: { accountId }, params, query: { cursor, limit } }) => {
+    if (!(await findWebhook(db, accountId, params.id))) throw noWebhook()
+    const before = cursor === undefined ? null : (cursors.read(accountId, cursor) as DeliveryId)
+    const data = await listDeliveries(db, params.id, limit, before)
+    const last = data.length === limit ? parseId('delivery', data.at(-1)!.id) : null
+    return { ok: true, data, nextCursor: cursors.write(accountId, last) }
+  }
+})
+
+/** Sends an event again. */
+export const sendAgain = endpoint({
+  ...declared,
+  method: 'post',
+  path: '/api/webhooks/:id/deliveries/:delivery/redeliver',
+  // Each is a request to a server of somebody's choice.
+  limits: [{ limit: 'webhookSends', per: 'account' }],
+  params: z.object({
+    ...pathId('webhook', 'The `id` of a webhook.').shape,
+    delivery: pathId('delivery', 'The `id` of a delivery.').shape.id,
+  }),
+  summary: 'Send an event again',
+  description: 'The same id and bytes, with a full set of tries.',
+  body: 'ignored',
+  bodyIsOptional: true,
+  answers: { 200: { description: 'The delivery has been queued.', schema: done } },
+  errors: [],
+}).handle((deps: SendDeps) => async ({ auth, params }) => {
+  if (!(await findWebhook(deps.db, auth.accountId, params.id))) throw noWebhook()
+  if (!(await redeliver(deps.db, params.id, params.delivery))) {
+    throw new ApiError('not_found', { message: 'There is no such delivery, or its webhook is disabled.' })
+  }
+  enqueue(deps, params.id)
+  return { ok: true }
+})

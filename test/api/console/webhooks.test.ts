@@ -1,0 +1,157 @@
+import { expect } from 'chai'
+import { aPerson, consoleConfig, startConsole } from '../../support/console.ts'
+import type { Person, TestConsole } from '../../support/console.ts'
+import { send } from '../../../scripts/harness/http.ts'
+import { newId, publicId } from '../../../src/shared/platform/ids.ts'
+import { LISTED_TYPES } from '../../../src/shared/webhooks/types.ts'
+
+const URL_OF_ONE = 'https://receiver.example/events'
+
+describe('/api/webhooks', () => {
+  let web: TestConsole
+  let person: Person
+  before(async () => {
+    web = await startConsole(await consoleConfig())
+  })
+  after(() => web.stop())
+  beforeEach(async () => {
+    person = await aPerson(web)
+  })
+
+  const ask = (method: string, path: string, body?: unknown, who: Person = person) =>
+    send(method, `${web.url}/api/webhooks${path}`, { key: who.token, body })
+  const make = async (fields: object = {}) => {
+    const reply = await ask('POST', '', { url: URL_OF_ONE, types: ['call.succeeded'], ...fields })
+    expect(reply.status, reply.text).to.equal(200)
+    return reply.json as { webhook: { id: string }; secret: string }
+  }
+
+  it('makes a webhook, whose secret is shown once, lists it, changes it and deletes it', async () => {
+    const { webhook, secret } = await make()
+    expect(secret).to.match(/^whsec_[A-Za-z0-9+/]{43}=$/)
+    expect(webhook).to.include({ url: URL_OF_ONE, disabledAt: null, disabledReason: null })
+    const listed = await ask('GET', '')
+    expect(listed.json.data).to.deep.equal([webhook])
+    expect(listed.text).not.to.include(secret)
+    const changed = await ask('PATCH', `/${webhook.id}`, { url: 'https://other.example:8443/', types: ['chat'] })
+    expect(changed.json.webhook).to.deep.include({ url: 'https://other.example:8443/', types: ['chat'] })
+    expect((await ask('GET', `/${webhook.id}`)).json.webhook).to.deep.equal(changed.json.webhook)
+    expect((await ask('DELETE', `/${webhook.id}`)).json).to.deep.equal({ ok: true })
+    expect((await ask('GET', '')).json.data).to.deep.equal([])
+  })
+
+  it('gives another secret on rotation', async () => {
+    const { webhook, secret } = await make()
+    const rotated = await ask('POST', `/${webhook.id}/rotate`)
+    expect(rotated.json.secret)
+      .to.match(/^whsec_/)
+      .and.not.equal(secret)
+  })
+
+  it('disables and enables, and sends no test while disabled', async () => {
+    const { webhook } = await make()
+    const off = await ask('PATCH', `/${webhook.id}`, { disabled: true })
+    expect(off.json.webhook.disabledReason).to.equal('owner')
+    expect((await ask('POST', `/${webhook.id}/test`)).status).to.equal(409)
+    const on = await ask('PATCH', `/${webhook.id}`, { disabled: false })
+    expect(on.json.webhook).to.include({ disabledAt: null, disabledReason: null })
+  })
+
+  it('lists deliveries a page at a time, newest first, and sends one again', async () => {
+    const { webhook } = await make()
+    const ids: string[] = []
+    for (let nth = 0; nth < 3; nth += 1) ids.unshift((await ask('POST', `/${webhook.id}/test`)).json.delivery)
+    const first = (await ask('GET', `/${webhook.id}/deliveries?limit=2`)).json
+    const second = (await ask('GET', `/${webhook.id}/deliveries?limit=2&cursor=${first.nextCursor}`)).json
+    expect([...first.data, ...second.data].map(({ id }: { id: string }) => id)).to.deep.equal(ids)
+    expect(first.data[0]).to.include({ type: 'webhook.test', tries: 0, answerStatus: null })
+    expect(second.nextCursor).to.equal(null)
+    expect((await ask('POST', `/${webhook.id}/deliveries/${ids[0]}/redeliver`)).json).to.deep.equal({ ok: true })
+    const nobodys = publicId('delivery', newId('delivery'))
+    expect((await ask('POST', `/${webhook.id}/deliveries/${nobodys}/redeliver`)).status).to.equal(404)
+  })
+
+  it('sends at most 60 a minute on demand, so that nobody is flooded through it', async () => {
+    const { webhook } = await make()
+    const { delivery } = (await ask('POST', `/${webhook.id}/test`)).json
+    const paths = Array.from({ length: 60 }, (_, nth) => (nth % 2 ? '/test' : `/deliveries/${delivery}/redeliver`))
+    const replies = await Promise.all(paths.map((path) => ask('POST', `/${webhook.id}${path}`)))
+    expect(replies.filter(({ status }) => status === 429)).to.have.length(1)
+    expect((await ask('GET', `/${webhook.id}/deliveries?limit=1`)).status, 'looking is free').to.equal(200)
+  })
+
+  it('refuses the eleventh, also of two that are made at once', async () => {
+    const replies = await Promise.all(
+      Array.from({ length: 12 }, () => ask('POST', '', { url: URL_OF_ONE, types: ['chat'] })),
+    )
+    expect(replies.filter(({ status }) => status === 200)).to.have.length(10)
+    const refused = replies.find(({ status }) => status === 409)
+    expect(refused!.json.error).to.equal('too_many_webhooks')
+  })
+
+  it("shows nobody another account's, and changes nothing of it", async () => {
+    const { webhook } = await make()
+    const { delivery } = (await ask('POST', `/${webhook.id}/test`)).json
+    const stranger = await aPerson(web)
+    for (const [method, path, body] of [
+      ['GET', '', undefined],
+      ['PATCH', '', { disabled: true }],
+      ['DELETE', '', undefined],
+      ['POST', '/rotate', {}],
+      ['POST', '/test', {}],
+      ['GET', '/deliveries', undefined],
+      ['POST', `/deliveries/${delivery}/redeliver`, {}],
+    ] as const) {
+      const reply = await ask(method, `/${webhook.id}${path}`, body, stranger)
+      expect(reply.status, `${method} ${path}`).to.equal(404)
+    }
+    expect((await ask('GET', `/${webhook.id}`)).json.webhook).to.deep.equal(webhook)
+  })
+
+  it('shows the callback secret once, and another on rotation', async () => {
+    expect((await ask('POST', '/callback-secret/rotate')).status).to.equal(404)
+    const first = (await ask('GET', '/callback-secret')).json.secret
+    expect(first).to.match(/^whsec_/)
+    expect((await ask('GET', '/callback-secret')).json.error).to.equal('conflict')
+    expect((await ask('POST', '/callback-secret/rotate')).json.secret)
+      .to.match(/^whsec_/)
+      .and.not.equal(first)
+    expect((await ask('GET', '')).json.data, 'it is no webhook').to.deep.equal([])
+  })
+
+  it('names the field that is wrong', async () => {
+    const bad: [string, object][] = [
+      ['url', { url: undefined }],
+      ['url', { url: 7 }],
+      ['url', { url: 'receiver.example' }],
+      ['url', { url: 'http://receiver.example/' }],
+      ['url', { url: 'https://receiver.example:22/' }],
+      ['url', { url: 'https://receiver.example:80/' }],
+      ['url', { url: 'https://user:word@receiver.example/' }],
+      ['url', { url: 'https://127.0.0.1/' }],
+      ['url', { url: 'https://127.1/' }],
+      ['url', { url: 'https://2130706433/' }],
+      ['url', { url: 'https://[::ffff:10.0.0.1]/' }],
+      ['url', { url: 'https://169.254.169.254/' }],
+      ['url', { url: 'https://localhost/' }],
+      ['url', { url: 'https://gateway.internal/' }],
+      ['url', { url: `https://receiver.example/${'x'.repeat(2048)}` }],
+      ['url', { url: 'https://receiver.example\\@127.0.0.1/' }],
+      ['types', { types: undefined }],
+      ['types', { types: [] }],
+      ['types', { types: 'chat' }],
+      ['types', { types: ['call.cancelled'] }],
+      ['types', { types: ['chat', 'chat'] }],
+      ['types', { types: Array.from({ length: 1000 }, () => LISTED_TYPES[0]) }],
+    ]
+    const { webhook } = await make()
+    for (const [field, fields] of bad) {
+      const reply = await ask('POST', '', { url: URL_OF_ONE, types: ['chat'], ...fields })
+      expect(reply.status, JSON.stringify(fields).slice(0, 80)).to.equal(400)
+      expect(reply.json.message, JSON.stringify(fields).slice(0, 80)).to.include(field)
+      if (Object.values(fields)[0] === undefined) continue
+      expect((await ask('PATCH', `/${webhook.id}`, fields)).status, 'as a change').to.equal(400)
+    }
+    expect((await ask('PATCH', `/${webhook.id}`, { disabled: 'no' })).json.message).to.include('disabled')
+  })
+})

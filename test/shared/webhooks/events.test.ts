@@ -1,0 +1,314 @@
+import { expect } from 'chai'
+import { EVENTS } from '../../../src/api/endpoint/event-schemas.ts'
+import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
+import { createKey, revokeKey } from '../../../src/shared/accounts/api-keys.ts'
+import { noteOpening } from '../../../src/shared/operators/circuits.ts'
+import { gatewayError } from '../../../src/shared/platform/errors.ts'
+import { newId, parseId } from '../../../src/shared/platform/ids.ts'
+import type { Db } from '../../../src/shared/platform/postgres/db.ts'
+import { LISTED_TYPES, OPERATOR_TYPES } from '../../../src/shared/webhooks/types.ts'
+import { deleteOldDeliveries, deleteWebhooksOf, tellOfGrants } from '../../../src/shared/webhooks/deliveries.ts'
+import { createSecretBox } from '../../../src/shared/webhooks/secrets.ts'
+import {
+  createWebhook,
+  deleteWebhook,
+  makeCallbackSecret,
+  resealSecrets,
+} from '../../../src/shared/webhooks/webhooks.ts'
+import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import { aGrant, anAccount } from '../../../scripts/harness/factories.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { aResult, opened, verbs } from '../calls/opening.ts'
+
+const SECRET = 'a secret of the tests, long enough for it'
+const box = createSecretBox({ APP_SECRET: SECRET })
+
+const EVERY_TYPE = LISTED_TYPES.filter((type) => type !== 'chat')
+
+describe('an event', () => {
+  let db: Db
+  before(async () => {
+    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 5 })
+  })
+  after(() => db.destroy())
+  afterEach(() => expectBooksToBalance(db))
+
+  const aWebhook = (account: TestAccount, types: readonly string[] = EVERY_TYPE) =>
+    createWebhook(db, box, account.id, { url: 'https://receiver.example/events', types })
+
+  /** What an account is told, oldest first. */
+  const toldTo = async ({ id }: Pick<TestAccount, 'id'>, by: Db = db) =>
+    (
+      await by('webhook_deliveries')
+        .join('webhooks', 'webhooks.id', 'webhook_id')
+        .where({ account_id: id })
+        .orderBy('webhook_deliveries.id')
+        .select<{ type: string; body: string; url: string | null; event_id: string }[]>(
+          'webhook_deliveries.type',
+          'body',
+          'webhook_deliveries.url',
+          'event_id',
+        )
+    ).map(({ body, ...row }) => {
+      const event = JSON.parse(body)
+      EVENTS.find(({ type }) => type === row.type)!.body.parse(event)
+      return { ...row, body: event }
+    })
+
+  const typesToldTo = async (account: TestAccount) => (await toldTo(account)).map(({ type }) => type)
+
+  describe('of a call', () => {
+    it('is written when the call has ended, with what it cost and no word of its result', async () => {
+      const account = await anAccount(db, 100)
+      await aWebhook(account)
+      const calls = verbs(db)
+      const id = await opened(calls, account, 10)
+      expect(await toldTo(account)).to.deep.equal([])
+      await calls.settle(id, 'image', aResult(7))
+      const [event, ...others] = await toldTo(account)
+      expect(others).to.deep.equal([])
+      expect(event!.type).to.equal('call.succeeded')
+      expect(event!.body.timestamp).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+      const { call, ...data } = event!.body.data
+      expect(parseId('call', call)).to.equal(id)
+      expect(data).to.deep.equal({
+        status: 'succeeded',
+        model: 'some-image',
+        modality: 'image',
+        credits: 7,
+        balance: 93,
+        error: null,
+      })
+    })
+
+    it('is written of one that fails, with the code of its error, and once', async () => {
+      const account = await anAccount(db, 100)
+      await aWebhook(account)
+      const calls = verbs(db)
+      const id = await opened(calls, account, 10)
+      for (let time = 0; time < 2; time += 1) await calls.refund(id, gatewayError('upstream_failed'))
+      const told = await toldTo(account)
+      expect(told.map(({ type }) => type)).to.deep.equal(['call.failed'])
+      expect(told[0]!.body.data).to.include({ status: 'failed', credits: 0, error: 'upstream_failed' })
+    })
+
+    it('is not written of a chat that somebody waits for, but where a webhook lists chat', async () => {
+      const account = await anAccount(db, 100)
+      const chat = { modality: 'chat', estimate: { input: 1, output: 1 } } as const
+      const calls = verbs(db)
+      await aWebhook(account)
+      await calls.settle(await opened(calls, account, 10, chat), 'chat', aResult(1))
+      expect(await typesToldTo(account)).to.deep.equal([])
+      await calls.settle(await opened(calls, account, 10, { ...chat, isAsync: true }), 'chat', aResult(1))
+      expect(await typesToldTo(account)).to.deep.equal(['call.succeeded'])
+      await aWebhook(account, ['call.succeeded', 'chat'])
+      await calls.settle(await opened(calls, account, 10, chat), 'chat', aResult(1))
+      expect(await typesToldTo(account)).to.deep.equal(['call.succeeded', 'call.succeeded'])
+    })
+
+    it('is one event for all its receivers, and none for another account', async () => {
+      const [account, other] = [await anAccount(db, 100), await anAccount(db, 100)]
+      for (const one of [account, account, other]) await aWebhook(one)
+      const calls = verbs(db)
+      await calls.settle(await opened(calls, account, 10), 'image', aResult(1))
+      const told = await toldTo(account)
+      expect(told).to.have.length(2)
+      expect(told[0]).to.deep.equal(told[1])
+      expect(await toldTo(other)).to.deep.equal([])
+    })
+
+    it('goes to the address that the call named, beside the webhooks', async () => {
+      const account = await anAccount(db, 100)
+      await makeCallbackSecret(db, box, account.id)
+      const calls = verbs(db)
+      await calls.settle(await opened(calls, account, 10), 'image', aResult(1))
+      expect(await toldTo(account)).to.deep.equal([])
+      await calls.settle(
+        await opened(calls, account, 10, { callbackUrl: 'https://one.example/done' }),
+        'image',
+        aResult(1),
+      )
+      expect((await toldTo(account)).map(({ url }) => url)).to.deep.equal(['https://one.example/done'])
+    })
+
+    it('is written with the end of its call, or neither is', async () => {
+      const account = await anAccount(db, 100)
+      const { webhook } = await aWebhook(account)
+      const id = await opened(verbs(db), account, 10)
+      await db.raw(`ALTER TABLE webhook_deliveries ADD CONSTRAINT broken CHECK (type <> 'call.succeeded') NOT VALID`)
+      try {
+        const failure = await verbs(db)
+          .settle(id, 'image', aResult(1))
+          .then(
+            () => null,
+            (error: unknown) => error,
+          )
+        expect(String(failure)).to.include('broken')
+        expect(await db('calls').where({ id }).first('status')).to.deep.equal({ status: 'queued' })
+      } finally {
+        await db.raw('ALTER TABLE webhook_deliveries DROP CONSTRAINT broken')
+      }
+      await verbs(db).settle(id, 'image', aResult(1))
+      expect(await typesToldTo(account)).to.deep.equal(['call.succeeded'])
+      expect(webhook.id).to.match(/^wh_/)
+    })
+
+    it('costs an account without webhooks nothing: no statement looks for them', async () => {
+      const account = await anAccount(db, 100)
+      const { webhook } = await aWebhook(account)
+      await deleteWebhook(db, account.id, parseId('webhook', webhook.id)!)
+      expect(await db('accounts').where({ id: account.id }).first('has_webhooks')).to.deep.equal({
+        has_webhooks: false,
+      })
+      await db.transaction(async (trx) => {
+        await trx.raw('LOCK TABLE webhooks IN ACCESS EXCLUSIVE MODE')
+        const calls = verbs(db)
+        await calls.settle(await opened(calls, account, 10), 'image', aResult(1))
+      })
+    })
+  })
+
+  it('is written of keys that are made and revoked, with their names and never a secret', async () => {
+    const account = await anAccount(db, 100)
+    await aWebhook(account)
+    const { id, secret } = await createKey(db, account.id, 'of the shop')
+    for (let time = 0; time < 2; time += 1) await revokeKey(db, account.id, id)
+    const told = await toldTo(account)
+    expect(told.map(({ type }) => type)).to.deep.equal(['key.created', 'key.revoked'])
+    for (const { body } of told) expect(parseId('key', body.data.key)).to.equal(id)
+    expect(JSON.stringify(told)).not.to.include(secret)
+  })
+
+  it('is written of a balance that falls below its mark, once a crossing', async () => {
+    const account = await anAccount(db, 100)
+    await aWebhook(account, ['balance.low'])
+    await db('accounts').where({ id: account.id }).update({ low_balance_below: 50 })
+    const calls = verbs(db)
+    for (const amount of [30, 30, 10]) await opened(calls, account, amount)
+    const told = await toldTo(account)
+    expect(told.map(({ body }) => body.data)).to.deep.equal([{ balance: 40, below: 50 }])
+  })
+
+  it('is written of a budget that is spent, once a window', async () => {
+    const account = await anAccount(db, 100)
+    await aWebhook(account, ['budget.exceeded'])
+    await changeKey(db, account.keyId, { budget: { credits: 20, period: 'month' } }, account.id)
+    const calls = verbs(db)
+    await opened(calls, account, 17)
+    expect(await toldTo(account)).to.deep.equal([])
+    await opened(calls, account, 3)
+    const told = await toldTo(account)
+    expect(told).to.have.length(1)
+    expect(told[0]!.body.data).to.include({ credits: 20, used: 20 })
+    expect(parseId('key', told[0]!.body.data.key)).to.equal(account.keyId)
+  })
+
+  it('is written of a grant that ends within seven days, once', async () => {
+    const account = await anAccount(db, 100)
+    await aWebhook(account)
+    await aGrant(db, account.id, { amount: 5, days: 8 })
+    const soon = await aGrant(db, account.id, { amount: 7, days: 6 })
+    while ((await tellOfGrants(db, 100)) > 0);
+    const told = await toldTo(account)
+    expect(told.map(({ type }) => type)).to.deep.equal(['credits.expiring'])
+    expect(told[0]!.body.data).to.include({ credits: 7 })
+    expect(parseId('grant', told[0]!.body.data.grant)).to.equal(soon)
+  })
+
+  it('is written of a payment that is paid, refunded and disputed, each time that more is', async () => {
+    const account = await anAccount(db)
+    await aWebhook(account)
+    const { webhook } = await createWebhook(db, box, null, { url: 'https://house.example/', types: OPERATOR_TYPES })
+    const payment = { id: newId('payment'), account_id: account.id, provider: 'stripe', kind: 'checkout' }
+    const bought = { live_mode: false, currency: 'eur', amount_minor: 500, credits: 1000 }
+    // All of it is undone: nothing was granted for what these rows say.
+    const trx = await db.transaction()
+    try {
+      await trx('payments').insert({ ...payment, ...bought })
+      const change = (columns: object) => trx('payments').where({ id: payment.id }).update(columns)
+      await change({ status: 'review', review_reason: 'amount' })
+      await change({ status: 'paid', review_reason: null, intent: 'pi_1', paid_at: trx.fn.now() })
+      await change({ version: 2 })
+      await change({ refunded_minor: 100 })
+      await change({ refunded_minor: 50 })
+      await change({ disputed_minor: 300 })
+      const told = await toldTo(account, trx)
+      expect(told.map(({ type }) => type)).to.deep.equal(['payment.succeeded', 'payment.refunded', 'payment.disputed'])
+      expect(told[1]!.body.data).to.include({ status: 'paid', credits: 1000, amountMinor: 500, refundedMinor: 100 })
+      const house = await trx('webhook_deliveries')
+        .where({ webhook_id: parseId('webhook', webhook.id)! })
+        .orderBy('id')
+      expect(house.map(({ type }: { type: string }) => type)).to.deep.equal(['payment.review', 'payment.disputed'])
+    } finally {
+      await trx.rollback()
+      await deleteWebhook(db, null, parseId('webhook', webhook.id)!)
+    }
+  })
+
+  it('of a mail that was given up is told to the operators, never with its recipient', async () => {
+    const { webhook } = await createWebhook(db, box, null, {
+      url: 'https://house.example/events',
+      types: OPERATOR_TYPES,
+    })
+    const { email, userId } = await anAccount(db)
+    const mail = { id: '0190c5a0-0000-7000-8000-0000000000aa', kind: 'access', recipient: email, user_id: userId }
+    await db('mails').insert(mail)
+    await db('mails').where({ id: mail.id }).update({ status: 'dead', finished_at: db.fn.now() })
+    const rows = await db('webhook_deliveries').where({ webhook_id: parseId('webhook', webhook.id)! })
+    expect(rows.map(({ type }: { type: string }) => type)).to.deep.equal(['mail.dead'])
+    expect(rows[0].body).not.to.include(email)
+  })
+
+  it('of an upstream whose circuit opens is told to the operators once a minute', async () => {
+    const fields = { url: 'https://house.example/events', types: OPERATOR_TYPES }
+    const { webhook } = await createWebhook(db, box, null, fields)
+    // Noted in one minute: what these statements read as now.
+    await db.transaction(async (trx) => {
+      for (let time = 0; time < 3; time += 1) await noteOpening(trx, 'acme')
+    })
+    const rows = await db('webhook_deliveries').where({ webhook_id: parseId('webhook', webhook.id)! })
+    expect(rows.map(({ body }: { body: string }) => JSON.parse(body).data)).to.deep.equal([{ upstream: 'acme' }])
+    expect(rows[0].type).to.equal('upstream.unhealthy')
+  })
+
+  it('is gone with its account, and after its time', async () => {
+    const account = await anAccount(db, 100)
+    await aWebhook(account)
+    await createKey(db, account.id, 'one')
+    await db('webhook_deliveries').update({ created_at: db.raw(`now() - interval '31 days'`) })
+    await deleteOldDeliveries(db, 100)
+    expect(await toldTo(account), 'what still waits is kept').to.have.length(1)
+    await db('webhook_deliveries').update({ status: 'delivered', finished_at: db.fn.now() })
+    await deleteOldDeliveries(db, 100)
+    expect(await toldTo(account)).to.have.length(0)
+    await db.transaction((trx) => deleteWebhooksOf(trx, account.id))
+    expect(await db('webhooks').where({ account_id: account.id })).to.deep.equal([])
+  })
+})
+
+describe('a signing secret', () => {
+  let db: Db
+  before(async () => {
+    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 5 })
+  })
+  after(() => db.destroy())
+
+  it('rests encrypted, for its own webhook, and anew when APP_SECRET is replaced', async () => {
+    const account = await anAccount(db)
+    const { webhook, secret } = await createWebhook(db, box, account.id, { url: 'https://one.example', types: [] })
+    const id = parseId('webhook', webhook.id)!
+    const plain = Buffer.from(secret.slice('whsec_'.length), 'base64')
+    const stored = async () => (await db('webhooks').where({ id }).first<{ secret: Buffer }>('secret')).secret
+    const before = await stored()
+    expect(before.includes(plain)).to.equal(false)
+    expect(box.open(id, before)).to.deep.equal(plain)
+    expect(box.open(parseId('webhook', `wh_${'0'.repeat(32)}`)!, before)).to.equal(null)
+    const next = createSecretBox({ APP_SECRET: `${SECRET} 2`, APP_SECRET_PREVIOUS: SECRET })
+    expect(next.open(id, before)).to.deep.equal(plain)
+    expect(await resealSecrets(db, next)).to.equal(1)
+    expect(await resealSecrets(db, next)).to.equal(0)
+    expect(createSecretBox({ APP_SECRET: `${SECRET} 2` }).open(id, await stored())).to.deep.equal(plain)
+    expect(box.open(id, await stored())).to.equal(null)
+  })
+})
