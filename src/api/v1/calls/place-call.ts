@@ -183,7 +183,7 @@ function openRequest(
     requestBytes: Buffer.byteLength(JSON.stringify(request)),
     secretVersion: principal.secretVersion,
     address: principal.address === '' ? null : principal.address,
-    isAsync: prefersAsync(ctx),
+    isAsync: prefersAsync(ctx) || ('background' in request && request.background === true),
     callbackUrl: callbackUrlOf(ctx.req.headers),
   }
 }
