@@ -2,11 +2,12 @@ import type { Protocol } from '../exchange.ts'
 import { authorizationKey } from '../wire.ts'
 import { answer } from '../http/answer.ts'
 import { chatRoute } from './chat.ts'
+import { embeddingRoute } from './embeddings.ts'
 import { openaiError } from './errors.ts'
 import { imageRoutes } from './images.ts'
 import { videoRoutes } from './videos.ts'
 
-/** OpenAI's API: chat, images, and the videos that compatible servers still offer. */
+/** OpenAI's API: chat, embeddings, images, and the videos that compatible servers still offer. */
 export const openaiProtocol: Protocol = {
   name: 'openai',
   keyOf: (headers) => authorizationKey(headers, 'Bearer'),
@@ -23,6 +24,7 @@ export const openaiProtocol: Protocol = {
       marks: { service_tier: 'default', system_fingerprint: 'fp_sandbox' },
       usageExtras: () => ({}),
     }),
+    embeddingRoute,
     ...imageRoutes,
     ...videoRoutes,
   ],

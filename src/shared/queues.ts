@@ -12,14 +12,14 @@ import type { Dialect } from './dialects/dialect.ts'
 import { failpoint } from './platform/process/failpoints.ts'
 import { createLargeRequests } from './requests/large-requests.ts'
 import type { Tokens } from './requests/pricing.ts'
-import type { ChatRequest, MediaRequest } from './requests/requests.ts'
+import type { CallRequest } from './requests/requests.ts'
 import type { Trace } from './platform/process/trace.ts'
 
 /** A call to be worked. `request` is null where only the result of a submitted task is to be collected. */
 export type CallJob = Trace & {
   callId: CallId
   accountId: AccountId
-  request: ChatRequest | MediaRequest | null
+  request: CallRequest | null
   /** The whole request lies beside the job (`large-requests.ts`): `request` is an outline of it. */
   isBeside?: boolean
   /** The dialect that a chat was asked in; chat completions where it is absent. */

@@ -31,7 +31,7 @@ const DOORS: readonly [path: RegExp, sentence: string][] = [
     `This gateway has no such API. ${SPEAKS}, images and videos.`,
   ],
   [
-    /^\/(containers|skills|chatkit|audio|embeddings|moderations|images\/(edits|variations)|credits|auth)(\/|$)/,
+    /^\/(containers|skills|chatkit|audio|moderations|images\/(edits|variations)|credits|auth)(\/|$)/,
     `This gateway has no such API. ${SPEAKS}, images and videos.`,
   ],
 ]

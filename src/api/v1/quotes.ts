@@ -14,6 +14,7 @@ import type { JsonObject } from '../middleware/json-body.ts'
 import { apiKey } from '../endpoint/auth.ts'
 import { chatKind } from './chat.ts'
 import { allowanceHeaders, callRequestHeaders, gateway } from './declared.ts'
+import { embeddingKind } from './embeddings.ts'
 import { imageKind, videoKind } from './media.ts'
 import type { CallOrder } from './calls/call-order.ts'
 import { requireUpstream } from './calls/place-call.ts'
@@ -27,6 +28,7 @@ const ORDERS: Record<string, (deps: Catalogued, body: JsonObject, holder: Princi
   '/v1/chat/completions': (deps, body, holder) => orderOf(deps, chatKind, body, holder),
   '/v1/images/generations': (deps, body, holder) => orderOf(deps, imageKind, body, holder),
   '/v1/videos/generations': (deps, body, holder) => orderOf(deps, videoKind, body, holder),
+  '/v1/embeddings': (deps, body, holder) => orderOf(deps, embeddingKind, body, holder),
 }
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -96,7 +98,7 @@ export const quoteCall = endpoint({
         ok: true,
         model: model.id,
         credits: charge,
-        minimum: model.modality === 'chat' ? chatCost(model.price, { input: 0, output: 0 }) : charge,
+        minimum: 'pricing' in model ? chatCost(model.price, { input: 0, output: 0 }) : charge,
         maximum: charge,
         balance: funds.balance,
         affordable,

@@ -129,7 +129,7 @@ export function shapeOf({ modality, large }: Pick<Asked, 'modality' | 'large'>):
 function orderOf(simulation: Simulation, asked: Asked): CallOrder {
   const { modality, dialect, prompt, stream } = asked
   const model = simulation.catalogue().models.get(modality)!
-  if (model.modality !== 'chat') {
+  if (model.modality === 'image' || model.modality === 'video') {
     const shape = shapeOf(asked)
     const body = { model: model.id, prompt }
     return { model, request: { prompt, ...shape }, estimate: null, charge: mediaCost(model.price, shape)!, body }
@@ -138,5 +138,5 @@ function orderOf(simulation: Simulation, asked: Asked): CallOrder {
   const body = { model: model.id, ...request }
   if (dialect === 'messages') return { model, body, ...messagesKind.parse(body, model as ChatModel) }
   const estimate = estimateTokens(body, {})
-  return { model, request, estimate, charge: chatCharge(model.price, estimate), body }
+  return { model, request, estimate, charge: chatCharge((model as ChatModel).price, estimate), body }
 }
