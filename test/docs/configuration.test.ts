@@ -29,7 +29,7 @@ describe('docs/configuration.md', () => {
     for (const [name, said] of documented()) {
       if (said === null) expect(REQUIRED, name).to.have.property(name)
       else if (/^(none|all interfaces)\b/.test(said)) expect(config[name], name).to.equal(undefined)
-      else if (said === 'all') expect(config[name], name).to.have.length(6)
+      else if (said === 'all') expect(config[name], name).to.have.length(7)
       else expect(said.replaceAll('`', '').replace('$PORT', '3000'), name).to.equal(String(config[name]))
     }
   })

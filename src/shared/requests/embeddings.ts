@@ -7,7 +7,7 @@ import { BYTES_PER_TOKEN } from './pricing.ts'
 /** A text, a list of texts, a text as tokens, or a list of such. */
 export type EmbeddingInput = string | string[] | number[] | number[][]
 
-/** What is put into vectors. Sent on but for `encoding_format`: the upstream is asked for base64 whatever its client wants. */
+/** What is put into vectors. Sent on but for `encoding_format`: it says in which form its client wants the answer. */
 export type EmbeddingRequest = {
   input: EmbeddingInput
   encoding_format: 'float' | 'base64'
@@ -77,7 +77,7 @@ const tokensOf = (text: string): number => Math.ceil(Buffer.byteLength(text) / B
 export const heldTokens = (input: EmbeddingInput): number =>
   sumOf(input, (part) => (typeof part === 'string' ? tokensOf(part) : part.length))
 
-/** The most tokens that an input can have: those listed, and of a text three times what it is charged for: one a byte. */
+/** The most tokens that an input can have: those listed, and of a text three times its charge, which is one a byte. */
 export const mostTokens = (input: EmbeddingInput): number =>
   sumOf(input, (part) => (typeof part === 'string' ? BYTES_PER_TOKEN * tokensOf(part) : part.length))
 

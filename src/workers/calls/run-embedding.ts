@@ -75,7 +75,8 @@ async function outputOf(
   const pieces = [Buffer.from('{"object":"list","data":[')]
   let bytes = 0
   for (const [index, vector] of vectors.entries()) {
-    const text = `${index > 0 ? ',' : ''}{"object":"embedding","index":${index},"embedding":${vectorText(vector, format)}}`
+    const embedding = vectorText(vector, format)
+    const text = `${index > 0 ? ',' : ''}{"object":"embedding","index":${index},"embedding":${embedding}}`
     bytes += text.length
     if (bytes > MAX_EMBEDDINGS_BYTES) throw malformedAnswer('the vectors are too long for an answer')
     pieces.push(Buffer.from(text))

@@ -68,6 +68,7 @@ describe('the configuration', () => {
       CHAT_CONCURRENCY: 100,
       IMAGE_CONCURRENCY: 20,
       VIDEO_CONCURRENCY: 50,
+      EMBEDDING_CONCURRENCY: 10,
       MAIL_CONCURRENCY: 5,
       STORAGE_URL: 'file:.data/media',
       MEDIA_TTL_DAYS: 30,
@@ -75,7 +76,7 @@ describe('the configuration', () => {
       LOG_LEVEL: 'info',
       LOG_UPSTREAM_TEXT: 'off',
     })
-    expect(read().WORKER_QUEUES).to.deep.equal(['chat', 'image', 'video', 'mail', 'payments', 'maintenance'])
+    expect(read().WORKER_QUEUES).to.deep.equal(['chat', 'image', 'video', 'embedding', 'mail', 'payments', 'maintenance'])
     for (const name of [
       'SMTP_URL',
       'DASHBOARD_PASSWORD',
