@@ -30,8 +30,8 @@ export const MAX_EMBEDDINGS_BYTES = 40_000_000
 /** The numbers of a vector where neither its request nor its model says. */
 const USUAL_DIMENSIONS = 3072
 
-/** The most bytes that a number takes in an answer: as text it has nine digits, a sign, an exponent and a comma. */
-const NUMBER_BYTES = { float: 16, base64: 16 / 3 } as const
+/** The most bytes that a number up to 1 takes in an answer: `-0.00000123456789,` as text. */
+const NUMBER_BYTES = { float: 18, base64: 16 / 3 } as const
 
 /** What stands around a vector in an answer, in bytes. */
 const AROUND_BYTES = 64
