@@ -76,7 +76,15 @@ describe('the configuration', () => {
       LOG_LEVEL: 'info',
       LOG_UPSTREAM_TEXT: 'off',
     })
-    expect(read().WORKER_QUEUES).to.deep.equal(['chat', 'image', 'video', 'embedding', 'mail', 'payments', 'maintenance'])
+    expect(read().WORKER_QUEUES).to.deep.equal([
+      'chat',
+      'image',
+      'video',
+      'embedding',
+      'mail',
+      'payments',
+      'maintenance',
+    ])
     for (const name of [
       'SMTP_URL',
       'DASHBOARD_PASSWORD',
