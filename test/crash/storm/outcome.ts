@@ -26,7 +26,7 @@ function billsOf(sandbox: Sandbox, sent: readonly Sent[]): (prompt: string) => n
   return (prompt) => bills.get(prompt)!
 }
 
-/** One key is one call, the answer can be fetched where it is stored, and no image, video or embedding was asked for twice. */
+/** One key is one call, an answer that is stored can be fetched, and only chats were asked for more than once. */
 export async function checkOutcome(
   town: Installation,
   url: string,
