@@ -26,7 +26,7 @@ export const up = (db: Knex): Promise<void> =>
       id uuid NOT NULL, -- UUIDv7, made by the web process before the charge; call_… in text.
       account_id uuid NOT NULL, -- Who pays.
       key_id uuid NOT NULL, -- The API key it came with.
-      modality text NOT NULL, -- chat, image or video: its queue.
+      modality text NOT NULL, -- chat, image, video or embedding: its queue.
       dialect text, -- In which a chat was asked, and is answered, where that is not chat completions.
       model text NOT NULL, -- The gateway's model id as asked for.
       status text NOT NULL, -- queued, running, succeeded, failed or rejected; see src/shared/calls/lifecycle.ts.
@@ -73,7 +73,7 @@ export const up = (db: Knex): Promise<void> =>
       catalogue_version integer,
       CONSTRAINT calls_pkey PRIMARY KEY (id),
       CONSTRAINT calls_account_fkey FOREIGN KEY (account_id) REFERENCES accounts (id),
-      CONSTRAINT calls_modality_known CHECK (modality IN ('chat', 'image', 'video')),
+      CONSTRAINT calls_modality_known CHECK (modality IN ('chat', 'image', 'video', 'embedding')),
       CONSTRAINT calls_dialect_known
         CHECK (dialect IS NULL OR (modality = 'chat' AND dialect IN ('messages', 'responses'))),
       CONSTRAINT calls_status_known CHECK (status IN ('queued', 'running', 'succeeded', 'failed', 'rejected')),
@@ -123,9 +123,21 @@ export const up = (db: Knex): Promise<void> =>
       CONSTRAINT call_results_call_fkey FOREIGN KEY (call_id) REFERENCES calls (id) ON DELETE CASCADE
     ) WITH (${FEW_EARLY_STATISTICS});
     CREATE INDEX call_results_expiry ON call_results (expires_at);
+
+    -- Answers on their way to who waits for them (src/shared/replies/passing-answers.ts); swept after two minutes.
+    CREATE TABLE passing_answers (
+      call_id uuid NOT NULL, -- Whose answer. Its call is settled after it.
+      output bytea NOT NULL, -- The part of the answer that only the worker knew.
+      created_at timestamptz NOT NULL DEFAULT now(), -- When it was put there.
+      CONSTRAINT passing_answers_pkey PRIMARY KEY (call_id)
+    );
+    ALTER TABLE passing_answers SET UNLOGGED;
+    -- As it is: its slices are read without unpacking the whole.
+    ALTER TABLE passing_answers ALTER COLUMN output SET STORAGE EXTERNAL;
+    CREATE INDEX passing_answers_time ON passing_answers (created_at);
   `,
   )
 
 export async function down(db: Knex): Promise<void> {
-  await db.raw('DROP TABLE call_results, calls, price_versions')
+  await db.raw('DROP TABLE passing_answers, call_results, calls, price_versions')
 }

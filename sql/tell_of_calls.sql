@@ -1,9 +1,9 @@
--- Writes the events of calls that have ended: to the webhooks of their accounts, of chats that somebody waits for only
--- where a webhook wants "chat"; and to the address that a call itself named, signed with the account's callback secret.
+-- Writes the events of calls that have ended: to the webhooks of their accounts, of chats and embeddings that somebody
+-- waits for only where a webhook wants "chat"; and to the address that a call itself named, signed with the account's callback secret.
 CREATE OR REPLACE FUNCTION tell_of_calls(ended uuid[]) RETURNS void LANGUAGE sql AS $$
   WITH events AS MATERIALIZED (
     SELECT new_id() AS id, c.account_id, 'call.' || c.status AS type, c.callback_url,
-      c.modality <> 'chat' OR c.is_async AS is_awaited_elsewhere,
+      c.modality IN ('image', 'video') OR c.is_async AS is_awaited_elsewhere,
       json_build_object('type', 'call.' || c.status, 'timestamp', iso_time(c.finished_at), 'data', json_build_object(
         'call', public_id('call', c.id), 'status', c.status, 'model', c.model, 'modality', c.modality,
         'credits', c.credits, 'balance', c.balance_after, 'error', c.error_type))::text AS body

@@ -2,12 +2,13 @@ import type { Protocol } from '../exchange.ts'
 import { authorizationKey } from '../wire.ts'
 import { answer } from '../http/answer.ts'
 import { chatRoute } from './chat.ts'
+import { embeddingRoute } from './embeddings.ts'
 import { openaiError } from './errors.ts'
 import { imageRoutes } from './images.ts'
 import { responsesRoute } from './responses.ts'
 import { videoRoutes } from './videos.ts'
 
-/** OpenAI's API: chat, whole or as responses, images, and the videos that compatible servers still offer. */
+/** OpenAI's API: chat, whole or as responses, embeddings, images, and the videos that compatible servers still offer. */
 export const openaiProtocol: Protocol = {
   name: 'openai',
   keyOf: (headers) => authorizationKey(headers, 'Bearer'),
@@ -25,6 +26,7 @@ export const openaiProtocol: Protocol = {
       usageExtras: () => ({}),
     }),
     responsesRoute,
+    embeddingRoute,
     ...imageRoutes,
     ...videoRoutes,
   ],

@@ -18,6 +18,7 @@ type Place = { url: string }
 export const CHAT = '/v1/chat/completions'
 export const IMAGES = '/v1/images/generations'
 export const VIDEOS = '/v1/videos/generations'
+export const EMBEDDINGS = '/v1/embeddings'
 
 /** The body of a chat with one user message. */
 export const chatBody = (content: string, more: object = {}): Record<string, unknown> => ({

@@ -53,6 +53,12 @@ export function sandboxCatalogue(url: string) {
         upstreams: [{ upstream: 'sandbox', model: 'video-sandbox' }],
       },
       {
+        id: 'sandbox-embedding',
+        modality: 'embedding',
+        pricing: { input: 1, perTokens: 10, minimum: 1 },
+        upstreams: [{ upstream: 'sandbox', model: 'embedding-sandbox' }],
+      },
+      {
         id: 'sized-image',
         modality: 'image',
         credits: 40,

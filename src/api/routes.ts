@@ -79,6 +79,7 @@ import { healthz, readyz } from './ops/health.ts'
 import { serveMetrics } from './ops/scrape.ts'
 import { fetchCall } from './v1/calls/get-call.ts'
 import { completeChat } from './v1/chat.ts'
+import { createEmbeddings } from './v1/embeddings.ts'
 import { makeImage, makeVideo } from './v1/media.ts'
 import { showKey } from './v1/key.ts'
 import { countTokens } from './v1/messages/count-tokens.ts'
@@ -95,6 +96,7 @@ const gateway = [
   showKey,
   makeImage,
   makeVideo,
+  createEmbeddings,
   completeChat,
   createMessage,
   countTokens,

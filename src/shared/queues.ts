@@ -12,7 +12,7 @@ import type { Dialect } from './dialects/dialect.ts'
 import { failpoint } from './platform/process/failpoints.ts'
 import { createLargeRequests } from './requests/large-requests.ts'
 import type { Tokens } from './requests/pricing.ts'
-import type { ChatRequest, MediaRequest } from './requests/requests.ts'
+import type { CallRequest } from './requests/requests.ts'
 import type { Trace } from './platform/process/trace.ts'
 import type { DueWebhook } from './webhooks/deliveries.ts'
 
@@ -20,7 +20,7 @@ import type { DueWebhook } from './webhooks/deliveries.ts'
 export type CallJob = Trace & {
   callId: CallId
   accountId: AccountId
-  request: ChatRequest | MediaRequest | null
+  request: CallRequest | null
   /** The whole request lies beside the job (`large-requests.ts`): `request` is an outline of it. */
   isBeside?: boolean
   /** The dialect that a chat was asked in; chat completions where it is absent. */

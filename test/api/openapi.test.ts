@@ -44,7 +44,11 @@ describe('the OpenAPI document', () => {
   before(async () => {
     areas = await allRequests()
     settings = Object.assign({}, ...areas.map((area) => area.settings)) as Settings
-    gateway = await startGateway({ WORKER_QUEUES: 'chat,image,video', MAX_DIALECT_BODY_BYTES: '1048576', ...settings })
+    gateway = await startGateway({
+      WORKER_QUEUES: 'chat,image,video,embedding',
+      MAX_DIALECT_BODY_BYTES: '1048576',
+      ...settings,
+    })
     mails = startMailWorker(gateway.config)
     described = await readDescribed(gateway.url)
   })

@@ -19,6 +19,7 @@ const HOMES: Record<string, string> = {
   ledger_entries: 'src/shared/ledger/',
   calls: 'src/shared/calls/',
   call_results: 'src/shared/calls/',
+  passing_answers: 'src/shared/replies/',
   price_versions: 'src/shared/requests/',
   mails: 'src/shared/mail/',
   mailbox_mails: 'src/shared/mail/',
@@ -71,6 +72,7 @@ const GUESTS: Record<string, string[]> = {
   // Reports read, and write nothing.
   calls: ['src/shared/reports/', 'src/shared/replies/', 'src/shared/ledger/audit.ts', 'src/shared/accounts/summary.ts'],
   call_results: ['src/shared/reports/', 'src/shared/replies/', 'src/shared/ledger/audit.ts'],
+  passing_answers: ['src/shared/reports/'],
   price_versions: ['src/shared/ledger/audit.ts'],
   // When an account called last, its keys know.
   api_keys: ['src/shared/ledger/audit.ts', 'src/shared/operators/accounts.ts'],

@@ -39,6 +39,7 @@ export const BAD: Record<string, string[]> = {
   DASHBOARD_WRITE: ['yes'],
   DATABASE_POOL: ['1'],
   HEALTH_PORT: ['x'],
+  EMBEDDING_CONCURRENCY: ['0'],
   IMAGE_CONCURRENCY: ['0'],
   LOGIN_RATE_LIMIT: ['0'],
   MAIL_CONCURRENCY: ['0'],

@@ -6,7 +6,6 @@ import { readFileSync } from 'node:fs'
 import { LLMock } from '@copilotkit/aimock'
 import { expect } from 'chai'
 import type { Protocol } from '../../src/shared/catalogue/catalogue.ts'
-import type { Modality } from '../../src/shared/calls/lifecycle.ts'
 import { root } from '../../scripts/folders.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { balanceOf } from '../../scripts/harness/factories.ts'
@@ -17,13 +16,14 @@ import type { Reply } from '../../scripts/harness/http.ts'
 import { prompted, recordOf } from '../../scripts/harness/calling.ts'
 import { startStream } from './support/streams.ts'
 import type { ChatStream } from './support/streams.ts'
+import type { Asked } from './support/targets.ts'
 import { PRICES, FUNDS, aFundedAccount, ask, modelEntry } from './support/targets.ts'
 import { PIXEL } from '../support/pixel.ts'
 
 const CLIP = readFileSync(`${root}/test/workers/storage/fixtures/plain.mp4`)
 
 /** The upstreams, by the names that models and protocols have in these tests. */
-const PLACES: Record<string, { protocol: Protocol; path: string; modalities: Modality[]; headers?: object }> = {
+const PLACES: Record<string, { protocol: Protocol; path: string; modalities: Asked[]; headers?: object }> = {
   openai: { protocol: 'openai', path: '/v1', modalities: ['chat', 'image', 'video'] },
   anthropic: { protocol: 'anthropic', path: '', modalities: ['chat'] },
   openrouter: { protocol: 'openrouter', path: '/api/v1', modalities: ['chat', 'video', 'image'] },
@@ -68,7 +68,7 @@ describe('the system over aimock', () => {
   })
   afterEach(() => expectBooksToBalance(gateway.db))
 
-  const call = (name: string, modality: Modality, prompt: string, more?: object): Promise<Reply> =>
+  const call = (name: string, modality: Asked, prompt: string, more?: object): Promise<Reply> =>
     ask(gateway, account, { protocol: name as Protocol, modality }, prompt, { more })
 
   async function streamed(name: string, prompt: string, more?: object): Promise<ChatStream> {

@@ -1,6 +1,5 @@
 import { expect } from 'chai'
 import type { Protocol } from '../../src/shared/catalogue/catalogue.ts'
-import type { Modality } from '../../src/shared/calls/lifecycle.ts'
 import { estimateTokens } from '../../src/shared/requests/pricing.ts'
 import type { CountedChat } from '../../src/shared/requests/pricing.ts'
 import { countOutput } from '../../src/shared/requests/token-count.ts'
@@ -13,6 +12,7 @@ import { get } from '../../scripts/harness/http.ts'
 import { eventsOf, saying, startScripted, streaming } from './support/scripted.ts'
 import type { Scripted } from './support/scripted.ts'
 import { startStream } from './support/streams.ts'
+import type { Asked } from './support/targets.ts'
 import { FUNDS, TARGETS, aFundedAccount, ask, bodyOf, modelEntry, modelOf } from './support/targets.ts'
 
 const chat = (message: unknown, more: object = {}) =>
@@ -20,7 +20,7 @@ const chat = (message: unknown, more: object = {}) =>
 const openai = { protocol: 'openai', modality: 'chat' } as const
 
 /** Answers with status 200 that are invalid. The call fails, whatever they cost. */
-const NONSENSE: [Protocol, Modality, what: string, body: string][] = [
+const NONSENSE: [Protocol, Asked, what: string, body: string][] = [
   ['openai', 'chat', 'an array', '[]'],
   ['openai', 'chat', 'null', 'null'],
   ['openai', 'chat', 'a text', '"fine"'],

@@ -68,11 +68,11 @@ export function errorSchema(envelope: Envelope, codes: readonly ErrorCode[]): z.
   return z.strictObject({ ok: z.literal(false), error: z.strictObject({ type: code, message, param, code, ...more }) })
 }
 
-/** The price of a chat. */
+/** The price of a chat, or of embeddings. */
 export const pricing = z
   .strictObject({
     input: z.int(),
-    output: z.int(),
+    output: z.int().optional(),
     cachedInput: z.int().optional(),
     cacheWrite: z.int().optional(),
     perCall: z.int().optional(),
@@ -82,7 +82,7 @@ export const pricing = z
   .meta({
     description:
       'Credits for `perTokens` tokens: input, input read from a cache, input written to one (both as `input` if ' +
-      'absent), output; `perCall` is added; at least `minimum` a call.',
+      'absent), output (not of embeddings); `perCall` is added; at least `minimum` a call.',
   })
 
 const resolution = z.string().optional()
@@ -138,6 +138,9 @@ export const model = z
     }),
     defaultOutputTokens: z.int().optional().meta({
       description: 'Chats: the output tokens of a choice where a request names no limit, before what can be paid.',
+    }),
+    maxDimensions: z.int().optional().meta({
+      description: 'Embeddings: the most numbers of a vector, if the model states it.',
     }),
     pricing: pricing.optional(),
     prices: prices.optional(),

@@ -13,6 +13,7 @@ export const ENDPOINTS_OF: Readonly<Record<Modality, readonly string[]>> = {
   chat: ['/v1/chat/completions', '/v1/messages', '/v1/responses'],
   image: ['/v1/images/generations'],
   video: ['/v1/videos/generations'],
+  embedding: ['/v1/embeddings'],
 }
 
 /** What calls of a modality take and give, in every model. */
@@ -20,6 +21,7 @@ const MODALITIES_OF: Readonly<Record<Modality, { input: readonly string[]; outpu
   chat: { input: ['text', 'image'], output: ['text'] },
   image: { input: ['text', 'image'], output: ['image'] },
   video: { input: ['text', 'image'], output: ['video'] },
+  embedding: { input: ['text'], output: ['embeddings'] },
 }
 
 /** What message parts carry which a chat takes only if it prices them in `partTokens`, by the names there. */
@@ -137,6 +139,9 @@ function parametersOf({ routes }: ChatModel): string[] {
  */
 export function dollarPricesOf(one: Model, least: number, worth: number): Record<keyof typeof dollars, string> {
   const none = { prompt: '0', completion: '0', request: '0', image: '0', input_cache_read: '0', input_cache_write: '0' }
+  if (one.modality === 'embedding') {
+    return { ...none, prompt: dollarsOf(one.price.input, worth, one.price.perTokens) }
+  }
   if (one.modality !== 'chat') {
     return { ...none, [one.modality === 'image' ? 'image' : 'request']: dollarsOf(least, worth) }
   }

@@ -3,10 +3,10 @@
  */
 import { z } from 'zod'
 import type { Principal } from '../../shared/accounts/key-lookup.ts'
-import type { Catalogue, ChatModel, MediaModel, Model } from '../../shared/catalogue/catalogue.ts'
+import type { Catalogue, ChatModel, EmbeddingModel, MediaModel, Model } from '../../shared/catalogue/catalogue.ts'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
 import { leastMediaCost } from '../../shared/requests/media-options.ts'
-import type { ChatPrice } from '../../shared/requests/pricing.ts'
+import type { ChatPrice, EmbeddingPrice } from '../../shared/requests/pricing.ts'
 import { chatCost, outputLimit } from '../../shared/requests/pricing.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { ok } from '../endpoint/answer-schemas.ts'
@@ -39,12 +39,14 @@ export type ModelEntry = {
   description?: string
   /** The version of its price, for `X-Price-Version`. */
   priceVersion: string
-  pricing?: ChatPrice
+  pricing?: ChatPrice | EmbeddingPrice
   /** Chats: the most tokens of input and output together, where the catalogue states it. */
   contextLength?: number
   /** Chats: the most output tokens of a choice, where the catalogue states it, and those of a chat that names none. */
   maxOutputTokens?: number
   defaultOutputTokens?: number
+  /** Embeddings: the most numbers of a vector, where the catalogue states it. */
+  maxDimensions?: number
   /** Media: the rows of the price, where it has some. */
   prices?: MediaModel['prices']
   /** Media: what the catalogue states. */
@@ -82,9 +84,26 @@ function presentModel(model: Model, created: number): ModelEntry {
     priceVersion: versionOf(model),
     ...(model.name !== undefined && { name: model.name }),
     ...(model.description !== undefined && { description: model.description }),
-    ...(model.modality === 'chat' ? chatFieldsOf(model) : optionsOf(model)),
+    ...fieldsOf(model),
   }
 }
+
+function fieldsOf(model: Model) {
+  switch (model.modality) {
+    case 'chat':
+      return chatFieldsOf(model)
+    case 'embedding':
+      return embeddingFieldsOf(model)
+    case 'image':
+    case 'video':
+      return optionsOf(model)
+  }
+}
+
+const embeddingFieldsOf = ({ pricing, maxDimensions }: EmbeddingModel) => ({
+  pricing,
+  ...(maxDimensions !== undefined && { maxDimensions }),
+})
 
 const chatFieldsOf = (model: ChatModel) => ({
   pricing: model.pricing,
@@ -95,7 +114,7 @@ const chatFieldsOf = (model: ChatModel) => ({
 
 /** The least that a call costs, in credits. */
 const leastCost = (model: Model): number =>
-  model.modality === 'chat' ? chatCost(model.price, { input: 0, output: 0 }) : (leastMediaCost(model, model.price) ?? 0)
+  'pricing' in model ? chatCost(model.price, { input: 0, output: 0 }) : (leastMediaCost(model, model.price) ?? 0)
 
 const optionsOf = ({ prices, durations, resolutions }: MediaModel) => ({
   ...(prices && { prices }),

@@ -15,6 +15,7 @@ import type { JsonObject } from '../middleware/json-body.ts'
 import { apiKey } from '../endpoint/auth.ts'
 import { chatKind } from './chat.ts'
 import { allowanceHeaders, callRequestHeaders, gateway } from './declared.ts'
+import { embeddingKind } from './embeddings.ts'
 import { imageKind, videoKind } from './media.ts'
 import type { CallOrder } from './calls/call-order.ts'
 import { requireUpstream } from './calls/place-call.ts'
@@ -39,6 +40,7 @@ const ORDERS: Record<string, Order> = {
   '/v1/responses': ordered(responsesKind),
   '/v1/images/generations': ordered(imageKind),
   '/v1/videos/generations': ordered(videoKind),
+  '/v1/embeddings': ordered(embeddingKind),
 }
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -107,7 +109,7 @@ export const quoteCall = endpoint({
     ok: true,
     model: model.id,
     credits: charge,
-    minimum: model.modality === 'chat' ? chatCost(model.price, { input: 0, output: 0 }) : charge,
+    minimum: 'pricing' in model ? chatCost(model.price, { input: 0, output: 0 }) : charge,
     maximum: charge,
     balance: funds.balance,
     affordable,

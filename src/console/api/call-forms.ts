@@ -10,6 +10,8 @@ export type ChatMessage = { role: 'system' | 'user' | 'assistant'; content: stri
 export type ChatFields = { model: string; messages: ChatMessage[]; max_tokens?: number; temperature?: number }
 export type MediaFields = { model: string; prompt: string; image_url?: string; resolution?: string; duration?: number }
 
+export type EmbeddingFields = { model: string; input: string }
+
 /** The APIs of chats, by the names that their makers gave them. */
 export const DIALECT_WORDS: Readonly<Record<Dialect, string>> = {
   chat: 'Chat Completions',
@@ -24,4 +26,5 @@ export const PATHS = {
   responses: '/v1/responses',
   image: '/v1/images/generations',
   video: '/v1/videos/generations',
-} as const satisfies Record<Dialect | 'image' | 'video', string>
+  embedding: '/v1/embeddings',
+} as const satisfies Record<Dialect | 'image' | 'video' | 'embedding', string>

@@ -21,6 +21,7 @@ const KINDS = [
   ['chat', 'Chats'],
   ['image', 'Images'],
   ['video', 'Videos'],
+  ['embedding', 'Embeddings'],
 ] as const
 
 type Texts = Record<string, string>

@@ -14,10 +14,15 @@ import type { PageProps } from '../parts/route.ts'
 import { withFields } from '../parts/route.ts'
 import { Price } from '../parts/worth.tsx'
 import { useLoad } from '../state/load.ts'
-import type { Example } from '../parts/samples/samples.ts'
+import { exampleOf } from '../parts/samples/samples.ts'
 import { CodeSamples } from '../parts/samples/code-samples.tsx'
 
-const KIND_WORDS: Record<string, string> = { chat: 'Chat', image: 'Image', video: 'Video' }
+const KIND_WORDS: Record<string, string> = {
+  chat: 'Chat',
+  image: 'Image',
+  video: 'Video',
+  embedding: 'Embedding',
+}
 
 const KINDS = [['', 'Any kind'], ...Object.entries(KIND_WORDS)] as (readonly [string, string])[]
 
@@ -36,7 +41,7 @@ const nameOf = (model: ModelEntry): string => model.name ?? model.id
 
 /** What orders chats by price is a million tokens in and out; media by their lowest price. */
 const priceOf = ({ pricing, credits: least }: ModelEntry): number =>
-  pricing ? ((pricing.input + pricing.output) * 1_000_000) / pricing.perTokens : least
+  pricing ? ((pricing.input + (pricing.output ?? 0)) * 1_000_000) / pricing.perTokens : least
 
 /** The models that match every word of the search, in the order that was asked for. */
 export function chosenModels(
@@ -113,12 +118,18 @@ const Found = ({ models, latencies }: { models: ModelEntry[]; latencies: Latenci
           {model.description && <p class="soft">{model.description}</p>}
           <PriceLine model={model} />
           <Facts model={model} latency={latencies.get(model.id)} />
-          <a class="button" href={`/playground/${model.modality}?model=${encodeURIComponent(model.id)}`}>
-            Try it
-          </a>
+          <TryIt model={model} />
         </li>
       ))}
     </ul>
+  )
+
+/** Leads to the playground, which shows nothing of vectors. */
+const TryIt = ({ model: { id, modality } }: { model: ModelEntry }) =>
+  modality === 'embedding' ? null : (
+    <a class="button" href={`/playground/${modality}?model=${encodeURIComponent(id)}`}>
+      Try it
+    </a>
   )
 
 /** The kind of a model, and the id to call it by. Where its heading is just that, there is only a button to copy it. */
@@ -141,11 +152,12 @@ const PriceLine = ({ model }: { model: ModelEntry }) => (
 
 /** What is known of a model beside its price; nothing where that is nothing. */
 function Facts({ model, latency }: { model: ModelEntry; latency: ModelLatency | undefined }) {
-  const { contextLength, resolutions, durations } = model
+  const { contextLength, maxDimensions, resolutions, durations } = model
   const facts: [string, ComponentChildren][] = [
     ['Context', contextLength !== undefined && `${number(contextLength)} tokens`],
     ['Latency (24 h)', latency && <Took latency={latency} />],
     ['Duration', durations && durationsText(durations)],
+    ['Dimensions', maxDimensions !== undefined && `up to ${number(maxDimensions)}`],
     ['Resolution', resolutions?.join(', ')],
   ]
   const known = facts.filter(([, fact]) => Boolean(fact))
@@ -195,19 +207,14 @@ function ModelPage({ id, models, latency, problem, reload }: OneModel & { reload
       </Page>
     )
   }
-  const example: Example =
-    model.modality === 'chat'
-      ? { kind: 'chat', fields: { model: id, messages: [{ role: 'user', content: 'Hello!' }] } }
-      : { kind: model.modality, fields: { model: id, prompt: 'a red fox in snow' } }
+  const example = exampleOf(model, { chat: 'Hello!', prompt: 'a red fox in snow' })
   return (
     <Page
       title={nameOf(model)}
       aside={
         <span class="row">
           <a href="/models">All models</a>
-          <a class="button" href={`/playground/${model.modality}?model=${encodeURIComponent(id)}`}>
-            Try it
-          </a>
+          <TryIt model={model} />
         </span>
       }
     >

@@ -104,8 +104,9 @@ export function priceText({ modality, pricing, prices, credits: least }: ModelEn
     const { input, cachedInput, output, perTokens, perCall } = pricing
     const ofMillion = (price: number): string => credits((price * MILLION) / perTokens)
     const cached = cachedInput === undefined ? '' : ` · ${ofMillion(cachedInput)} cached`
+    const made = output === undefined ? '' : ` · ${ofMillion(output)} out`
     const each = perCall ? ` · ${credits(perCall)} a call` : ''
-    return `${ofMillion(input)} in${cached} · ${ofMillion(output)} out per 1M tokens${each}`
+    return `${ofMillion(input)} in${cached}${made} per 1M tokens${each}`
   }
   return `${prices ? 'from ' : ''}${credits(least)} per ${modality}`
 }

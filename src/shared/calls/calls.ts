@@ -13,8 +13,8 @@ import type { GatewayError } from '../platform/errors.ts'
 import { SUCCESS, statusOf } from '../platform/errors.ts'
 import type { CallId } from '../platform/ids.ts'
 import { failpoint } from '../platform/process/failpoints.ts'
-import { answerOf, errorOutput } from '../replies/stored-answers.ts'
-import type { EndedCall } from '../replies/stored-answers.ts'
+import { answerOf, errorOutput, passingAnswerOf } from '../replies/stored-answers.ts'
+import type { Answer, EndedCall, LongAnswer } from '../replies/stored-answers.ts'
 import type { CallsObserver } from './observer.ts'
 import { DEADLINE_GRACE_SECONDS, OPEN_STATUSES, QUEUED_LEASE_SECONDS, RUNNING_LEASE_SECONDS } from './lifecycle.ts'
 import type { Modality } from './lifecycle.ts'
@@ -32,6 +32,7 @@ import type {
   RefundGuard,
   Settlement,
   StaleCall,
+  StoredSettlement,
   UpstreamRef,
 } from './types.ts'
 
@@ -164,7 +165,10 @@ export class Calls {
   }
 
   /** Ends a call with its result at its real cost; null when it had ended before. */
-  settle(id: CallId, modality: Modality, settlement: Settlement): Promise<Ended | null> {
+  settle(id: CallId, modality: Modality, settlement: StoredSettlement): Promise<Ended | null>
+  settle(id: CallId, modality: Modality, settlement: Settlement): Promise<Ended<Answer | LongAnswer> | null>
+  settle(id: CallId, modality: Modality, settlement: Settlement): Promise<Ended<Answer | LongAnswer> | null> {
+    const { passingBytes, output } = settlement
     return this.end(
       {
         id,
@@ -177,7 +181,7 @@ export class Calls {
         result_url: settlement.resultUrl,
         result_seconds: this.limits.resultSeconds,
       },
-      settlement.output,
+      output,
       (ended) => ({
         callId: id,
         status: 'succeeded',
@@ -189,6 +193,7 @@ export class Calls {
         latencyMs: ended.latency_ms,
       }),
       OUTCOME_PATIENCE_MS,
+      (shown) => (passingBytes === undefined ? answerOf(shown, output) : passingAnswerOf(shown, passingBytes)),
     )
   }
 
@@ -201,6 +206,7 @@ export class Calls {
     guard: RefundGuard = {},
     patienceMs = OUTCOME_PATIENCE_MS,
   ): Promise<Ended | null> {
+    const output = errorOutput(error)
     return this.end(
       {
         id,
@@ -214,7 +220,7 @@ export class Calls {
         overdue: guard.overdue,
         result_seconds: this.limits.resultSeconds,
       },
-      errorOutput(error),
+      output,
       ({ dialect }) => ({
         status: 'failed',
         dialect,
@@ -223,6 +229,7 @@ export class Calls {
         httpStatus: statusOf(error.type),
       }),
       patienceMs,
+      (shown) => answerOf(shown, output),
     )
   }
 
@@ -262,12 +269,13 @@ export class Calls {
     return rows
   }
 
-  private async end(
+  private async end<A extends Answer | LongAnswer>(
     row: OutcomeRow,
     output: string,
     shown: (ended: EndedRow) => EndedCall,
     patienceMs: number,
-  ): Promise<Ended | null> {
+    answer: (shown: EndedCall) => A,
+  ): Promise<Ended<A> | null> {
     failpoint(row.status === 'succeeded' ? 'call.settling' : 'call.refunding', row.id)
     const startedAt = performance.now()
     const ended = await retryWhileUnreachable(patienceMs, () => this.endTogether({ row, output }))
@@ -281,7 +289,7 @@ export class Calls {
       replyTo: ended.reply_to,
       status: ended.status,
       balance: ended.balance,
-      answer: answerOf(shown(ended), output),
+      answer: answer(shown(ended)),
     }
   }
 

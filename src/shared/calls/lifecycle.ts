@@ -16,7 +16,7 @@
  */
 
 /** What a model makes. One queue each. */
-export const MODALITIES = ['chat', 'image', 'video'] as const
+export const MODALITIES = ['chat', 'image', 'video', 'embedding'] as const
 /** What a model makes. */
 export type Modality = (typeof MODALITIES)[number]
 
@@ -45,7 +45,12 @@ export const TRANSITIONS = {
 export type Verb = keyof typeof TRANSITIONS
 
 /** Whole-call deadlines in seconds where a model names none. */
-export const DEADLINE_SECONDS: Record<Modality, number> = { chat: 300, image: 600, video: 3600 }
+export const DEADLINE_SECONDS: Record<Modality, number> = {
+  chat: 300,
+  image: 600,
+  video: 3600,
+  embedding: 300,
+}
 
 /** Bytes of requests that one account may have open at once: Redis holds them, in memory. */
 export const MAX_REQUEST_BYTES = 64 * 1024 * 1024

@@ -108,6 +108,9 @@ export type Ended<A extends Answer | LongAnswer = Answer> = {
   answer: A
 }
 
+/** What a successful call produced, whose answer is stored. */
+export type StoredSettlement = Settlement & { passingBytes?: undefined }
+
 /** What a successful call produced. */
 export type Settlement = {
   /** The real cost in credits. */
@@ -118,8 +121,10 @@ export type Settlement = {
   /** Null where it is not known. */
   upstream: string | null
   resultUrl: string | null
-  /** The stored body, as `src/shared/replies/stored-answers.ts` makes it. */
+  /** The stored body, as `src/shared/replies/stored-answers.ts` makes it; empty where it is not stored. */
   output: string
+  /** The bytes of a body that is not stored, but on its way (`passing-answers.ts`). */
+  passingBytes?: number
 }
 
 /** Which open calls a refund may end (any other call is left alone), and what is known of the call. */

@@ -4,9 +4,18 @@
 import { z } from 'zod'
 import type { Modality } from '../calls/lifecycle.ts'
 import { DEFAULT_STEP, MAX_SECONDS, fitsStep } from '../requests/media-options.ts'
-import type { ChatPrice, MediaPrice } from '../requests/pricing.ts'
+import type { ChatPrice, EmbeddingPrice, MediaPrice } from '../requests/pricing.ts'
 import { onceValid } from './checks.ts'
-import { RESOLUTION, chatCosts, chatPricing, mediaCosts, mediaPrices, zeroPrices } from './price-schema.ts'
+import {
+  RESOLUTION,
+  chatCosts,
+  chatPricing,
+  embeddingCosts,
+  embeddingPricing,
+  mediaCosts,
+  mediaPrices,
+  zeroPrices,
+} from './price-schema.ts'
 import type { WrittenPrice } from './price-schema.ts'
 import { packsSchema, topUpSchema } from './packs.ts'
 import type { Pack, TopUp } from './packs.ts'
@@ -18,7 +27,7 @@ export type Protocol = (typeof PROTOCOLS)[number]
 
 /** What each protocol can serve. A catalogue with a model that its upstream's protocol cannot serve is refused. */
 export const SERVED: Record<Protocol, readonly Modality[]> = {
-  openai: ['chat', 'image', 'video'],
+  openai: ['chat', 'image', 'video', 'embedding'],
   anthropic: ['chat'],
   responses: ['chat'],
   fal: ['image', 'video'],
@@ -157,6 +166,16 @@ function checkMedia(model: WrittenPrice & { modality: string; durations?: unknow
   }
 }
 
+const embeddingModel = z
+  .strictObject({
+    ...modelFields,
+    modality: z.literal('embedding'),
+    upstreams: entriesWith(embeddingCosts, {}),
+    pricing: embeddingPricing,
+    maxDimensions: z.int().min(1).max(65_536).optional(),
+  })
+  .superRefine(refuseZero, onceValid('pricing', 'free'))
+
 /** The whole content of a catalogue. */
 export const catalogueSchema = z.strictObject({
   /** What a credit is worth, in micro-dollars; without it there are no margins. */
@@ -164,7 +183,7 @@ export const catalogueSchema = z.strictObject({
   packs: packsSchema,
   topUp: topUpSchema.optional(),
   upstreams: z.record(name, upstreamSchema),
-  models: z.array(z.discriminatedUnion('modality', [chatModel, mediaModel])),
+  models: z.array(z.discriminatedUnion('modality', [chatModel, mediaModel, embeddingModel])),
 })
 
 /** A provider of the catalogue, with its key. */
@@ -184,10 +203,12 @@ type RouteWith<Cost> = Omit<z.infer<z.ZodObject<typeof entryFields>>, 'upstream'
  * One of the upstreams of a model: its name there, and what is changed in the request. `contextLength`: the most tokens
  * that it takes of a chat, as its entry states it, or else the model.
  */
-export type Route = RouteWith<ChatCost | MediaCost>
+export type Route = RouteWith<ChatCost | EmbeddingCost | MediaCost>
 
 /** What a call costs at an upstream, in micro-dollars. */
 type ChatCost = z.infer<typeof chatCosts>
+/** What embeddings cost at an upstream, in micro-dollars. */
+type EmbeddingCost = z.infer<typeof embeddingCosts>
 /** What a picture or a video costs at an upstream, in micro-dollars. */
 type MediaCost = z.infer<typeof mediaCosts>
 
@@ -197,8 +218,10 @@ type Offered<Its> = { version: number; routes: Route[]; price: Its }
 export type ChatModel = z.infer<typeof chatModel> & Offered<ChatPrice>
 /** An image or video model with its routes and its price. */
 export type MediaModel = z.infer<typeof mediaModel> & Offered<MediaPrice>
+/** A model of embeddings with its routes and its price. */
+export type EmbeddingModel = z.infer<typeof embeddingModel> & Offered<EmbeddingPrice>
 /** A model of the catalogue. */
-export type Model = ChatModel | MediaModel
+export type Model = ChatModel | MediaModel | EmbeddingModel
 
 /** A version of the catalogue as a process uses it. `routes` holds only configured upstreams, in their order. */
 export type Catalogue = {
@@ -223,6 +246,7 @@ export type Catalogue = {
 /** The enabled model of this id and modality; null if there is none (`unsupported_model`). */
 export function findModel(catalogue: Catalogue, id: string, modality: 'chat'): ChatModel | null
 export function findModel(catalogue: Catalogue, id: string, modality: 'image' | 'video'): MediaModel | null
+export function findModel(catalogue: Catalogue, id: string, modality: 'embedding'): EmbeddingModel | null
 export function findModel(catalogue: Catalogue, id: string, modality: Modality): Model | null
 export function findModel(catalogue: Catalogue, id: string, modality: Modality): Model | null {
   const model = catalogue.models.get(id)

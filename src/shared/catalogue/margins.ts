@@ -3,13 +3,25 @@
  */
 import type { MediaOptions } from '../requests/media-options.ts'
 import { UNSTATED_MAX_SECONDS, offeredShapes } from '../requests/media-options.ts'
-import type { ChatPrice, MediaCost, MediaPrice, MediaPriceRow, MediaShape } from '../requests/pricing.ts'
+import type {
+  ChatPrice,
+  EmbeddingPrice,
+  MediaCost,
+  MediaPrice,
+  MediaPriceRow,
+  MediaShape,
+} from '../requests/pricing.ts'
 import { chatCost, mediaCost, mediaMicroUsd } from '../requests/pricing.ts'
 
 type EntryWith<Cost> = { upstream: string; cost?: Cost }
 /** As it is written: a cost need not state a minimum. */
 type WrittenCost = Omit<ChatPrice, 'minimum'> & { minimum?: number }
 
+type PricedEmbedding = {
+  modality: 'embedding'
+  pricing: EmbeddingPrice
+  upstreams: readonly EntryWith<Omit<EmbeddingPrice, 'minimum'> & { minimum?: number }>[]
+}
 type PricedChat = { modality: 'chat'; pricing: ChatPrice; upstreams: readonly EntryWith<WrittenCost>[] }
 type PricedMedia = MediaOptions & {
   credits?: number
@@ -23,7 +35,7 @@ type PricedMedia = MediaOptions & {
 export type PricedCatalogue = {
   /** What a credit is worth, in micro-dollars. */
   creditMicroUsd?: number
-  models: readonly ((PricedChat | PricedMedia) & { enabled?: boolean })[]
+  models: readonly ((PricedChat | PricedEmbedding | PricedMedia) & { enabled?: boolean })[]
 }
 
 /** Where a cost exceeds its price: `models[2].upstreams[0].cost.output`, and by how much. */
@@ -38,11 +50,13 @@ export function marginFaults({ creditMicroUsd, models }: PricedCatalogue): Margi
   return models.flatMap((model, index) => {
     if (model.enabled === false) return []
     const at = (nth: number): string => `models[${index}].upstreams[${nth}].cost`
-    return model.modality === 'chat'
-      ? model.upstreams.flatMap(({ cost }, nth) =>
-          cost ? chatFaults(model.pricing, { minimum: 0, ...cost }, creditMicroUsd, at(nth)) : [],
-        )
-      : model.upstreams.flatMap(({ cost }, nth) => (cost ? mediaFaults(model, cost, creditMicroUsd, at(nth)) : []))
+    if (model.modality === 'chat' || model.modality === 'embedding') {
+      const price: ChatPrice = { output: 0, ...model.pricing }
+      return model.upstreams.flatMap(({ cost }, nth) =>
+        cost ? chatFaults(price, { minimum: 0, output: 0, ...cost }, creditMicroUsd, at(nth)) : [],
+      )
+    }
+    return model.upstreams.flatMap(({ cost }, nth) => (cost ? mediaFaults(model, cost, creditMicroUsd, at(nth)) : []))
   })
 }
 

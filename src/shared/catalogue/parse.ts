@@ -68,7 +68,9 @@ export function parseCatalogue(
         model.id,
         model.modality === 'chat'
           ? { ...model, ...common, price: model.pricing }
-          : { ...model, ...common, price: mediaPriceOf(model) },
+          : model.modality === 'embedding'
+            ? { ...model, ...common, price: model.pricing }
+            : { ...model, ...common, price: mediaPriceOf(model) },
       ]
     })
   const { creditMicroUsd = null, packs, topUp = null } = file

@@ -33,6 +33,14 @@ export const chatPricing = z.strictObject({ ...tokenRates, minimum: amount })
 /** What a chat costs at its upstream, in micro-dollars. */
 export const chatCosts = z.strictObject({ ...tokenRates, minimum: amount.default(0) })
 
+const inputRates = { input: rate, perTokens: tokenRates.perTokens }
+
+/** The price of embeddings, in credits. */
+export const embeddingPricing = z.strictObject({ ...inputRates, minimum: amount })
+
+/** What embeddings cost at their upstream, in micro-dollars. */
+export const embeddingCosts = z.strictObject({ ...inputRates, minimum: amount.default(0) })
+
 const resolution = z.string().regex(RESOLUTION).optional()
 
 /** A row of the prices of a model of pictures or videos: by the second or as a whole, of one resolution or of any. */
@@ -52,7 +60,7 @@ export const mediaCosts = z.union(
 
 /** A price as it is written in a model. */
 export type WrittenPrice = {
-  pricing?: z.infer<typeof chatPricing>
+  pricing?: z.infer<typeof chatPricing> | z.infer<typeof embeddingPricing>
   prices?: z.infer<typeof mediaPrices>
   credits?: number
 }

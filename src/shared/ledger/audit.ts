@@ -93,7 +93,7 @@ const INVARIANTS: Record<string, string> = {
             * (price ->> 'input')::numeric
           + cached_input_tokens * coalesce(price ->> 'cachedInput', price ->> 'input')::numeric
           + cache_write_tokens * coalesce(price ->> 'cacheWrite', price ->> 'input')::numeric
-          + output_tokens * (price ->> 'output')::numeric
+          + output_tokens * coalesce((price ->> 'output')::numeric, 0)
         ) / (price ->> 'perTokens')::numeric))) AS due
       FROM calls c
       WHERE status = 'succeeded' AND price ->> 'perTokens' IS NOT NULL AND cached_input_tokens IS NOT NULL

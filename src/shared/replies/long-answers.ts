@@ -31,13 +31,13 @@ export type LongAnswers = {
 export function createLongAnswers(db: Db, parallelSlices: number): LongAnswers {
   const slices = bulkhead(parallelSlices, Infinity)
   const wholes = bulkhead(PARALLEL_WHOLES, Infinity)
-  async function* pieces({ callId, frame, outputBytes }: LongAnswer): AsyncGenerator<Buffer, void, void> {
+  async function* pieces({ callId, frame, outputBytes, isPassing }: LongAnswer): AsyncGenerator<Buffer, void, void> {
     yield Buffer.from(frame.head)
     const end = outputBytes - frame.skipEnd
     for (let at = frame.skipStart; at < end; at += SLICE_BYTES) {
       const from = at
       const length = Math.min(SLICE_BYTES, end - at)
-      const slice = await slices.execute(() => sliceOf(db, callId, from, length))
+      const slice = await slices.execute(() => (isPassing ? passingSliceOf : sliceOf)(db, callId, from, length))
       if (slice?.length !== length) throw new AnswerGone('a stored answer ended before it was read')
       yield slice
     }
@@ -64,5 +64,16 @@ async function sliceOf(db: Db, callId: CallId, from: number, length: number): Pr
       [from + 1, length, callId],
     )
     .options({ name: 'read_slice' })
+  return rows[0]?.slice ?? null
+}
+
+/** The same of an output that is on its way. */
+async function passingSliceOf(db: Db, callId: CallId, from: number, length: number): Promise<Buffer | null> {
+  const { rows } = await db
+    .raw<{ rows: { slice: Buffer }[] }>(
+      'SELECT substring(output FROM ? FOR ?) AS slice FROM passing_answers WHERE call_id = ?',
+      [from + 1, length, callId],
+    )
+    .options({ name: 'read_passing_slice' })
   return rows[0]?.slice ?? null
 }

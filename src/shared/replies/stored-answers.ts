@@ -2,7 +2,8 @@
  * The answer of an ended call: composed from its row and its stored output by one function, so that the waiting
  * request, a later `GET /v1/calls/{id}` and an idempotent replay get the very same bytes. Pure.
  *
- * An output is JSON text: of a chat the answer in its dialect, with a non-empty `usage` as its last member; of media
+ * An output is JSON text: of a chat or of embeddings the answer in its dialect, with a non-empty `usage` as its last
+ * member; of media
  * `created` and `data`; of a failure the error object, which begins with its `type`. Credits and balance are known only
  * once the settlement is made, after the output was written, and are spliced in behind it: the text is never parsed and
  * serialized again.
@@ -26,8 +27,9 @@ type Frame = { head: string; skipStart: number; skipEnd: number; tail: string }
 
 /**
  * A finished answer whose output is too long to be held: it is read from its row piece by piece (`long-answers.ts`).
+ * `isPassing`: the row is one of `passing-answers.ts`.
  */
-export type LongAnswer = { status: number; callId: CallId; frame: Frame; outputBytes: number }
+export type LongAnswer = { status: number; callId: CallId; frame: Frame; outputBytes: number; isPassing?: true }
 
 /** Outputs of more bytes than this are not read as a whole. */
 export const INLINE_BYTES = 64 * 1024
@@ -72,6 +74,12 @@ export const longAnswerOf = (call: EndedCall, outputBytes: number): LongAnswer =
   outputBytes,
 })
 
+/** The answer of a call whose output is on its way to who waits for it. */
+export const passingAnswerOf = (call: EndedCall, outputBytes: number): LongAnswer => ({
+  ...longAnswerOf(call, outputBytes),
+  isPassing: true,
+})
+
 /** Some errors have another status in other APIs. */
 function statusOf(call: EndedCall): number {
   if (call.status !== 'failed' || call.errorType === null) return call.httpStatus
@@ -84,7 +92,7 @@ function frameOf(call: EndedCall): Frame {
   const money = `"credits":${call.credits},"balance":${call.balanceAfter}`
   if (call.dialect !== null && call.dialect !== 'chat')
     return { head: '', skipStart: 0, skipEnd: 2, tail: `,${money}}}` }
-  return call.modality === 'chat'
+  return call.modality === 'chat' || call.modality === 'embedding'
     ? { head: '{"ok":true,', skipStart: 1, skipEnd: 2, tail: `,${money}}}` }
     : { head: '{"ok":true,', skipStart: 1, skipEnd: 1, tail: `,"usage":{${money},"latencyMs":${call.latencyMs}}}` }
 }

@@ -6,7 +6,7 @@ import type { Dialect } from '../dialects/dialect.ts'
 import type { ErrorCode } from '../platform/errors.ts'
 import type { Ended } from '../calls/types.ts'
 import type { Answer, LongAnswer } from '../replies/stored-answers.ts'
-import { INLINE_BYTES, answerOf, longAnswerOf } from '../replies/stored-answers.ts'
+import { INLINE_BYTES, answerOf, longAnswerOf, passingAnswerOf } from '../replies/stored-answers.ts'
 import type { CallStatus, Modality } from '../calls/lifecycle.ts'
 import { hasEnded } from '../calls/lifecycle.ts'
 import type { Price } from '../requests/pricing.ts'
@@ -18,6 +18,8 @@ type Known = { callId: CallId; accountId: AccountId; modality: Modality; request
 export type CallState =
   | ({ state: 'open'; status: 'queued' | 'running'; deadlineInMs: number; replyTo: string } & Known)
   | ({ state: 'ended' } & Known & Ended<Answer | LongAnswer>)
+  /** It has ended, and its answer is on its way to those who waited for it, and to nobody else. */
+  | ({ state: 'passing' } & Known & Ended<LongAnswer>)
   | ({ state: 'expired' } & Known)
 
 /** A call record as the console and the admin command show it. Credits, tokens and milliseconds. */
@@ -65,6 +67,7 @@ type StateRow = {
   request_hash: string | null
   output: string | null
   output_bytes: number | null
+  passing_bytes: number | null
   deadline_in_ms: number
 }
 
@@ -80,9 +83,10 @@ export async function readState(db: Db, id: CallId): Promise<CallState | null> {
       c.latency_ms, c.reply_to,
       encode(c.request_hash, 'hex') AS request_hash,
       (extract(epoch FROM c.deadline_at - now()) * 1000)::bigint AS deadline_in_ms,
-      octet_length(r.output) AS output_bytes,
+      octet_length(r.output) AS output_bytes, octet_length(p.output) AS passing_bytes,
       CASE WHEN octet_length(r.output) <= ${INLINE_BYTES} THEN r.output END AS output
     FROM calls c LEFT JOIN call_results r ON r.call_id = c.id AND r.expires_at > now()
+      LEFT JOIN passing_answers p ON p.call_id = c.id AND c.modality = 'embedding' AND c.status = 'succeeded'
     WHERE c.id = ? AND c.status <> 'rejected'`,
       [id],
     )
@@ -94,7 +98,6 @@ export async function readState(db: Db, id: CallId): Promise<CallState | null> {
     const status = row.status as 'queued' | 'running'
     return { state: 'open', ...common, status, deadlineInMs: row.deadline_in_ms, replyTo: row.reply_to }
   }
-  if (row.output_bytes === null) return { state: 'expired', ...common }
   const call = {
     callId: row.id,
     modality: row.modality,
@@ -106,8 +109,13 @@ export async function readState(db: Db, id: CallId): Promise<CallState | null> {
     balanceAfter: row.balance_after,
     latencyMs: row.latency_ms,
   }
+  const ended = { ...common, replyTo: row.reply_to, status: row.status, balance: row.balance_after }
+  if (row.passing_bytes !== null)
+    return { state: 'passing', ...ended, answer: passingAnswerOf(call, row.passing_bytes) }
+  // Of what is not stored the result is empty: it says that the call was made.
+  if (row.output_bytes === null || row.output_bytes === 0) return { state: 'expired', ...common }
   const answer = row.output === null ? longAnswerOf(call, row.output_bytes) : answerOf(call, row.output)
-  return { state: 'ended', ...common, replyTo: row.reply_to, status: row.status, balance: row.balance_after, answer }
+  return { state: 'ended', ...ended, answer }
 }
 
 /** Which of these calls have ended. */

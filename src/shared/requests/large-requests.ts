@@ -6,9 +6,9 @@ import { promisify } from 'node:util'
 import { constants, gunzip, gzip } from 'node:zlib'
 import type { Redis } from 'ioredis'
 import type { CallId } from '../platform/ids.ts'
-import type { ChatRequest, MediaRequest } from './requests.ts'
+import type { CallRequest } from './requests.ts'
 
-type Request = ChatRequest | MediaRequest | null
+type Request = CallRequest | null
 
 /** The fields of a job that say where its request is. */
 type Carrying = { callId: CallId; request: Request; isBeside?: boolean; deadlineAt: number }

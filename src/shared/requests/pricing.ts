@@ -18,6 +18,12 @@ export type ChatPrice = {
   minimum: number
 }
 
+/** Embeddings: for every `perTokens` tokens of input `input`, and at least `minimum` a call. */
+export type EmbeddingPrice = Pick<ChatPrice, 'input' | 'perTokens' | 'minimum'>
+
+/** What is paid by tokens. What has no price of output has no output. */
+type TokenPrice = Omit<ChatPrice, 'output'> & { output?: number }
+
 /** What a picture or a video of a resolution (of any, where it names none) costs: by the second, or as a whole. */
 export type MediaPriceRow =
   | { resolution?: string; perSecond: number; credits?: undefined }
@@ -27,7 +33,7 @@ export type MediaPriceRow =
 export type MediaPrice = { credits: number } | { prices: MediaPriceRow[] }
 
 /** The price that is pinned on a call's row when it opens: later changes of the catalogue do not touch it. */
-export type Price = ChatPrice | MediaPrice
+export type Price = ChatPrice | EmbeddingPrice | MediaPrice
 
 /**
  * Tokens of a chat, in disjoint counts: `input` that was not cached, `cached` that was read from a cache, `written` to
@@ -55,8 +61,8 @@ export const MAX_CALL_CREDITS = 1_000_000_000_000
 const limited = (credits: bigint): number => (credits > BigInt(MAX_CALL_CREDITS) ? MAX_CALL_CREDITS : Number(credits))
 
 /** `max(minimum, ceil(tokens × their prices / perTokens) + perCall)`, exact in BigInt, at most MAX_CALL_CREDITS. */
-export function chatCost(price: ChatPrice, tokens: Tokens): number {
-  const { input, output, cachedInput = input, cacheWrite = input, perCall = 0, perTokens, minimum } = price
+export function chatCost(price: TokenPrice, tokens: Tokens): number {
+  const { input, output = 0, cachedInput = input, cacheWrite = input, perCall = 0, perTokens, minimum } = price
   const total =
     (BigInt(tokens.input) + BigInt(tokens.inputAgain ?? 0)) * BigInt(input) +
     BigInt(tokens.cached ?? 0) * BigInt(cachedInput) +
@@ -70,7 +76,7 @@ export function chatCost(price: ChatPrice, tokens: Tokens): number {
  * What a chat is settled at, in credits: the price of its tokens, and never more than twice what it was charged.
  * `end_calls` and a rule of the row hold the same bound.
  */
-export const settledCost = (price: ChatPrice, tokens: Tokens, charged: number): number =>
+export const settledCost = (price: TokenPrice, tokens: Tokens, charged: number): number =>
   Math.min(chatCost(price, tokens), 2 * charged)
 
 /** What a chat is charged before its usage is known: all of its input at the dearest of the three input prices. */
@@ -117,7 +123,7 @@ export function ceilOfProduct(factor: number, decimal: number): bigint {
 export const DEFAULT_MAX_TOKENS = 1024
 
 /** UTF-8 bytes that count as a token where the model says nothing else. */
-const BYTES_PER_TOKEN = 3
+export const BYTES_PER_TOKEN = 3
 
 /**
  * What vendors put before the tools of a request, at most, in tokens: Anthropic's page on pricing of tool use. Counted

@@ -2,6 +2,10 @@
  * A validated request (`src/api/v1/calls/call-schemas.ts`): the part of a job that upstream adapters read. It travels
  * in the job; of it only the input of a response that is stored rests in Postgres.
  */
+import type { EmbeddingRequest } from './embeddings.ts'
+
+/** What a call asks for. */
+export type CallRequest = ChatRequest | MediaRequest | EmbeddingRequest
 
 /** One message; content is a text, an array of parts, or null for an assistant's tool calls. */
 export type ChatMessage = { role: string; content?: unknown; [field: string]: unknown }
@@ -80,8 +84,8 @@ export type ChatRequest = {
 }
 
 /** A request as it is asked for a client that will not read its chunks. */
-export function unstreamed<R extends ChatRequest | MediaRequest>(request: R): R {
-  const { stream: _stream, stream_options: _options, ...whole } = request as ChatRequest
+export function unstreamed<R extends CallRequest>(request: R): R {
+  const { stream: _stream, stream_options: _options, ...whole } = request as Partial<ChatRequest>
   return whole as R
 }
 

@@ -35,7 +35,7 @@ export class Spending {
   }
 }
 
-/** What a chat of these tokens costs at a route: what its upstream says, else what the catalogue says. */
+/** What the tokens of a call cost at a route: what its upstream says, else what the catalogue says. */
 export function chatMicroUsd(
   { cost }: Pick<Route, 'cost'>,
   tokens: Tokens,

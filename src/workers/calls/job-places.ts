@@ -25,7 +25,10 @@ export type JobPlaces = ReturnType<typeof createJobPlaces>
 /** What a job has to say. */
 type Placed = { accountId: AccountId }
 
-type Settings = Pick<Config, 'ACCOUNT_SHARE' | 'CHAT_CONCURRENCY' | 'IMAGE_CONCURRENCY' | 'VIDEO_CONCURRENCY'>
+type Settings = Pick<
+  Config,
+  'ACCOUNT_SHARE' | 'CHAT_CONCURRENCY' | 'IMAGE_CONCURRENCY' | 'VIDEO_CONCURRENCY' | 'EMBEDDING_CONCURRENCY'
+>
 
 /** The places of this process, none taken yet. */
 export function createJobPlaces(config: Settings, queues: Pick<Queues, 'queue'>) {
@@ -35,6 +38,7 @@ export function createJobPlaces(config: Settings, queues: Pick<Queues, 'queue'>)
     chat: placesOf('chat', config.CHAT_CONCURRENCY),
     image: placesOf('image', config.IMAGE_CONCURRENCY),
     video: placesOf('video', config.VIDEO_CONCURRENCY),
+    embedding: placesOf('embedding', config.EMBEDDING_CONCURRENCY),
   }
   return {
     /**

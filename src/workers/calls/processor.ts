@@ -8,7 +8,10 @@ import type { Job } from 'bullmq'
 import { DelayedError, WaitingError } from 'bullmq'
 import { grammarOf } from '../../shared/dialects/dialect.ts'
 import { mostInput } from '../../shared/requests/pricing.ts'
+import { mostTokens } from '../../shared/requests/embeddings.ts'
+import type { EmbeddingRequest } from '../../shared/requests/embeddings.ts'
 import type { ChatRequest } from '../../shared/requests/requests.ts'
+import type { Answer, LongAnswer } from '../../shared/replies/stored-answers.ts'
 import type { BegunCall, Ended, RefundGuard } from '../../shared/calls/types.ts'
 import { readState } from '../../shared/reports/call-records.ts'
 import type { Catalogue, Model } from '../../shared/catalogue/catalogue.ts'
@@ -32,6 +35,7 @@ import { leaveToReader } from './lost-streams.ts'
 import type { Outcome, Run } from './run-call.ts'
 import { aboutRun, failedAt, upstreamFailure } from './run-call.ts'
 import { runChat } from './run-chat.ts'
+import { runEmbedding } from './run-embedding.ts'
 import { cancelTask, runMedia } from './run-media.ts'
 import { ReferenceRefused } from './references.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
@@ -40,7 +44,7 @@ import type { UsageBounds } from '../upstreams/believed-usage.ts'
 /** How long a chat runs before its start is published, in ms: short chats need no updates. */
 const UPDATE_AFTER_MS = 10
 
-/** The processor of the chat, image and video queues. */
+/** The processor of the queues of calls. */
 export function createCallProcessor(deps: WorkerDeps) {
   // With a third parameter BullMQ would make an AbortController for each job.
   return (job: Job<CallJob>, token?: string): Promise<void> => {
@@ -131,7 +135,7 @@ async function catalogueOf(deps: WorkerDeps, job: Job<CallJob>, token?: string):
 /** The call had already ended: the waiting request may have missed its reply. */
 async function publishEnd({ db, publisher }: WorkerDeps, { callId }: CallJob): Promise<void> {
   const state = await readState(db, callId)
-  if (state?.state === 'ended') await publisher.ended(state)
+  if (state?.state === 'ended' || state?.state === 'passing') await publisher.ended(state)
 }
 
 /**
@@ -184,13 +188,15 @@ async function work(
   }
 }
 
-/** What a call's upstream can have used, by its request: a chat's. */
+/** What a call's upstream can have used, by its request: a chat's, or that of embeddings. */
 const boundsOf = (
   { estimate }: BegunCall,
   model: Model | null,
   request: CallJob['request'],
   { dialect }: CallJob,
 ): UsageBounds => {
+  if (model?.modality === 'embedding' && request)
+    return { estimate, mostInput: mostTokens((request as EmbeddingRequest).input) }
   if (model?.modality !== 'chat' || !request) return { estimate, mostInput: 0 }
   const fixed = grammarOf(dialect).fixedTokens(request as ChatRequest, model)
   return { estimate, mostInput: mostInput(estimate.input, fixed, model) }
@@ -219,7 +225,15 @@ async function askUpstreams(deps: WorkerDeps, model: Model | null, run: Run): Pr
     return upstreamFailure('The request was lost before it was sent to an upstream.')
   }
   if (call.remainingMs <= 0) return tooLate(deps, model, run)
-  return model.modality === 'chat' ? runChat(deps, model, run) : runMedia(deps, model, run)
+  switch (model.modality) {
+    case 'chat':
+      return runChat(deps, model, run)
+    case 'embedding':
+      return runEmbedding(deps, model, run)
+    case 'image':
+    case 'video':
+      return runMedia(deps, model, run)
+  }
 }
 
 /**
@@ -294,7 +308,7 @@ const refundOf = ({ attempt }: BegunCall, { costMicroUsd, upstream }: Outcome & 
   upstream,
 })
 
-async function publishOutcome(deps: WorkerDeps, job: CallJob, ended: Ended | null): Promise<void> {
+async function publishOutcome(deps: WorkerDeps, job: CallJob, ended: Ended<Answer | LongAnswer> | null): Promise<void> {
   deps.queues.requests.drop(job).catch(reportDefect)
   if (!ended) return publishEnd(deps, job)
   const { requestId, traceparent } = job

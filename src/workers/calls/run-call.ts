@@ -86,7 +86,12 @@ export async function sendTo<T>(
   }
 }
 
-const OPERATIONS: Record<Modality, string> = { chat: 'chat', image: 'generate_content', video: 'generate_content' }
+const OPERATIONS: Record<Modality, string> = {
+  chat: 'chat',
+  image: 'generate_content',
+  video: 'generate_content',
+  embedding: 'embeddings',
+}
 
 /** Asks an upstream something, as a span with the attributes of OpenTelemetry's conventions for generative AI. */
 export function inSpan<T>(

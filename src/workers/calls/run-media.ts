@@ -170,7 +170,8 @@ export async function cancelTask(
   run: Pick<Run, 'call' | 'job' | 'traceparent'>,
 ): Promise<void> {
   const route = model.routes.find((one) => one.upstream.name === run.call.upstream)
-  if (!route || !run.call.upstreamRef || model.modality === 'chat') return
+  if (!route || !run.call.upstreamRef) return
+  if (model.modality === 'chat' || model.modality === 'embedding') return
   const adapter = deps.upstreams.mediaAdapterOf(route, model.modality)
   if (adapter.kind !== 'task') return
   const context = contextOf(route, { ...run, signal: AbortSignal.timeout(CANCEL_MS) })

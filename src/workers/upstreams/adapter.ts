@@ -7,6 +7,7 @@ import type { Route } from '../../shared/catalogue/catalogue.ts'
 import type { Dialect } from '../../shared/dialects/dialect.ts'
 import type { Seal } from '../../shared/dialects/seal.ts'
 import type { Fields } from '../../shared/platform/fields.ts'
+import type { EmbeddingRequest } from '../../shared/requests/embeddings.ts'
 import type { ChatRequest, MediaRequest } from '../../shared/requests/requests.ts'
 import type { UpstreamRef } from '../../shared/calls/types.ts'
 
@@ -128,8 +129,14 @@ export type TaskMediaAdapter = {
 /** Speaks the protocol of an upstream of pictures or videos. */
 export type MediaAdapter = DirectMediaAdapter | TaskMediaAdapter
 
+/** The vectors of a request's texts, in their order. `usage` is null where the upstream reports none. */
+export type Embeddings = { vectors: Float32Array[]; usage: UpstreamUsage | null }
+
+/** Embeddings over one HTTP request. */
+export type EmbeddingAdapter = (request: EmbeddingRequest, context: UpstreamContext) => Promise<Embeddings>
+
 /** A protocol: how it serves each modality; absent where it does not. */
-export type Adapter = { chat?: ChatAdapter; image?: MediaAdapter; video?: MediaAdapter }
+export type Adapter = { chat?: ChatAdapter; image?: MediaAdapter; video?: MediaAdapter; embedding?: EmbeddingAdapter }
 
 /**
  * What a failed request to an upstream means for a next try (docs/upstreams.md#order-and-fallback):

@@ -22,6 +22,7 @@ import type { BreakerSettings, Caller, UpstreamHealth } from './circuits.ts'
 import { bearer, createConnections, TIMEOUTS } from './http.ts'
 import type { Connections, Timeouts } from './http.ts'
 import { createOpenaiChat } from './openai/chat.ts'
+import { createOpenaiEmbeddings } from './openai/embeddings.ts'
 import { createOpenaiImages } from './openai/images.ts'
 import { openaiVideos } from './openai/videos.ts'
 import { createTaskAdapter } from './tasks/engine.ts'
@@ -136,6 +137,7 @@ function createAdapters({ http }: Connections): Record<Protocol, Adapter> {
       chat: openaiChat,
       image: createOpenaiImages(byBearer),
       video: bearerTasks(openaiVideos),
+      embedding: createOpenaiEmbeddings(byBearer),
     },
     anthropic: { chat: createAnthropicChat(http(anthropicKey)) },
     responses: { chat: createResponsesChat(byBearer) },

@@ -24,6 +24,7 @@ export const requests: Requests = {
     const image = await caller('POST', '/v1/images/generations', fields)
     expect(image.status, image.text).to.equal(200)
     await caller('POST', '/v1/videos/generations', { model: 'sandbox-video', prompt: 'a lighthouse', duration: 1 })
+    await caller('POST', '/v1/embeddings', { model: 'sandbox-embedding', input: ['a lighthouse', 'a fox'] })
     const chat = { model: 'sandbox-chat', messages: [{ role: 'user', content: 'hello' }] }
     await caller('POST', '/v1/chat/completions', chat)
     await caller('POST', '/v1/chat/completions', { ...chat, stream: true })

@@ -129,11 +129,12 @@ export function shapeOf({ modality, large }: Pick<Asked, 'modality' | 'large'>):
 function orderOf(simulation: Simulation, asked: Asked): CallOrder {
   const { modality, dialect, prompt, stream } = asked
   const model = simulation.catalogue().models.get(modality)!
-  if (model.modality !== 'chat') {
+  if (model.modality === 'image' || model.modality === 'video') {
     const shape = shapeOf(asked)
     const body = { model: model.id, prompt }
     return { model, request: { prompt, ...shape }, estimate: null, charge: mediaCost(model.price, shape)!, body }
   }
+  if (model.modality !== 'chat') throw new Error(`no schedule asks for ${model.modality}`)
   if (dialect === 'responses') {
     const body = { model: model.id, input: prompt, max_output_tokens: outputLimit(20, {}), stream }
     return { model, body, dialect, ...responsesKind.parse(body, model) }

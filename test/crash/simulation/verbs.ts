@@ -2,7 +2,8 @@ import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import type { CallId } from '../../../src/shared/platform/ids.ts'
 import type { CallLimits } from '../../../src/shared/calls/calls.ts'
 import { Calls } from '../../../src/shared/calls/calls.ts'
-import type { StaleCall } from '../../../src/shared/calls/types.ts'
+import type { Modality } from '../../../src/shared/calls/lifecycle.ts'
+import type { Settlement, StaleCall } from '../../../src/shared/calls/types.ts'
 import type { Process, Scheduler } from '../../support/faults.ts'
 
 const verbs = [
@@ -34,12 +35,12 @@ export function callsOf(
     })
   }
   gated.findStale = (limit) => turns.effect(process, 'find stale', async () => lost.seen(await calls.findStale(limit)))
-  gated.settle = (id, ...rest) =>
+  gated.settle = ((id: CallId, ...rest: [Modality, Settlement]) =>
     turns.effect(process, `settle ${id}`, async () => {
       const ended = await calls.settle(id, ...rest)
       if (ended?.status === 'succeeded') settledBy.set(id, process)
       return ended
-    })
+    })) as Calls['settle']
   gated.refund = (id, error, ...rest) =>
     turns.effect(process, `refund ${id}`, async () => {
       const ended = await calls.refund(id, error, ...rest)

@@ -26,7 +26,7 @@ function billsOf(sandbox: Sandbox, sent: readonly Sent[]): (prompt: string) => n
   return (prompt) => bills.get(prompt)!
 }
 
-/** One key is one call, the answer can be fetched, and no image or video was submitted twice. */
+/** One key is one call, an answer that is stored can be fetched, and only chats were asked for more than once. */
 export async function checkOutcome(
   town: Installation,
   url: string,
@@ -44,18 +44,26 @@ export async function checkOutcome(
   const byKey = new Map(rows.map((row) => [row.idempotency_key, row]))
   const billedOf = billsOf(sandbox, sent)
   let fetched = 0
-  for (const { prompt, key, mayBeSent, reply } of sent) {
+  for (const { prompt, key, mayBeSent, isNotStored, reply } of sent) {
     const billed = billedOf(prompt)
     expect(billed, `${prompt}: billed by the upstream`).to.be.at.most(mayBeSent)
     // A call that was in two workers when they were killed is not given to a third.
     const isGivenUp = reply?.status === 500 && reply.text.includes('Two workers failed while they had this call')
-    if (!isGivenUp) expect(reply?.status, `${prompt}: ${reply?.text}`).to.be.oneOf([200, 502, 503, 529])
+    if (!isGivenUp)
+      expect(reply?.status, `${prompt}: ${reply?.text}`).to.be.oneOf([
+        200,
+        502,
+        503,
+        529,
+        ...(isNotStored ? [410] : []),
+      ])
     const row = byKey.get(key)
     if (reply?.status !== 200 || !row) continue
     const isStream = /^(data|event)?:/.test(reply.text)
     if (!isStream && fetched++ < FETCHED_AGAIN) {
-      const { text } = await get(`${url}/v1/calls/${publicId('call', row.id)}`, account.key)
-      expect(reply.text, `${prompt}: what was answered can be fetched`).to.equal(text)
+      const { status, text } = await get(`${url}/v1/calls/${publicId('call', row.id)}`, account.key)
+      if (isNotStored) expect(status, `${prompt}: is not stored`).to.equal(410)
+      else expect(reply.text, `${prompt}: what was answered can be fetched`).to.equal(text)
     }
     expect(row.status, `${prompt}: what was answered 200 has succeeded, or failed in its stream`).to.be.oneOf(
       isStream ? ['succeeded', 'failed'] : ['succeeded'],

@@ -1,7 +1,12 @@
 import type { Reply } from '../../../scripts/harness/http.ts'
 
 /** Request bodies by kind; each prompt names its request in the sandbox's bill. */
-export const KINDS: readonly { path: string; body: (prompt: string) => object; mayBeSent: number }[] = [
+export const KINDS: readonly {
+  path: string
+  body: (prompt: string) => object
+  mayBeSent: number
+  isNotStored?: true
+}[] = [
   {
     path: 'chat/completions',
     body: (content) => ({ model: 'sandbox-chat', messages: [{ role: 'user', content }] }),
@@ -42,7 +47,19 @@ export const KINDS: readonly { path: string; body: (prompt: string) => object; m
     body: (prompt) => ({ model: 'sandbox-video', prompt: `${prompt} [duration 1.5]` }),
     mayBeSent: 1,
   },
+  {
+    path: 'embeddings',
+    body: (input) => ({ model: 'sandbox-embedding', input: `${input} [delay 200]`, encoding_format: 'base64' }),
+    mayBeSent: 1,
+    isNotStored: true,
+  },
 ]
 
 /** A request, and its answer once there is one. */
-export type Sent = { prompt: string; key: string; mayBeSent: number; reply: Reply | null }
+export type Sent = {
+  prompt: string
+  key: string
+  mayBeSent: number
+  isNotStored?: true | undefined
+  reply: Reply | null
+}

@@ -211,12 +211,13 @@ class Storm {
 
   private async client(at: number): Promise<void> {
     for (let nth = at; this.raging; nth++) {
-      const { path, body, mayBeSent } = KINDS[nth % KINDS.length]!
+      const { path, body, mayBeSent, isNotStored } = KINDS[nth % KINDS.length]!
       const prompt = `storm ${randomUUID()}`
       const one: Sent & { path: string; body: object } = {
         prompt,
         key: randomUUID(),
         mayBeSent,
+        isNotStored,
         reply: null,
         path,
         body: body(prompt),

@@ -3,7 +3,7 @@ import { newId } from '../../../src/shared/platform/ids.ts'
 import type { AccountId, CallId, GrantId } from '../../../src/shared/platform/ids.ts'
 import { Calls } from '../../../src/shared/calls/calls.ts'
 import { mediaOutput } from '../../../src/shared/replies/stored-answers.ts'
-import type { OpenOutcome, OpenRequest, Settlement } from '../../../src/shared/calls/types.ts'
+import type { OpenOutcome, OpenRequest, StoredSettlement } from '../../../src/shared/calls/types.ts'
 import type { LedgerEntry } from '../../../src/shared/ledger/ledger.ts'
 import { entriesOfCall } from '../../../src/shared/ledger/ledger.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
@@ -41,7 +41,7 @@ export function anOrder(
 }
 
 /** A result at this cost. */
-export const aResult = (cost: number): Settlement => ({
+export const aResult = (cost: number): StoredSettlement => ({
   cost,
   tokens: null,
   costMicroUsd: null,

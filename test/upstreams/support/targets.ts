@@ -9,14 +9,17 @@ import type { Reply } from '../../../scripts/harness/http.ts'
 import { CHAT, IMAGES, VIDEOS } from '../../../scripts/harness/calling.ts'
 
 /** A protocol, and something that it makes. */
-export type Target = { protocol: Protocol; modality: Modality }
+export type Target = { protocol: Protocol; modality: Asked }
+
+/** What is asked for here: embeddings have tests of their own. */
+export type Asked = Exclude<Modality, 'embedding'>
 
 /** How a result is delivered: within one request, as for chats and some images, or as a task. */
 export type Delivery = 'chat' | 'direct' | 'task'
 
 /** Everything that any protocol serves. */
 export const TARGETS: Target[] = PROTOCOLS.flatMap((protocol) =>
-  SERVED[protocol].map((modality) => ({ protocol, modality })),
+  SERVED[protocol].flatMap((modality) => (modality === 'embedding' ? [] : [{ protocol, modality }])),
 )
 
 /** The targets of one kind of delivery, or of several. */
@@ -51,7 +54,7 @@ export const HASTY_SECONDS = 3
 
 export const modelOf = ({ protocol, modality }: Target, prefix = ''): string => `${prefix}${protocol}-${modality}`
 
-const priceOf = (modality: Modality): object =>
+const priceOf = (modality: Asked): object =>
   modality === 'chat'
     ? { pricing: { input: PRICES.input, output: PRICES.output, perTokens: 10, minimum: 1 } }
     : { credits: PRICES[modality] }
@@ -59,7 +62,7 @@ const priceOf = (modality: Modality): object =>
 /** An entry of the catalogue's models. */
 export const modelEntry = (
   id: string,
-  modality: Modality,
+  modality: Asked,
   upstreams: object[],
   more: object = {},
 ): Record<string, unknown> => ({ id, modality, ...priceOf(modality), upstreams, ...more })
@@ -84,7 +87,7 @@ export function everyProtocol(catalogue: Catalogue): void {
 /** The origin of the sandbox that a catalogue was made for. */
 const rootOf = ({ upstreams }: Catalogue): string => new URL((upstreams.sandbox as { baseUrl: string }).baseUrl).origin
 
-const PATHS: Record<Modality, string> = { chat: CHAT, image: IMAGES, video: VIDEOS }
+const PATHS: Record<Asked, string> = { chat: CHAT, image: IMAGES, video: VIDEOS }
 
 /** The options of a target's call besides its prompt. */
 export type Asking = { prefix?: string; more?: object; headers?: Record<string, string> }

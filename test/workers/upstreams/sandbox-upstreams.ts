@@ -48,6 +48,7 @@ export const HASTY: Timeouts = {
   chat: short,
   stream: short,
   image: short,
+  embedding: short,
   submit: short,
   poll: short,
 }

@@ -36,9 +36,15 @@ type Patience = { ms: number; afterwards: 'accepted' | 'heartbeat'; preference: 
 /**
  * Waits for a placed call and answers in the form that the client prefers. A client that disconnects does not end its
  * call.
+ * @param isStored whether the answer can be fetched later: else its client has to wait, whatever it prefers
  */
-export async function answerWhenDone(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): Promise<void> {
-  const patience = patienceOf(ctx, deps.config)
+export async function answerWhenDone(
+  ctx: CallContext,
+  deps: AnswerDeps,
+  placed: PlacedCall,
+  { isStored = true }: { isStored?: boolean } = {},
+): Promise<void> {
+  const patience = patienceOf(ctx, deps.config, isStored)
   const outcome = await waitOutcome(ctx, placed, patience, deps.stopping)
   switch (outcome.is) {
     case 'answered':
@@ -54,7 +60,7 @@ export async function answerWhenDone(ctx: CallContext, deps: AnswerDeps, placed:
       if (patience!.afterwards === 'heartbeat') return keepAlive(ctx, deps, placed)
       return answerAccepted(ctx, placed, patience!.preference)
     case 'stopping':
-      return answerStopping(ctx, deps, placed)
+      return answerStopping(ctx, deps, placed, isStored)
   }
 }
 
@@ -63,8 +69,13 @@ export async function answerWhenDone(ctx: CallContext, deps: AnswerDeps, placed:
  * API take that for an answer, 503, whose retry joins the call.
  * @throws ApiError service_unavailable
  */
-export async function answerStopping(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): Promise<void> {
-  if (knowsAccepted(ctx)) return answerAccepted(ctx, placed, null)
+export async function answerStopping(
+  ctx: CallContext,
+  deps: AnswerDeps,
+  placed: PlacedCall,
+  isStored = true,
+): Promise<void> {
+  if (isStored && knowsAccepted(ctx)) return answerAccepted(ctx, placed, null)
   placed.wait.cancel()
   await recordAbandoned(ctx, deps, placed.callId)
   throw new ApiError('service_unavailable', { message: 'The service is restarting. A retry gets the answer.' })
@@ -103,11 +114,11 @@ export function answerAccepted(
   ctx.body = { ok: true, id, status: placed.status }
 }
 
-function patienceOf(ctx: CallContext, config: AnswerDeps['config']): Patience | null {
-  const own = preferenceOf(ctx)
+function patienceOf(ctx: CallContext, config: AnswerDeps['config'], isStored: boolean): Patience | null {
+  const own = isStored ? preferenceOf(ctx) : null
   if (own) return own
   if (config.LONG_CALL_REPLY === 'wait') return null
-  const afterwards = knowsAccepted(ctx) ? config.LONG_CALL_REPLY : 'heartbeat'
+  const afterwards = isStored && knowsAccepted(ctx) ? config.LONG_CALL_REPLY : 'heartbeat'
   return { ms: config.LONG_CALL_AFTER_SECONDS * 1000, afterwards, preference: null }
 }
 

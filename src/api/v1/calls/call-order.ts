@@ -5,7 +5,7 @@ import type { Model } from '../../../shared/catalogue/catalogue.ts'
 import type { Dialect } from '../../../shared/dialects/dialect.ts'
 import type { ChatPrice, Tokens } from '../../../shared/requests/pricing.ts'
 import { chatCharge, limitWithin } from '../../../shared/requests/pricing.ts'
-import type { ChatRequest, MediaRequest } from '../../../shared/requests/requests.ts'
+import type { CallRequest } from '../../../shared/requests/requests.ts'
 
 /** What a chat costs with a lower limit of its output. */
 export type Lowered = { maxTokens: number; estimate: Tokens; charge: number }
@@ -30,10 +30,10 @@ export const loweringOf =
     return { maxTokens, estimate: lowered, charge: chatCharge(price, lowered) }
   }
 
-/** A validated body, and the credits that its call is charged when it opens. `estimate` for chats only. */
+/** A validated body, and the credits that its call is charged when it opens. `estimate`: of what is paid by tokens. */
 export type CallOrder = {
   model: Model
-  request: ChatRequest | MediaRequest
+  request: CallRequest
   estimate: Tokens | null
   charge: number
   body: Record<string, unknown>

@@ -18,7 +18,8 @@ import type { JsonObject } from '../../middleware/json-body.ts'
 /** Longest prompt, in code points. */
 const MAX_PROMPT = 2000
 
-const model = z
+/** The `model` of a body. */
+export const modelId = z
   .string()
   .min(1)
   .max(200)
@@ -49,7 +50,7 @@ const resolution = z.string().regex(RESOLUTION, 'must be at most 32 letters, dig
 /** The body of an image call. Unknown fields are ignored, and never passed on. */
 export const imageBody = z
   .object({
-    model,
+    model: modelId,
     prompt,
     image_url: optional(imageUrl),
     resolution: optional(resolution),
@@ -59,7 +60,7 @@ export const imageBody = z
 /** The body of a video call. Unknown fields are ignored, and never passed on. */
 export const videoBody = z
   .object({
-    model,
+    model: modelId,
     prompt,
     image_url: optional(imageUrl),
     resolution: optional(resolution),
@@ -68,7 +69,9 @@ export const videoBody = z
   .meta({ id: 'VideoRequest' })
 
 /** The body of a chat, for the documentation; `chat-body.ts` checks it piece by piece. */
-export const chatBody = z.object({ model, messages: chatMessages, ...chatOptions.shape }).meta({ id: 'ChatRequest' })
+export const chatBody = z
+  .object({ model: modelId, messages: chatMessages, ...chatOptions.shape })
+  .meta({ id: 'ChatRequest' })
 
 /** The fields whose faults have codes of their own, in the order in which they are answered. */
 const OWN_CODES = [

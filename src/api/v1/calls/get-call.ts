@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import { publicId } from '../../../shared/platform/ids.ts'
 import type { Answer, LongAnswer } from '../../../shared/replies/stored-answers.ts'
+import { isLong } from '../../../shared/replies/stored-answers.ts'
 import type { CallState } from '../../../shared/reports/call-records.ts'
 import { readState } from '../../../shared/reports/call-records.ts'
 import type { WebDeps } from '../../deps.ts'
@@ -55,10 +56,11 @@ export const fetchCall = endpoint({
   if (!state || state.accountId !== auth.accountId) throw new ApiError('not_found', { message: NO_CALL })
   ctx.state.callId = state.callId
   ctx.set('X-Call-Id', publicId('call', state.callId))
-  if (state.state === 'expired') throw new ApiError('result_expired')
+  if (state.state === 'expired' || state.state === 'passing') throw new ApiError('result_expired')
   if (state.state === 'ended') return sendAnswer(ctx, deps, state.answer)
   if (!query.wait) return answerAccepted(ctx, state, null)
   const answer = await waitFor(deps, state, query.wait)
+  if (answer && isLong(answer) && answer.isPassing) throw new ApiError('result_expired')
   if (answer) return sendAnswer(ctx, deps, answer)
   const now = await readState(deps.db, state.callId)
   answerAccepted(ctx, now?.state === 'open' ? now : state, null)

@@ -1,5 +1,5 @@
 /**
- * Places a call: charge, then enqueue, then wait. The one way in for all three modalities.
+ * Places a call: charge, then enqueue, then wait. The one way in for all modalities.
  */
 import { fundsOf, payable } from '../../../shared/accounts/summary.ts'
 import type { Model } from '../../../shared/catalogue/catalogue.ts'
@@ -223,7 +223,7 @@ async function enqueue(
     requestId,
     traceparent: span?.traceparent ?? ctx.state.traceparent,
     deadlineAt: Date.now() + request.deadlineSeconds * 1000,
-    ...(request.estimate && { row: rowOf(request, request.estimate) }),
+    ...(request.modality === 'chat' && request.estimate && { row: rowOf(request, request.estimate) }),
   }
   const put = (again: boolean) =>
     deps.queues.enqueueCall(request.modality, again ? { ...job, again } : job, outstanding)

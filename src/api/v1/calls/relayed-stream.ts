@@ -10,7 +10,7 @@ import type { Fields } from '../../../shared/platform/fields.ts'
 import { ownCount, settleChat } from '../../../shared/calls/chat-settlement.ts'
 import type { ChatPrice } from '../../../shared/requests/pricing.ts'
 import { settledCost } from '../../../shared/requests/pricing.ts'
-import type { OpenRequest, Settlement } from '../../../shared/calls/types.ts'
+import type { OpenRequest, StoredSettlement } from '../../../shared/calls/types.ts'
 import { tokensOfWords } from '../../../shared/requests/token-count.ts'
 
 /**
@@ -97,7 +97,7 @@ export class RelayedStream {
    * What the call is settled on where its worker was lost; null where no words were sent on. Nothing is sent on after
    * this.
    */
-  settlement({ model, price, amount, estimate }: Charged): Settlement | null {
+  settlement({ model, price, amount, estimate }: Charged): StoredSettlement | null {
     const counted = tokensOfWords(this.words)
     const verdict = settleChat({
       end: this.state === 'left' && this.words > 0 ? 'client_left' : 'worker_lost',

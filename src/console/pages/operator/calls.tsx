@@ -100,6 +100,7 @@ const MODALITIES = [
   ['chat', 'Chat'],
   ['image', 'Image'],
   ['video', 'Video'],
+  ['embedding', 'Embedding'],
 ] as const
 
 const DIALECTS = [['', 'Any API'], ...Object.entries(DIALECT_WORDS)] as (readonly [string, string])[]

@@ -16,13 +16,15 @@ const isFields = (value: unknown): value is Fields =>
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? (value as unknown[]) : [])
 
 /** What a model's price may be made of, in the order of the form; those that it does not state are left empty. */
+const EMBEDDING_FIELDS = ['input', 'perTokens', 'minimum']
 const CHAT_FIELDS = ['input', 'output', 'cachedInput', 'cacheWrite', 'perTokens', 'perCall', 'minimum']
 
 function pricesOf(model: Fields, at: number): Price[] {
   const start = ['models', at] as const
   if (isFields(model.pricing)) {
     const { pricing } = model
-    return CHAT_FIELDS.map((name) => ({ path: [...start, 'pricing', name], name, value: pricing[name] }))
+    const names = model.modality === 'embedding' ? EMBEDDING_FIELDS : CHAT_FIELDS
+    return names.map((name) => ({ path: [...start, 'pricing', name], name, value: pricing[name] }))
   }
   if (model.credits !== undefined) {
     return [{ path: [...start, 'credits'], name: 'credits', value: model.credits }]

@@ -12,5 +12,8 @@ import type { ChatMessage } from '../../api/call-forms.ts'
 export function ceilingOf(model: ModelEntry, messages: ChatMessage[] = [], maxTokens?: number): number {
   if (!model.pricing) return model.credits
   const bytes = new TextEncoder().encode(JSON.stringify(messages)).length
-  return chatCharge(model.pricing, { input: Math.ceil(bytes / 3), output: outputLimit(maxTokens, model) })
+  return chatCharge(
+    { output: 0, ...model.pricing },
+    { input: Math.ceil(bytes / 3), output: outputLimit(maxTokens, model) },
+  )
 }

@@ -1,16 +1,36 @@
 /**
  * A request as code: in each API that it can be made by, and each language.
  */
-import type { ChatFields, Dialect, MediaFields } from '../../api/call-forms.ts'
+import type { ChatFields, Dialect, EmbeddingFields, MediaFields } from '../../api/call-forms.ts'
 import { DIALECT_WORDS } from '../../api/call-forms.ts'
 import { chatCompletions } from './chat-completions.ts'
+import { embeddings } from './embeddings.ts'
 import { mediaOf } from './media.ts'
 import { messages } from './messages.ts'
 import { responses } from './responses.ts'
 import type { Writers } from './write.ts'
 
 /** What is asked for: by the fields of chat completions, or those of images and videos. */
-export type Example = { kind: 'chat'; fields: ChatFields } | { kind: 'image' | 'video'; fields: MediaFields }
+export type Example =
+  | { kind: 'chat'; fields: ChatFields }
+  | { kind: 'image' | 'video'; fields: MediaFields }
+  | { kind: 'embedding'; fields: EmbeddingFields }
+
+/** A request to a model, with the words of a chat, or of what has a prompt or an input. */
+export function exampleOf(
+  { id, modality }: { id: string; modality: Example['kind'] },
+  words: { chat: string; prompt: string },
+): Example {
+  switch (modality) {
+    case 'chat':
+      return { kind: 'chat', fields: { model: id, messages: [{ role: 'user', content: words.chat }] } }
+    case 'embedding':
+      return { kind: 'embedding', fields: { model: id, input: words.prompt } }
+    case 'image':
+    case 'video':
+      return { kind: modality, fields: { model: id, prompt: words.prompt } }
+  }
+}
 
 /** A request in one API and language. `api`: its name; empty where there is only one. */
 export type Sample = { api: string; language: string; code: string }
@@ -26,22 +46,20 @@ function samplesBy<Fields>(writers: Writers<Fields>, fields: Fields, origin: str
 }
 
 /** The samples of a request. @param origin the address of this gateway */
-export const samplesOf = ({ kind, fields }: Example, origin: string): Sample[] =>
-  kind === 'chat'
-    ? Object.entries(CHAT_WRITERS).flatMap(([dialect, writers]) =>
-        samplesBy(writers, fields, origin, DIALECT_WORDS[dialect as Dialect]),
-      )
-    : samplesBy(mediaOf(kind), fields, origin)
+export function samplesOf({ kind, fields }: Example, origin: string): Sample[] {
+  if (kind === 'embedding') return samplesBy(embeddings, fields, origin)
+  if (kind !== 'chat') return samplesBy(mediaOf(kind), fields, origin)
+  return Object.entries(CHAT_WRITERS).flatMap(([dialect, writers]) =>
+    samplesBy(writers, fields, origin, DIALECT_WORDS[dialect as Dialect]),
+  )
+}
 
 /** A request like that of a call, whose own is not stored, as a curl line. */
 export function similarCurl(
   { model, modality, dialect }: { model: string; modality: Example['kind']; dialect: Dialect | null },
   origin: string,
 ): string {
-  const example: Example =
-    modality === 'chat'
-      ? { kind: 'chat', fields: { model, messages: [{ role: 'user', content: '…' }] } }
-      : { kind: modality, fields: { model, prompt: '…' } }
+  const example = exampleOf({ id: model, modality }, { chat: '…', prompt: '…' })
   const api = dialect === null ? '' : DIALECT_WORDS[dialect]
   return samplesOf(example, origin).find((one) => one.api === api)!.code
 }

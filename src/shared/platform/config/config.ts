@@ -31,7 +31,16 @@ const share = z
   .pipe(z.number().gt(0, 'must be above 0').lte(1, 'must be at most 1'))
 
 /** The queues a worker can serve; one per modality, one for mail, payments, webhooks and the reconciler each. */
-export const QUEUE_NAMES = ['chat', 'image', 'video', 'mail', 'payments', 'webhooks', 'maintenance'] as const
+export const QUEUE_NAMES = [
+  'chat',
+  'image',
+  'video',
+  'embedding',
+  'mail',
+  'payments',
+  'webhooks',
+  'maintenance',
+] as const
 /** A queue that a worker can take. */
 export type QueueName = (typeof QUEUE_NAMES)[number]
 
@@ -90,6 +99,7 @@ const variables = z.object({
   CHAT_CONCURRENCY: wholeNumber(100, 1, 100_000),
   IMAGE_CONCURRENCY: wholeNumber(20, 1, 100_000),
   VIDEO_CONCURRENCY: wholeNumber(50, 1, 100_000),
+  EMBEDDING_CONCURRENCY: wholeNumber(10, 1, 100_000),
   MAIL_CONCURRENCY: wholeNumber(5, 1, 1000),
   PAYMENTS_CONCURRENCY: wholeNumber(5, 1, 1000),
   WEBHOOKS_CONCURRENCY: wholeNumber(50, 1, 1000),

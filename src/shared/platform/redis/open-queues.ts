@@ -22,6 +22,7 @@ export const WORKER_TIMES: Record<QueueName, { lockDuration: number; stalledInte
   chat: { lockDuration: 5000, stalledInterval: 2500 },
   image: { lockDuration: 5000, stalledInterval: 2500 },
   video: { lockDuration: 10_000, stalledInterval: 5000 },
+  embedding: { lockDuration: 5000, stalledInterval: 2500 },
   mail: { lockDuration: 30_000, stalledInterval: 10_000 },
   payments: { lockDuration: 30_000, stalledInterval: 10_000 },
   webhooks: { lockDuration: 30_000, stalledInterval: 10_000 },

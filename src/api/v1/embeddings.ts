@@ -1,0 +1,151 @@
+/**
+ * POST /v1/embeddings.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import { z } from 'zod'
+import type { EmbeddingModel } from '../../shared/catalogue/catalogue.ts'
+import { ApiError } from '../../shared/platform/errors.ts'
+import { MAX_INPUTS, heldTokens, inputFault, mostInputs, partsOf } from '../../shared/requests/embeddings.ts'
+import type { EmbeddingInput, EmbeddingRequest } from '../../shared/requests/embeddings.ts'
+import { optional } from '../../shared/requests/field-schemas.ts'
+import type { Tokens } from '../../shared/requests/pricing.ts'
+import { chatCost } from '../../shared/requests/pricing.ts'
+import { apiKey } from '../endpoint/auth.ts'
+import type { JsonObject } from '../middleware/json-body.ts'
+import { answerWhenDone } from './calls/answer-call.ts'
+import { modelId, parseBody } from './calls/call-schemas.ts'
+import type { CallKind } from './calls/serve-call.ts'
+import { callEndpoint } from './calls/serve-call.ts'
+import { CALL_ERRORS, CALL_LIMITS, callHeaders, callRequestHeaders, gateway } from './declared.ts'
+
+const text = { type: 'string', minLength: 1 } as const
+const tokens = { type: 'array', items: { type: 'integer', minimum: 0 }, minItems: 1 } as const
+
+const input = z
+  .unknown()
+  .superRefine((value, context) => {
+    const fault = inputFault(value)
+    if (fault !== null) context.addIssue({ code: 'custom', message: fault })
+  })
+  .meta({
+    anyOf: [
+      text,
+      tokens,
+      ...[text, tokens].map((items) => ({ type: 'array', items, minItems: 1, maxItems: MAX_INPUTS })),
+    ],
+    description: `A text, a text as tokens, or a list of up to ${MAX_INPUTS} of either.`,
+  })
+
+/** The largest number of dimensions that may be asked for. */
+const MAX_DIMENSIONS = 65_536
+
+const embeddingBody = z
+  .strictObject({
+    model: modelId,
+    input,
+    encoding_format: optional(z.enum(['float', 'base64'])).meta({
+      description: 'How vectors are written: as numbers (`float`, if absent), or as the base64 of float32.',
+    }),
+    dimensions: optional(z.int().min(1).max(MAX_DIMENSIONS)).meta({
+      description: "The numbers of a vector; the model's own if absent.",
+    }),
+    user: optional(z.string()).meta({ description: 'Passed on.' }),
+  })
+  .meta({ id: 'EmbeddingRequest' })
+
+type AskedEmbeddings = { request: EmbeddingRequest; estimate: Tokens; charge: number }
+
+/** What is asked for and what it costs, which is known before it is sent. @throws ApiError invalid_request */
+function parse(body: JsonObject, model: EmbeddingModel, headers: IncomingHttpHeaders = {}): AskedEmbeddings {
+  if (/\brespond-async\b/i.test(String(headers.prefer))) {
+    throw refusal('Prefer', 'embeddings are not stored, so that they cannot be fetched later: wait for them.')
+  }
+  const {
+    model: _model,
+    encoding_format: format = 'float',
+    dimensions,
+    user,
+    input: checked,
+  } = parseBody(embeddingBody, body)
+  const asked = checked as EmbeddingInput
+  const request: EmbeddingRequest = {
+    input: asked,
+    encoding_format: format,
+    ...(dimensions !== undefined && { dimensions }),
+    ...(user !== undefined && { user }),
+  }
+  requireDimensions(request, model)
+  requireRoom(request, model)
+  const estimate = { input: heldTokens(asked), output: 0 }
+  return { request, estimate, charge: chatCost(model.price, estimate) }
+}
+
+const refusal = (param: string, fault: string): ApiError =>
+  new ApiError('invalid_request', { param, message: `${param}: ${fault}` })
+
+/** Vectors of another length than was asked for would spoil an index without a word. */
+function requireDimensions({ dimensions }: EmbeddingRequest, { maxDimensions = Infinity, upstreams }: EmbeddingModel) {
+  if (dimensions === undefined) return
+  if (dimensions > maxDimensions) throw refusal('dimensions', `this model has at most ${maxDimensions}.`)
+  const isFixed = upstreams.some(({ drop, set }) => drop.includes('dimensions') || Object.hasOwn(set, 'dimensions'))
+  if (isFixed) throw refusal('dimensions', 'this model has vectors of one length only.')
+}
+
+/** An answer that is too long is refused before its upstream is asked, which would bill it. */
+function requireRoom(request: EmbeddingRequest, { maxDimensions, upstreams }: EmbeddingModel): void {
+  const isWritten = upstreams.some(({ drop }) => drop.includes('encoding_format'))
+  const most = mostInputs(isWritten ? { ...request, encoding_format: 'float' } : request, maxDimensions)
+  if (partsOf(request.input).length <= most) return
+  const hint = request.encoding_format === 'float' && !isWritten ? ', or more with encoding_format "base64"' : ''
+  throw refusal('input', `at most ${most} texts fit into one answer${hint}.`)
+}
+
+/** What is specific to embeddings. */
+export const embeddingKind: CallKind<EmbeddingModel, AskedEmbeddings> = {
+  modality: 'embedding',
+  maxBodyBytes: ({ MAX_DIALECT_BODY_BYTES }) => MAX_DIALECT_BODY_BYTES,
+  parse,
+  answer: (ctx, deps, placed) => answerWhenDone(ctx, deps, placed, { isStored: false }),
+}
+
+/** Embeddings, in the form of OpenAI's API. */
+const embeddingResult = z
+  .strictObject({
+    ok: z.literal(true),
+    object: z.literal('list'),
+    data: z.array(
+      z.strictObject({
+        object: z.literal('embedding'),
+        index: z.int(),
+        embedding: z.union([z.array(z.number()), z.string()]),
+      }),
+    ),
+    model: z.string(),
+    usage: z.strictObject({
+      prompt_tokens: z.int(),
+      total_tokens: z.int(),
+      credits: z.int().meta({ description: 'Credits finally charged.' }),
+      balance: z.int().meta({ description: 'Credits left.' }),
+    }),
+  })
+  .meta({ id: 'EmbeddingResult', description: 'Vectors in the order of the input.' })
+
+/** Makes vectors of texts. Charged by their tokens, settled on the real usage. */
+export const createEmbeddings = callEndpoint(
+  {
+    ...gateway,
+    method: 'post',
+    path: '/v1/embeddings',
+    summary: 'Make embeddings of texts',
+    description:
+      'Input in tokens is charged exactly, texts at a token for three bytes, and settled on the real usage. ' +
+      'Answers are not stored: whoever comes back for one gets 410 `result_expired`, and is not charged again.',
+    auth: apiKey,
+    limits: CALL_LIMITS,
+    headers: callRequestHeaders.omit({ Prefer: true }),
+    body: embeddingBody,
+    answers: { 200: { description: 'The embeddings.', schema: embeddingResult, headers: callHeaders } },
+    errors: CALL_ERRORS,
+  },
+  embeddingKind,
+)
