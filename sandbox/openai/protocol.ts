@@ -8,7 +8,7 @@ import { imageRoutes } from './images.ts'
 import { responsesRoute } from './responses.ts'
 import { videoRoutes } from './videos.ts'
 
-/** OpenAI's API: chat, whole or as responses, embeddings, images, and the videos that compatible servers still offer. */
+/** OpenAI's API: chat, whole or as responses, embeddings, images, and videos, which compatible servers still offer. */
 export const openaiProtocol: Protocol = {
   name: 'openai',
   keyOf: (headers) => authorizationKey(headers, 'Bearer'),
