@@ -37,17 +37,15 @@ const media = (endpoint: string, models: string[]): fc.Arbitrary<Asked> =>
 
 const requests: fc.Arbitrary<Asked> = fc.oneof(
   chatBodies.map(({ body }) => ({ endpoint: CHAT, body: { ...body, model: 'priced-chat' } })),
-  fc
-    .constantFrom('hello', 'a longer prompt '.repeat(30))
-    .chain((content) =>
-      fc.constantFrom(
-        {
-          endpoint: '/v1/messages',
-          body: { model: 'priced-chat', max_tokens: 50, messages: [{ role: 'user', content }] },
-        },
-        { endpoint: '/v1/responses', body: { model: 'priced-chat', max_output_tokens: 50, input: content } },
-      ),
+  fc.constantFrom('hello', 'a longer prompt '.repeat(30)).chain((content) =>
+    fc.constantFrom(
+      {
+        endpoint: '/v1/messages',
+        body: { model: 'priced-chat', max_tokens: 50, messages: [{ role: 'user', content }] },
+      },
+      { endpoint: '/v1/responses', body: { model: 'priced-chat', max_output_tokens: 50, input: content } },
     ),
+  ),
   media(VIDEOS, ['priced-video', 'listed-video', 'sandbox-video']),
   media(IMAGES, ['priced-image', 'sized-image']),
 )
