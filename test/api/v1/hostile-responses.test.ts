@@ -1,11 +1,13 @@
 import { expect } from 'chai'
-import { prompted } from '../../../scripts/harness/calling.ts'
+import { randomBytes } from 'node:crypto'
+import { callOf, prompted } from '../../../scripts/harness/calling.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { get, send } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
+import { findResponses, keepInput } from '../../../src/shared/calls/stored-responses.ts'
 import { outstandingOf } from '../../shared/calls/opening.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { MODELS, startDialects } from './support/responses.ts'
@@ -153,6 +155,21 @@ describe('a hostile client of POST /v1/responses', () => {
         expect(reply.status, reply.text).to.equal(200)
         expect(JSON.stringify(gateway.sandbox.journal(prompt).at(-1)!.body)).to.not.contain('encrypted_content')
       }
+  })
+
+  it('does not fill the database with long inputs that it goes on with for the price of a picture', async () => {
+    const kept = async (input: string, mostBytes: number): Promise<boolean> => {
+      const reply = await post(bodyOf({ store: false }))
+      const call = { callId: callOf(reply), accountId: account.id }
+      await keepInput(gateway.db, call, [{ role: 'user', content: input }], mostBytes)
+      return (await findResponses(gateway.db, account.id, [call.callId], 10_000_000))!.size === 1
+    }
+    const long = () => randomBytes(400_000).toString('base64')
+    expect(await kept(long(), 1_000_000)).to.equal(true)
+    expect(await kept(long(), 1_000_000)).to.equal(true)
+    expect(await kept(long(), 1_000_000)).to.equal(false)
+    expect(await kept('short', 1_000_000)).to.equal(true)
+    expect(await kept(long(), 2_000_000)).to.equal(true)
   })
 
   it('has no more calls open in the background than in the foreground', async () => {
