@@ -29,17 +29,14 @@ function partsIn(content: unknown, path: string): Part[] {
   })
 }
 
-/** Whether the data of a document is text. */
-const hasText = ({ kind, source }: Part): boolean =>
-  kind === 'document' && source.type === 'base64' && /^text\//i.test(String(source.media_type))
-
 /** Whether a document is no text: what it counts for only its model can say. */
-export const isBinary = (part: Part): boolean =>
-  part.kind === 'document' && (part.source.type === 'url' || (part.source.type === 'base64' && !hasText(part)))
+export const isBinary = ({ kind, source }: Part): boolean =>
+  kind === 'document' &&
+  (source.type === 'url' || (source.type === 'base64' && !/^text\//i.test(String(source.media_type))))
 
 /**
- * The input tokens that a part counts for in place of its bytes, a text beside them; null for one that counts by them,
- * or that the model does not price.
+ * The input tokens that a part counts for in place of its bytes; null for one that counts by them, or that the model
+ * does not price.
  */
 export function tokensOf(part: Part, { partTokens }: CountingRules): number | null {
   if (part.kind === 'image') return tokensOfPart('image_url', partTokens)
@@ -53,7 +50,7 @@ export const partTokens = (body: Body, rules: CountingRules): number =>
 /** The bytes of a request's JSON that do not count as text: of parts with a number of tokens of their own. */
 export const uncountedBytes = (body: Body, rules: CountingRules): number =>
   partsOf(body)
-    .filter((part) => part.source.type === 'base64' && !hasText(part) && tokensOf(part, rules) !== null)
+    .filter((part) => part.source.type === 'base64' && tokensOf(part, rules) !== null)
     .reduce((sum, { source }) => sum + Buffer.byteLength(JSON.stringify(source.data)) - 2, 0)
 
 /** The http(s) addresses of pictures and documents in a request. */
