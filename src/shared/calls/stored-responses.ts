@@ -28,6 +28,8 @@ export async function keepInput(
   items: readonly Fields[],
   mostBytes: number = MOST_KEPT_BYTES,
 ): Promise<void> {
+  const isMissing = await db('call_results').where({ call_id: callId }).whereNull('input').first('call_id')
+  if (!isMissing) return
   const input = await compress(JSON.stringify(items))
   if (input.length > COUNTED_BYTES && (await keptBytes(db, accountId)) + input.length > mostBytes) return
   await db('call_results').where({ call_id: callId }).update({ input })

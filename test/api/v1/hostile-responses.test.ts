@@ -146,6 +146,32 @@ describe('a hostile client of POST /v1/responses', () => {
       expect((await post(chat, headers, path)).status).to.be.within(409, 422)
   })
 
+  it('can go on with what it did not wait for, or left and asked for again', async () => {
+    const begun = await post(bodyOf(), { prefer: 'respond-async' })
+    expect(begun.status).to.equal(202)
+    const left = bodyOf({ input: prompted('[answer fine] [delay 500]') })
+    const client = new AbortController()
+    const url = `${gateway.url}/v1/responses`
+    const gone = send('POST', url, { key: account.key, body: left, signal: client.signal }).catch(() => null)
+    await until('the upstream to be asked', () => gateway.sandbox.journal(left.input).length > 0)
+    client.abort()
+    await gone
+    const stream = { ...bodyOf({ input: prompted('[answer fine]') }), stream: true }
+    const headers = { 'idempotency-key': 'again' }
+    await post(stream, headers)
+    const again = await post(stream, headers)
+    const calls = await gateway.db('calls').where({ account_id: account.id }).pluck<string[]>('id')
+    expect(calls).to.have.length(3)
+    expect(again.headers.get('idempotent-replayed')).to.equal('true')
+    for (const call of calls) {
+      const previous = `resp_${call.replaceAll('-', '')}`
+      await until(`an answer that goes on with ${previous}`, async () => {
+        const next = await post(bodyOf({ previous_response_id: previous }))
+        return next.status === 200
+      })
+    }
+  })
+
   it('brings no thought to a model that it has forged, cut, or got from another route', async () => {
     for (const sealed of ['x', 'A'.repeat(200), '😀', '='.repeat(50)])
       for (const model of MODELS) {

@@ -43,7 +43,7 @@ export const responsesKind: CallKind<ChatModel, AskedResponse> = {
   },
   answer: (ctx, deps, placed, { request, modelId, updates }) => {
     const { accountId } = ctx.state.principal
-    if (request.store !== false && !placed.joined) keepWithAnswer(deps, placed, request, accountId)
+    if (request.store !== false) keepWithAnswer(deps, placed, request, accountId)
     if (request.background === true && !placed.hasEnded) return answerBegun(ctx, placed, { request, modelId, updates })
     return request.stream && request.background !== true
       ? answerWithFrames(ctx, deps, placed, { updates, frames: eventsFor(placed, request, modelId) })
@@ -63,7 +63,10 @@ function answerBegun(
   ctx.body = { ...begun, model: modelId, status: status === 'queued' ? 'queued' : 'in_progress' }
 }
 
-/** Keeps what was asked beside the answer, before that leaves: its client may refer to it at once. */
+/**
+ * Keeps what was asked beside the answer, before that leaves: its client may refer to it at once. One that does not
+ * wait for a whole answer, or has left, may so later; of a stream that was left its retry keeps it.
+ */
 function keepWithAnswer({ db, log }: WebDeps, placed: PlacedCall, request: ChatRequest, accountId: AccountId): void {
   const { callId, wait } = placed
   const items = inputWithIds(itemsOf(request), publicId('call', callId))
@@ -74,7 +77,7 @@ function keepWithAnswer({ db, log }: WebDeps, placed: PlacedCall, request: ChatR
     )
     return ended
   })
-  placed.wait = { ...wait, answer }
+  placed.wait = { answer, cancel: placed.relayed || placed.joined ? wait.cancel : () => {} }
 }
 
 const usage = z.looseObject({
