@@ -121,7 +121,7 @@ describe('a hostile client of POST /v1/responses', () => {
       expect((await post(bodyOf({ previous_response_id: name }))).status, name).to.equal(400)
   })
 
-  it('loses or keeps a response that it deletes while it goes on with it, and is charged for what was sent', async () => {
+  it('loses or keeps a response that it deletes while it goes on with it', async () => {
     for (let round = 0; round < 5; round++) {
       const first = await post(bodyOf())
       const path = `${gateway.url}/v1/responses/${String(first.json.id)}`

@@ -5,7 +5,7 @@
 import { DEARER_FIELDS, isHosted } from '../../../shared/dialects/responses/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 
-/** What a change of the configuration may not say, at any depth: what the hold was reckoned from, and what is dearer. */
+/** What a change of the configuration may not say, at any depth: what is held for, and what is dearer. */
 const HELD_FOR: ReadonlySet<string> = new Set([
   ...Object.keys(DEARER_FIELDS),
   'model',
