@@ -12,10 +12,39 @@ import type { Fields } from '../platform/fields.ts'
 const compress = promisify(gzip)
 const decompress = promisify(gunzip)
 
-/** Keeps what a response was asked with, once its answer is kept. */
-export async function keepInput(db: Db, callId: CallId, items: readonly Fields[]): Promise<void> {
+/** From how many bytes, compressed, an input is counted before it is kept: shorter ones cost what bounds them. */
+const COUNTED_BYTES = 262_144
+
+/** The most bytes of counted inputs that are kept for one account. */
+const MOST_KEPT_BYTES = 1_073_741_824
+
+/**
+ * Keeps what a response was asked with, once its answer is kept. Pictures cost little, and each response that goes on
+ * with an earlier one has its pictures again: of large inputs an account keeps no more than `mostBytes`.
+ */
+export async function keepInput(
+  db: Db,
+  { callId, accountId }: { callId: CallId; accountId: AccountId },
+  items: readonly Fields[],
+  mostBytes: number = MOST_KEPT_BYTES,
+): Promise<void> {
+  const isMissing = await db('call_results').where({ call_id: callId }).whereNull('input').first('call_id')
+  if (!isMissing) return
   const input = await compress(JSON.stringify(items))
+  if (input.length > COUNTED_BYTES && (await keptBytes(db, accountId)) + input.length > mostBytes) return
   await db('call_results').where({ call_id: callId }).update({ input })
+}
+
+/** The bytes of the large inputs that are kept for an account. They are counted without being read. */
+async function keptBytes(db: Db, accountId: AccountId): Promise<number> {
+  const { rows } = await db.raw<{ rows: { bytes: string }[] }>(
+    `
+    SELECT coalesce(sum(octet_length(r.input)), 0) AS bytes
+    FROM calls c JOIN call_results r ON r.call_id = c.id
+    WHERE c.account_id = :accountId AND c.dialect = 'responses' AND octet_length(r.input) > :counted`,
+    { accountId, counted: COUNTED_BYTES },
+  )
+  return Number(rows[0]!.bytes)
 }
 
 /** Ends the keeping of a response. @returns whether there was one */

@@ -13,7 +13,7 @@ import type { Answered } from './support/floods.ts'
 import { UncaughtFaults, sendAll } from './support/floods.ts'
 import { claudeAndGpt } from './support/message-models.ts'
 import type { Sending } from './support/random-requests.ts'
-import { mostly, nasty, sendingOf, spoilt } from './support/random-requests.ts'
+import { mostly, sendingOf, spoilt, spoiltWithin } from './support/random-requests.ts'
 
 const REQUESTS = 3000
 
@@ -42,35 +42,7 @@ const KEYS = [
   '\0',
 ]
 
-type Path = (string | number)[]
-
-/** The paths to all values in a body. */
-const pathsIn = (value: unknown, path: Path = []): Path[] =>
-  typeof value === 'object' && value !== null
-    ? [path, ...Object.entries(value).flatMap(([name, one]) => pathsIn(one, [...path, name]))]
-    : [path]
-
-/** The value with another one at a path. */
-function withValue(value: unknown, [first, ...rest]: Path, spoilt: unknown): unknown {
-  if (first === undefined) return spoilt
-  if (Array.isArray(value)) return value.map((one, at) => (at === Number(first) ? withValue(one, rest, spoilt) : one))
-  const fields = value as Record<string, unknown>
-  return { ...fields, [first]: withValue(fields[first], rest, spoilt) }
-}
-
-/** Bodies of which a value, at any depth, is spoilt now and then. */
-const bodies = fc
-  .tuple(
-    messageBodies,
-    mostly(fc.constantFrom('claude', 'gpt'), fc.constant('nobody')),
-    mostly(fc.constant(null), fc.tuple(fc.nat(), nasty), 1),
-  )
-  .map(([body, model, wrong]): object => {
-    const whole = JSON.parse(JSON.stringify({ ...body, model })) as object
-    if (wrong === null) return whole
-    const paths = pathsIn(whole).slice(1)
-    return withValue(whole, paths[wrong[0] % paths.length]!, wrong[1]) as object
-  })
+const bodies = spoiltWithin(messageBodies, mostly(fc.constantFrom('claude', 'gpt'), fc.constant('nobody')))
 
 const sending: fc.Arbitrary<Sending> = mostly(
   fc.constant('/v1/messages'),

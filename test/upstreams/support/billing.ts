@@ -1,5 +1,5 @@
 /**
- * An upstream of either chat protocol that bills as much as possible: a token for every four bytes of the request, a
+ * An upstream of every chat protocol that bills as much as possible: a token for every four bytes of the request, a
  * number for every image, and all the output that it was allowed.
  */
 import { createServer } from 'node:http'
@@ -21,18 +21,19 @@ const OWN_BYTES = 160
 const IMAGE_TOKENS = 1500
 export const IMAGE_BYTES = 'iVBORw0KGgoA'.repeat(300)
 
+const IMAGES: ReadonlySet<unknown> = new Set(['image_url', 'image', 'input_image'])
+
 /**
  * The images of a request, in the places of either protocol: parts of messages and of tool results.
  */
 function imagesOf(body: Fields): Fields[] {
-  const parts = (body.messages as Fields[]).flatMap(({ content }) =>
-    Array.isArray(content) ? (content as Fields[]) : [],
-  )
+  const turns = body.messages ?? (Array.isArray(body.input) ? body.input : [])
+  const parts = (turns as Fields[]).flatMap(({ content }) => (Array.isArray(content) ? (content as Fields[]) : []))
   const results = parts.flatMap(({ type, content }) =>
     type === 'tool_result' && Array.isArray(content) ? (content as Fields[]) : [],
   )
   const system = Array.isArray(body.system) ? (body.system as Fields[]) : []
-  return [...parts, ...results, ...system].filter(({ type }) => type === 'image_url' || type === 'image')
+  return [...parts, ...results, ...system].filter(({ type }) => IMAGES.has(type))
 }
 
 /**
@@ -52,7 +53,7 @@ function billOf(text: string, body: Fields): Bill {
   const images = imagesOf(body)
   const pictures = images.reduce((sum, image) => sum + pictureBytes(image), 0)
   const bytes = Buffer.byteLength(text) - pictures - OWN_BYTES
-  const limit = Number(body.max_tokens ?? body.max_completion_tokens)
+  const limit = Number(body.max_tokens ?? body.max_completion_tokens ?? body.max_output_tokens)
   return {
     input: Math.ceil(Math.max(0, bytes) / 4) + images.length * IMAGE_TOKENS,
     output: limit * Number(body.n ?? 1),
@@ -96,6 +97,16 @@ function anthropicAnswer({ input, output }: Bill, stream: boolean): string {
   )
 }
 
+function responsesAnswer({ input, output }: Bill, stream: boolean): string {
+  const usage = { input_tokens: input, output_tokens: output, total_tokens: input + output }
+  const item = { type: 'message', id: 'msg_1', role: 'assistant', content: [{ type: 'output_text', text: 'x' }] }
+  const response = { id: 'resp_1', object: 'response', status: 'completed', output: [item], usage }
+  return stream ? lines({ type: 'response.completed', response }) : JSON.stringify(response)
+}
+
+const answerOf = (url: string) =>
+  url.endsWith('/messages') ? anthropicAnswer : url.endsWith('/responses') ? responsesAnswer : openaiAnswer
+
 /** Starts it. `bills` are those of the requests since they were last taken. */
 export async function startBilling(): Promise<Listening & { takeBills: () => Bill[] }> {
   let bills: Bill[] = []
@@ -110,7 +121,7 @@ export async function startBilling(): Promise<Listening & { takeBills: () => Bil
         bills.push(bill)
         const stream = body.stream === true
         response.setHeader('content-type', stream ? 'text/event-stream' : 'application/json')
-        response.end(request.url!.endsWith('/messages') ? anthropicAnswer(bill, stream) : openaiAnswer(bill, stream))
+        response.end(answerOf(request.url!)(bill, stream))
       })
   })
   const open = await listening(server)

@@ -57,3 +57,11 @@ const faultOf: z.core.$ZodErrorMap = (issue) =>
   issue.input === undefined && issue.code !== 'custom' && issue.code !== 'unrecognized_keys'
     ? 'Field required'
     : fieldFault(issue)
+
+/** How many tools that were left out are named: their names go into a header, which clients bound. */
+export const MOST_NAMED = 20
+
+/** The names of tools, or their types, each once. */
+export const droppedNames = (tools: readonly Fields[]): string[] => [
+  ...new Set(tools.map(({ name, type }) => String(name ?? type))),
+]

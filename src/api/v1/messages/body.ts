@@ -26,7 +26,7 @@ import { MAX_ADDRESSES } from '../../../shared/requests/chat-fields.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import type { JsonObject } from '../../middleware/json-body.ts'
 import type { FieldKinds, Wording } from '../calls/dialect-fields.ts'
-import { passingFields, requireShape } from '../calls/dialect-fields.ts'
+import { MOST_NAMED, droppedNames, passingFields, requireShape } from '../calls/dialect-fields.ts'
 
 /** What a model decides of a body. */
 export type Rules = Pick<ChatModel, 'maxOutputTokens' | 'partTokens'> & {
@@ -110,9 +110,6 @@ function requirePart(part: Part, model: Rules): void {
   if (problem !== null) throw refusal(`${path}.source${url === null ? '' : '.url'}`, problem)
 }
 
-/** How many tools that were left out are named: their names go into a header, which clients bound. */
-const NAMED = 20
-
 /**
  * The request without the tools that its upstream would run, and bill by their use.
  * @throws ApiError where such a tool is to be called
@@ -121,7 +118,7 @@ function toolsOf(fields: Fields): { kept: Fields; dropped: string[] } {
   const { tools, tool_choice: choice } = fields
   const hosted = (Array.isArray(tools) ? (tools as Fields[]) : []).filter(isHosted)
   if (hosted.length === 0) return { kept: fields, dropped: [] }
-  const dropped = hosted.map(({ name, type }) => String(name ?? type))
+  const dropped = droppedNames(hosted)
   const others = (tools as Fields[]).filter((tool) => !isHosted(tool))
   const { type, name } = asFields(choice)
   const forced = type === 'any' && others.length === 0 ? dropped[0] : type === 'tool' ? name : undefined
@@ -130,7 +127,7 @@ function toolsOf(fields: Fields): { kept: Fields; dropped: string[] } {
   const { tools: _tools, tool_choice: _choice, ...rest } = fields
   return {
     kept: others.length > 0 ? { ...fields, tools: others } : rest,
-    dropped: [...new Set(dropped)].slice(0, NAMED),
+    dropped: dropped.slice(0, MOST_NAMED),
   }
 }
 

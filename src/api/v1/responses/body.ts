@@ -15,7 +15,8 @@ import { MAX_ADDRESSES } from '../../../shared/requests/chat-fields.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import type { JsonObject } from '../../middleware/json-body.ts'
 import type { FieldKinds, Wording } from '../calls/dialect-fields.ts'
-import { passingFields, requireShape } from '../calls/dialect-fields.ts'
+import { MOST_NAMED, droppedNames, passingFields, requireShape } from '../calls/dialect-fields.ts'
+import { requireVendorsItems } from './vendors-items.ts'
 
 /** What a model decides of a body. */
 export type Rules = Pick<ChatModel, 'maxOutputTokens' | 'partTokens'> & {
@@ -53,6 +54,7 @@ export function parseResponses(body: JsonObject, model: Rules): Checked {
   if (isBackground && fields.stream === true)
     throw refusal('background', 'what is streamed cannot be in the background.')
   requireParts(fields, model)
+  requireVendorsItems(itemsOf(fields), refusal)
   const { maxOutputTokens: most } = model
   const { max_output_tokens: asked, ...rest } = fields as Fields & { max_output_tokens?: number | null }
   if (most !== undefined && (asked ?? 0) > most)
@@ -85,16 +87,16 @@ function requirePart(part: Part, model: Rules): void {
  * @throws ApiError where such a tool is to be called
  */
 function withoutHosted(fields: Fields): { kept: Fields; dropped: string[] } {
-  const hosted = toolsOf(fields).filter(isHosted)
+  const hosted = [...listOf(fields.tools), ...itemsOf(fields).flatMap(({ tools }) => listOf(tools))].filter(isHosted)
   if (hosted.length === 0) return { kept: fields, dropped: [] }
-  const dropped = hosted.map(({ name, type }) => String(name ?? type))
+  const dropped = droppedNames(hosted).slice(0, MOST_NAMED)
   const { type } = asFields(fields.tool_choice)
   if (isText(type) && isHosted({ type }) && type !== 'allowed_tools')
     throw refusal('tool_choice', `${type} runs at the upstream and is not available for this model.`)
   const { tools, tool_choice: choice, input, ...rest } = fields
   const left = clientTools(tools)
   const items = itemsOf(fields).map((item) =>
-    item.type === 'additional_tools' ? { ...item, tools: clientTools(item.tools) } : item,
+    Array.isArray(item.tools) ? { ...item, tools: clientTools(item.tools) } : item,
   )
   const hasTools = toolsOf({ input: items, tools: left }).length > 0
   if (!hasTools && choice === 'required')
@@ -110,5 +112,6 @@ function withoutHosted(fields: Fields): { kept: Fields; dropped: string[] } {
   }
 }
 
-const clientTools = (tools: unknown): Fields[] =>
-  (Array.isArray(tools) ? (tools as Fields[]) : []).filter((tool) => !isHosted(tool))
+const listOf = (tools: unknown): Fields[] => (Array.isArray(tools) ? (tools as Fields[]) : [])
+
+const clientTools = (tools: unknown): Fields[] => listOf(tools).filter((tool) => !isHosted(tool))

@@ -40,7 +40,7 @@ export async function withPrevious(deps: ResolveDeps, body: JsonObject, accountI
   const items = Array.isArray(input) ? input.map(asFields) : []
   const references = items.filter(isReference)
   if (!isText(previous) && references.length === 0) return body
-  requireOnce(references)
+  requireNames(references)
   const named = isText(previous) ? [callOfResponse(previous)] : []
   const ids = [...new Set([...named, ...references.map(({ id }) => callOfItem(String(id)))])]
   return await inTurn(accountId, async () => {
@@ -52,12 +52,14 @@ export async function withPrevious(deps: ResolveDeps, body: JsonObject, accountI
   })
 }
 
-/** @throws ApiError invalid_request for an item that is named twice: it would count each time */
-function requireOnce(references: readonly Fields[]): void {
-  const seen = new Set<unknown>()
+/** @throws ApiError invalid_request for an item without a name, or that is named twice: it would count each time */
+function requireNames(references: readonly Fields[]): void {
+  const seen = new Set<string>()
   for (const { id } of references) {
+    if (!isText(id))
+      throw new ApiError('invalid_request', { param: 'input', message: 'A reference must have the id of an item.' })
     if (seen.has(id))
-      throw new ApiError('invalid_request', { param: 'input', message: `Duplicate item: ${String(id).slice(0, 100)}.` })
+      throw new ApiError('invalid_request', { param: 'input', message: `Duplicate item: ${id.slice(0, 100)}.` })
     seen.add(id)
   }
 }

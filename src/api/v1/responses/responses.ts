@@ -8,6 +8,7 @@ import { estimateResponses } from '../../../shared/dialects/responses/estimate.t
 import { keepInput } from '../../../shared/calls/stored-responses.ts'
 import { itemsOf } from '../../../shared/dialects/responses/parts.ts'
 import { begunResponse, inputWithIds } from '../../../shared/dialects/responses/response.ts'
+import type { AccountId } from '../../../shared/platform/ids.ts'
 import { publicId } from '../../../shared/platform/ids.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import type { WebDeps } from '../../deps.ts'
@@ -41,7 +42,8 @@ export const responsesKind: CallKind<ChatModel, AskedResponse> = {
     return { ...clamped, droppedTools, modelId: model.id }
   },
   answer: (ctx, deps, placed, { request, modelId, updates }) => {
-    if (request.store !== false && !placed.joined) keepWithAnswer(deps, placed, request)
+    const { accountId } = ctx.state.principal
+    if (request.store !== false) keepWithAnswer(deps, placed, request, accountId)
     if (request.background === true && !placed.hasEnded) return answerBegun(ctx, placed, { request, modelId, updates })
     return request.stream && request.background !== true
       ? answerWithFrames(ctx, deps, placed, { updates, frames: eventsFor(placed, request, modelId) })
@@ -61,17 +63,21 @@ function answerBegun(
   ctx.body = { ...begun, model: modelId, status: status === 'queued' ? 'queued' : 'in_progress' }
 }
 
-/** Keeps what was asked beside the answer, before that leaves: its client may refer to it at once. */
-function keepWithAnswer({ db, log }: WebDeps, placed: PlacedCall, request: ChatRequest): void {
+/**
+ * Keeps what was asked beside the answer, before that leaves: its client may refer to it at once. One that does not
+ * wait for a whole answer, or has left, may so later; of a stream that was left its retry keeps it.
+ */
+function keepWithAnswer({ db, log }: WebDeps, placed: PlacedCall, request: ChatRequest, accountId: AccountId): void {
   const { callId, wait } = placed
+  const items = inputWithIds(itemsOf(request), publicId('call', callId))
   const answer = wait.answer.then(async (ended) => {
     if (ended.status !== 200) return ended
-    await keepInput(db, callId, inputWithIds(itemsOf(request), publicId('call', callId))).catch((error: unknown) =>
+    await keepInput(db, { callId, accountId }, items).catch((error: unknown) =>
       log.warn({ call: publicId('call', callId), err: error }, 'input of a response not kept'),
     )
     return ended
   })
-  placed.wait = { ...wait, answer }
+  placed.wait = { answer, cancel: placed.relayed || placed.joined ? wait.cancel : () => {} }
 }
 
 const usage = z.looseObject({

@@ -15,7 +15,8 @@ const text = z.string()
 /** What belongs to every item: ids and states are the client's own, and so is which program has made a call. */
 const ofItem = { id: text.nullish(), status: text.nullish(), caller: z.unknown().optional() }
 
-const breakpoint = { prompt_cache_breakpoint: z.looseObject({}).nullish() }
+/** A cache that lives longer is billed apart. */
+const breakpoint = { prompt_cache_breakpoint: z.looseObject({ ttl: z.null().optional() }).nullish() }
 
 const inputText = z.strictObject({ type: z.literal('input_text'), text, ...breakpoint })
 const outputText = z.strictObject({
@@ -45,12 +46,17 @@ const inputFile = z.strictObject({
 })
 
 const nothingOf = (what: string, value: unknown): z.ZodType =>
-  z.custom(() => false, { error: `Invalid value: '${String(value).slice(0, 60)}' is no known type of ${what}.` })
+  z.custom(() => false, {
+    error:
+      typeof value === 'string'
+        ? `Invalid value: '${value.slice(0, 60)}' is no known type of ${what}.`
+        : `A type of ${what} must be a text.`,
+  })
 
 /** An object by its type. */
 const byType = (what: string, known: Readonly<Record<string, z.ZodType>>) =>
   chosen<z.ZodType>(Object.values(known) as [z.ZodType, ...z.ZodType[]], ({ type }) =>
-    Object.hasOwn(known, String(type)) ? known[String(type)]! : nothingOf(what, type),
+    typeof type === 'string' && Object.hasOwn(known, type) ? known[type]! : nothingOf(what, type),
   )
 
 /** A text, or parts. */
@@ -138,9 +144,10 @@ const CLIENT_TOOLS: Readonly<Record<string, z.ZodType>> = {
   namespace: namespaceTool,
 }
 /** A tool of a kind that its vendor runs. */
-const hostedTool = z.looseObject({ type: text })
+const vendorsName = text.regex(/^[\w.-]{1,64}$/, 'must be of letters, digits, "_", "-" and ".", at most 64')
+const hostedTool = z.looseObject({ type: vendorsName, name: vendorsName.nullish() })
 const tool = chosen<z.ZodType>([functionTool, customTool, namespaceTool, hostedTool], ({ type }) =>
-  Object.hasOwn(CLIENT_TOOLS, String(type)) ? CLIENT_TOOLS[String(type)]! : hostedTool,
+  typeof type === 'string' && Object.hasOwn(CLIENT_TOOLS, type) ? CLIENT_TOOLS[type]! : hostedTool,
 )
 const tools = listOf(tool, 0, MOST.tools)
 
@@ -148,14 +155,11 @@ const additionalTools = z.strictObject({ type: z.literal('additional_tools'), ro
 
 /** What a vendor's own tools did in earlier turns. */
 const hostedItem = (type: string) => z.looseObject({ type: z.literal(type) })
-const HOSTED_ITEMS = [
-  'tool_search_call',
-  'tool_search_output',
-  'web_search_call',
-  'file_search_call',
-  'code_interpreter_call',
-  'configuration_update',
-]
+const HOSTED_ITEMS = ['tool_search_call', 'web_search_call', 'file_search_call', 'code_interpreter_call']
+
+/** Of those, the ones that bring tools. */
+const hostedWithTools = (type: string) => z.looseObject({ type: z.literal(type), tools: tools.nullish() })
+const HOSTED_WITH_TOOLS = ['tool_search_output', 'configuration_update']
 
 const ITEMS: Readonly<Record<string, z.ZodType>> = {
   message,
@@ -166,10 +170,11 @@ const ITEMS: Readonly<Record<string, z.ZodType>> = {
   custom_tool_call_output: customOutput,
   additional_tools: additionalTools,
   ...Object.fromEntries(HOSTED_ITEMS.map((type) => [type, hostedItem(type)])),
+  ...Object.fromEntries(HOSTED_WITH_TOOLS.map((type) => [type, hostedWithTools(type)])),
 }
 const item = chosen<z.ZodType>(Object.values(ITEMS) as [z.ZodType, ...z.ZodType[]], ({ type }) => {
-  const named = typeof type === 'string' ? type : 'message'
-  return Object.hasOwn(ITEMS, named) ? ITEMS[named]! : nothingOf('item', named)
+  const named = type ?? 'message'
+  return typeof named === 'string' && Object.hasOwn(ITEMS, named) ? ITEMS[named]! : nothingOf('item', named)
 })
 const items = listOf(item, 1, MOST.items)
 

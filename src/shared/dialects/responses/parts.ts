@@ -24,28 +24,37 @@ export const toolsOf = (body: Body): Fields[] => [
 
 const listOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.map(asFields) : [])
 
-/** Where the parts of an item stand. */
-const PLACES = ['content', 'output'] as const
+/** Where the parts of an item stand, by its type. What else there is has a form that only its vendor knows. */
+const PLACES: ReadonlyMap<unknown, 'content' | 'output'> = new Map([
+  ['message', 'content'],
+  ['function_call_output', 'output'],
+  ['custom_tool_call_output', 'output'],
+])
+
+const placeOf = ({ type }: Fields): 'content' | 'output' | undefined => PLACES.get(type ?? 'message')
 
 /** The pictures and files of a request, in their order. */
 export const partsOf = (body: Body): Part[] =>
-  itemsOf(body).flatMap((item, at) =>
-    PLACES.flatMap((place) =>
-      listOf(item[place]).flatMap((fields, index) =>
-        fields.type === 'input_image' || fields.type === 'input_file'
-          ? [{ fields, path: `input.${at}.${place}.${index}` }]
-          : [],
-      ),
-    ),
-  )
+  itemsOf(body).flatMap((item, at) => {
+    const place = placeOf(item)
+    return listOf(place && item[place]).flatMap((fields, index) =>
+      fields.type === 'input_image' || fields.type === 'input_file'
+        ? [{ fields, path: `input.${at}.${place}.${index}` }]
+        : [],
+    )
+  })
+
+/** Whether the data of a file is text: other upstreams get it as words. */
+const hasText = ({ fields }: Part): boolean =>
+  fields.type === 'input_file' && /^data:text\//i.test(String(fields.file_data))
 
 /** Whether a part is a file that is no text: what it counts for only its model can say. */
-export const isBinary = ({ fields }: Part): boolean =>
-  fields.type === 'input_file' && (isText(fields.file_url) || !/^data:text\//i.test(String(fields.file_data)))
+export const isBinary = (part: Part): boolean =>
+  part.fields.type === 'input_file' && (isText(part.fields.file_url) || !hasText(part))
 
 /**
- * The input tokens that a part counts for in place of its bytes; null for one that counts by them, or that the model
- * does not price.
+ * The input tokens that a part counts for in place of its bytes, a text beside them; null for one that counts by them,
+ * or that the model does not price.
  */
 export function tokensOf({ fields }: Part, { partTokens }: CountingRules): number | null {
   if (fields.type === 'input_image') return tokensOfPart('image_url', partTokens)
@@ -59,7 +68,7 @@ export const partTokens = (body: Body, rules: CountingRules): number =>
 /** The bytes of a request's JSON that do not count as text: of parts with a number of tokens of their own. */
 export const uncountedBytes = (body: Body, rules: CountingRules): number =>
   partsOf(body)
-    .filter((part) => tokensOf(part, rules) !== null)
+    .filter((part) => tokensOf(part, rules) !== null && !hasText(part))
     .map(({ fields }) => fields.image_url ?? fields.file_data)
     .filter((data) => typeof data === 'string' && /^data:/i.test(data))
     .reduce<number>((sum, data) => sum + Buffer.byteLength(JSON.stringify(data)) - 2, 0)
@@ -84,9 +93,9 @@ export function withPictures<B extends Body>(body: B, change: (url: unknown) => 
           part.type === 'input_image' ? { ...part, image_url: change(part.image_url) } : part,
         )
       : value
-  const input = (body.input as Fields[]).map((item) => ({
-    ...item,
-    ...Object.fromEntries(PLACES.filter((place) => place in item).map((place) => [place, changed(item[place])])),
-  }))
+  const input = (body.input as Fields[]).map((item) => {
+    const place = placeOf(item)
+    return place && place in item ? { ...item, [place]: changed(item[place]) } : item
+  })
   return { ...body, input }
 }

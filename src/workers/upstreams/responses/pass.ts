@@ -4,6 +4,7 @@
  */
 import type { Route } from '../../../shared/catalogue/catalogue.ts'
 import { isEnd } from '../../../shared/dialects/responses/assembly.ts'
+import { FREE_FIELDS } from '../../../shared/dialects/responses/fields.ts'
 import { eventsOfItem, itemAdded, piecesOf, wordsOf } from '../../../shared/dialects/responses/items.ts'
 import { begunResponse, itemId } from '../../../shared/dialects/responses/response.ts'
 import type { Seal } from '../../../shared/dialects/seal.ts'
@@ -14,17 +15,27 @@ import type { UpstreamUsage } from '../adapter.ts'
 import type { Ending, Translation } from '../translation.ts'
 import { ResponsesDecoder, eventsIn, isResponse } from './events.ts'
 
-/** The body that is sent, but for its model, its stream and what every request says. */
+/**
+ * The body that is sent, but for its model, its stream and what every request says. Another upstream of the model may
+ * be allowed more.
+ */
 export function passed(request: ChatRequest, { allow }: Pick<Route, 'allow'>, open: Seal['open']): Fields {
   const { messages: _messages, max_tokens: limit, input, service_tier: tier, ...rest } = request as ChatRequest & Fields
-  const { background: _background, previous_response_id: _previous, stream: _stream, store: _store, ...kept } = rest
+  const { background: _background, previous_response_id: _previous, stream: _stream, store: _store, ...more } = rest
+  const { reasoning, ...kept } = more
   return {
-    ...kept,
+    ...Object.fromEntries(Object.entries(kept).filter(([name]) => FREE_FIELDS.has(name) || allow.includes(name))),
+    ...(reasoning !== undefined && { reasoning: allow.includes(MODE) ? reasoning : withoutMode(asFields(reasoning)) }),
     input: Array.isArray(input) ? input.flatMap((item: Fields) => sentItem(item, open)) : input,
     max_output_tokens: limit,
     ...(allow.includes('service_tier') && isText(tier) && { service_tier: tier }),
   }
 }
+
+/** How the catalogue names the mode of reasoning, of which one is billed at a price of its own. */
+const MODE = 'reasoning.mode'
+
+const withoutMode = ({ mode: _mode, ...rest }: Fields): Fields => rest
 
 /**
  * An item as its vendor takes it. A thought goes back to the route that made it alone, as that made it; what an SDK has

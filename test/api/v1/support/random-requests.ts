@@ -98,6 +98,33 @@ export const spoilt = (body: fc.Arbitrary<object>, keys: readonly string[]): fc.
       return `${text.slice(0, -1)}${more.join('')}}`
     })
 
+type Path = (string | number)[]
+
+/** The paths to all values in a body. */
+const pathsIn = (value: unknown, path: Path = []): Path[] =>
+  typeof value === 'object' && value !== null
+    ? [path, ...Object.entries(value).flatMap(([name, one]) => pathsIn(one, [...path, name]))]
+    : [path]
+
+/** The value with another one at a path. */
+function withValue(value: unknown, [first, ...rest]: Path, other: unknown): unknown {
+  if (first === undefined) return other
+  if (Array.isArray(value)) return value.map((one, at) => (at === Number(first) ? withValue(one, rest, other) : one))
+  const fields = value as Record<string, unknown>
+  return { ...fields, [first]: withValue(fields[first], rest, other) }
+}
+
+/** Bodies for one of the models, of which a value, at any depth, is spoilt now and then. */
+export const spoiltWithin = (bodies: fc.Arbitrary<object>, model: fc.Arbitrary<string>): fc.Arbitrary<object> =>
+  fc
+    .tuple(bodies, model, mostly(fc.constant(null), fc.tuple(fc.nat(), nasty), 1))
+    .map(([body, named, wrong]): object => {
+      const whole = JSON.parse(JSON.stringify({ ...body, model: named })) as object
+      if (wrong === null) return whole
+      const paths = pathsIn(whole).slice(1)
+      return withValue(whole, paths[wrong[0] % paths.length]!, wrong[1]) as object
+    })
+
 /** A body whose bytes were cut off, doubled or overwritten. */
 const mangled = (body: fc.Arbitrary<string>): fc.Arbitrary<Buffer> =>
   fc
