@@ -32,7 +32,7 @@ describe('webhooks in the console', () => {
     return secret
   }
 
-  it('make one, test it, send an event again, tell why one is off, enable it, rotate its secret and remove it', async () => {
+  it('make one, test it, send events again, tell why it is off, enable it, rotate its secret and remove it', async () => {
     await gateway.person('hooks@example.com')
     const { page, signIn, open, faults, close } = await visit(browser, gateway)
     await signIn('hooks@example.com')

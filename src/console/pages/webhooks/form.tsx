@@ -11,9 +11,9 @@ import { SecretDialog } from '../../parts/secret-dialog.tsx'
 
 /** When each event is sent (docs/webhooks.md#events). */
 const EVENTS: Record<EventType, string> = {
-  'call.succeeded': 'An image, a video or a chat in the background succeeded',
-  'call.failed': 'One of these failed',
-  chat: 'The same of all other chats',
+  'call.succeeded': 'An image, a video or a background chat succeeded',
+  'call.failed': 'An image, a video or a background chat failed',
+  chat: 'Both of these for every other chat, too',
   'balance.low': 'The balance fell below your mark',
   'budget.exceeded': 'The budget of a key is spent',
   'credits.expiring': 'Credits expire within seven days',
