@@ -122,6 +122,11 @@ export async function inside(gateway: ConsoleGateway): Promise<Shot[]> {
         await page.getByRole('dialog').getByText('Limits', { exact: true }).click()
       },
     },
+    {
+      name: 'new-webhook',
+      path: '/webhooks',
+      ready: (page) => page.getByRole('button', { name: 'New webhook' }).click(),
+    },
     { name: 'credits', path: '/credits', ready: (page) => page.getByTestId('ledger').waitFor() },
     { name: 'settings', path: '/settings', ready: shows('.sessions li') },
     {

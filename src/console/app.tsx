@@ -40,6 +40,10 @@ const INSIDE: Route[] = [
     page: lazyPage(async () => (await import('./pages/operator/page.tsx')).OperatorPage),
   },
   { path: '/keys', page: lazyPage(async () => (await import('./pages/keys.tsx')).KeysPage) },
+  {
+    path: '/webhooks/:id?',
+    page: lazyPage(async () => (await import('./pages/webhooks/page.tsx')).WebhooksPage),
+  },
   { path: '/credits', page: lazyPage(async () => (await import('./pages/credits/page.tsx')).CreditsPage) },
   { path: '/models/:id?', page: lazyPage(async () => (await import('./pages/models.tsx')).ModelsPage) },
   { path: '/gallery', page: lazyPage(async () => (await import('./pages/gallery.tsx')).GalleryPage) },

@@ -49,6 +49,8 @@ export const CONSOLE_PATHS = [
   '/playground/:kind',
   '/gallery',
   '/keys',
+  '/webhooks',
+  '/webhooks/:id',
   '/credits',
   '/models',
   '/models/:id',

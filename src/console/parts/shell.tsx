@@ -17,6 +17,7 @@ import {
   Boxes,
   Settings,
   ShieldCheck,
+  Webhook,
 } from 'lucide-preact'
 import { revokeKey, signOut } from '../api/endpoints.ts'
 import { account, live, reconnecting } from '../state/account.ts'
@@ -42,6 +43,7 @@ const GROUPS: Group[] = [
     name: 'Account',
     links: [
       { href: '/keys', name: 'Keys', icon: KeyRound },
+      { href: '/webhooks', name: 'Webhooks', icon: Webhook },
       { href: '/credits', name: 'Credits', icon: Coins },
       { href: '/settings', name: 'Settings', icon: Settings },
     ],

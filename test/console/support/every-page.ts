@@ -25,6 +25,7 @@ export const INSIDE: [string, string][] = [
   ['/playground/image', 'Playground'],
   ['/playground/video', 'Playground'],
   ['/keys', 'Keys'],
+  ['/webhooks', 'Webhooks'],
   ['/credits', 'Credits'],
   ['/models', 'Models'],
   ['/models/sandbox-chat', 'sandbox-chat'],

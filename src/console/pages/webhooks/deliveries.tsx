@@ -1,0 +1,97 @@
+/**
+ * What a webhook was sent, and what was answered.
+ */
+import { useEffect } from 'preact/hooks'
+import type { Page } from '../../api/endpoints.ts'
+import type { Delivery, Webhook } from '../../api/webhooks.ts'
+import { getDeliveries, redeliver } from '../../api/webhooks.ts'
+import { Action, Empty, ErrorMessage, Time } from '../../parts/basics.tsx'
+import { number } from '../../parts/format.ts'
+import { useSubmit } from '../../parts/forms.tsx'
+import { List } from '../../parts/list.tsx'
+import { withFields } from '../../parts/route.ts'
+import type { Column } from '../../parts/table.tsx'
+import { Table } from '../../parts/table.tsx'
+import type { Loaded } from '../../state/load.ts'
+import { useLoad } from '../../state/load.ts'
+import { DeliveryState, answerText } from './state.tsx'
+
+/** How often the list is asked for while an event is on its way, in ms. */
+const LOOK_MS = 2000
+
+/** A try that is further away than this is not waited for. */
+const SOON_MS = 10_000
+
+const isOnItsWay = ({ status, nextTryAt }: Delivery): boolean =>
+  status === 'sending' || (nextTryAt !== null && Date.parse(nextTryAt) < Date.now() + SOON_MS)
+
+/** A page of the deliveries of a webhook, which follows those that are on their way. */
+export function useDeliveries(id: string, cursor: string | undefined): Loaded<Page<Delivery>> {
+  const deliveries = useLoad(`deliveries ${id} ${cursor ?? ''}`, () => getDeliveries(id, cursor))
+  const { data, reload } = deliveries
+  useEffect(() => {
+    if (!data?.data.some(isOnItsWay)) return undefined
+    const timer = setTimeout(reload, LOOK_MS)
+    return () => clearTimeout(timer)
+  }, [data, reload])
+  return deliveries
+}
+
+const COLUMNS: Column<Delivery>[] = [
+  { header: 'Time', cell: ({ createdAt }) => <Time iso={createdAt} /> },
+  { header: 'Event', cell: ({ type, event }) => <span title={event}>{type}</span> },
+  { header: 'Status', cell: (delivery) => <DeliveryState delivery={delivery} /> },
+  { header: 'Tries', right: true, class: 'digits', cell: ({ tries }) => number(tries) },
+  { header: 'Answer', cell: answerText },
+]
+
+type Props = { webhook: Webhook | undefined; of: Loaded<Page<Delivery>>; cursor: string | undefined }
+
+export function Deliveries({ webhook, of, cursor }: Props) {
+  const { busy, problem, run } = useSubmit()
+  const again = (delivery: Delivery): void =>
+    run(async () => {
+      await redeliver(webhook!.id, delivery.id)
+      of.reload()
+    })
+  const doing: Column<Delivery> = {
+    header: 'Send again',
+    hidden: true,
+    right: true,
+    cell: (delivery) =>
+      delivery.status !== 'sending' &&
+      delivery.status !== 'held' && (
+        <Action
+          class="small quiet"
+          busy={busy}
+          aria-label={`Send again: ${delivery.type}`}
+          onClick={() => again(delivery)}
+        >
+          Send again
+        </Action>
+      ),
+  }
+  const path = `/webhooks/${webhook?.id}`
+  return (
+    <section class="panel">
+      <h2>Deliveries</h2>
+      <p class="soft">The last 30 days. An event is tried up to ten times in three days.</p>
+      <ErrorMessage problem={problem} />
+      <List of={of} empty={<Empty title="No deliveries yet">Send a test event to see one.</Empty>}>
+        {(items) => (
+          <Table
+            label="Deliveries"
+            broad
+            columns={webhook?.disabledAt === null ? [...COLUMNS, doing] : COLUMNS}
+            rows={items}
+            keyOf={({ id }) => id}
+          />
+        )}
+      </List>
+      <p class="pager">
+        {cursor && <a href={path}>← Newest</a>}
+        {of.data?.nextCursor && <a href={withFields(path, {}, { cursor: of.data.nextCursor })}>Older →</a>}
+      </p>
+    </section>
+  )
+}

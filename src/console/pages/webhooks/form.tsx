@@ -1,0 +1,131 @@
+/**
+ * What a webhook is made of: its address and its events.
+ */
+import { useState } from 'preact/hooks'
+import type { EventType, Webhook } from '../../api/webhooks.ts'
+import { changeWebhook, createWebhook } from '../../api/webhooks.ts'
+import { Action } from '../../parts/basics.tsx'
+import { Dialog } from '../../parts/dialogs.tsx'
+import { Field, Form, FormError, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { SecretDialog } from '../../parts/secret-dialog.tsx'
+
+/** When each event is sent (docs/webhooks.md#events). */
+const EVENTS: Record<EventType, string> = {
+  'call.succeeded': 'An image, a video or a background chat succeeded',
+  'call.failed': 'An image, a video or a background chat failed',
+  chat: 'Both of these for every other chat, too',
+  'balance.low': 'The balance fell below your mark',
+  'budget.exceeded': 'The budget of a key is spent',
+  'credits.expiring': 'Credits expire within seven days',
+  'payment.succeeded': 'A payment succeeded',
+  'payment.refunded': 'A payment was refunded',
+  'payment.disputed': 'A payment was disputed',
+  'key.created': 'A key was created',
+  'key.revoked': 'A key was revoked',
+}
+
+const TYPES = Object.keys(EVENTS) as EventType[]
+
+/** Chats are many: who wants their events asks for them. */
+const isUsual = (type: EventType): boolean => type !== 'chat'
+
+function WebhookFields({ webhook }: { webhook: Webhook | null }) {
+  return (
+    <>
+      <Field
+        label="Address"
+        name="url"
+        type="url"
+        inputMode="url"
+        required
+        autoFocus
+        placeholder="https://example.com/tollgate"
+        defaultValue={webhook?.url}
+        hint="Events are sent to it by POST, signed as Standard Webhooks are."
+      />
+      <fieldset class="kinds events">
+        <legend>Events</legend>
+        {TYPES.map((type) => (
+          <label key={type} class="check">
+            <input
+              type="checkbox"
+              name={type}
+              defaultChecked={webhook ? webhook.types.includes(type) : isUsual(type)}
+            />
+            <span>
+              {EVENTS[type]} <code>{type}</code>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+    </>
+  )
+}
+
+/** What a form of these fields asks for. */
+function wantedOf(event: Event): { url: string; types: EventType[] } {
+  const texts = fieldsOf(event)
+  return { url: texts['url'] ?? '', types: TYPES.filter((type) => type in texts) }
+}
+
+/** Makes a webhook. Its secret is shown until the dialog is closed, and never again. */
+export function NewWebhook({ close, made }: { close: () => void; made: (webhook: Webhook) => void }) {
+  const { busy, problem, run } = useSubmit()
+  const [secret, setSecret] = useState<string | null>(null)
+  const submit = (event: Event): void => {
+    const { url, types } = wantedOf(event)
+    run(async () => {
+      const answer = await createWebhook(url, types)
+      setSecret(answer.secret)
+      made(answer.webhook)
+    })
+  }
+  if (secret !== null) {
+    return (
+      <SecretDialog title="The signing secret" secret={secret} copy="Copy the secret" close={close}>
+        <p class="soft">Your server verifies with it that events are from here.</p>
+      </SecretDialog>
+    )
+  }
+  return (
+    <Dialog title="New webhook" close={close}>
+      <Form problem={problem} onSubmit={submit}>
+        <WebhookFields webhook={null} />
+        <FormError />
+        <div class="foot">
+          <Action type="submit" busy={busy} busyText="Creating…">
+            Create webhook
+          </Action>
+        </div>
+      </Form>
+    </Dialog>
+  )
+}
+
+type EditProps = { webhook: Webhook; close: () => void; changed: (webhook: Webhook) => void }
+
+/** Changes the address or the events of a webhook. */
+export function EditWebhook({ webhook, close, changed }: EditProps) {
+  const { busy, problem, run } = useSubmit()
+  const submit = (event: Event): void => {
+    const wanted = wantedOf(event)
+    run(async () => {
+      const answer = await changeWebhook(webhook.id, wanted)
+      changed(answer.webhook)
+      close()
+    })
+  }
+  return (
+    <Dialog title="Change webhook" close={close}>
+      <Form problem={problem} onSubmit={submit}>
+        <WebhookFields webhook={webhook} />
+        <FormError />
+        <div class="foot">
+          <Action type="submit" busy={busy} busyText="Saving…">
+            Save webhook
+          </Action>
+        </div>
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,74 @@
+/**
+ * The webhooks: where the account is told of events.
+ */
+import { useState } from 'preact/hooks'
+import type { Webhook } from '../../api/webhooks.ts'
+import { getWebhooks } from '../../api/webhooks.ts'
+import { Empty, Page, Time } from '../../parts/basics.tsx'
+import { counted } from '../../parts/format.ts'
+import { List } from '../../parts/list.tsx'
+import type { PageProps } from '../../parts/route.ts'
+import type { Column } from '../../parts/table.tsx'
+import { Table } from '../../parts/table.tsx'
+import { useLoad } from '../../state/load.ts'
+import { Callbacks } from './callbacks.tsx'
+import { NewWebhook } from './form.tsx'
+import { OneWebhook } from './one.tsx'
+import { State } from './state.tsx'
+
+export function WebhooksPage({ params: { id }, query }: PageProps) {
+  return id === undefined ? <AllWebhooks /> : <OneWebhook key={id} id={id} query={query} />
+}
+
+const COLUMNS: Column<Webhook>[] = [
+  {
+    header: 'Address',
+    class: 'wrap',
+    cell: (webhook) => <a href={`/webhooks/${webhook.id}`}>{webhook.url}</a>,
+  },
+  {
+    header: 'Events',
+    cell: ({ types }) => (
+      <span title={types.join(', ')}>{types.length === 1 ? types[0] : counted(types.length, 'event')}</span>
+    ),
+  },
+  { header: 'State', cell: (webhook) => <State webhook={webhook} /> },
+  { header: 'Created', cell: (webhook) => <Time iso={webhook.createdAt} /> },
+]
+
+function AllWebhooks() {
+  const webhooks = useLoad('webhooks', getWebhooks)
+  const [making, setMaking] = useState(false)
+  return (
+    <Page
+      title="Webhooks"
+      aside={
+        <button type="button" onClick={() => setMaking(true)}>
+          New webhook
+        </button>
+      }
+    >
+      <p class="soft">Your server is told when a call has ended, the balance is low, a payment was made.</p>
+      <section class="panel">
+        <List of={webhooks} rows={3} empty={<Empty title="No webhooks yet">Create one to be told of events.</Empty>}>
+          {(items) => (
+            <Table
+              label="Webhooks"
+              columns={COLUMNS}
+              rows={items}
+              keyOf={({ id }) => id}
+              faded={({ disabledAt }) => disabledAt !== null}
+            />
+          )}
+        </List>
+      </section>
+      <Callbacks />
+      {making && (
+        <NewWebhook
+          close={() => setMaking(false)}
+          made={(webhook) => webhooks.change(({ data }) => ({ data: [...data, webhook] }))}
+        />
+      )}
+    </Page>
+  )
+}

@@ -1,0 +1,109 @@
+import { expect } from 'chai'
+import type { Browser, Page } from 'playwright-core'
+import { Webhook as Verifier } from 'standardwebhooks'
+import { startConsoleGateway } from '../../scripts/harness/console-gateway.ts'
+import type { ConsoleGateway } from '../../scripts/harness/console-gateway.ts'
+import { until } from '../../scripts/harness/until.ts'
+import { closeBrowser, openBrowser } from '../support/browser.ts'
+import { startReceiver } from '../support/webhooks.ts'
+import type { Receiver } from '../support/webhooks.ts'
+import { fitsTheScreen, seriousFaults, visit } from './support/visit.ts'
+
+describe('webhooks in the console', () => {
+  let gateway: ConsoleGateway
+  let browser: Browser
+  let receiver: Receiver
+  before(async function () {
+    browser = await openBrowser(this)
+    gateway = await startConsoleGateway({ WEBHOOK_ALLOW_PRIVATE: 'on' })
+    // The second event meets a receiver that is gone.
+    receiver = await startReceiver((response, nth) => response.writeHead(nth === 2 ? 410 : 204).end())
+  })
+  after(async () => {
+    await closeBrowser()
+    await receiver?.stop()
+    await gateway?.stop()
+  })
+
+  const secretOf = async (page: Page): Promise<string> => {
+    const dialog = page.getByRole('dialog')
+    const secret = (await dialog.getByTestId('secret').locator('code').innerText()).trim()
+    await dialog.getByRole('button', { name: 'Done' }).click()
+    return secret
+  }
+
+  it('make one, test it, send events again, tell why it is off, enable it, rotate its secret and remove it', async () => {
+    await gateway.person('hooks@example.com')
+    const { page, signIn, open, faults, close } = await visit(browser, gateway)
+    await signIn('hooks@example.com')
+    await page.getByRole('link', { name: 'Webhooks' }).click()
+    await page.getByText('No webhooks yet').waitFor()
+    await page.getByRole('button', { name: 'New webhook' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Address').fill('ftp://example.com')
+    await dialog.getByRole('button', { name: 'Create webhook' }).click()
+    await dialog.getByText(/^Address must/).waitFor()
+    expect(await seriousFaults(page)).to.deep.equal([])
+    await dialog.getByLabel('Address').fill(receiver.url)
+    await dialog.getByLabel('key.created').uncheck()
+    await dialog.getByRole('button', { name: 'Create webhook' }).click()
+    const secret = await secretOf(page)
+    await page.getByText('9 events').waitFor()
+
+    await page.getByRole('link', { name: receiver.url }).click()
+    await page.getByRole('heading', { level: 1, name: 'Webhook' }).waitFor()
+    await page.getByRole('button', { name: 'Send test event' }).click()
+    const deliveries = page.getByRole('region', { name: 'Deliveries' })
+    await deliveries.getByText('Delivered').waitFor()
+    await deliveries.getByText(/^204 in/).waitFor()
+    const { body, headers } = receiver.received[0]!
+    expect(new Verifier(secret).verify(body, headers as Record<string, string>)).to.include({ type: 'webhook.test' })
+    expect(await seriousFaults(page)).to.deep.equal([])
+    await page.setViewportSize({ width: 360, height: 740 })
+    await fitsTheScreen(page)
+    expect(await seriousFaults(page)).to.deep.equal([])
+    await page.setViewportSize({ width: 1280, height: 820 })
+
+    await deliveries.getByRole('button', { name: 'Send again: webhook.test' }).click()
+    await until('the event has come again', () => receiver.received.length === 2)
+    expect(receiver.received[1]!.headers['webhook-id']).to.equal(headers['webhook-id'])
+    await page.getByText('Disabled: answered 410').waitFor()
+    await page.getByRole('button', { name: 'Enable' }).click()
+    await deliveries.getByText('Delivered').waitFor()
+
+    await page.getByRole('button', { name: 'Rotate secret' }).click()
+    await dialog.getByRole('button', { name: 'Rotate secret' }).click()
+    expect(await secretOf(page)).not.to.equal(secret)
+    await page.getByRole('button', { name: 'Change' }).click()
+    await dialog.getByLabel('key.revoked').uncheck()
+    await dialog.getByRole('button', { name: 'Save webhook' }).click()
+    await dialog.waitFor({ state: 'hidden' })
+    expect(await page.getByText('key.revoked').count()).to.equal(0)
+
+    await page.getByRole('button', { name: 'Remove' }).click()
+    await dialog.getByRole('button', { name: 'Remove webhook' }).click()
+    await page.getByText('No webhooks yet').waitFor()
+    await open('/webhooks', 'Webhooks')
+    await page.getByText('No webhooks yet').waitFor()
+    expect(faults(/400/)).to.deep.equal([])
+    await close()
+  })
+
+  it('make a callback secret, and another in its place', async () => {
+    await gateway.person('callbacks@example.com')
+    const { page, signIn, open, faults, close } = await visit(browser, gateway)
+    await signIn('callbacks@example.com')
+    await open('/webhooks', 'Webhooks')
+    const make = async (): Promise<string> => {
+      await page.getByRole('button', { name: 'New callback secret' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Make secret' }).click()
+      return secretOf(page)
+    }
+    const first = await make()
+    expect(await make())
+      .to.match(/^whsec_/)
+      .and.not.equal(first)
+    expect(faults(/409/)).to.deep.equal([])
+    await close()
+  })
+})
