@@ -91,6 +91,14 @@ async function request(arena: Arena, kind: Kind, prompt: string) {
   return { account, reply, calls, ms: performance.now() - startedAt }
 }
 
+/**
+ * What such a call may be answered with. A worker that Redis gives a job, and that never hears of it, may have asked the
+ * upstream for all that the next one knows: a stream is not asked for twice, but refunded
+ * (docs/architecture.md#begin).
+ */
+const statusesOf = ({ kind, line }: Case): number[] =>
+  kind.name === 'stream' && line.side === 'worker' && line.store === 'redis' ? [200, 502, 503] : [200, 503]
+
 /** Cuts one connection at one statement, and checks every promise. */
 async function play(arena: Arena, sandbox: Sandbox, one: Case): Promise<Outcome> {
   const { kind, line, cut } = one
@@ -101,9 +109,9 @@ async function play(arena: Arena, sandbox: Sandbox, one: Case): Promise<Outcome>
   const wasCut = proxy.hasCut
   proxy.watch()
   const about = `${nameOf(one)}: ${reply.status} ${reply.text.slice(0, 200)}`
-  expect(reply.status, about).to.be.oneOf([200, 503])
+  expect(reply.status, about).to.be.oneOf(statusesOf(one))
   // A stream that lost a chunk says so in its last line, with the address of the whole answer.
-  const failed = reply.status === 503 || /"ok":false/.test(reply.text)
+  const failed = reply.status !== 200 || /"ok":false/.test(reply.text)
   if (reply.status === 503) expect(reply.json?.error.type, about).to.equal('service_unavailable')
   expect(calls.length, `${about}: one request is one call`).to.be.at.most(1)
   const [call] = calls
