@@ -1,5 +1,5 @@
 /**
- * The operators' own webhooks (docs/webhooks.md#for-operators). Each change is recorded in the transaction that makes it.
+ * The operators' own webhooks (docs/webhooks.md#for-operators). Each change is recorded in its own transaction.
  */
 import type { WebhookId } from '../platform/ids.ts'
 import { publicId } from '../platform/ids.ts'
