@@ -15,6 +15,7 @@ import * as ledger from './006_ledger.ts'
 import * as calls from './007_calls.ts'
 import * as catalogueAndOperators from './008_catalogue_and_operators.ts'
 import * as webhooks from './009_webhooks.ts'
+import * as operatorsWebhooks from './010_operators_webhooks.ts'
 import { MigrationLock } from './lock.ts'
 import { applySql, dropSql, staleSql } from './sql.ts'
 
@@ -39,6 +40,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '007_calls': calls,
   '008_catalogue_and_operators': catalogueAndOperators,
   '009_webhooks': webhooks,
+  '010_operators_webhooks': operatorsWebhooks,
 }
 
 /** The functions of `sql/` are written for the newest schema: every step back begins with taking them out. */

@@ -74,6 +74,14 @@ import { endAnyKey, endSecretOf, limitKey, showKeysOf } from './operator/keys.ts
 import { showOverview } from './operator/overview.ts'
 import { discardMail, retryMail, showDeadMails, showUpstreams } from './operator/reports.ts'
 import { exportActions, showActions } from './operator/actions.ts'
+import {
+  editOperatorsWebhook,
+  endOperatorsWebhook,
+  makeOperatorsWebhook,
+  renewOperatorsWebhook,
+  showOperatorsWebhooks,
+  testOperatorsWebhook,
+} from './operator/webhooks.ts'
 import { changeBanner, removeTheBanner, showBanner, showTheBanner } from './operator/banner.ts'
 import { healthz, readyz } from './ops/health.ts'
 import { serveMetrics } from './ops/scrape.ts'
@@ -214,6 +222,12 @@ const operators = [
   showTheBanner,
   changeBanner,
   removeTheBanner,
+  showOperatorsWebhooks,
+  makeOperatorsWebhook,
+  editOperatorsWebhook,
+  renewOperatorsWebhook,
+  testOperatorsWebhook,
+  endOperatorsWebhook,
   showCatalogue,
   checkCatalogue,
   applyVersion,

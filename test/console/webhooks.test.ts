@@ -32,7 +32,7 @@ describe('webhooks in the console', () => {
     return secret
   }
 
-  it('make one, test it, send events again, tell why it is off, enable it, rotate its secret and remove it', async () => {
+  it('make one, test it, send events again, say why it is off, enable it, rotate it and remove it', async () => {
     await gateway.person('hooks@example.com')
     const { page, signIn, open, faults, close } = await visit(browser, gateway)
     await signIn('hooks@example.com')
@@ -104,6 +104,38 @@ describe('webhooks in the console', () => {
       .to.match(/^whsec_/)
       .and.not.equal(first)
     expect(faults(/409/)).to.deep.equal([])
+    await close()
+  })
+
+  it('are made, tested, switched and removed by operators for what concerns the house', async () => {
+    await gateway.person('house@example.com', { admin: true })
+    const { page, signIn, open, faults, close } = await visit(browser, gateway)
+    await signIn('house@example.com')
+    await open('/operator/webhooks', 'Webhooks')
+    await page.getByRole('button', { name: 'New webhook' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Address').fill(receiver.url)
+    await dialog.getByLabel('mail.dead').uncheck()
+    await dialog.getByRole('button', { name: 'Create webhook' }).click()
+    const secret = await secretOf(page)
+    const before = receiver.received.length
+    await page.getByRole('button', { name: `Test ${receiver.url}` }).click()
+    await page.getByText('A test event is on its way').waitFor()
+    await until('the test event has come', () => receiver.received.length > before)
+    await page.getByRole('button', { name: `Rotate the secret of ${receiver.url}` }).click()
+    await dialog.getByRole('button', { name: 'Rotate secret' }).click()
+    expect(await secretOf(page)).not.to.equal(secret)
+    expect(await seriousFaults(page)).to.deep.equal([])
+    await page.setViewportSize({ width: 360, height: 740 })
+    await fitsTheScreen(page)
+    await page.getByRole('button', { name: `Disable ${receiver.url}` }).click()
+    await page.getByRole('button', { name: `Enable ${receiver.url}` }).waitFor()
+    await page.getByRole('button', { name: `Remove ${receiver.url}` }).click()
+    await dialog.getByRole('button', { name: 'Remove webhook' }).click()
+    await page.getByText('No webhooks yet').waitFor()
+    await open('/operator/actions', 'Audit log')
+    await page.getByRole('cell', { name: 'Removed a webhook' }).waitFor()
+    expect(faults()).to.deep.equal([])
     await close()
   })
 })

@@ -3,19 +3,18 @@ import { readWebhookConfig } from '../../shared/platform/config/config.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import type { WebhookId } from '../../shared/platform/ids.ts'
 import { parseId, publicId } from '../../shared/platform/ids.ts'
+import {
+  addOperatorsWebhook,
+  removeOperatorsWebhook,
+  rotateOperatorsWebhook,
+  switchOperatorsWebhook,
+} from '../../shared/operators/webhooks.ts'
 import { receiverProblem } from '../../shared/webhooks/addresses.ts'
 import { tellOne } from '../../shared/webhooks/deliveries.ts'
 import { createSecretBox } from '../../shared/webhooks/secrets.ts'
 import { OPERATOR_TYPES, TEST_TYPE } from '../../shared/webhooks/types.ts'
 import type { Webhook } from '../../shared/webhooks/webhooks.ts'
-import {
-  changeWebhook,
-  createWebhook,
-  deleteWebhook,
-  findWebhook,
-  listWebhooks,
-  rotateWebhook,
-} from '../../shared/webhooks/webhooks.ts'
+import { findWebhook, listWebhooks } from '../../shared/webhooks/webhooks.ts'
 import type { Command } from '../command.ts'
 import { CommandError } from '../command.ts'
 
@@ -50,7 +49,7 @@ export const webhookCommands: Command[] = [
       const config = readWebhookConfig()
       const problem = receiverProblem(url, config.WEBHOOK_ALLOW_PRIVATE === 'on')
       if (problem !== null) throw new CommandError(`The address ${problem}.`)
-      const made = await createWebhook(db, createSecretBox(config), null, { url, types: typesOf(types) }).catch(
+      const made = await addOperatorsWebhook(db, null, createSecretBox(config), { url, types: typesOf(types) }).catch(
         (error: unknown) => {
           throw error instanceof ApiError ? new CommandError(error.message) : error
         },
@@ -70,7 +69,7 @@ export const webhookCommands: Command[] = [
     usage: 'webhook enable <id>',
     summary: 'Enable a webhook that was disabled. What waited is sent.',
     run: async (db, [id]) => {
-      const webhook = await changeWebhook(db, null, webhookIdOf(id), { disabled: false })
+      const webhook = await switchOperatorsWebhook(db, null, webhookIdOf(id), false)
       if (!webhook) throw noWebhook(id)
       return { json: { webhook }, text: lineOf(webhook) }
     },
@@ -79,7 +78,7 @@ export const webhookCommands: Command[] = [
     usage: 'webhook rotate <id>',
     summary: 'Make another signing secret and print it, once. For 24 hours both sign.',
     run: async (db, [id]) => {
-      const secret = await rotateWebhook(db, createSecretBox(readWebhookConfig()), null, webhookIdOf(id))
+      const secret = await rotateOperatorsWebhook(db, null, createSecretBox(readWebhookConfig()), webhookIdOf(id))
       if (secret === null) throw noWebhook(id)
       return { json: { secret }, text: secret }
     },
@@ -99,7 +98,7 @@ export const webhookCommands: Command[] = [
     usage: 'webhook remove <id>',
     summary: 'Delete a webhook, and what it was still to be told.',
     run: async (db, [id]) => {
-      if (!(await deleteWebhook(db, null, webhookIdOf(id)))) throw noWebhook(id)
+      if (!(await removeOperatorsWebhook(db, null, webhookIdOf(id)))) throw noWebhook(id)
       return { json: { removed: true }, text: 'Removed.' }
     },
   },

@@ -9,6 +9,7 @@ import type { Trace } from '../../shared/platform/process/trace.ts'
 import { listDeliveries, redeliver, tellOne } from '../../shared/webhooks/deliveries.ts'
 import { createSecretBox } from '../../shared/webhooks/secrets.ts'
 import { TEST_TYPE } from '../../shared/webhooks/types.ts'
+import type { Owner } from '../../shared/webhooks/webhooks.ts'
 import {
   changeWebhook,
   createWebhook,
@@ -43,7 +44,8 @@ const onWebhook = { ...declared, params: pathId('webhook', 'The `id` of a webhoo
 
 type WebhookDeps = Pick<WebDeps, 'db' | 'log' | 'config'>
 
-const noWebhook = () => new ApiError('not_found', { message: 'There is no such webhook.' })
+/** The answer where an owner has no webhook of an id. */
+export const noWebhook = () => new ApiError('not_found', { message: 'There is no such webhook.' })
 
 /** Makes a webhook. Its secret is in this answer and nowhere else. */
 export const makeWebhook = endpoint({
@@ -193,13 +195,25 @@ export const renewCallback = endpoint({
       rotate(deps, 'callback', { auth, request }),
 )
 
-type SendDeps = Pick<WebDeps, 'db' | 'log' | 'queues'>
+/** What sending an event on demand needs. */
+export type SendDeps = Pick<WebDeps, 'db' | 'log' | 'queues'>
 
 /** Not awaited and allowed to fail: the event is in the outbox, where the reconciler finds it. */
 function enqueue({ queues, log }: SendDeps, id: WebhookId): void {
   queues
     .enqueueWebhooks([{ id, isFailing: false }])
     .catch((error: unknown) => log.warn({ webhook: publicId('webhook', id), err: error }, 'webhook not enqueued'))
+}
+
+/** Queues a test event for a webhook of an owner. @returns the delivery @throws ApiError not_found, conflict */
+export async function sendTest(deps: SendDeps, owner: Owner, id: WebhookId): Promise<string> {
+  const webhook = await findWebhook(deps.db, owner, id)
+  if (!webhook) throw noWebhook()
+  if (webhook.disabledAt !== null)
+    throw new ApiError('conflict', { message: 'The webhook is disabled. Enable it first.' })
+  const delivery = await tellOne(deps.db, id, TEST_TYPE, { webhook: webhook.id })
+  enqueue(deps, id)
+  return publicId('delivery', delivery)
 }
 
 /** Sends a test event. */
@@ -215,15 +229,10 @@ export const testWebhook = endpoint({
   bodyIsOptional: true,
   answers: { 200: { description: 'The delivery that was queued.', schema: deliveryAnswer } },
   errors: ['conflict'],
-}).handle((deps: SendDeps) => async ({ auth, params }) => {
-  const webhook = await findWebhook(deps.db, auth.accountId, params.id)
-  if (!webhook) throw noWebhook()
-  if (webhook.disabledAt !== null)
-    throw new ApiError('conflict', { message: 'The webhook is disabled. Enable it first.' })
-  const delivery = await tellOne(deps.db, params.id, TEST_TYPE, { webhook: webhook.id })
-  enqueue(deps, params.id)
-  return { ok: true, delivery: publicId('delivery', delivery) }
-})
+}).handle((deps: SendDeps) => async ({ auth, params }) => ({
+  ok: true,
+  delivery: await sendTest(deps, auth.accountId, params.id),
+}))
 
 /** Lists what a webhook was sent, and what was answered. */
 export const showDeliveries = endpoint({

@@ -6,7 +6,7 @@ import { ApiError } from '../../shared/platform/errors.ts'
 import type { Config } from '../../shared/platform/config/config.ts'
 import { MAX_RECEIVER_LENGTH, receiverProblem } from '../../shared/webhooks/addresses.ts'
 import { DELIVERY_STATUSES } from '../../shared/webhooks/deliveries.ts'
-import { DISABLED_REASONS, LISTED_TYPES } from '../../shared/webhooks/types.ts'
+import { DISABLED_REASONS, LISTED_TYPES, OPERATOR_TYPES } from '../../shared/webhooks/types.ts'
 import { id, listOf, ok, pageOf, time } from './answer-schemas.ts'
 
 const url = z
@@ -15,15 +15,16 @@ const url = z
   .max(MAX_RECEIVER_LENGTH, `url must have at most ${MAX_RECEIVER_LENGTH} characters.`)
   .meta({ description: 'An https address of the public internet, on port 443 or one above 1023.' })
 
-const types = z
-  .array(z.enum(LISTED_TYPES, `types may list ${LISTED_TYPES.join(', ')}.`), 'types must be a list.')
-  .min(1, 'types must list at least one type.')
-  .max(LISTED_TYPES.length, 'types lists a type twice.')
-  .refine((list) => new Set(list).size === list.length, 'types lists a type twice.')
-  .meta({
-    description:
-      '`chat` adds the events of chats whose client waits for the answer to those of `call.…` that it lists.',
-  })
+const typesAmong = <const Type extends string>(listed: readonly Type[]) =>
+  z
+    .array(z.enum(listed, `must be one of ${listed.join(', ')}`), 'types must be a list.')
+    .min(1, 'types must list at least one type.')
+    .max(listed.length, 'types lists a type twice.')
+    .refine((list) => new Set(list).size === list.length, 'types lists a type twice.')
+
+const types = typesAmong(LISTED_TYPES).meta({
+  description: '`chat` adds the events of chats whose client waits for the answer to those of `call.…` that it lists.',
+})
 
 /** Asks for a webhook. */
 export const newWebhookBody = z.object({ url, types }).meta({ id: 'WebhookRequest' })
@@ -39,6 +40,16 @@ export const webhookChangesBody = z
       .meta({ description: '`false` enables it again: what waited is sent then. `true` holds what waits.' }),
   })
   .meta({ id: 'WebhookChanges', description: 'Absent fields stay as they are.' })
+
+/** Asks for a webhook of the operators'. */
+export const operatorsWebhookBody = z
+  .object({ url, types: typesAmong(OPERATOR_TYPES) })
+  .meta({ id: 'OperatorsWebhookRequest' })
+
+/** Asks for a webhook of the operators' to be disabled or enabled. */
+export const operatorsWebhookSwitch = z
+  .object({ disabled: z.boolean('disabled must be true or false.') })
+  .meta({ id: 'OperatorsWebhookSwitch', description: '`false` enables it again: what waited is sent then.' })
 
 /** A webhook. */
 const shownWebhook = z

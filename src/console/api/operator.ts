@@ -81,3 +81,13 @@ export const rollBackTo = (
   version: number,
   body: Asked<'POST /api/operator/catalogue/versions/:version/rollback'>['body'],
 ) => ask('POST /api/operator/catalogue/versions/:version/rollback', { params: { version: String(version) }, body })
+
+export type OperatorsEvent = Asked<'POST /api/operator/webhooks'>['body']['types'][number]
+export const getOperatorsWebhooks = () => ask('GET /api/operator/webhooks')
+export const addOperatorsWebhook = (url: string, types: OperatorsEvent[]) =>
+  ask('POST /api/operator/webhooks', { body: { url, types } })
+export const switchOperatorsWebhook = (id: string, disabled: boolean) =>
+  ask('PATCH /api/operator/webhooks/:id', { params: { id }, body: { disabled } })
+export const rotateOperatorsWebhook = (id: string) => ask('POST /api/operator/webhooks/:id/rotate', { params: { id } })
+export const testOperatorsWebhook = (id: string) => ask('POST /api/operator/webhooks/:id/test', { params: { id } })
+export const removeOperatorsWebhook = (id: string) => ask('DELETE /api/operator/webhooks/:id', { params: { id } })

@@ -34,6 +34,10 @@ export const ACTIONS = [
   'code_created',
   'code_disabled',
   'debt_forgiven',
+  'webhook_created',
+  'webhook_changed',
+  'webhook_rotated',
+  'webhook_removed',
 ] as const
 /** One of them. */
 export type ActionKind = (typeof ACTIONS)[number]

@@ -22,5 +22,15 @@ export const requests: Requests = {
     await me('GET', '/api/webhooks/callback-secret')
     await me('GET', '/api/webhooks/callback-secret')
     await me('POST', '/api/webhooks/callback-secret/rotate')
+
+    const { me: operator } = await signUp({ role: 'admin' })
+    const house = '/api/operator/webhooks'
+    const made = (await operator('POST', house, { url: 'http://127.0.0.1:9/events', types: ['mail.dead'] })).json
+    await operator('GET', house)
+    await operator('POST', `${house}/${made.webhook.id}/test`)
+    await operator('POST', `${house}/${made.webhook.id}/rotate`)
+    await operator('PATCH', `${house}/${made.webhook.id}`, { disabled: true })
+    await operator('POST', `${house}/${made.webhook.id}/test`)
+    await operator('DELETE', `${house}/${made.webhook.id}`)
   },
 }

@@ -41,6 +41,7 @@ export const INSIDE: [string, string][] = [
   ['/operator/margins', 'Margins'],
   ['/operator/mails', 'Undelivered e-mails'],
   ['/operator/banner', 'Banner'],
+  ['/operator/webhooks', 'Webhooks'],
   ['/operator/upstreams', 'Upstreams'],
   ['/operator/catalogue', 'Catalogue'],
   ['/operator/actions', 'Audit log'],

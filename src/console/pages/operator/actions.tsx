@@ -99,6 +99,10 @@ const ACTION_WORDS: Record<OperatorAction['action'], string> = {
   code_created: 'Created a code',
   code_disabled: 'Disabled a code',
   debt_forgiven: 'Forgave a debt',
+  webhook_created: 'Created a webhook',
+  webhook_changed: 'Disabled or enabled a webhook',
+  webhook_rotated: 'Rotated a webhook',
+  webhook_removed: 'Removed a webhook',
 }
 
 const ACTION_CHOICES = [['', 'Everything'], ...Object.entries(ACTION_WORDS)] as (readonly [string, string])[]

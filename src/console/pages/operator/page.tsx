@@ -21,6 +21,7 @@ import { PaymentsSection } from './payments.tsx'
 import { HomeSection } from './home.tsx'
 import { MailsSection } from './mails.tsx'
 import { UpstreamsSection } from './upstreams.tsx'
+import { WebhooksSection } from './webhooks.tsx'
 
 /** Each with its name among the sections, and its heading where that is another. */
 const SECTIONS: readonly (readonly [section: string, name: string, heading?: string])[] = [
@@ -35,6 +36,7 @@ const SECTIONS: readonly (readonly [section: string, name: string, heading?: str
   ['margins', 'Margins'],
   ['catalogue', 'Catalogue'],
   ['banner', 'Banner'],
+  ['webhooks', 'Webhooks'],
   ['actions', 'Audit', 'Audit log'],
 ]
 
@@ -71,6 +73,7 @@ export function OperatorPage({ params, query }: PageProps) {
       {section === 'margins' && <MarginsSection />}
       {section === 'catalogue' && <CatalogueSection />}
       {section === 'banner' && <BannerSection />}
+      {section === 'webhooks' && <WebhooksSection />}
       {section === 'actions' && <ActionsSection query={query} />}
     </Page>
   )

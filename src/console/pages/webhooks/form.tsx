@@ -3,14 +3,14 @@
  */
 import { useState } from 'preact/hooks'
 import type { EventType, Webhook } from '../../api/webhooks.ts'
-import { changeWebhook, createWebhook } from '../../api/webhooks.ts'
+import { changeWebhook } from '../../api/webhooks.ts'
 import { Action } from '../../parts/basics.tsx'
 import { Dialog } from '../../parts/dialogs.tsx'
 import { Field, Form, FormError, fieldsOf, useSubmit } from '../../parts/forms.tsx'
 import { SecretDialog } from '../../parts/secret-dialog.tsx'
 
-/** When each event is sent (docs/webhooks.md#events). */
-const EVENTS: Record<EventType, string> = {
+/** When each event of an account is sent (docs/webhooks.md#events). */
+export const EVENTS: Record<EventType, string> = {
   'call.succeeded': 'An image, a video or a background chat succeeded',
   'call.failed': 'An image, a video or a background chat failed',
   chat: 'Both of these for every other chat, too',
@@ -24,12 +24,14 @@ const EVENTS: Record<EventType, string> = {
   'key.revoked': 'A key was revoked',
 }
 
-const TYPES = Object.keys(EVENTS) as EventType[]
-
 /** Chats are many: who wants their events asks for them. */
-const isUsual = (type: EventType): boolean => type !== 'chat'
+const isUsual = (type: string): boolean => type !== 'chat'
 
-function WebhookFields({ webhook }: { webhook: Webhook | null }) {
+type Events<Type extends string> = Record<Type, string>
+
+type FieldsProps = { events: Events<string>; webhook: Pick<Webhook, 'url' | 'types'> | null }
+
+function WebhookFields({ events, webhook }: FieldsProps) {
   return (
     <>
       <Field
@@ -45,7 +47,7 @@ function WebhookFields({ webhook }: { webhook: Webhook | null }) {
       />
       <fieldset class="kinds events">
         <legend>Events</legend>
-        {TYPES.map((type) => (
+        {Object.entries(events).map(([type, words]) => (
           <label key={type} class="check">
             <input
               type="checkbox"
@@ -53,7 +55,7 @@ function WebhookFields({ webhook }: { webhook: Webhook | null }) {
               defaultChecked={webhook ? webhook.types.includes(type) : isUsual(type)}
             />
             <span>
-              {EVENTS[type]} <code>{type}</code>
+              {words} <code>{type}</code>
             </span>
           </label>
         ))}
@@ -63,19 +65,26 @@ function WebhookFields({ webhook }: { webhook: Webhook | null }) {
 }
 
 /** What a form of these fields asks for. */
-function wantedOf(event: Event): { url: string; types: EventType[] } {
+function wantedOf<Type extends string>(event: Event, events: Events<Type>): { url: string; types: Type[] } {
   const texts = fieldsOf(event)
-  return { url: texts['url'] ?? '', types: TYPES.filter((type) => type in texts) }
+  return { url: texts['url'] ?? '', types: (Object.keys(events) as Type[]).filter((type) => type in texts) }
+}
+
+type NewProps<Type extends string> = {
+  events: Events<Type>
+  create: (url: string, types: Type[]) => Promise<{ webhook: Webhook; secret: string }>
+  close: () => void
+  made: (webhook: Webhook) => void
 }
 
 /** Makes a webhook. Its secret is shown until the dialog is closed, and never again. */
-export function NewWebhook({ close, made }: { close: () => void; made: (webhook: Webhook) => void }) {
+export function NewWebhook<Type extends string>({ events, create, close, made }: NewProps<Type>) {
   const { busy, problem, run } = useSubmit()
   const [secret, setSecret] = useState<string | null>(null)
   const submit = (event: Event): void => {
-    const { url, types } = wantedOf(event)
+    const { url, types } = wantedOf(event, events)
     run(async () => {
-      const answer = await createWebhook(url, types)
+      const answer = await create(url, types)
       setSecret(answer.secret)
       made(answer.webhook)
     })
@@ -90,7 +99,7 @@ export function NewWebhook({ close, made }: { close: () => void; made: (webhook:
   return (
     <Dialog title="New webhook" close={close}>
       <Form problem={problem} onSubmit={submit}>
-        <WebhookFields webhook={null} />
+        <WebhookFields events={events} webhook={null} />
         <FormError />
         <div class="foot">
           <Action type="submit" busy={busy} busyText="Creating…">
@@ -108,7 +117,7 @@ type EditProps = { webhook: Webhook; close: () => void; changed: (webhook: Webho
 export function EditWebhook({ webhook, close, changed }: EditProps) {
   const { busy, problem, run } = useSubmit()
   const submit = (event: Event): void => {
-    const wanted = wantedOf(event)
+    const wanted = wantedOf(event, EVENTS)
     run(async () => {
       const answer = await changeWebhook(webhook.id, wanted)
       changed(answer.webhook)
@@ -118,7 +127,7 @@ export function EditWebhook({ webhook, close, changed }: EditProps) {
   return (
     <Dialog title="Change webhook" close={close}>
       <Form problem={problem} onSubmit={submit}>
-        <WebhookFields webhook={webhook} />
+        <WebhookFields events={EVENTS} webhook={webhook} />
         <FormError />
         <div class="foot">
           <Action type="submit" busy={busy} busyText="Saving…">

@@ -3,7 +3,7 @@
  */
 import { useState } from 'preact/hooks'
 import type { Webhook } from '../../api/webhooks.ts'
-import { getWebhooks } from '../../api/webhooks.ts'
+import { createWebhook, getWebhooks } from '../../api/webhooks.ts'
 import { Empty, Page, Time } from '../../parts/basics.tsx'
 import { counted } from '../../parts/format.ts'
 import { List } from '../../parts/list.tsx'
@@ -12,7 +12,7 @@ import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
 import { useLoad } from '../../state/load.ts'
 import { Callbacks } from './callbacks.tsx'
-import { NewWebhook } from './form.tsx'
+import { EVENTS, NewWebhook } from './form.tsx'
 import { OneWebhook } from './one.tsx'
 import { State } from './state.tsx'
 
@@ -65,6 +65,8 @@ function AllWebhooks() {
       <Callbacks />
       {making && (
         <NewWebhook
+          events={EVENTS}
+          create={createWebhook}
           close={() => setMaking(false)}
           made={(webhook) => webhooks.change(({ data }) => ({ data: [...data, webhook] }))}
         />

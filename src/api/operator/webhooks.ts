@@ -1,0 +1,124 @@
+/**
+ * /api/operator/webhooks: where operators are told of what concerns the house (docs/webhooks.md#for-operators).
+ */
+import {
+  addOperatorsWebhook,
+  removeOperatorsWebhook,
+  rotateOperatorsWebhook,
+  switchOperatorsWebhook,
+} from '../../shared/operators/webhooks.ts'
+import { createSecretBox } from '../../shared/webhooks/secrets.ts'
+import { listWebhooks } from '../../shared/webhooks/webhooks.ts'
+import type { SendDeps } from '../console/webhooks.ts'
+import { noWebhook, sendTest } from '../console/webhooks.ts'
+import type { WebDeps } from '../deps.ts'
+import { done } from '../endpoint/answer-schemas.ts'
+import { operator } from '../endpoint/auth.ts'
+import { endpoint } from '../endpoint/endpoint.ts'
+import { pathId } from '../endpoint/path-id.ts'
+import {
+  checkReceiver,
+  deliveryAnswer,
+  newWebhookAnswer,
+  operatorsWebhookBody,
+  operatorsWebhookSwitch,
+  secretAnswer,
+  webhookAnswer,
+  webhooksAnswer,
+} from '../endpoint/webhook-schemas.ts'
+
+const declared = { tag: 'Operators', auth: operator, views: 'nobody' } as const
+const onWebhook = { ...declared, params: pathId('webhook', 'The `id` of a webhook.') } as const
+
+type Deps = Pick<WebDeps, 'db' | 'config'>
+
+/** Lists the operators' webhooks. */
+export const showOperatorsWebhooks = endpoint({
+  ...declared,
+  method: 'get',
+  path: '/api/operator/webhooks',
+  summary: "List the operators' webhooks",
+  answers: { 200: { description: 'All of them, oldest first.', schema: webhooksAnswer } },
+  errors: [],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async () => ({ ok: true, data: await listWebhooks(db, null) }))
+
+/** Makes one. Its secret is in this answer and nowhere else. */
+export const makeOperatorsWebhook = endpoint({
+  ...declared,
+  method: 'post',
+  path: '/api/operator/webhooks',
+  summary: "Create a webhook of the operators'",
+  body: operatorsWebhookBody,
+  answers: {
+    200: { description: 'The webhook, and its secret, which is shown only this once.', schema: newWebhookAnswer },
+  },
+  errors: ['invalid_request', 'too_many_webhooks'],
+}).handle(({ db, config }: Deps) => {
+  const box = createSecretBox(config)
+  return async ({ auth, body }) => {
+    checkReceiver(body.url, config)
+    return { ok: true, ...(await addOperatorsWebhook(db, auth.userId, box, body)) }
+  }
+})
+
+/** Disables or enables one. */
+export const editOperatorsWebhook = endpoint({
+  ...onWebhook,
+  method: 'patch',
+  path: '/api/operator/webhooks/:id',
+  summary: "Disable or enable a webhook of the operators'",
+  body: operatorsWebhookSwitch,
+  answers: { 200: { description: 'The webhook as it is now.', schema: webhookAnswer } },
+  errors: ['invalid_request'],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, params, body }) => {
+  const webhook = await switchOperatorsWebhook(db, auth.userId, params.id, body.disabled)
+  if (!webhook) throw noWebhook()
+  return { ok: true, webhook }
+})
+
+/** Gives one another secret. */
+export const renewOperatorsWebhook = endpoint({
+  ...onWebhook,
+  method: 'post',
+  path: '/api/operator/webhooks/:id/rotate',
+  summary: "Rotate the secret of a webhook of the operators'",
+  description: 'For 24 hours every event is signed with both secrets; an earlier one stops signing at once.',
+  body: 'ignored',
+  bodyIsOptional: true,
+  answers: { 200: { description: 'The new secret, which is shown only this once.', schema: secretAnswer } },
+  errors: [],
+}).handle(({ db, config }: Deps) => {
+  const box = createSecretBox(config)
+  return async ({ auth, params }) => {
+    const secret = await rotateOperatorsWebhook(db, auth.userId, box, params.id)
+    if (secret === null) throw noWebhook()
+    return { ok: true, secret }
+  }
+})
+
+/** Sends a test event. */
+export const testOperatorsWebhook = endpoint({
+  ...onWebhook,
+  method: 'post',
+  path: '/api/operator/webhooks/:id/test',
+  // Each is a request to a server of somebody's choice.
+  limits: [{ limit: 'webhookSends', per: 'account' }],
+  summary: "Send a test event to a webhook of the operators'",
+  body: 'ignored',
+  bodyIsOptional: true,
+  answers: { 200: { description: 'The delivery that was queued.', schema: deliveryAnswer } },
+  errors: ['conflict'],
+}).handle((deps: SendDeps) => async ({ params }) => ({ ok: true, delivery: await sendTest(deps, null, params.id) }))
+
+/** Deletes one, and what it was still to be told. */
+export const endOperatorsWebhook = endpoint({
+  ...onWebhook,
+  method: 'delete',
+  path: '/api/operator/webhooks/:id',
+  summary: "Delete a webhook of the operators'",
+  answers: { 200: { description: 'The webhook has been deleted.', schema: done } },
+  errors: [],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, params }) => {
+  if (!(await removeOperatorsWebhook(db, auth.userId, params.id))) throw noWebhook()
+  return { ok: true }
+})
