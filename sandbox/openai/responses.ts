@@ -190,7 +190,8 @@ function* itemEvents(
   const { encrypted_content: _sealed, ...begun } = { ...item, ...blank, status: 'in_progress' } as Fields
   yield { text: named('response.output_item.added', { output_index: index, item: begun }) }
   if (part) yield { text: named(`response.${group}.added`, { ...place, part: { ...part, [field]: '' } }) }
-  const pieces = text === answer.text ? piecesOf(answer, exchange.steering) : [text]
+  const half = Math.ceil(text.length / 2)
+  const pieces = text === answer.text ? piecesOf(answer, exchange.steering) : [text.slice(0, half), text.slice(half)]
   for (const delta of pieces) yield { text: named(`response.${name}.delta`, { ...place, delta }), content: true }
   const called = item['type'] === 'function_call' ? { name: item['name'] } : {}
   yield { text: named(`response.${name}.done`, { ...place, [field]: text, ...called }) }

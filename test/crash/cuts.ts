@@ -92,8 +92,8 @@ async function request(arena: Arena, kind: Kind, prompt: string) {
 }
 
 /**
- * What such a call may be answered with. A worker that Redis gives a job, and that never hears of it, may have asked the
- * upstream for all that the next one knows: a stream is not asked for twice, but refunded
+ * What such a call may be answered with. A worker that Redis gives a job, and that never hears of it, may have asked
+ * the upstream for all that the next one knows: a stream is not asked for twice, but refunded
  * (docs/architecture.md#begin).
  */
 const statusesOf = ({ kind, line }: Case): number[] =>

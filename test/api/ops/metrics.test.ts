@@ -90,7 +90,8 @@ describe('the metrics', () => {
   })
 
   it('time every stage of a call', async () => {
-    await post(`${gateway.url}/v1/chat/completions`, account.key, say('[delay 120]'))
+    const asked = await post(`${gateway.url}/v1/chat/completions`, account.key, say('[delay 120]'))
+    expect(asked.status, asked.text).to.equal(200)
     // A call is counted after its answer is sent.
     await eventually(async () => {
       const [web, worker] = [await ofWeb(), await ofWorker()]

@@ -123,7 +123,8 @@ describe('thousands of random requests', () => {
         credits: 250,
         upstreams: [{ upstream: 'unconfigured', model: 'video-sandbox' }],
       })
-      for (const model of models) if (model.modality !== 'chat') model.resolutions = RESOLUTIONS
+      for (const model of models)
+        if (model.modality === 'image' || model.modality === 'video') model.resolutions = RESOLUTIONS
     })
     account = await anAccount(gateway.db, 1_000_000_000)
     faults.start()
