@@ -64,10 +64,19 @@ function functionTool(tool: Fields): Fields {
   return { ...rest, type: 'function', function: { name, ...about, parameters: ONE_TEXT } }
 }
 
-/** What is said of a custom tool, and of the format that its text follows. */
+/**
+ * What is said of a custom tool, and of the format that its text follows. A grammar stands as it is, and not as JSON,
+ * which would make more words of it than were held.
+ */
 export function withFormat(description: unknown, format: unknown): string | undefined {
-  const said = [description, format && `The input follows this format: ${JSON.stringify(format)}`].filter(Boolean)
-  return said.length > 0 ? said.join('\n\n') : undefined
+  const { grammar, ...flat } = asFields(format)
+  const { syntax, definition } = grammar === undefined ? flat : asFields(grammar)
+  const said =
+    typeof definition === 'string'
+      ? `The input follows this grammar (${textOf(syntax)}):\n${definition}`
+      : format && `The input follows this format: ${JSON.stringify(format)}`
+  const all = [description, said].filter(Boolean)
+  return all.length > 0 ? all.join('\n\n') : undefined
 }
 
 function calledFunction(call: Fields): Fields {
