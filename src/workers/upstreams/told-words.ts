@@ -1,7 +1,7 @@
 /**
- * What a client may read of an upstream's words about its request. Agents mend their requests by them, so they stay as
- * they are; but they were written for the upstream's own customer, who is the operator: they name keys, addresses and
- * accounts. What the client wrote itself stays whatever it looks like.
+ * What a client may read of an upstream's words about its request. Agents correct their requests by them, so they stay
+ * as they are; but they were written for the upstream's own customer, who is the operator: they name keys, addresses
+ * and accounts. What the client wrote itself stays whatever it looks like.
  */
 import type { Route } from '../../shared/catalogue/catalogue.ts'
 import type { UpstreamError } from './adapter.ts'

@@ -4,8 +4,8 @@
 import { asFields, isFields, isText } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import { joinedFields } from '../deltas.ts'
-import { tokensOfWords } from '../../requests/token-count.ts'
-import type { Assembly, CutOff } from '../answer-form.ts'
+import type { CutOff } from '../answer-form.ts'
+import { BoundedAssembly } from '../bounded-assembly.ts'
 import { readCut } from '../cut-json.ts'
 
 /** The stop_reason of what the upstream did not end. */
@@ -19,34 +19,14 @@ export const CUT: Readonly<Record<CutOff, string>> = {
 type Block = { fields: Fields; json: string }
 
 /** Puts events together into the message that a request without `stream` would have had. */
-export class MessageAssembly implements Assembly {
+export class MessageAssembly extends BoundedAssembly {
   private head: Fields = {}
   private tail: Fields = {}
   private readonly blocks = new Map<unknown, Block>()
-  private bytes = 0
-  private words = 0
-  private readonly maxBytes: number
 
   /** @param maxBytes how long the message may become, as JSON in UTF-8 */
   constructor(maxBytes: number) {
-    this.maxBytes = maxBytes
-  }
-
-  add(event: Fields): Fields {
-    const size = sizeOfEvent(event)
-    const taken = this.bytes + size > this.maxBytes ? cutEvent(event, this.maxBytes - this.bytes) : event
-    this.bytes += size
-    this.words += wordsInEvent(taken)
-    this.take(taken)
-    return taken
-  }
-
-  get isFull(): boolean {
-    return this.bytes >= this.maxBytes
-  }
-
-  get tokens(): number {
-    return tokensOfWords(this.words)
+    super(maxBytes, { sizeOf: sizeOfEvent, wordsIn: wordsInEvent, cut: cutEvent })
   }
 
   get isEmpty(): boolean {
@@ -69,7 +49,7 @@ export class MessageAssembly implements Assembly {
     }
   }
 
-  private take(event: Fields): void {
+  protected take(event: Fields): void {
     switch (event.type) {
       case 'message_start':
         this.head = asFields(event.message)

@@ -1,6 +1,6 @@
 /**
  * The schema of a request of the Messages API. Blocks, tools and fields that it does not know are refused in the words
- * of the API, because clients mend their requests by them.
+ * of the API, because clients correct their requests by them.
  */
 import { z } from 'zod'
 import { chosen, documented, jsonObject, listOf, within } from '../../requests/field-schemas.ts'

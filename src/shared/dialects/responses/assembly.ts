@@ -3,8 +3,8 @@
  */
 import { asFields, isText } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
-import { tokensOfWords } from '../../requests/token-count.ts'
-import type { Assembly, CutOff } from '../answer-form.ts'
+import type { CutOff } from '../answer-form.ts'
+import { BoundedAssembly } from '../bounded-assembly.ts'
 import { withWords, wordsOf } from './items.ts'
 
 /** The state of what the upstream did not end. */
@@ -24,34 +24,14 @@ export const cutEnd = (cutOff: CutOff): Fields => {
 }
 
 /** Puts events together into the response that a request without `stream` would have had. */
-export class ResponseAssembly implements Assembly {
+export class ResponseAssembly extends BoundedAssembly {
   private head: Fields = {}
   private tail: Fields = {}
   private readonly items = new Map<unknown, Fields>()
-  private bytes = 0
-  private words = 0
-  private readonly maxBytes: number
 
   /** @param maxBytes how long the response may become, as JSON in UTF-8 */
   constructor(maxBytes: number) {
-    this.maxBytes = maxBytes
-  }
-
-  add(event: Fields): Fields {
-    const size = sizeOfEvent(event)
-    const taken = this.bytes + size > this.maxBytes ? cutEvent(event, this.maxBytes - this.bytes) : event
-    this.bytes += size
-    this.words += wordsInEvent(taken)
-    this.take(taken)
-    return taken
-  }
-
-  get isFull(): boolean {
-    return this.bytes >= this.maxBytes
-  }
-
-  get tokens(): number {
-    return tokensOfWords(this.words)
+    super(maxBytes, { sizeOf: sizeOfEvent, wordsIn: wordsInEvent, cut: cutEvent })
   }
 
   get isEmpty(): boolean {
@@ -73,7 +53,7 @@ export class ResponseAssembly implements Assembly {
     }
   }
 
-  private take(event: Fields): void {
+  protected take(event: Fields): void {
     const { type, response, item, output_index: index } = event
     if (type === 'response.created') this.head = asFields(response)
     else if (isEnd(event)) this.tail = asFields(response)
