@@ -58,11 +58,13 @@ export const up = (db: Knex): Promise<void> =>
       low_balance_state text NOT NULL DEFAULT 'armed', -- armed, due (crossed, a mail is to be written) or done.
       top_up_below credits, -- A balance below it is topped up; null: it is not.
       top_up_state text NOT NULL DEFAULT 'armed', -- armed, due (crossed, a worker is to pay) or done.
+      group_name text, -- The group of the catalogue that it is served in; null: none.
       CONSTRAINT accounts_pkey PRIMARY KEY (id),
       CONSTRAINT accounts_status_known CHECK (status IN ('active', 'suspended')),
       CONSTRAINT accounts_outstanding_not_negative CHECK (outstanding_calls >= 0),
       CONSTRAINT accounts_deleted_are_suspended CHECK (deleted_at IS NULL OR status = 'suspended'),
       CONSTRAINT accounts_emptied_were_deleted CHECK (emptied_at IS NULL OR deleted_at IS NOT NULL),
+      CONSTRAINT accounts_group_name_length CHECK (char_length(group_name) BETWEEN 1 AND 50),
       CONSTRAINT accounts_low_balance_positive CHECK (low_balance_below > 0),
       CONSTRAINT accounts_top_up_positive CHECK (top_up_below > 0),
       CONSTRAINT accounts_low_balance_state_known CHECK (low_balance_state IN ('armed', 'due', 'done')),
@@ -71,6 +73,7 @@ export const up = (db: Knex): Promise<void> =>
         CHECK ((low_balance_below IS NOT NULL OR low_balance_state = 'armed') AND (top_up_below IS NOT NULL OR
           top_up_state = 'armed'))
     ) WITH (fillfactor = 70);
+    CREATE INDEX accounts_in_a_group ON accounts (group_name) WHERE group_name IS NOT NULL;
     CREATE INDEX accounts_in_debt ON accounts (id) WHERE debt > 0;
     CREATE INDEX accounts_low_balance_due ON accounts (id) WHERE low_balance_state = 'due';
     CREATE INDEX accounts_suspended ON accounts (id) WHERE status = 'suspended';

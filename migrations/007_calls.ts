@@ -71,6 +71,7 @@ export const up = (db: Knex): Promise<void> =>
       cost_micro_usd quantity,
       -- The version of the catalogue that it was opened at: it is charged and served by that one.
       catalogue_version integer,
+      group_name text, -- The group of its account when it was opened, whose share its price has; null: none.
       CONSTRAINT calls_pkey PRIMARY KEY (id),
       CONSTRAINT calls_account_fkey FOREIGN KEY (account_id) REFERENCES accounts (id),
       CONSTRAINT calls_modality_known CHECK (modality IN ('chat', 'image', 'video', 'embedding')),

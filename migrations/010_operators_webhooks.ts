@@ -8,6 +8,7 @@ const BEFORE = [
   'account_suspended',
   'account_activated',
   'role_changed',
+  'account_grouped',
   'mail_revived',
   'catalogue_applied',
   'catalogue_rolled_back',

@@ -26,10 +26,12 @@ CREATE TABLE accounts (
   low_balance_state text NOT NULL DEFAULT 'armed'::text, -- armed, due (crossed, a mail is to be written) or done.
   top_up_below credits, -- A balance below it is topped up; null: it is not.
   top_up_state text NOT NULL DEFAULT 'armed'::text, -- armed, due (crossed, a worker is to pay) or done.
+  group_name text, -- The group of the catalogue that it is served in; null: none.
   has_webhooks boolean NOT NULL DEFAULT false, -- Whether it has a webhook: statements write events only then.
   CONSTRAINT accounts_pkey PRIMARY KEY (id),
   CONSTRAINT accounts_deleted_are_suspended CHECK (((deleted_at IS NULL) OR (status = 'suspended'::text))),
   CONSTRAINT accounts_emptied_were_deleted CHECK (((emptied_at IS NULL) OR (deleted_at IS NOT NULL))),
+  CONSTRAINT accounts_group_name_length CHECK (((char_length(group_name) >= 1) AND (char_length(group_name) <= 50))),
   CONSTRAINT accounts_low_balance_positive CHECK (((low_balance_below)::bigint > 0)),
   CONSTRAINT accounts_low_balance_state_known CHECK ((low_balance_state = ANY (ARRAY['armed'::text, 'due'::text, 'done'::text]))),
   CONSTRAINT accounts_outstanding_not_negative CHECK ((outstanding_calls >= 0)),
@@ -38,6 +40,7 @@ CREATE TABLE accounts (
   CONSTRAINT accounts_top_up_state_known CHECK ((top_up_state = ANY (ARRAY['armed'::text, 'due'::text, 'done'::text]))),
   CONSTRAINT accounts_watch_only_what_is_set CHECK ((((low_balance_below IS NOT NULL) OR (low_balance_state = 'armed'::text)) AND ((top_up_below IS NOT NULL) OR (top_up_state = 'armed'::text))))
 ) WITH (fillfactor=70);
+CREATE INDEX accounts_in_a_group ON accounts USING btree (group_name) WHERE (group_name IS NOT NULL);
 CREATE INDEX accounts_in_debt ON accounts USING btree (id) WHERE ((debt)::bigint > 0);
 CREATE INDEX accounts_low_balance_due ON accounts USING btree (id) WHERE (low_balance_state = 'due'::text);
 CREATE INDEX accounts_suspended ON accounts USING btree (id) WHERE (status = 'suspended'::text);
@@ -247,6 +250,7 @@ CREATE TABLE calls (
   repeated_input_tokens quantity, -- Of those written, what its upstream bills once more: written for an hour (chat).
   cost_micro_usd quantity, -- What it cost at its upstreams, in micro-dollars, failed tries too; null where that is unknown.
   catalogue_version integer, -- The version of the catalogue that it was opened at: it is charged and served by that one.
+  group_name text, -- The group of its account when it was opened, whose share its price has; null: none.
   is_async boolean NOT NULL DEFAULT false, -- Whether its client asked not to wait for the answer.
   callback_url text, -- Where its client wants to be told of its end; null: nowhere.
   CONSTRAINT calls_pkey PRIMARY KEY (id),
@@ -547,7 +551,7 @@ CREATE TABLE operator_actions (
   CONSTRAINT operator_actions_pkey PRIMARY KEY (id),
   CONSTRAINT operator_actions_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT operator_actions_operator_fkey FOREIGN KEY (operator_id) REFERENCES users(id),
-  CONSTRAINT operator_actions_action_known CHECK ((action = ANY (ARRAY['credits_granted'::text, 'account_suspended'::text, 'account_activated'::text, 'role_changed'::text, 'mail_revived'::text, 'catalogue_applied'::text, 'catalogue_rolled_back'::text, 'key_limited'::text, 'key_rotated'::text, 'key_revoked'::text, 'account_created'::text, 'account_deleted'::text, 'account_exported'::text, 'password_reset_sent'::text, 'sessions_revoked'::text, 'payment_refunded'::text, 'payment_resolved'::text, 'code_created'::text, 'code_disabled'::text, 'debt_forgiven'::text, 'credits_deducted'::text, 'account_viewed'::text, 'mail_discarded'::text, 'actions_exported'::text, 'banner_set'::text, 'banner_removed'::text, 'webhook_created'::text, 'webhook_changed'::text, 'webhook_rotated'::text, 'webhook_removed'::text])))
+  CONSTRAINT operator_actions_action_known CHECK ((action = ANY (ARRAY['credits_granted'::text, 'account_suspended'::text, 'account_activated'::text, 'role_changed'::text, 'account_grouped'::text, 'mail_revived'::text, 'catalogue_applied'::text, 'catalogue_rolled_back'::text, 'key_limited'::text, 'key_rotated'::text, 'key_revoked'::text, 'account_created'::text, 'account_deleted'::text, 'account_exported'::text, 'password_reset_sent'::text, 'sessions_revoked'::text, 'payment_refunded'::text, 'payment_resolved'::text, 'code_created'::text, 'code_disabled'::text, 'debt_forgiven'::text, 'credits_deducted'::text, 'account_viewed'::text, 'mail_discarded'::text, 'actions_exported'::text, 'banner_set'::text, 'banner_removed'::text, 'webhook_created'::text, 'webhook_changed'::text, 'webhook_rotated'::text, 'webhook_removed'::text])))
 );
 CREATE INDEX operator_actions_account ON operator_actions USING btree (account_id, id DESC) WHERE (account_id IS NOT NULL);
 CREATE INDEX operator_actions_action ON operator_actions USING btree (action, id DESC);
@@ -895,7 +899,7 @@ CREATE FUNCTION new_id() RETURNS uuid;
 -- Asks for the mail about a budget of which 80 or 100 percent is used.
 CREATE FUNCTION notify_of_budget() RETURNS trigger;
 
--- Charges and opens calls: for each an outcome of opened, exists, left (by what it may be a retry of), price_above_limit, price_changed, insufficient_credits, key_budget_exceeded, too_many_calls, too_many_calls_of_key, too_many_bytes, account_suspended, unauthorized, ip_not_allowed or model_not_allowed.
+-- Charges and opens calls: for each an outcome of opened, exists, left (by what it may be a retry of), group_changed, price_above_limit, price_changed, insufficient_credits, key_budget_exceeded, too_many_calls, too_many_calls_of_key, too_many_bytes, account_suspended, unauthorized, ip_not_allowed or model_not_allowed.
 CREATE FUNCTION open_calls(requests jsonb, max_outstanding integer, max_request_bytes bigint) RETURNS TABLE(id uuid, outcome text, existing_id uuid, balance bigint, outstanding integer) SET plan_cache_mode=force_generic_plan;
 
 -- The text form of an id that clients see.

@@ -89,13 +89,15 @@ BEGIN
       v.id IS NULL AS is_new_price,
       key_is_valid(k, u.secret_version, moment) AS key_is_valid,
       key_allows_address(k, u.address) AS key_allows_address,
+      acc.group_name IS NOT DISTINCT FROM u.group_name AS is_in_group,
       k.models, k.modalities, k.max_outstanding AS most_of_key, k.outstanding_calls AS open_of_key,
       k.last_used_at
     FROM ROWS FROM (jsonb_to_recordset(requests) AS (
       id uuid, account_id uuid, key_id uuid, modality text, model text, price_version uuid, amount bigint, guarded text,
-      idempotency_key text, request_bytes bigint, secret_version integer, address text, joins_left text, reply_to text
+      idempotency_key text, request_bytes bigint, secret_version integer, address text, joins_left text, reply_to text,
+      group_name text, most_outstanding integer
     )) WITH ORDINALITY AS u (id, account_id, key_id, modality, model, price_version, amount, guarded, idempotency_key,
-      request_bytes, secret_version, address, joins_left, reply_to, place)
+      request_bytes, secret_version, address, joins_left, reply_to, group_name, most_outstanding, place)
     LEFT JOIN accounts acc ON acc.id = u.account_id AND acc.id = ANY (account_ids)
     LEFT JOIN api_keys k ON k.id = u.key_id AND k.account_id = u.account_id AND k.id = ANY (keys)
     LEFT JOIN price_versions v ON v.id = u.price_version AND v.id = ANY (prices)
@@ -126,11 +128,13 @@ BEGIN
     END IF;
     -- A guard of the request is against another charge, never against an answer that was paid.
     outcome := coalesce(outcome, CASE
+      -- Its price is that of another group: it is asked again, at that of this one.
+      WHEN NOT r.is_in_group THEN 'group_changed'
       WHEN r.guarded IS NOT NULL THEN r.guarded
       WHEN r.open_of_key + calls_of[key_place] >= r.most_of_key THEN 'too_many_calls_of_key'
       WHEN NOT budget_allows(budgets_of[key_place], used_of[key_place] + credits_of[key_place], r.amount)
         THEN 'key_budget_exceeded'
-      WHEN outstanding >= max_outstanding THEN 'too_many_calls'
+      WHEN outstanding >= coalesce(r.most_outstanding, max_outstanding) THEN 'too_many_calls'
       WHEN held_bytes + r.request_bytes > max_request_bytes THEN 'too_many_bytes'
       WHEN r.debt > 0 OR r.amount > balance THEN 'insufficient_credits'
       ELSE 'opened' END);
@@ -171,21 +175,22 @@ BEGIN
   INSERT INTO calls (id, account_id, key_id, modality, dialect, model, catalogue_version, status, price,
     price_version, estimated_input_tokens, estimated_output_tokens, credits_precharged, credits, request_id, reply_to,
     idempotency_key, idempotency_expires_at, request_hash, request_bytes, lease_until, deadline_at, created_at,
-    is_async, callback_url)
+    is_async, callback_url, group_name)
   SELECT u.id, u.account_id, u.key_id, u.modality, u.dialect, u.model, u.catalogue_version, 'queued', u.price,
     u.price_version, u.estimated_input, u.estimated_output, u.amount, u.amount, u.request_id, u.reply_to,
     u.idempotency_key,
     CASE WHEN u.idempotency_key IS NOT NULL THEN now() + make_interval(secs => u.idempotency_seconds) END,
     decode(u.request_hash, 'hex'), u.request_bytes, now() + make_interval(secs => u.lease_seconds),
-    now() + make_interval(secs => u.deadline_seconds), moment, coalesce(u.is_async, false), u.callback_url
+    now() + make_interval(secs => u.deadline_seconds), moment, coalesce(u.is_async, false), u.callback_url,
+    u.group_name
   FROM ROWS FROM (jsonb_to_recordset(requests) AS (
     id uuid, account_id uuid, key_id uuid, modality text, dialect text, model text, catalogue_version integer,
     price jsonb, price_version uuid, estimated_input bigint, estimated_output bigint, amount bigint, request_id text,
     reply_to text, idempotency_key text, idempotency_seconds integer, request_hash text, request_bytes bigint,
-    lease_seconds integer, deadline_seconds integer, is_async boolean, callback_url text
+    lease_seconds integer, deadline_seconds integer, is_async boolean, callback_url text, group_name text
   )) WITH ORDINALITY AS u (id, account_id, key_id, modality, dialect, model, catalogue_version, price, price_version,
     estimated_input, estimated_output, amount, request_id, reply_to, idempotency_key, idempotency_seconds, request_hash,
-    request_bytes, lease_seconds, deadline_seconds, is_async, callback_url, place)
+    request_bytes, lease_seconds, deadline_seconds, is_async, callback_url, group_name, place)
   WHERE u.place = ANY (places);
   PERFORM spend_credits(moment, holders, amounts, 'charge', opened);
   UPDATE accounts acc SET outstanding_calls = acc.outstanding_calls + s.calls,
@@ -212,6 +217,6 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION open_calls IS
   'Charges and opens calls: for each an outcome of opened, exists, left (by what it may be a retry of), '
-  'price_above_limit, price_changed, '
+  'group_changed, price_above_limit, price_changed, '
   'insufficient_credits, key_budget_exceeded, too_many_calls, too_many_calls_of_key, too_many_bytes, '
   'account_suspended, unauthorized, ip_not_allowed or model_not_allowed.';

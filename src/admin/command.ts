@@ -2,7 +2,9 @@
  * What a command of the operator's command line is.
  */
 import type { Db } from '../shared/platform/postgres/db.ts'
-import { findUserByEmail } from '../shared/users/users.ts'
+import { ownerOf } from '../shared/accounts/members.ts'
+import { parseId } from '../shared/platform/ids.ts'
+import { findMember, findUserByEmail } from '../shared/users/users.ts'
 import type { UserRow } from '../shared/users/users.ts'
 import { parseEmail } from '../shared/users/emails.ts'
 
@@ -37,10 +39,17 @@ export type Command<Json = Record<string, unknown>> = {
   run: (db: Db, args: string[], options: Options) => Promise<Report<Json>>
 }
 
-/** The user of an address, with the account that they act for. @throws CommandError where there is none. */
+/**
+ * The user of an address with the account that they act for, or the owner of an account's id. @throws CommandError
+ * where there is none.
+ */
 export async function accountOf(db: Db, email: string | undefined): Promise<UserRow> {
+  const accountId = parseId('account', email ?? '')
+  const userId = accountId && (await ownerOf(db, accountId))
+  const owner = accountId && userId && (await findMember(db, { userId, accountId }))
+  if (owner) return owner
   const parsed = parseEmail(email)
   const user = parsed === null ? null : await findUserByEmail(db, parsed)
-  if (!user) throw new CommandError(`There is no account with the address ${email}.`)
+  if (!user) throw new CommandError(`There is no account with the ${accountId ? 'id' : 'address'} ${email}.`)
   return user
 }

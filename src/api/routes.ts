@@ -57,7 +57,14 @@ import {
   syncAnyPayment,
 } from './operator/payments.ts'
 import { serveMedia } from './static/media.ts'
-import { activateAccount, giveCredits, searchAccounts, showOperated, suspendAccount } from './operator/accounts.ts'
+import {
+  activateAccount,
+  giveCredits,
+  regroupAccount,
+  searchAccounts,
+  showOperated,
+  suspendAccount,
+} from './operator/accounts.ts'
 import { showAllCalls, showAnyCall } from './operator/calls.ts'
 import {
   applyVersion,
@@ -201,6 +208,7 @@ const operators = [
   giveCredits,
   takeCredits,
   suspendAccount,
+  regroupAccount,
   activateAccount,
   showSessionsOf,
   endSessionsOf,

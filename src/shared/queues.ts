@@ -11,7 +11,7 @@ import type { Modality } from './calls/lifecycle.ts'
 import type { Dialect } from './dialects/dialect.ts'
 import { failpoint } from './platform/process/failpoints.ts'
 import { createLargeRequests } from './requests/large-requests.ts'
-import type { Tokens } from './requests/pricing.ts'
+import type { Share, Tokens } from './requests/pricing.ts'
 import type { CallRequest } from './requests/requests.ts'
 import type { Trace } from './platform/process/trace.ts'
 import type { DueWebhook } from './webhooks/deliveries.ts'
@@ -47,8 +47,11 @@ export type CountJob = Trace &
     replyTo: string
   }
 
-/** What a worker needs to know of a chat before it asks an upstream. `charged`: its pre-charge, in credits. */
-export type ChatRow = { model: string; replyTo: string; charged: number; estimate: Tokens }
+/**
+ * What a worker needs to know of a chat before it asks an upstream. `charged`: its pre-charge, in credits.
+ * `priceBasisPoints`: the share of its price, where that is not all of it.
+ */
+export type ChatRow = Share & { model: string; replyTo: string; charged: number; estimate: Tokens }
 
 /** Asks a worker to send a mail. Its recipient and content stay in Postgres. */
 export type MailJob = { mailId: MailId }

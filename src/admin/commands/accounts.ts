@@ -1,12 +1,19 @@
-/** account create · show · list · suspend · activate · role · password-reset */
+/** account create · show · list · suspend · activate · group · role · password-reset */
 import { ApiError } from '../../shared/platform/errors.ts'
 import { newId, publicId } from '../../shared/platform/ids.ts'
 import { parseEmail } from '../../shared/users/emails.ts'
 import { checkNewPassword, hashPassword } from '../../shared/users/passwords.ts'
 import type { UserRow } from '../../shared/users/users.ts'
 import { presentUser } from '../../shared/users/users.ts'
+import { NO_GROUP } from '../../shared/catalogue/groups.ts'
 import { SORTS, STANDINGS, findAccounts } from '../../shared/operators/accounts.ts'
-import { makeAccount, sendPasswordReset, setAccountRole, setAccountStatus } from '../../shared/operators/changes.ts'
+import {
+  makeAccount,
+  sendPasswordReset,
+  setAccountGroup,
+  setAccountRole,
+  setAccountStatus,
+} from '../../shared/operators/changes.ts'
 import type { Command, Report } from '../command.ts'
 import { CommandError, accountOf } from '../command.ts'
 import { passwordFrom, warnOfArgument } from '../passwords.ts'
@@ -18,13 +25,19 @@ function report(user: UserRow, sentence: string): Report {
   const facts = [
     user.status,
     ...(user.role === 'admin' ? ['operator'] : []),
+    ...(user.group_name === null ? [] : [`group ${user.group_name}`]),
     `${user.credits} credits`,
     ...(user.debt > 0 ? [`debt of ${user.debt} credits`] : []),
     user.email_verified_at ? 'verified' : 'not verified',
     `since ${user.created_at.toISOString()}`,
   ]
   return {
-    json: { ...presentUser(user), status: user.status, ...(user.debt > 0 && { debt: user.debt }) },
+    json: {
+      ...presentUser(user),
+      status: user.status,
+      ...(user.group_name !== null && { group: user.group_name }),
+      ...(user.debt > 0 && { debt: user.debt }),
+    },
     text: `${sentence}\n${user.email}: ${facts.join(', ')}`,
   }
 }
@@ -61,7 +74,7 @@ export const accountCommands: Command[] = [
       if (standing !== undefined && !only) throw new CommandError(`--standing must be one of ${STANDINGS.join(', ')}.`)
       const { accounts } = await findAccounts(db, { text: search, standing: only, sort: order }, LISTED)
       const lines = accounts.map((one) =>
-        [one.createdAt, one.id, one.status, one.role, `${one.credits} credits`, one.email].join('  '),
+        [one.createdAt, one.id, one.status, one.role, one.group ?? '-', `${one.credits} credits`, one.email].join('  '),
       )
       return { json: { accounts }, text: lines.length === 0 ? 'No accounts found.' : lines.join('\n') }
     },
@@ -77,6 +90,21 @@ export const accountCommands: Command[] = [
   },
   status('suspend', 'suspended', 'Suspend an account: its sessions end and its keys are refused with 403.'),
   status('activate', 'active', 'Activate a suspended account.'),
+  {
+    usage: `account group <email> <group>|${NO_GROUP}`,
+    summary: 'Put an account into a group of the catalogue, with the prices, models and limits of that, or into none.',
+    run: async (db, [email, group = '']) => {
+      const user = await accountOf(db, email)
+      const name = group === NO_GROUP ? null : group
+      const is = await setAccountGroup(db, null, user.account_id, name)
+      if (is === 'no_group') throw new CommandError(`The catalogue has no group "${group}".`)
+      if (is === 'no_account') throw new CommandError('The account was deleted.')
+      return report(
+        { ...user, group_name: name },
+        name === null ? 'The account is in no group.' : `The group is now ${name}.`,
+      )
+    },
+  },
   {
     usage: 'account role <email> admin|user',
     summary: 'Make somebody an operator, or take the role away. Operators see the operator pages of the console.',

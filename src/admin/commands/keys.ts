@@ -1,14 +1,16 @@
 /** key create · list · set · rotate · revoke */
 import { z } from 'zod'
 import { MAX_GRACE_SECONDS, createKey } from '../../shared/accounts/api-keys.ts'
+import { effectiveLimits } from '../../shared/accounts/effective-limits.ts'
+import { groupOfKey } from '../../shared/accounts/groups.ts'
 import { keyLimitFields, keyName } from '../../shared/accounts/key-fields.ts'
 import type { KeyChanges } from '../../shared/accounts/key-limits.ts'
 import type { ApiKey } from '../../shared/accounts/shown-key.ts'
 import { listKeys } from '../../shared/accounts/shown-key.ts'
-import { readRateLimit } from '../../shared/platform/config/config.ts'
+import { readUsualLimits } from '../../shared/platform/config/config.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { fieldFault } from '../../shared/platform/field-errors.ts'
-import { readVersion } from '../../shared/catalogue/versions.ts'
+import { newestGroups, readVersion } from '../../shared/catalogue/versions.ts'
 import type { Db } from '../../shared/platform/postgres/db.ts'
 import type { KeyId } from '../../shared/platform/ids.ts'
 import { parseId, publicId } from '../../shared/platform/ids.ts'
@@ -47,6 +49,7 @@ export const keyCommands: Command[] = [
     run: async (db, [id], options) => {
       const keyId = keyIdOf(id)
       const changes = changesOf(options)
+      await checkRate(db, keyId, changes)
       const key = await changeAnyKey(db, null, keyId, changes)
       if (!key) throw noKey(id)
       return { json: { key }, text: lineOf(key), warnings: await warningsOf(db, changes) }
@@ -130,11 +133,15 @@ function changesOf(options: Options): KeyChanges {
     const { path, message } = parsed.error.issues[0]!
     throw new CommandError(`--${OPTION_OF[path.join('.')] ?? OPTION_OF[String(path[0])]} ${message}.`)
   }
-  const most = readRateLimit()
-  if ((parsed.data.rateLimit ?? 0) > most) {
-    throw new CommandError(`--rate must be at most that of the account, ${most}.`)
-  }
   return { ...parsed.data, ...(options.name !== undefined && { name: textOf('--name', keyName, options.name) }) }
+}
+
+/** @throws CommandError for more requests a minute than the account may send. */
+async function checkRate(db: Db, id: KeyId, { rateLimit }: KeyChanges): Promise<void> {
+  if (rateLimit == null) return
+  const [groups, name] = [await newestGroups(db), await groupOfKey(db, id)]
+  const { rateLimit: most } = effectiveLimits(name === null ? null : (groups[name] ?? null), readUsualLimits())
+  if (rateLimit > most) throw new CommandError(`--rate must be at most that of the account, ${most}.`)
 }
 
 /** A key in one line. */

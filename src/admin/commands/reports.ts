@@ -12,18 +12,19 @@ import { CommandError } from '../command.ts'
 /** Reports for operators. */
 export const reportCommands: Command[] = [
   {
-    usage: 'report margin [--from <day>] [--to <day>] [--csv]',
+    usage: 'report margin [--from <day>] [--to <day>] [--by-group] [--csv]',
     summary:
       'Show what calls brought in and what they cost, by day, model and upstream. Days in UTC; default: the last 30.',
     options: ['from', 'to'],
-    flags: ['csv'],
+    flags: ['csv', 'by-group'],
     run: async (db, _args, options) => {
       const days = daysIn(options)
       const creditMicroUsd = await creditWorth(db)
-      const rows = await marginsByDay(db, days, creditMicroUsd)
+      const byGroup = options['by-group'] !== undefined
+      const rows = await marginsByDay(db, days, creditMicroUsd, byGroup)
       return {
         json: { ...days, creditMicroUsd, rows },
-        text: options.csv ? marginCsv(rows) : [...rows.map(lineOf), totalOf(rows, creditMicroUsd)].join('\n'),
+        text: options.csv ? marginCsv(rows, byGroup) : [...rows.map(lineOf), totalOf(rows, creditMicroUsd)].join('\n'),
       }
     },
   },
@@ -51,8 +52,11 @@ function moneyOf({ revenueMicroUsd, costMicroUsd, callsOfUnknownCost: unknown }:
   return `revenue ${dollars(revenueMicroUsd)}, cost ${dollars(costMicroUsd)}${missing}`
 }
 
-const lineOf = (row: MarginRow): string =>
-  `${row.day}  ${row.model}  ${row.upstream ?? '-'}  ${row.calls} calls  ${row.credits} credits  ${moneyOf(row)}`
+function lineOf(row: MarginRow): string {
+  const group = row.group === undefined ? [] : [row.group ?? '-']
+  const what = [row.day, row.model, row.upstream ?? '-', ...group]
+  return [...what, `${row.calls} calls`, `${row.credits} credits`, moneyOf(row)].join('  ')
+}
 
 function totalOf(rows: readonly MarginRow[], creditMicroUsd: number | null): string {
   const sum = (of: (row: MarginRow) => number | null): number => rows.reduce((total, row) => total + (of(row) ?? 0), 0)

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { summaryOf } from '../../shared/accounts/summary.ts'
 import { latencyOfModels } from '../../shared/reports/latency.ts'
 import type { Catalogue } from '../../shared/catalogue/catalogue.ts'
+import { offerTo } from '../../shared/catalogue/catalogue.ts'
 import { rateOf } from '../../shared/catalogue/packs.ts'
 import { keptReading } from '../../shared/platform/process/cached.ts'
 import { findMember, presentUser } from '../../shared/users/users.ts'
@@ -51,14 +52,15 @@ export const showModels = endpoint({
   path: '/api/models',
   tag: 'Records',
   summary: 'List the models',
-  description: 'The models of `GET /v1/models`, without what only other clients read.',
+  description:
+    "The models of `GET /v1/models`, at the price of the account's group, without what only other clients read.",
   auth: session,
   answers: { 200: { description: 'The models that can be called.', schema: modelList } },
   errors: [],
-}).handle(({ catalogue }: Pick<WebDeps, 'catalogue'>) => () => ({
+}).handle(({ catalogue }: Pick<WebDeps, 'catalogue'>) => ({ auth }) => ({
   ok: true,
   object: 'list',
-  data: presentModels(catalogue.current()),
+  data: presentModels(offerTo(catalogue.current(), auth)),
 }))
 
 /** How long the latency of models is kept, in ms. */
@@ -83,8 +85,8 @@ export const showModelLatency = endpoint({
   errors: [],
 }).handle(({ db, catalogue }: Pick<WebDeps, 'db' | 'catalogue'>) => {
   const read = keptReading({ forMs: KEPT_MS }, () => latencyOfModels(db))
-  return async () => {
-    const offered = new Set(presentModels(catalogue.current()).map(({ id }) => id))
+  return async ({ auth }) => {
+    const offered = new Set(presentModels(offerTo(catalogue.current(), auth)).map(({ id }) => id))
     return { ok: true, data: (await read()).filter(({ model }) => offered.has(model)) }
   }
 })

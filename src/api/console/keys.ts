@@ -4,6 +4,7 @@
 import { createKey, revokeKey, rotateKey } from '../../shared/accounts/api-keys.ts'
 import { changeKey } from '../../shared/accounts/key-limits.ts'
 import { listKeys } from '../../shared/accounts/shown-key.ts'
+import { offerTo } from '../../shared/catalogue/catalogue.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { done } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
@@ -18,6 +19,7 @@ import {
   rotation,
   warningsOf,
 } from '../endpoint/key-schemas.ts'
+import { limitsOf } from '../endpoint/holder-limits.ts'
 import { pathId } from '../endpoint/path-id.ts'
 import { session } from '../endpoint/auth.ts'
 import { logSecurity } from './security-log.ts'
@@ -39,15 +41,13 @@ export const makeKey = endpoint({
     200: { description: 'The key with its secret, which is shown only this once.', schema: newKeyAnswer },
   },
   errors: ['invalid_request', 'too_many_keys', 'rate_limited'],
-}).handle(
-  ({ db, log, config, catalogue }: KeyDeps) =>
-    async ({ auth: { accountId, sessionId }, body: { name, ...limits }, request }) => {
-      checkLimits(limits, config)
-      const { secret, key } = await createKey(db, accountId, name, limits, sessionId)
-      logSecurity(log, request, 'key_made', accountId)
-      return { ok: true, secret, key, warnings: warningsOf(limits, request, catalogue.current()) }
-    },
-)
+}).handle(({ db, log, config, catalogue }: KeyDeps) => async ({ auth, body: { name, ...limits }, request }) => {
+  const { accountId, sessionId } = auth
+  checkLimits(limits, limitsOf({ catalogue, config }, auth))
+  const { secret, key } = await createKey(db, accountId, name, limits, sessionId)
+  logSecurity(log, request, 'key_made', accountId)
+  return { ok: true, secret, key, warnings: warningsOf(limits, request, offerTo(catalogue.current(), auth)) }
+})
 
 /** Lists the keys, revoked ones too. */
 export const showKeys = endpoint({
@@ -73,12 +73,12 @@ export const editKey = endpoint({
   body: keyChangesBody,
   answers: { 200: { description: 'The key as it is now.', schema: keyAnswer } },
   errors: ['invalid_request'],
-}).handle(({ db, log, config, catalogue }: KeyDeps) => async ({ auth: { accountId }, params, body, request }) => {
-  checkLimits(body, config)
-  const key = await changeKey(db, params.id, body, accountId)
+}).handle(({ db, log, config, catalogue }: KeyDeps) => async ({ auth, params, body, request }) => {
+  checkLimits(body, limitsOf({ catalogue, config }, auth))
+  const key = await changeKey(db, params.id, body, auth.accountId)
   if (!key) throw new ApiError('not_found', { message: NO_KEY })
-  logSecurity(log, request, 'key_changed', accountId)
-  return { ok: true, key, warnings: warningsOf(body, request, catalogue.current()) }
+  logSecurity(log, request, 'key_changed', auth.accountId)
+  return { ok: true, key, warnings: warningsOf(body, request, offerTo(catalogue.current(), auth)) }
 })
 
 /** Gives a key another secret. */

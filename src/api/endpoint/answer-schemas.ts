@@ -68,35 +68,37 @@ export function errorSchema(envelope: Envelope, codes: readonly ErrorCode[]): z.
   return z.strictObject({ ok: z.literal(false), error: z.strictObject({ type: code, message, param, code, ...more }) })
 }
 
+/** Credits of a price: whole, but for those of a group, which have up to four decimals. */
+const rate = z.number().min(0)
+
 /** The price of a chat, or of embeddings. */
 export const pricing = z
   .strictObject({
-    input: z.int(),
-    output: z.int().optional(),
-    cachedInput: z.int().optional(),
-    cacheWrite: z.int().optional(),
-    perCall: z.int().optional(),
+    input: rate,
+    output: rate.optional(),
+    cachedInput: rate.optional(),
+    cacheWrite: rate.optional(),
+    perCall: rate.optional(),
     perTokens: z.int(),
-    minimum: z.int(),
+    minimum: rate,
   })
   .meta({
     description:
       'Credits for `perTokens` tokens: input, input read from a cache, input written to one (both as `input` if ' +
-      'absent), output (not of embeddings); `perCall` is added; at least `minimum` a call.',
+      'absent), output (not of embeddings); `perCall` is added; at least `minimum` a call. The sum is rounded up. An ' +
+      'account in a group sees its own price, with up to four decimals.',
   })
 
 const resolution = z.string().optional()
 
 const prices = z
-  .array(
-    z.union([z.strictObject({ resolution, perSecond: z.int() }), z.strictObject({ resolution, credits: z.int() })]),
-  )
+  .array(z.union([z.strictObject({ resolution, perSecond: rate }), z.strictObject({ resolution, credits: rate })]))
   .meta({
     description: 'Images and videos: the first row that fits gives the price; `perSecond` × seconds is rounded up.',
   })
 
 /** A price as its version has it. */
-const price = z.union([pricing, z.strictObject({ credits: z.int() }), z.strictObject({ prices })])
+const price = z.union([pricing, z.strictObject({ credits: rate }), z.strictObject({ prices })])
 
 const seconds = z.number().gt(0).lte(MAX_SECONDS)
 

@@ -3,12 +3,12 @@
  */
 import { z } from 'zod'
 import { MAX_GRACE_SECONDS } from '../../shared/accounts/api-keys.ts'
+import type { EffectiveLimits } from '../../shared/accounts/effective-limits.ts'
 import { keyLimitFields, keyName } from '../../shared/accounts/key-fields.ts'
 import type { KeyChanges } from '../../shared/accounts/key-limits.ts'
 import { PERIODS } from '../../shared/accounts/shown-key.ts'
 import { MODALITIES } from '../../shared/calls/lifecycle.ts'
-import type { Catalogue } from '../../shared/catalogue/catalogue.ts'
-import type { Config } from '../../shared/platform/config/config.ts'
+import type { Offer } from '../../shared/catalogue/catalogue.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { nearestName } from '../../shared/platform/config/near-names.ts'
 import { credits, id, listOf, ok, time } from './answer-schemas.ts'
@@ -102,12 +102,12 @@ export const rotation = {
   errors: ['invalid_request'],
 } as const
 
-/** Checks of limits that a schema cannot make. @throws ApiError invalid_request. */
-export function checkLimits({ rateLimit }: KeyChanges, config: Pick<Config, 'GATEWAY_RATE_LIMIT'>): void {
-  if (rateLimit == null || rateLimit <= config.GATEWAY_RATE_LIMIT) return
+/** Checks of limits that a schema cannot make. @param most those of the account @throws ApiError invalid_request. */
+export function checkLimits({ rateLimit }: KeyChanges, most: EffectiveLimits): void {
+  if (rateLimit == null || rateLimit <= most.rateLimit) return
   throw new ApiError('invalid_request', {
     param: 'rateLimit',
-    message: `rateLimit must be at most that of the account, ${config.GATEWAY_RATE_LIMIT}.`,
+    message: `rateLimit must be at most that of the account, ${most.rateLimit}.`,
   })
 }
 
@@ -118,15 +118,15 @@ const MOST_FIELDS = 30
 
 /**
  * Warns of fields that look like one of a key: nothing reads them, and the missing limit would go unnoticed. And of
- * models that are not in the catalogue: it changes, and so they are allowed.
+ * models that the account is not offered: the catalogue changes, and so they are allowed.
  */
-export function warningsOf({ models }: KeyChanges, { sentFields }: RequestFacts, catalogue: Catalogue): string[] {
+export function warningsOf({ models }: KeyChanges, { sentFields }: RequestFacts, offer: Offer): string[] {
   const misspelled = sentFields()
     .slice(0, MOST_FIELDS)
     .flatMap((field) => {
       const meant = nearestName(field, FIELDS)
       return meant === null ? [] : [`The field "${field}" is unknown and has no effect. Did you mean ${meant}?`]
     })
-  const missing = (models ?? []).filter((id) => !catalogue.models.has(id))
+  const missing = (models ?? []).filter((id) => !offer.models.has(id))
   return [...misspelled, ...missing.map((id) => `There is no model "${id}" at the moment.`)]
 }

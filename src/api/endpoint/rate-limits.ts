@@ -3,6 +3,7 @@
  * simultaneous request pass.
  */
 import type { Redis } from 'ioredis'
+import { LRUCache } from 'lru-cache'
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
 import type { Config } from '../../shared/platform/config/config.ts'
 import type { Allowance, NetworkLimit, Limit, Taking } from './allowances.ts'
@@ -13,15 +14,18 @@ import { createNetworkLimit } from './network-limits.ts'
 export type Limits = ReturnType<typeof createLimits>
 
 /**
- * Says that an endpoint's requests count against a limit, separately for the networks of each client, each account, or
- * each key with a limit of its own.
+ * Says that an endpoint's requests count against a limit, separately for the networks of each client, each account,
+ * each account by its own limit (`holder`: of a key), or each key with a limit of its own.
  */
 export type LimitUse = {
   /** Counts once for each so many bytes of a body that it begins, and for the most where its length is not said. */
   perBytes?: number
   /** Answers have headers that show what is left of it. */
   shown?: boolean
-} & ({ limit: NetworkLimits; per: 'client' } | { limit: Exclude<keyof Limits, NetworkLimits>; per: 'account' | 'key' })
+} & (
+  | { limit: NetworkLimits; per: 'client' }
+  | { limit: Exclude<keyof Limits, NetworkLimits>; per: 'account' | 'holder' | 'key' }
+)
 
 /** The limits that are counted by the networks of clients. */
 type NetworkLimits = {
@@ -45,6 +49,9 @@ const LINKS_PER_MINUTE = 600
 const WEBHOOKS_PER_MINUTE = 3000
 const WEBHOOK_SENDS_PER_MINUTE = 60
 const DASHBOARD_FAILURES_PER_TEN_MINUTES = 10
+
+/** How many different numbers of one limit are remembered: keys may have any. */
+const KEPT_LIMITERS = 1000
 
 const TEN_MINUTES = 600
 const HOUR = 3600
@@ -71,9 +78,9 @@ export function createLimits(redis: Redis, config: Config) {
   }
   const networkLimit = (name: string, points: number, seconds: number): NetworkLimit =>
     createNetworkLimit(redis, { keyPrefix: prefixOf(name), points, seconds })
-  // One counter for a key whatever its limit, so that a change of the limit does not restart its window.
+  // One counter for each whatever their limit, so that a change of the limit does not restart its window.
   const limitOfEach = (name: string, usual: number, seconds: number): Limit => {
-    const limiters = new Map<number, RateLimiterRedis>()
+    const limiters = new LRUCache<number, RateLimiterRedis>({ max: KEPT_LIMITERS })
     return {
       take: (subject, { points = usual, ...taking } = {}) => {
         const limiter = limiters.get(points) ?? new RateLimiterRedis(counter(name, points, seconds))
@@ -84,7 +91,7 @@ export function createLimits(redis: Redis, config: Config) {
   }
   return {
     keyCalls: limitOfEach('keycalls', config.GATEWAY_RATE_LIMIT, 60),
-    calls: limit('calls', config.GATEWAY_RATE_LIMIT, 60),
+    calls: limitOfEach('calls', config.GATEWAY_RATE_LIMIT, 60),
     reads: limit('reads', READS_PER_MINUTE, 60),
     quotes: limit('quotes', QUOTES_PER_MINUTE, 60),
     logins: networkLimit('logins', config.LOGIN_RATE_LIMIT, TEN_MINUTES),

@@ -14,6 +14,7 @@ import type { Declaration, RequestFacts } from './declaration.ts'
 import { Reply } from './declaration.ts'
 import { recordView } from '../../shared/operators/recorded-views.ts'
 import type { LiveSession } from '../../shared/users/sessions.ts'
+import { limitsOf } from './holder-limits.ts'
 import type { LimitUse } from './rate-limits.ts'
 import { viewOf } from '../operator/recorded-views.ts'
 import { clientAddress } from '../middleware/client-address.ts'
@@ -116,8 +117,16 @@ type Counter = (ctx: Request, auth: unknown) => Promise<void> | null
 export const countersOf = ({ limits = [] }: Declaration, deps: WebDeps): Counter[] =>
   limits.map((use) => counter(use, deps))
 
-function counter({ limit: name, per, perBytes, shown }: LimitUse, { config, limits }: WebDeps): Counter {
+function counter({ limit: name, per, perBytes, shown }: LimitUse, deps: WebDeps): Counter {
+  const { config, limits } = deps
   const limit = limits[name]
+  if (per === 'holder') {
+    return (ctx, auth) => {
+      const holder = auth as Principal
+      const { rateLimit } = limitsOf(deps, holder)
+      return showTaken(ctx, shown, () => limit.take(holder.accountId, { points: rateLimit }))
+    }
+  }
   if (per === 'key') {
     return (ctx, auth) => {
       const { keyId, rateLimit } = auth as Pick<Principal, 'keyId' | 'rateLimit'>

@@ -14,7 +14,7 @@ import { ORIGINS, listGrants } from '../../shared/ledger/ledger.ts'
 import type { AccountPlace, OperatedAccount, Sort } from '../../shared/operators/accounts.ts'
 import { SORTS, STANDINGS, findAccount, findAccounts } from '../../shared/operators/accounts.ts'
 import { listActions } from '../../shared/operators/actions.ts'
-import { grantCredits, setAccountStatus } from '../../shared/operators/changes.ts'
+import { grantCredits, setAccountGroup, setAccountStatus } from '../../shared/operators/changes.ts'
 import { line } from '../../shared/platform/text-fields.ts'
 import { call, credits, grant, id, ok, pageOf } from '../endpoint/answer-schemas.ts'
 import { createCursors } from '../console/cursors.ts'
@@ -90,6 +90,7 @@ export const showOperated = endpoint({
       schema: z.strictObject({
         ok,
         account: operatedAccount,
+        groups: z.array(z.string()).meta({ description: 'The groups of the catalogue.' }),
         held: z.int().meta({ description: 'Credits held by open calls.' }),
         openCalls: z.int(),
         debt: z
@@ -102,7 +103,7 @@ export const showOperated = endpoint({
     },
   },
   errors: [],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ params }) => {
+}).handle(({ db, catalogue }: Pick<WebDeps, 'db' | 'catalogue'>) => async ({ params }) => {
   const [account, standing, grants, { calls }, actions] = await Promise.all([
     findAccount(db, params.id),
     summaryOf(db, params.id),
@@ -112,7 +113,8 @@ export const showOperated = endpoint({
   ])
   if (!account || !standing) throw new ApiError('not_found')
   const { held, running: openCalls, debt } = standing
-  return { ok: true, account, held, openCalls, debt, grants, calls, actions }
+  const groups = [...catalogue.current().groups.keys()]
+  return { ok: true, account, groups, held, openCalls, debt, grants, calls, actions }
 })
 
 const GRANTABLE = ORIGINS.filter((origin) => origin !== 'signup')
@@ -192,6 +194,29 @@ export const activateAccount = endpoint({
   ok: true,
   account: await changeStatus(db, auth, params.id, 'active'),
 }))
+
+/** Puts an account into a group. */
+export const regroupAccount = endpoint({
+  ...accountPath,
+  views: 'recorded',
+  method: 'put',
+  path: '/api/operator/accounts/:id/group',
+  summary: 'Set the group of an account',
+  description:
+    'Its next call is served at the prices, with the models and within the limits of the group. Your own account ' +
+    'needs another operator.',
+  body: z
+    .object({ group: z.string().nullable().meta({ description: 'A group of the catalogue; null for none.' }) })
+    .meta({ id: 'AccountGroupRequest' }),
+  answers: { 200: { description: 'The account is in the group.', schema: statusAnswer } },
+  errors: ['invalid_request'],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, params, body: { group } }) => {
+  const is = await setAccountGroup(db, auth.userId, params.id, group)
+  if (is === 'no_account') throw new ApiError('not_found')
+  if (is === 'no_group')
+    throw new ApiError('invalid_request', { param: 'group', message: 'group must be one of the catalogue.' })
+  return { ok: true, account: (await findAccount(db, params.id))! }
+})
 
 /** @throws ApiError not_found; invalid_request for the operator's own account. */
 async function changeStatus(

@@ -7,7 +7,11 @@ import { id, role, time, user } from '../endpoint/answer-schemas.ts'
 
 /** An account, as operators see it. */
 export const operatedAccount = user
-  .extend({ status: z.enum(['active', 'suspended']), role })
+  .extend({
+    status: z.enum(['active', 'suspended']),
+    role,
+    group: z.string().nullable().meta({ description: 'Its group of the catalogue; null if it is in none.' }),
+  })
   .meta({ id: 'OperatedAccount' })
 
 /** An account in a list. */

@@ -7,7 +7,7 @@ import { z } from 'zod'
 export const catalogueChanges = z
   .array(
     z.strictObject({
-      part: z.enum(['model', 'upstream', 'setting']),
+      part: z.enum(['model', 'upstream', 'group', 'setting']),
       name: z.string(),
       change: z.enum(['added', 'removed', 'changed']),
       fields: z

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import type { Applied } from '../../shared/catalogue/changes.ts'
-import { applyCatalogue, judgeCatalogue, rollBack } from '../../shared/catalogue/changes.ts'
+import { applyCatalogue, judgeCatalogue, lostGroups, rollBack } from '../../shared/catalogue/changes.ts'
 import { changesUpstreams, diffCatalogues, diffText } from '../../shared/catalogue/diff.ts'
 import { BadCatalogue } from '../../shared/catalogue/faults.ts'
 import { MASK, maskedCatalogue } from '../../shared/catalogue/header-masks.ts'
@@ -53,7 +53,7 @@ const needsPassword = z
   .boolean()
   .meta({ description: 'Whether your password is needed: upstreams are new or changed.' })
 
-const faults = z.array(z.strictObject({ path: z.string(), message: z.string() }))
+const listedFaults = z.array(z.strictObject({ path: z.string(), message: z.string() }))
 
 const given = z
   .unknown()
@@ -117,11 +117,13 @@ export const checkCatalogue = endpoint({
       schema: z.strictObject({
         ok,
         version: z.int().meta({ description: 'The current version; 0 for none.' }),
-        faults: faults.meta({
+        faults: listedFaults.meta({
           description: 'Every mistake, by its path. A catalogue with mistakes cannot be applied.',
         }),
-        losses: faults.meta({ description: 'Every cost that exceeds its price.' }),
-        warnings: faults.meta({ description: 'Upstreams in a private network that may fetch images by themselves.' }),
+        losses: listedFaults.meta({ description: "Every cost that exceeds its price, or a group's." }),
+        warnings: listedFaults.meta({
+          description: 'Upstreams in a private network that may fetch images by themselves.',
+        }),
         changes,
         needsPassword,
       }),
@@ -131,12 +133,14 @@ export const checkCatalogue = endpoint({
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ body: { catalogue } }) => {
   const current = await readVersion(db, 'newest')
   const judged = judgeCatalogue(catalogue, current?.content)
-  const isValid = judged.faults.length === 0
+  const isWhole = judged.faults.length === 0
+  const faults = isWhole ? await lostGroups(db, judged.content) : judged.faults
+  const isValid = faults.length === 0
   const changed = isValid ? diffCatalogues(current?.content, judged.content) : []
   return {
     ok: true,
     version: current?.version ?? 0,
-    faults: judged.faults,
+    faults,
     losses: isValid ? marginFaults(judged.content as PricedCatalogue) : [],
     warnings: isValid ? privateUpstreams((judged.content as ValidCatalogue).upstreams) : [],
     changes: changed,

@@ -18,6 +18,9 @@ const margin = z
     day: z.iso.date(),
     model: z.string(),
     upstream: z.string().nullable().meta({ description: 'null if no upstream served the call.' }),
+    group: z.string().nullable().optional().meta({
+      description: 'With `by=group`: the group of the account when the call was opened; null if it was in none.',
+    }),
     calls: z.int().meta({ description: 'Calls that succeeded or failed.' }),
     credits,
     revenueMicroUsd: microUsd('The credits in micro-dollars; null if the catalogue has no `creditMicroUsd`.'),
@@ -34,7 +37,9 @@ export const showMargins = endpoint({
   method: 'get',
   path: '/api/operator/margins',
   summary: 'Revenue and cost by day, model and upstream',
-  query: daysQuery,
+  query: daysQuery.extend({
+    by: z.enum(['group'], { error: 'must be group' }).optional().meta({ description: 'A row for each group, too.' }),
+  }),
   answers: {
     200: {
       description: 'One row for each day, model and upstream with calls, oldest first.',
@@ -48,5 +53,6 @@ export const showMargins = endpoint({
   errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ query }) => {
   const creditMicroUsd = await creditWorth(db)
-  return { ok: true, creditMicroUsd, data: await marginsByDay(db, daysOf(query, dayOf(Date.now())), creditMicroUsd) }
+  const days = daysOf(query, dayOf(Date.now()))
+  return { ok: true, creditMicroUsd, data: await marginsByDay(db, days, creditMicroUsd, query.by === 'group') }
 })

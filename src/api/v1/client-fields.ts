@@ -140,7 +140,7 @@ function parametersOf({ routes }: ChatModel): string[] {
 export function dollarPricesOf(one: Model, least: number, worth: number): Record<keyof typeof dollars, string> {
   const none = { prompt: '0', completion: '0', request: '0', image: '0', input_cache_read: '0', input_cache_write: '0' }
   if (one.modality === 'embedding') {
-    return { ...none, prompt: dollarsOf(one.price.input, worth, one.price.perTokens) }
+    return { ...none, prompt: dollarsOf(one.price.input, worth, one.price.perTokens, one.price) }
   }
   if (one.modality !== 'chat') {
     return { ...none, [one.modality === 'image' ? 'image' : 'request']: dollarsOf(least, worth) }
@@ -148,10 +148,10 @@ export function dollarPricesOf(one: Model, least: number, worth: number): Record
   const { input, output, cachedInput = input, cacheWrite = input, perCall = 0, perTokens } = one.price
   return {
     ...none,
-    prompt: dollarsOf(input, worth, perTokens),
-    completion: dollarsOf(output, worth, perTokens),
-    request: dollarsOf(perCall, worth),
-    input_cache_read: dollarsOf(cachedInput, worth, perTokens),
-    input_cache_write: dollarsOf(cacheWrite, worth, perTokens),
+    prompt: dollarsOf(input, worth, perTokens, one.price),
+    completion: dollarsOf(output, worth, perTokens, one.price),
+    request: dollarsOf(perCall, worth, 1, one.price),
+    input_cache_read: dollarsOf(cachedInput, worth, perTokens, one.price),
+    input_cache_write: dollarsOf(cacheWrite, worth, perTokens, one.price),
   }
 }

@@ -12,7 +12,7 @@ export const gateway = { tag: 'Models and calls', envelope: 'gateway' } as const
 /** What counts as a call. */
 export const CALL_LIMITS = [
   { limit: 'keyCalls', per: 'key', shown: true },
-  { limit: 'calls', per: 'account', shown: true },
+  { limit: 'calls', per: 'holder', shown: true },
 ] as const
 
 /** What is only read: of calls, and of models. */

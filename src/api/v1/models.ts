@@ -3,11 +3,13 @@
  */
 import { z } from 'zod'
 import type { Principal } from '../../shared/accounts/key-lookup.ts'
-import type { Catalogue, ChatModel, EmbeddingModel, MediaModel, Model } from '../../shared/catalogue/catalogue.ts'
+import type { ChatModel, EmbeddingModel, MediaModel, Model, Offer } from '../../shared/catalogue/catalogue.ts'
+import { offerTo } from '../../shared/catalogue/catalogue.ts'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
 import { leastMediaCost } from '../../shared/requests/media-options.ts'
 import type { ChatPrice, EmbeddingPrice } from '../../shared/requests/pricing.ts'
 import { chatCost, outputLimit } from '../../shared/requests/pricing.ts'
+import { shownPrice } from '../../shared/requests/shown-price.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { ok } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
@@ -65,13 +67,13 @@ const noModel = () =>
 const isShown = (model: Model, holder?: Principal): boolean =>
   model.routes.length > 0 && (!holder || mayCall(holder, model))
 
-/** The models of a catalogue that are shown. `holder`: only what their key may call. */
-const shownModels = ({ models }: Catalogue, holder?: Principal): Model[] =>
+/** The models of an offer that are shown. `holder`: only what their key may call. */
+const shownModels = ({ models }: Offer, holder?: Principal): Model[] =>
   [...models.values()].filter((model) => isShown(model, holder))
 
-/** The public list of a catalogue, as the console shows it. */
-export const presentModels = (catalogue: Catalogue): ModelEntry[] =>
-  shownModels(catalogue).map((model) => presentModel(model, catalogue.createdAt))
+/** What an account is offered, as the console shows it. */
+export const presentModels = (offer: Offer): ModelEntry[] =>
+  shownModels(offer).map((model) => presentModel(model, offer.createdAt))
 
 function presentModel(model: Model, created: number): ModelEntry {
   return {
@@ -100,13 +102,13 @@ function fieldsOf(model: Model) {
   }
 }
 
-const embeddingFieldsOf = ({ pricing, maxDimensions }: EmbeddingModel) => ({
-  pricing,
+const embeddingFieldsOf = ({ price, maxDimensions }: EmbeddingModel) => ({
+  pricing: shownPrice(price),
   ...(maxDimensions !== undefined && { maxDimensions }),
 })
 
 const chatFieldsOf = (model: ChatModel) => ({
-  pricing: model.pricing,
+  pricing: shownPrice(model.price),
   ...(model.contextLength !== undefined && { contextLength: model.contextLength }),
   ...(model.maxOutputTokens !== undefined && { maxOutputTokens: model.maxOutputTokens }),
   defaultOutputTokens: outputLimit(undefined, model),
@@ -116,14 +118,14 @@ const chatFieldsOf = (model: ChatModel) => ({
 const leastCost = (model: Model): number =>
   'pricing' in model ? chatCost(model.price, { input: 0, output: 0 }) : (leastMediaCost(model, model.price) ?? 0)
 
-const optionsOf = ({ prices, durations, resolutions }: MediaModel) => ({
-  ...(prices && { prices }),
+const optionsOf = ({ price, durations, resolutions }: MediaModel) => ({
+  ...('prices' in price && { prices: shownPrice(price).prices }),
   ...(durations && { durations }),
   ...(resolutions && { resolutions }),
 })
 
 /** A model as `/v1` shows it: with what clients read. */
-function listed(model: Model, { createdAt, creditMicroUsd }: Catalogue) {
+function listed(model: Model, { createdAt, creditMicroUsd }: Offer) {
   const entry = presentModel(model, createdAt)
   const dollars = creditMicroUsd === null ? null : dollarPricesOf(model, entry.credits, creditMicroUsd)
   return { ...entry, ...clientFieldsOf(model), ...(dollars && { pricing: { ...entry.pricing, ...dollars } }) }
@@ -150,7 +152,7 @@ export const listModels = endpoint({
   },
   errors: [],
 }).write(({ catalogue }: Pick<WebDeps, 'catalogue'>) => ({ auth }, ctx) => {
-  const current = catalogue.current()
+  const current = offerTo(catalogue.current(), auth)
   const models = shownModels(current, auth)
   ctx.body =
     envelopeFor(ctx) === 'anthropic'
@@ -179,7 +181,7 @@ export const showModel = endpoint({
   },
   errors: ['unsupported_model'],
 }).write(({ catalogue }: Pick<WebDeps, 'catalogue'>) => ({ auth, params: { id } }, ctx) => {
-  const current = catalogue.current()
+  const current = offerTo(catalogue.current(), auth)
   const found = current.models.get(id)
   if (!found || !isShown(found, auth)) throw noModel()
   if (envelopeFor(ctx) !== 'anthropic') ctx.body = { ok: true, ...listed(found, current) }

@@ -64,6 +64,9 @@ const quote = z
     balance: credits,
     affordable: z.boolean().meta({ description: 'Whether budget and balance allow the call now.' }),
     priceVersion: id('price').meta({ description: 'For `X-Price-Version`.' }),
+    priceBasisPoints: z.int().optional().meta({
+      description: 'What the group of the account pays of the price, in ten-thousandths, if that is not all of it.',
+    }),
   })
   .meta({ id: 'Quote' })
 
@@ -114,6 +117,7 @@ export const quoteCall = endpoint({
     balance: funds.balance,
     affordable,
     priceVersion: versionOf(model),
+    ...(model.price.priceBasisPoints !== undefined && { priceBasisPoints: model.price.priceBasisPoints }),
   }
   ctx.body = answer
 })

@@ -40,6 +40,8 @@ export const getLedgerOf = (id: string, cursor?: string) =>
   ask('GET /api/operator/accounts/:id/ledger', { params: { id }, query: { cursor } })
 export const setAccountStatus = (id: string, verb: 'suspend' | 'activate') =>
   ask(`POST /api/operator/accounts/:id/${verb}`, { params: { id } })
+export const setAccountGroup = (id: string, group: string | null) =>
+  ask('PUT /api/operator/accounts/:id/group', { params: { id }, body: { group } })
 /** What the calls of all can be narrowed to; texts as they stand in the address. */
 export type AnyCallQuery = CallQuery & { account?: string; upstream?: string; errorType?: string; cursor?: string }
 export type AnyCall = RowOf<'GET /api/operator/calls'>

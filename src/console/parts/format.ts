@@ -13,7 +13,8 @@ const CLOCK = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const
 
 const DAY = { day: 'numeric', month: 'short' } as const
 
-const whole = lazily(() => new Intl.NumberFormat())
+/** Prices of a group have up to four decimals. */
+const plain = lazily(() => new Intl.NumberFormat(undefined, { maximumFractionDigits: 4 }))
 const percent = lazily(
   () => new Intl.NumberFormat(undefined, { style: 'percent', minimumFractionDigits: 1, maximumFractionDigits: 1 }),
 )
@@ -34,7 +35,7 @@ const datedMoment = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, ..
 const dayOfYear = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, year: 'numeric', timeZone: 'UTC' }))
 const dayOfMonth = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, timeZone: 'UTC' }))
 
-export const number = (value: number): string => whole().format(value)
+export const number = (value: number): string => plain().format(value)
 
 const money = lazily(
   () => new Intl.NumberFormat(undefined, { style: 'currency', currency: 'USD', maximumFractionDigits: 4 }),

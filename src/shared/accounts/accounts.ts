@@ -39,7 +39,7 @@ export async function lockToDelete(trx: Trx, id: AccountId): Promise<Deletable> 
 
 /** Marks an account as deleted. The row must be locked. Its media results are removed by the reconciler. */
 export async function markDeleted(trx: Trx, id: AccountId): Promise<void> {
-  await trx('accounts').where({ id }).update({ status: 'suspended', deleted_at: trx.fn.now() })
+  await trx('accounts').where({ id }).update({ status: 'suspended', deleted_at: trx.fn.now(), group_name: null })
   await endSessionsOfAccount(trx, id)
 }
 

@@ -26,6 +26,8 @@ export type Principal = {
   modalities: readonly Modality[] | null
   /** Requests a minute; null: no limit of its own. */
   rateLimit: number | null
+  /** The group of its account; null: none. A charge looks at it again. */
+  group: string | null
 }
 
 /**
@@ -47,6 +49,7 @@ type PrincipalRow = {
   models: string[] | null
   modalities: Modality[] | null
   rate_limit: number | null
+  group_name: string | null
 }
 
 /**
@@ -85,7 +88,7 @@ const FIND = {
   name: 'find_principals',
   text: `
     SELECT asked.place, k.id, k.account_id, acc.status, k.version, k.models, k.modalities, k.rate_limit,
-      k.address_allowed
+      k.address_allowed, acc.group_name
     FROM unnest((SELECT $1::bytea[]), (SELECT $2::text[])) WITH ORDINALITY AS asked (hash, address, place)
     CROSS JOIN LATERAL (
       SELECT k.*, k.secret_version AS version, key_allows_address(k, asked.address) AS address_allowed FROM api_keys k
@@ -107,4 +110,5 @@ const principalOf = (row: PrincipalRow, address: string): Principal => ({
   models: row.models,
   modalities: row.modalities,
   rateLimit: row.rate_limit,
+  group: row.group_name,
 })

@@ -322,6 +322,7 @@ function outcomeOf(request: OpenRequest, row: OpenRow): OpenOutcome {
     case 'ip_not_allowed':
     case 'account_suspended':
     case 'model_not_allowed':
+    case 'group_changed':
     case 'key_budget_exceeded':
     case 'price_above_limit':
     case 'price_changed':

@@ -112,6 +112,8 @@ function rowOf(request: OpenRequest) {
     address: request.address,
     is_async: request.isAsync,
     callback_url: request.callbackUrl,
+    group_name: request.group,
+    most_outstanding: request.maxOutstanding,
   }
 }
 

@@ -19,6 +19,10 @@ export type OpenRequest = {
   /** The version of the catalogue that it is charged and served by. */
   catalogueVersion: number
   price: Price
+  /** The group at whose price it was asked for; null or absent: none. An account that has another is not charged. */
+  group?: string | null
+  /** The most calls that its account may have open, where that is not the usual number. */
+  maxOutstanding?: number | undefined
   /** The charge. */
   amount: number
   /** Why the call must not be opened, although an earlier call may be joined: a guard of its own request. */
@@ -61,6 +65,7 @@ export type OpenOutcome =
         | 'ip_not_allowed'
         | 'account_suspended'
         | 'model_not_allowed'
+        | 'group_changed'
         | 'price_above_limit'
         | 'price_changed'
         | 'key_budget_exceeded'

@@ -4,8 +4,10 @@
 import { z } from 'zod'
 import type { Modality } from '../calls/lifecycle.ts'
 import { DEFAULT_STEP, MAX_SECONDS, fitsStep } from '../requests/media-options.ts'
-import type { ChatPrice, EmbeddingPrice, MediaPrice } from '../requests/pricing.ts'
+import type { ChatPrice, EmbeddingPrice, MediaPrice, Share } from '../requests/pricing.ts'
 import { onceValid } from './checks.ts'
+import type { GroupLimits } from './groups.ts'
+import { groupsSchema } from './groups.ts'
 import {
   RESOLUTION,
   chatCosts,
@@ -182,6 +184,7 @@ export const catalogueSchema = z.strictObject({
   creditMicroUsd: z.int().min(1).max(1_000_000_000).optional(),
   packs: packsSchema,
   topUp: topUpSchema.optional(),
+  groups: groupsSchema,
   upstreams: z.record(name, upstreamSchema),
   models: z.array(z.discriminatedUnion('modality', [chatModel, mediaModel, embeddingModel])),
 })
@@ -213,7 +216,7 @@ type EmbeddingCost = z.infer<typeof embeddingCosts>
 type MediaCost = z.infer<typeof mediaCosts>
 
 /** `version` is that of the catalogue: a call is charged and served by the one that it was opened at. */
-type Offered<Its> = { version: number; routes: Route[]; price: Its }
+type Offered<Its> = { version: number; routes: Route[]; price: Its & Share }
 /** A chat model with its routes and its price. */
 export type ChatModel = z.infer<typeof chatModel> & Offered<ChatPrice>
 /** An image or video model with its routes and its price. */
@@ -223,8 +226,8 @@ export type EmbeddingModel = z.infer<typeof embeddingModel> & Offered<EmbeddingP
 /** A model of the catalogue. */
 export type Model = ChatModel | MediaModel | EmbeddingModel
 
-/** A version of the catalogue as a process uses it. `routes` holds only configured upstreams, in their order. */
-export type Catalogue = {
+/** What somebody is offered of a version of the catalogue. */
+export type Offer = {
   /** Counts from 1. */
   version: number
   /** Unix seconds of when the version was applied: the `created` of its models. */
@@ -233,6 +236,21 @@ export type Catalogue = {
   creditMicroUsd: number | null
   /** Every enabled model by its id. */
   models: ReadonlyMap<string, Model>
+}
+
+/**
+ * Accounts that are served at a price and limits of their own (docs/pricing.md#groups). `offer`: the models that they
+ * may see, at their price.
+ */
+export type Group = GroupLimits & { offer: Offer }
+
+/**
+ * A version of the catalogue as a process uses it. `routes` holds only configured upstreams, in their order. Its
+ * `models` are those of accounts without a group.
+ */
+export type Catalogue = Offer & {
+  /** The groups by their names. */
+  groups: ReadonlyMap<string, Group>
   /** Every upstream that is configured, whether a model uses it or not. */
   upstreams: readonly Upstream[]
   /** The packs of credits that are sold. */
@@ -243,12 +261,20 @@ export type Catalogue = {
   refused: readonly { path: string; message: string }[]
 }
 
+/**
+ * What an account is offered. One whose group is not in this version is offered what accounts without a group are: no
+ * version is applied that loses the group of an account, so it is only in the moment before a new version is taken.
+ * @param group null: none
+ */
+export const offerTo = (catalogue: Catalogue, { group }: { group: string | null }): Offer =>
+  (group === null ? undefined : catalogue.groups.get(group)?.offer) ?? catalogue
+
 /** The enabled model of this id and modality; null if there is none (`unsupported_model`). */
-export function findModel(catalogue: Catalogue, id: string, modality: 'chat'): ChatModel | null
-export function findModel(catalogue: Catalogue, id: string, modality: 'image' | 'video'): MediaModel | null
-export function findModel(catalogue: Catalogue, id: string, modality: 'embedding'): EmbeddingModel | null
-export function findModel(catalogue: Catalogue, id: string, modality: Modality): Model | null
-export function findModel(catalogue: Catalogue, id: string, modality: Modality): Model | null {
-  const model = catalogue.models.get(id)
+export function findModel(offer: Offer, id: string, modality: 'chat'): ChatModel | null
+export function findModel(offer: Offer, id: string, modality: 'image' | 'video'): MediaModel | null
+export function findModel(offer: Offer, id: string, modality: 'embedding'): EmbeddingModel | null
+export function findModel(offer: Offer, id: string, modality: Modality): Model | null
+export function findModel(offer: Offer, id: string, modality: Modality): Model | null {
+  const model = offer.models.get(id)
   return model && model.modality === modality ? model : null
 }

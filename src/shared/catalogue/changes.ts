@@ -1,7 +1,8 @@
 /**
  * Applying versions of the catalogue: checked whole, one after the other, and with a record of who did it.
  */
-import type { Db } from '../platform/postgres/db.ts'
+import { groupsBeyond } from '../accounts/groups.ts'
+import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { UserId } from '../platform/ids.ts'
 import { recordAction } from '../operators/actions.ts'
 import type { Change } from './diff.ts'
@@ -73,6 +74,9 @@ export async function applyCatalogue(db: Db, application: Application): Promise<
 const store = (db: Db, current: number, application: Application, changes: readonly Change[]): Promise<number | null> =>
   db.transaction(async (trx) => {
     const version = await storeVersion(trx, current, application)
+    // After the version: whoever puts an account into a group holds the version before it.
+    const lost = version === null ? [] : await lostGroups(trx, application.content)
+    if (lost.length > 0) throw new BadCatalogue(lost)
     const { source, operator, note } = application
     if (version !== null && source !== 'file') {
       const action = source === 'rollback' ? 'catalogue_rolled_back' : 'catalogue_applied'
@@ -80,6 +84,17 @@ const store = (db: Db, current: number, application: Application, changes: reado
     }
     return version
   })
+
+/** The groups that accounts are in, and that a valid content does not have: their prices and limits would be lost. */
+export async function lostGroups(db: Db | Trx, content: unknown): Promise<Fault[]> {
+  const { groups = {} } = content as { groups?: object }
+  return (await groupsBeyond(db, Object.keys(groups))).map(({ name, accounts }) => ({
+    path: `groups.${name}`,
+    message:
+      `is missing, and ${accounts === 1 ? '1 account is' : `${accounts} accounts are`} in it: ` +
+      'move them first (admin account group)',
+  }))
+}
 
 /** How much of the changes an action keeps, in characters: the versions themselves keep all. */
 const MAX_RECORDED = 10_000

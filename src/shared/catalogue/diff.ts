@@ -10,11 +10,11 @@ import { MASK, maskedHeaders, maskedUpstream } from './header-masks.ts'
 type FieldChange = { path: string; before: unknown; after: unknown }
 
 /**
- * A part of the catalogue that differs: a model or an upstream by its name, or a setting of the whole. `fields` are
+ * A part of the catalogue that differs: a model, an upstream or a group by its name, or a setting of the whole. `fields` are
  * those of a changed part; an added or removed one is one field with an empty path: the whole part.
  */
 export type Change = {
-  part: 'model' | 'upstream' | 'setting'
+  part: 'model' | 'upstream' | 'group' | 'setting'
   name: string
   change: 'added' | 'removed' | 'changed'
   fields: FieldChange[]
@@ -27,12 +27,13 @@ const fieldsOf = (value: unknown): Fields =>
 
 /** The changes that lead from one content to the other, none if they say the same. Undefined is an empty one. */
 export function diffCatalogues(before: unknown, after: unknown): Change[] {
-  const { models: oldModels, upstreams: oldUpstreams, ...oldSettings } = fieldsOf(before)
-  const { models: newModels, upstreams: newUpstreams, ...newSettings } = fieldsOf(after)
+  const { models: oldModels, upstreams: oldUpstreams, groups: oldGroups, ...oldSettings } = fieldsOf(before)
+  const { models: newModels, upstreams: newUpstreams, groups: newGroups, ...newSettings } = fieldsOf(after)
   return [
     ...diffParts('model', byId(oldModels), byId(newModels)),
     ...diffOrder(byId(oldModels), byId(newModels)),
     ...diffParts('upstream', fieldsOf(oldUpstreams), fieldsOf(newUpstreams)).map(withoutSecrets),
+    ...diffParts('group', fieldsOf(oldGroups), fieldsOf(newGroups)),
     ...diffParts('setting', oldSettings, newSettings),
   ]
 }

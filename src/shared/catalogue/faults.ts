@@ -144,7 +144,18 @@ function faultsBetween(content: unknown): Fault[] {
       if (fault) faults.push({ path: `models[${index}].upstreams[${at}].upstream`, message: fault })
     })
   }
-  return faults
+  return [...faults, ...faultsOfGroups(isObject(content) ? content.groups : undefined, seen)]
+}
+
+/** Models that a group is said to see, and that are not there. @param ids of the models */
+function faultsOfGroups(groups: unknown, ids: ReadonlySet<unknown>): Fault[] {
+  return Object.entries(isObject(groups) ? groups : {}).flatMap(([name, group]) =>
+    listOf(isObject(group) ? group.models : undefined).flatMap((id, at) =>
+      typeof id === 'string' && !ids.has(id)
+        ? [{ path: pathText(['groups', name, 'models', at]), message: `there is no model "${id}"` }]
+        : [],
+    ),
+  )
 }
 
 function faultOfRoute(upstreams: Fields, name: string, modality: unknown): string | null {

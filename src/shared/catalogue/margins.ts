@@ -10,8 +10,9 @@ import type {
   MediaPrice,
   MediaPriceRow,
   MediaShape,
+  Share,
 } from '../requests/pricing.ts'
-import { chatCost, mediaCost, mediaMicroUsd } from '../requests/pricing.ts'
+import { WHOLE_PRICE, chatCost, mediaCost, mediaMicroUsd } from '../requests/pricing.ts'
 
 type EntryWith<Cost> = { upstream: string; cost?: Cost }
 /** As it is written: a cost need not state a minimum. */
@@ -28,6 +29,7 @@ type PricedMedia = MediaOptions & {
   prices?: MediaPriceRow[]
   upstreams: readonly EntryWith<MediaCost>[]
 }
+type PricedModel = (PricedChat | PricedEmbedding | PricedMedia) & { id?: string; enabled?: boolean }
 
 /**
  * The part of a valid catalogue that decides its margins: its content is one. Costs are micro-dollars, prices credits.
@@ -35,29 +37,47 @@ type PricedMedia = MediaOptions & {
 export type PricedCatalogue = {
   /** What a credit is worth, in micro-dollars. */
   creditMicroUsd?: number
-  models: readonly ((PricedChat | PricedEmbedding | PricedMedia) & { enabled?: boolean })[]
+  models: readonly PricedModel[]
+  groups?: Readonly<Record<string, Share & { models?: readonly string[] }>>
 }
 
 /** Where a cost exceeds its price: `models[2].upstreams[0].cost.output`, and by how much. */
 export type MarginFault = { path: string; message: string }
 
 /**
- * Every cost that exceeds its price, for some call that the model offers. Empty without `creditMicroUsd`, which alone
- * makes the two comparable; upstreams that state no cost and models that are disabled are left out.
+ * Every cost that exceeds its price, for some call that the model offers, to accounts without a group and to those of
+ * each group that may see the model. Empty without `creditMicroUsd`, which alone makes the two comparable; upstreams
+ * that state no cost and models that are disabled are left out.
  */
-export function marginFaults({ creditMicroUsd, models }: PricedCatalogue): MarginFault[] {
+export function marginFaults({ creditMicroUsd, models, groups = {} }: PricedCatalogue): MarginFault[] {
   if (creditMicroUsd === undefined) return []
-  return models.flatMap((model, index) => {
-    if (model.enabled === false) return []
-    const at = (nth: number): string => `models[${index}].upstreams[${nth}].cost`
-    if (model.modality === 'chat' || model.modality === 'embedding') {
-      const price: ChatPrice = { output: 0, ...model.pricing }
-      return model.upstreams.flatMap(({ cost }, nth) =>
-        cost ? chatFaults(price, { minimum: 0, output: 0, ...cost }, creditMicroUsd, at(nth)) : [],
-      )
-    }
-    return model.upstreams.flatMap(({ cost }, nth) => (cost ? mediaFaults(model, cost, creditMicroUsd, at(nth)) : []))
-  })
+  const faultsOf = (share: Share, sees: (model: PricedModel) => boolean): MarginFault[] =>
+    models.flatMap((model, index) =>
+      model.enabled === false || !sees(model) ? [] : modelFaults(model, { share, credit: creditMicroUsd, index }),
+    )
+  return [
+    ...faultsOf({}, () => true),
+    ...Object.entries(groups).flatMap(([name, { models: seen, priceBasisPoints }]) =>
+      faultsOf({ priceBasisPoints }, ({ id = '' }) => seen?.includes(id) ?? true).map(({ path, message }) => ({
+        path,
+        message: `${message} (group "${name}")`,
+      })),
+    ),
+  ]
+}
+
+/** How a model is sold: what is paid of its price, what a credit is worth, and where it stands in the catalogue. */
+type Sale = { share: Share; credit: number; index: number }
+
+function modelFaults(model: PricedModel, sale: Sale): MarginFault[] {
+  const at = (nth: number): string => `models[${sale.index}].upstreams[${nth}].cost`
+  if (model.modality === 'chat' || model.modality === 'embedding') {
+    const price: ChatPrice = { output: 0, ...model.pricing }
+    return model.upstreams.flatMap(({ cost }, nth) =>
+      cost ? chatFaults(price, { minimum: 0, output: 0, ...cost }, sale, at(nth)) : [],
+    )
+  }
+  return model.upstreams.flatMap(({ cost }, nth) => (cost ? mediaFaults(model, cost, sale, at(nth)) : []))
 }
 
 /** The four kinds of tokens, with what they cost if nothing is stated of a cache. */
@@ -71,42 +91,47 @@ const ratesOf = ({ input, output, cachedInput = input, cacheWrite = input }: Cha
 const NOTHING = { input: 0, output: 0 }
 
 /**
- * A price is `max(minimum, rates · tokens + perCall)`, a cost alike. It never exceeds the price if no rate does, if
- * an empty call does not, and if calls do not whose tokens are just worth the minimum: between those points
- * both are straight lines.
+ * A price is `max(minimum, rates · tokens + perCall)`, a cost alike, and of the price a share is paid, rounded up. The
+ * cost never exceeds it if no rate does, if an empty call does not, and if calls do not whose tokens are just worth
+ * what an empty call is sold for: between those points both are straight lines.
  */
-function chatFaults(price: ChatPrice, cost: ChatPrice, credit: number, path: string): MarginFault[] {
+function chatFaults(price: ChatPrice, cost: ChatPrice, { share, credit }: Sale, path: string): MarginFault[] {
   const [prices, costs] = [ratesOf(price), ratesOf(cost)]
-  const [pricePer, costPer] = [BigInt(price.perTokens), BigInt(cost.perTokens)]
-  const worth = (credits: number): bigint => BigInt(credits) * BigInt(credit)
-  const dear = Object.keys(costs).filter((kind): kind is keyof typeof costs => {
-    const name = kind as keyof typeof costs
-    return BigInt(costs[name]) * pricePer > worth(prices[name]) * costPer
-  })
+  // In ten-thousandths, of which a share is a whole number.
+  const [points, whole] = [BigInt(share.priceBasisPoints ?? WHOLE_PRICE), BigInt(WHOLE_PRICE)]
+  const [pricePer, costPer] = [BigInt(price.perTokens) * whole, BigInt(cost.perTokens)]
+  const rateOf = (kind: keyof typeof prices): bigint => BigInt(prices[kind]) * points
+  const kinds = Object.keys(costs) as (keyof typeof costs)[]
+  const dear = kinds.filter((kind) => BigInt(costs[kind]) * pricePer > rateOf(kind) * BigInt(credit) * costPer)
   if (dear.length > 0) {
     const aMillion = (rate: number, per: number): number => Math.round((rate / per) * 1_000_000)
     return dear.map((kind) => ({
       path: `${path}.${kind}`,
       message:
         `costs ${aMillion(costs[kind], cost.perTokens)} micro-dollars for a million tokens, ` +
-        `which are sold for ${aMillion(prices[kind] * credit, price.perTokens)}`,
+        `which are sold for ${aMillion(Number(rateOf(kind)) * credit, Number(pricePer))}`,
     }))
   }
-  const [least, sold] = [chatCost(cost, NOTHING), chatCost(price, NOTHING)]
-  if (BigInt(least) > worth(sold))
-    return [{ path, message: `costs ${least} micro-dollars a call, sold for ${worth(sold)}` }]
-  const atTheMinimum = BigInt(price.minimum - (price.perCall ?? 0))
-  const exceeding = Object.entries(costs).some(([kind, rate]) => {
-    const scale = BigInt(prices[kind as keyof typeof prices]) * costPer
-    return BigInt(rate) * atTheMinimum * pricePer + BigInt(cost.perCall ?? 0) * scale > worth(price.minimum) * scale
+  const [least, credits] = [chatCost(cost, NOTHING), chatCost({ ...price, ...share }, NOTHING)]
+  const sold = BigInt(credits) * BigInt(credit)
+  if (BigInt(least) > sold) return [{ path, message: `costs ${least} micro-dollars a call, sold for ${sold}` }]
+  const worthOfTokens = BigInt(credits) * whole - BigInt(price.perCall ?? 0) * points
+  const exceeding = kinds.some((kind) => {
+    const scale = rateOf(kind) * costPer
+    return (
+      BigInt(costs[kind]) * worthOfTokens * BigInt(price.perTokens) + BigInt(cost.perCall ?? 0) * scale > sold * scale
+    )
   })
-  return atTheMinimum > 0n && exceeding
-    ? [{ path, message: `exceeds the price of a call whose tokens are just worth the minimum of ${price.minimum}` }]
+  return worthOfTokens > 0n && exceeding
+    ? [{ path, message: `exceeds the price of a call whose tokens are just worth the least of ${credits}` }]
     : []
 }
 
-function mediaFaults(model: PricedMedia, cost: MediaCost, credit: number, path: string): MarginFault[] {
-  const price: MediaPrice = model.prices ? { prices: model.prices } : { credits: model.credits ?? 0 }
+function mediaFaults(model: PricedMedia, cost: MediaCost, { share, credit }: Sale, path: string): MarginFault[] {
+  const price: MediaPrice & Share = {
+    ...(model.prices ? { prices: model.prices } : { credits: model.credits ?? 0 }),
+    ...share,
+  }
   const worst = offeredShapes(model)
     .flatMap((shape) => {
       const credits = mediaCost(price, shape)

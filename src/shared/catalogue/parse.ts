@@ -6,7 +6,8 @@ import type { z } from 'zod'
 import type { Config } from '../platform/config/config.ts'
 import { UNSTATED_MAX_SECONDS } from '../requests/media-options.ts'
 import type { MediaPrice } from '../requests/pricing.ts'
-import type { Catalogue, MediaModel, Model, Upstream } from './catalogue.ts'
+import { shareOf } from '../requests/pricing.ts'
+import type { Catalogue, Group, MediaModel, Model, Offer, Upstream } from './catalogue.ts'
 import { catalogueSchema } from './catalogue.ts'
 import { BadCatalogue, faultsOfShape, refusedOf } from './faults.ts'
 import { privateUpstreams } from './private-upstreams.ts'
@@ -75,16 +76,26 @@ export function parseCatalogue(
     })
   const { creditMicroUsd = null, packs, topUp = null } = file
   const configured = [...upstreams.values()]
+  const offer: Offer = { version, createdAt, creditMicroUsd, models: new Map(models) }
   return {
-    version,
-    createdAt,
-    creditMicroUsd,
-    models: new Map(models),
+    ...offer,
+    groups: new Map(Object.entries(file.groups).map(([name, group]) => [name, groupOf(group, offer)])),
     upstreams: configured,
     packs,
     topUp,
     refused: refusedOf(content),
   }
+}
+
+/** A group, with what it is offered of all that there is. */
+function groupOf(
+  { priceBasisPoints, models: seen, ...limits }: z.infer<typeof catalogueSchema>['groups'][string],
+  whole: Offer,
+): Group {
+  const models = [...whole.models.values()]
+    .filter(({ id }) => seen?.includes(id) ?? true)
+    .map((model): [string, Model] => [model.id, { ...model, price: shareOf(model.price, priceBasisPoints) } as Model])
+  return { ...limits, offer: { ...whole, models: new Map(models) } }
 }
 
 const mediaPriceOf = ({ prices, credits = 0 }: Pick<MediaModel, 'prices' | 'credits'>): MediaPrice =>

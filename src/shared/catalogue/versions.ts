@@ -2,8 +2,9 @@
  * The versions of the catalogue in Postgres. They are append-only; the newest is the current one.
  */
 import { createHash } from 'node:crypto'
-import type { Db } from '../platform/postgres/db.ts'
+import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { UserId } from '../platform/ids.ts'
+import type { GroupLimits } from './groups.ts'
 
 /** Where a version came from: MODELS_FILE by `migrate`, the command line, the console, or an earlier version. */
 export const SOURCES = ['file', 'command', 'page', 'rollback'] as const
@@ -82,6 +83,33 @@ export async function newestAfter(db: Db, known: number): Promise<StoredVersion 
     [known],
   )
   return rows[0] ? { ...record(rows[0]), content: rows[0].content } : null
+}
+
+/** The groups of the newest version, by their names, as they were given; empty where there is none. */
+export async function newestGroups(db: Db | Trx): Promise<Record<string, GroupLimits>> {
+  const { rows } = await db.raw<{ rows: { groups: Record<string, GroupLimits> | null }[] }>(
+    `SELECT content -> 'groups' AS groups FROM catalogue_versions ORDER BY version DESC LIMIT 1`,
+  )
+  return rows[0]?.groups ?? {}
+}
+
+/**
+ * Keeps the newest version the newest until the transaction ends: one that is stored meanwhile waits for the row that
+ * it follows.
+ */
+export async function holdNewest(trx: Trx): Promise<void> {
+  for (;;) {
+    const held = await newestNumber(trx, 'FOR UPDATE')
+    // While the lock was waited for, a version may have been stored after it.
+    if (held === (await newestNumber(trx))) return
+  }
+}
+
+async function newestNumber(trx: Trx, lock: 'FOR UPDATE' | '' = ''): Promise<number | null> {
+  const { rows } = await trx.raw<{ rows: { version: number }[] }>(
+    `SELECT version FROM catalogue_versions ORDER BY version DESC LIMIT 1 ${lock}`,
+  )
+  return rows[0]?.version ?? null
 }
 
 /** What the newest version says that a credit is worth, in micro-dollars; null if it does not, or there is none. */

@@ -87,17 +87,27 @@ const INVARIANTS: Record<string, string> = {
       OR c.output_tokens > 2 * c.estimated_output_tokens) AND ${IS_KEPT}`,
   'a chat costs what its price says of its tokens': `
     SELECT id AS call_id, credits, credits_uncollected, credits_precharged, due FROM (
-      SELECT c.*, greatest((price ->> 'minimum')::numeric, least(1000000000000,
-        coalesce((price ->> 'perCall')::numeric, 0) + ceil((
-          (input_tokens - cached_input_tokens - cache_write_tokens + coalesce(repeated_input_tokens, 0))
+      SELECT c.*, least(1000000000000, div(share * greatest((price ->> 'minimum')::numeric * per,
+        coalesce((price ->> 'perCall')::numeric, 0) * per
+          + (input_tokens - cached_input_tokens - cache_write_tokens + coalesce(repeated_input_tokens, 0))
             * (price ->> 'input')::numeric
           + cached_input_tokens * coalesce(price ->> 'cachedInput', price ->> 'input')::numeric
           + cache_write_tokens * coalesce(price ->> 'cacheWrite', price ->> 'input')::numeric
           + output_tokens * coalesce((price ->> 'output')::numeric, 0)
-        ) / (price ->> 'perTokens')::numeric))) AS due
-      FROM calls c
+        ) + 10000 * per - 1, 10000 * per)) AS due
+      FROM calls c, LATERAL (SELECT (price ->> 'perTokens')::numeric AS per,
+        coalesce((price ->> 'priceBasisPoints')::numeric, 10000) AS share) of
       WHERE status = 'succeeded' AND price ->> 'perTokens' IS NOT NULL AND cached_input_tokens IS NOT NULL
     ) c WHERE credits + credits_uncollected NOT IN (due, least(due, 2 * credits_precharged))`,
+  'a call has the share of its group, as its version of the catalogue has it': `
+    SELECT c.id AS call_id, c.group_name, c.catalogue_version, c.price ->> 'priceBasisPoints' AS points
+    FROM calls c LEFT JOIN (
+      SELECT v.version, g.key AS name, coalesce((g.value ->> 'priceBasisPoints')::integer, 10000) AS points
+      FROM catalogue_versions v CROSS JOIN json_each(v.content -> 'groups') g
+      WHERE v.version IN (SELECT catalogue_version FROM calls WHERE group_name IS NOT NULL)
+    ) g ON g.version = c.catalogue_version AND g.name = c.group_name
+    WHERE (c.group_name IS NOT NULL OR c.price -> 'priceBasisPoints' IS NOT NULL)
+      AND coalesce((c.price ->> 'priceBasisPoints')::integer, 10000) <> coalesce(g.points, 10000)`,
   "an account's debt is what was left uncollected, less what was collected or forgiven since": `
     SELECT acc.id AS account_id, acc.debt, coalesce(c.uncollected, 0) AS uncollected, coalesce(e.collected,
       0) AS collected

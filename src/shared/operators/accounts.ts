@@ -7,14 +7,15 @@ import type { Db } from '../platform/postgres/db.ts'
 import type { AccountId } from '../platform/ids.ts'
 import { parseId } from '../platform/ids.ts'
 
-/** An account as operators see it: its owner's address and name, and what they may do. */
-export type OperatedAccount = User & { status: AccountStatus; role: Role }
+/** An account as operators see it: its owner's address and name, what they may do, and its group of the catalogue. */
+export type OperatedAccount = User & { status: AccountStatus; role: Role; group: string | null }
 
 /** What operators see of an account. */
 const presentOperated = (row: UserRow): OperatedAccount => ({
   ...presentUser(row),
   status: row.status,
   role: row.role,
+  group: row.group_name,
 })
 
 const accountsWithOwners = (db: Db) =>

@@ -18,6 +18,7 @@ export const ACTIONS = [
   'account_suspended',
   'account_activated',
   'role_changed',
+  'account_grouped',
   'mail_revived',
   'catalogue_applied',
   'catalogue_rolled_back',

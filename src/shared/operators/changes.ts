@@ -4,8 +4,10 @@
 import type { AccountStatus } from '../accounts/accounts.ts'
 import { lockToDelete, markDeleted, setStatus } from '../accounts/accounts.ts'
 import { revokeAllKeys } from '../accounts/api-keys.ts'
+import { setGroup } from '../accounts/groups.ts'
 import { ownerOf } from '../accounts/members.ts'
 import { forgetAnswers } from '../calls/account-erasure.ts'
+import { holdNewest, newestGroups } from '../catalogue/versions.ts'
 import { requestReset } from '../users/password-changes.ts'
 import { forgetNetworks } from '../users/login-networks.ts'
 import { endSession, endSessions } from '../users/sessions.ts'
@@ -67,6 +69,26 @@ export const setAccountStatus = async (
     const found = await setStatus(trx, id, status)
     if (found) await recordAction(trx, operator, status === 'suspended' ? 'account_suspended' : 'account_activated', id)
     return found
+  })
+
+/**
+ * Puts an account into a group of the newest version of the catalogue, or takes it out of any (null).
+ * @returns `no_group` if the catalogue has no such group, `no_account` if there is no such account
+ * @throws ApiError forbidden for one's own account: a group has its own prices.
+ */
+export const setAccountGroup = async (
+  db: Db,
+  operator: Operator,
+  id: AccountId,
+  group: string | null,
+): Promise<'done' | 'no_group' | 'no_account'> =>
+  db.transaction(async (trx) => {
+    await refuseOwnAccount(trx, operator, id)
+    await holdNewest(trx)
+    if (group !== null && !Object.hasOwn(await newestGroups(trx), group)) return 'no_group'
+    if (!(await setGroup(trx, id, group))) return 'no_account'
+    await recordAction(trx, operator, 'account_grouped', id, { group })
+    return 'done'
   })
 
 /** Gives the owner of an account a role. @throws where there is no such account. */

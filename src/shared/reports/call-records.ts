@@ -10,6 +10,7 @@ import { INLINE_BYTES, answerOf, longAnswerOf, passingAnswerOf } from '../replie
 import type { CallStatus, Modality } from '../calls/lifecycle.ts'
 import { hasEnded } from '../calls/lifecycle.ts'
 import type { Price } from '../requests/pricing.ts'
+import { shownPrice } from '../requests/shown-price.ts'
 
 /** Fields of every call state. `requestHash` in hex, where its request could be retried. */
 type Known = { callId: CallId; accountId: AccountId; modality: Modality; requestHash: string | null }
@@ -39,7 +40,7 @@ export type CallRecord = {
   cachedInputTokens: number | null
   cacheWriteTokens: number | null
   outputTokens: number | null
-  /** At which it was opened; null for a refusal. */
+  /** At which it was opened, as its account pays it; null for a refusal. */
   price: Price | null
   priceVersion: string | null
   latencyMs: number | null
@@ -241,7 +242,7 @@ export function recordOf(row: RecordRow): CallRecord {
     cachedInputTokens: row.cached_input_tokens,
     cacheWriteTokens: row.cache_write_tokens,
     outputTokens: row.output_tokens,
-    price: row.price,
+    price: row.price && shownPrice(row.price),
     priceVersion: row.price_version && publicId('price', row.price_version),
     latencyMs: row.latency_ms,
     upstream: row.upstream,

@@ -3,10 +3,17 @@
  */
 import type { MarginRow } from './margins.ts'
 
-const COLUMNS: [name: string, of: (row: MarginRow) => string | number | null][] = [
+type CsvColumn = [name: string, of: (row: MarginRow) => string | number | null]
+
+const KINDS: CsvColumn[] = [
   ['day', (row) => row.day],
   ['model', (row) => row.model],
   ['upstream', (row) => row.upstream],
+]
+
+const GROUP: CsvColumn = ['group', ({ group = null }) => group]
+
+const SUMS: CsvColumn[] = [
   ['calls', (row) => row.calls],
   ['credits', (row) => row.credits],
   ['revenue_micro_usd', (row) => row.revenueMicroUsd],
@@ -19,8 +26,10 @@ const cell = (value: string | number | null): string => {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-/** A line of names, then one of each row; what is unknown is empty. */
-export const marginCsv = (rows: readonly MarginRow[]): string =>
-  [COLUMNS.map(([name]) => name), ...rows.map((row) => COLUMNS.map(([, of]) => cell(of(row))))]
+/** A line of names, then one of each row; what is unknown is empty. @param byGroup with the group of each row */
+export function marginCsv(rows: readonly MarginRow[], byGroup = false): string {
+  const columns = [...KINDS, ...(byGroup ? [GROUP] : []), ...SUMS]
+  return [columns.map(([name]) => name), ...rows.map((row) => columns.map(([, of]) => cell(of(row))))]
     .map((cells) => cells.join(','))
     .join('\n')
+}

@@ -11,6 +11,8 @@ export type MarginRow = {
   model: string
   /** null: none had served the call. */
   upstream: string | null
+  /** By group: that of the account when its calls were opened; null: none. */
+  group?: string | null
   calls: number
   credits: number
   /** The credits in micro-dollars; null where nobody says what a credit is worth. */
@@ -30,15 +32,19 @@ const CLOCKS_MS = 3_600_000
  * The margins of the days `from` to `to` (YYYY-MM-DD, inclusive), oldest first. The calls of all accounts in a time are
  * an interval of their ids.
  * @param creditMicroUsd what a credit is worth
+ * @param byGroup a row for each group of customers, too
  */
 export async function marginsByDay(
   db: Db,
   { from, to }: { from: string; to: string },
   creditMicroUsd: number | null,
+  byGroup = false,
 ): Promise<MarginRow[]> {
+  const group = byGroup ? ', group_name' : ''
   const { rows } = await db.raw<{ rows: MarginRow[] }>(
     `
-    SELECT to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, model, upstream, count(*) AS calls,
+    SELECT to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, model, upstream${group && `${group} AS "group"`},
+      count(*) AS calls,
       sum(credits)::bigint AS credits, (sum(credits) * :worth::bigint)::bigint AS "revenueMicroUsd",
       sum(cost_micro_usd)::bigint AS "costMicroUsd",
       count(*) FILTER (WHERE cost_micro_usd IS NULL) AS "callsOfUnknownCost"
@@ -46,8 +52,8 @@ export async function marginsByDay(
     WHERE id BETWEEN :first AND :last AND status IN ('succeeded', 'failed')
       AND created_at >= :from::date::timestamp AT TIME ZONE 'UTC'
       AND created_at < (:to::date + 1)::timestamp AT TIME ZONE 'UTC'
-    GROUP BY day, model, upstream
-    ORDER BY day, model, upstream NULLS FIRST`,
+    GROUP BY day, model, upstream${group}
+    ORDER BY day, model, upstream NULLS FIRST${group && `${group} NULLS FIRST`}`,
     {
       from,
       to,

@@ -1,6 +1,8 @@
 /**
  * What a call costs. Pure. All prices are whole credits; tokens are counts; seconds are decimals.
  * The rules in words: docs/money.md#prices and docs/money.md#pre-charge.
+ *
+ * Every kind of price says exactly what is due, as a fraction; `wholeCredits` alone makes credits of that.
  */
 
 /**
@@ -32,8 +34,21 @@ export type MediaPriceRow =
 /** Media: a fixed number of credits a call, or rows of which the first that fits counts. */
 export type MediaPrice = { credits: number } | { prices: MediaPriceRow[] }
 
-/** The price that is pinned on a call's row when it opens: later changes of the catalogue do not touch it. */
-export type Price = ChatPrice | EmbeddingPrice | MediaPrice
+/** How much of a price the accounts of a group pay, in ten-thousandths; all of it where absent. */
+export type Share = { priceBasisPoints?: number }
+
+/**
+ * The price that is pinned on a call's row when it opens, with the share of its account's group: later changes of
+ * catalogue and groups do not touch it.
+ */
+export type Price = (ChatPrice | EmbeddingPrice | MediaPrice) & Share
+
+/** The basis points of a whole price. */
+export const WHOLE_PRICE = 10_000
+
+/** The price of a group whose accounts pay so many ten-thousandths of it. */
+export const shareOf = <P extends Price>(price: P, priceBasisPoints: number): P =>
+  priceBasisPoints === WHOLE_PRICE ? price : { ...price, priceBasisPoints }
 
 /**
  * Tokens of a chat, in disjoint counts: `input` that was not cached, `cached` that was read from a cache, `written` to
@@ -58,10 +73,23 @@ export type MediaShape = { resolution?: string; duration?: number }
 /** The largest number of credits one call may move: far below 2^53, so that sums stay exact in JavaScript too. */
 export const MAX_CALL_CREDITS = 1_000_000_000_000
 
-const limited = (credits: bigint): number => (credits > BigInt(MAX_CALL_CREDITS) ? MAX_CALL_CREDITS : Number(credits))
+/** What is exactly due: a numerator and its denominator. */
+type Exact = readonly [due: bigint, of: bigint]
 
-/** `max(minimum, ceil(tokens × their prices / perTokens) + perCall)`, exact in BigInt, at most MAX_CALL_CREDITS. */
-export function chatCost(price: TokenPrice, tokens: Tokens): number {
+/** A fraction, rounded up. */
+const ceilOf = ([due, of]: Exact): bigint => (due + of - 1n) / of
+
+/** What is exactly due of a price, as credits: the group's share of it, rounded up once, at most MAX_CALL_CREDITS. */
+export function wholeCredits({ priceBasisPoints = WHOLE_PRICE }: Share, [due, of]: Exact): number {
+  const credits = ceilOf([due * BigInt(priceBasisPoints), of * BigInt(WHOLE_PRICE)])
+  return credits > BigInt(MAX_CALL_CREDITS) ? MAX_CALL_CREDITS : Number(credits)
+}
+
+/** `max(minimum, tokens × their prices / perTokens + perCall)`, rounded up: see `wholeCredits`. */
+export const chatCost = (price: TokenPrice & Share, tokens: Tokens): number =>
+  wholeCredits(price, dueForTokens(price, tokens))
+
+function dueForTokens(price: TokenPrice, tokens: Tokens): Exact {
   const { input, output = 0, cachedInput = input, cacheWrite = input, perCall = 0, perTokens, minimum } = price
   const total =
     (BigInt(tokens.input) + BigInt(tokens.inputAgain ?? 0)) * BigInt(input) +
@@ -69,29 +97,36 @@ export function chatCost(price: TokenPrice, tokens: Tokens): number {
     BigInt(tokens.written ?? 0) * BigInt(cacheWrite) +
     BigInt(tokens.output) * BigInt(output)
   const per = BigInt(perTokens)
-  return Math.max(minimum, limited((total + per - 1n) / per + BigInt(perCall)))
+  const due = total + BigInt(perCall) * per
+  const least = BigInt(minimum) * per
+  return [due > least ? due : least, per]
 }
 
 /**
  * What a chat is settled at, in credits: the price of its tokens, and never more than twice what it was charged.
  * `end_calls` and a rule of the row hold the same bound.
  */
-export const settledCost = (price: TokenPrice, tokens: Tokens, charged: number): number =>
+export const settledCost = (price: TokenPrice & Share, tokens: Tokens, charged: number): number =>
   Math.min(chatCost(price, tokens), 2 * charged)
 
 /** What a chat is charged before its usage is known: all of its input at the dearest of the three input prices. */
-export function chatCharge(price: ChatPrice, estimate: Tokens): number {
+export function chatCharge(price: ChatPrice & Share, estimate: Tokens): number {
   const dearest = Math.max(price.input, price.cachedInput ?? 0, price.cacheWrite ?? 0)
   return chatCost({ ...price, input: dearest }, estimate)
 }
 
 /** What a picture or a video costs, in credits; null where no row of its price fits it: then it must not be made. */
-export function mediaCost(price: MediaPrice, { resolution, duration }: MediaShape): number | null {
-  if ('credits' in price) return price.credits
+export function mediaCost(price: MediaPrice & Share, shape: MediaShape): number | null {
+  const due = dueForMedia(price, shape)
+  return due && wholeCredits(price, due)
+}
+
+function dueForMedia(price: MediaPrice, { resolution, duration }: MediaShape): Exact | null {
+  if ('credits' in price) return [BigInt(price.credits), 1n]
   const row = price.prices.find((one) => one.resolution === undefined || one.resolution === resolution)
   if (row === undefined) return null
-  if (row.perSecond === undefined) return row.credits
-  return duration === undefined ? null : limited(ceilOfProduct(row.perSecond, duration))
+  if (row.perSecond === undefined) return [BigInt(row.credits), 1n]
+  return duration === undefined ? null : productOf(row.perSecond, duration)
 }
 
 /** What a picture or a video costs at its upstream, in micro-dollars: by the second, or as a whole. */
@@ -103,20 +138,21 @@ export function mediaMicroUsd({ perSecond, perCall }: MediaCost, { duration }: M
   return perSecond === undefined || duration === undefined ? null : Number(ceilOfProduct(perSecond, duration))
 }
 
+/** `ceil(factor × decimal)`: see `productOf`. */
+export const ceilOfProduct = (factor: number, decimal: number): bigint => ceilOf(productOf(factor, decimal))
+
 /**
- * `ceil(factor × decimal)`, exactly: of the decimal that the number is written as. Floating point would make 111 of
- * 100 × 1.1.
+ * `factor × decimal`, exactly: of the decimal that the number is written as. Floating point would make 111 of
+ * 100 × 1.1, rounded up.
  * @param factor a whole number
  * @param decimal finite, not negative
  */
-export function ceilOfProduct(factor: number, decimal: number): bigint {
+function productOf(factor: number, decimal: number): Exact {
   const [mantissa = '', exponent = '0'] = String(decimal).split('e')
   const [whole = '', fraction = ''] = mantissa.split('.')
   const scale = fraction.length - Number(exponent)
   const product = BigInt(factor) * BigInt(whole + fraction)
-  if (scale <= 0) return product * 10n ** BigInt(-scale)
-  const unit = 10n ** BigInt(scale)
-  return (product + unit - 1n) / unit
+  return scale <= 0 ? [product * 10n ** BigInt(-scale), 1n] : [product, 10n ** BigInt(scale)]
 }
 
 /** Output tokens assumed where neither a request nor its model names them. */
@@ -231,7 +267,7 @@ export function outputLimit(
  */
 export function limitWithin(
   credits: number,
-  price: ChatPrice,
+  price: ChatPrice & Share,
   { limit, choices, estimate, least }: { limit: number; choices: number; estimate: Tokens; least: number },
 ): number | null {
   const costOf = (tokens: number): number =>

@@ -17,8 +17,8 @@ export type NewSession = Device & Membership & { passwordHash: string }
 /** A new session. Its token is shown only this once. */
 export type OpenedSession = { sessionId: SessionId; token: string }
 
-/** Whose session it is, and the account that it acts for. */
-export type LiveSession = Membership & { sessionId: SessionId }
+/** Whose session it is, the account that it acts for, and the group that it is in (null: none). */
+export type LiveSession = Membership & { sessionId: SessionId; group: string | null }
 
 /** A session as its owner sees it. Times are ISO 8601 in UTC. */
 export type Session = {
@@ -70,9 +70,11 @@ export async function openSession(
 export async function findSession(db: Db, token: string): Promise<LiveSession | null> {
   if (!TOKEN.test(token)) return null
   const { rows } = await db
-    .raw<{ rows: { id: SessionId; user_id: UserId; account_id: AccountId; unnoted: boolean }[] }>(
+    .raw<{
+      rows: { id: SessionId; user_id: UserId; account_id: AccountId; group_name: string | null; unnoted: boolean }[]
+    }>(
       `
-    SELECT s.id, s.user_id, s.account_id, s.last_seen_at < now() - interval '1 minute' AS unnoted
+    SELECT s.id, s.user_id, s.account_id, acc.group_name, s.last_seen_at < now() - interval '1 minute' AS unnoted
     FROM sessions s JOIN accounts acc ON acc.id = s.account_id
     WHERE s.token_hash = ? AND s.expires_at > now() AND acc.status = 'active'`,
       [hashOf(token)],
@@ -81,7 +83,7 @@ export async function findSession(db: Db, token: string): Promise<LiveSession | 
   const row = rows[0]
   if (!row) return null
   if (row.unnoted) await db('sessions').where({ id: row.id }).update({ last_seen_at: db.fn.now() })
-  return { sessionId: row.id, userId: row.user_id, accountId: row.account_id }
+  return { sessionId: row.id, userId: row.user_id, accountId: row.account_id, group: row.group_name }
 }
 
 /** Whose session it is, and for which account; null if there is none. */

@@ -38,8 +38,14 @@ export type UserFields = {
   created_at: Date
 }
 
-/** A user, and of the account that they act for its id, status, balance and debt in credits. */
-export type UserRow = UserFields & { account_id: AccountId; status: AccountStatus; credits: number; debt: number }
+/** A user, and of the account that they act for its id, status, balance and debt in credits, and its group. */
+export type UserRow = UserFields & {
+  account_id: AccountId
+  status: AccountStatus
+  credits: number
+  debt: number
+  group_name: string | null
+}
 
 const OWN = [
   'id',
@@ -59,6 +65,7 @@ export const USER_COLUMNS = [
   'accounts.status',
   'accounts.credits',
   'accounts.debt',
+  'accounts.group_name',
 ] as const
 
 /** The fields of a user that may leave the process. */
@@ -90,7 +97,7 @@ export async function createUser(trx: Trx, user: NewUser): Promise<UserRow | nul
   if (!row) return null
   await openAccount(trx, user.accountId)
   await addMember(trx, { userId: user.id, accountId: user.accountId }, 'owner')
-  return { ...row, account_id: user.accountId, status: 'active', credits: 0, debt: 0 }
+  return { ...row, account_id: user.accountId, status: 'active', credits: 0, debt: 0, group_name: null }
 }
 
 const members = (db: Db | Trx) =>

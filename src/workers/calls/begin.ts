@@ -11,6 +11,7 @@ import { findModel } from '../../shared/catalogue/catalogue.ts'
 import { publicId } from '../../shared/platform/ids.ts'
 import { retryWhileUnreachable } from '../../shared/platform/postgres/db.ts'
 import type { CallJob } from '../../shared/queues.ts'
+import { WHOLE_PRICE, shareOf } from '../../shared/requests/pricing.ts'
 import type { ChatRequest } from '../../shared/requests/requests.ts'
 import type { WorkerDeps } from '../deps.ts'
 import { Cancelled } from './held-calls.ts'
@@ -61,14 +62,15 @@ function freshChat(job: Job<CallJob>, catalogue: Catalogue): BegunCall | null {
   const { callId, accountId, row, deadlineAt } = job.data
   const now = Date.now()
   if (!row || mayFollow(job) || job.data.again || job.attemptsStarted > 1 || deadlineAt <= now) return null
+  const { priceBasisPoints = WHOLE_PRICE, ...known } = row
   const model = findModel(catalogue, row.model, 'chat')
   return (
     model && {
-      ...row,
+      ...known,
       id: callId,
       accountId,
       modality: 'chat',
-      price: model.price,
+      price: shareOf(model.price, priceBasisPoints),
       costMicroUsd: null,
       attempt: 1,
       resumed: false,

@@ -8,7 +8,7 @@ import { putPassing } from '../../shared/replies/passing-answers.ts'
 import { MAX_EMBEDDINGS_BYTES } from '../../shared/requests/embeddings.ts'
 import type { EmbeddingRequest } from '../../shared/requests/embeddings.ts'
 import { settledCost } from '../../shared/requests/pricing.ts'
-import type { Tokens } from '../../shared/requests/pricing.ts'
+import type { EmbeddingPrice, Tokens } from '../../shared/requests/pricing.ts'
 import type { WorkerDeps } from '../deps.ts'
 import type { Embeddings } from '../upstreams/adapter.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
@@ -38,7 +38,7 @@ export async function runEmbedding(deps: WorkerDeps, model: EmbeddingModel, run:
   return {
     is: 'settled',
     settlement: {
-      cost: settledCost(model.price, tokens, run.call.charged),
+      cost: settledCost(run.call.price as EmbeddingPrice, tokens, run.call.charged),
       tokens,
       costMicroUsd: run.spent.total,
       upstream: route.upstream.name,

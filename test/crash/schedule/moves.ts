@@ -38,10 +38,10 @@ export type Move =
   | { do: 'pass'; seconds: number; deadlines: boolean }
   | { do: 'enqueue'; fate: EnqueueFate }
   | { do: 'grant' | 'deduct' | 'expire grant'; auth: number; amount: number }
-  | { do: 'revoke key' | 'pass edge'; auth: number }
+  | { do: 'revoke key' | 'pass edge' | 'regroup'; auth: number }
 
-/** A simulation and what happens in it. */
-export type Schedule = { grants: number[][]; limits: (Limits | null)[]; moves: Move[] }
+/** A simulation and what happens in it. `grouped`: which of its accounts begin in a group. */
+export type Schedule = { grants: number[][]; limits: (Limits | null)[]; grouped: boolean[]; moves: Move[] }
 
 /** Plain objects, so that a failing schedule is readable. */
 const record = <T>(fields: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> =>
@@ -95,6 +95,8 @@ const one = <D extends string>(name: D) => record({ do: fc.constant(name), which
 
 const edge: fc.Arbitrary<Move> = record({ do: fc.constant('pass edge' as const), auth: small })
 
+const regrouping: fc.Arbitrary<Move> = record({ do: fc.constant('regroup' as const), auth: small })
+
 const revocation: fc.Arbitrary<Move> = record({ do: fc.constant('revoke key' as const), auth: small })
 
 const usual: fc.Arbitrary<Move> = fc.oneof(
@@ -122,6 +124,7 @@ const usual: fc.Arbitrary<Move> = fc.oneof(
   },
   { weight: 1, arbitrary: one('stop worker' as const) },
   { weight: 3, arbitrary: edge },
+  { weight: 2, arbitrary: regrouping },
   { weight: 4, arbitrary: one('reconcile' as const) },
   { weight: 1, arbitrary: one('cut wire' as const) },
   {
@@ -182,6 +185,7 @@ const limits: fc.Arbitrary<Limits> = record({
 export const schedules: fc.Arbitrary<Schedule> = record({
   grants: fc.array(grants, { minLength: 1, maxLength: 2 }),
   limits: fc.array(fc.option(limits, { freq: 2 }), { minLength: 2, maxLength: 2, size: 'max' }),
+  grouped: fc.array(fc.boolean(), { minLength: 2, maxLength: 2, size: 'max' }),
   first: fc.array(ask, { minLength: 2, maxLength: 5, size: 'max' }),
   moves: fc.array(move, { minLength: 8, maxLength: 26, size: 'max' }),
 }).map(({ first, moves, ...accounts }) => ({ ...accounts, moves: [{ do: 'ask', asks: first }, ...moves] }))

@@ -4,7 +4,8 @@ import type { AccountId, CallId } from '../../../src/shared/platform/ids.ts'
 import { deduct } from '../../../src/shared/ledger/deductions.ts'
 import { expireGrants, grant } from '../../../src/shared/ledger/ledger.ts'
 import { RUNNING_LEASE_SECONDS } from '../../../src/shared/calls/lifecycle.ts'
-import { Simulation } from '../simulation/simulation.ts'
+import { setGroup } from '../../../src/shared/accounts/groups.ts'
+import { GROUP, Simulation } from '../simulation/simulation.ts'
 import type { Account } from '../simulation/accounts.ts'
 import { openAccount, passEdge } from '../simulation/accounts.ts'
 import { Request } from '../simulation/clients.ts'
@@ -26,9 +27,11 @@ const MAX_EFFECTS = 12
  * database.
  * @throws an Error that names the broken promise, and what happened.
  */
-export async function play(db: Db, name: string, { grants, limits, moves }: Schedule): Promise<ScheduleRun> {
+export async function play(db: Db, name: string, { grants, limits, grouped, moves }: Schedule): Promise<ScheduleRun> {
   const simulation = new Simulation(db, name)
-  const accounts = await Promise.all(grants.map((amounts, at) => openAccount(db, amounts, limits[at] ?? null)))
+  const accounts = await Promise.all(
+    grants.map((amounts, at) => openAccount(db, amounts, limits[at] ?? null, grouped[at] ? GROUP.name : null)),
+  )
   const run: ScheduleRun = { db, name, simulation, accounts, requests: [], prices: new Map() }
   try {
     for (let pair = 0; pair < 2; pair++) await Promise.all([simulation.addWeb(), simulation.addWorker()])
@@ -104,6 +107,8 @@ async function make(run: ScheduleRun, move: Move): Promise<void> {
         .update({ expires_at: db.raw('least(expires_at, now())') }))
     case 'pass edge':
       return passEdge(db, pick(accounts, move.auth)!)
+    case 'regroup':
+      return regroup(db, pick(accounts, move.auth)!)
     case 'revoke key':
       return void (await db('api_keys')
         .where({ id: pick(pick(accounts, move.auth)!.keyIds, move.auth >> 1)! })
@@ -145,7 +150,7 @@ function send(run: ScheduleRun, web: Simulation['webs'][number], asked: Asked): 
   const { simulation, requests, prices } = run
   const request = new Request(simulation, web, asked)
   requests.push(request)
-  prices.set(request, simulation.prices)
+  prices.set(request, simulation.pricesFor(asked.account.group))
   return request
 }
 
@@ -201,6 +206,12 @@ async function reconcile(simulation: Simulation, which: number): Promise<void> {
 function cutWire(simulation: Simulation, which: number): void {
   const web = pick(simulation.liveWebs(), which)
   if (web) simulation.wire.cut(web.process)
+}
+
+/** Puts an account into the group, or takes it out: what it has asked for meanwhile is opened at its price or refused. */
+async function regroup(db: Db, account: Account): Promise<void> {
+  account.group = account.group === null ? GROUP.name : null
+  await db.transaction((trx) => setGroup(trx, account.id, account.group))
 }
 
 async function give(db: Db, account: Account, amount: number): Promise<void> {

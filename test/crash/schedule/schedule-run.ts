@@ -1,7 +1,7 @@
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import type { Account } from '../simulation/accounts.ts'
 import type { Request } from '../simulation/clients.ts'
-import type { Simulation } from '../simulation/simulation.ts'
+import type { Prices, Simulation } from '../simulation/simulation.ts'
 
 /** What one run of a schedule leaves to be checked. */
 export type ScheduleRun = {
@@ -10,8 +10,8 @@ export type ScheduleRun = {
   simulation: Simulation
   accounts: Account[]
   requests: Request[]
-  /** The price of each model when a request was made. */
-  prices: Map<Request, Simulation['prices']>
+  /** The price of each model for its account when a request was made. */
+  prices: Map<Request, Prices>
 }
 
 /** An error with the whole run that led to it. */

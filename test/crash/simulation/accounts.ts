@@ -6,14 +6,25 @@ import type { AccountId, GrantId, KeyId } from '../../../src/shared/platform/ids
 /** What the keys of an account may spend in a period: the first has no budget where there is only one number. */
 export type Limits = { period: Period; credits: number[] }
 
-/** An account with two keys. */
-export type Account = { id: AccountId; keyIds: KeyId[]; grants: GrantId[]; period: Period | null }
+/** An account with two keys, and the group that it is in. */
+export type Account = {
+  id: AccountId
+  keyIds: KeyId[]
+  grants: GrantId[]
+  period: Period | null
+  group: string | null
+}
 
 /**
  * Makes an account with its grants, without an owner, in one statement: thousands of simulations begin with it. The
  * first grant expires first.
  */
-export async function openAccount(db: Db, amounts: readonly number[], limits: Limits | null): Promise<Account> {
+export async function openAccount(
+  db: Db,
+  amounts: readonly number[],
+  limits: Limits | null,
+  group: string | null,
+): Promise<Account> {
   const id = newId('account')
   const keyIds = [newId('key'), newId('key')]
   const budgets = (limits?.credits ?? []).map(() => newId('budget'))
@@ -22,7 +33,8 @@ export async function openAccount(db: Db, amounts: readonly number[], limits: Li
   await db.raw(
     `
     WITH u AS (
-      INSERT INTO accounts (id, credits, ledger_seq, keys_limited) VALUES (:id, :total, :count, :limited)
+      INSERT INTO accounts (id, credits, ledger_seq, keys_limited, group_name)
+      VALUES (:id, :total, :count, :limited, :group)
     ), k AS (
       INSERT INTO api_keys (id, account_id, name, key_hash, hint)
       SELECT key, :id, 'k', sha256(key::text::bytea), '' FROM unnest(:keyIds::uuid[]) key
@@ -43,6 +55,7 @@ export async function openAccount(db: Db, amounts: readonly number[], limits: Li
       total,
       count: amounts.length,
       limited: limits !== null,
+      group,
       keyIds,
       budgets,
       budgetKeys: keyIds.toReversed().slice(0, budgets.length),
@@ -52,7 +65,7 @@ export async function openAccount(db: Db, amounts: readonly number[], limits: Li
       amounts: [...amounts],
     },
   )
-  return { id, keyIds, grants, period: limits?.period ?? null }
+  return { id, keyIds, grants, period: limits?.period ?? null, group }
 }
 
 /**

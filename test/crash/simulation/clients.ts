@@ -10,6 +10,7 @@ import type { Answer, LongAnswer } from '../../../src/shared/replies/stored-answ
 import { newCallId } from '../../../src/shared/reports/call-records.ts'
 import { chatCharge, estimateTokens, mediaCost, outputLimit } from '../../../src/shared/requests/pricing.ts'
 import type { MediaShape } from '../../../src/shared/requests/pricing.ts'
+import { offerTo } from '../../../src/shared/catalogue/catalogue.ts'
 import type { CallUpdate } from '../../../src/shared/replies/channels.ts'
 import type { ErrorCode } from '../../../src/shared/platform/errors.ts'
 import { ApiError } from '../../../src/shared/platform/errors.ts'
@@ -24,7 +25,7 @@ export type Asked = {
   prompt: string
   stream: boolean
   idempotencyKey: string | null
-  account: { id: AccountId }
+  account: { id: AccountId; group: string | null }
   keyId: KeyId
   /** A picture or a video of the dearer kind. */
   large: boolean
@@ -108,7 +109,13 @@ function contextOf(asked: Asked, callId: CallId): CallContext {
     asked.idempotencyKey === null ? {} : { 'idempotency-key': asked.idempotencyKey }
   return {
     state: {
-      principal: { accountId: asked.account.id, keyId: asked.keyId, secretVersion: 1, address: '' },
+      principal: {
+        accountId: asked.account.id,
+        keyId: asked.keyId,
+        secretVersion: 1,
+        address: '',
+        group: asked.account.group,
+      },
       callId,
       requestId: callId,
       acceptedAt: 0,
@@ -128,7 +135,7 @@ export function shapeOf({ modality, large }: Pick<Asked, 'modality' | 'large'>):
 /** The order that the endpoints make of a valid body. */
 function orderOf(simulation: Simulation, asked: Asked): CallOrder {
   const { modality, dialect, prompt, stream } = asked
-  const model = simulation.catalogue().models.get(modality)!
+  const model = offerTo(simulation.catalogue(), asked.account).models.get(modality)!
   if (model.modality === 'image' || model.modality === 'video') {
     const shape = shapeOf(asked)
     const body = { model: model.id, prompt }

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
+import { GROUP } from './simulation.ts'
 
 /**
  * A database of random schedules, of its own. `cleanupDb` is a pool that only empties it: a connection loses its cached
@@ -54,7 +55,10 @@ async function bySocket(address: string): Promise<URL> {
   }
 }
 
-/** Makes one, migrated and empty. */
+/** More versions of the catalogue than a schedule makes. */
+const VERSIONS = 100
+
+/** Makes one, migrated and empty but for versions of the catalogue, of which the audit reads the groups. */
 export async function openScheduleDatabase(): Promise<ScheduleDatabase> {
   const url = await bySocket(await newDatabaseUrl())
   url.searchParams.set('options', SETTINGS)
@@ -65,5 +69,12 @@ export async function openScheduleDatabase(): Promise<ScheduleDatabase> {
   }
   pool.on('createSuccess', (_id, connection) => prepareAll(connection))
   const cleanupDb = connectTestDb({ ...own, DATABASE_POOL: 1 })
+  const { name, ...group } = GROUP
+  await cleanupDb.raw(
+    `
+    INSERT INTO catalogue_versions (version, content, hash, source)
+    SELECT version, ?::json, sha256(version::text::bytea), 'command' FROM generate_series(1, ?) version`,
+    [JSON.stringify({ groups: { [name]: group } }), VERSIONS],
+  )
   return { db, cleanupDb, close: async () => void (await Promise.all([db.destroy(), cleanupDb.destroy()])) }
 }

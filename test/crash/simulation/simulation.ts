@@ -6,6 +6,8 @@ import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import type { AccountId, CallId } from '../../../src/shared/platform/ids.ts'
 import type { CallJob } from '../../../src/shared/queues.ts'
 import { isLeftToReader } from '../../../src/shared/queues.ts'
+import type { Share } from '../../../src/shared/requests/pricing.ts'
+import { WHOLE_PRICE, shareOf } from '../../../src/shared/requests/pricing.ts'
 import { createLog } from '../../../src/shared/platform/process/log.ts'
 import type { Calls } from '../../../src/shared/calls/calls.ts'
 import { ChunkRelays } from '../../../src/workers/calls/chunk-relay.ts'
@@ -33,6 +35,9 @@ import { Wire } from './wire.ts'
 /** Open calls that one account may have in a simulation: few, so that the bound is reached. */
 export const MAX_OUTSTANDING = 5
 
+/** The group that some accounts are in: a share of which hardly any price is a whole number of credits. */
+export const GROUP = { name: 'partner', priceBasisPoints: 3333 }
+
 /** MAX_ANSWER_BYTES of a simulation: little, so that streams are cut. */
 export const LONGEST_ANSWER = 300
 
@@ -48,6 +53,7 @@ const config = {
   LONG_CALL_REPLY: 'wait',
   // Less than what is asked for, so that it is lowered to what an account can pay.
   MIN_OUTPUT_TOKENS: 5,
+  MAX_OUTSTANDING_CALLS: MAX_OUTSTANDING,
   LONG_CALL_AFTER_SECONDS: 20,
 } as Config
 
@@ -73,6 +79,7 @@ export type Web = {
   replies: Replies
   deps: {
     config: Config
+    catalogue: Pick<CatalogueHolder, 'current'>
     db: Db
     calls: Calls
     replies: Replies
@@ -96,6 +103,9 @@ const PRICES = {
   image: { prices: [{ resolution: '2K', credits: 90 }, { credits: 40 }] },
   video: { prices: [{ resolution: '1080p', perSecond: 90 }, { perSecond: 50 }] },
 }
+
+/** Prices by model, as an account pays them. */
+export type Prices = { [Id in keyof typeof PRICES]: (typeof PRICES)[Id] & Share }
 
 /**
  * A whole Tollgate inside this process, over a real Postgres. Its queue, its pub/sub and its upstream behave as badly
@@ -127,6 +137,13 @@ export class Simulation {
     this.upstream = new Upstream(this.turns)
   }
 
+  /** What an account of a group (null: of none) pays at this moment, by model. */
+  pricesFor(group: string | null): Prices {
+    const points = group === null ? WHOLE_PRICE : GROUP.priceBasisPoints
+    const { chat, image, video } = this.prices
+    return { chat: shareOf(chat, points), image: shareOf(image, points), video: shareOf(video, points) }
+  }
+
   /** Makes everything dearer, as an operator does: in a new version of the catalogue. */
   changePrices(): void {
     const { chat, image, video } = this.prices
@@ -151,12 +168,12 @@ export class Simulation {
       { ...common, id: 'image', modality: 'image', ...IMAGE, ...image, price: image },
       { ...common, id: 'video', modality: 'video', ...VIDEO, ...video, price: video },
     ]
-    const byId = new Map(models.map((model) => [model.id, model]))
+    const offer = { version, createdAt: 1, creditMicroUsd: null, models: new Map(models.map((one) => [one.id, one])) }
+    const ofGroup = models.map((one) => ({ ...one, price: shareOf(one.price, GROUP.priceBasisPoints) }) as Model)
+    const group = { offer: { ...offer, models: new Map(ofGroup.map((one) => [one.id, one])) } }
     const catalogue = {
-      version,
-      createdAt: 1,
-      creditMicroUsd: null,
-      models: byId,
+      ...offer,
+      groups: new Map([[GROUP.name, group]]),
       upstreams: [upstreamEntry],
       packs: [],
       topUp: null,
@@ -183,6 +200,7 @@ export class Simulation {
     await replies.start()
     const deps = {
       config,
+      catalogue: { current: () => this.catalogue() },
       db: this.db,
       calls,
       replies,

@@ -1,7 +1,8 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { MAX_CALL_CREDITS, chatCharge, chatCost, mediaCost } from '../../../src/shared/requests/pricing.ts'
-import type { ChatPrice, MediaPrice, MediaShape, Tokens } from '../../../src/shared/requests/pricing.ts'
+import { MAX_CALL_CREDITS, chatCharge, chatCost, mediaCost, shareOf } from '../../../src/shared/requests/pricing.ts'
+import { priceOfShown, shownPrice } from '../../../src/shared/requests/shown-price.ts'
+import type { ChatPrice, MediaPrice, MediaShape, Share, Tokens } from '../../../src/shared/requests/pricing.ts'
 import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { seed } from '../../crash/scale.ts'
@@ -14,7 +15,12 @@ const count = fc.oneof(fc.nat(3), fc.nat(5000), fc.nat(10_000_000))
 const optional = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
   fc.option(arbitrary, { nil: undefined })
 
-const chats: fc.Arbitrary<{ price: ChatPrice; tokens: Required<Omit<Tokens, 'reasoning'>> }> = fc.record({
+/** What a group pays, in ten-thousandths: from next to nothing to ten times the price. */
+const points = optional(
+  fc.oneof(fc.constantFrom(1, 3333, 8000, 9999, 10_000, 10_001, 100_000), fc.integer({ min: 1, max: 100_000 })),
+)
+
+const chats: fc.Arbitrary<{ price: ChatPrice & Share; tokens: Required<Omit<Tokens, 'reasoning'>> }> = fc.record({
   price: fc.record({
     input: rate,
     output: rate,
@@ -23,6 +29,7 @@ const chats: fc.Arbitrary<{ price: ChatPrice; tokens: Required<Omit<Tokens, 'rea
     perCall: optional(rate),
     perTokens: fc.constantFrom(1, 3, 7, 1000, 1_000_000, 1_000_000_000),
     minimum: fc.oneof(fc.nat(3), fc.nat(1_000_000), fc.constant(MAX_CALL_CREDITS)),
+    priceBasisPoints: points,
   }),
   tokens: fc.record({ input: count, cached: count, written: count, output: count, inputAgain: count }),
 })
@@ -37,32 +44,36 @@ const rows = fc.oneof(
   fc.record({ resolution: optional(resolution), perSecond: rate }),
   fc.record({ resolution: optional(resolution), credits: rate }),
 )
-const media: fc.Arbitrary<{ price: MediaPrice; shape: MediaShape }> = fc.record({
+const media: fc.Arbitrary<{ price: MediaPrice & Share; shape: MediaShape }> = fc.record({
   price: fc.oneof(
-    rate.map((credits) => ({ credits })),
-    fc.array(rows, { minLength: 1, maxLength: 4 }).map((prices) => ({ prices })),
+    fc.record({ credits: rate, priceBasisPoints: points }),
+    fc.record({ prices: fc.array(rows, { minLength: 1, maxLength: 4 }), priceBasisPoints: points }),
   ),
   shape: fc.record({ resolution: optional(resolution), duration: optional(seconds) }),
 })
 
 /** Postgres' own arithmetic, of decimals of any length: it shares nothing with BigInt but the rule. */
 const CHATS = `
-  SELECT least(:most, greatest((p ->> 'minimum')::numeric, coalesce((p ->> 'perCall')::numeric, 0) + ceil((
-      ((t ->> 'input')::numeric + (t ->> 'inputAgain')::numeric) * (p ->> 'input')::numeric
+  SELECT least(:most, div(share * greatest((p ->> 'minimum')::numeric * per,
+      coalesce((p ->> 'perCall')::numeric, 0) * per
+      + ((t ->> 'input')::numeric + (t ->> 'inputAgain')::numeric) * (p ->> 'input')::numeric
       + (t ->> 'cached')::numeric * coalesce(p ->> 'cachedInput', p ->> 'input')::numeric
       + (t ->> 'written')::numeric * coalesce(p ->> 'cacheWrite', p ->> 'input')::numeric
-      + (t ->> 'output')::numeric * (p ->> 'output')::numeric) / (p ->> 'perTokens')::numeric)))::text AS cost
+      + (t ->> 'output')::numeric * (p ->> 'output')::numeric) + 10000 * per - 1, 10000 * per))::text AS cost
   FROM jsonb_array_elements(:cases::jsonb) WITH ORDINALITY AS one (value, place),
-    LATERAL (SELECT value -> 'price' AS p, value -> 'tokens' AS t) AS parts
+    LATERAL (SELECT value -> 'price' AS p, value -> 'tokens' AS t) AS parts,
+    LATERAL (SELECT (p ->> 'perTokens')::numeric AS per,
+      coalesce((p ->> 'priceBasisPoints')::numeric, 10000) AS share) AS paid
   ORDER BY place`
 
 const MEDIA = `
   SELECT trim_scale(exact - greatest(exact - :most, 0))::text AS cost, unpriced
-  FROM (SELECT place, coalesce((p ->> 'credits')::numeric, (
-      SELECT coalesce((r ->> 'credits')::numeric, ceil((r ->> 'perSecond')::numeric * (s ->> 'duration')::numeric))
+  FROM (SELECT place, ceil(coalesce((p ->> 'priceBasisPoints')::numeric, 10000) * 0.0001
+      * coalesce((p ->> 'credits')::numeric, (
+      SELECT coalesce((r ->> 'credits')::numeric, (r ->> 'perSecond')::numeric * (s ->> 'duration')::numeric)
       FROM jsonb_array_elements(p -> 'prices') WITH ORDINALITY AS row (r, nth)
       WHERE r ->> 'resolution' IS NULL OR r ->> 'resolution' = s ->> 'resolution'
-      ORDER BY nth LIMIT 1)) AS exact,
+      ORDER BY nth LIMIT 1))) AS exact,
     p ->> 'credits' IS NULL AND NOT EXISTS (
       SELECT FROM jsonb_array_elements(p -> 'prices') r
       WHERE r ->> 'resolution' IS NULL OR r ->> 'resolution' = s ->> 'resolution') AS unpriced
@@ -98,6 +109,61 @@ describe('the arithmetic of prices', function () {
       expect(own === null ? null : String(own), `seed ${seed}: ${JSON.stringify(cases[at])}`).to.equal(cost)
     }
     expect(judged.filter(({ unpriced }) => unpriced).length, 'what has no price').to.be.above(CASES / 100)
+  })
+
+  it('is the share of its group of the exact price, rounded up once, for every kind of price', () => {
+    const ceil = (due: bigint, of: bigint): number => {
+      const credits = due / of + (due % of > 0n ? 1n : 0n)
+      return Number(credits > BigInt(MAX_CALL_CREDITS) ? BigInt(MAX_CALL_CREDITS) : credits)
+    }
+    const whole = fc.integer({ min: 1, max: 600 })
+    fc.assert(
+      fc.property(chats, rate, fc.integer({ min: 1, max: 100_000 }), whole, ({ price, tokens }, row, share, long) => {
+        const { input, output, cachedInput = input, cacheWrite = input, perCall = 0, perTokens, minimum } = price
+        const inFull =
+          [
+            [tokens.input + tokens.inputAgain, input],
+            [tokens.cached, cachedInput],
+            [tokens.written, cacheWrite],
+            [tokens.output, output],
+          ].reduce((sum, [count, each]) => sum + BigInt(count!) * BigInt(each!), 0n) +
+          BigInt(perCall) * BigInt(perTokens)
+        const least = BigInt(minimum) * BigInt(perTokens)
+        const points = BigInt(share)
+        const per = 10_000n * BigInt(perTokens)
+        expect(chatCost(shareOf(price, share), tokens)).to.equal(ceil(points * (inFull > least ? inFull : least), per))
+        const ofTokens = { input, perTokens, minimum, priceBasisPoints: share }
+        const some = BigInt(tokens.input) * BigInt(input)
+        expect(chatCost(ofTokens, { input: tokens.input, output: 0 }), 'embeddings').to.equal(
+          ceil(points * (some > least ? some : least), per),
+        )
+        expect(mediaCost({ credits: row, priceBasisPoints: share }, {}), 'a picture').to.equal(
+          ceil(points * BigInt(row), 10_000n),
+        )
+        const bySecond = { prices: [{ perSecond: row }], priceBasisPoints: share }
+        expect(mediaCost(bySecond, { duration: long / 8 }), 'a video').to.equal(
+          ceil(points * BigInt(row) * BigInt(long), 80_000n),
+        )
+      }),
+      { numRuns: 2000, seed },
+    )
+  })
+
+  it('is what the price that customers see comes to, rounded up', () => {
+    fc.assert(
+      fc.property(chats, media, ({ price, tokens }, { price: of, shape }) => {
+        // What is shown is exact as far as numbers of JSON are.
+        const shown = { ...price, minimum: Math.min(price.minimum, 1_000_000) }
+        expect(chatCost(priceOfShown(shownPrice(shown)), tokens)).to.equal(chatCost(shown, tokens))
+        expect(mediaCost(priceOfShown(shownPrice(of)), shape)).to.equal(mediaCost(of, shape))
+      }),
+      { numRuns: 2000, seed },
+    )
+    const price = { input: 3, output: 10, perTokens: 1000, minimum: 1, priceBasisPoints: 8005 }
+    expect(shownPrice(price)).to.deep.equal({ input: 2.4015, output: 8.005, perTokens: 1000, minimum: 0.8005 })
+    const rows = { prices: [{ resolution: '1080p', perSecond: 40 }, { credits: 25 }], priceBasisPoints: 1 }
+    expect(shownPrice(rows)).to.deep.equal({ prices: [{ resolution: '1080p', perSecond: 0.004 }, { credits: 0.0025 }] })
+    expect(shownPrice({ credits: 40 })).to.deep.equal({ credits: 40 })
   })
 
   it('never charges less beforehand than any split of the same input costs in the end', () => {

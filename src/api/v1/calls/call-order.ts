@@ -3,7 +3,7 @@
  */
 import type { Model } from '../../../shared/catalogue/catalogue.ts'
 import type { Dialect } from '../../../shared/dialects/dialect.ts'
-import type { ChatPrice, Tokens } from '../../../shared/requests/pricing.ts'
+import type { ChatPrice, Share, Tokens } from '../../../shared/requests/pricing.ts'
 import { chatCharge, limitWithin } from '../../../shared/requests/pricing.ts'
 import type { CallRequest } from '../../../shared/requests/requests.ts'
 
@@ -21,7 +21,7 @@ export type LowerTo = (credits: number, least: number) => Lowered | null
  * @param asked the limit of each of so many choices, and what all of them are estimated at
  */
 export const loweringOf =
-  (price: ChatPrice, asked: { limit: number; choices: number; estimate: Tokens }): LowerTo =>
+  (price: ChatPrice & Share, asked: { limit: number; choices: number; estimate: Tokens }): LowerTo =>
   (credits, least) => {
     const { limit, choices, estimate } = asked
     const maxTokens = limitWithin(credits, price, { ...asked, least })

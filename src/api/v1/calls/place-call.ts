@@ -14,6 +14,7 @@ import type { CallJob, ChatRow } from '../../../shared/queues.ts'
 import { traceFields } from '../../../shared/platform/process/trace.ts'
 import { ofQueue } from '../../../shared/platform/telemetry/telemetry.ts'
 import type { WebDeps } from '../../deps.ts'
+import { limitsOf } from '../../endpoint/holder-limits.ts'
 import { prefersAsync } from './answer-call.ts'
 import { callbackUrlOf, prepareCallback } from './callback-url.ts'
 import type { CallOrder } from './call-order.ts'
@@ -28,6 +29,7 @@ import type { RelayedStream } from './relayed-stream.ts'
 type PlaceDeps = Pick<
   WebDeps,
   | 'config'
+  | 'catalogue'
   | 'db'
   | 'calls'
   | 'queues'
@@ -49,7 +51,7 @@ export function requireUpstream({ routes }: Pick<Model, 'routes'>): void {
 /**
  * Charges and enqueues a call, or joins the one that this request is a retry of.
  * @param onUpdate gets the worker's updates while a call of this request's own runs; of one that it joins, its start.
- * @throws ApiError upstream_unavailable, price_above_limit, price_changed, key_budget_exceeded, insufficient_credits,
+ * @throws GroupChanged; ApiError upstream_unavailable, price_above_limit, price_changed, key_budget_exceeded, insufficient_credits,
  * rate_limited (too many open), account_suspended, unauthorized, ip_not_allowed, model_not_allowed (all four: changed a
  * moment ago), idempotency_conflict, overloaded, service_unavailable (nothing stays charged).
  */
@@ -154,7 +156,7 @@ async function endRelayed(
 
 function openRequest(
   ctx: CallContext,
-  { config, replies }: PlaceDeps,
+  { config, replies, catalogue }: PlaceDeps,
   { model, request, dialect, estimate, charge, deadlineSeconds }: CallOrder,
   identity: Identity,
   guarded: OpenRequest['guarded'],
@@ -169,6 +171,8 @@ function openRequest(
     model: model.id,
     catalogueVersion: model.version,
     price: model.price,
+    group: principal.group,
+    maxOutstanding: limitsOf({ catalogue, config }, principal).maxOutstanding,
     amount: charge,
     guarded,
     estimate,
@@ -191,11 +195,12 @@ function openRequest(
 const isStreamed = (request: CallOrder['request']): boolean => 'stream' in request && request.stream === true
 
 /** What a worker would read of the row of a chat. */
-const rowOf = ({ model, replyTo, amount }: OpenRequest, estimate: Tokens): ChatRow => ({
+const rowOf = ({ model, replyTo, amount, price }: OpenRequest, estimate: Tokens): ChatRow => ({
   model,
   replyTo,
   charged: amount,
   estimate,
+  ...(price.priceBasisPoints !== undefined && { priceBasisPoints: price.priceBasisPoints }),
 })
 
 /**

@@ -5,8 +5,9 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Context, Middleware } from 'koa'
 import type { Principal } from '../../../shared/accounts/key-lookup.ts'
 import type { Model } from '../../../shared/catalogue/catalogue.ts'
-import { findModel } from '../../../shared/catalogue/catalogue.ts'
+import { findModel, offerTo } from '../../../shared/catalogue/catalogue.ts'
 import type { Dialect } from '../../../shared/dialects/dialect.ts'
+import type { CallUpdate } from '../../../shared/replies/channels.ts'
 import { newCallId } from '../../../shared/reports/call-records.ts'
 import { unstreamed } from '../../../shared/requests/requests.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
@@ -27,6 +28,7 @@ import type { CallOrder } from './call-order.ts'
 import { placeCall } from './place-call.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
 import { refuse } from './record-refusal.ts'
+import { GroupChanged } from './unopened-calls.ts'
 
 /** What a body asks for, and what it costs. */
 export type Parsed = Pick<
@@ -89,14 +91,40 @@ function serveCall<M extends Model, P extends Parsed>(
       body = await readJsonBody(ctx, deps, principal.accountId)
       const resolved = kind.resolve ? await kind.resolve(deps, body, principal) : body
       // A retry has the body that was sent.
-      const asked = { ...orderOf(deps, kind, resolved, principal, ctx.req.headers), dialect }
-      const order = { ...orderForReader(ctx, asked), body }
-      if (order.droppedTools?.length) ctx.set('X-Tollgate-Tools-Dropped', order.droppedTools.join(', '))
+      const sent = body
       const updates = bufferUpdates()
-      const placed = await placeCall(call, deps, order, updates.onUpdate)
+      const { order, placed } = await placeInGroup(call, deps, updates.onUpdate, (holder) => {
+        const asked = { ...orderOf(deps, kind, resolved, holder, ctx.req.headers), dialect }
+        return { ...orderForReader(ctx, asked), body: sent }
+      })
       await answer(call, deps, placed, { ...order, updates })
     } catch (thrown) {
       throw await refuse(call, deps, kind, body ? modelOf(body) : '', thrown)
+    }
+  }
+}
+
+/** How often a call is asked anew because its account is given another group. */
+const REGROUPINGS = 3
+
+/**
+ * Places a call; anew where its account is given another group meanwhile, which has models and prices of its own.
+ * @param orderFor what is asked, by the group of the holder
+ */
+async function placeInGroup<O extends CallOrder>(
+  ctx: CallContext,
+  deps: WebDeps,
+  onUpdate: (update: CallUpdate) => void,
+  orderFor: (holder: Principal) => O,
+): Promise<{ order: O; placed: PlacedCall }> {
+  for (let regroupings = 0; ; regroupings++) {
+    const order = orderFor(ctx.state.principal)
+    if (order.droppedTools?.length) ctx.set('X-Tollgate-Tools-Dropped', order.droppedTools.join(', '))
+    try {
+      return { order, placed: await placeCall(ctx, deps, order, onUpdate) }
+    } catch (error) {
+      if (!(error instanceof GroupChanged) || regroupings === REGROUPINGS) throw error
+      await authenticateKey(deps, ctx)
     }
   }
 }
@@ -114,7 +142,7 @@ export function orderOf<M extends Model, P extends Parsed>(
   holder: Principal,
   headers?: IncomingHttpHeaders,
 ): P & { model: M; body: JsonObject } {
-  const model = findModel(catalogue.current(), modelOf(body), modality) as M | null
+  const model = findModel(offerTo(catalogue.current(), holder), modelOf(body), modality) as M | null
   if (!model) throw new ApiError('unsupported_model', { param: 'model', message: isNamed(body) ? undefined : NO_MODEL })
   if (!mayCall(holder, model)) throw new ApiError('model_not_allowed', { param: 'model' })
   return { ...parse(body, model, headers), model, body }

@@ -19,6 +19,16 @@ const TOO_MUCH = {
   too_many_bytes: 'The open requests of this account are too large in total.',
 } as const
 
+/** The account was given another group while its call was placed: it has to be asked anew, at the prices of that one. */
+export class GroupChanged extends ApiError {
+  constructor() {
+    super('service_unavailable', {
+      message: 'The prices of this account have just changed. Nothing was charged; send the request again.',
+      retryAfterSeconds: 1,
+    })
+  }
+}
+
 /** The error of a refusal. */
 export async function refusalOf(
   { db }: Pick<WebDeps, 'db'>,
@@ -46,6 +56,8 @@ export async function refusalOf(
     case 'price_above_limit':
     case 'price_changed':
       return guardError(refusal, order)
+    case 'group_changed':
+      return new GroupChanged()
     case 'unauthorized':
     case 'ip_not_allowed':
     case 'account_suspended':

@@ -2,7 +2,7 @@
  * POST /v1/messages/count_tokens: the input tokens of a message, by its upstream's count or as its hold would be.
  */
 import { z } from 'zod'
-import { findModel } from '../../../shared/catalogue/catalogue.ts'
+import { findModel, offerTo } from '../../../shared/catalogue/catalogue.ts'
 import { estimateMessages } from '../../../shared/dialects/messages/estimate.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import type { WebDeps } from '../../deps.ts'
@@ -33,7 +33,7 @@ export const countTokens = endpoint({
 }).write((deps: Pick<WebDeps, 'catalogue' | 'queues' | 'replies'>) => {
   const countUpstream = createUpstreamCounts(deps)
   return async ({ auth, body }, ctx) => {
-    const model = findModel(deps.catalogue.current(), body.model, 'chat')
+    const model = findModel(offerTo(deps.catalogue.current(), auth), body.model, 'chat')
     if (!model) throw new ApiError('unsupported_model', { param: 'model' })
     if (!mayCall(auth, model)) throw new ApiError('model_not_allowed', { param: 'model' })
     const { request, betas } = parseCounted(body, model, ctx.req.headers)

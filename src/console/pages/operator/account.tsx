@@ -15,6 +15,7 @@ import { GrantTable } from '../credits/ledger.tsx'
 import { GiveCredits, TakeCredits } from './account-credits.tsx'
 import { LedgerOf, PaymentsOf, SessionsOf } from './account-support.tsx'
 import { Standing } from './accounts.tsx'
+import { GroupOf } from './account-group.tsx'
 import { KeysOf } from './keys.tsx'
 import { ActionTable } from './actions.tsx'
 
@@ -76,7 +77,9 @@ export function AccountSection({ id }: { id: string }) {
   )
 }
 
-function Head({ file: { account, held, openCalls, debt }, reload }: { file: AccountDetails; reload: () => void }) {
+type HeadProps = { file: AccountDetails; reload: () => void }
+
+function Head({ file: { account, groups, held, openCalls, debt }, reload }: HeadProps) {
   const [asking, setAsking] = useState(false)
   const verb = account.status === 'active' ? 'suspend' : 'activate'
   return (
@@ -114,6 +117,7 @@ function Head({ file: { account, held, openCalls, debt }, reload }: { file: Acco
             {held === 0 && openCalls === 0 ? 'nothing' : `${credits(held)}, ${counted(openCalls, 'call')} running`}
           </dd>
         </div>
+        <GroupOf account={account} groups={groups} changed={reload} />
         <div>
           <dt>Name</dt>
           <dd>{account.displayName || 'none'}</dd>

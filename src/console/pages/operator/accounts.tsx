@@ -74,6 +74,7 @@ export const Standing = ({ account }: { account: OperatedAccount }) => (
       {account.status === 'active' ? 'Active' : 'Suspended'}
     </span>
     {account.role === 'admin' && <small class="soft"> operator</small>}
+    {account.group !== null && <small class="soft"> {account.group}</small>}
     {!account.emailVerified && <small class="soft"> not verified</small>}
   </>
 )

@@ -83,6 +83,7 @@ const ACTION_WORDS: Record<OperatorAction['action'], string> = {
   account_suspended: 'Suspended',
   account_activated: 'Activated',
   role_changed: 'Changed the role',
+  account_grouped: 'Changed the group',
   mail_revived: 'Retried an e-mail',
   catalogue_applied: 'Applied a catalogue',
   catalogue_rolled_back: 'Rolled the catalogue back',

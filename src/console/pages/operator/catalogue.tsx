@@ -187,7 +187,7 @@ const Places = ({ title, places }: { title: string; places: CatalogueCheck['faul
 
 const valueText = (value: unknown): string => (value === null ? 'none' : JSON.stringify(value))
 
-const PARTS = { model: 'Model ', upstream: 'Upstream ', setting: '' } as const
+const PARTS = { model: 'Model ', upstream: 'Upstream ', group: 'Group ', setting: '' } as const
 
 function Changes({ title, changes }: { title: string; changes: CatalogueChange[] }) {
   return (

@@ -1,7 +1,7 @@
 /**
  * What calls brought in and what they cost.
  */
-import { useMemo } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import { marginCsv } from '../../../shared/reports/margin-csv.ts'
 import type { Margin } from '../../api/operator.ts'
 import { getMargins } from '../../api/operator.ts'
@@ -25,7 +25,10 @@ const lastDays = (): string[] =>
 
 export function MarginsSection() {
   const days = useMemo(lastDays, [])
-  const margins = useLoad('margins', () => getMargins({ from: days[0], to: days.at(-1) }))
+  const [byGroup, setByGroup] = useState(false)
+  const margins = useLoad(byGroup ? 'margins by group' : 'margins', () =>
+    getMargins({ from: days[0], to: days.at(-1), ...(byGroup && { by: 'group' }) }),
+  )
   const rows = margins.data?.data
   return (
     <section class="panel">
@@ -35,20 +38,24 @@ export function MarginsSection() {
           <a
             class="button small"
             download="margins.csv"
-            href={`data:text/csv;charset=utf-8,${encodeURIComponent(`\uFEFF${marginCsv(rows)}`)}`}
+            href={`data:text/csv;charset=utf-8,${encodeURIComponent(`\uFEFF${marginCsv(rows, byGroup)}`)}`}
           >
             Download CSV
           </a>
         )}
       </div>
+      <label class="check">
+        <input type="checkbox" checked={byGroup} onChange={(event) => setByGroup(event.currentTarget.checked)} />
+        By group of customers
+      </label>
       <Summary rows={rows} hasWorth={margins.data?.creditMicroUsd !== null} days={days} />
       <List of={margins} empty={<Empty title="No calls in these days" />}>
         {(items) => (
           <Table
             label="Margins"
-            columns={COLUMNS}
+            columns={byGroup ? [...KINDS, GROUP, ...SUMS] : [...KINDS, ...SUMS]}
             rows={items.toReversed()}
-            keyOf={({ day, model, upstream }) => JSON.stringify([day, model, upstream])}
+            keyOf={({ day, model, upstream, group }) => JSON.stringify([day, model, upstream, group])}
           />
         )}
       </List>
@@ -104,10 +111,15 @@ function stackOf(rows: readonly Margin[], hasWorth: boolean, days: string[]): St
   return { days, models: ['Cost', isWhole ? 'Margin' : 'Revenue less known cost'], rows: [costs, left] }
 }
 
-const COLUMNS: Column<Margin>[] = [
+const KINDS: Column<Margin>[] = [
   { header: 'Day (UTC)', cell: ({ day }) => dayText(day) },
   { header: 'Model', cell: ({ model }) => model },
   { header: 'Upstream', cell: ({ upstream }) => upstream ?? 'none' },
+]
+
+const GROUP: Column<Margin> = { header: 'Group', cell: ({ group }) => group ?? 'none' }
+
+const SUMS: Column<Margin>[] = [
   { header: 'Calls', right: true, class: 'digits', cell: ({ calls }) => number(calls) },
   { header: 'Credits', right: true, class: 'digits', cell: ({ credits }) => number(credits) },
   { header: 'Revenue', right: true, class: 'digits', cell: ({ revenueMicroUsd }) => knownDollars(revenueMicroUsd) },

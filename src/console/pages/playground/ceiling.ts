@@ -2,6 +2,7 @@
  * What a playground request will cost at most, as long as the gateway has not said it.
  */
 import { chatCharge, outputLimit } from '../../../shared/requests/pricing.ts'
+import { priceOfShown } from '../../../shared/requests/shown-price.ts'
 import type { ModelEntry } from '../../api/endpoints.ts'
 import type { ChatMessage } from '../../api/call-forms.ts'
 
@@ -12,8 +13,8 @@ import type { ChatMessage } from '../../api/call-forms.ts'
 export function ceilingOf(model: ModelEntry, messages: ChatMessage[] = [], maxTokens?: number): number {
   if (!model.pricing) return model.credits
   const bytes = new TextEncoder().encode(JSON.stringify(messages)).length
-  return chatCharge(
-    { output: 0, ...model.pricing },
-    { input: Math.ceil(bytes / 3), output: outputLimit(maxTokens, model) },
-  )
+  return chatCharge(priceOfShown({ output: 0, ...model.pricing }), {
+    input: Math.ceil(bytes / 3),
+    output: outputLimit(maxTokens, model),
+  })
 }

@@ -1,0 +1,57 @@
+/**
+ * The group of the catalogue that an account is in, and another one for it.
+ */
+import { useState } from 'preact/hooks'
+import type { OperatedAccount } from '../../api/operator.ts'
+import { setAccountGroup } from '../../api/operator.ts'
+import { Action } from '../../parts/basics.tsx'
+import { Dialog } from '../../parts/dialogs.tsx'
+import { Choice, Form, FormError, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { account as own } from '../../state/account.ts'
+
+type Props = { account: OperatedAccount; groups: readonly string[]; changed: () => void }
+
+/** Nothing where the catalogue has no groups. One's own account needs another operator. */
+export function GroupOf({ account, groups, changed }: Props) {
+  const [asking, setAsking] = useState(false)
+  if (groups.length === 0 && account.group === null) return null
+  return (
+    <div>
+      <dt>Group</dt>
+      <dd data-testid="account-group">
+        {account.group ?? 'none'}{' '}
+        {account.id !== own.value?.user.id && (
+          <button type="button" class="small quiet" onClick={() => setAsking(true)}>
+            Change group
+          </button>
+        )}
+      </dd>
+      {asking && <Regroup account={account} groups={groups} changed={changed} close={() => setAsking(false)} />}
+    </div>
+  )
+}
+
+function Regroup({ account, groups, changed, close }: Props & { close: () => void }) {
+  const { busy, problem, run } = useSubmit()
+  const submit = (event: Event): void => {
+    const { group = '' } = fieldsOf(event)
+    run(async () => {
+      await setAccountGroup(account.id, group || null)
+      close()
+      changed()
+    })
+  }
+  const options = [['', 'none'] as const, ...groups.map((name) => [name, name] as const)]
+  return (
+    <Dialog title={`Group of ${account.email}`} close={close}>
+      <p>Its next call is served at the prices, with the models and within the limits of the group.</p>
+      <Form problem={problem} onSubmit={submit}>
+        <Choice label="Group" name="group" options={options} value={account.group ?? ''} />
+        <FormError />
+        <Action type="submit" busy={busy} busyText="Saving…">
+          Save
+        </Action>
+      </Form>
+    </Dialog>
+  )
+}
