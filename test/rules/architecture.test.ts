@@ -61,6 +61,7 @@ const GUESTS: Record<string, string[]> = {
     // An account's row says whether it has webhooks.
     'src/shared/webhooks/webhooks.ts',
   ],
+  catalogue_versions: ['src/shared/ledger/audit.ts'],
   members: ['src/shared/users/users.ts', 'src/shared/operators/', 'src/shared/payments/'],
   users: ['src/shared/operators/', 'src/shared/catalogue/versions.ts', 'src/shared/payments/'],
   // The queue of that name is none.
@@ -85,6 +86,7 @@ const GUESTS: Record<string, string[]> = {
 /** What of the server the console may have as code: it is pure. Of everything else it may import types. */
 const SHARED_WITH_BROWSERS = [
   'requests/pricing',
+  'requests/shown-price',
   'requests/media-options',
   'reports/margin-csv',
   'payments/currencies',

@@ -10,8 +10,8 @@ import { MASK, maskedHeaders, maskedUpstream } from './header-masks.ts'
 type FieldChange = { path: string; before: unknown; after: unknown }
 
 /**
- * A part of the catalogue that differs: a model, an upstream or a group by its name, or a setting of the whole. `fields` are
- * those of a changed part; an added or removed one is one field with an empty path: the whole part.
+ * A part of the catalogue that differs: a model, an upstream or a group by its name, or a setting of the whole.
+ * `fields` are those of a changed part; an added or removed one is one field with an empty path: the whole part.
  */
 export type Change = {
   part: 'model' | 'upstream' | 'group' | 'setting'

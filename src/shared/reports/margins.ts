@@ -40,12 +40,11 @@ export async function marginsByDay(
   creditMicroUsd: number | null,
   byGroup = false,
 ): Promise<MarginRow[]> {
-  const group = byGroup ? ', group_name' : ''
+  const [group, named] = byGroup ? [', group_name', ', group_name AS "group"'] : ['', '']
   const { rows } = await db.raw<{ rows: MarginRow[] }>(
     `
-    SELECT to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, model, upstream${group && `${group} AS "group"`},
-      count(*) AS calls,
-      sum(credits)::bigint AS credits, (sum(credits) * :worth::bigint)::bigint AS "revenueMicroUsd",
+    SELECT to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, model, upstream${named},
+      count(*) AS calls, sum(credits)::bigint AS credits, (sum(credits) * :worth::bigint)::bigint AS "revenueMicroUsd",
       sum(cost_micro_usd)::bigint AS "costMicroUsd",
       count(*) FILTER (WHERE cost_micro_usd IS NULL) AS "callsOfUnknownCost"
     FROM calls

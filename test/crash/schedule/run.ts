@@ -208,7 +208,7 @@ function cutWire(simulation: Simulation, which: number): void {
   if (web) simulation.wire.cut(web.process)
 }
 
-/** Puts an account into the group, or takes it out: what it has asked for meanwhile is opened at its price or refused. */
+/** Puts an account into the group, or takes it out: what it asked for before is opened at its price, or refused. */
 async function regroup(db: Db, account: Account): Promise<void> {
   account.group = account.group === null ? GROUP.name : null
   await db.transaction((trx) => setGroup(trx, account.id, account.group))

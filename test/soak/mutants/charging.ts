@@ -92,7 +92,13 @@ export const CHARGING: readonly Mutant[] = [
   {
     name: 'the bound of open calls is ignored',
     why: 'One account could fill every queue.',
-    edits: [{ file: OPEN_SQL, find: "WHEN outstanding >= max_outstanding THEN 'too_many_calls'", replace: '' }],
+    edits: [
+      {
+        file: OPEN_SQL,
+        find: "WHEN outstanding >= coalesce(r.most_outstanding, max_outstanding) THEN 'too_many_calls'",
+        replace: '',
+      },
+    ],
     tests: [SCHEDULES],
   },
   {

@@ -19,7 +19,7 @@ const TOO_MUCH = {
   too_many_bytes: 'The open requests of this account are too large in total.',
 } as const
 
-/** The account was given another group while its call was placed: it has to be asked anew, at the prices of that one. */
+/** The account was given another group while its call was placed, which has to be asked anew at the prices of that. */
 export class GroupChanged extends ApiError {
   constructor() {
     super('service_unavailable', {
