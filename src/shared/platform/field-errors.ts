@@ -33,8 +33,9 @@ export function fieldFault(issue: Issue): string {
       return `has an unknown field: ${issue.keys[0]}`
     case 'invalid_union':
       return issue.input === undefined ? 'is required' : 'is not valid'
-    case 'invalid_format':
     case 'invalid_key':
+      return issue.issues[0]?.message ?? 'is not valid'
+    case 'invalid_format':
     case 'invalid_element':
     case 'not_multiple_of':
     case 'custom':

@@ -12,6 +12,7 @@ import { startGateway } from '../../../scripts/harness/harness.ts'
 import { get, post, send } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
+import { untilItWaits } from '../../support/lock-waits.ts'
 
 const FUNDS = 100_000
 const MESSAGES = '/v1/messages'
@@ -219,6 +220,25 @@ describe('groups of customers', () => {
       if (record.modality === 'image') expect(versions.get(record.priceVersion!)).to.equal(String(group))
     }
     expect(met.size, `all calls are of ${[...met].join()}`).to.equal(3)
+  })
+
+  it('are asked anew where their group changes while the charge waits: at the new price, or for no such model', async () => {
+    for (const [group, model, status, credits] of [
+      ['partner', 'sandbox-image', 200, 32],
+      ['dear', 'sized-image', 400, 0],
+    ] as const) {
+      const account = await aMember(null)
+      const reply = await gateway.db.transaction(async (trx) => {
+        await trx('accounts').where({ id: account.id }).forUpdate().select('id')
+        const asked = ask(account, IMAGES, { model, prompt: prompted() })
+        await untilItWaits(gateway.db, '%open_calls%')
+        await trx('accounts').where({ id: account.id }).update({ group_name: group })
+        return { asked }
+      })
+      const { status: is, text } = await reply.asked
+      expect(is, text).to.equal(status)
+      expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - credits)
+    }
   })
 
   it('let no key have more requests a minute than its account, and warn of models that are hidden', async () => {

@@ -92,6 +92,53 @@ describe('a cost that exceeds its price', () => {
     expect(sound).to.be.above(30)
   })
 
+  const share = fc.constantFrom(1, 3333, 8000, 9999, 12_345, 100_000)
+
+  it('is found at the price of each group that may see the model, and names the group', () => {
+    const models = chatOf({ input: 900_000, output: 4_500_000, perTokens: 1_000_000 }).map((one) => ({
+      ...one,
+      id: 'm',
+    }))
+    const faultsFor = (groups: PricedCatalogue['groups']) => marginFaults({ creditMicroUsd: 100, models, groups })
+    expect(
+      faultsFor({ dear: { priceBasisPoints: 9000 }, other: { priceBasisPoints: 1, models: ['n'] } }),
+    ).to.deep.equal([])
+    const faults = faultsFor({ dear: {}, cheap: { priceBasisPoints: 8999, models: ['m'] } })
+    expect(faults.map(({ path }) => path)).to.include('models[0].upstreams[0].cost.output')
+    for (const { message } of faults) expect(message).to.match(/\(group "cheap"\)$/)
+    expect(faults.at(-1)!.message).to.include(
+      'costs 4500000 micro-dollars for a million tokens, which are sold for 4499500',
+    )
+    const picture = [
+      { id: 'm', modality: 'image', credits: 10, upstreams: [{ upstream: 'one', cost: { perCall: 801 } }] },
+    ]
+    const groups = { partner: { priceBasisPoints: 8000 }, almost: { priceBasisPoints: 8001 } }
+    expect(marginFaults({ creditMicroUsd: 100, models: picture, groups } as PricedCatalogue)).to.deep.equal([
+      {
+        path: 'models[0].upstreams[0].cost',
+        // Of 8,001 a picture is rounded up to nine credits.
+        message: 'costs 801 micro-dollars, sold for 800 (group "partner")',
+      },
+    ])
+  })
+
+  it('is there for no call of a chat in a group without a fault', () => {
+    let sound = 0
+    const tokens = fc.record({ input: fc.nat(300), output: fc.nat(300), cached: fc.nat(300), written: fc.nat(300) })
+    const costs = rates.map((cost) => ({ ...cost, perTokens: cost.perTokens * 3 }))
+    fc.assert(
+      fc.property(rates, costs, share, tokens, (price, cost, priceBasisPoints, used) => {
+        const groups = { one: { priceBasisPoints } }
+        const faults = marginFaults({ creditMicroUsd: 3, models: chatOf(cost, price), groups })
+        if (faults.some(({ message }) => message.endsWith('(group "one")'))) return
+        sound++
+        expect(chatCost(cost, used)).to.be.at.most(chatCost({ ...price, priceBasisPoints }, used) * 3 + 1)
+      }),
+      { numRuns: 5000, seed },
+    )
+    expect(sound).to.be.above(30)
+  })
+
   it('is there for no video without a fault', () => {
     const prices: fc.Arbitrary<MediaPriceRow[]> = fc.array(
       fc.oneof(fc.record({ perSecond: rate }), fc.record({ credits: rate })),

@@ -158,6 +158,22 @@ export const FALSIFICATIONS: [title: string, sql: string, of: (it: Scene) => unk
     ["a chat's tokens can be: of its input at most one a byte, and at most twice the output that it may have"],
   ],
   [
+    'a call at a share that its group does not have',
+    `UPDATE calls SET group_name = 'partner', price = price || '{"priceBasisPoints": 8000}' WHERE id = ?`,
+    (it) => [it.settled],
+    ['a call has the share of its group, as its version of the catalogue has it'],
+  ],
+  [
+    'a share of somebody without a group',
+    `UPDATE calls SET price = price || '{"priceBasisPoints": 20000}' WHERE id = ?`,
+    (it) => [it.chat],
+    [
+      'a call has the share of its group, as its version of the catalogue has it',
+      'a call has the price of its version',
+      'a chat costs what its price says of its tokens',
+    ],
+  ],
+  [
     'a call with the price of today',
     `UPDATE calls SET price = jsonb_set(price, '{input}', '600') WHERE id = ?`,
     (it) => [it.chat],

@@ -47,6 +47,35 @@ describe('the margins of calls', () => {
   const margins = (worth: number | null): Promise<MarginRow[]> => marginsByDay(db, { from: today, to: today }, worth)
   const report = (options: Record<string, string> = {}) => reportCommands[0]!.run(db, [], options)
 
+  it('are told by group, too: that of each call when it was opened', async () => {
+    const other = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
+    const calls = verbs(other)
+    for (const [group, credits] of [
+      ['partner', 32],
+      [null, 40],
+      ['partner', 32],
+    ] as const) {
+      const account = await anAccount(other, 100)
+      await other('accounts').where({ id: account.id }).update({ group_name: group })
+      const id = await opened(calls, account, credits, { model: 'a', group })
+      await calls.begin(id)
+      await calls.settle(id, 'image', { ...aResult(credits), upstream: 'one', costMicroUsd: 5 })
+      await other('accounts').where({ id: account.id }).update({ group_name: null })
+    }
+    const rows = await marginsByDay(other, { from: today, to: today }, 1000, true)
+    expect(rows.map(({ group, calls: made, credits }) => ({ group, made, credits }))).to.deep.equal([
+      { group: null, made: 1, credits: 40 },
+      { group: 'partner', made: 2, credits: 64 },
+    ])
+    const { text } = await reportCommands[0]!.run(other, [], { csv: 'yes', 'by-group': 'yes' })
+    expect(text.split('\n')[0]).to.equal(HEADER.replace('upstream', 'upstream,group'))
+    expect(text.split('\n')[2]).to.equal(`${today},a,one,partner,2,64,,10,0`)
+    const lines = (await reportCommands[0]!.run(other, [], { 'by-group': 'yes' })).text.split('\n')
+    expect(lines[0]).to.include('one  -  1 calls')
+    expect(lines[1]).to.include('one  partner  2 calls')
+    await other.destroy()
+  })
+
   it('are the calls that ended, by day, model and upstream; a cost that is unknown is no cost of nothing', async () => {
     const row = { day: today, model: 'a', calls: 1, credits: 40, revenueMicroUsd: 40_000 }
     expect(await margins(1000)).to.deep.equal([

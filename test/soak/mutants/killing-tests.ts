@@ -37,6 +37,10 @@ export const MESSAGE_ESTIMATE = 'test/shared/dialects/messages/estimate.test.ts'
 export const PASSED_MESSAGES = 'test/workers/upstreams/anthropic/pass.test.ts'
 export const MESSAGE_MONEY = 'test/api/v1/messages-money.test.ts'
 export const HOSTILE_MESSAGES = 'test/api/v1/hostile-messages.test.ts'
+export const GROUPS = 'test/api/v1/groups.test.ts'
+export const GROUPS_OF_CATALOGUE = 'test/shared/catalogue/groups.test.ts'
+export const GROUP_OF_CHARGE = 'test/shared/calls/groups.test.ts'
+export const MARGINS = 'test/shared/catalogue/margins.test.ts'
 export const RELAYED = 'test/api/v1/calls/relayed-stream.test.ts'
 
 /** The tests that must pass where no bug is planted. */
@@ -76,4 +80,8 @@ export const KILLING_TESTS = [
   MESSAGE_MONEY,
   HOSTILE_MESSAGES,
   RELAYED,
+  GROUPS,
+  GROUPS_OF_CATALOGUE,
+  GROUP_OF_CHARGE,
+  MARGINS,
 ]

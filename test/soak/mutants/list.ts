@@ -5,6 +5,7 @@ import { CHARGING } from './charging.ts'
 import { OF_DEDUCTIONS } from './deductions.ts'
 import { OF_EMBEDDINGS } from './embeddings.ts'
 import { ENDING } from './ending.ts'
+import { OF_GROUPS } from './groups.ts'
 import { OF_MESSAGES } from './messages.ts'
 import type { Mutant } from './mutant.ts'
 import { OF_PAYMENTS } from './payments.ts'
@@ -28,4 +29,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...OF_READING,
   ...OF_MESSAGES,
   ...OF_EMBEDDINGS,
+  ...OF_GROUPS,
 ]
