@@ -1,5 +1,5 @@
 /**
- * A form of the prices in a catalogue, which writes into its text: whatever else stands there stays as it is.
+ * A form of the prices and groups in a catalogue, which writes into its text: whatever else stands there stays as it is.
  */
 import { useId } from 'preact/hooks'
 
@@ -51,44 +51,67 @@ function withValue(value: unknown, [step, ...rest]: Path, to: unknown): unknown 
 const typed = (text: string): unknown =>
   text.trim() === '' ? undefined : Number.isNaN(Number(text)) ? text : Number(text)
 
+/** What a group is made of, but for the list of its models. */
+const GROUP_FIELDS = ['priceBasisPoints', 'rateLimit', 'maxOutstanding']
+
+function groupsOf(catalogue: unknown): [name: string, numbers: Price[]][] {
+  const groups = isFields(catalogue) && isFields(catalogue.groups) ? catalogue.groups : {}
+  return Object.entries(groups).map(([group, fields]) => [
+    group,
+    GROUP_FIELDS.map((name) => ({
+      path: ['groups', group, name],
+      name,
+      value: isFields(fields) ? fields[name] : undefined,
+    })),
+  ])
+}
+
 type FormProps = { catalogue: unknown; change: (catalogue: unknown) => void }
 
 export function PriceForm({ catalogue, change }: FormProps) {
   const models = listOf(isFields(catalogue) ? catalogue.models : undefined)
+  const fieldsOf = (of: string, numbers: Price[]) =>
+    numbers.map(({ path, name, value }) => (
+      <PriceField
+        key={path.join('.')}
+        of={of}
+        name={name}
+        value={value}
+        change={(to) => change(withValue(catalogue, path, to))}
+      />
+    ))
   return (
     <div class="prices">
       {models.map((model, at) =>
         isFields(model) ? (
           <fieldset key={at}>
             <legend>{String(model.id)}</legend>
-            {pricesOf(model, at).map(({ path, name, value }) => (
-              <PriceField
-                key={path.join('.')}
-                model={String(model.id)}
-                name={name}
-                value={value}
-                change={(to) => change(withValue(catalogue, path, to))}
-              />
-            ))}
+            {fieldsOf(String(model.id), pricesOf(model, at))}
           </fieldset>
         ) : null,
       )}
+      {groupsOf(catalogue).map(([group, numbers]) => (
+        <fieldset key={group}>
+          <legend>Group {group}</legend>
+          {fieldsOf(`Group ${group}`, numbers)}
+        </fieldset>
+      ))}
     </div>
   )
 }
 
-type PriceFieldProps = { model: string; name: string; value: unknown; change: (value: unknown) => void }
+type PriceFieldProps = { of: string; name: string; value: unknown; change: (value: unknown) => void }
 
 /** A field of the catalogue in words: cachedInput is "Cached input". */
 const inWords = (name: string): string =>
   name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).replace(/^./, (letter) => letter.toUpperCase())
 
-function PriceField({ model, name, value, change }: PriceFieldProps) {
+function PriceField({ of, name, value, change }: PriceFieldProps) {
   const id = useId()
   return (
     <div class="field">
       <label for={id}>
-        <span class="hidden">{model} </span>
+        <span class="hidden">{of} </span>
         {inWords(name)}
       </label>
       <input
