@@ -3,10 +3,17 @@
  */
 import { z } from 'zod'
 import type { Principal } from '../../shared/accounts/key-lookup.ts'
-import type { Catalogue, ChatModel, EmbeddingModel, MediaModel, Model } from '../../shared/catalogue/catalogue.ts'
+import type {
+  Catalogue,
+  ChatModel,
+  EmbeddingModel,
+  MediaModel,
+  Model,
+  RerankModel,
+} from '../../shared/catalogue/catalogue.ts'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
 import { leastMediaCost } from '../../shared/requests/media-options.ts'
-import type { ChatPrice, EmbeddingPrice } from '../../shared/requests/pricing.ts'
+import type { ChatPrice, EmbeddingPrice, RerankPrice } from '../../shared/requests/pricing.ts'
 import { chatCost, outputLimit } from '../../shared/requests/pricing.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { ok } from '../endpoint/answer-schemas.ts'
@@ -39,7 +46,7 @@ export type ModelEntry = {
   description?: string
   /** The version of its price, for `X-Price-Version`. */
   priceVersion: string
-  pricing?: ChatPrice | EmbeddingPrice
+  pricing?: ChatPrice | EmbeddingPrice | RerankPrice
   /** Chats: the most tokens of input and output together, where the catalogue states it. */
   contextLength?: number
   /** Chats: the most output tokens of a choice, where the catalogue states it, and those of a chat that names none. */
@@ -47,6 +54,8 @@ export type ModelEntry = {
   defaultOutputTokens?: number
   /** Embeddings: the most numbers of a vector, where the catalogue states it. */
   maxDimensions?: number
+  /** Rankings: the tokens that count as one document, where the catalogue states it. */
+  documentTokens?: number
   /** Media: the rows of the price, where it has some. */
   prices?: MediaModel['prices']
   /** Media: what the catalogue states. */
@@ -94,6 +103,10 @@ function fieldsOf(model: Model) {
       return chatFieldsOf(model)
     case 'embedding':
       return embeddingFieldsOf(model)
+    case 'rerank':
+      return rerankFieldsOf(model)
+    case 'moderation':
+      return {}
     case 'image':
     case 'video':
       return optionsOf(model)
@@ -105,6 +118,11 @@ const embeddingFieldsOf = ({ pricing, maxDimensions }: EmbeddingModel) => ({
   ...(maxDimensions !== undefined && { maxDimensions }),
 })
 
+const rerankFieldsOf = ({ pricing, documentTokens }: RerankModel) => ({
+  pricing,
+  ...(documentTokens !== undefined && { documentTokens }),
+})
+
 const chatFieldsOf = (model: ChatModel) => ({
   pricing: model.pricing,
   ...(model.contextLength !== undefined && { contextLength: model.contextLength }),
@@ -113,8 +131,20 @@ const chatFieldsOf = (model: ChatModel) => ({
 })
 
 /** The least that a call costs, in credits. */
-const leastCost = (model: Model): number =>
-  'pricing' in model ? chatCost(model.price, { input: 0, output: 0 }) : (leastMediaCost(model, model.price) ?? 0)
+function leastCost(model: Model): number {
+  switch (model.modality) {
+    case 'chat':
+    case 'embedding':
+      return chatCost(model.price, { input: 0, output: 0 })
+    case 'rerank':
+      return model.price.perSearch
+    case 'moderation':
+      return model.price.credits
+    case 'image':
+    case 'video':
+      return leastMediaCost(model, model.price) ?? 0
+  }
+}
 
 const optionsOf = ({ prices, durations, resolutions }: MediaModel) => ({
   ...(prices && { prices }),

@@ -10,6 +10,7 @@ import type {
   MediaPrice,
   MediaPriceRow,
   MediaShape,
+  RerankPrice,
 } from '../requests/pricing.ts'
 import { chatCost, mediaCost, mediaMicroUsd } from '../requests/pricing.ts'
 
@@ -22,6 +23,8 @@ type PricedEmbedding = {
   pricing: EmbeddingPrice
   upstreams: readonly EntryWith<Omit<EmbeddingPrice, 'minimum'> & { minimum?: number }>[]
 }
+type PricedModeration = { modality: 'moderation'; credits: number; upstreams: readonly EntryWith<{ perCall: number }>[] }
+type PricedRerank = { modality: 'rerank'; pricing: RerankPrice; upstreams: readonly EntryWith<RerankPrice>[] }
 type PricedChat = { modality: 'chat'; pricing: ChatPrice; upstreams: readonly EntryWith<WrittenCost>[] }
 type PricedMedia = MediaOptions & {
   credits?: number
@@ -35,7 +38,9 @@ type PricedMedia = MediaOptions & {
 export type PricedCatalogue = {
   /** What a credit is worth, in micro-dollars. */
   creditMicroUsd?: number
-  models: readonly ((PricedChat | PricedEmbedding | PricedMedia) & { enabled?: boolean })[]
+  models: readonly ((PricedChat | PricedEmbedding | PricedModeration | PricedRerank | PricedMedia) & {
+    enabled?: boolean
+  })[]
 }
 
 /** Where a cost exceeds its price: `models[2].upstreams[0].cost.output`, and by how much. */
@@ -56,9 +61,23 @@ export function marginFaults({ creditMicroUsd, models }: PricedCatalogue): Margi
         cost ? chatFaults(price, { minimum: 0, output: 0, ...cost }, creditMicroUsd, at(nth)) : [],
       )
     }
+    if (model.modality === 'moderation') {
+      return model.upstreams.flatMap(({ cost }, nth) =>
+        cost ? flatFaults(cost.perCall, BigInt(model.credits) * BigInt(creditMicroUsd), 'a call', at(nth)) : [],
+      )
+    }
+    if (model.modality === 'rerank') {
+      return model.upstreams.flatMap(({ cost }, nth) =>
+        cost ? flatFaults(cost.perSearch, BigInt(model.pricing.perSearch) * BigInt(creditMicroUsd), 'a search', at(nth)) : [],
+      )
+    }
     return model.upstreams.flatMap(({ cost }, nth) => (cost ? mediaFaults(model, cost, creditMicroUsd, at(nth)) : []))
   })
 }
+
+/** What is sold below its cost, whatever is asked for. Both are micro-dollars. */
+const flatFaults = (costs: number, sold: bigint, what: string, path: string): MarginFault[] =>
+  costs > sold ? [{ path, message: `costs ${costs} micro-dollars ${what}, sold for ${sold}` }] : []
 
 /** The four kinds of tokens, with what they cost if nothing is stated of a cache. */
 const ratesOf = ({ input, output, cachedInput = input, cacheWrite = input }: ChatPrice) => ({

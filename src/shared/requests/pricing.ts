@@ -21,6 +21,12 @@ export type ChatPrice = {
 /** Embeddings: for every `perTokens` tokens of input `input`, and at least `minimum` a call. */
 export type EmbeddingPrice = Pick<ChatPrice, 'input' | 'perTokens' | 'minimum'>
 
+/** Rerankings: so many credits a search (`searchesOf`). */
+export type RerankPrice = { perSearch: number }
+
+/** Moderations: so many credits a call. */
+export type CallPrice = { credits: number }
+
 /** What is paid by tokens. What has no price of output has no output. */
 type TokenPrice = Omit<ChatPrice, 'output'> & { output?: number }
 
@@ -33,7 +39,7 @@ export type MediaPriceRow =
 export type MediaPrice = { credits: number } | { prices: MediaPriceRow[] }
 
 /** The price that is pinned on a call's row when it opens: later changes of the catalogue do not touch it. */
-export type Price = ChatPrice | EmbeddingPrice | MediaPrice
+export type Price = ChatPrice | EmbeddingPrice | MediaPrice | RerankPrice | CallPrice
 
 /**
  * Tokens of a chat, in disjoint counts: `input` that was not cached, `cached` that was read from a cache, `written` to
@@ -93,6 +99,10 @@ export function mediaCost(price: MediaPrice, { resolution, duration }: MediaShap
   if (row.perSecond === undefined) return row.credits
   return duration === undefined ? null : limited(ceilOfProduct(row.perSecond, duration))
 }
+
+/** What so many searches cost: credits of a price, micro-dollars of a cost. */
+export const searchCost = ({ perSearch }: RerankPrice, searches: number): number =>
+  limited(BigInt(perSearch) * BigInt(searches))
 
 /** What a picture or a video costs at its upstream, in micro-dollars: by the second, or as a whole. */
 export type MediaCost = { perSecond: number; perCall?: undefined } | { perCall: number; perSecond?: undefined }
