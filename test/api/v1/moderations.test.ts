@@ -7,7 +7,9 @@ import { startGateway } from '../../../scripts/harness/harness.ts'
 import { get, post } from '../../../scripts/harness/http.ts'
 import { MODERATIONS, callOf, countsOf, movementsOf, prompted, recordOf } from '../../../scripts/harness/calling.ts'
 import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
+import { createLog } from '../../../src/shared/platform/process/log.ts'
 import { publicId } from '../../../src/shared/platform/ids.ts'
+import { startWorker } from '../../../src/workers/worker.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 
 const FUNDS = 1000
@@ -158,11 +160,19 @@ describe('POST /v1/moderations', () => {
   }
 
   it('looks its pictures up like those of chats: what leads inside ends the call, refunded', async () => {
-    for (const model of ['paid', 'fetching']) {
-      const reply = await moderate(picture('http://localtest.me/a.png'), { model })
-      expect(reply.status, reply.text).to.equal(502)
-      expect(reply.json.error.message).to.match(/^image_url:/)
-      expect(await movementsOf(gateway.db, reply)).to.deep.equal(['charge -3', 'refund 3'])
+    await gateway.stopWorker()
+    const resolver = async () => [{ address: '127.0.0.1', family: 4 as const }]
+    const worker = await startWorker(gateway.config, createLog('error', 'worker'), 500, { resolver })
+    try {
+      for (const model of ['paid', 'fetching']) {
+        const reply = await moderate(picture('http://inside.example/a.png'), { model })
+        expect(reply.status, reply.text).to.equal(502)
+        expect(reply.json.error.message).to.match(/^image_url: The image could not be fetched/)
+        expect(await movementsOf(gateway.db, reply)).to.deep.equal(['charge -3', 'refund 3'])
+      }
+    } finally {
+      await worker.stop()
+      await gateway.startWorker()
     }
   })
 
