@@ -18,7 +18,9 @@ type Part = { type?: unknown; text?: unknown; image_url?: { url?: unknown } }
 /** The texts that get a result each: parts are judged together. */
 function textsOf(input: unknown): string[] {
   if (!Array.isArray(input)) return [asText(input)]
-  return typeof input[0] === 'string' ? input.map(asText) : [(input as Part[]).map(({ text }) => asText(text)).join(' ')]
+  return typeof input[0] === 'string'
+    ? input.map(asText)
+    : [(input as Part[]).map(({ text }) => asText(text)).join(' ')]
 }
 
 async function moderate(exchange: Exchange): Promise<void> {

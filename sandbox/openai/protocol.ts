@@ -10,7 +10,10 @@ import { rerankRoute } from './rerank.ts'
 import { responsesRoute } from './responses.ts'
 import { videoRoutes } from './videos.ts'
 
-/** OpenAI's API: chat, whole or as responses, embeddings, moderations and images; and what compatible servers offer besides: rankings, videos. */
+/**
+ * OpenAI's API: chat, whole or as responses, embeddings, moderations and images; and what compatible servers offer
+ * besides: rankings and videos.
+ */
 export const openaiProtocol: Protocol = {
   name: 'openai',
   keyOf: (headers) => authorizationKey(headers, 'Bearer'),

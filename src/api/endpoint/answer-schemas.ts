@@ -150,7 +150,8 @@ export const model = z
       description: 'Embeddings: the most numbers of a vector, if the model states it.',
     }),
     documentTokens: z.int().optional().meta({
-      description: 'Rankings: the tokens of a document, with the query, that count as one document, if the model states it.',
+      description:
+        'Rankings: the tokens of a document, with the query, that count as one document, if the model states it.',
     }),
     pricing: z.union([pricing, searchPricing]).optional(),
     prices: prices.optional(),

@@ -93,18 +93,12 @@ export const listedModel = model
     supported_parameters: z.array(z.string()).meta({ description: 'Chats: what every upstream of the model is sent.' }),
     supported_endpoints: z.array(z.string()).meta({ description: 'The paths at which the model is called.' }),
     pricing: z
-      .union([
-        pricing,
-        searchPricing,
-        pricing.extend(dollars),
-        searchPricing.extend(dollars),
-        z.strictObject(dollars),
-      ])
+      .union([pricing, searchPricing, pricing.extend(dollars), searchPricing.extend(dollars), z.strictObject(dollars)])
       .optional()
       .meta({
         description:
-          'Chats, embeddings and rankings: the price in credits. Where the operator has stated what a credit is worth, every model has its ' +
-          'price in US dollars beside it, as exact decimals.',
+          'All but media and moderations: the price in credits. Where the operator has stated what a credit is worth, ' +
+          'every model has its price in US dollars beside it, as exact decimals.',
       }),
   })
   .meta({ id: 'ListedModel' })

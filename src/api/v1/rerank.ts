@@ -45,8 +45,13 @@ type AskedRanking = { request: RerankRequest; estimate: null; charge: number }
 
 /** What is asked for and what it costs, which is known before it is sent. @throws ApiError invalid_request */
 function parse(body: JsonObject, { price, documentTokens }: RerankModel): AskedRanking {
-  const { query, documents, top_n: topN, max_tokens_per_doc: maxTokens, return_documents: isReturned = false } =
-    parseBody(rerankBody, body)
+  const {
+    query,
+    documents,
+    top_n: topN,
+    max_tokens_per_doc: maxTokens,
+    return_documents: isReturned = false,
+  } = parseBody(rerankBody, body)
   const request: RerankRequest = {
     query,
     documents,
@@ -94,8 +99,8 @@ export const rankDocuments = callEndpoint(
     path: '/v1/rerank',
     summary: 'Rank documents by a query',
     description:
-      'A search is one query with up to 100 documents, and each further hundred is one more. A long document counts as ' +
-      'several, by the tokens that its model states.',
+      'A search is one query with up to 100 documents, and each further hundred is one more. A long document counts ' +
+      'as several, by the tokens that its model states.',
     auth: apiKey,
     limits: CALL_LIMITS,
     headers: callRequestHeaders,

@@ -81,8 +81,8 @@ export function ModelsPage({ params, query }: PageProps) {
   return (
     <Page title="Models">
       <p class="soft">
-        Chats and embeddings are billed by the token, images and videos by the piece or by the second, moderations by the
-        call, rankings by the search. Failed calls cost nothing.
+        Chats and embeddings are billed by the token, images and videos by the piece or by the second, moderations by
+        the call, rankings by the search. Failed calls cost nothing.
       </p>
       <Finder query={query} />
       <List of={models} empty={none}>
@@ -152,7 +152,9 @@ const Label = ({ model: { id, name = id, modality } }: { model: ModelEntry }) =>
 const PriceLine = ({ model }: { model: ModelEntry }) => (
   <p class="cost">
     <Price model={model} />
-    {model.pricing && 'minimum' in model.pricing && <small class="soft"> · at least {credits(model.pricing.minimum)}</small>}
+    {model.pricing && 'minimum' in model.pricing && (
+      <small class="soft"> · at least {credits(model.pricing.minimum)}</small>
+    )}
   </p>
 )
 

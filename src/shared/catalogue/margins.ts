@@ -23,7 +23,11 @@ type PricedEmbedding = {
   pricing: EmbeddingPrice
   upstreams: readonly EntryWith<Omit<EmbeddingPrice, 'minimum'> & { minimum?: number }>[]
 }
-type PricedModeration = { modality: 'moderation'; credits: number; upstreams: readonly EntryWith<{ perCall: number }>[] }
+type PricedModeration = {
+  modality: 'moderation'
+  credits: number
+  upstreams: readonly EntryWith<{ perCall: number }>[]
+}
 type PricedRerank = { modality: 'rerank'; pricing: RerankPrice; upstreams: readonly EntryWith<RerankPrice>[] }
 type PricedChat = { modality: 'chat'; pricing: ChatPrice; upstreams: readonly EntryWith<WrittenCost>[] }
 type PricedMedia = MediaOptions & {
@@ -68,7 +72,9 @@ export function marginFaults({ creditMicroUsd, models }: PricedCatalogue): Margi
     }
     if (model.modality === 'rerank') {
       return model.upstreams.flatMap(({ cost }, nth) =>
-        cost ? flatFaults(cost.perSearch, BigInt(model.pricing.perSearch) * BigInt(creditMicroUsd), 'a search', at(nth)) : [],
+        cost
+          ? flatFaults(cost.perSearch, BigInt(model.pricing.perSearch) * BigInt(creditMicroUsd), 'a search', at(nth))
+          : [],
       )
     }
     return model.upstreams.flatMap(({ cost }, nth) => (cost ? mediaFaults(model, cost, creditMicroUsd, at(nth)) : []))

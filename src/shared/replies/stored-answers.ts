@@ -2,10 +2,10 @@
  * The answer of an ended call: composed from its row and its stored output by one function, so that the waiting
  * request, a later `GET /v1/calls/{id}` and an idempotent replay get the very same bytes. Pure.
  *
- * An output is JSON text: of what counts tokens (chats, embeddings, rerankings) the answer in its dialect, with a
- * non-empty `usage` as its last member; of everything else the answer without one; of a failure the error object, which begins with its `type`. Credits and balance are known only
- * once the settlement is made, after the output was written, and are spliced in behind it: the text is never parsed and
- * serialized again.
+ * An output is JSON text: of what counts tokens (chats, embeddings, rankings) the answer in its dialect, with a
+ * non-empty `usage` as its last member; of everything else the answer without one; of a failure the error object, which
+ * begins with its `type`. Credits and balance are known only once the settlement is made, after the output was written,
+ * and are spliced in behind it: the text is never parsed and serialized again.
  */
 import type { ErrorCode, GatewayError } from '../platform/errors.ts'
 import { anthropicStatusOf, anthropicTypeOf, responsesStatusOf, responsesTypeOf } from '../platform/errors.ts'

@@ -21,7 +21,7 @@ export type ChatPrice = {
 /** Embeddings: for every `perTokens` tokens of input `input`, and at least `minimum` a call. */
 export type EmbeddingPrice = Pick<ChatPrice, 'input' | 'perTokens' | 'minimum'>
 
-/** Rerankings: so many credits a search (`searchesOf`). */
+/** Rankings: so many credits a search (`searchesOf`). */
 export type RerankPrice = { perSearch: number }
 
 /** Moderations: so many credits a call. */

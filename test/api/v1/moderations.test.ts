@@ -11,10 +11,9 @@ import { createLog } from '../../../src/shared/platform/process/log.ts'
 import { publicId } from '../../../src/shared/platform/ids.ts'
 import { startWorker } from '../../../src/workers/worker.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
+import { PIXEL_URI } from '../../support/pixel.ts'
 
 const FUNDS = 1000
-const PIXEL =
-  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
 describe('POST /v1/moderations', () => {
   let gateway: Gateway
@@ -63,7 +62,7 @@ describe('POST /v1/moderations', () => {
   it('judges parts together, pictures too', async () => {
     const parts = [
       { type: 'text', text: prompted('violence') },
-      { type: 'image_url', image_url: { url: PIXEL } },
+      { type: 'image_url', image_url: { url: PIXEL_URI } },
     ]
     const { json, text } = await moderate(parts)
     expect(json.results, text).to.have.length(1)

@@ -43,7 +43,7 @@ describe('POST /v1/rerank', () => {
   const places = ({ json }: { json: { results: { index: number }[] } }) => json.results.map(({ index }) => index)
 
   for (const model of ['sandbox-rerank', 'jina', 'untold']) {
-    it(`answers places of the caller's list, the best first, in the fields of Cohere and of Jina (${model})`, async () => {
+    it(`answers places of the caller's list, the best first, in the fields of Cohere and Jina (${model})`, async () => {
       const reply = await rank({ model })
       expect(reply.status, reply.text).to.equal(200)
       const { ok, id, model: named, results, meta, usage } = reply.json

@@ -50,7 +50,10 @@ describe('a request for a moderation', () => {
   })
 
   it('has the addresses of its pictures, which can be replaced', () => {
-    const input: ModerationRequest['input'] = [{ type: 'text', text: 'https://a.b' }, picture('https://example.com/a.png')]
+    const input: ModerationRequest['input'] = [
+      { type: 'text', text: 'https://a.b' },
+      picture('https://example.com/a.png'),
+    ]
     expect(picturesOf({ input })).to.deep.equal(['https://example.com/a.png'])
     expect(picturesOf({ input: ['https://a.b'] })).to.deep.equal([])
     const replaced = withPictures({ input }, (url) => `${String(url)}?`)

@@ -24,7 +24,13 @@ const body = fc.record(
     query: fc.oneof({ weight: 9, arbitrary: text }, { weight: 1, arbitrary: fc.anything() }),
     documents: fc.oneof(
       fc.array(text, { minLength: 1 }),
-      fc.array(fc.oneof(text, text.map((one) => ({ text: one }))), { minLength: 1, maxLength: 250, size: 'max' }),
+      fc.array(
+        fc.oneof(
+          text,
+          text.map((one) => ({ text: one })),
+        ),
+        { minLength: 1, maxLength: 250, size: 'max' },
+      ),
       fc.array(fc.oneof(text, fc.anything())),
       fc.anything(),
     ),

@@ -10,6 +10,7 @@ import type { Mutant } from './mutant.ts'
 import { OF_PAYMENTS } from './payments.ts'
 import { PRICES } from './prices.ts'
 import { OF_READING } from './reading.ts'
+import { OF_SMALL_CALLS } from './small-calls.ts'
 import { OF_SHARING } from './sharing.ts'
 import { OF_USAGE } from './usage.ts'
 
@@ -28,4 +29,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...OF_READING,
   ...OF_MESSAGES,
   ...OF_EMBEDDINGS,
+  ...OF_SMALL_CALLS,
 ]

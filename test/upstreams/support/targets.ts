@@ -14,7 +14,8 @@ export type Target = { protocol: Protocol; modality: Asked }
 /** What is asked for here: the others have tests of their own. */
 export type Asked = Extract<Modality, 'chat' | 'image' | 'video'>
 
-const isAsked = (modality: Modality): modality is Asked => modality === 'chat' || modality === 'image' || modality === 'video'
+const isAsked = (modality: Modality): modality is Asked =>
+  modality === 'chat' || modality === 'image' || modality === 'video'
 
 /** How a result is delivered: within one request, as for chats and some images, or as a task. */
 export type Delivery = 'chat' | 'direct' | 'task'

@@ -43,7 +43,10 @@ describe('rankings over openai', () => {
       sent.push(one)
       return answer
     }
-    return { made: await createOpenaiRerank({ json } as unknown as UpstreamHttp)(request, world.context('openai')), sent }
+    return {
+      made: await createOpenaiRerank({ json } as unknown as UpstreamHttp)(request, world.context('openai')),
+      sent,
+    }
   }
 
   it('send what is asked for, but for the documents that are wanted back', async () => {
@@ -63,7 +66,11 @@ describe('rankings over openai', () => {
       { index: 1, relevance_score: 0.9 },
     ]
     const results = [places[1], places[2], places[0]]
-    const cohere = { id: 'x', results: places, meta: { billed_units: { search_units: 3 }, tokens: { input_tokens: 8 } } }
+    const cohere = {
+      id: 'x',
+      results: places,
+      meta: { billed_units: { search_units: 3 }, tokens: { input_tokens: 8 } },
+    }
     expect((await answered(cohere)).made).to.deep.equal({ results, tokens: 8, searches: 3 })
     const jina = { results: places.map((one) => ({ ...one, document: { text: 'x' } })), usage: { total_tokens: 7 } }
     expect((await answered(jina)).made).to.deep.equal({ results, tokens: 7, searches: null })

@@ -118,7 +118,9 @@ export function orderOf<M extends Model, P extends Parsed>(
   headers?: IncomingHttpHeaders,
 ): P & { model: M; body: JsonObject } {
   const current = catalogue.current()
-  const model = (isOmitted(kind, body) ? firstModel(current, kind, holder) : namedModel(current, kind, body)) as M | null
+  const model = (
+    isOmitted(kind, body) ? firstModel(current, kind, holder) : namedModel(current, kind, body)
+  ) as M | null
   if (!model) throw new ApiError('unsupported_model', { param: 'model', message: isNamed(body) ? undefined : NO_MODEL })
   if (!mayCall(holder, model)) throw new ApiError('model_not_allowed', { param: 'model' })
   return { ...kind.parse(body, model, headers), model, body }
@@ -126,15 +128,14 @@ export function orderOf<M extends Model, P extends Parsed>(
 
 type Asked = { modality: Modality; mayOmitModel?: true }
 
-const isOmitted = ({ mayOmitModel }: Asked, { model = null }: JsonObject): boolean => mayOmitModel === true && model === null
+const isOmitted = ({ mayOmitModel }: Asked, { model = null }: JsonObject): boolean =>
+  mayOmitModel === true && model === null
 
 const namedModel = (catalogue: Catalogue, { modality }: Asked, body: JsonObject): Model | null =>
   findModel(catalogue, modelOf(body), modality)
 
 const firstModel = ({ models }: Catalogue, { modality }: Asked, holder: Principal): Model | null =>
-  [...models.values()].find(
-    (one) => one.modality === modality && one.routes.length > 0 && mayCall(holder, one),
-  ) ?? null
+  [...models.values()].find((one) => one.modality === modality && one.routes.length > 0 && mayCall(holder, one)) ?? null
 
 /**
  * A chat whose client does not wait is not streamed: nobody would read its chunks, and it could not be continued by
