@@ -1,6 +1,6 @@
--- Writes the events of calls that have ended: to the webhooks of their accounts, of chats and embeddings that somebody
--- waits for only where a webhook wants "chat"; and to the address that a call itself named, signed with the account's
--- callback secret.
+-- Writes the events of calls that have ended: to the webhooks of their accounts, of all but images and videos that
+-- somebody waits for only where a webhook wants "chat"; and to the address that a call itself named, signed with the
+-- account's callback secret.
 CREATE OR REPLACE FUNCTION tell_of_calls(ended uuid[]) RETURNS void LANGUAGE sql AS $$
   WITH events AS MATERIALIZED (
     SELECT new_id() AS id, c.account_id, 'call.' || c.status AS type, c.callback_url,

@@ -5,10 +5,15 @@ import { chatRoute } from './chat.ts'
 import { embeddingRoute } from './embeddings.ts'
 import { openaiError } from './errors.ts'
 import { imageRoutes } from './images.ts'
+import { moderationRoute } from './moderations.ts'
+import { rerankRoute } from './rerank.ts'
 import { responsesRoute } from './responses.ts'
 import { videoRoutes } from './videos.ts'
 
-/** OpenAI's API: chat, whole or as responses, embeddings, images, and videos, which compatible servers still offer. */
+/**
+ * OpenAI's API: chat, whole or as responses, embeddings, moderations and images; and what compatible servers offer
+ * besides: rankings and videos.
+ */
 export const openaiProtocol: Protocol = {
   name: 'openai',
   keyOf: (headers) => authorizationKey(headers, 'Bearer'),
@@ -27,6 +32,8 @@ export const openaiProtocol: Protocol = {
     }),
     responsesRoute,
     embeddingRoute,
+    moderationRoute,
+    rerankRoute,
     ...imageRoutes,
     ...videoRoutes,
   ],

@@ -19,6 +19,8 @@ export const CHAT = '/v1/chat/completions'
 export const IMAGES = '/v1/images/generations'
 export const VIDEOS = '/v1/videos/generations'
 export const EMBEDDINGS = '/v1/embeddings'
+export const MODERATIONS = '/v1/moderations'
+export const RERANK = '/v1/rerank'
 
 /** The body of a chat with one user message. */
 export const chatBody = (content: string, more: object = {}): Record<string, unknown> => ({

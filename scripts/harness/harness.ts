@@ -59,6 +59,19 @@ export function sandboxCatalogue(url: string) {
         upstreams: [{ upstream: 'sandbox', model: 'embedding-sandbox' }],
       },
       {
+        id: 'sandbox-moderation',
+        modality: 'moderation',
+        credits: 0,
+        free: true,
+        upstreams: [{ upstream: 'sandbox', model: 'moderation-sandbox' }],
+      },
+      {
+        id: 'sandbox-rerank',
+        modality: 'rerank',
+        pricing: { perSearch: 2 },
+        upstreams: [{ upstream: 'sandbox', model: 'rerank-sandbox' }],
+      },
+      {
         id: 'sized-image',
         modality: 'image',
         credits: 40,

@@ -96,6 +96,8 @@ import { fetchCall } from './v1/calls/get-call.ts'
 import { completeChat } from './v1/chat.ts'
 import { createEmbeddings } from './v1/embeddings.ts'
 import { makeImage, makeVideo } from './v1/media.ts'
+import { createModeration } from './v1/moderations.ts'
+import { rankDocuments } from './v1/rerank.ts'
 import { showKey } from './v1/key.ts'
 import { countTokens } from './v1/messages/count-tokens.ts'
 import { createMessage } from './v1/messages/messages.ts'
@@ -112,6 +114,8 @@ const gateway = [
   makeImage,
   makeVideo,
   createEmbeddings,
+  createModeration,
+  rankDocuments,
   completeChat,
   createMessage,
   countTokens,

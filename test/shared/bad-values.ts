@@ -43,6 +43,8 @@ export const BAD: Record<string, string[]> = {
   IMAGE_CONCURRENCY: ['0'],
   LOGIN_RATE_LIMIT: ['0'],
   MAIL_CONCURRENCY: ['0'],
+  MODERATION_CONCURRENCY: ['0'],
+  RERANK_CONCURRENCY: ['0'],
   MAIL_RATE_LIMIT: ['0'],
   MAX_ANSWER_BYTES: ['0'],
   MAX_BODY_BYTES: ['1000', '33554433'],

@@ -89,6 +89,13 @@ export const pricing = z
       'account in a group sees its own price, with up to four decimals.',
   })
 
+/** The price of a ranking. */
+export const searchPricing = z.strictObject({
+  perSearch: rate.meta({
+    description: 'Credits a search: one query with up to 100 documents; each further hundred is one more.',
+  }),
+})
+
 const resolution = z.string().optional()
 
 const prices = z
@@ -98,7 +105,7 @@ const prices = z
   })
 
 /** A price as its version has it. */
-const price = z.union([pricing, z.strictObject({ credits: rate }), z.strictObject({ prices })])
+const price = z.union([pricing, searchPricing, z.strictObject({ credits: rate }), z.strictObject({ prices })])
 
 const seconds = z.number().gt(0).lte(MAX_SECONDS)
 
@@ -144,7 +151,11 @@ export const model = z
     maxDimensions: z.int().optional().meta({
       description: 'Embeddings: the most numbers of a vector, if the model states it.',
     }),
-    pricing: pricing.optional(),
+    documentTokens: z.int().optional().meta({
+      description:
+        'Rankings: the tokens of a document, with the query, that count as one document, if the model states it.',
+    }),
+    pricing: z.union([pricing, searchPricing]).optional(),
     prices: prices.optional(),
     ...options,
   })

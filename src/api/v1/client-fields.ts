@@ -6,7 +6,7 @@ import type { ChatModel, Model } from '../../shared/catalogue/catalogue.ts'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
 import type { ChatOptions } from '../../shared/requests/chat-fields.ts'
 import { dollarsOf } from '../../shared/requests/dollars.ts'
-import { model, ok, pricing } from '../endpoint/answer-schemas.ts'
+import { model, ok, pricing, searchPricing } from '../endpoint/answer-schemas.ts'
 
 /** Where models of a modality are called. */
 export const ENDPOINTS_OF: Readonly<Record<Modality, readonly string[]>> = {
@@ -14,6 +14,8 @@ export const ENDPOINTS_OF: Readonly<Record<Modality, readonly string[]>> = {
   image: ['/v1/images/generations'],
   video: ['/v1/videos/generations'],
   embedding: ['/v1/embeddings'],
+  moderation: ['/v1/moderations'],
+  rerank: ['/v1/rerank'],
 }
 
 /** What calls of a modality take and give, in every model. */
@@ -22,6 +24,8 @@ const MODALITIES_OF: Readonly<Record<Modality, { input: readonly string[]; outpu
   image: { input: ['text', 'image'], output: ['image'] },
   video: { input: ['text', 'image'], output: ['video'] },
   embedding: { input: ['text'], output: ['embeddings'] },
+  moderation: { input: ['text', 'image'], output: ['text'] },
+  rerank: { input: ['text'], output: ['rerank'] },
 }
 
 /** What message parts carry which a chat takes only if it prices them in `partTokens`, by the names there. */
@@ -65,7 +69,9 @@ const limit = z.int().nullable()
 const dollars = {
   prompt: decimal.meta({ description: 'US dollars an input token.' }),
   completion: decimal.meta({ description: 'US dollars an output token.' }),
-  request: decimal.meta({ description: 'US dollars a call, beside its tokens; of a video the least.' }),
+  request: decimal.meta({
+    description: 'US dollars a call, beside its tokens; of a video or a ranking the least; of a moderation all of it.',
+  }),
   image: decimal.meta({ description: 'US dollars a picture that is made, at least.' }),
   input_cache_read: decimal.meta({ description: 'US dollars an input token that is read from a cache.' }),
   input_cache_write: decimal.meta({ description: 'US dollars an input token that is written to a cache.' }),
@@ -87,12 +93,12 @@ export const listedModel = model
     supported_parameters: z.array(z.string()).meta({ description: 'Chats: what every upstream of the model is sent.' }),
     supported_endpoints: z.array(z.string()).meta({ description: 'The paths at which the model is called.' }),
     pricing: z
-      .union([pricing, pricing.extend(dollars), z.strictObject(dollars)])
+      .union([pricing, searchPricing, pricing.extend(dollars), searchPricing.extend(dollars), z.strictObject(dollars)])
       .optional()
       .meta({
         description:
-          'Chats: the price in credits. Where the operator has stated what a credit is worth, every model has its ' +
-          'price in US dollars beside it, as exact decimals.',
+          'All but media and moderations: the price in credits. Where the operator has stated what a credit is worth, ' +
+          'every model has its price in US dollars beside it, as exact decimals.',
       }),
   })
   .meta({ id: 'ListedModel' })

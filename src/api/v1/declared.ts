@@ -102,17 +102,20 @@ export const accepted = {
   }),
 }
 
+/** What a call that is not paid by its tokens has cost. */
+export const callUsage = z.strictObject({
+  credits: z.int().meta({ description: 'Credits charged.' }),
+  balance: z.int().meta({ description: 'Credits left.' }),
+  latencyMs: z.int().meta({ description: 'Milliseconds from accepting the request to the end of the call.' }),
+})
+
 /** An image or a video. */
 export const mediaResult = z
   .strictObject({
     ok,
     created: z.int().meta({ description: 'Unix seconds.' }),
     data: z.array(z.strictObject({ url: z.url() })).min(1),
-    usage: z.strictObject({
-      credits: z.int().meta({ description: 'Credits charged.' }),
-      balance: z.int().meta({ description: 'Credits left.' }),
-      latencyMs: z.int().meta({ description: 'Milliseconds from accepting the request to the end of the call.' }),
-    }),
+    usage: callUsage,
   })
   .meta({ id: 'MediaResult' })
 

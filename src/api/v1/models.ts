@@ -3,12 +3,19 @@
  */
 import { z } from 'zod'
 import type { Principal } from '../../shared/accounts/key-lookup.ts'
-import type { ChatModel, EmbeddingModel, MediaModel, Model, Offer } from '../../shared/catalogue/catalogue.ts'
+import type {
+  ChatModel,
+  EmbeddingModel,
+  MediaModel,
+  Model,
+  Offer,
+  RerankModel,
+} from '../../shared/catalogue/catalogue.ts'
 import { offerTo } from '../../shared/catalogue/catalogue.ts'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
 import { leastMediaCost } from '../../shared/requests/media-options.ts'
-import type { ChatPrice, EmbeddingPrice } from '../../shared/requests/pricing.ts'
-import { chatCost, outputLimit } from '../../shared/requests/pricing.ts'
+import type { ChatPrice, EmbeddingPrice, RerankPrice } from '../../shared/requests/pricing.ts'
+import { callCost, chatCost, outputLimit, searchCost } from '../../shared/requests/pricing.ts'
 import { shownPrice } from '../../shared/requests/shown-price.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { ok } from '../endpoint/answer-schemas.ts'
@@ -41,7 +48,7 @@ export type ModelEntry = {
   description?: string
   /** The version of its price, for `X-Price-Version`. */
   priceVersion: string
-  pricing?: ChatPrice | EmbeddingPrice
+  pricing?: ChatPrice | EmbeddingPrice | RerankPrice
   /** Chats: the most tokens of input and output together, where the catalogue states it. */
   contextLength?: number
   /** Chats: the most output tokens of a choice, where the catalogue states it, and those of a chat that names none. */
@@ -49,6 +56,8 @@ export type ModelEntry = {
   defaultOutputTokens?: number
   /** Embeddings: the most numbers of a vector, where the catalogue states it. */
   maxDimensions?: number
+  /** Rankings: the tokens that count as one document, where the catalogue states it. */
+  documentTokens?: number
   /** Media: the rows of the price, where it has some. */
   prices?: MediaModel['prices']
   /** Media: what the catalogue states. */
@@ -96,6 +105,10 @@ function fieldsOf(model: Model) {
       return chatFieldsOf(model)
     case 'embedding':
       return embeddingFieldsOf(model)
+    case 'rerank':
+      return rerankFieldsOf(model)
+    case 'moderation':
+      return {}
     case 'image':
     case 'video':
       return optionsOf(model)
@@ -107,6 +120,11 @@ const embeddingFieldsOf = ({ price, maxDimensions }: EmbeddingModel) => ({
   ...(maxDimensions !== undefined && { maxDimensions }),
 })
 
+const rerankFieldsOf = ({ price, documentTokens }: RerankModel) => ({
+  pricing: shownPrice(price),
+  ...(documentTokens !== undefined && { documentTokens }),
+})
+
 const chatFieldsOf = (model: ChatModel) => ({
   pricing: shownPrice(model.price),
   ...(model.contextLength !== undefined && { contextLength: model.contextLength }),
@@ -115,8 +133,20 @@ const chatFieldsOf = (model: ChatModel) => ({
 })
 
 /** The least that a call costs, in credits. */
-const leastCost = (model: Model): number =>
-  'pricing' in model ? chatCost(model.price, { input: 0, output: 0 }) : (leastMediaCost(model, model.price) ?? 0)
+function leastCost(model: Model): number {
+  switch (model.modality) {
+    case 'chat':
+    case 'embedding':
+      return chatCost(model.price, { input: 0, output: 0 })
+    case 'rerank':
+      return searchCost(model.price, 1)
+    case 'moderation':
+      return callCost(model.price)
+    case 'image':
+    case 'video':
+      return leastMediaCost(model, model.price) ?? 0
+  }
+}
 
 const optionsOf = ({ price, durations, resolutions }: MediaModel) => ({
   ...('prices' in price && { prices: shownPrice(price).prices }),

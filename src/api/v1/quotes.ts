@@ -4,6 +4,7 @@
 import { z } from 'zod'
 import type { Principal } from '../../shared/accounts/key-lookup.ts'
 import type { Model } from '../../shared/catalogue/catalogue.ts'
+import { isPaidByTokens } from '../../shared/catalogue/catalogue.ts'
 import { fundsOf, payable } from '../../shared/accounts/summary.ts'
 import { chatCost } from '../../shared/requests/pricing.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
@@ -17,6 +18,8 @@ import { chatKind } from './chat.ts'
 import { allowanceHeaders, callRequestHeaders, gateway } from './declared.ts'
 import { embeddingKind } from './embeddings.ts'
 import { imageKind, videoKind } from './media.ts'
+import { moderationKind } from './moderations.ts'
+import { rerankKind } from './rerank.ts'
 import type { CallOrder } from './calls/call-order.ts'
 import { requireUpstream } from './calls/place-call.ts'
 import { maxCreditsOf, versionOf } from './calls/price-guards.ts'
@@ -41,6 +44,8 @@ const ORDERS: Record<string, Order> = {
   '/v1/images/generations': ordered(imageKind),
   '/v1/videos/generations': ordered(videoKind),
   '/v1/embeddings': ordered(embeddingKind),
+  '/v1/moderations': ordered(moderationKind),
+  '/v1/rerank': ordered(rerankKind),
 }
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -112,7 +117,7 @@ export const quoteCall = endpoint({
     ok: true,
     model: model.id,
     credits: charge,
-    minimum: 'pricing' in model ? chatCost(model.price, { input: 0, output: 0 }) : charge,
+    minimum: isPaidByTokens(model) ? chatCost(model.price, { input: 0, output: 0 }) : charge,
     maximum: charge,
     balance: funds.balance,
     affordable,

@@ -1,6 +1,7 @@
 /**
  * What is asked of the gateway: the fields of each kind of call, and where it is asked.
  */
+import type { Modality } from '../../shared/calls/lifecycle.ts'
 import type { Dialect } from '../../shared/dialects/dialect.ts'
 
 export type { Dialect }
@@ -10,7 +11,9 @@ export type ChatMessage = { role: 'system' | 'user' | 'assistant'; content: stri
 export type ChatFields = { model: string; messages: ChatMessage[]; max_tokens?: number; temperature?: number }
 export type MediaFields = { model: string; prompt: string; image_url?: string; resolution?: string; duration?: number }
 
-export type EmbeddingFields = { model: string; input: string }
+/** Embeddings and moderations. */
+export type InputFields = { model: string; input: string }
+export type RerankFields = { model: string; query: string; documents: string[] }
 
 /** The APIs of chats, by the names that their makers gave them. */
 export const DIALECT_WORDS: Readonly<Record<Dialect, string>> = {
@@ -27,4 +30,6 @@ export const PATHS = {
   image: '/v1/images/generations',
   video: '/v1/videos/generations',
   embedding: '/v1/embeddings',
-} as const satisfies Record<Dialect | 'image' | 'video' | 'embedding', string>
+  moderation: '/v1/moderations',
+  rerank: '/v1/rerank',
+} as const satisfies Record<Dialect | Exclude<Modality, 'chat'>, string>

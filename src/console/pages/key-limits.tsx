@@ -22,6 +22,8 @@ const KINDS = [
   ['image', 'Images'],
   ['video', 'Videos'],
   ['embedding', 'Embeddings'],
+  ['moderation', 'Moderations'],
+  ['rerank', 'Rankings'],
 ] as const
 
 type Texts = Record<string, string>

@@ -101,6 +101,7 @@ export const MILLION = 1_000_000
 
 /** The price of a model in a line. */
 export function priceText({ modality, pricing, prices, credits: least }: ModelEntry): string {
+  if (pricing && 'perSearch' in pricing) return `${credits(pricing.perSearch)} a search`
   if (pricing) {
     const { input, cachedInput, output, perTokens, perCall } = pricing
     const ofMillion = (price: number): string => credits((price * MILLION) / perTokens)

@@ -16,7 +16,7 @@
  */
 
 /** What a model makes. One queue each. */
-export const MODALITIES = ['chat', 'image', 'video', 'embedding'] as const
+export const MODALITIES = ['chat', 'image', 'video', 'embedding', 'moderation', 'rerank'] as const
 /** What a model makes. */
 export type Modality = (typeof MODALITIES)[number]
 
@@ -50,6 +50,8 @@ export const DEADLINE_SECONDS: Record<Modality, number> = {
   image: 600,
   video: 3600,
   embedding: 300,
+  moderation: 300,
+  rerank: 300,
 }
 
 /** Bytes of requests that one account may have open at once: Redis holds them, in memory. */

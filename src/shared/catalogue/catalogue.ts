@@ -4,18 +4,20 @@
 import { z } from 'zod'
 import type { Modality } from '../calls/lifecycle.ts'
 import { DEFAULT_STEP, MAX_SECONDS, fitsStep } from '../requests/media-options.ts'
-import type { ChatPrice, EmbeddingPrice, MediaPrice, Share } from '../requests/pricing.ts'
+import type { CallPrice, ChatPrice, EmbeddingPrice, MediaPrice, RerankPrice, Share } from '../requests/pricing.ts'
 import { onceValid } from './checks.ts'
 import type { GroupLimits } from './groups.ts'
 import { groupsSchema } from './groups.ts'
 import {
   RESOLUTION,
+  callCosts,
   chatCosts,
   chatPricing,
   embeddingCosts,
   embeddingPricing,
   mediaCosts,
   mediaPrices,
+  searchPricing,
   zeroPrices,
 } from './price-schema.ts'
 import type { WrittenPrice } from './price-schema.ts'
@@ -29,7 +31,7 @@ export type Protocol = (typeof PROTOCOLS)[number]
 
 /** What each protocol can serve. A catalogue with a model that its upstream's protocol cannot serve is refused. */
 export const SERVED: Record<Protocol, readonly Modality[]> = {
-  openai: ['chat', 'image', 'video', 'embedding'],
+  openai: ['chat', 'image', 'video', 'embedding', 'moderation', 'rerank'],
   anthropic: ['chat'],
   responses: ['chat'],
   fal: ['image', 'video'],
@@ -178,6 +180,25 @@ const embeddingModel = z
   })
   .superRefine(refuseZero, onceValid('pricing', 'free'))
 
+const moderationModel = z
+  .strictObject({
+    ...modelFields,
+    modality: z.literal('moderation'),
+    upstreams: entriesWith(callCosts, {}),
+    credits: chatPricing.shape.minimum,
+  })
+  .superRefine(refuseZero, onceValid('credits', 'free'))
+
+const rerankModel = z
+  .strictObject({
+    ...modelFields,
+    modality: z.literal('rerank'),
+    upstreams: entriesWith(searchPricing, {}),
+    pricing: searchPricing,
+    documentTokens: z.int().min(100).max(1_000_000).optional(),
+  })
+  .superRefine(refuseZero, onceValid('pricing', 'free'))
+
 /** The whole content of a catalogue. */
 export const catalogueSchema = z.strictObject({
   /** What a credit is worth, in micro-dollars; without it there are no margins. */
@@ -186,7 +207,9 @@ export const catalogueSchema = z.strictObject({
   topUp: topUpSchema.optional(),
   groups: groupsSchema,
   upstreams: z.record(name, upstreamSchema),
-  models: z.array(z.discriminatedUnion('modality', [chatModel, mediaModel, embeddingModel])),
+  models: z.array(
+    z.discriminatedUnion('modality', [chatModel, mediaModel, embeddingModel, moderationModel, rerankModel]),
+  ),
 })
 
 /** A provider of the catalogue, with its key. */
@@ -206,7 +229,7 @@ type RouteWith<Cost> = Omit<z.infer<z.ZodObject<typeof entryFields>>, 'upstream'
  * One of the upstreams of a model: its name there, and what is changed in the request. `contextLength`: the most tokens
  * that it takes of a chat, as its entry states it, or else the model.
  */
-export type Route = RouteWith<ChatCost | EmbeddingCost | MediaCost>
+export type Route = RouteWith<ChatCost | EmbeddingCost | MediaCost | CallCost | SearchCost>
 
 /** What a call costs at an upstream, in micro-dollars. */
 type ChatCost = z.infer<typeof chatCosts>
@@ -214,6 +237,11 @@ type ChatCost = z.infer<typeof chatCosts>
 type EmbeddingCost = z.infer<typeof embeddingCosts>
 /** What a picture or a video costs at an upstream, in micro-dollars. */
 type MediaCost = z.infer<typeof mediaCosts>
+
+/** What a moderation costs at an upstream, in micro-dollars. */
+type CallCost = z.infer<typeof callCosts>
+/** What a search costs at an upstream, in micro-dollars. */
+type SearchCost = z.infer<typeof searchPricing>
 
 /** `version` is that of the catalogue: a call is charged and served by the one that it was opened at. */
 type Offered<Its> = { version: number; routes: Route[]; price: Its & Share }
@@ -223,8 +251,16 @@ export type ChatModel = z.infer<typeof chatModel> & Offered<ChatPrice>
 export type MediaModel = z.infer<typeof mediaModel> & Offered<MediaPrice>
 /** A model of embeddings with its routes and its price. */
 export type EmbeddingModel = z.infer<typeof embeddingModel> & Offered<EmbeddingPrice>
+/** A model of moderations with its routes and its price. */
+export type ModerationModel = z.infer<typeof moderationModel> & Offered<CallPrice>
+/** A model of rankings with its routes and its price. */
+export type RerankModel = z.infer<typeof rerankModel> & Offered<RerankPrice>
 /** A model of the catalogue. */
-export type Model = ChatModel | MediaModel | EmbeddingModel
+export type Model = ChatModel | MediaModel | EmbeddingModel | ModerationModel | RerankModel
+
+/** Whether a model is paid by its tokens: its calls are settled on what was used. */
+export const isPaidByTokens = (model: Model): model is ChatModel | EmbeddingModel =>
+  model.modality === 'chat' || model.modality === 'embedding'
 
 /** What somebody is offered of a version of the catalogue. */
 export type Offer = {

@@ -10,9 +10,10 @@ import type {
   MediaPrice,
   MediaPriceRow,
   MediaShape,
+  RerankPrice,
   Share,
 } from '../requests/pricing.ts'
-import { WHOLE_PRICE, chatCost, mediaCost, mediaMicroUsd } from '../requests/pricing.ts'
+import { WHOLE_PRICE, callCost, chatCost, mediaCost, mediaMicroUsd, searchCost } from '../requests/pricing.ts'
 
 type EntryWith<Cost> = { upstream: string; cost?: Cost }
 /** As it is written: a cost need not state a minimum. */
@@ -23,13 +24,22 @@ type PricedEmbedding = {
   pricing: EmbeddingPrice
   upstreams: readonly EntryWith<Omit<EmbeddingPrice, 'minimum'> & { minimum?: number }>[]
 }
+type PricedModeration = {
+  modality: 'moderation'
+  credits: number
+  upstreams: readonly EntryWith<{ perCall: number }>[]
+}
+type PricedRerank = { modality: 'rerank'; pricing: RerankPrice; upstreams: readonly EntryWith<RerankPrice>[] }
 type PricedChat = { modality: 'chat'; pricing: ChatPrice; upstreams: readonly EntryWith<WrittenCost>[] }
 type PricedMedia = MediaOptions & {
   credits?: number
   prices?: MediaPriceRow[]
   upstreams: readonly EntryWith<MediaCost>[]
 }
-type PricedModel = (PricedChat | PricedEmbedding | PricedMedia) & { id?: string; enabled?: boolean }
+type PricedModel = (PricedChat | PricedEmbedding | PricedModeration | PricedRerank | PricedMedia) & {
+  id?: string
+  enabled?: boolean
+}
 
 /**
  * The part of a valid catalogue that decides its margins: its content is one. Costs are micro-dollars, prices credits.
@@ -70,14 +80,42 @@ export function marginFaults({ creditMicroUsd, models, groups = {} }: PricedCata
 type Sale = { share: Share; credit: number; index: number }
 
 function modelFaults(model: PricedModel, sale: Sale): MarginFault[] {
-  const at = (nth: number): string => `models[${sale.index}].upstreams[${nth}].cost`
-  if (model.modality === 'chat' || model.modality === 'embedding') {
-    const price: ChatPrice = { output: 0, ...model.pricing }
-    return model.upstreams.flatMap(({ cost }, nth) =>
-      cost ? chatFaults(price, { minimum: 0, output: 0, ...cost }, sale, at(nth)) : [],
-    )
+  const faultsOf = <Cost>(
+    entries: readonly EntryWith<Cost>[],
+    faults: (cost: Cost, path: string) => MarginFault[],
+  ): MarginFault[] =>
+    entries.flatMap(({ cost }, nth) => (cost ? faults(cost, `models[${sale.index}].upstreams[${nth}].cost`) : []))
+  switch (model.modality) {
+    case 'chat':
+    case 'embedding': {
+      const price: ChatPrice = { output: 0, ...model.pricing }
+      const entries: readonly EntryWith<Omit<WrittenCost, 'output'> & { output?: number }>[] = model.upstreams
+      return faultsOf(entries, (cost, path) => chatFaults(price, { minimum: 0, output: 0, ...cost }, sale, path))
+    }
+    case 'moderation':
+      return faultsOf(model.upstreams, ({ perCall }, path) =>
+        flatFaults(perCall, callCost({ ...model, ...sale.share }), 'a call', { sale, path }),
+      )
+    case 'rerank':
+      return faultsOf(model.upstreams, ({ perSearch }, path) =>
+        flatFaults(perSearch, searchCost({ ...model.pricing, ...sale.share }, 1), 'a search', { sale, path }),
+      )
+    default: {
+      const entries: readonly EntryWith<MediaCost>[] = model.upstreams
+      return faultsOf(entries, (cost, path) => mediaFaults(model, cost, sale, path))
+    }
   }
-  return model.upstreams.flatMap(({ cost }, nth) => (cost ? mediaFaults(model, cost, sale, at(nth)) : []))
+}
+
+/** What is sold below its cost, whatever is asked for. Both are micro-dollars. */
+function flatFaults(
+  costs: number,
+  credits: number,
+  what: string,
+  { sale, path }: { sale: Sale; path: string },
+): MarginFault[] {
+  const sold = BigInt(credits) * BigInt(sale.credit)
+  return costs > sold ? [{ path, message: `costs ${costs} micro-dollars ${what}, sold for ${sold}` }] : []
 }
 
 /** The four kinds of tokens, with what they cost if nothing is stated of a cache. */

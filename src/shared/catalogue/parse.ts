@@ -13,6 +13,8 @@ import { BadCatalogue, faultsOfShape, refusedOf } from './faults.ts'
 import { privateUpstreams } from './private-upstreams.ts'
 import { faultsOfRules } from './route-rules.ts'
 
+type WrittenModel = z.infer<typeof catalogueSchema>['models'][number]
+
 /** The largest text of a catalogue, in bytes. */
 const MAX_CATALOGUE_BYTES = 1_000_000
 
@@ -64,15 +66,7 @@ export function parseCatalogue(
         const upstream = upstreams.get(name)
         return upstream && faultsOfRules(entry, model).length === 0 ? [{ ...longest, ...entry, upstream }] : []
       })
-      const common = { version, routes }
-      return [
-        model.id,
-        model.modality === 'chat'
-          ? { ...model, ...common, price: model.pricing }
-          : model.modality === 'embedding'
-            ? { ...model, ...common, price: model.pricing }
-            : { ...model, ...common, price: mediaPriceOf(model) },
-      ]
+      return [model.id, offeredAt(model, { version, routes })]
     })
   const { creditMicroUsd = null, packs, topUp = null } = file
   const configured = [...upstreams.values()]
@@ -96,6 +90,23 @@ function groupOf(
     .filter(({ id }) => seen?.includes(id) ?? true)
     .map((model): [string, Model] => [model.id, { ...model, price: shareOf(model.price, priceBasisPoints) } as Model])
   return { ...limits, offer: { ...whole, models: new Map(models) } }
+}
+
+/** A model as it is offered, with its price. */
+function offeredAt(model: WrittenModel, offer: Pick<Model, 'version' | 'routes'>): Model {
+  switch (model.modality) {
+    case 'chat':
+      return { ...model, ...offer, price: model.pricing }
+    case 'embedding':
+      return { ...model, ...offer, price: model.pricing }
+    case 'rerank':
+      return { ...model, ...offer, price: model.pricing }
+    case 'moderation':
+      return { ...model, ...offer, price: { credits: model.credits } }
+    case 'image':
+    case 'video':
+      return { ...model, ...offer, price: mediaPriceOf(model) }
+  }
 }
 
 const mediaPriceOf = ({ prices, credits = 0 }: Pick<MediaModel, 'prices' | 'credits'>): MediaPrice =>

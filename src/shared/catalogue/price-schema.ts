@@ -41,6 +41,12 @@ export const embeddingPricing = z.strictObject({ ...inputRates, minimum: amount 
 /** What embeddings cost at their upstream, in micro-dollars. */
 export const embeddingCosts = z.strictObject({ ...inputRates, minimum: amount.default(0) })
 
+/** The price of a search in credits, or its cost in micro-dollars. */
+export const searchPricing = z.strictObject({ perSearch: rate })
+
+/** What a call costs at its upstream, in micro-dollars, whatever it asks for. */
+export const callCosts = z.strictObject({ perCall: amount })
+
 const resolution = z.string().regex(RESOLUTION).optional()
 
 /** A row of the prices of a model of pictures or videos: by the second or as a whole, of one resolution or of any. */
@@ -54,13 +60,13 @@ export const mediaPrices = z.array(mediaRow).min(1).max(100)
 
 /** What a picture or a video costs at its upstream, in micro-dollars: by the second, or as a whole. */
 export const mediaCosts = z.union(
-  [z.strictObject({ perSecond: ofASecond }), z.strictObject({ perCall: amount })],
+  [z.strictObject({ perSecond: ofASecond }), callCosts],
   'a cost is {"perSecond"} or {"perCall"}, in whole micro-dollars',
 )
 
 /** A price as it is written in a model. */
 export type WrittenPrice = {
-  pricing?: z.infer<typeof chatPricing> | z.infer<typeof embeddingPricing>
+  pricing?: z.infer<typeof chatPricing> | z.infer<typeof embeddingPricing> | z.infer<typeof searchPricing>
   prices?: z.infer<typeof mediaPrices>
   credits?: number
 }
@@ -68,7 +74,7 @@ export type WrittenPrice = {
 /** Where in a model a price of nothing stands; empty if none does. */
 export function zeroPrices({ pricing, prices, credits }: WrittenPrice): (string | number)[][] {
   if (pricing) {
-    const { perTokens: _per, ...rates } = pricing
+    const { perTokens: _per, ...rates }: Record<string, number | undefined> = pricing
     return Object.values(rates).every((one) => one === 0) ? [['pricing']] : []
   }
   if (credits === 0) return [['credits']]

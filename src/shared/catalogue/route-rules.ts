@@ -33,6 +33,8 @@ const KINDS: readonly { fixed: readonly string[]; loose?: readonly string[] }[] 
   },
   { fixed: ['model'] },
   { fixed: ['messages'] },
+  { fixed: ['query'] },
+  { fixed: ['documents'], loose: ['texts', 'passages'] },
   { fixed: ['stream'] },
   { fixed: ['stream_options'] },
   { fixed: ['prompt'], loose: ['text', 'text_prompt', 'input'] },

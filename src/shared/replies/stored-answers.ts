@@ -2,11 +2,10 @@
  * The answer of an ended call: composed from its row and its stored output by one function, so that the waiting
  * request, a later `GET /v1/calls/{id}` and an idempotent replay get the very same bytes. Pure.
  *
- * An output is JSON text: of a chat or of embeddings the answer in its dialect, with a non-empty `usage` as its last
- * member; of media
- * `created` and `data`; of a failure the error object, which begins with its `type`. Credits and balance are known only
- * once the settlement is made, after the output was written, and are spliced in behind it: the text is never parsed and
- * serialized again.
+ * An output is JSON text: of what counts tokens (chats, embeddings, rankings) the answer in its dialect, with a
+ * non-empty `usage` as its last member; of everything else the answer without one; of a failure the error object, which
+ * begins with its `type`. Credits and balance are known only once the settlement is made, after the output was written,
+ * and are spliced in behind it: the text is never parsed and serialized again.
  */
 import type { ErrorCode, GatewayError } from '../platform/errors.ts'
 import { anthropicStatusOf, anthropicTypeOf, responsesStatusOf, responsesTypeOf } from '../platform/errors.ts'
@@ -87,12 +86,15 @@ function statusOf(call: EndedCall): number {
   return call.dialect === 'responses' ? responsesStatusOf(call.errorType) : call.httpStatus
 }
 
+/** What has a `usage` of its own in its output. */
+const COUNTS_TOKENS: ReadonlySet<Modality> = new Set(['chat', 'embedding', 'rerank'])
+
 function frameOf(call: EndedCall): Frame {
   if (call.status === 'failed') return frameOfFailure(call)
   const money = `"credits":${call.credits},"balance":${call.balanceAfter}`
   if (call.dialect !== null && call.dialect !== 'chat')
     return { head: '', skipStart: 0, skipEnd: 2, tail: `,${money}}}` }
-  return call.modality === 'chat' || call.modality === 'embedding'
+  return COUNTS_TOKENS.has(call.modality)
     ? { head: '{"ok":true,', skipStart: 1, skipEnd: 2, tail: `,${money}}}` }
     : { head: '{"ok":true,', skipStart: 1, skipEnd: 1, tail: `,"usage":{${money},"latencyMs":${call.latencyMs}}}` }
 }

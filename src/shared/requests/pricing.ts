@@ -23,6 +23,12 @@ export type ChatPrice = {
 /** Embeddings: for every `perTokens` tokens of input `input`, and at least `minimum` a call. */
 export type EmbeddingPrice = Pick<ChatPrice, 'input' | 'perTokens' | 'minimum'>
 
+/** Rankings: so many credits a search (`searchesOf`). */
+export type RerankPrice = { perSearch: number }
+
+/** Moderations: so many credits a call. */
+export type CallPrice = { credits: number }
+
 /** What is paid by tokens. What has no price of output has no output. */
 type TokenPrice = Omit<ChatPrice, 'output'> & { output?: number }
 
@@ -41,7 +47,7 @@ export type Share = { priceBasisPoints?: number }
  * The price that is pinned on a call's row when it opens, with the share of its account's group: later changes of
  * catalogue and groups do not touch it.
  */
-export type Price = (ChatPrice | EmbeddingPrice | MediaPrice) & Share
+export type Price = (ChatPrice | EmbeddingPrice | MediaPrice | RerankPrice | CallPrice) & Share
 
 /** The basis points of a whole price. */
 export const WHOLE_PRICE = 10_000
@@ -128,6 +134,13 @@ function dueForMedia(price: MediaPrice, { resolution, duration }: MediaShape): E
   if (row.perSecond === undefined) return [BigInt(row.credits), 1n]
   return duration === undefined ? null : productOf(row.perSecond, duration)
 }
+
+/** What so many searches cost: credits of a price, micro-dollars of a cost. */
+export const searchCost = (price: RerankPrice & Share, searches: number): number =>
+  wholeCredits(price, [BigInt(price.perSearch) * BigInt(searches), 1n])
+
+/** What a moderation costs, in credits. */
+export const callCost = (price: CallPrice & Share): number => wholeCredits(price, [BigInt(price.credits), 1n])
 
 /** What a picture or a video costs at its upstream, in micro-dollars: by the second, or as a whole. */
 export type MediaCost = { perSecond: number; perCall?: undefined } | { perCall: number; perSecond?: undefined }

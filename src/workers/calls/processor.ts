@@ -37,6 +37,8 @@ import { aboutRun, failedAt, upstreamFailure } from './run-call.ts'
 import { runChat } from './run-chat.ts'
 import { runEmbedding } from './run-embedding.ts'
 import { cancelTask, runMedia } from './run-media.ts'
+import { runModeration } from './run-moderation.ts'
+import { runRerank } from './run-rerank.ts'
 import { ReferenceRefused } from './references.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
 import type { UsageBounds } from '../upstreams/believed-usage.ts'
@@ -230,6 +232,10 @@ async function askUpstreams(deps: WorkerDeps, model: Model | null, run: Run): Pr
       return runChat(deps, model, run)
     case 'embedding':
       return runEmbedding(deps, model, run)
+    case 'moderation':
+      return runModeration(deps, model, run)
+    case 'rerank':
+      return runRerank(deps, model, run)
     case 'image':
     case 'video':
       return runMedia(deps, model, run)

@@ -1,8 +1,11 @@
 /**
- * The pictures that customers name, by address or as `data:` URIs: `image_url` of media, image parts of chats
+ * The pictures that customers name, by address or as `data:` URIs: `image_url` of media, image parts of chats and of
+ * moderations
  * (docs/api.md#addresses-in-requests).
  */
 import type { Route } from '../../shared/catalogue/catalogue.ts'
+import { picturesOf, withPictures } from '../../shared/requests/moderations.ts'
+import type { ModerationRequest } from '../../shared/requests/moderations.ts'
 import type { ChatRequest, MediaRequest } from '../../shared/requests/requests.ts'
 import type { Dialect } from '../../shared/dialects/dialect.ts'
 import { grammarOf } from '../../shared/dialects/dialect.ts'
@@ -16,7 +19,7 @@ import { dataUriOf, handoverOf } from '../upstreams/references.ts'
 import type { Run } from './run-call.ts'
 import { aboutRun } from './run-call.ts'
 
-type AnyRequest = ChatRequest | MediaRequest
+type AnyRequest = ChatRequest | MediaRequest | ModerationRequest
 
 const isAddress = (url: unknown): url is string => typeof url === 'string' && /^https?:/i.test(url)
 
@@ -24,7 +27,11 @@ const isAddress = (url: unknown): url is string => typeof url === 'string' && /^
 const addressesIn = (request: AnyRequest, dialect: Dialect | undefined): string[] =>
   'messages' in request
     ? grammarOf(dialect).addresses(request as ChatRequest)
-    : [(request as MediaRequest).image_url].filter(isAddress)
+    : isModeration(request)
+      ? picturesOf(request).filter(isAddress)
+      : [request.image_url].filter(isAddress)
+
+const isModeration = (request: MediaRequest | ModerationRequest): request is ModerationRequest => 'input' in request
 
 /** A picture that a request names cannot be used: its upstream was sent nothing. Its message is public. */
 export class ReferenceRefused extends Error {}
@@ -138,6 +145,7 @@ function withData<R extends AnyRequest>(
     const image = isAddress(url) ? fetched.get(url) : undefined
     return image ? dataUriOf(image) : url
   }
-  if (!('messages' in request)) return { ...request, image_url: dataOf((request as MediaRequest).image_url) }
-  return grammarOf(dialect).withPictures(request as ChatRequest, dataOf) as R
+  if ('messages' in request) return grammarOf(dialect).withPictures(request as ChatRequest, dataOf) as R
+  const asked = request as MediaRequest | ModerationRequest
+  return (isModeration(asked) ? withPictures(asked, dataOf) : { ...asked, image_url: dataOf(asked.image_url) }) as R
 }

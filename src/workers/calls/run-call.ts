@@ -91,6 +91,8 @@ const OPERATIONS: Record<Modality, string> = {
   image: 'generate_content',
   video: 'generate_content',
   embedding: 'embeddings',
+  moderation: 'moderation',
+  rerank: 'rerank',
 }
 
 /** Asks an upstream something, as a span with the attributes of OpenTelemetry's conventions for generative AI. */

@@ -3,7 +3,6 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EmbeddingModel, Route } from '../../shared/catalogue/catalogue.ts'
-import { publicId } from '../../shared/platform/ids.ts'
 import { putPassing } from '../../shared/replies/passing-answers.ts'
 import { MAX_EMBEDDINGS_BYTES } from '../../shared/requests/embeddings.ts'
 import type { EmbeddingRequest } from '../../shared/requests/embeddings.ts'
@@ -11,42 +10,35 @@ import { settledCost } from '../../shared/requests/pricing.ts'
 import type { EmbeddingPrice, Tokens } from '../../shared/requests/pricing.ts'
 import type { WorkerDeps } from '../deps.ts'
 import type { Embeddings } from '../upstreams/adapter.ts'
-import { UpstreamError } from '../upstreams/adapter.ts'
 import { believed } from '../upstreams/believed-usage.ts'
 import { malformedAnswer } from '../upstreams/failures.ts'
 import { vectorText } from '../upstreams/vectors.ts'
 import { chatMicroUsd } from './costs.ts'
 import type { Outcome, Run } from './run-call.ts'
-import { aboutRun, callerOf, sendTo, upstreamFailure } from './run-call.ts'
+import { aboutRun } from './run-call.ts'
+import { runOnce } from './run-once.ts'
 
 /** Runs a call for embeddings to its end. @throws UpstreamError when every try failed */
-export async function runEmbedding(deps: WorkerDeps, model: EmbeddingModel, run: Run): Promise<Outcome> {
-  // A second request could be a second bill.
-  if (run.call.resumed) return upstreamFailure('The worker was lost while the upstream may have had the request.')
+export function runEmbedding(deps: WorkerDeps, model: EmbeddingModel, run: Run): Promise<Outcome> {
   const request = run.job.request as EmbeddingRequest
-  const { route, embeddings } = await deps.upstreams.tryRoutes(model, callerOf(run), async (route) => {
-    const ask = deps.upstreams.adapterOf(route.upstream.protocol).embedding
-    if (!ask) throw new UpstreamError('rejected', `${route.upstream.protocol} serves no embeddings`)
-    const { signal, traceparent } = run
-    const context = { route, signal, callId: publicId('call', run.call.id), traceparent }
-    return { route, embeddings: await sendTo(run, route, () => ask(request, context)) }
-  })
-  const tokens = tokensOf(deps, run, route, embeddings)
-  const output = await outputOf(embeddings.vectors, request, { model: model.id, tokens: tokens.input })
-  await putPassing(deps.db, run.call.id, output)
-  run.spent.add(chatMicroUsd(route, tokens, embeddings.usage))
-  return {
-    is: 'settled',
-    settlement: {
-      cost: settledCost(run.call.price as EmbeddingPrice, tokens, run.call.charged),
-      tokens,
-      costMicroUsd: run.spent.total,
-      upstream: route.upstream.name,
-      resultUrl: null,
-      output: '',
-      passingBytes: output.length,
+  return runOnce(deps, model, run, {
+    ask: (route, context) => deps.upstreams.askingAdapterOf(route, 'embedding')(request, context),
+    settle: async (route, embeddings) => {
+      const tokens = tokensOf(deps, run, route, embeddings)
+      const output = await outputOf(embeddings.vectors, request, { model: model.id, tokens: tokens.input })
+      await putPassing(deps.db, run.call.id, output)
+      run.spent.add(chatMicroUsd(route, tokens, embeddings.usage))
+      return {
+        cost: settledCost(run.call.price as EmbeddingPrice, tokens, run.call.charged),
+        tokens,
+        costMicroUsd: run.spent.total,
+        upstream: route.upstream.name,
+        resultUrl: null,
+        output: '',
+        passingBytes: output.length,
+      }
     },
-  }
+  })
 }
 
 /** What the upstream reports, as far as it can be true, else what was charged. There is no output. */

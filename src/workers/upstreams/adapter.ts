@@ -8,6 +8,8 @@ import type { Dialect } from '../../shared/dialects/dialect.ts'
 import type { Seal } from '../../shared/dialects/seal.ts'
 import type { Fields } from '../../shared/platform/fields.ts'
 import type { EmbeddingRequest } from '../../shared/requests/embeddings.ts'
+import type { ModerationRequest } from '../../shared/requests/moderations.ts'
+import type { RerankRequest } from '../../shared/requests/rerank.ts'
 import type { ChatRequest, MediaRequest } from '../../shared/requests/requests.ts'
 import type { UpstreamRef } from '../../shared/calls/types.ts'
 
@@ -132,11 +134,43 @@ export type MediaAdapter = DirectMediaAdapter | TaskMediaAdapter
 /** The vectors of a request's texts, in their order. `usage` is null where the upstream reports none. */
 export type Embeddings = { vectors: Float32Array[]; usage: UpstreamUsage | null }
 
+/** What is judged of a text, or of parts together, by OpenAI's names. */
+export type Moderation = {
+  flagged: boolean
+  categories: Record<string, boolean | null>
+  category_scores: Record<string, number | null>
+  category_applied_input_types?: Record<string, string[]>
+}
+
+/**
+ * Documents by their places in the request, the most relevant one first. What the upstream reports of tokens and billed
+ * searches is not believed yet; null: nothing.
+ */
+export type Ranking = {
+  results: { index: number; relevance_score: number }[]
+  tokens: number | null
+  searches: number | null
+}
+
+/** What is answered to one HTTP request, which is not sent again where it may have arrived. */
+type Asking<Request, Answer> = (request: Request, context: UpstreamContext) => Promise<Answer>
+
 /** Embeddings over one HTTP request. */
-export type EmbeddingAdapter = (request: EmbeddingRequest, context: UpstreamContext) => Promise<Embeddings>
+export type EmbeddingAdapter = Asking<EmbeddingRequest, Embeddings>
+/** A moderation over one HTTP request. */
+export type ModerationAdapter = Asking<ModerationRequest, Moderation[]>
+/** A ranking over one HTTP request. */
+export type RerankAdapter = Asking<RerankRequest, Ranking>
 
 /** A protocol: how it serves each modality; absent where it does not. */
-export type Adapter = { chat?: ChatAdapter; image?: MediaAdapter; video?: MediaAdapter; embedding?: EmbeddingAdapter }
+export type Adapter = {
+  chat?: ChatAdapter
+  image?: MediaAdapter
+  video?: MediaAdapter
+  embedding?: EmbeddingAdapter
+  moderation?: ModerationAdapter
+  rerank?: RerankAdapter
+}
 
 /**
  * What a failed request to an upstream means for a next try (docs/upstreams.md#order-and-fallback):

@@ -24,6 +24,8 @@ import type { Connections, Timeouts } from './http.ts'
 import { createOpenaiChat } from './openai/chat.ts'
 import { createOpenaiEmbeddings } from './openai/embeddings.ts'
 import { createOpenaiImages } from './openai/images.ts'
+import { createOpenaiModerations } from './openai/moderations.ts'
+import { createOpenaiRerank } from './openai/rerank.ts'
 import { openaiVideos } from './openai/videos.ts'
 import { createTaskAdapter } from './tasks/engine.ts'
 import type { TaskPreset } from './tasks/engine.ts'
@@ -71,6 +73,16 @@ export function createUpstreams(deps: UpstreamDeps) {
   return {
     /** The adapter of a protocol. */
     adapterOf: (protocol: Protocol): Adapter => adapters[protocol],
+
+    /** How a route's upstream answers one request. @throws UpstreamError `rejected` where its protocol does not */
+    askingAdapterOf: <M extends 'embedding' | 'moderation' | 'rerank'>(
+      { upstream }: Route,
+      modality: M,
+    ): NonNullable<Adapter[M]> => {
+      const adapter = adapters[upstream.protocol][modality]
+      if (!adapter) throw new UpstreamError('rejected', `${upstream.protocol} serves no ${modality}`)
+      return adapter
+    },
 
     /** How a route's upstream makes media. @throws UpstreamError `rejected` where its protocol does not */
     mediaAdapterOf: ({ upstream }: Route, modality: 'image' | 'video'): MediaAdapter => {
@@ -138,6 +150,8 @@ function createAdapters({ http }: Connections): Record<Protocol, Adapter> {
       image: createOpenaiImages(byBearer),
       video: bearerTasks(openaiVideos),
       embedding: createOpenaiEmbeddings(byBearer),
+      moderation: createOpenaiModerations(byBearer),
+      rerank: createOpenaiRerank(byBearer),
     },
     anthropic: { chat: createAnthropicChat(http(anthropicKey)) },
     responses: { chat: createResponsesChat(byBearer) },

@@ -25,6 +25,9 @@ export const requests: Requests = {
     expect(image.status, image.text).to.equal(200)
     await caller('POST', '/v1/videos/generations', { model: 'sandbox-video', prompt: 'a lighthouse', duration: 1 })
     await caller('POST', '/v1/embeddings', { model: 'sandbox-embedding', input: ['a lighthouse', 'a fox'] })
+    await caller('POST', '/v1/moderations', { input: ['a lighthouse', 'a fox'] })
+    const ranked = { model: 'sandbox-rerank', query: 'a fox', documents: ['a lighthouse', 'a fox'], top_n: 1 }
+    await caller('POST', '/v1/rerank', { ...ranked, return_documents: true })
     const chat = { model: 'sandbox-chat', messages: [{ role: 'user', content: 'hello' }] }
     await caller('POST', '/v1/chat/completions', chat)
     await caller('POST', '/v1/chat/completions', { ...chat, stream: true })

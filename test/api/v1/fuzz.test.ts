@@ -8,7 +8,7 @@ import { startGateway } from '../../../scripts/harness/harness.ts'
 import { get } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { outstandingOf } from '../../shared/calls/opening.ts'
-import { CHAT, IMAGES, VIDEOS } from '../../../scripts/harness/calling.ts'
+import { CHAT, EMBEDDINGS, IMAGES, MODERATIONS, RERANK, VIDEOS } from '../../../scripts/harness/calling.ts'
 import type { Answered } from './support/floods.ts'
 import { UncaughtFaults, sendAll } from './support/floods.ts'
 import type { Sending } from './support/random-requests.ts'
@@ -35,6 +35,11 @@ const KEYS = [
   'toString',
   'user',
   'response_format',
+  'input',
+  'query',
+  'documents',
+  'top_n',
+  'encoding_format',
   '',
   '\0',
 ]
@@ -44,12 +49,12 @@ const message = mostly(
   nasty,
   20,
 )
+/** A text that is not empty. */
+const text = word.map((one) => `${one} .`)
+const part = fc.record({ type: mostly(fc.constant('text'), nasty), text: mostly(text, nasty) })
 const RESOLUTIONS = ['16x16', '720p']
 const media = {
-  prompt: mostly(
-    word.map((text) => `${text} .`),
-    nasty,
-  ),
+  prompt: mostly(text, nasty),
   resolution: fc.constantFrom(...RESOLUTIONS),
 }
 const FIELDS: Record<string, fc.Arbitrary<object>> = {
@@ -84,6 +89,32 @@ const FIELDS: Record<string, fc.Arbitrary<object>> = {
     },
     { requiredKeys: ['model', 'prompt'] },
   ),
+  [EMBEDDINGS]: fc.record(
+    {
+      model: mostly(fc.constant('sandbox-embedding'), fc.constantFrom('sandbox-chat', 'nothing')),
+      input: mostly(fc.oneof(text, fc.array(text, { minLength: 1, maxLength: 3 })), nasty),
+      encoding_format: mostly(fc.constantFrom('float', 'base64'), nasty),
+      dimensions: mostly(fc.integer({ min: 1, max: 50 }), nasty),
+    },
+    { requiredKeys: ['model', 'input'] },
+  ),
+  [MODERATIONS]: fc.record(
+    {
+      model: mostly(fc.constant('sandbox-moderation'), fc.constantFrom('sandbox-rerank', 'nothing')),
+      input: mostly(fc.oneof(text, fc.array(mostly(text, part), { minLength: 1, maxLength: 3 })), nasty),
+    },
+    { requiredKeys: ['input'] },
+  ),
+  [RERANK]: fc.record(
+    {
+      model: mostly(fc.constant('sandbox-rerank'), fc.constantFrom('sandbox-moderation', 'nothing')),
+      query: mostly(text, nasty),
+      documents: mostly(fc.array(mostly(text, nasty), { minLength: 1, maxLength: 3 }), nasty),
+      top_n: mostly(fc.integer({ min: 1, max: 5 }), nasty),
+      return_documents: fc.boolean(),
+    },
+    { requiredKeys: ['model', 'query', 'documents'] },
+  ),
 }
 const odd = fc.constantFrom(
   '/v1/models',
@@ -95,9 +126,10 @@ const odd = fc.constantFrom(
   '/v1/images/generations/',
 )
 
-const sending: fc.Arbitrary<Sending> = mostly(fc.constantFrom(CHAT, CHAT, IMAGES, IMAGES, VIDEOS), odd).chain((path) =>
-  sendingOf(path, spoilt(FIELDS[path] ?? FIELDS[CHAT]!, KEYS)),
-)
+const sending: fc.Arbitrary<Sending> = mostly(
+  fc.constantFrom(CHAT, CHAT, IMAGES, IMAGES, VIDEOS, EMBEDDINGS, MODERATIONS, RERANK),
+  odd,
+).chain((path) => sendingOf(path, spoilt(FIELDS[path] ?? FIELDS[CHAT]!, KEYS)))
 
 /** The statuses that a request can get, whatever is wrong with it. */
 const ALLOWED = new Set([200, 202, 400, 401, 402, 404, 405, 410, 413, 415, 417, 422, 429])

@@ -3,7 +3,7 @@ import { openSession } from '../../../src/shared/users/sessions.ts'
 import { setAccountGroup } from '../../../src/shared/operators/changes.ts'
 import { chatCost, mediaCost } from '../../../src/shared/requests/pricing.ts'
 import { priceOfShown } from '../../../src/shared/requests/shown-price.ts'
-import type { ChatPrice } from '../../../src/shared/requests/pricing.ts'
+import type { ChatPrice, MediaPrice } from '../../../src/shared/requests/pricing.ts'
 import { CHAT, EMBEDDINGS, IMAGES, VIDEOS, callOf, prompted, recordOf } from '../../../scripts/harness/calling.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
@@ -215,7 +215,7 @@ describe('groups of customers', () => {
       const due =
         'perTokens' in price
           ? chatCost(priceOfShown(price as ChatPrice), { input: record.inputTokens!, output: record.outputTokens! })
-          : mediaCost(priceOfShown(price), {})
+          : mediaCost(priceOfShown(price as MediaPrice), {})
       expect(record.credits, JSON.stringify(price)).to.equal(due)
       if (record.modality === 'image') expect(versions.get(record.priceVersion!)).to.equal(String(group))
     }

@@ -3,7 +3,7 @@ import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { readState } from '../../../src/shared/reports/call-records.ts'
 import type { CallState } from '../../../src/shared/reports/call-records.ts'
 import type { CallStatus, Modality } from '../../../src/shared/calls/lifecycle.ts'
-import { chatCost, mediaCost } from '../../../src/shared/requests/pricing.ts'
+import { callCost, chatCost, mediaCost, searchCost } from '../../../src/shared/requests/pricing.ts'
 import type { ChatPrice, Tokens } from '../../../src/shared/requests/pricing.ts'
 import { countOutput } from '../../../src/shared/requests/token-count.ts'
 import type { AccountId, CallId } from '../../../src/shared/platform/ids.ts'
@@ -13,10 +13,11 @@ import type { Dialect } from '../../../src/shared/dialects/dialect.ts'
 import type { UpstreamUsage } from '../../../src/workers/upstreams/adapter.ts'
 import { believed } from '../../../src/workers/upstreams/believed-usage.ts'
 import { reportedBy, wordsOf } from '../simulation/upstream.ts'
+import type { Manner } from '../simulation/upstream.ts'
 import { LONGEST_ANSWER, MAX_OUTSTANDING } from '../simulation/simulation.ts'
-import type { Simulation } from '../simulation/simulation.ts'
-import { shapeOf } from '../simulation/clients.ts'
-import type { Request } from '../simulation/clients.ts'
+import type { Prices, Simulation } from '../simulation/simulation.ts'
+import { searchesAsked, shapeOf } from '../simulation/clients.ts'
+import type { Asked, Request } from '../simulation/clients.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { withHistory } from './schedule-run.ts'
 import type { ScheduleRun } from './schedule-run.ts'
@@ -105,12 +106,19 @@ function statusFor({ dialect, error_type: error, http_status: recorded }: CallRo
   return dialect === 'responses' ? responsesStatusOf(error) : recorded
 }
 
+/** Whether a call has ended, and its answer is stored; that of embeddings is on its way. */
+const isAnswered = (
+  { modality }: Asked,
+  state: CallState | null | undefined,
+): state is CallState & { state: 'ended' | 'passing' } =>
+  state?.state === 'ended' || (modality === 'embedding' && state?.state === 'passing')
+
 function checkRequest(run: ScheduleRun, request: Request, row: CallRow | undefined, state: CallState | null): void {
   const { outcome, asked } = request
   const about = `${asked.modality} ${asked.prompt}`
   if (outcome.is === 'refused') return checkRefusal(run, request, outcome.code, row)
   if (!row) return
-  if (state?.state !== 'ended')
+  if (!isAnswered(asked, state))
     throw new Error(`${about}: ended without a result that can be fetched (${state?.state})`)
   if (outcome.is === 'answered') {
     expect(outcome.answer, `${about}: the answer that was given is the one that can be fetched`).to.deep.equal(
@@ -140,7 +148,15 @@ function checkRefusal(
   }
   // A refused request that joined has the id of another request's call.
   const isLimited = accounts.some(({ id, period }) => id === asked.account.id && period !== null)
-  const known = ['insufficient_credits', 'rate_limited', 'unauthorized', ...(isLimited ? ['key_budget_exceeded'] : [])]
+  const isGone = asked.modality === 'embedding' && asked.idempotencyKey !== null
+  const known = [
+    'insufficient_credits',
+    'rate_limited',
+    'unauthorized',
+    ...(isLimited ? ['key_budget_exceeded'] : []),
+    // Its answer has passed to those who waited for it.
+    ...(isGone ? ['result_expired'] : []),
+  ]
   expect(code, `${about}: refused`).to.be.oneOf(known)
   expect(row?.status, `${about}: refused with ${code}, so it was not opened`).to.equal(undefined)
 }
@@ -155,8 +171,7 @@ function checkCost({ simulation, prices }: ScheduleRun, request: Request, row: C
   const price = prices.get(request)!
   const paid = row.credits + row.credits_uncollected
   const about = `${asked.modality} ${asked.prompt}: collected and uncollected make the price`
-  if (asked.modality !== 'chat')
-    return void expect(paid, about).to.equal(mediaCost(price[asked.modality], shapeOf(asked)))
+  if (asked.modality !== 'chat') return void expect(paid, about).to.equal(fixedCost(price, asked, row, manner))
   if (isSettledByWeb(simulation, row)) {
     const delivered = tokensOf(row, request.received, null)
     return void expect(paid, `${about} of what was delivered before its worker was lost`).to.equal(
@@ -171,6 +186,26 @@ function checkCost({ simulation, prices }: ScheduleRun, request: Request, row: C
   if (mayBeCut) return void expect(paid, `${about} of what its worker got`).to.be.oneOf(costs)
   const whole = tokensOf(row, wordsOf(manner).join(''), manner.long ? null : reportedBy(manner))
   expect(paid, about).to.equal(costOf(row, price.chat, whole))
+}
+
+/** What a call costs that is no chat: of all but embeddings its charge. */
+function fixedCost(price: Prices, asked: Asked, row: CallRow, manner: Manner): number | null {
+  switch (asked.modality) {
+    case 'image':
+    case 'video':
+      return mediaCost(price[asked.modality], shapeOf(asked.modality, asked))
+    case 'moderation':
+      return callCost(price.moderation)
+    case 'rerank':
+      return searchCost(price.rerank, searchesAsked(asked))
+    default: {
+      const estimate = { input: row.estimated_input_tokens ?? 0, output: 0 }
+      const { input = 0 } = reportedBy(manner) ?? {}
+      const bounds = { estimate, mostInput: 3 * estimate.input }
+      const { tokens } = believed({ input, output: 0 }, { bounds, counted: 0 })
+      return Math.min(chatCost(price.embedding, { input: tokens.input, output: 0 }), 2 * row.credits_precharged)
+    }
+  }
 }
 
 /** Whether a call was settled by the web process that had sent its stream on. */
@@ -196,7 +231,7 @@ function tokensOf(row: CallRow, words: string, usage: UpstreamUsage | null): Tok
   return believed(usage, { bounds: { estimate, mostInput: 3 * estimate.input }, counted }).tokens
 }
 
-/** What the operator pays: images and videos at most once, and no success without an upstream's. */
+/** What the operator pays: all but chats at most once, and no success without an upstream's. */
 function checkBill({ simulation }: ScheduleRun, { asked }: Request, row: CallRow): void {
   const bill = simulation.upstream.bills.get(asked.prompt)!
   const limit = asked.modality === 'chat' ? MAX_CHAT_SENDS : 1
@@ -266,7 +301,7 @@ async function checkEntries(db: Db, ids: readonly AccountId[]): Promise<void> {
 function checkReplays({ requests }: ScheduleRun, states: States): void {
   for (const { asked, callId } of requests) {
     if (asked.idempotencyKey === null || !states.has(callId)) continue
-    expect(states.get(callId)?.state, `${asked.prompt}: its answer can be had by its key`).to.equal('ended')
+    expect(isAnswered(asked, states.get(callId)), `${asked.prompt}: its answer can be had by its key`).to.equal(true)
   }
 }
 

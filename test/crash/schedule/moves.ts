@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import type { Tokens } from '../../../src/shared/requests/pricing.ts'
+import { MODALITIES } from '../../../src/shared/calls/lifecycle.ts'
+import type { Modality } from '../../../src/shared/calls/lifecycle.ts'
 import type { FailureKind } from '../../../src/workers/upstreams/adapter.ts'
 import { DIALECTS } from '../../../src/shared/dialects/dialect.ts'
 import type { Dialect } from '../../../src/shared/dialects/dialect.ts'
@@ -9,13 +11,13 @@ import type { EnqueueFate } from '../simulation/dispatch.ts'
 /** What a client asks for. Numbers such as `who` and `key` are indexes, modulo the number of choices. */
 export type Ask = {
   auth: number
-  modality: 'chat' | 'image' | 'video'
+  modality: Modality
   /** That of a chat. */
   dialect: Dialect
   stream: boolean
   /** With the second key of the account. */
   second: boolean
-  /** A picture or a video of the dearer kind. */
+  /** A picture, a video or a ranking of the dearer kind. */
   large: boolean
   /** Requests with the same key and kind are one call. */
   key: number | null
@@ -75,7 +77,8 @@ const usage: fc.Arbitrary<Tokens> = fc.oneof(
 
 const ask: fc.Arbitrary<Ask> = record({
   auth: small,
-  modality: fc.constantFrom('chat', 'image', 'video'),
+  // Most can happen to chats, then to images and videos.
+  modality: fc.constantFrom<Modality>(...MODALITIES, 'chat', 'chat', 'image', 'video'),
   dialect: fc.constantFrom(...DIALECTS),
   stream: fc.boolean(),
   second: fc.boolean(),

@@ -101,6 +101,7 @@ const WRITTEN = [
   'budget_windows',
   'budgets',
   'call_results',
+  'passing_answers',
   'calls',
   'ledger_entries',
   'deductions',

@@ -1,10 +1,15 @@
 import { handleDisconnect } from '../../../src/api/v1/calls/answer-call.ts'
 import type { AnswerDeps } from '../../../src/api/v1/calls/answer-call.ts'
 import type { CallContext, PlacedCall } from '../../../src/api/v1/calls/placed-call.ts'
+import { embeddingKind } from '../../../src/api/v1/embeddings.ts'
+import { moderationKind } from '../../../src/api/v1/moderations.ts'
+import { rerankKind } from '../../../src/api/v1/rerank.ts'
+import type { Modality } from '../../../src/shared/calls/lifecycle.ts'
 import type { Dialect } from '../../../src/shared/dialects/dialect.ts'
 import { responsesKind } from '../../../src/api/v1/responses/responses.ts'
 import { messagesKind } from '../../../src/api/v1/messages/messages.ts'
 import { placeCall } from '../../../src/api/v1/calls/place-call.ts'
+import type { ChatModel } from '../../../src/shared/catalogue/catalogue.ts'
 import type { CallOrder } from '../../../src/api/v1/calls/call-order.ts'
 import type { Answer, LongAnswer } from '../../../src/shared/replies/stored-answers.ts'
 import { newCallId } from '../../../src/shared/reports/call-records.ts'
@@ -19,7 +24,7 @@ import type { Web, Simulation } from './simulation.ts'
 import { IMAGE, VIDEO } from './simulation.ts'
 
 export type Asked = {
-  modality: 'chat' | 'image' | 'video'
+  modality: Modality
   /** That of a chat. */
   dialect: Dialect
   prompt: string
@@ -27,7 +32,7 @@ export type Asked = {
   idempotencyKey: string | null
   account: { id: AccountId; group: string | null }
   keyId: KeyId
-  /** A picture or a video of the dearer kind. */
+  /** A picture, a video or a ranking of the dearer kind. */
   large: boolean
 }
 
@@ -127,21 +132,47 @@ function contextOf(asked: Asked, callId: CallId): CallContext {
 }
 
 /** What is asked for: a length and a resolution of a video, a resolution of a picture. */
-export function shapeOf({ modality, large }: Pick<Asked, 'modality' | 'large'>): MediaShape {
+export function shapeOf(modality: 'image' | 'video', { large }: Pick<Asked, 'large'>): MediaShape {
   if (modality === 'image') return large ? { resolution: IMAGE.resolutions[1] } : {}
   return { duration: VIDEO.durations[large ? 1 : 0]!, resolution: VIDEO.resolutions[large ? 1 : 0]! }
 }
 
+/** How many searches a ranking is. */
+export const searchesAsked = ({ large }: Pick<Asked, 'large'>): number => (large ? 2 : 1)
+
+/** A text to be embedded that has more tokens than its prompt alone. */
+const TEXT = 'word '.repeat(20)
+
 /** The order that the endpoints make of a valid body. */
 function orderOf(simulation: Simulation, asked: Asked): CallOrder {
-  const { modality, dialect, prompt, stream } = asked
+  const { modality, prompt } = asked
   const model = offerTo(simulation.catalogue(), asked.account).models.get(modality)!
-  if (model.modality === 'image' || model.modality === 'video') {
-    const shape = shapeOf(asked)
-    const body = { model: model.id, prompt }
-    return { model, request: { prompt, ...shape }, estimate: null, charge: mediaCost(model.price, shape)!, body }
+  switch (model.modality) {
+    case 'image':
+    case 'video': {
+      const shape = shapeOf(model.modality, asked)
+      const body = { model: model.id, prompt }
+      return { model, request: { prompt, ...shape }, estimate: null, charge: mediaCost(model.price, shape)!, body }
+    }
+    case 'embedding': {
+      const body = { model: model.id, input: `${prompt} ${TEXT}` }
+      return { model, body, ...embeddingKind.parse(body, model) }
+    }
+    case 'moderation': {
+      const body = { model: model.id, input: prompt }
+      return { model, body, ...moderationKind.parse(body, model) }
+    }
+    case 'rerank': {
+      const documents = Array.from({ length: 100 * searchesAsked(asked) }, () => 'a')
+      const body = { model: model.id, query: prompt, documents }
+      return { model, body, ...rerankKind.parse(body, model) }
+    }
+    case 'chat':
+      return chatOrderOf(model, asked)
   }
-  if (model.modality !== 'chat') throw new Error(`no schedule asks for ${model.modality}`)
+}
+
+function chatOrderOf(model: ChatModel, { dialect, prompt, stream }: Asked): CallOrder {
   if (dialect === 'responses') {
     const body = { model: model.id, input: prompt, max_output_tokens: outputLimit(20, {}), stream }
     return { model, body, dialect, ...responsesKind.parse(body, model) }

@@ -102,6 +102,9 @@ const PRICES = {
   chat: { input: 1000, output: 2000, cachedInput: 100, cacheWrite: 1250, perCall: 1, perTokens: 1000, minimum: 2 },
   image: { prices: [{ resolution: '2K', credits: 90 }, { credits: 40 }] },
   video: { prices: [{ resolution: '1080p', perSecond: 90 }, { perSecond: 50 }] },
+  embedding: { input: 2, perTokens: 1, minimum: 1 },
+  moderation: { credits: 0 },
+  rerank: { perSearch: 25 },
 }
 
 /** Prices by model, as an account pays them. */
@@ -140,17 +143,21 @@ export class Simulation {
   /** What an account of a group (null: of none) pays at this moment, by model. */
   pricesFor(group: string | null): Prices {
     const points = group === null ? WHOLE_PRICE : GROUP.priceBasisPoints
-    const { chat, image, video } = this.prices
-    return { chat: shareOf(chat, points), image: shareOf(image, points), video: shareOf(video, points) }
+    return Object.fromEntries(
+      Object.entries(this.prices).map(([model, price]) => [model, shareOf(price, points)]),
+    ) as Prices
   }
 
   /** Makes everything dearer, as an operator does: in a new version of the catalogue. */
   changePrices(): void {
-    const { chat, image, video } = this.prices
+    const { chat, image, video, embedding, moderation, rerank } = this.prices
     this.prices = {
       chat: { ...chat, output: chat.output + 1000 },
       image: { prices: image.prices.map((one, at) => (at === 1 ? { ...one, credits: one.credits + 7 } : one)) },
       video: { prices: video.prices.map((one, at) => (at === 1 ? { ...one, perSecond: one.perSecond + 3 } : one)) },
+      embedding: { ...embedding, input: embedding.input + 1 },
+      moderation: { credits: moderation.credits + 5 },
+      rerank: { perSearch: rerank.perSearch + 5 },
     }
     this.catalogueVersion += 1
   }
@@ -162,11 +169,14 @@ export class Simulation {
     const routes = [{ upstream: upstreamEntry, model: 'm', rename: {}, drop: [], set: {}, allow: [] }]
     const version = this.catalogueVersion
     const common = { version, enabled: true, timeoutSeconds: DEADLINE_SECONDS, upstreams: [], routes }
-    const { chat, image, video } = this.prices
+    const { chat, image, video, embedding, moderation, rerank } = this.prices
     const models: Model[] = [
       { ...common, id: 'chat', modality: 'chat', pricing: chat, price: chat },
       { ...common, id: 'image', modality: 'image', ...IMAGE, ...image, price: image },
       { ...common, id: 'video', modality: 'video', ...VIDEO, ...video, price: video },
+      { ...common, id: 'embedding', modality: 'embedding', pricing: embedding, price: embedding },
+      { ...common, id: 'moderation', modality: 'moderation', ...moderation, price: moderation },
+      { ...common, id: 'rerank', modality: 'rerank', pricing: rerank, price: rerank },
     ]
     const offer = { version, createdAt: 1, creditMicroUsd: null, models: new Map(models.map((one) => [one.id, one])) }
     const ofGroup = models.map((one) => ({ ...one, price: shareOf(one.price, GROUP.priceBasisPoints) }) as Model)
@@ -254,6 +264,7 @@ export class Simulation {
         ...upstreams,
         adapterOf: () => adapter,
         mediaAdapterOf: (_route, modality) => adapter[modality]!,
+        askingAdapterOf: (_route, modality) => adapter[modality]!,
       } satisfies WorkerDeps['upstreams'],
       results: {
         keep: ({ kind, name }) => this.turns.effect(process, 'keep', () => name(kind === 'image' ? 'png' : 'mp4')),

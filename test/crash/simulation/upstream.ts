@@ -2,6 +2,9 @@ import { grammarOf } from '../../../src/shared/dialects/dialect.ts'
 import type { AnswerEvent } from '../../../src/shared/dialects/events.ts'
 import { NO_SEAL } from '../../../src/shared/dialects/seal.ts'
 import type { Fields } from '../../../src/shared/platform/fields.ts'
+import type { EmbeddingRequest } from '../../../src/shared/requests/embeddings.ts'
+import type { ModerationRequest } from '../../../src/shared/requests/moderations.ts'
+import type { RerankRequest } from '../../../src/shared/requests/rerank.ts'
 import type { ChatRequest, MediaRequest } from '../../../src/shared/requests/requests.ts'
 import type { UpstreamRef } from '../../../src/shared/calls/types.ts'
 import type { Tokens } from '../../../src/shared/requests/pricing.ts'
@@ -65,7 +68,12 @@ export class Upstream {
 
   /** The adapters as one worker has them. Images are made within the request, videos as tasks. */
   adapterOf(process: Process): Adapter {
-    return { chat: this.chat(process), image: this.direct(process), video: this.task(process) }
+    return {
+      chat: this.chat(process),
+      image: this.direct(process),
+      video: this.task(process),
+      ...this.asking(process),
+    }
   }
 
   private chat(process: Process) {
@@ -106,6 +114,26 @@ export class Upstream {
     const usage = this.usageOf(prompt)
     taken.usage = usage
     if (usage) take({ type: 'usage', usage })
+  }
+
+  /** What is answered to one request: embeddings, moderations, rankings. */
+  private asking(process: Process) {
+    return {
+      embedding: async ({ input }: EmbeddingRequest, context: UpstreamContext) => {
+        const prompt = String(input).split(' ')[0]!
+        await this.ask(process, prompt, context)
+        return { vectors: [Float32Array.of(1)], usage: this.usageOf(prompt) }
+      },
+      moderation: async ({ input }: ModerationRequest, context: UpstreamContext) => {
+        await this.ask(process, String(input), context)
+        return [{ flagged: false, categories: {}, category_scores: {} }]
+      },
+      rerank: async ({ query, documents }: RerankRequest, context: UpstreamContext) => {
+        await this.ask(process, query, context)
+        const results = documents.map((_document, index) => ({ index, relevance_score: -index }))
+        return { results, tokens: null, searches: null }
+      },
+    }
   }
 
   private direct(process: Process): DirectMediaAdapter {

@@ -53,6 +53,12 @@ export const KINDS: readonly {
     mayBeSent: 1,
     isNotStored: true,
   },
+  { path: 'moderations', body: (input) => ({ input: `${input} [delay 200]` }), mayBeSent: 1 },
+  {
+    path: 'rerank',
+    body: (query) => ({ model: 'sandbox-rerank', query: `${query} [delay 200]`, documents: ['a', 'b'] }),
+    mayBeSent: 1,
+  },
 ]
 
 /** A request, and its answer once there is one. */

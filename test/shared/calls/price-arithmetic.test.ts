@@ -2,7 +2,14 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { MAX_CALL_CREDITS, chatCharge, chatCost, mediaCost, shareOf } from '../../../src/shared/requests/pricing.ts'
 import { priceOfShown, shownPrice } from '../../../src/shared/requests/shown-price.ts'
-import type { ChatPrice, MediaPrice, MediaShape, Share, Tokens } from '../../../src/shared/requests/pricing.ts'
+import type {
+  CallPrice,
+  ChatPrice,
+  MediaPrice,
+  MediaShape,
+  Share,
+  Tokens,
+} from '../../../src/shared/requests/pricing.ts'
 import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { seed } from '../../crash/scale.ts'
@@ -163,7 +170,8 @@ describe('the arithmetic of prices', function () {
     expect(shownPrice(price)).to.deep.equal({ input: 2.4015, output: 8.005, perTokens: 1000, minimum: 0.8005 })
     const rows = { prices: [{ resolution: '1080p', perSecond: 40 }, { credits: 25 }], priceBasisPoints: 1 }
     expect(shownPrice(rows)).to.deep.equal({ prices: [{ resolution: '1080p', perSecond: 0.004 }, { credits: 0.0025 }] })
-    expect(shownPrice({ credits: 40 })).to.deep.equal({ credits: 40 })
+    const whole: CallPrice & Share = { credits: 40 }
+    expect(shownPrice(whole)).to.deep.equal({ credits: 40 })
   })
 
   it('never charges less beforehand than any split of the same input costs in the end', () => {

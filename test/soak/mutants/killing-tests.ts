@@ -16,6 +16,10 @@ export const PRECHARGE = 'test/upstreams/precharge.test.ts'
 export const EMBEDDINGS = 'test/api/v1/embeddings.test.ts'
 export const INPUT_OF_EMBEDDINGS = 'test/shared/requests/embeddings.test.ts'
 export const ADAPTER_OF_EMBEDDINGS = 'test/workers/upstreams/embeddings.test.ts'
+export const MODERATIONS = 'test/api/v1/moderations.test.ts'
+export const RERANK = 'test/api/v1/rerank.test.ts'
+export const REQUEST_OF_RERANK = 'test/shared/requests/rerank.test.ts'
+export const ADAPTER_OF_RERANK = 'test/workers/upstreams/rerank.test.ts'
 export const ENDS = 'test/shared/calls/chat-settlement.test.ts'
 export const KILLED = 'test/upstreams/killed.test.ts'
 export const PLACES = 'test/workers/fair-places.test.ts'
@@ -84,4 +88,11 @@ export const KILLING_TESTS = [
   GROUPS_OF_CATALOGUE,
   GROUP_OF_CHARGE,
   MARGINS,
+  EMBEDDINGS,
+  INPUT_OF_EMBEDDINGS,
+  ADAPTER_OF_EMBEDDINGS,
+  MODERATIONS,
+  RERANK,
+  REQUEST_OF_RERANK,
+  ADAPTER_OF_RERANK,
 ]

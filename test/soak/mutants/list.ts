@@ -11,6 +11,7 @@ import type { Mutant } from './mutant.ts'
 import { OF_PAYMENTS } from './payments.ts'
 import { PRICES } from './prices.ts'
 import { OF_READING } from './reading.ts'
+import { OF_SMALL_CALLS } from './small-calls.ts'
 import { OF_SHARING } from './sharing.ts'
 import { OF_USAGE } from './usage.ts'
 
@@ -30,4 +31,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...OF_MESSAGES,
   ...OF_EMBEDDINGS,
   ...OF_GROUPS,
+  ...OF_SMALL_CALLS,
 ]

@@ -11,15 +11,18 @@ import { CHAT, IMAGES, VIDEOS } from '../../../scripts/harness/calling.ts'
 /** A protocol, and something that it makes. */
 export type Target = { protocol: Protocol; modality: Asked }
 
-/** What is asked for here: embeddings have tests of their own. */
-export type Asked = Exclude<Modality, 'embedding'>
+/** What is asked for here: the others have tests of their own. */
+export type Asked = Extract<Modality, 'chat' | 'image' | 'video'>
+
+const isAsked = (modality: Modality): modality is Asked =>
+  modality === 'chat' || modality === 'image' || modality === 'video'
 
 /** How a result is delivered: within one request, as for chats and some images, or as a task. */
 export type Delivery = 'chat' | 'direct' | 'task'
 
 /** Everything that any protocol serves. */
 export const TARGETS: Target[] = PROTOCOLS.flatMap((protocol) =>
-  SERVED[protocol].flatMap((modality) => (modality === 'embedding' ? [] : [{ protocol, modality }])),
+  SERVED[protocol].filter(isAsked).map((modality) => ({ protocol, modality })),
 )
 
 /** The targets of one kind of delivery, or of several. */

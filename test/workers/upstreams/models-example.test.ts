@@ -25,6 +25,8 @@ for (const file of ['models.example.json', 'models.json']) {
     it('states for each model what can be requested at its price', () => {
       for (const model of catalogue.models.values()) {
         if (model.modality === 'embedding') expect(model.maxDimensions, model.id).to.be.a('number')
+        else if (model.modality === 'rerank') expect(model.documentTokens, model.id).to.be.a('number')
+        else if (model.modality === 'moderation') expect(model.price.credits, model.id).to.be.a('number')
         else if (model.modality !== 'chat') expect(model.resolutions, model.id).to.be.an('array')
         else {
           expect(model, model.id).to.have.property('partTokens').that.has.property('image')

@@ -49,6 +49,7 @@ export const HASTY: Timeouts = {
   stream: short,
   image: short,
   embedding: short,
+  brief: short,
   submit: short,
   poll: short,
 }

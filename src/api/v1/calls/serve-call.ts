@@ -4,7 +4,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Context, Middleware } from 'koa'
 import type { Principal } from '../../../shared/accounts/key-lookup.ts'
-import type { Model } from '../../../shared/catalogue/catalogue.ts'
+import type { Modality } from '../../../shared/calls/lifecycle.ts'
+import type { Model, Offer } from '../../../shared/catalogue/catalogue.ts'
 import { findModel, offerTo } from '../../../shared/catalogue/catalogue.ts'
 import type { Dialect } from '../../../shared/dialects/dialect.ts'
 import type { CallUpdate } from '../../../shared/replies/channels.ts'
@@ -39,6 +40,8 @@ export type Parsed = Pick<
 /** What is specific to a modality. */
 export type CallKind<M extends Model, P extends Parsed> = {
   modality: M['modality']
+  /** Where a body names no model, the first that its key may call is taken. */
+  mayOmitModel?: true
   /** In which a chat is asked, where that is not chat completions. */
   dialect?: Dialect
   /** What is asked of the model by a JSON object. @throws ApiError that names the field at fault. */
@@ -137,16 +140,28 @@ async function placeInGroup<O extends CallOrder>(
  */
 export function orderOf<M extends Model, P extends Parsed>(
   { catalogue }: Pick<WebDeps, 'catalogue'>,
-  { modality, parse }: Pick<CallKind<M, P>, 'modality' | 'parse'>,
+  kind: Pick<CallKind<M, P>, 'modality' | 'mayOmitModel' | 'parse'>,
   body: JsonObject,
   holder: Principal,
   headers?: IncomingHttpHeaders,
 ): P & { model: M; body: JsonObject } {
-  const model = findModel(offerTo(catalogue.current(), holder), modelOf(body), modality) as M | null
+  const offer = offerTo(catalogue.current(), holder)
+  const model = (isOmitted(kind, body) ? firstModel(offer, kind, holder) : namedModel(offer, kind, body)) as M | null
   if (!model) throw new ApiError('unsupported_model', { param: 'model', message: isNamed(body) ? undefined : NO_MODEL })
   if (!mayCall(holder, model)) throw new ApiError('model_not_allowed', { param: 'model' })
-  return { ...parse(body, model, headers), model, body }
+  return { ...kind.parse(body, model, headers), model, body }
 }
+
+type Asked = { modality: Modality; mayOmitModel?: true }
+
+const isOmitted = ({ mayOmitModel }: Asked, { model = null }: JsonObject): boolean =>
+  mayOmitModel === true && model === null
+
+const namedModel = (offer: Offer, { modality }: Asked, body: JsonObject): Model | null =>
+  findModel(offer, modelOf(body), modality)
+
+const firstModel = ({ models }: Offer, { modality }: Asked, holder: Principal): Model | null =>
+  [...models.values()].find((one) => one.modality === modality && one.routes.length > 0 && mayCall(holder, one)) ?? null
 
 /**
  * A chat whose client does not wait is not streamed: nobody would read its chunks, and it could not be continued by

@@ -101,6 +101,8 @@ const MODALITIES = [
   ['image', 'Image'],
   ['video', 'Video'],
   ['embedding', 'Embedding'],
+  ['moderation', 'Moderation'],
+  ['rerank', 'Rerank'],
 ] as const
 
 const DIALECTS = [['', 'Any API'], ...Object.entries(DIALECT_WORDS)] as (readonly [string, string])[]

@@ -1,12 +1,12 @@
 /**
  * Embeddings as code: OpenAI's SDK as it is.
  */
-import type { EmbeddingFields } from '../../api/call-forms.ts'
+import type { InputFields } from '../../api/call-forms.ts'
 import { PATHS } from '../../api/call-forms.ts'
 import type { Writers } from './write.ts'
 import { BEARER, OPENAI, curl, javaScript, lines } from './write.ts'
 
-export const embeddings: Writers<EmbeddingFields> = [
+export const embeddings: Writers<InputFields> = [
   ['curl', (origin, fields) => curl(`${origin}${PATHS.embedding}`, [BEARER], fields)],
   [
     'Python',

@@ -1,20 +1,23 @@
 /**
  * A request as code: in each API that it can be made by, and each language.
  */
-import type { ChatFields, Dialect, EmbeddingFields, MediaFields } from '../../api/call-forms.ts'
+import type { ChatFields, Dialect, InputFields, MediaFields, RerankFields } from '../../api/call-forms.ts'
 import { DIALECT_WORDS } from '../../api/call-forms.ts'
 import { chatCompletions } from './chat-completions.ts'
 import { embeddings } from './embeddings.ts'
 import { mediaOf } from './media.ts'
 import { messages } from './messages.ts'
+import { moderations } from './moderations.ts'
+import { rankings } from './rankings.ts'
 import { responses } from './responses.ts'
 import type { Writers } from './write.ts'
 
-/** What is asked for: by the fields of chat completions, or those of images and videos. */
+/** What is asked for: a chat by the fields of chat completions, everything else by its own. */
 export type Example =
   | { kind: 'chat'; fields: ChatFields }
   | { kind: 'image' | 'video'; fields: MediaFields }
-  | { kind: 'embedding'; fields: EmbeddingFields }
+  | { kind: 'embedding' | 'moderation'; fields: InputFields }
+  | { kind: 'rerank'; fields: RerankFields }
 
 /** A request to a model, with the words of a chat, or of what has a prompt or an input. */
 export function exampleOf(
@@ -25,7 +28,10 @@ export function exampleOf(
     case 'chat':
       return { kind: 'chat', fields: { model: id, messages: [{ role: 'user', content: words.chat }] } }
     case 'embedding':
-      return { kind: 'embedding', fields: { model: id, input: words.prompt } }
+    case 'moderation':
+      return { kind: modality, fields: { model: id, input: words.prompt } }
+    case 'rerank':
+      return { kind: 'rerank', fields: { model: id, query: words.prompt, documents: ['A fox.', 'A lighthouse.'] } }
     case 'image':
     case 'video':
       return { kind: modality, fields: { model: id, prompt: words.prompt } }
@@ -47,11 +53,21 @@ function samplesBy<Fields>(writers: Writers<Fields>, fields: Fields, origin: str
 
 /** The samples of a request. @param origin the address of this gateway */
 export function samplesOf({ kind, fields }: Example, origin: string): Sample[] {
-  if (kind === 'embedding') return samplesBy(embeddings, fields, origin)
-  if (kind !== 'chat') return samplesBy(mediaOf(kind), fields, origin)
-  return Object.entries(CHAT_WRITERS).flatMap(([dialect, writers]) =>
-    samplesBy(writers, fields, origin, DIALECT_WORDS[dialect as Dialect]),
-  )
+  switch (kind) {
+    case 'chat':
+      return Object.entries(CHAT_WRITERS).flatMap(([dialect, writers]) =>
+        samplesBy(writers, fields, origin, DIALECT_WORDS[dialect as Dialect]),
+      )
+    case 'embedding':
+      return samplesBy(embeddings, fields, origin)
+    case 'moderation':
+      return samplesBy(moderations, fields, origin)
+    case 'rerank':
+      return samplesBy(rankings, fields, origin)
+    case 'image':
+    case 'video':
+      return samplesBy(mediaOf(kind), fields, origin)
+  }
 }
 
 /** A request like that of a call, whose own is not stored, as a curl line. */

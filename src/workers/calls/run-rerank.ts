@@ -1,0 +1,51 @@
+/**
+ * A ranking of documents at its upstreams.
+ */
+import type { RerankModel } from '../../shared/catalogue/catalogue.ts'
+import { publicId } from '../../shared/platform/ids.ts'
+import { estimatedTokens, mostTokens, searchesOf } from '../../shared/requests/rerank.ts'
+import type { RerankRequest } from '../../shared/requests/rerank.ts'
+import type { WorkerDeps } from '../deps.ts'
+import type { Ranking } from '../upstreams/adapter.ts'
+import { searchMicroUsd } from './costs.ts'
+import type { Outcome, Run } from './run-call.ts'
+import { runOnce } from './run-once.ts'
+
+/** How many times the searches that were charged an upstream can have billed. */
+const MOST_TIMES = 100
+
+/** Runs a ranking to its end. @throws UpstreamError when every try failed */
+export function runRerank(deps: WorkerDeps, model: RerankModel, run: Run): Promise<Outcome> {
+  const request = run.job.request as RerankRequest
+  const searches = searchesOf(request, model.documentTokens)
+  return runOnce(deps, model, run, {
+    ask: (route, context) => deps.upstreams.askingAdapterOf(route, 'rerank')(request, context),
+    settle: (route, ranking) => {
+      const billed = ranking.searches ?? 0
+      const isBelieved = billed >= 1 && billed <= MOST_TIMES * searches
+      run.spent.add(searchMicroUsd(route, isBelieved ? billed : searches))
+      return {
+        cost: run.call.charged,
+        tokens: null,
+        costMicroUsd: run.spent.total,
+        upstream: route.upstream.name,
+        resultUrl: null,
+        output: JSON.stringify({
+          id: publicId('call', run.call.id),
+          model: model.id,
+          results: shown(request, ranking),
+          meta: { billed_units: { search_units: searches } },
+          usage: { total_tokens: tokensOf(request, ranking) },
+        }),
+      }
+    },
+  })
+}
+
+/** The places, with their documents where they are wanted: the caller's own, whatever the upstream repeats. */
+const shown = ({ documents, return_documents: isReturned }: RerankRequest, { results }: Ranking) =>
+  isReturned ? results.map((one) => ({ ...one, document: { text: documents[one.index] } })) : results
+
+/** What the upstream reports, as far as it can be true, else an estimate. */
+const tokensOf = (request: RerankRequest, { tokens }: Ranking): number =>
+  tokens !== null && tokens >= 1 && tokens <= mostTokens(request) ? tokens : estimatedTokens(request)

@@ -1,0 +1,106 @@
+import { expect } from 'chai'
+import type { ModerationRequest } from '../../../src/shared/requests/moderations.ts'
+import type { FailureKind, ModerationAdapter } from '../../../src/workers/upstreams/adapter.ts'
+import { createOpenaiModerations } from '../../../src/workers/upstreams/openai/moderations.ts'
+import type { UpstreamHttp, UpstreamRequest } from '../../../src/workers/upstreams/http.ts'
+import { HASTY, failureOf, promptOf, startWorld } from './sandbox-upstreams.ts'
+import type { World } from './sandbox-upstreams.ts'
+
+const FAILURES: [words: string, kind: FailureKind][] = [
+  ['[status 400]', 'rejected'],
+  ['[quota]', 'not_served'],
+  ['[status 429]', 'rate_limited'],
+  ['[status 503]', 'overloaded'],
+  ['[fail]', 'unknown'],
+  ['[reset]', 'unknown'],
+  ['[garbage]', 'unknown'],
+  ['[truncated]', 'unknown'],
+  ['[empty]', 'unknown'],
+]
+
+describe('moderations over openai', () => {
+  let world: World
+  let moderate: ModerationAdapter
+  before(async () => {
+    world = await startWorld()
+    moderate = world.upstreams.askingAdapterOf(world.context('openai').route, 'moderation')
+  })
+  after(() => world.close())
+
+  /** What comes of an answer, and what was sent for it. */
+  async function answered(results: unknown, input: ModerationRequest['input'] = 'a') {
+    const sent: UpstreamRequest[] = []
+    const json = async (request: UpstreamRequest) => {
+      sent.push(request)
+      return { id: 'modr-1', model: 'm', results }
+    }
+    const made = await createOpenaiModerations({ json } as unknown as UpstreamHttp)({ input }, world.context('openai'))
+    return { made, sent }
+  }
+
+  it('send the input and the model, and nothing else', async () => {
+    const input = [{ type: 'text' as const, text: 'a' }]
+    const { sent } = await answered([{ flagged: false, categories: {} }], input)
+    const { model } = world.context('openai').route
+    expect(sent.map(({ body }) => body)).to.deep.equal([{ json: { input, model } }])
+  })
+
+  it('take the fields that are known, and of these what is what it should be', async () => {
+    const categories = { hate: true, violence: false, illicit: null, odd: 'yes' }
+    const { made } = await answered([
+      {
+        flagged: true,
+        categories,
+        category_scores: { hate: 0.9, violence: '1', illicit: null, odd: Number.NaN },
+        category_applied_input_types: { hate: ['text'], odd: 'text', other: [1] },
+        extra: 'left out',
+      },
+    ])
+    expect(made).to.deep.equal([
+      {
+        flagged: true,
+        categories: { hate: true, violence: false, illicit: null },
+        category_scores: { hate: 0.9, illicit: null },
+        category_applied_input_types: { hate: ['text'] },
+      },
+    ])
+  })
+
+  it('are flagged by their categories where the upstream does not say', async () => {
+    const { made } = await answered([{ categories: { hate: true } }, { categories: { hate: false } }], ['a', 'b'])
+    expect(made.map(({ flagged }) => flagged)).to.deep.equal([true, false])
+  })
+
+  const MALFORMED: [what: string, results: unknown][] = [
+    ['no results', undefined],
+    ['an object', {}],
+    ['one result too many', [{ categories: {} }, { categories: {} }]],
+    ['none', []],
+    ['a text', ['no']],
+    ['no categories', [{ flagged: true }]],
+    ['a list of categories', [{ flagged: true, categories: ['hate'] }]],
+  ]
+  for (const [what, results] of MALFORMED) {
+    it(`fail where the upstream answers ${what}`, async () => {
+      expect((await failureOf(answered(results))).kind).to.equal('unknown')
+    })
+  }
+
+  for (const [words, kind] of FAILURES) {
+    it(`fail as ${kind} where the upstream does ${words}`, async () => {
+      const asked = moderate({ input: promptOf(words) }, world.context('openai'))
+      expect((await failureOf(asked)).kind).to.equal(kind)
+    })
+  }
+
+  it('fail where the upstream sends no more of them', async () => {
+    const hasty = await startWorld({ timeouts: HASTY })
+    try {
+      const context = hasty.context('openai')
+      const slow = hasty.upstreams.askingAdapterOf(context.route, 'moderation')
+      expect((await failureOf(slow({ input: promptOf('[hang-body]') }, context))).kind).to.equal('unknown')
+    } finally {
+      await hasty.close()
+    }
+  })
+})
