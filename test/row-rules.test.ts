@@ -63,6 +63,7 @@ const BAD: Record<string, Record<string, Row[]>> = {
     accounts_outstanding_not_negative: [{ outstanding_calls: -1 }],
     accounts_deleted_are_suspended: [{ deleted_at: THEN }],
     accounts_emptied_were_deleted: [{ emptied_at: THEN }],
+    accounts_group_name_length: [{ group_name: '' }, { group_name: 'x'.repeat(51) }],
     accounts_low_balance_positive: [{ low_balance_below: 0 }],
     accounts_top_up_positive: [{ top_up_below: 0 }],
     accounts_low_balance_state_known: [{ low_balance_below: 1, low_balance_state: 'other' }],

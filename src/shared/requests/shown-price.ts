@@ -17,8 +17,8 @@ const withCredits = <P>(price: P, change: (credits: number) => number): P =>
 type Shown<P> = P extends unknown ? Omit<P, keyof Share> : never
 
 /** A price without the share of its group: every number is what the group pays. */
-export function shownPrice<P extends Share>(price: P): Shown<P> {
-  const { priceBasisPoints = WHOLE_PRICE, ...whole } = price
+export function shownPrice<P extends object>(price: P): Shown<P> {
+  const { priceBasisPoints = WHOLE_PRICE, ...whole } = price as P & Share
   if (priceBasisPoints === WHOLE_PRICE) return whole as Shown<P>
   return withCredits(whole as Shown<P>, (credits) => {
     const digits = String(BigInt(credits) * BigInt(priceBasisPoints)).padStart(5, '0')

@@ -222,7 +222,7 @@ describe('groups of customers', () => {
     expect(met.size, `all calls are of ${[...met].join()}`).to.equal(3)
   })
 
-  it('are asked anew where their group changes while the charge waits: at the new price, or for no such model', async () => {
+  it('are asked anew where their group changes while the charge waits: at its price, or for no model', async () => {
     for (const [group, model, status, credits] of [
       ['partner', 'sandbox-image', 200, 32],
       ['dear', 'sized-image', 400, 0],

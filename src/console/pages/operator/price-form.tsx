@@ -1,5 +1,5 @@
 /**
- * A form of the prices and groups in a catalogue, which writes into its text: whatever else stands there stays as it is.
+ * A form of the prices and groups in a catalogue, which writes into its text: whatever else stands there stays.
  */
 import { useId } from 'preact/hooks'
 
