@@ -7,6 +7,7 @@ const BEFORE = [
   'credits_granted',
   'account_suspended',
   'account_activated',
+  'account_limited',
   'role_changed',
   'mail_revived',
   'catalogue_applied',

@@ -19,21 +19,30 @@ CREATE TABLE accounts (
   outstanding_calls integer NOT NULL DEFAULT 0, -- Calls that have not ended; bounds an account and orders the queues.
   request_bytes quantity NOT NULL DEFAULT 0, -- Bytes of the requests of its open calls, which Redis holds; bounds an account.
   created_at timestamptz NOT NULL DEFAULT now(), -- When it was opened.
-  keys_limited boolean NOT NULL DEFAULT false, -- Whether a key of it has a budget or a limit of open calls: statements look for them only then.
+  keys_limited boolean NOT NULL DEFAULT false, -- Whether a key of it has a budget, or a limit of open calls or tokens: statements look for them only then.
   deleted_at timestamptz, -- When it was deleted: nobody can tell whose it was; its ledger and calls stay.
   emptied_at timestamptz, -- When the last of its media results had been removed after that.
   low_balance_below credits, -- A balance below it is worth a mail; null: none is wanted.
   low_balance_state text NOT NULL DEFAULT 'armed'::text, -- armed, due (crossed, a mail is to be written) or done.
   top_up_below credits, -- A balance below it is topped up; null: it is not.
   top_up_state text NOT NULL DEFAULT 'armed'::text, -- armed, due (crossed, a worker is to pay) or done.
+  rate_limit integer, -- Its own limits, which operators set; null: those of src/shared/accounts/account-limits.ts. Requests a minute.
+  max_outstanding integer, -- Calls that have not ended.
+  tokens_per_minute quantity, -- Tokens of its calls in a window of a minute; null: any number.
+  token_window_at timestamptz, -- When the newest window began in which its tokens were counted; null: none did.
+  token_window_used quantity NOT NULL DEFAULT 0, -- Tokens of the calls of that window: what they reserved, or what they came to once they have ended.
   has_webhooks boolean NOT NULL DEFAULT false, -- Whether it has a webhook: statements write events only then.
   CONSTRAINT accounts_pkey PRIMARY KEY (id),
   CONSTRAINT accounts_deleted_are_suspended CHECK (((deleted_at IS NULL) OR (status = 'suspended'::text))),
   CONSTRAINT accounts_emptied_were_deleted CHECK (((emptied_at IS NULL) OR (deleted_at IS NOT NULL))),
   CONSTRAINT accounts_low_balance_positive CHECK (((low_balance_below)::bigint > 0)),
   CONSTRAINT accounts_low_balance_state_known CHECK ((low_balance_state = ANY (ARRAY['armed'::text, 'due'::text, 'done'::text]))),
+  CONSTRAINT accounts_max_outstanding_positive CHECK ((max_outstanding > 0)),
   CONSTRAINT accounts_outstanding_not_negative CHECK ((outstanding_calls >= 0)),
+  CONSTRAINT accounts_rate_limit_positive CHECK ((rate_limit > 0)),
   CONSTRAINT accounts_status_known CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text]))),
+  CONSTRAINT accounts_tokens_counted_where_limited CHECK ((((tokens_per_minute IS NOT NULL) OR (token_window_at IS NULL)) AND ((token_window_at IS NOT NULL) OR ((token_window_used)::bigint = 0)))),
+  CONSTRAINT accounts_tokens_per_minute_positive CHECK (((tokens_per_minute)::bigint > 0)),
   CONSTRAINT accounts_top_up_positive CHECK (((top_up_below)::bigint > 0)),
   CONSTRAINT accounts_top_up_state_known CHECK ((top_up_state = ANY (ARRAY['armed'::text, 'due'::text, 'done'::text]))),
   CONSTRAINT accounts_watch_only_what_is_set CHECK ((((low_balance_below IS NOT NULL) OR (low_balance_state = 'armed'::text)) AND ((top_up_below IS NOT NULL) OR (top_up_state = 'armed'::text))))
@@ -62,6 +71,9 @@ CREATE TABLE api_keys (
   rate_limit integer, -- Requests a minute, beside the limit of its account; null: only that.
   max_outstanding integer, -- Calls that have not ended, beside the limit of its account; null: only that.
   outstanding_calls integer NOT NULL DEFAULT 0, -- Its calls that have not ended, counted only where max_outstanding is set.
+  tokens_per_minute quantity, -- Tokens of its calls in a window of a minute, beside those of its account.
+  token_window_at timestamptz, -- When the newest window began in which its tokens were counted; null: none did.
+  token_window_used quantity NOT NULL DEFAULT 0, -- Tokens of the calls of that window: what they reserved, or what they came to once they have ended.
   secret_version integer NOT NULL DEFAULT 1, -- Counts its secrets: each rotation makes the next one.
   previous_hash bytea, -- SHA-256 of the secret before the last rotation, if it had a grace.
   previous_until timestamptz, -- Until when that secret is still good.
@@ -80,7 +92,9 @@ CREATE TABLE api_keys (
   CONSTRAINT api_keys_outstanding_where_limited CHECK (((max_outstanding IS NOT NULL) OR (outstanding_calls = 0))),
   CONSTRAINT api_keys_previous_is_sha256 CHECK ((octet_length(previous_hash) = 32)),
   CONSTRAINT api_keys_previous_whole CHECK (((previous_hash IS NULL) = (previous_until IS NULL))),
-  CONSTRAINT api_keys_rate_limit_positive CHECK ((rate_limit > 0))
+  CONSTRAINT api_keys_rate_limit_positive CHECK ((rate_limit > 0)),
+  CONSTRAINT api_keys_tokens_counted_where_limited CHECK ((((tokens_per_minute IS NOT NULL) OR (token_window_at IS NULL)) AND ((token_window_at IS NOT NULL) OR ((token_window_used)::bigint = 0)))),
+  CONSTRAINT api_keys_tokens_per_minute_positive CHECK (((tokens_per_minute)::bigint > 0))
 );
 CREATE INDEX api_keys_account ON api_keys USING btree (account_id, id);
 CREATE UNIQUE INDEX api_keys_previous_hash ON api_keys USING btree (previous_hash) WHERE (previous_hash IS NOT NULL);
@@ -547,7 +561,7 @@ CREATE TABLE operator_actions (
   CONSTRAINT operator_actions_pkey PRIMARY KEY (id),
   CONSTRAINT operator_actions_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT operator_actions_operator_fkey FOREIGN KEY (operator_id) REFERENCES users(id),
-  CONSTRAINT operator_actions_action_known CHECK ((action = ANY (ARRAY['credits_granted'::text, 'account_suspended'::text, 'account_activated'::text, 'role_changed'::text, 'mail_revived'::text, 'catalogue_applied'::text, 'catalogue_rolled_back'::text, 'key_limited'::text, 'key_rotated'::text, 'key_revoked'::text, 'account_created'::text, 'account_deleted'::text, 'account_exported'::text, 'password_reset_sent'::text, 'sessions_revoked'::text, 'payment_refunded'::text, 'payment_resolved'::text, 'code_created'::text, 'code_disabled'::text, 'debt_forgiven'::text, 'credits_deducted'::text, 'account_viewed'::text, 'mail_discarded'::text, 'actions_exported'::text, 'banner_set'::text, 'banner_removed'::text, 'webhook_created'::text, 'webhook_changed'::text, 'webhook_rotated'::text, 'webhook_removed'::text])))
+  CONSTRAINT operator_actions_action_known CHECK ((action = ANY (ARRAY['credits_granted'::text, 'account_suspended'::text, 'account_activated'::text, 'account_limited'::text, 'role_changed'::text, 'mail_revived'::text, 'catalogue_applied'::text, 'catalogue_rolled_back'::text, 'key_limited'::text, 'key_rotated'::text, 'key_revoked'::text, 'account_created'::text, 'account_deleted'::text, 'account_exported'::text, 'password_reset_sent'::text, 'sessions_revoked'::text, 'payment_refunded'::text, 'payment_resolved'::text, 'code_created'::text, 'code_disabled'::text, 'debt_forgiven'::text, 'credits_deducted'::text, 'account_viewed'::text, 'mail_discarded'::text, 'actions_exported'::text, 'banner_set'::text, 'banner_removed'::text, 'webhook_created'::text, 'webhook_changed'::text, 'webhook_rotated'::text, 'webhook_removed'::text])))
 );
 CREATE INDEX operator_actions_account ON operator_actions USING btree (account_id, id DESC) WHERE (account_id IS NOT NULL);
 CREATE INDEX operator_actions_action ON operator_actions USING btree (action, id DESC);
@@ -856,6 +870,9 @@ CREATE FUNCTION claim_left_call(of_account uuid, of_key uuid, of_request bytea, 
 -- Repays the debt of these accounts from what they can spend, by entries of kind collection; returns the balances after it.
 CREATE FUNCTION collect_debts(account_ids uuid[]) RETURNS TABLE(account_id uuid, balance bigint);
 
+-- Corrects what ended calls reserved of the tokens of a minute.
+CREATE FUNCTION correct_tokens(ended uuid[]) RETURNS void;
+
 -- Counts the open calls of a key, and marks its account, after its limits were changed.
 CREATE FUNCTION count_key_use(counted_key uuid) RETURNS void;
 
@@ -895,14 +912,17 @@ CREATE FUNCTION new_id() RETURNS uuid;
 -- Asks for the mail about a budget of which 80 or 100 percent is used.
 CREATE FUNCTION notify_of_budget() RETURNS trigger;
 
--- Charges and opens calls: for each an outcome of opened, exists, left (by what it may be a retry of), price_above_limit, price_changed, insufficient_credits, key_budget_exceeded, too_many_calls, too_many_calls_of_key, too_many_bytes, account_suspended, unauthorized, ip_not_allowed or model_not_allowed.
-CREATE FUNCTION open_calls(requests jsonb, max_outstanding integer, max_request_bytes bigint) RETURNS TABLE(id uuid, outcome text, existing_id uuid, balance bigint, outstanding integer) SET plan_cache_mode=force_generic_plan;
+-- Charges and opens calls: for each an outcome of opened, exists, left (by what it may be a retry of), price_above_limit, price_changed, insufficient_credits, key_budget_exceeded, too_many_calls, too_many_calls_of_key, too_many_bytes, too_many_tokens, account_suspended, unauthorized, ip_not_allowed or model_not_allowed.
+CREATE FUNCTION open_calls(requests jsonb, max_outstanding integer, max_request_bytes bigint) RETURNS TABLE(id uuid, outcome text, existing_id uuid, balance bigint, outstanding integer, account_tokens jsonb, key_tokens jsonb) SET plan_cache_mode=force_generic_plan;
 
 -- The text form of an id that clients see.
 CREATE FUNCTION public_id(prefix text, id uuid) RETURNS text;
 
 -- Refuses updates and deletions.
 CREATE FUNCTION refuse_change() RETURNS trigger;
+
+-- Reserves the tokens that calls are estimated at, where these are limited.
+CREATE FUNCTION reserve_tokens(opened uuid[], moment timestamptz) RETURNS void;
 
 -- Whether the result of a call is kept, as committed now, whatever the snapshot.
 CREATE FUNCTION result_is_kept(ended_call uuid) RETURNS boolean;
@@ -936,6 +956,18 @@ CREATE FUNCTION tell_of_payment() RETURNS trigger;
 
 -- Writes an event for the webhooks of an account, or of the operators.
 CREATE FUNCTION tell_webhooks(told uuid, event_type text, data jsonb) RETURNS void;
+
+-- What is left of the tokens of a minute; null where there is no limit.
+CREATE FUNCTION token_allowance(per_minute bigint, newest timestamptz, used bigint, more bigint, moment timestamptz) RETURNS jsonb;
+
+-- By how many tokens a call that has ended came to more than it reserved.
+CREATE FUNCTION token_correction(call calls) RETURNS bigint;
+
+-- How many tokens are used of the window that a moment lies in.
+CREATE FUNCTION token_use(newest timestamptz, used bigint, moment timestamptz) RETURNS bigint;
+
+-- When the window begins in which the tokens of a moment count.
+CREATE FUNCTION token_window(newest timestamptz, moment timestamptz) RETURNS timestamptz;
 
 -- Marks a crossing of the low balance and of the automatic top-up, once each.
 CREATE FUNCTION watch_balance() RETURNS trigger;

@@ -1,11 +1,12 @@
 /** key create · list · set · rotate · revoke */
 import { z } from 'zod'
-import { MAX_GRACE_SECONDS, createKey } from '../../shared/accounts/api-keys.ts'
+import { mostRequests } from '../../shared/accounts/account-limits.ts'
+import { MAX_GRACE_SECONDS, accountOfKey, createKey } from '../../shared/accounts/api-keys.ts'
 import { keyLimitFields, keyName } from '../../shared/accounts/key-fields.ts'
 import type { KeyChanges } from '../../shared/accounts/key-limits.ts'
 import type { ApiKey } from '../../shared/accounts/shown-key.ts'
 import { listKeys } from '../../shared/accounts/shown-key.ts'
-import { readRateLimit } from '../../shared/platform/config/config.ts'
+import { readLimits } from '../../shared/platform/config/config.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { fieldFault } from '../../shared/platform/field-errors.ts'
 import { readVersion } from '../../shared/catalogue/versions.ts'
@@ -15,7 +16,7 @@ import { parseId, publicId } from '../../shared/platform/ids.ts'
 import { changeAnyKey, revokeAnyKey, rotateAnyKey } from '../../shared/operators/key-changes.ts'
 import type { Command, Options } from '../command.ts'
 import { CommandError, accountOf } from '../command.ts'
-import { textOf, wholeNumberOf } from '../fields.ts'
+import { given, number, textOf, wholeNumberOf } from '../fields.ts'
 
 /** API keys of any account. */
 export const keyCommands: Command[] = [
@@ -41,12 +42,24 @@ export const keyCommands: Command[] = [
   {
     usage:
       'key set <id> [--name …] [--models a,b] [--modalities chat,image] [--ips <CIDR>,…] [--expires <ISO>] ' +
-      '[--rate N] [--outstanding N] [--budget N --period total|day|week|month]',
+      '[--rate N] [--outstanding N] [--tokens-per-minute N] [--budget N --period total|day|week|month]',
     summary: 'Change the limits of an API key. "none" removes a limit; limits that are not named stay.',
-    options: ['name', 'models', 'modalities', 'ips', 'expires', 'rate', 'outstanding', 'budget', 'period'],
+    options: [
+      'name',
+      'models',
+      'modalities',
+      'ips',
+      'expires',
+      'rate',
+      'outstanding',
+      'tokens-per-minute',
+      'budget',
+      'period',
+    ],
     run: async (db, [id], options) => {
       const keyId = keyIdOf(id)
       const changes = changesOf(options)
+      await checkRate(db, keyId, changes)
       const key = await changeAnyKey(db, null, keyId, changes)
       if (!key) throw noKey(id)
       return { json: { key }, text: lineOf(key), warnings: await warningsOf(db, changes) }
@@ -99,6 +112,7 @@ const OPTION_OF: Record<string, string> = {
   expiresAt: 'expires',
   rateLimit: 'rate',
   maxOutstanding: 'outstanding',
+  tokensPerMinute: 'tokens-per-minute',
   budget: 'budget',
   'budget.period': 'period',
 }
@@ -108,11 +122,6 @@ function changesOf(options: Options): KeyChanges {
   if (options.budget === undefined && options.period !== undefined) {
     throw new CommandError('--period belongs to --budget.')
   }
-  const given = <T>(text: string | undefined, read: (text: string) => T): T | null | undefined => {
-    if (text === undefined) return undefined
-    return text === 'none' ? null : read(text)
-  }
-  const number = (text: string): number => (/^\d{1,16}$/.test(text) ? Number(text) : Number.NaN)
   const list = (text: string): string[] => text.split(',').map((one) => one.trim())
   const parsed = z.object(keyLimitFields).safeParse(
     {
@@ -122,6 +131,7 @@ function changesOf(options: Options): KeyChanges {
       expiresAt: given(options.expires, String),
       rateLimit: given(options.rate, number),
       maxOutstanding: given(options.outstanding, number),
+      tokensPerMinute: given(options['tokens-per-minute'], number),
       budget: given(options.budget, (text) => ({ credits: number(text), period: options.period ?? 'total' })),
     },
     { error: fieldFault },
@@ -130,11 +140,15 @@ function changesOf(options: Options): KeyChanges {
     const { path, message } = parsed.error.issues[0]!
     throw new CommandError(`--${OPTION_OF[path.join('.')] ?? OPTION_OF[String(path[0])]} ${message}.`)
   }
-  const most = readRateLimit()
-  if ((parsed.data.rateLimit ?? 0) > most) {
-    throw new CommandError(`--rate must be at most that of the account, ${most}.`)
-  }
   return { ...parsed.data, ...(options.name !== undefined && { name: textOf('--name', keyName, options.name) }) }
+}
+
+/** @throws CommandError where a key is to have a higher rate limit than its account. */
+async function checkRate(db: Db, id: KeyId, { rateLimit }: KeyChanges): Promise<void> {
+  const account = rateLimit == null ? null : await accountOfKey(db, id)
+  if (rateLimit == null || account === null) return
+  const most = await mostRequests(db, account, readLimits())
+  if (rateLimit > most) throw new CommandError(`--rate must be at most that of the account, ${most}.`)
 }
 
 /** A key in one line. */
@@ -148,6 +162,7 @@ function lineOf(key: ApiKey): string {
     ips: key.allowedIps?.join(','),
     rate: key.rateLimit,
     outstanding: key.maxOutstanding,
+    'tokens a minute': key.tokensPerMinute,
     budget: budget && `${budget.used} of ${budget.credits} credits (${budget.period})`,
   }
   const limits = Object.entries(facts).flatMap(([name, value]) => (value == null ? [] : [`${name} ${value}`]))

@@ -42,7 +42,7 @@ export const makeKey = endpoint({
 }).handle(
   ({ db, log, config, catalogue }: KeyDeps) =>
     async ({ auth: { accountId, sessionId }, body: { name, ...limits }, request }) => {
-      checkLimits(limits, config)
+      await checkLimits({ db, config }, accountId, limits)
       const { secret, key } = await createKey(db, accountId, name, limits, sessionId)
       logSecurity(log, request, 'key_made', accountId)
       return { ok: true, secret, key, warnings: warningsOf(limits, request, catalogue.current()) }
@@ -74,7 +74,7 @@ export const editKey = endpoint({
   answers: { 200: { description: 'The key as it is now.', schema: keyAnswer } },
   errors: ['invalid_request'],
 }).handle(({ db, log, config, catalogue }: KeyDeps) => async ({ auth: { accountId }, params, body, request }) => {
-  checkLimits(body, config)
+  await checkLimits({ db, config }, accountId, body)
   const key = await changeKey(db, params.id, body, accountId)
   if (!key) throw new ApiError('not_found', { message: NO_KEY })
   logSecurity(log, request, 'key_changed', accountId)

@@ -2,15 +2,17 @@
  * Keys in answers and requests, for their owners and for operators.
  */
 import { z } from 'zod'
+import { mostRequests } from '../../shared/accounts/account-limits.ts'
 import { MAX_GRACE_SECONDS } from '../../shared/accounts/api-keys.ts'
 import { keyLimitFields, keyName } from '../../shared/accounts/key-fields.ts'
 import type { KeyChanges } from '../../shared/accounts/key-limits.ts'
 import { PERIODS } from '../../shared/accounts/shown-key.ts'
 import { MODALITIES } from '../../shared/calls/lifecycle.ts'
 import type { Catalogue } from '../../shared/catalogue/catalogue.ts'
-import type { Config } from '../../shared/platform/config/config.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { nearestName } from '../../shared/platform/config/near-names.ts'
+import type { AccountId } from '../../shared/platform/ids.ts'
+import type { WebDeps } from '../deps.ts'
 import { credits, id, listOf, ok, time } from './answer-schemas.ts'
 import type { RequestFacts } from './declaration.ts'
 
@@ -37,6 +39,7 @@ export const shownKey = z
     allowedIps: z.array(z.string()).nullable().meta({ description: 'Ranges in CIDR notation.' }),
     rateLimit: z.int().nullable().meta({ description: 'Requests per minute.' }),
     maxOutstanding: z.int().nullable(),
+    tokensPerMinute: z.int().nullable().meta({ description: 'Tokens of its calls in a window of 60 s.' }),
     budget: shownBudget.nullable(),
     previousSecretUntil: time.nullable().meta({ description: 'Until when the secret from before a rotation works.' }),
     secretEndedAt: time
@@ -102,12 +105,21 @@ export const rotation = {
   errors: ['invalid_request'],
 } as const
 
-/** Checks of limits that a schema cannot make. @throws ApiError invalid_request. */
-export function checkLimits({ rateLimit }: KeyChanges, config: Pick<Config, 'GATEWAY_RATE_LIMIT'>): void {
-  if (rateLimit == null || rateLimit <= config.GATEWAY_RATE_LIMIT) return
+/**
+ * Checks of limits that a schema cannot make.
+ * @param account whose key it is; null where there is no such key @throws ApiError invalid_request.
+ */
+export async function checkLimits(
+  { db, config }: Pick<WebDeps, 'db' | 'config'>,
+  account: AccountId | null,
+  { rateLimit }: KeyChanges,
+): Promise<void> {
+  if (rateLimit == null || account === null) return
+  const most = await mostRequests(db, account, config)
+  if (rateLimit <= most) return
   throw new ApiError('invalid_request', {
     param: 'rateLimit',
-    message: `rateLimit must be at most that of the account, ${config.GATEWAY_RATE_LIMIT}.`,
+    message: `rateLimit must be at most that of the account, ${most}.`,
   })
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Redis } from 'ioredis'
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
+import type { Principal } from '../../shared/accounts/key-lookup.ts'
 import type { Config } from '../../shared/platform/config/config.ts'
 import type { Allowance, NetworkLimit, Limit, Taking } from './allowances.ts'
 import { secondsOf, spent } from './allowances.ts'
@@ -21,7 +22,16 @@ export type LimitUse = {
   perBytes?: number
   /** Answers have headers that show what is left of it. */
   shown?: boolean
-} & ({ limit: NetworkLimits; per: 'client' } | { limit: Exclude<keyof Limits, NetworkLimits>; per: 'account' | 'key' })
+} & (
+  | { limit: NetworkLimits; per: 'client' }
+  | { limit: Exclude<keyof Limits, NetworkLimits>; per: 'key' }
+  | {
+      limit: Exclude<keyof Limits, NetworkLimits>
+      per: 'account'
+      /** The events that the account of a key may have in a window, where that is not the same for all. */
+      pointsOf?: (holder: Principal, config: Config) => number
+    }
+)
 
 /** The limits that are counted by the networks of clients. */
 type NetworkLimits = {
@@ -45,6 +55,9 @@ const LINKS_PER_MINUTE = 600
 const WEBHOOKS_PER_MINUTE = 3000
 const WEBHOOK_SENDS_PER_MINUTE = 60
 const DASHBOARD_FAILURES_PER_TEN_MINUTES = 10
+
+/** How many different limits of one kind are kept at hand. */
+const MOST_LIMITERS = 1000
 
 const TEN_MINUTES = 600
 const HOUR = 3600
@@ -71,12 +84,14 @@ export function createLimits(redis: Redis, config: Config) {
   }
   const networkLimit = (name: string, points: number, seconds: number): NetworkLimit =>
     createNetworkLimit(redis, { keyPrefix: prefixOf(name), points, seconds })
-  // One counter for a key whatever its limit, so that a change of the limit does not restart its window.
+  // One counter for a key or an account whatever its limit, so that a change of the limit does not restart its window.
   const limitOfEach = (name: string, usual: number, seconds: number): Limit => {
     const limiters = new Map<number, RateLimiterRedis>()
     return {
       take: (subject, { points = usual, ...taking } = {}) => {
         const limiter = limiters.get(points) ?? new RateLimiterRedis(counter(name, points, seconds))
+        // Customers choose the limits of their keys, and could choose any number of them.
+        if (limiters.size >= MOST_LIMITERS) limiters.clear()
         limiters.set(points, limiter)
         return take(limiter, points, subject, taking)
       },
@@ -84,7 +99,7 @@ export function createLimits(redis: Redis, config: Config) {
   }
   return {
     keyCalls: limitOfEach('keycalls', config.GATEWAY_RATE_LIMIT, 60),
-    calls: limit('calls', config.GATEWAY_RATE_LIMIT, 60),
+    calls: limitOfEach('calls', config.GATEWAY_RATE_LIMIT, 60),
     reads: limit('reads', READS_PER_MINUTE, 60),
     quotes: limit('quotes', QUOTES_PER_MINUTE, 60),
     logins: networkLimit('logins', config.LOGIN_RATE_LIMIT, TEN_MINUTES),

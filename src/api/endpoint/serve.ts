@@ -7,7 +7,7 @@ import type { Principal } from '../../shared/accounts/key-lookup.ts'
 import type { AccountId } from '../../shared/platform/ids.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { networkOf } from '../../shared/platform/net/networks.ts'
-import type { Allowance } from './allowances.ts'
+import type { Allowance, Taking } from './allowances.ts'
 import { ALLOWANCE_HEADERS, allowanceHeaders } from './allowances.ts'
 import type { WebDeps } from '../deps.ts'
 import type { Declaration, RequestFacts } from './declaration.ts'
@@ -116,7 +116,8 @@ type Counter = (ctx: Request, auth: unknown) => Promise<void> | null
 export const countersOf = ({ limits = [] }: Declaration, deps: WebDeps): Counter[] =>
   limits.map((use) => counter(use, deps))
 
-function counter({ limit: name, per, perBytes, shown }: LimitUse, { config, limits }: WebDeps): Counter {
+function counter(use: LimitUse, { config, limits }: WebDeps): Counter {
+  const { limit: name, per, perBytes, shown } = use
   const limit = limits[name]
   if (per === 'key') {
     return (ctx, auth) => {
@@ -128,8 +129,12 @@ function counter({ limit: name, per, perBytes, shown }: LimitUse, { config, limi
     per === 'client'
       ? (ctx: Request) => clientAddress(ctx.req, config.TRUST_PROXY)
       : (_ctx: Request, auth: unknown) => (auth as { accountId: AccountId }).accountId
-  const countOf = (ctx: Request) => (perBytes === undefined ? {} : { count: Math.ceil(bytesOf(ctx) / perBytes) || 1 })
-  return (ctx, auth) => showTaken(ctx, shown, () => limit.take(keyOf(ctx, auth), countOf(ctx)))
+  const pointsOf = 'pointsOf' in use ? use.pointsOf : undefined
+  const takingOf = (ctx: Request, auth: unknown): Taking => ({
+    ...(perBytes !== undefined && { count: Math.ceil(bytesOf(ctx) / perBytes) || 1 }),
+    ...(pointsOf && { points: pointsOf(auth as Principal, config) }),
+  })
+  return (ctx, auth) => showTaken(ctx, shown, () => limit.take(keyOf(ctx, auth), takingOf(ctx, auth)))
 }
 
 /** How long a body says that it is; as long as it may be, where it says nothing. */

@@ -7,7 +7,17 @@ import { id, role, time, user } from '../endpoint/answer-schemas.ts'
 
 /** An account, as operators see it. */
 export const operatedAccount = user
-  .extend({ status: z.enum(['active', 'suspended']), role })
+  .extend({
+    status: z.enum(['active', 'suspended']),
+    role,
+    limits: z
+      .strictObject({
+        rateLimit: z.int().nullable(),
+        maxOutstanding: z.int().nullable(),
+        tokensPerMinute: z.int().nullable(),
+      })
+      .meta({ description: 'Limits of its own. Of a kind that is null it has the usual limit, of tokens none.' }),
+  })
   .meta({ id: 'OperatedAccount' })
 
 /** An account in a list. */

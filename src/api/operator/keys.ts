@@ -2,6 +2,7 @@
  * /api/operator: the keys of any account.
  */
 import { z } from 'zod'
+import { accountOfKey } from '../../shared/accounts/api-keys.ts'
 import { listKeys } from '../../shared/accounts/shown-key.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { findAccount } from '../../shared/operators/accounts.ts'
@@ -46,7 +47,7 @@ export const limitKey = endpoint({
 }).handle(
   ({ db, config, catalogue }: Pick<WebDeps, 'db' | 'config' | 'catalogue'>) =>
     async ({ auth, params, body, request }) => {
-      checkLimits(body, config)
+      await checkLimits({ db, config }, await accountOfKey(db, params.id), body)
       const key = await changeAnyKey(db, auth.userId, params.id, body)
       if (!key) throw new ApiError('not_found')
       return { ok: true, key, warnings: warningsOf(body, request, catalogue.current()) }

@@ -3,16 +3,23 @@
  */
 import { z } from 'zod'
 import { MAX_RECEIVER_LENGTH } from '../../shared/webhooks/addresses.ts'
+import { limitsOf } from '../../shared/accounts/account-limits.ts'
+import type { Principal } from '../../shared/accounts/key-lookup.ts'
+import type { Config } from '../../shared/platform/config/config.ts'
 import type { ErrorCode } from '../../shared/platform/errors.ts'
 import { events, id, ok } from '../endpoint/answer-schemas.ts'
 
 /** Of every endpoint under `/v1`. */
 export const gateway = { tag: 'Models and calls', envelope: 'gateway' } as const
 
+/** How many requests a minute the account of a key may make. */
+const requestsAMinute = ({ accountLimits }: Principal, config: Config): number =>
+  limitsOf(accountLimits, config).rateLimit
+
 /** What counts as a call. */
 export const CALL_LIMITS = [
   { limit: 'keyCalls', per: 'key', shown: true },
-  { limit: 'calls', per: 'account', shown: true },
+  { limit: 'calls', per: 'account', pointsOf: requestsAMinute, shown: true },
 ] as const
 
 /** What is only read: of calls, and of models. */
@@ -47,6 +54,15 @@ const allowance = {
   'X-RateLimit-Limit-Requests': z.string().meta({ description: 'Requests in a window of 60 s.' }),
   'X-RateLimit-Remaining-Requests': z.string().meta({ description: 'Requests left in this window.' }),
   'X-RateLimit-Reset-Requests': z.string().meta({ description: 'How long until this window ends, such as `12s`.' }),
+  'X-RateLimit-Limit-Tokens': z
+    .string()
+    .optional()
+    .meta({ description: 'Tokens in a window of 60 s, where the account or the key has such a limit.' }),
+  'X-RateLimit-Remaining-Tokens': z.string().optional().meta({ description: 'Tokens left in this window.' }),
+  'X-RateLimit-Reset-Tokens': z
+    .string()
+    .optional()
+    .meta({ description: 'How long until this window ends, such as `6s`; `0s` where none has begun.' }),
 }
 
 /** On what counts against the gateway's rate limit. */

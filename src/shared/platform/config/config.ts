@@ -215,11 +215,11 @@ const webhookVariables = variables.pick({ APP_SECRET: true, APP_SECRET_PREVIOUS:
 export const readWebhookConfig = (environment: NodeJS.ProcessEnv = process.env): z.infer<typeof webhookVariables> =>
   parse(webhookVariables, environment)
 
-const rateVariables = variables.pick({ GATEWAY_RATE_LIMIT: true })
+const limitVariables = variables.pick({ GATEWAY_RATE_LIMIT: true, MAX_OUTSTANDING_CALLS: true })
 
-/** The rate limit of accounts, of which that of a key is at most as much. @throws ConfigError as `readConfig`. */
-export const readRateLimit = (environment: NodeJS.ProcessEnv = process.env): number =>
-  parse(rateVariables, environment).GATEWAY_RATE_LIMIT
+/** The limits of accounts that have none of their own. @throws ConfigError as `readConfig`. */
+export const readLimits = (environment: NodeJS.ProcessEnv = process.env): z.infer<typeof limitVariables> =>
+  parse(limitVariables, environment)
 
 function parse<S extends z.ZodType>(schema: S | z.ZodType<z.infer<S>>, environment: NodeJS.ProcessEnv): z.infer<S> {
   const trimmed = Object.entries(environment).map(([name, value]) => [name, value?.trim()] as const)
