@@ -6,7 +6,7 @@ import { expireGrants, grant } from '../../../src/shared/ledger/ledger.ts'
 import { RUNNING_LEASE_SECONDS } from '../../../src/shared/calls/lifecycle.ts'
 import { Simulation } from '../simulation/simulation.ts'
 import type { Account } from '../simulation/accounts.ts'
-import { openAccount, passEdge } from '../simulation/accounts.ts'
+import { openAccount, passEdge, passMinute } from '../simulation/accounts.ts'
 import { Request } from '../simulation/clients.ts'
 import type { Asked } from '../simulation/clients.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
@@ -26,9 +26,11 @@ const MAX_EFFECTS = 12
  * database.
  * @throws an Error that names the broken promise, and what happened.
  */
-export async function play(db: Db, name: string, { grants, limits, moves }: Schedule): Promise<ScheduleRun> {
+export async function play(db: Db, name: string, { grants, limits, tokens, moves }: Schedule): Promise<ScheduleRun> {
   const simulation = new Simulation(db, name)
-  const accounts = await Promise.all(grants.map((amounts, at) => openAccount(db, amounts, limits[at] ?? null)))
+  const accounts = await Promise.all(
+    grants.map((amounts, at) => openAccount(db, amounts, limits[at] ?? null, tokens[at]!)),
+  )
   const run: ScheduleRun = { db, name, simulation, accounts, requests: [], prices: new Map() }
   try {
     for (let pair = 0; pair < 2; pair++) await Promise.all([simulation.addWeb(), simulation.addWorker()])
@@ -102,6 +104,8 @@ async function make(run: ScheduleRun, move: Move): Promise<void> {
       return void (await db('grants')
         .where({ id: pick(pick(accounts, move.auth)!.grants, move.amount)! })
         .update({ expires_at: db.raw('least(expires_at, now())') }))
+    case 'pass minute':
+      return passMinute(db, pick(accounts, move.auth)!)
     case 'pass edge':
       return passEdge(db, pick(accounts, move.auth)!)
     case 'revoke key':

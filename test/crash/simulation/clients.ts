@@ -15,7 +15,7 @@ import type { ErrorCode } from '../../../src/shared/platform/errors.ts'
 import { ApiError } from '../../../src/shared/platform/errors.ts'
 import type { AccountId, CallId, KeyId } from '../../../src/shared/platform/ids.ts'
 import type { Web, Simulation } from './simulation.ts'
-import { IMAGE, VIDEO } from './simulation.ts'
+import { IMAGE, MAX_OUTSTANDING, VIDEO } from './simulation.ts'
 
 export type Asked = {
   modality: 'chat' | 'image' | 'video'
@@ -108,7 +108,14 @@ function contextOf(asked: Asked, callId: CallId): CallContext {
     asked.idempotencyKey === null ? {} : { 'idempotency-key': asked.idempotencyKey }
   return {
     state: {
-      principal: { accountId: asked.account.id, keyId: asked.keyId, secretVersion: 1, address: '' },
+      principal: {
+        accountId: asked.account.id,
+        keyId: asked.keyId,
+        secretVersion: 1,
+        address: '',
+        accountLimits: { rateLimit: null, maxOutstanding: MAX_OUTSTANDING },
+        tokens: [],
+      },
       callId,
       requestId: callId,
       acceptedAt: 0,
