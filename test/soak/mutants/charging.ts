@@ -22,8 +22,8 @@ export const CHARGING: readonly Mutant[] = [
     edits: [
       {
         file: OPEN_SQL,
-        find: 'ANY (account_ids) ORDER BY acc.id FOR NO KEY UPDATE',
-        replace: 'ANY (account_ids)',
+        find: 'ORDER BY acc.id FOR NO KEY UPDATE',
+        replace: 'ORDER BY acc.id',
       },
     ],
     tests: [SCHEDULES, VERBS, BATCHES],
@@ -92,7 +92,13 @@ export const CHARGING: readonly Mutant[] = [
   {
     name: 'the bound of open calls is ignored',
     why: 'One account could fill every queue.',
-    edits: [{ file: OPEN_SQL, find: "WHEN outstanding >= max_outstanding THEN 'too_many_calls'", replace: '' }],
+    edits: [
+      {
+        file: OPEN_SQL,
+        find: "WHEN outstanding >= coalesce(r.most_open, max_outstanding) THEN 'too_many_calls'",
+        replace: '',
+      },
+    ],
     tests: [SCHEDULES],
   },
   {
