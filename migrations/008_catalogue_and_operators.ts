@@ -43,11 +43,12 @@ export const up = (db: Knex): Promise<void> =>
       CONSTRAINT operator_actions_account_fkey FOREIGN KEY (account_id) REFERENCES accounts (id),
       CONSTRAINT operator_actions_operator_fkey FOREIGN KEY (operator_id) REFERENCES users (id),
       CONSTRAINT operator_actions_action_known
-        CHECK (action IN ('credits_granted', 'account_suspended', 'account_activated', 'account_limited', 'role_changed',
-          'mail_revived', 'catalogue_applied', 'catalogue_rolled_back', 'key_limited', 'key_rotated', 'key_revoked',
-          'account_created', 'account_deleted', 'account_exported', 'password_reset_sent', 'sessions_revoked', 'payment_refunded',
-          'payment_resolved', 'code_created', 'code_disabled', 'debt_forgiven', 'credits_deducted', 'account_viewed',
-          'mail_discarded', 'actions_exported', 'banner_set', 'banner_removed'))
+        CHECK (action IN ('credits_granted', 'account_suspended', 'account_activated', 'account_limited',
+          'role_changed', 'mail_revived', 'catalogue_applied', 'catalogue_rolled_back', 'key_limited', 'key_rotated',
+          'key_revoked', 'account_created', 'account_deleted', 'account_exported', 'password_reset_sent',
+          'sessions_revoked', 'payment_refunded', 'payment_resolved', 'code_created', 'code_disabled',
+          'debt_forgiven', 'credits_deducted', 'account_viewed', 'mail_discarded', 'actions_exported', 'banner_set',
+          'banner_removed'))
     );
     CREATE INDEX operator_actions_account ON operator_actions (account_id, id DESC) WHERE account_id IS NOT NULL;
     CREATE INDEX operator_actions_action ON operator_actions (action, id DESC);

@@ -22,7 +22,7 @@ export const limitAccount = endpoint({
   path: '/api/operator/accounts/:id/limits',
   summary: 'Limit an account',
   description:
-    'Sets limits of its own, which hold from the next request on. Absent fields stay as they are; null lifts a limit, ' +
+    'Sets limits of its own, which hold from the next request on. Absent fields stay as they are; null lifts one, ' +
     'and the usual one holds again. Keys with a higher limit are held to that of their account.',
   params: pathId('account', 'The `id` of an account.'),
   body: z.object(accountLimitFields).meta({ id: 'AccountLimits' }),

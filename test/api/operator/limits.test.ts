@@ -47,7 +47,7 @@ describe('/api/operator/accounts/:id/limits', () => {
     for (const field of ['rateLimit', 'maxOutstanding', 'tokensPerMinute'])
       for (const value of [0, -1, 1.5, '5', true, [], 1e15]) {
         const reply = await limit(id, { [field]: value })
-        expect([reply.status, reply.json.error], `${field} ${value}`).to.deep.equal([400, 'invalid_request'])
+        expect([reply.status, reply.json.error], `${field} ${String(value)}`).to.deep.equal([400, 'invalid_request'])
         expect(reply.json.message).to.match(new RegExp(`^${field} `))
       }
     expect((await limit(id, { rateLimit: 1 }, token)).status).to.equal(403)

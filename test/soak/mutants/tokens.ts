@@ -24,8 +24,8 @@ export const OF_TOKENS: readonly Mutant[] = [
     edits: [
       {
         file: OPEN_SQL,
-        find: 'OR token_use(r.key_window_at, r.key_window_used, moment) + tokens_of[key_place] + tokens > r.tokens_of_key',
-        replace: '',
+        find: 'tokens_of[key_place] + tokens > r.tokens_of_key',
+        replace: '0 > r.tokens_of_key',
       },
     ],
     tests: [TOKENS],

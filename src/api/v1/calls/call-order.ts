@@ -10,7 +10,7 @@ import type { CallRequest } from '../../../shared/requests/requests.ts'
 /** What a chat costs with a lower limit of its output. */
 export type Lowered = { maxTokens: number; estimate: Tokens; charge: number }
 
-/** Lowers the limit of a chat's output until the call is within bounds; null if that leaves fewer than `least` tokens. */
+/** Lowers the limit of a chat's output until its call is within bounds; null if fewer than `least` tokens are left. */
 export type LowerTo = (bounds: CallBounds, least: number) => Lowered | null
 
 /**

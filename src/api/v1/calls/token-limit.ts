@@ -1,7 +1,7 @@
 /**
- * Calls that reserve more tokens than their account or their key may use in a minute: lowered to that where their client
- * leaves the limit of the output to us, else refused. What other calls have left of the minute lowers no call: its
- * client waits for the next one instead.
+ * Calls that reserve more tokens than their account or their key may use in a minute: lowered to that where the limit
+ * of their output may be lowered, else refused. What other calls have left of the minute lowers no call: its client
+ * waits for the next one instead.
  */
 import type { TokenAllowance } from '../../../shared/accounts/token-allowance.ts'
 import { mostTokens } from '../../../shared/accounts/token-allowance.ts'
@@ -29,10 +29,11 @@ export function withinLimit<O extends CallOrder>(order: O, allowances: readonly 
 export function aboveLimitError(order: Sized, allowances: readonly TokenAllowance[]): ApiError {
   const isChat = 'max_tokens' in order.request
   const field = order.dialect === 'responses' ? 'max_output_tokens' : 'max_tokens'
+  const most = `more than the limit of ${mostTokens(allowances)} a minute.`
   const less = isChat ? ` Ask for less with a lower ${field}.` : ''
   return new ApiError('invalid_request', {
     param: isChat ? field : 'input',
-    message: `${reserves(order)}, more than the limit of ${mostTokens(allowances)} a minute.${less} Nothing was charged.`,
+    message: `${reserves(order)}, ${most}${less} Nothing was charged.`,
   })
 }
 
