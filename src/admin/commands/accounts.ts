@@ -96,7 +96,7 @@ export const accountCommands: Command[] = [
   {
     usage: 'account set <email> [--rate N] [--outstanding N] [--tokens-per-minute N]',
     summary:
-      'Set limits of an account: requests a minute, calls at once, tokens a minute. "none" lifts its own limit; those ' +
+      'Set limits of an account: requests a minute, calls at once, tokens a minute. "none" lifts its own; those ' +
       'that are not named stay.',
     options: ['rate', 'outstanding', 'tokens-per-minute'],
     run: async (db, [email], options) => {
