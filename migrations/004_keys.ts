@@ -27,6 +27,10 @@ export const up = (db: Knex): Promise<void> =>
       max_outstanding integer, -- Calls that have not ended, beside the limit of its account; null: only that.
       -- Its calls that have not ended, counted only where max_outstanding is set.
       outstanding_calls integer NOT NULL DEFAULT 0,
+      tokens_per_minute quantity, -- Tokens of its calls in a window of a minute, beside those of its account.
+      token_window_at timestamptz, -- When the newest window began in which its tokens were counted; null: none did.
+      -- Tokens of the calls of that window: what they reserved, or what they came to once they have ended.
+      token_window_used quantity NOT NULL DEFAULT 0,
       secret_version integer NOT NULL DEFAULT 1, -- Counts its secrets: each rotation makes the next one.
       previous_hash bytea, -- SHA-256 of the secret before the last rotation, if it had a grace.
       previous_until timestamptz, -- Until when that secret is still good.
@@ -48,7 +52,11 @@ export const up = (db: Knex): Promise<void> =>
       CONSTRAINT api_keys_outstanding_where_limited CHECK (max_outstanding IS NOT NULL OR outstanding_calls = 0),
       CONSTRAINT api_keys_previous_is_sha256 CHECK (octet_length(previous_hash) = 32),
       CONSTRAINT api_keys_previous_whole CHECK ((previous_hash IS NULL) = (previous_until IS NULL)),
-      CONSTRAINT api_keys_rate_limit_positive CHECK (rate_limit > 0)
+      CONSTRAINT api_keys_rate_limit_positive CHECK (rate_limit > 0),
+      CONSTRAINT api_keys_tokens_per_minute_positive CHECK (tokens_per_minute > 0),
+      CONSTRAINT api_keys_tokens_counted_where_limited
+        CHECK ((tokens_per_minute IS NOT NULL OR token_window_at IS NULL)
+          AND (token_window_at IS NOT NULL OR token_window_used = 0))
     );
     CREATE INDEX api_keys_account ON api_keys (account_id, id);
     CREATE UNIQUE INDEX api_keys_previous_hash ON api_keys (previous_hash) WHERE previous_hash IS NOT NULL;

@@ -43,9 +43,9 @@ export const up = (db: Knex): Promise<void> =>
       CONSTRAINT operator_actions_account_fkey FOREIGN KEY (account_id) REFERENCES accounts (id),
       CONSTRAINT operator_actions_operator_fkey FOREIGN KEY (operator_id) REFERENCES users (id),
       CONSTRAINT operator_actions_action_known
-        CHECK (action IN ('credits_granted', 'account_suspended', 'account_activated', 'role_changed',
-          'account_grouped', 'mail_revived', 'catalogue_applied', 'catalogue_rolled_back', 'key_limited',
-          'key_rotated', 'key_revoked', 'account_created', 'account_deleted', 'account_exported',
+        CHECK (action IN ('credits_granted', 'account_suspended', 'account_activated', 'account_limited',
+          'role_changed', 'account_grouped', 'mail_revived', 'catalogue_applied', 'catalogue_rolled_back',
+          'key_limited', 'key_rotated', 'key_revoked', 'account_created', 'account_deleted', 'account_exported',
           'password_reset_sent', 'sessions_revoked', 'payment_refunded', 'payment_resolved', 'code_created',
           'code_disabled', 'debt_forgiven', 'credits_deducted', 'account_viewed', 'mail_discarded',
           'actions_exported', 'banner_set', 'banner_removed'))

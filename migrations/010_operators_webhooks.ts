@@ -7,6 +7,7 @@ const BEFORE = [
   'credits_granted',
   'account_suspended',
   'account_activated',
+  'account_limited',
   'role_changed',
   'account_grouped',
   'mail_revived',

@@ -8,7 +8,8 @@ LANGUAGE sql AS $$
 
   UPDATE accounts acc SET keys_limited = EXISTS (
     SELECT FROM api_keys k LEFT JOIN budgets b ON b.key_id = k.id
-    WHERE k.account_id = acc.id AND (b.id IS NOT NULL OR k.max_outstanding IS NOT NULL))
+    WHERE k.account_id = acc.id
+      AND (b.id IS NOT NULL OR k.max_outstanding IS NOT NULL OR k.tokens_per_minute IS NOT NULL))
   WHERE acc.id = (SELECT k.account_id FROM api_keys k WHERE k.id = counted_key);
 $$;
 COMMENT ON FUNCTION count_key_use

@@ -17,6 +17,7 @@ DECLARE
   account_ids uuid[] := ARRAY(SELECT DISTINCT c.account_id FROM calls c WHERE c.id = ANY (ids));
   passing constant text[] := '{service_unavailable, upstream_rate_limited, upstream_overloaded}';
   keys_limited boolean;
+  tokens_limited boolean;
   has_webhooks boolean;
   moment timestamptz;
   r record;
@@ -44,8 +45,11 @@ DECLARE
   owing uuid[];
   late uuid[];
 BEGIN
-  SELECT bool_or(held.keys_limited), bool_or(held.has_webhooks) INTO keys_limited, has_webhooks FROM (
-    SELECT acc.keys_limited, acc.has_webhooks FROM accounts acc WHERE acc.id = ANY (account_ids)
+  SELECT bool_or(held.keys_limited), bool_or(held.keys_limited OR held.tokens_per_minute IS NOT NULL),
+    bool_or(held.has_webhooks)
+  INTO keys_limited, tokens_limited, has_webhooks
+  FROM (
+    SELECT acc.keys_limited, acc.tokens_per_minute, acc.has_webhooks FROM accounts acc WHERE acc.id = ANY (account_ids)
     ORDER BY acc.id FOR NO KEY UPDATE
   ) held;
   -- A call that was opened since the first statement belongs to an account whose row is not held: it is not there yet.
@@ -172,6 +176,8 @@ BEGIN
     ) s
     WHERE w.budget_id = s.id AND w.starts_at = s.starts_at AND s.change <> 0;
   END IF;
+
+  IF tokens_limited THEN PERFORM correct_tokens(ended); END IF;
 
   IF has_webhooks THEN PERFORM tell_of_calls(ended); END IF;
 

@@ -19,7 +19,8 @@
 --
 -- Lock order everywhere: accounts by id, then calls by id.
 CREATE OR REPLACE FUNCTION open_calls(requests jsonb, max_outstanding integer, max_request_bytes bigint)
-RETURNS TABLE (id uuid, outcome text, existing_id uuid, balance bigint, outstanding integer)
+RETURNS TABLE (id uuid, outcome text, existing_id uuid, balance bigint, outstanding integer, account_tokens jsonb,
+  key_tokens jsonb)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
@@ -29,6 +30,7 @@ DECLARE
   prices uuid[];
   idempotency_keys text[];
   keys_limited boolean;
+  tokens_limited boolean;
   -- When the calls are opened: read after the wait for the accounts, so that an account's calls, and the windows of
   -- budgets that they belong to, are in the order of their charges.
   moment timestamptz;
@@ -46,6 +48,10 @@ DECLARE
   used_of bigint[];
   calls_of integer[];
   credits_of bigint[];
+  -- The tokens of a call, those that the batch has reserved for the current account, and those with each key.
+  tokens bigint;
+  tokens_taken bigint;
+  tokens_of bigint[];
   -- Of the calls that are opened, in the order in which they were decided.
   places bigint[] := '{}';
   opened uuid[] := '{}';
@@ -60,9 +66,12 @@ BEGIN
   INTO account_ids, ids, keys, prices, idempotency_keys
   FROM jsonb_to_recordset(requests)
     AS one (id uuid, account_id uuid, key_id uuid, price_version uuid, idempotency_key text);
-  keys_limited := (SELECT bool_or(held.keys_limited) FROM (
-    SELECT acc.keys_limited FROM accounts acc WHERE acc.id = ANY (account_ids) ORDER BY acc.id FOR NO KEY UPDATE
-  ) held);
+  SELECT bool_or(held.keys_limited), bool_or(held.keys_limited OR held.tokens_per_minute IS NOT NULL)
+  INTO keys_limited, tokens_limited
+  FROM (
+    SELECT acc.keys_limited, acc.tokens_per_minute FROM accounts acc WHERE acc.id = ANY (account_ids)
+    ORDER BY acc.id FOR NO KEY UPDATE
+  ) held;
   moment := clock_timestamp();
   -- From here on a balance is what its account can spend.
   PERFORM expire_grants(account_ids, moment);
@@ -84,6 +93,7 @@ BEGIN
 
   calls_of := array_fill(0, ARRAY[cardinality(keys)]);
   credits_of := array_fill(0::bigint, ARRAY[cardinality(keys)]);
+  tokens_of := array_fill(0::bigint, ARRAY[cardinality(keys)]);
   FOR r IN
     SELECT u.*, acc.status, acc.credits, acc.debt, acc.outstanding_calls, acc.request_bytes AS open_bytes,
       v.id IS NULL AS is_new_price,
@@ -91,13 +101,16 @@ BEGIN
       key_allows_address(k, u.address) AS key_allows_address,
       acc.group_name IS NOT DISTINCT FROM u.group_name AS is_in_group,
       k.models, k.modalities, k.max_outstanding AS most_of_key, k.outstanding_calls AS open_of_key,
-      k.last_used_at
+      k.last_used_at,
+      acc.tokens_per_minute, acc.token_window_at, acc.token_window_used,
+      k.tokens_per_minute AS tokens_of_key, k.token_window_at AS key_window_at, k.token_window_used AS key_window_used
     FROM ROWS FROM (jsonb_to_recordset(requests) AS (
       id uuid, account_id uuid, key_id uuid, modality text, model text, price_version uuid, amount bigint, guarded text,
       idempotency_key text, request_bytes bigint, secret_version integer, address text, joins_left text, reply_to text,
-      group_name text, most_outstanding integer
+      group_name text, most_open integer, estimated_input bigint, estimated_output bigint
     )) WITH ORDINALITY AS u (id, account_id, key_id, modality, model, price_version, amount, guarded, idempotency_key,
-      request_bytes, secret_version, address, joins_left, reply_to, group_name, most_outstanding, place)
+      request_bytes, secret_version, address, joins_left, reply_to, group_name, most_open, estimated_input,
+      estimated_output, place)
     LEFT JOIN accounts acc ON acc.id = u.account_id AND acc.id = ANY (account_ids)
     LEFT JOIN api_keys k ON k.id = u.key_id AND k.account_id = u.account_id AND k.id = ANY (keys)
     LEFT JOIN price_versions v ON v.id = u.price_version AND v.id = ANY (prices)
@@ -108,6 +121,7 @@ BEGIN
       balance := r.credits;
       outstanding := r.outstanding_calls;
       held_bytes := r.open_bytes;
+      tokens_taken := 0;
     END IF;
     key_place := array_position(keys, r.key_id);
     id := r.id;
@@ -126,6 +140,7 @@ BEGIN
       existing_id := claim_left_call(r.account_id, r.key_id, decode(r.joins_left, 'hex'), r.reply_to);
       outcome := CASE WHEN existing_id IS NOT NULL THEN 'claimed' END;
     END IF;
+    tokens := CASE WHEN tokens_limited THEN coalesce(r.estimated_input + coalesce(r.estimated_output, 0), 0) ELSE 0 END;
     -- A guard of the request is against another charge, never against an answer that was paid.
     outcome := coalesce(outcome, CASE
       -- Its price is that of another group: it is asked again, at that of this one.
@@ -134,8 +149,12 @@ BEGIN
       WHEN r.open_of_key + calls_of[key_place] >= r.most_of_key THEN 'too_many_calls_of_key'
       WHEN NOT budget_allows(budgets_of[key_place], used_of[key_place] + credits_of[key_place], r.amount)
         THEN 'key_budget_exceeded'
-      WHEN outstanding >= coalesce(r.most_outstanding, max_outstanding) THEN 'too_many_calls'
+      WHEN outstanding >= coalesce(r.most_open, max_outstanding) THEN 'too_many_calls'
       WHEN held_bytes + r.request_bytes > max_request_bytes THEN 'too_many_bytes'
+      WHEN tokens > 0 AND (
+        token_use(r.token_window_at, r.token_window_used, moment) + tokens_taken + tokens > r.tokens_per_minute
+        OR token_use(r.key_window_at, r.key_window_used, moment) + tokens_of[key_place] + tokens > r.tokens_of_key
+      ) THEN 'too_many_tokens'
       WHEN r.debt > 0 OR r.amount > balance THEN 'insufficient_credits'
       ELSE 'opened' END);
     IF outcome = 'opened' THEN
@@ -144,6 +163,8 @@ BEGIN
       held_bytes := held_bytes + r.request_bytes;
       calls_of[key_place] := calls_of[key_place] + 1;
       credits_of[key_place] := credits_of[key_place] + r.amount;
+      tokens_taken := tokens_taken + tokens;
+      tokens_of[key_place] := tokens_of[key_place] + tokens;
       known := known || r.id;
       places := places || r.place;
       opened := opened || r.id;
@@ -158,6 +179,12 @@ BEGIN
       IF r.last_used_at IS NULL OR r.last_used_at < now() - interval '1 minute' THEN
         used_keys := used_keys || r.key_id;
       END IF;
+    END IF;
+    IF tokens_limited THEN
+      account_tokens :=
+        token_allowance(r.tokens_per_minute, r.token_window_at, r.token_window_used, tokens_taken, moment);
+      key_tokens :=
+        token_allowance(r.tokens_of_key, r.key_window_at, r.key_window_used, tokens_of[key_place], moment);
     END IF;
     RETURN NEXT;
   END LOOP;
@@ -200,6 +227,7 @@ BEGIN
     FROM unnest(holders, bytes) AS u (account_id, bytes) GROUP BY u.account_id
   ) s
   WHERE acc.id = s.account_id AND acc.id = ANY (account_ids);
+  IF tokens_limited THEN PERFORM reserve_tokens(opened, moment); END IF;
   IF used_keys <> '{}' THEN UPDATE api_keys k SET last_used_at = now() WHERE k.id = ANY (used_keys); END IF;
 
   IF keys_limited THEN
@@ -219,4 +247,4 @@ COMMENT ON FUNCTION open_calls IS
   'Charges and opens calls: for each an outcome of opened, exists, left (by what it may be a retry of), '
   'group_changed, price_above_limit, price_changed, '
   'insufficient_credits, key_budget_exceeded, too_many_calls, too_many_calls_of_key, too_many_bytes, '
-  'account_suspended, unauthorized, ip_not_allowed or model_not_allowed.';
+  'too_many_tokens, account_suspended, unauthorized, ip_not_allowed or model_not_allowed.';

@@ -30,6 +30,15 @@ export function wholeNumberOf(what: string, text: string, [least, most]: [number
   throw new CommandError(`${what} must be a whole number${unit && ` of ${unit}`} from ${least} to ${most}.`)
 }
 
+/** What an option asks for; null for "none", undefined where it is not there. */
+export function given<T>(text: string | undefined, read: (text: string) => T): T | null | undefined {
+  if (text === undefined) return undefined
+  return text === 'none' ? null : read(text)
+}
+
+/** Decimal digits as a number; NaN, which no schema takes, for anything else. */
+export const number = (text: string): number => (/^\d{1,16}$/.test(text) ? Number(text) : Number.NaN)
+
 /** A number of credits. @throws CommandError. */
 export const creditsOf = (what: string, text: string): number =>
   wholeNumberOf(what, text, [1, MAX_GRANT_CREDITS], 'credits')

@@ -75,6 +75,7 @@ import {
   showVersions,
 } from './operator/catalogue.ts'
 import { showMargins } from './operator/margins.ts'
+import { limitAccount } from './operator/limits.ts'
 import { endSessionOf, endSessionsOf, showLedgerOf, showSessionsOf } from './operator/support.ts'
 import { takeCredits } from './operator/deductions.ts'
 import { endAnyKey, endSecretOf, limitKey, showKeysOf } from './operator/keys.ts'
@@ -214,6 +215,7 @@ const operators = [
   suspendAccount,
   regroupAccount,
   activateAccount,
+  limitAccount,
   showSessionsOf,
   endSessionsOf,
   endSessionOf,

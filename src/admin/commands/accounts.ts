@@ -1,5 +1,10 @@
-/** account create · show · list · suspend · activate · group · role · password-reset */
+/** account create · show · list · set · suspend · activate · group · role · password-reset */
+import { z } from 'zod'
+import type { LimitChanges, OwnLimits } from '../../shared/accounts/account-limits.ts'
+import { ownLimits } from '../../shared/accounts/account-limits.ts'
+import { accountLimitFields } from '../../shared/accounts/limit-fields.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
+import { fieldFault } from '../../shared/platform/field-errors.ts'
 import { newId, publicId } from '../../shared/platform/ids.ts'
 import { parseEmail } from '../../shared/users/emails.ts'
 import { checkNewPassword, hashPassword } from '../../shared/users/passwords.ts'
@@ -11,11 +16,13 @@ import {
   makeAccount,
   sendPasswordReset,
   setAccountGroup,
+  setAccountLimits,
   setAccountRole,
   setAccountStatus,
 } from '../../shared/operators/changes.ts'
-import type { Command, Report } from '../command.ts'
+import type { Command, Options, Report } from '../command.ts'
 import { CommandError, accountOf } from '../command.ts'
+import { given, number } from '../fields.ts'
 import { passwordFrom, warnOfArgument } from '../passwords.ts'
 
 /** The most accounts that are listed. */
@@ -61,7 +68,13 @@ export const accountCommands: Command[] = [
   {
     usage: 'account show <email>',
     summary: 'Show an account and its balance.',
-    run: async (db, [email]) => report(await accountOf(db, email), 'Account:'),
+    run: async (db, [email]) => {
+      const user = await accountOf(db, email)
+      const limits = (await ownLimits(db, user.account_id))!
+      const { json, text } = report(user, 'Account:')
+      if (Object.values(limits).every((limit) => limit === null)) return { json, text }
+      return { json: { ...json, limits }, text: `${text}\n${limitLines(limits)}` }
+    },
   },
   {
     usage: `account list [--search <text>] [--standing ${STANDINGS.join('|')}] [--sort ${SORTS.join('|')}]`,
@@ -86,6 +99,20 @@ export const accountCommands: Command[] = [
       const user = await accountOf(db, email)
       const mailId = publicId('mail', await sendPasswordReset(db, null, user))
       return { json: { mailId }, text: `The link will be mailed to ${user.email}.` }
+    },
+  },
+  {
+    usage: 'account set <email> [--rate N] [--outstanding N] [--tokens-per-minute N]',
+    summary:
+      'Set limits of an account: requests a minute, calls at once, tokens a minute. "none" lifts its own; those ' +
+      'that are not named stay.',
+    options: ['rate', 'outstanding', 'tokens-per-minute'],
+    run: async (db, [email], options) => {
+      const user = await accountOf(db, email)
+      const limits = await setAccountLimits(db, null, user.account_id, limitsFrom(options))
+      if (!limits) throw new CommandError('The account was deleted.')
+      const { json, text } = report(user, 'The limits are set.')
+      return { json: { ...json, limits }, text: `${text}\n${limitLines(limits)}` }
     },
   },
   status('suspend', 'suspended', 'Suspend an account: its sessions end and its keys are refused with 403.'),
@@ -119,6 +146,29 @@ export const accountCommands: Command[] = [
     },
   },
 ]
+
+/** Field → option. */
+const OPTION_OF = { rateLimit: 'rate', maxOutstanding: 'outstanding', tokensPerMinute: 'tokens-per-minute' } as const
+
+function limitsFrom(options: Options): LimitChanges {
+  if (Object.keys(options).length === 0) throw new CommandError('Name at least one limit to set, such as --rate.')
+  const parsed = z
+    .object(accountLimitFields)
+    .safeParse(
+      Object.fromEntries(Object.entries(OPTION_OF).map(([field, option]) => [field, given(options[option], number)])),
+      { error: fieldFault },
+    )
+  if (parsed.success) return parsed.data
+  const { path, message } = parsed.error.issues[0]!
+  throw new CommandError(`--${OPTION_OF[path[0] as keyof typeof OPTION_OF]} ${message}.`)
+}
+
+const limitLines = (limits: OwnLimits): string =>
+  [
+    `requests a minute: ${limits.rateLimit ?? 'as usual'}`,
+    `calls at once: ${limits.maxOutstanding ?? 'as usual'}`,
+    `tokens a minute: ${limits.tokensPerMinute ?? 'any number'}`,
+  ].join(', ')
 
 function status(verb: string, to: 'active' | 'suspended', summary: string): Command {
   return {

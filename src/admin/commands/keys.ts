@@ -1,8 +1,8 @@
 /** key create · list · set · rotate · revoke */
 import { z } from 'zod'
+import { standingOfKey } from '../../shared/accounts/account-limits.ts'
 import { MAX_GRACE_SECONDS, createKey } from '../../shared/accounts/api-keys.ts'
 import { effectiveLimits } from '../../shared/accounts/effective-limits.ts'
-import { groupOfKey } from '../../shared/accounts/groups.ts'
 import { keyLimitFields, keyName } from '../../shared/accounts/key-fields.ts'
 import type { KeyChanges } from '../../shared/accounts/key-limits.ts'
 import type { ApiKey } from '../../shared/accounts/shown-key.ts'
@@ -17,7 +17,7 @@ import { parseId, publicId } from '../../shared/platform/ids.ts'
 import { changeAnyKey, revokeAnyKey, rotateAnyKey } from '../../shared/operators/key-changes.ts'
 import type { Command, Options } from '../command.ts'
 import { CommandError, accountOf } from '../command.ts'
-import { textOf, wholeNumberOf } from '../fields.ts'
+import { given, number, textOf, wholeNumberOf } from '../fields.ts'
 
 /** API keys of any account. */
 export const keyCommands: Command[] = [
@@ -43,9 +43,20 @@ export const keyCommands: Command[] = [
   {
     usage:
       'key set <id> [--name …] [--models a,b] [--modalities chat,image] [--ips <CIDR>,…] [--expires <ISO>] ' +
-      '[--rate N] [--outstanding N] [--budget N --period total|day|week|month]',
+      '[--rate N] [--outstanding N] [--tokens-per-minute N] [--budget N --period total|day|week|month]',
     summary: 'Change the limits of an API key. "none" removes a limit; limits that are not named stay.',
-    options: ['name', 'models', 'modalities', 'ips', 'expires', 'rate', 'outstanding', 'budget', 'period'],
+    options: [
+      'name',
+      'models',
+      'modalities',
+      'ips',
+      'expires',
+      'rate',
+      'outstanding',
+      'tokens-per-minute',
+      'budget',
+      'period',
+    ],
     run: async (db, [id], options) => {
       const keyId = keyIdOf(id)
       const changes = changesOf(options)
@@ -102,6 +113,7 @@ const OPTION_OF: Record<string, string> = {
   expiresAt: 'expires',
   rateLimit: 'rate',
   maxOutstanding: 'outstanding',
+  tokensPerMinute: 'tokens-per-minute',
   budget: 'budget',
   'budget.period': 'period',
 }
@@ -111,11 +123,6 @@ function changesOf(options: Options): KeyChanges {
   if (options.budget === undefined && options.period !== undefined) {
     throw new CommandError('--period belongs to --budget.')
   }
-  const given = <T>(text: string | undefined, read: (text: string) => T): T | null | undefined => {
-    if (text === undefined) return undefined
-    return text === 'none' ? null : read(text)
-  }
-  const number = (text: string): number => (/^\d{1,16}$/.test(text) ? Number(text) : Number.NaN)
   const list = (text: string): string[] => text.split(',').map((one) => one.trim())
   const parsed = z.object(keyLimitFields).safeParse(
     {
@@ -125,6 +132,7 @@ function changesOf(options: Options): KeyChanges {
       expiresAt: given(options.expires, String),
       rateLimit: given(options.rate, number),
       maxOutstanding: given(options.outstanding, number),
+      tokensPerMinute: given(options['tokens-per-minute'], number),
       budget: given(options.budget, (text) => ({ credits: number(text), period: options.period ?? 'total' })),
     },
     { error: fieldFault },
@@ -138,9 +146,10 @@ function changesOf(options: Options): KeyChanges {
 
 /** @throws CommandError for more requests a minute than the account may send. */
 async function checkRate(db: Db, id: KeyId, { rateLimit }: KeyChanges): Promise<void> {
-  if (rateLimit == null) return
-  const [groups, name] = [await newestGroups(db), await groupOfKey(db, id)]
-  const { rateLimit: most } = effectiveLimits(name === null ? null : (groups[name] ?? null), readUsualLimits())
+  const standing = rateLimit == null ? null : await standingOfKey(db, id)
+  if (rateLimit == null || standing === null) return
+  const groups = new Map(Object.entries(await newestGroups(db)))
+  const { rateLimit: most } = effectiveLimits(standing, groups, readUsualLimits())
   if (rateLimit > most) throw new CommandError(`--rate must be at most that of the account, ${most}.`)
 }
 
@@ -155,6 +164,7 @@ function lineOf(key: ApiKey): string {
     ips: key.allowedIps?.join(','),
     rate: key.rateLimit,
     outstanding: key.maxOutstanding,
+    'tokens a minute': key.tokensPerMinute,
     budget: budget && `${budget.used} of ${budget.credits} credits (${budget.period})`,
   }
   const limits = Object.entries(facts).flatMap(([name, value]) => (value == null ? [] : [`${name} ${value}`]))

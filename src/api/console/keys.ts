@@ -1,6 +1,7 @@
 /**
  * /api/keys: the API keys of an account.
  */
+import { standingOf } from '../../shared/accounts/account-limits.ts'
 import { createKey, revokeKey, rotateKey } from '../../shared/accounts/api-keys.ts'
 import { changeKey } from '../../shared/accounts/key-limits.ts'
 import { listKeys } from '../../shared/accounts/shown-key.ts'
@@ -19,7 +20,6 @@ import {
   rotation,
   warningsOf,
 } from '../endpoint/key-schemas.ts'
-import { limitsOf } from '../endpoint/holder-limits.ts'
 import { pathId } from '../endpoint/path-id.ts'
 import { session } from '../endpoint/auth.ts'
 import { logSecurity } from './security-log.ts'
@@ -43,7 +43,7 @@ export const makeKey = endpoint({
   errors: ['invalid_request', 'too_many_keys', 'rate_limited'],
 }).handle(({ db, log, config, catalogue }: KeyDeps) => async ({ auth, body: { name, ...limits }, request }) => {
   const { accountId, sessionId } = auth
-  checkLimits(limits, limitsOf({ catalogue, config }, auth))
+  checkLimits({ config, catalogue }, await standingOf(db, accountId), limits)
   const { secret, key } = await createKey(db, accountId, name, limits, sessionId)
   logSecurity(log, request, 'key_made', accountId)
   return { ok: true, secret, key, warnings: warningsOf(limits, request, offerTo(catalogue.current(), auth)) }
@@ -74,7 +74,7 @@ export const editKey = endpoint({
   answers: { 200: { description: 'The key as it is now.', schema: keyAnswer } },
   errors: ['invalid_request'],
 }).handle(({ db, log, config, catalogue }: KeyDeps) => async ({ auth, params, body, request }) => {
-  checkLimits(body, limitsOf({ catalogue, config }, auth))
+  checkLimits({ config, catalogue }, await standingOf(db, auth.accountId), body)
   const key = await changeKey(db, params.id, body, auth.accountId)
   if (!key) throw new ApiError('not_found', { message: NO_KEY })
   logSecurity(log, request, 'key_changed', auth.accountId)

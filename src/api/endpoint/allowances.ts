@@ -1,6 +1,8 @@
 /**
  * What is left of a limit, and the refusal where nothing is.
  */
+import type { TokenAllowance } from '../../shared/accounts/token-allowance.ts'
+import { tightest } from '../../shared/accounts/token-allowance.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 
 /** Where a counter stands after this request. Times in whole seconds. */
@@ -27,6 +29,25 @@ export const spent = (allowance: Allowance): ApiError =>
 
 /** Milliseconds as whole seconds, at least one. */
 export const secondsOf = (ms: number): number => Math.max(1, Math.ceil(ms / 1000))
+
+/** OpenAI's names of the headers of tokens. */
+export const TOKEN_HEADERS = [
+  'X-RateLimit-Limit-Tokens',
+  'X-RateLimit-Remaining-Tokens',
+  'X-RateLimit-Reset-Tokens',
+] as const
+
+/** What is left of the tokens of a minute, for the client: of the tightest limit. Empty where there is none. */
+export function tokenHeaders(allowances: readonly TokenAllowance[]): Record<string, string> {
+  const least = tightest(allowances)
+  if (!least) return {}
+  const [limit, remaining, reset] = TOKEN_HEADERS
+  return {
+    [limit]: String(least.limit),
+    [remaining]: String(least.remaining),
+    [reset]: `${least.resetSeconds}s`,
+  }
+}
 
 /** OpenAI's names of the headers below. */
 export const ALLOWANCE_HEADERS = [

@@ -7,6 +7,7 @@ import { findSession } from '../../shared/users/sessions.ts'
 import { roleOf } from '../../shared/users/users.ts'
 import type { Db } from '../../shared/platform/postgres/db.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
+import { tokenHeaders } from './allowances.ts'
 import type { Auth } from './declaration.ts'
 import type { WebDeps } from '../deps.ts'
 import { apiKeyToken, bearerToken } from '../middleware/bearer.ts'
@@ -66,6 +67,7 @@ export async function authenticateKey(
   const found = await keys.find(apiKeyToken(ctx.req.headers), address)
   if (!found) throw new ApiError('unauthorized', { message: 'The API key is unknown, has expired or was revoked.' })
   ctx.state.principal = found
+  ctx.set(tokenHeaders(found.tokens))
   return found
 }
 

@@ -1,12 +1,13 @@
 /**
  * The limits of who sends a request.
  */
+import type { Standing } from '../../shared/accounts/account-limits.ts'
 import type { EffectiveLimits } from '../../shared/accounts/effective-limits.ts'
 import { effectiveLimits } from '../../shared/accounts/effective-limits.ts'
 import type { WebDeps } from '../deps.ts'
 
-/** The limits of an account, by the group that it is in (null: none). */
+/** The limits of an account, by what it has of its own and by its group. */
 export const limitsOf = (
   { catalogue, config }: Pick<WebDeps, 'catalogue' | 'config'>,
-  { group }: { group: string | null },
-): EffectiveLimits => effectiveLimits(group === null ? null : (catalogue.current().groups.get(group) ?? null), config)
+  standing: Standing,
+): EffectiveLimits => effectiveLimits(standing, catalogue.current().groups, config)

@@ -2,8 +2,8 @@
  * Keys in answers and requests, for their owners and for operators.
  */
 import { z } from 'zod'
+import type { Standing } from '../../shared/accounts/account-limits.ts'
 import { MAX_GRACE_SECONDS } from '../../shared/accounts/api-keys.ts'
-import type { EffectiveLimits } from '../../shared/accounts/effective-limits.ts'
 import { keyLimitFields, keyName } from '../../shared/accounts/key-fields.ts'
 import type { KeyChanges } from '../../shared/accounts/key-limits.ts'
 import { PERIODS } from '../../shared/accounts/shown-key.ts'
@@ -11,8 +11,10 @@ import { MODALITIES } from '../../shared/calls/lifecycle.ts'
 import type { Offer } from '../../shared/catalogue/catalogue.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { nearestName } from '../../shared/platform/config/near-names.ts'
+import type { WebDeps } from '../deps.ts'
 import { credits, id, listOf, ok, time } from './answer-schemas.ts'
 import type { RequestFacts } from './declaration.ts'
+import { limitsOf } from './holder-limits.ts'
 
 const shownBudget = z.strictObject({
   credits,
@@ -37,6 +39,7 @@ export const shownKey = z
     allowedIps: z.array(z.string()).nullable().meta({ description: 'Ranges in CIDR notation.' }),
     rateLimit: z.int().nullable().meta({ description: 'Requests per minute.' }),
     maxOutstanding: z.int().nullable(),
+    tokensPerMinute: z.int().nullable().meta({ description: 'Tokens of its calls in a window of 60 s.' }),
     budget: shownBudget.nullable(),
     previousSecretUntil: time.nullable().meta({ description: 'Until when the secret from before a rotation works.' }),
     secretEndedAt: time
@@ -102,12 +105,21 @@ export const rotation = {
   errors: ['invalid_request'],
 } as const
 
-/** Checks of limits that a schema cannot make. @param most those of the account @throws ApiError invalid_request. */
-export function checkLimits({ rateLimit }: KeyChanges, most: EffectiveLimits): void {
-  if (rateLimit == null || rateLimit <= most.rateLimit) return
+/**
+ * Checks of limits that a schema cannot make.
+ * @param standing of the account whose key it is; null where there is no such key @throws ApiError invalid_request.
+ */
+export function checkLimits(
+  deps: Pick<WebDeps, 'config' | 'catalogue'>,
+  standing: Standing | null,
+  { rateLimit }: KeyChanges,
+): void {
+  if (rateLimit == null || standing === null) return
+  const { rateLimit: most } = limitsOf(deps, standing)
+  if (rateLimit <= most) return
   throw new ApiError('invalid_request', {
     param: 'rateLimit',
-    message: `rateLimit must be at most that of the account, ${most.rateLimit}.`,
+    message: `rateLimit must be at most that of the account, ${most}.`,
   })
 }
 

@@ -3,7 +3,7 @@
  * the browser never adds anything that the page does not have. `/api` allows no other origin, so it says nothing.
  */
 import type { Context } from 'koa'
-import { ALLOWANCE_HEADERS } from '../endpoint/allowances.ts'
+import { ALLOWANCE_HEADERS, TOKEN_HEADERS } from '../endpoint/allowances.ts'
 
 /** Whether pages of any origin may read the answers of a path. */
 export const isOpenToOrigins = (path: string): boolean => /^\/v1(?:\/|$)/.test(path)
@@ -14,6 +14,7 @@ const EXPOSED_HEADERS = [
   'Request-Id',
   'X-Call-Id',
   ...ALLOWANCE_HEADERS,
+  ...TOKEN_HEADERS,
   'Retry-After',
   'X-Should-Retry',
   'Allow',

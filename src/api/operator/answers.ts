@@ -11,6 +11,15 @@ export const operatedAccount = user
     status: z.enum(['active', 'suspended']),
     role,
     group: z.string().nullable().meta({ description: 'Its group of the catalogue; null if it is in none.' }),
+    limits: z
+      .strictObject({
+        rateLimit: z.int().nullable(),
+        maxOutstanding: z.int().nullable(),
+        tokensPerMinute: z.int().nullable(),
+      })
+      .meta({
+        description: "Limits of its own. Of a kind that is null it has its group's or the usual limit, of tokens none.",
+      }),
   })
   .meta({ id: 'OperatedAccount' })
 

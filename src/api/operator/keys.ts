@@ -2,7 +2,7 @@
  * /api/operator: the keys of any account.
  */
 import { z } from 'zod'
-import { groupOfKey } from '../../shared/accounts/groups.ts'
+import { standingOfKey } from '../../shared/accounts/account-limits.ts'
 import { listKeys } from '../../shared/accounts/shown-key.ts'
 import { offerTo } from '../../shared/catalogue/catalogue.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
@@ -13,7 +13,6 @@ import { enqueueMail } from '../console/enqueue-mail.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { checkLimits, keyAnswer, keyChangesBody, listedKeys, shownKey, warningsOf } from '../endpoint/key-schemas.ts'
-import { limitsOf } from '../endpoint/holder-limits.ts'
 import { pathId } from '../endpoint/path-id.ts'
 import { operator } from '../endpoint/auth.ts'
 
@@ -49,11 +48,11 @@ export const limitKey = endpoint({
 }).handle(
   ({ db, config, catalogue }: Pick<WebDeps, 'db' | 'config' | 'catalogue'>) =>
     async ({ auth, params, body, request }) => {
-      const owner = { group: await groupOfKey(db, params.id) }
-      checkLimits(body, limitsOf({ catalogue, config }, owner))
+      const owner = await standingOfKey(db, params.id)
+      checkLimits({ config, catalogue }, owner, body)
       const key = await changeAnyKey(db, auth.userId, params.id, body)
       if (!key) throw new ApiError('not_found')
-      return { ok: true, key, warnings: warningsOf(body, request, offerTo(catalogue.current(), owner)) }
+      return { ok: true, key, warnings: warningsOf(body, request, offerTo(catalogue.current(), owner ?? { group: null })) }
     },
 )
 

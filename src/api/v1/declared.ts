@@ -47,6 +47,15 @@ const allowance = {
   'X-RateLimit-Limit-Requests': z.string().meta({ description: 'Requests in a window of 60 s.' }),
   'X-RateLimit-Remaining-Requests': z.string().meta({ description: 'Requests left in this window.' }),
   'X-RateLimit-Reset-Requests': z.string().meta({ description: 'How long until this window ends, such as `12s`.' }),
+  'X-RateLimit-Limit-Tokens': z
+    .string()
+    .optional()
+    .meta({ description: 'Tokens in a window of 60 s, where the account or the key has such a limit.' }),
+  'X-RateLimit-Remaining-Tokens': z.string().optional().meta({ description: 'Tokens left in this window.' }),
+  'X-RateLimit-Reset-Tokens': z
+    .string()
+    .optional()
+    .meta({ description: 'How long until this window ends, such as `6s`; `0s` where none has begun.' }),
 }
 
 /** On what counts against the gateway's rate limit. */

@@ -6,6 +6,7 @@ import type { Principal } from '../../shared/accounts/key-lookup.ts'
 import type { Model } from '../../shared/catalogue/catalogue.ts'
 import { isPaidByTokens } from '../../shared/catalogue/catalogue.ts'
 import { fundsOf, payable } from '../../shared/accounts/summary.ts'
+import { mostTokens } from '../../shared/accounts/token-allowance.ts'
 import { chatCost } from '../../shared/requests/pricing.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { credits, id, ok } from '../endpoint/answer-schemas.ts'
@@ -22,6 +23,7 @@ import { moderationKind } from './moderations.ts'
 import { rerankKind } from './rerank.ts'
 import type { CallOrder } from './calls/call-order.ts'
 import { requireUpstream } from './calls/place-call.ts'
+import { aboveLimitError, isAboveLimit, withinLimit } from './calls/token-limit.ts'
 import { maxCreditsOf, versionOf } from './calls/price-guards.ts'
 import type { CallKind, Parsed } from './calls/serve-call.ts'
 import { orderOf } from './calls/serve-call.ts'
@@ -76,9 +78,13 @@ const quote = z
   .meta({ id: 'Quote' })
 
 /** What a call is charged where at most `credits` can be paid (null: nothing), and whether that is enough. */
-function quoted(order: CallOrder, credits: number | null, least: number): { charge: number; affordable: boolean } {
+function quoted(
+  order: CallOrder,
+  { credits, tokens }: { credits: number | null; tokens: number },
+  least: number,
+): { charge: number; affordable: boolean } {
   if (credits === null || order.charge <= credits) return { charge: order.charge, affordable: credits !== null }
-  const less = order.lowerTo?.(credits, least)
+  const less = order.lowerTo?.({ credits, tokens }, least)
   return { charge: less?.charge ?? order.charge, affordable: less !== null && less !== undefined }
 }
 
@@ -105,14 +111,16 @@ export const quoteCall = endpoint({
     'previous_response_not_found',
   ],
 }).write((deps: WebDeps) => async ({ auth, body: { endpoint: path, body } }, ctx) => {
-  const asked = await ORDERS[path]!(deps, body, auth)
-  const { model } = asked
+  const least = deps.config.MIN_OUTPUT_TOKENS
+  const order = withinLimit(await ORDERS[path]!(deps, body, auth), auth.tokens, least)
+  const { model } = order
   requireUpstream(model)
+  if (isAboveLimit(order, auth.tokens)) throw aboveLimitError(order, auth.tokens)
   // Refused here where the call would be refused for it.
   maxCreditsOf(ctx)
   const funds = await fundsOf(deps.db, auth)
   if (!funds) throw new ApiError('unauthorized')
-  const { charge, affordable } = quoted(asked, payable(funds), deps.config.MIN_OUTPUT_TOKENS)
+  const { charge, affordable } = quoted(order, { credits: payable(funds), tokens: mostTokens(auth.tokens) }, least)
   const answer: z.output<typeof quote> = {
     ok: true,
     model: model.id,

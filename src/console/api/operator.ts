@@ -26,6 +26,9 @@ export const searchAccounts = (query: { search?: string; standing?: string; sort
 export const getAccountDetails = (id: string) => ask('GET /api/operator/accounts/:id', { params: { id } })
 export const giveCredits = (id: string, body: GrantFields) =>
   ask('POST /api/operator/accounts/:id/grants', { params: { id }, body })
+export type AccountLimits = Asked<'PATCH /api/operator/accounts/:id/limits'>['body']
+export const limitAccount = (id: string, body: AccountLimits) =>
+  ask('PATCH /api/operator/accounts/:id/limits', { params: { id }, body })
 export const getKeysOf = (id: string) => ask('GET /api/operator/accounts/:id/keys', { params: { id } })
 export const limitAnyKey = (id: string, body: Asked<'PATCH /api/operator/keys/:id'>['body']) =>
   ask('PATCH /api/operator/keys/:id', { params: { id }, body })

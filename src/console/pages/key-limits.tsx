@@ -43,6 +43,7 @@ const textsOf = (key: ApiKey | null): Texts => ({
   expiresAt: key?.expiresAt?.slice(0, 10) ?? '',
   rateLimit: key?.rateLimit ? String(key.rateLimit) : '',
   maxOutstanding: key?.maxOutstanding ? String(key.maxOutstanding) : '',
+  tokensPerMinute: key?.tokensPerMinute ? String(key.tokensPerMinute) : '',
 })
 
 const listOf = (text: string): string[] | null => {
@@ -68,6 +69,7 @@ export function limitsOf(texts: Texts, key: ApiKey | null): KeyLimits {
     ...(changed('expiresAt') && { expiresAt: text('expiresAt') === '' ? null : `${text('expiresAt')}T00:00:00Z` }),
     ...(changed('rateLimit') && { rateLimit: numberOf(text('rateLimit')) }),
     ...(changed('maxOutstanding') && { maxOutstanding: numberOf(text('maxOutstanding')) }),
+    ...(changed('tokensPerMinute') && { tokensPerMinute: numberOf(text('tokensPerMinute')) }),
   }
 }
 
@@ -117,6 +119,13 @@ export function LimitFields({ apiKey }: { apiKey: ApiKey | null }) {
       <Field label="Expiry date (UTC)" name="expiresAt" type="date" defaultValue={texts.expiresAt} />
       <Field label="Requests per minute" name="rateLimit" type="number" min={1} defaultValue={texts.rateLimit} />
       <Field label="Calls at once" name="maxOutstanding" type="number" min={1} defaultValue={texts.maxOutstanding} />
+      <Field
+        label="Tokens per minute"
+        name="tokensPerMinute"
+        type="number"
+        min={1}
+        defaultValue={texts.tokensPerMinute}
+      />
     </>
   )
 }

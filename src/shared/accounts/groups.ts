@@ -1,7 +1,7 @@
 /**
  * Which group of the catalogue an account is served in (docs/pricing.md#groups).
  */
-import type { AccountId, KeyId } from '../platform/ids.ts'
+import type { AccountId } from '../platform/ids.ts'
 import type { Db, Trx } from '../platform/postgres/db.ts'
 
 /**
@@ -10,15 +10,6 @@ import type { Db, Trx } from '../platform/postgres/db.ts'
  */
 export const setGroup = async (trx: Trx, id: AccountId, group: string | null): Promise<boolean> =>
   (await trx('accounts').where({ id }).whereNull('deleted_at').update({ group_name: group })) === 1
-
-/** The group of the account of a key; null if it has none, or there is no such key. */
-export async function groupOfKey(db: Db, id: KeyId): Promise<string | null> {
-  const row = await db('api_keys')
-    .join('accounts', 'accounts.id', 'api_keys.account_id')
-    .where('api_keys.id', id)
-    .first<{ group_name: string | null } | undefined>('accounts.group_name')
-  return row?.group_name ?? null
-}
 
 /** The groups of accounts that are none of these, in their order, with their number of accounts. */
 export async function groupsBeyond(

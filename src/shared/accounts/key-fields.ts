@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import { MODALITIES } from '../calls/lifecycle.ts'
 import { parseRange } from '../platform/net/ranges.ts'
+import { maxOutstanding, tokensPerMinute } from './limit-fields.ts'
 import { PERIODS } from './shown-key.ts'
 import { isStorable } from '../platform/storable.ts'
 import { label } from '../platform/text-fields.ts'
@@ -15,9 +16,6 @@ const MAX_RANGES = 50
 
 /** The longest id of a model that a key may name, in characters. */
 const MAX_MODEL_LENGTH = 200
-
-/** The most calls that a key can be allowed to have open; the account's own limit is another. */
-const MAX_OPEN = 1_000_000
 
 const unique = <T>(values: T[]): T[] => [...new Set(values)]
 
@@ -75,6 +73,7 @@ export const keyLimitFields = {
     }),
   expiresAt: expiry.nullish().meta({ description: 'From then on it is refused.' }),
   rateLimit: z.int().min(1).nullish().meta({ description: "Requests a minute, at most the account's." }),
-  maxOutstanding: z.int().min(1).max(MAX_OPEN).nullish().meta({ description: 'Calls that have not ended.' }),
+  maxOutstanding: maxOutstanding.nullish().meta({ description: 'Calls that have not ended.' }),
+  tokensPerMinute: tokensPerMinute.nullish().meta({ description: 'Tokens of its calls in a window of a minute.' }),
   budget: budget.nullish().meta({ description: 'The most credits that its calls may cost in a period.' }),
 }

@@ -5,6 +5,7 @@
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { AccountId, KeyId } from '../platform/ids.ts'
 import { newId } from '../platform/ids.ts'
+import { UNCOUNTED_TOKENS } from './account-limits.ts'
 import type { Modality } from '../calls/lifecycle.ts'
 import type { ApiKey, Period } from './shown-key.ts'
 import { findKey } from './shown-key.ts'
@@ -23,6 +24,7 @@ export type KeyChanges = {
   /** Requests a minute. */
   rateLimit?: number | null | undefined
   maxOutstanding?: number | null | undefined
+  tokensPerMinute?: number | null | undefined
   budget?: Budget | null | undefined
 }
 
@@ -74,8 +76,10 @@ const columnsOf = (changes: KeyChanges): Record<string, unknown> =>
       expires_at: changes.expiresAt,
       rate_limit: changes.rateLimit,
       max_outstanding: changes.maxOutstanding,
+      tokens_per_minute: changes.tokensPerMinute,
       // Without a limit they are not counted.
       outstanding_calls: changes.maxOutstanding === null ? 0 : undefined,
+      ...(changes.tokensPerMinute === null && UNCOUNTED_TOKENS),
     }).filter(([, value]) => value !== undefined),
   )
 

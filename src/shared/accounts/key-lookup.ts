@@ -7,8 +7,11 @@ import { isUnreachable } from '../platform/postgres/db.ts'
 import { runPrepared, textArray } from '../platform/postgres/prepared.ts'
 import type { AccountId, KeyId } from '../platform/ids.ts'
 import type { Modality } from '../calls/lifecycle.ts'
+import type { Standing } from './account-limits.ts'
 import type { AccountStatus } from './accounts.ts'
 import { hexHashOf, looksLikeKey } from './api-keys.ts'
+import type { AllowanceColumns, TokenAllowance } from './token-allowance.ts'
+import { allowancesOf } from './token-allowance.ts'
 
 /** The holder of a key: the key with its limits, its account, and whether the account is active. */
 export type Principal = {
@@ -26,9 +29,9 @@ export type Principal = {
   modalities: readonly Modality[] | null
   /** Requests a minute; null: no limit of its own. */
   rateLimit: number | null
-  /** The group of its account; null: none. A charge looks at it again. */
-  group: string | null
-}
+  /** What was left of the tokens of a minute, of its account and of its own. */
+  tokens: readonly TokenAllowance[]
+} & Standing
 
 /**
  * Finds the holder of a key: null for one that is malformed (without a query), unknown, revoked or expired.
@@ -50,7 +53,9 @@ type PrincipalRow = {
   modalities: Modality[] | null
   rate_limit: number | null
   group_name: string | null
-}
+  account_rate_limit: number | null
+  account_max_outstanding: number | null
+} & AllowanceColumns
 
 /**
  * A look-up asks Postgres each time, so that a revoked key is refused at once by every process. The keys of
@@ -88,7 +93,10 @@ const FIND = {
   name: 'find_principals',
   text: `
     SELECT asked.place, k.id, k.account_id, acc.status, k.version, k.models, k.modalities, k.rate_limit,
-      k.address_allowed, acc.group_name
+      k.address_allowed, acc.group_name,
+      acc.rate_limit AS account_rate_limit, acc.max_outstanding AS account_max_outstanding,
+      token_allowance(acc.tokens_per_minute, acc.token_window_at, acc.token_window_used, 0, now()) AS account_tokens,
+      token_allowance(k.tokens_per_minute, k.token_window_at, k.token_window_used, 0, now()) AS key_tokens
     FROM unnest((SELECT $1::bytea[]), (SELECT $2::text[])) WITH ORDINALITY AS asked (hash, address, place)
     CROSS JOIN LATERAL (
       SELECT k.*, k.secret_version AS version, key_allows_address(k, asked.address) AS address_allowed FROM api_keys k
@@ -111,4 +119,6 @@ const principalOf = (row: PrincipalRow, address: string): Principal => ({
   modalities: row.modalities,
   rateLimit: row.rate_limit,
   group: row.group_name,
+  accountLimits: { rateLimit: row.account_rate_limit, maxOutstanding: row.account_max_outstanding },
+  tokens: allowancesOf(row),
 })

@@ -40,6 +40,8 @@ export type ApiKey = {
   rateLimit: number | null
   /** Calls that have not ended. */
   maxOutstanding: number | null
+  /** Tokens of its calls in a window of a minute. */
+  tokensPerMinute: number | null
   budget: ShownBudget | null
   /** Until when the secret before the last rotation is still good; null if it is not. */
   previousSecretUntil: string | null
@@ -60,6 +62,7 @@ type KeyRow = {
   allowed_ips: string[] | null
   rate_limit: number | null
   max_outstanding: number | null
+  tokens_per_minute: number | null
   previous_until: Date | null
   secret_ended_at: Date | null
   credits: number | null
@@ -69,7 +72,7 @@ type KeyRow = {
 }
 
 const COLUMNS = `k.id, k.name, k.hint, k.created_at, k.last_used_at, k.revoked_at, k.expires_at, k.models, k.modalities,
-  k.allowed_ips, k.rate_limit, k.max_outstanding, k.secret_ended_at,
+  k.allowed_ips, k.rate_limit, k.max_outstanding, k.tokens_per_minute, k.secret_ended_at,
   CASE WHEN k.previous_until > now() THEN k.previous_until END AS previous_until,
   b.credits, b.period, coalesce(w.used, 0) AS used,
   CASE WHEN b.period <> 'total' THEN (budget_window(b.period, now()) AT TIME ZONE 'UTC'
@@ -119,6 +122,7 @@ const presentKey = (row: KeyRow): ApiKey => ({
   allowedIps: row.allowed_ips,
   rateLimit: row.rate_limit,
   maxOutstanding: row.max_outstanding,
+  tokensPerMinute: row.tokens_per_minute,
   budget: budgetOf(row),
   previousSecretUntil: row.previous_until?.toISOString() ?? null,
   secretEndedAt: row.secret_ended_at?.toISOString() ?? null,

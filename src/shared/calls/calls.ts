@@ -6,6 +6,7 @@
  * Every verb is guarded and safe to repeat: zero rows mean that another process already did it, which is no error.
  */
 import { randomUUID } from 'node:crypto'
+import { allowancesOf } from '../accounts/token-allowance.ts'
 import { batched } from '../platform/postgres/batcher.ts'
 import type { Db } from '../platform/postgres/db.ts'
 import { isContention, isUnreachable, retryWhileUnreachable } from '../platform/postgres/db.ts'
@@ -308,13 +309,15 @@ const countsOf = (tokens: Tokens | null) =>
   }
 
 function outcomeOf(request: OpenRequest, row: OpenRow): OpenOutcome {
+  const { balance, outstanding } = row
+  const tokens = allowancesOf(row)
   switch (row.outcome) {
     case 'opened':
-      return { opened: true, balance: row.balance, outstanding: row.outstanding }
+      return { opened: true, balance, outstanding, tokens }
     case 'exists':
       // Our own id: an earlier try of this statement had committed, and only its acknowledgement was lost.
       return row.existing_id === request.id
-        ? { opened: true, balance: row.balance, outstanding: row.outstanding }
+        ? { opened: true, balance, outstanding, tokens }
         : { opened: false, existing: row.existing_id! }
     case 'claimed':
       return { opened: false, claimed: row.existing_id! }
@@ -324,13 +327,15 @@ function outcomeOf(request: OpenRequest, row: OpenRow): OpenOutcome {
     case 'model_not_allowed':
     case 'group_changed':
     case 'key_budget_exceeded':
+    case 'tokens_above_limit':
     case 'price_above_limit':
     case 'price_changed':
     case 'insufficient_credits':
     case 'too_many_calls':
     case 'too_many_calls_of_key':
     case 'too_many_bytes':
-      return { opened: false, refusal: row.outcome }
+    case 'too_many_tokens':
+      return { opened: false, refusal: row.outcome, tokens }
     default:
       throw new Error(`open_calls answered ${row.outcome}`)
   }

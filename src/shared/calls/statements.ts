@@ -2,6 +2,7 @@
  * The statements of a call's path, for a batch at a time: `open_calls` and `end_calls` (see `sql/`), which move
  * credits, and the begin between them.
  */
+import type { AllowanceColumns } from '../accounts/token-allowance.ts'
 import type { Db } from '../platform/postgres/db.ts'
 import { plainArray, runPrepared, textArray } from '../platform/postgres/prepared.ts'
 import type { ErrorCode } from '../platform/errors.ts'
@@ -58,7 +59,13 @@ export type EndedRow = {
 }
 
 /** The outcome of one request, as `open_calls` returns it. */
-export type OpenRow = { id: CallId; outcome: string; existing_id: CallId | null; balance: number; outstanding: number }
+export type OpenRow = AllowanceColumns & {
+  id: CallId
+  outcome: string
+  existing_id: CallId | null
+  balance: number
+  outstanding: number
+}
 
 /**
  * What one account may have at once: `maxOutstanding` open calls, with requests of `maxRequestBytes` bytes (64 MB
@@ -113,7 +120,7 @@ function rowOf(request: OpenRequest) {
     is_async: request.isAsync,
     callback_url: request.callbackUrl,
     group_name: request.group,
-    most_outstanding: request.maxOutstanding,
+    most_open: request.maxOutstanding,
   }
 }
 

@@ -1,6 +1,7 @@
 /**
  * The types of the verbs: what they take and what they return.
  */
+import type { TokenAllowance } from '../accounts/token-allowance.ts'
 import type { AccountId, CallId, KeyId } from '../platform/ids.ts'
 import type { Answer, LongAnswer } from '../replies/stored-answers.ts'
 import type { Dialect } from '../dialects/dialect.ts'
@@ -26,7 +27,7 @@ export type OpenRequest = {
   /** The charge. */
   amount: number
   /** Why the call must not be opened, although an earlier call may be joined: a guard of its own request. */
-  guarded?: 'price_above_limit' | 'price_changed' | null
+  guarded?: 'tokens_above_limit' | 'price_above_limit' | 'price_changed' | null
   /** The tokens the charge was estimated from (chat). */
   estimate: Tokens | null
   deadlineSeconds: number
@@ -52,20 +53,23 @@ export type OpenRequest = {
 
 /**
  * Why a call was not opened: the error code for its client, the call that already existed, or the one that it is a
- * retry of and that was taken over for it.
+ * retry of and that was taken over for it. `tokens`: what is left of the tokens of a minute, as far as these are
+ * limited.
  */
 export type OpenOutcome =
-  | { opened: true; balance: number; outstanding: number }
+  | { opened: true; balance: number; outstanding: number; tokens: TokenAllowance[] }
   | { opened: false; existing: CallId }
   | { opened: false; claimed: CallId }
   | {
       opened: false
+      tokens: TokenAllowance[]
       refusal:
         | 'unauthorized'
         | 'ip_not_allowed'
         | 'account_suspended'
         | 'model_not_allowed'
         | 'group_changed'
+        | 'tokens_above_limit'
         | 'price_above_limit'
         | 'price_changed'
         | 'key_budget_exceeded'
@@ -73,6 +77,7 @@ export type OpenOutcome =
         | 'too_many_calls'
         | 'too_many_calls_of_key'
         | 'too_many_bytes'
+        | 'too_many_tokens'
     }
 
 /** What a worker gets when it begins a call. */

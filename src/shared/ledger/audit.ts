@@ -206,7 +206,23 @@ const INVARIANTS: Record<string, string> = {
   'an account with a limited key says so': `
     SELECT acc.id AS account_id, k.id AS key_id FROM accounts acc JOIN api_keys k ON k.account_id = acc.id
     LEFT JOIN budgets b ON b.key_id = k.id
-    WHERE NOT acc.keys_limited AND (b.id IS NOT NULL OR k.max_outstanding IS NOT NULL)`,
+    WHERE NOT acc.keys_limited
+      AND (b.id IS NOT NULL OR k.max_outstanding IS NOT NULL OR k.tokens_per_minute IS NOT NULL)`,
+  // Of windows before that the records of calls may have been swept.
+  'what is used of the tokens of a minute is what the calls of that window reserve, or came to': `
+    SELECT w.account_id, w.key_id, w.token_window_at, w.token_window_used, sum(c.tokens)::bigint AS tokens
+    FROM (
+      SELECT id AS account_id, NULL::uuid AS key_id, token_window_at, token_window_used FROM accounts
+      UNION ALL SELECT account_id, id, token_window_at, token_window_used FROM api_keys
+    ) w
+    LEFT JOIN (SELECT account_id, key_id, created_at, CASE status WHEN 'failed' THEN 0
+        WHEN 'succeeded' THEN coalesce(input_tokens + coalesce(output_tokens, 0),
+          estimated_input_tokens + coalesce(estimated_output_tokens, 0))
+        ELSE estimated_input_tokens + coalesce(estimated_output_tokens, 0) END AS tokens
+      FROM calls WHERE estimated_input_tokens IS NOT NULL) c
+      ON c.account_id = w.account_id AND coalesce(c.key_id = w.key_id, true) AND c.created_at >= w.token_window_at
+    WHERE w.token_window_at > now() - interval '1 day'
+    GROUP BY 1, 2, 3, 4 HAVING w.token_window_used <> coalesce(sum(c.tokens), 0)`,
   'no call is open longer than a minute past its deadline': `
     SELECT id AS call_id, status, deadline_at FROM calls
     WHERE finished_at IS NULL AND deadline_at < now() - interval '1 minute'`,

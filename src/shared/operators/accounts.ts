@@ -1,5 +1,7 @@
 /** Accounts as operators see them. */
 import type { Knex } from 'knex'
+import type { LimitRow, OwnLimits } from '../accounts/account-limits.ts'
+import { LIMIT_COLUMNS, presentLimits } from '../accounts/account-limits.ts'
 import type { AccountStatus } from '../accounts/accounts.ts'
 import type { Role, User, UserRow } from '../users/users.ts'
 import { USER_COLUMNS, presentUser } from '../users/users.ts'
@@ -7,27 +9,33 @@ import type { Db } from '../platform/postgres/db.ts'
 import type { AccountId } from '../platform/ids.ts'
 import { parseId } from '../platform/ids.ts'
 
-/** An account as operators see it: its owner's address and name, what they may do, and its group of the catalogue. */
-export type OperatedAccount = User & { status: AccountStatus; role: Role; group: string | null }
+/**
+ * An account as operators see it: its owner's address and name, what they may do, its group of the catalogue, and its
+ * own limits.
+ */
+export type OperatedAccount = User & { status: AccountStatus; role: Role; group: string | null; limits: OwnLimits }
+
+type OperatedRow = UserRow & LimitRow
 
 /** What operators see of an account. */
-const presentOperated = (row: UserRow): OperatedAccount => ({
+const presentOperated = (row: OperatedRow): OperatedAccount => ({
   ...presentUser(row),
   status: row.status,
   role: row.role,
   group: row.group_name,
+  limits: presentLimits(row),
 })
 
 const accountsWithOwners = (db: Db) =>
   db('accounts')
     .join('members', (on) => on.on('members.account_id', 'accounts.id').andOnVal('members.role', 'owner'))
     .join('users', 'users.id', 'members.user_id')
-    .select<UserRow[]>(...USER_COLUMNS)
+    .select<OperatedRow[]>(...USER_COLUMNS, ...LIMIT_COLUMNS.map((name) => `accounts.${name}`))
 
 /** An account in a list. `lastCallAt`: its last charged call, to the minute. */
 type ListedAccount = OperatedAccount & { debt: number; lastCallAt: string | null }
 
-type ListedRow = UserRow & { last_call: Date | null; key: string | number | null }
+type ListedRow = OperatedRow & { last_call: Date | null; key: string | number | null }
 
 /**
  * How accounts are listed: by what, and in which direction. Only accounts that have a value of it are in the list: who
@@ -112,7 +120,7 @@ const presentListed = (row: ListedRow): ListedAccount => ({
 
 /** One account; null if there is none. */
 export async function findAccount(db: Db, id: AccountId): Promise<OperatedAccount | null> {
-  const row = await accountsWithOwners(db).where('accounts.id', id).first<UserRow | undefined>()
+  const row = await accountsWithOwners(db).where('accounts.id', id).first<OperatedRow | undefined>()
   return row ? presentOperated(row) : null
 }
 

@@ -17,6 +17,7 @@ export const ACTIONS = [
   'banner_removed',
   'account_suspended',
   'account_activated',
+  'account_limited',
   'role_changed',
   'account_grouped',
   'mail_revived',

@@ -1,6 +1,8 @@
 /**
  * What operators may change, each with its record in the same transaction.
  */
+import type { LimitChanges, OwnLimits } from '../accounts/account-limits.ts'
+import { setLimitsOf } from '../accounts/account-limits.ts'
 import type { AccountStatus } from '../accounts/accounts.ts'
 import { lockToDelete, markDeleted, setStatus } from '../accounts/accounts.ts'
 import { revokeAllKeys } from '../accounts/api-keys.ts'
@@ -89,6 +91,22 @@ export const setAccountGroup = async (
     if (!(await setGroup(trx, id, group))) return 'no_account'
     await recordAction(trx, operator, 'account_grouped', id, { group })
     return 'done'
+  })
+
+/** Sets limits of an account. @returns all of its own as they are then; null if there is no such account. */
+export const setAccountLimits = async (
+  db: Db,
+  operator: Operator,
+  id: AccountId,
+  changes: LimitChanges,
+): Promise<OwnLimits | null> =>
+  db.transaction(async (trx) => {
+    const limits = await setLimitsOf(trx, id, changes)
+    const changed = Object.entries(changes).filter(([, value]) => value !== undefined)
+    if (limits && changed.length > 0) {
+      await recordAction(trx, operator, 'account_limited', id, Object.fromEntries(changed) as ActionDetails)
+    }
+    return limits
   })
 
 /** Gives the owner of an account a role. @throws where there is no such account. */

@@ -272,22 +272,28 @@ export function outputLimit(
   return Math.min(maxTokens ?? defaultOutputTokens, maxOutputTokens)
 }
 
+/** What a call may come to: in credits, and in tokens. Infinity where there is no bound. */
+export type CallBounds = { credits: number; tokens: number }
+
 /**
- * The most output tokens a choice that so many credits pay, where a request leaves the limit to its model.
+ * The most output tokens a choice that so many credits pay, in a call of so many tokens, where a request leaves the
+ * limit to its model.
  * @param estimate of the request with all of `limit`, for `choices` choices
  * @param least below so many tokens a limit is not lowered: an answer that is cut there is of little use
- * @returns null where they pay less than `least`, or than a limit that is lower itself
+ * @returns null where the bounds allow less than `least`, or than a limit that is lower itself
  */
 export function limitWithin(
-  credits: number,
+  { credits, tokens }: CallBounds,
   price: ChatPrice & Share,
   { limit, choices, estimate, least }: { limit: number; choices: number; estimate: Tokens; least: number },
 ): number | null {
-  const costOf = (tokens: number): number =>
-    chatCharge(price, { ...estimate, output: estimate.output - (limit - tokens) * choices })
+  const costOf = (output: number): number =>
+    chatCharge(price, { ...estimate, output: estimate.output - (limit - output) * choices })
+  const beyond = Math.max(0, estimate.input + estimate.output - tokens)
+  const highest = limit - Math.ceil(beyond / choices)
   let paid = Math.min(least, limit)
-  if (costOf(paid) > credits) return null
-  for (let most = limit; paid < most;) {
+  if (highest < paid || costOf(paid) > credits) return null
+  for (let most = highest; paid < most;) {
     const middle = Math.ceil((paid + most) / 2)
     if (costOf(middle) <= credits) paid = middle
     else most = middle - 1

@@ -65,6 +65,7 @@ export const requests: Requests = {
       expiresAt: '2999-01-01T00:00:00Z',
       rateLimit: 5,
       maxOutstanding: 5,
+      tokensPerMinute: 5000,
       budget: { credits: 0, period: 'week' },
     })
     await caller('POST', '/v1/chat/completions', chat)

@@ -34,6 +34,7 @@ export const requests: Requests = {
     await operator('POST', `${keyPath}/rotate`, { graceSeconds: 60 })
     await operator('DELETE', keyPath)
     await operator('PUT', `${path}/group`, { group: null })
+    await operator('PATCH', `${path}/limits`, { rateLimit: 600, maxOutstanding: null, tokensPerMinute: 100_000 })
     await operator('POST', `${path}/suspend`)
     await operator('POST', `${path}/activate`)
     expect((await operator('GET', path)).json.actions).to.have.lengthOf(10)

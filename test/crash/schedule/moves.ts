@@ -5,7 +5,7 @@ import type { Modality } from '../../../src/shared/calls/lifecycle.ts'
 import type { FailureKind } from '../../../src/workers/upstreams/adapter.ts'
 import { DIALECTS } from '../../../src/shared/dialects/dialect.ts'
 import type { Dialect } from '../../../src/shared/dialects/dialect.ts'
-import type { Limits } from '../simulation/accounts.ts'
+import type { Limits, TokenLimits } from '../simulation/accounts.ts'
 import type { EnqueueFate } from '../simulation/dispatch.ts'
 
 /** What a client asks for. Numbers such as `who` and `key` are indexes, modulo the number of choices. */
@@ -40,10 +40,16 @@ export type Move =
   | { do: 'pass'; seconds: number; deadlines: boolean }
   | { do: 'enqueue'; fate: EnqueueFate }
   | { do: 'grant' | 'deduct' | 'expire grant'; auth: number; amount: number }
-  | { do: 'revoke key' | 'pass edge' | 'regroup'; auth: number }
+  | { do: 'revoke key' | 'pass edge' | 'pass minute' | 'regroup'; auth: number }
 
 /** A simulation and what happens in it. `grouped`: which of its accounts begin in a group. */
-export type Schedule = { grants: number[][]; limits: (Limits | null)[]; grouped: boolean[]; moves: Move[] }
+export type Schedule = {
+  grants: number[][]
+  limits: (Limits | null)[]
+  tokens: TokenLimits[]
+  grouped: boolean[]
+  moves: Move[]
+}
 
 /** Plain objects, so that a failing schedule is readable. */
 const record = <T>(fields: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> =>
@@ -100,6 +106,8 @@ const edge: fc.Arbitrary<Move> = record({ do: fc.constant('pass edge' as const),
 
 const regrouping: fc.Arbitrary<Move> = record({ do: fc.constant('regroup' as const), auth: small })
 
+const minute: fc.Arbitrary<Move> = record({ do: fc.constant('pass minute' as const), auth: small })
+
 const revocation: fc.Arbitrary<Move> = record({ do: fc.constant('revoke key' as const), auth: small })
 
 const usual: fc.Arbitrary<Move> = fc.oneof(
@@ -128,6 +136,7 @@ const usual: fc.Arbitrary<Move> = fc.oneof(
   { weight: 1, arbitrary: one('stop worker' as const) },
   { weight: 3, arbitrary: edge },
   { weight: 2, arbitrary: regrouping },
+  { weight: 3, arbitrary: minute },
   { weight: 4, arbitrary: one('reconcile' as const) },
   { weight: 1, arbitrary: one('cut wire' as const) },
   {
@@ -181,6 +190,12 @@ const limits: fc.Arbitrary<Limits> = record({
   credits: fc.array(fc.integer({ min: 30, max: 600 }), { minLength: 1, maxLength: 2, size: 'max' }),
 })
 
+/** Tokens a minute: enough for a few chats, of which each reserves about 60. */
+const tokens: fc.Arbitrary<TokenLimits> = record({
+  account: fc.option(fc.integer({ min: 60, max: 400 }), { freq: 2 }),
+  key: fc.option(fc.integer({ min: 60, max: 200 }), { freq: 1 }),
+})
+
 /**
  * Schedules of one or two accounts and up to 26 moves. They begin with a few requests, so that there is something to
  * disturb.
@@ -188,6 +203,7 @@ const limits: fc.Arbitrary<Limits> = record({
 export const schedules: fc.Arbitrary<Schedule> = record({
   grants: fc.array(grants, { minLength: 1, maxLength: 2 }),
   limits: fc.array(fc.option(limits, { freq: 2 }), { minLength: 2, maxLength: 2, size: 'max' }),
+  tokens: fc.array(tokens, { minLength: 2, maxLength: 2, size: 'max' }),
   grouped: fc.array(fc.boolean(), { minLength: 2, maxLength: 2, size: 'max' }),
   first: fc.array(ask, { minLength: 2, maxLength: 5, size: 'max' }),
   moves: fc.array(move, { minLength: 8, maxLength: 26, size: 'max' }),

@@ -7,7 +7,7 @@ import { RUNNING_LEASE_SECONDS } from '../../../src/shared/calls/lifecycle.ts'
 import { setGroup } from '../../../src/shared/accounts/groups.ts'
 import { GROUP, Simulation } from '../simulation/simulation.ts'
 import type { Account } from '../simulation/accounts.ts'
-import { openAccount, passEdge } from '../simulation/accounts.ts'
+import { openAccount, passEdge, passMinute } from '../simulation/accounts.ts'
 import { Request } from '../simulation/clients.ts'
 import type { Asked } from '../simulation/clients.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
@@ -27,10 +27,17 @@ const MAX_EFFECTS = 12
  * database.
  * @throws an Error that names the broken promise, and what happened.
  */
-export async function play(db: Db, name: string, { grants, limits, grouped, moves }: Schedule): Promise<ScheduleRun> {
+export async function play(db: Db, name: string, schedule: Schedule): Promise<ScheduleRun> {
+  const { grants, limits, tokens, grouped, moves } = schedule
   const simulation = new Simulation(db, name)
   const accounts = await Promise.all(
-    grants.map((amounts, at) => openAccount(db, amounts, limits[at] ?? null, grouped[at] ? GROUP.name : null)),
+    grants.map((amounts, at) =>
+      openAccount(db, amounts, {
+        limits: limits[at] ?? null,
+        tokens: tokens[at]!,
+        group: grouped[at] ? GROUP.name : null,
+      }),
+    ),
   )
   const run: ScheduleRun = { db, name, simulation, accounts, requests: [], prices: new Map() }
   try {
@@ -105,6 +112,8 @@ async function make(run: ScheduleRun, move: Move): Promise<void> {
       return void (await db('grants')
         .where({ id: pick(pick(accounts, move.auth)!.grants, move.amount)! })
         .update({ expires_at: db.raw('least(expires_at, now())') }))
+    case 'pass minute':
+      return passMinute(db, pick(accounts, move.auth)!)
     case 'pass edge':
       return passEdge(db, pick(accounts, move.auth)!)
     case 'regroup':

@@ -6,6 +6,9 @@ import type { AccountId, GrantId, KeyId } from '../../../src/shared/platform/ids
 /** What the keys of an account may spend in a period: the first has no budget where there is only one number. */
 export type Limits = { period: Period; credits: number[] }
 
+/** The tokens a minute of an account and of its first key; null: any number. */
+export type TokenLimits = { account: number | null; key: number | null }
+
 /** An account with two keys, and the group that it is in. */
 export type Account = {
   id: AccountId
@@ -22,8 +25,7 @@ export type Account = {
 export async function openAccount(
   db: Db,
   amounts: readonly number[],
-  limits: Limits | null,
-  group: string | null,
+  { limits, tokens, group }: { limits: Limits | null; tokens: TokenLimits; group: string | null },
 ): Promise<Account> {
   const id = newId('account')
   const keyIds = [newId('key'), newId('key')]
@@ -33,11 +35,12 @@ export async function openAccount(
   await db.raw(
     `
     WITH u AS (
-      INSERT INTO accounts (id, credits, ledger_seq, keys_limited, group_name)
-      VALUES (:id, :total, :count, :limited, :group)
+      INSERT INTO accounts (id, credits, ledger_seq, keys_limited, group_name, tokens_per_minute)
+      VALUES (:id, :total, :count, :limited, :group, :ofAccount)
     ), k AS (
-      INSERT INTO api_keys (id, account_id, name, key_hash, hint)
-      SELECT key, :id, 'k', sha256(key::text::bytea), '' FROM unnest(:keyIds::uuid[]) key
+      INSERT INTO api_keys (id, account_id, name, key_hash, hint, tokens_per_minute)
+      SELECT key, :id, 'k', sha256(key::text::bytea), '', CASE nth WHEN 1 THEN :ofKey::bigint END
+      FROM unnest(:keyIds::uuid[]) WITH ORDINALITY AS key (key, nth)
     ), b AS (
       INSERT INTO budgets (id, account_id, scope, key_id, credits, period)
       SELECT b.id, :id, 'key', b.key, b.credits, :period
@@ -54,8 +57,10 @@ export async function openAccount(
       id,
       total,
       count: amounts.length,
-      limited: limits !== null,
+      limited: limits !== null || tokens.key !== null,
       group,
+      ofAccount: tokens.account,
+      ofKey: tokens.key,
       keyIds,
       budgets,
       budgetKeys: keyIds.toReversed().slice(0, budgets.length),
@@ -68,16 +73,26 @@ export async function openAccount(
   return { id, keyIds, grants, period: limits?.period ?? null, group }
 }
 
+/** Lets a minute pass for the tokens of an account: what is reserved from now on is of other windows. */
+export async function passMinute(db: Db, { id }: Account): Promise<void> {
+  const earlier = { token_window_at: db.raw(`token_window_at - interval '61 seconds'`) }
+  await db.transaction(async (trx) => {
+    await trx('accounts').where({ id }).update(earlier)
+    await trx('api_keys').where({ account_id: id }).update(earlier)
+  })
+}
+
 /**
  * Moves the edge of a window past an account's calls: what they used of budgets until now is of the window before. Two
- * steps, so that no two windows have the same beginning meanwhile.
+ * steps, so that no two windows have the same beginning meanwhile. Of the tokens of a minute nothing is left after it.
  */
 export async function passEdge(db: Db, { id, period }: Account): Promise<void> {
   if (period === null || period === 'total') return
   const back = (column: string) =>
     db.raw(`(?? AT TIME ZONE 'UTC' - ('1 ' || ?::text)::interval) AT TIME ZONE 'UTC'`, [column, period])
   await db.transaction(async (trx) => {
-    await trx('accounts').where({ id }).forNoKeyUpdate().select('id')
+    await trx('accounts').where({ id }).update({ token_window_at: null, token_window_used: 0 })
+    await trx('api_keys').where({ account_id: id }).update({ token_window_at: null, token_window_used: 0 })
     const windows = () =>
       trx('budget_windows').whereIn('budget_id', trx('budgets').where({ account_id: id }).select('id'))
     await windows().update({ starts_at: trx.raw("starts_at + interval '100000 days'") })

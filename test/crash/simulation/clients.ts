@@ -21,7 +21,7 @@ import type { ErrorCode } from '../../../src/shared/platform/errors.ts'
 import { ApiError } from '../../../src/shared/platform/errors.ts'
 import type { AccountId, CallId, KeyId } from '../../../src/shared/platform/ids.ts'
 import type { Web, Simulation } from './simulation.ts'
-import { IMAGE, VIDEO } from './simulation.ts'
+import { IMAGE, MAX_OUTSTANDING, VIDEO } from './simulation.ts'
 
 export type Asked = {
   modality: Modality
@@ -120,6 +120,8 @@ function contextOf(asked: Asked, callId: CallId): CallContext {
         secretVersion: 1,
         address: '',
         group: asked.account.group,
+        accountLimits: { rateLimit: null, maxOutstanding: MAX_OUTSTANDING },
+        tokens: [],
       },
       callId,
       requestId: callId,

@@ -3,6 +3,8 @@ import type { Modality } from '../../../src/shared/calls/lifecycle.ts'
 import type { Sandbox } from '../../../sandbox/server.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { untilEnded } from '../../support/crash.ts'
+import { setLimitsOf } from '../../../src/shared/accounts/account-limits.ts'
+import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { post } from '../../../scripts/harness/http.ts'
@@ -58,6 +60,9 @@ export type StormFigures = {
  */
 export async function storm(town: Installation, sandbox: Sandbox, options: StormOptions): Promise<StormFigures> {
   const account = await anAccount(town.db, 100_000_000)
+  // So wide that nothing is refused: what killed processes leave of them is in the books that are checked.
+  await town.db.transaction((trx) => setLimitsOf(trx, account.id, { tokensPerMinute: 1_000_000_000 }))
+  await changeKey(town.db, account.keyId, { tokensPerMinute: 1_000_000_000 })
   const storm = new Storm(town, account, options)
   const url = () => storm.liveWeb()?.url
   const debtor = new Debtor(town.db, await anAccount(town.db, DEBTOR_CREDITS), url)

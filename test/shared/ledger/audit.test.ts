@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { setLimitsOf } from '../../../src/shared/accounts/account-limits.ts'
 import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
@@ -42,7 +43,10 @@ describe('the audit', () => {
     const terms = { credits: 5, maxUses: 2, expiresAt: null, creditsExpireAt: null, note: null }
     const { code, made } = await createCode(db, null, terms)
     await redeemCode(db, mailboxes, account.id, code)
-    const chat = await opened(calls, account, 9, { modality: 'chat', price: PRICE })
+    await db.transaction((trx) => setLimitsOf(trx, account.id, { tokensPerMinute: 1000 }))
+    await changeKey(db, account.keyId, { tokensPerMinute: 1000 })
+    const estimate = { input: 100, output: 5 }
+    const chat = await opened(calls, account, 9, { modality: 'chat', price: PRICE, estimate })
     const tokens = { input: 10, cached: 100, written: 20, output: 3, inputAgain: 5 }
     await calls.settle(chat, 'chat', { ...aResult(chatCost(PRICE, tokens)), tokens })
     await changeKey(db, account.keyId, { maxOutstanding: 10, budget: { credits: 100, period: 'total' } })

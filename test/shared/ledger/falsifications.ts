@@ -125,6 +125,24 @@ export const FALSIFICATIONS: [title: string, sql: string, of: (it: Scene) => unk
     ['an account with a limited key says so'],
   ],
   [
+    "tokens of an account's minute that were lost",
+    'UPDATE accounts SET token_window_used = token_window_used - 1 WHERE id = ?',
+    (it) => [it.account.id],
+    ['what is used of the tokens of a minute is what the calls of that window reserve, or came to'],
+  ],
+  [
+    "tokens of a key's minute that no call reserved",
+    'UPDATE api_keys SET token_window_used = token_window_used + 1 WHERE id = ?',
+    (it) => [it.account.keyId],
+    ['what is used of the tokens of a minute is what the calls of that window reserve, or came to'],
+  ],
+  [
+    'a call of the minute that came to other tokens',
+    'UPDATE calls SET input_tokens = input_tokens + 1 WHERE id = ?',
+    (it) => [it.chat],
+    ['what is used of the tokens of a minute is what the calls of that window reserve, or came to'],
+  ],
+  [
     'an open call with an end',
     'UPDATE calls SET finished_at = now() WHERE id = ?',
     (it) => [it.open],

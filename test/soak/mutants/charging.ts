@@ -22,8 +22,8 @@ export const CHARGING: readonly Mutant[] = [
     edits: [
       {
         file: OPEN_SQL,
-        find: 'ANY (account_ids) ORDER BY acc.id FOR NO KEY UPDATE',
-        replace: 'ANY (account_ids)',
+        find: 'ORDER BY acc.id FOR NO KEY UPDATE',
+        replace: 'ORDER BY acc.id',
       },
     ],
     tests: [SCHEDULES, VERBS, BATCHES],
@@ -95,7 +95,7 @@ export const CHARGING: readonly Mutant[] = [
     edits: [
       {
         file: OPEN_SQL,
-        find: "WHEN outstanding >= coalesce(r.most_outstanding, max_outstanding) THEN 'too_many_calls'",
+        find: "WHEN outstanding >= coalesce(r.most_open, max_outstanding) THEN 'too_many_calls'",
         replace: '',
       },
     ],

@@ -7,6 +7,8 @@ export const DEDUCTIONS = 'test/shared/ledger/deductions.test.ts'
 export const DEBTS = 'test/shared/calls/debts.test.ts'
 export const BATCHES = 'test/shared/calls/batches.test.ts'
 export const BUDGETS = 'test/shared/calls/budgets.test.ts'
+export const TOKENS = 'test/shared/calls/token-limits.test.ts'
+export const TOKENS_OF_CALLS = 'test/api/v1/token-limits.test.ts'
 export const PAYMENTS = 'test/shared/payments/payments.test.ts'
 export const PAYMENT_SCHEDULES = 'test/crash/payments.test.ts'
 export const PRICING = 'test/shared/requests/pricing.test.ts'
@@ -58,6 +60,8 @@ export const KILLING_TESTS = [
   KEY_LIMITS,
   KEY_LOOKUP,
   BUDGETS,
+  TOKENS,
+  TOKENS_OF_CALLS,
   MOMENTS,
   PRICING,
   ARITHMETIC,

@@ -13,6 +13,7 @@ import { PRICES } from './prices.ts'
 import { OF_READING } from './reading.ts'
 import { OF_SMALL_CALLS } from './small-calls.ts'
 import { OF_SHARING } from './sharing.ts'
+import { OF_TOKENS } from './tokens.ts'
 import { OF_USAGE } from './usage.ts'
 
 /** All bugs that the tests must find. */
@@ -20,6 +21,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...CHARGING,
   ...ENDING,
   ...OF_BUDGETS,
+  ...OF_TOKENS,
   ...OF_DEDUCTIONS,
   ...OF_PAYMENTS,
   ...CALL_PATH,

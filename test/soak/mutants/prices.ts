@@ -61,8 +61,9 @@ export const PRICES: readonly Mutant[] = [
     edits: [
       {
         file: 'src/api/v1/calls/place-call.ts',
-        find: 'identity, priceGuard(ctx, order))',
-        replace: "identity, 'stream' in order.request && order.request.stream ? null : priceGuard(ctx, order))",
+        find: "'tokens_above_limit' : priceGuard(ctx, order)",
+        replace:
+          "'tokens_above_limit' : 'stream' in order.request && order.request.stream ? null : priceGuard(ctx, order)",
       },
     ],
     tests: [GUARDS],

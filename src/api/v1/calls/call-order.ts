@@ -3,18 +3,15 @@
  */
 import type { Model } from '../../../shared/catalogue/catalogue.ts'
 import type { Dialect } from '../../../shared/dialects/dialect.ts'
-import type { ChatPrice, Share, Tokens } from '../../../shared/requests/pricing.ts'
+import type { CallBounds, ChatPrice, Share, Tokens } from '../../../shared/requests/pricing.ts'
 import { chatCharge, limitWithin } from '../../../shared/requests/pricing.ts'
 import type { CallRequest } from '../../../shared/requests/requests.ts'
 
 /** What a chat costs with a lower limit of its output. */
 export type Lowered = { maxTokens: number; estimate: Tokens; charge: number }
 
-/**
- * Lowers the limit of a chat's output until the call costs at most `credits`; null if that leaves fewer than `least`
- * output tokens.
- */
-export type LowerTo = (credits: number, least: number) => Lowered | null
+/** Lowers the limit of a chat's output until its call is within bounds; null if fewer than `least` tokens are left. */
+export type LowerTo = (bounds: CallBounds, least: number) => Lowered | null
 
 /**
  * What lowers the limit of a chat, and charges less for it.
@@ -22,9 +19,9 @@ export type LowerTo = (credits: number, least: number) => Lowered | null
  */
 export const loweringOf =
   (price: ChatPrice & Share, asked: { limit: number; choices: number; estimate: Tokens }): LowerTo =>
-  (credits, least) => {
+  (bounds, least) => {
     const { limit, choices, estimate } = asked
-    const maxTokens = limitWithin(credits, price, { ...asked, least })
+    const maxTokens = limitWithin(bounds, price, { ...asked, least })
     if (maxTokens === null) return null
     const lowered = { ...estimate, output: estimate.output - (limit - maxTokens) * choices }
     return { maxTokens, estimate: lowered, charge: chatCharge(price, lowered) }

@@ -2,6 +2,7 @@
  * Places a call: charge, then enqueue, then wait. The one way in for all modalities.
  */
 import { fundsOf, payable } from '../../../shared/accounts/summary.ts'
+import { mostTokens } from '../../../shared/accounts/token-allowance.ts'
 import type { Model } from '../../../shared/catalogue/catalogue.ts'
 import { ApiError, gatewayError } from '../../../shared/platform/errors.ts'
 import { publicId } from '../../../shared/platform/ids.ts'
@@ -14,6 +15,7 @@ import type { CallJob, ChatRow } from '../../../shared/queues.ts'
 import { traceFields } from '../../../shared/platform/process/trace.ts'
 import { ofQueue } from '../../../shared/platform/telemetry/telemetry.ts'
 import type { WebDeps } from '../../deps.ts'
+import { tokenHeaders } from '../../endpoint/allowances.ts'
 import { limitsOf } from '../../endpoint/holder-limits.ts'
 import { prefersAsync } from './answer-call.ts'
 import { callbackUrlOf, prepareCallback } from './callback-url.ts'
@@ -23,6 +25,7 @@ import { maxCreditsOf, priceGuard } from './price-guards.ts'
 import type { Identity } from './joined-calls.ts'
 import { identityOf, joinCall, joinClaimed, joinRetried } from './joined-calls.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
+import { isAboveLimit, withinLimit } from './token-limit.ts'
 import { refusalOf } from './unopened-calls.ts'
 import type { RelayedStream } from './relayed-stream.ts'
 
@@ -51,10 +54,10 @@ export function requireUpstream({ routes }: Pick<Model, 'routes'>): void {
 /**
  * Charges and enqueues a call, or joins the one that this request is a retry of.
  * @param onUpdate gets the worker's updates while a call of this request's own runs; of one that it joins, its start.
- * @throws GroupChanged; ApiError upstream_unavailable, price_above_limit, price_changed, key_budget_exceeded,
- * insufficient_credits, rate_limited (too many open), account_suspended, unauthorized, ip_not_allowed,
- * model_not_allowed (all four: changed a moment ago), idempotency_conflict, overloaded, service_unavailable (nothing
- * stays charged).
+ * @throws GroupChanged; ApiError upstream_unavailable, invalid_request (more tokens than a minute has),
+ * price_above_limit, price_changed, key_budget_exceeded, insufficient_credits, rate_limited (too many open, no tokens
+ * left of the minute), account_suspended, unauthorized, ip_not_allowed, model_not_allowed (all four: changed a moment
+ * ago), idempotency_conflict, overloaded, service_unavailable (nothing stays charged).
  */
 export async function placeCall(
   ctx: CallContext,
@@ -72,7 +75,8 @@ export async function placeCall(
   const { order, request, outcome } = await open(ctx, deps, asked, identity)
   if ('claimed' in outcome) return joinClaimed(ctx, deps, outcome.claimed, identity, onUpdate)
   if ('existing' in outcome) return joinCall(ctx, deps, outcome.existing, identity, onUpdate)
-  if (!outcome.opened) throw await refusalOf(deps, request, order, outcome.refusal)
+  ctx.set(tokenHeaders(outcome.tokens))
+  if (!outcome.opened) throw await refusalOf(deps, request, order, outcome)
   ctx.state.opened = true
   if ('max_tokens' in order.request) ctx.set('X-Max-Output-Tokens', String(order.request.max_tokens))
   const placed = expectAnswer(deps, request, isStreamed(order.request), onUpdate)
@@ -90,21 +94,25 @@ export async function placeCall(
 /** How often the output of a call is lowered to what is left, while other calls spend it. */
 const LOWERINGS = 3
 
-/** Opens a call; one that leaves its output to the model with less of it, where all of it cannot be paid. */
+/** Opens a call; one that leaves its output to the model with less of it, where all of it cannot be had. */
 async function open(
   ctx: CallContext,
   deps: PlaceDeps,
   asked: CallOrder,
   identity: Identity,
 ): Promise<{ order: CallOrder; request: OpenRequest; outcome: OpenOutcome }> {
-  let order = asked
+  const { tokens } = ctx.state.principal
+  const least = deps.config.MIN_OUTPUT_TOKENS
+  let order = withinLimit(asked, tokens, least)
   for (let lowerings = 0; ; lowerings++) {
-    const request = openRequest(ctx, deps, order, identity, priceGuard(ctx, order))
+    const guarded = isAboveLimit(order, tokens) ? 'tokens_above_limit' : priceGuard(ctx, order)
+    const request = openRequest(ctx, deps, order, identity, guarded)
     const outcome = await deps.calls.open(request)
     if (!('refusal' in outcome) || !isShort(outcome.refusal)) return { order, request, outcome }
     const funds = await fundsOf(deps.db, request)
     const credits = funds && payable(funds)
-    const less = credits !== null && lowerings < LOWERINGS && order.lowerTo?.(credits, deps.config.MIN_OUTPUT_TOKENS)
+    const bounds = credits !== null && lowerings < LOWERINGS && { credits, tokens: mostTokens(tokens) }
+    const less = bounds && order.lowerTo?.(bounds, least)
     if (!less) return { order, request, outcome }
     order = lowered(order, less)
   }

@@ -8,7 +8,7 @@ import type { ApiError } from '../../../shared/platform/errors.ts'
 import { publicId } from '../../../shared/platform/ids.ts'
 import { traceFields } from '../../../shared/platform/process/trace.ts'
 import type { WebDeps } from '../../deps.ts'
-import { ALLOWANCE_HEADERS } from '../../endpoint/allowances.ts'
+import { ALLOWANCE_HEADERS, TOKEN_HEADERS } from '../../endpoint/allowances.ts'
 import { toApiError } from '../../middleware/error-handler.ts'
 import type { RequestState } from '../../middleware/request-context.ts'
 import type { CallContext } from './placed-call.ts'
@@ -37,7 +37,7 @@ export async function refuse(
   if (isRecorded(error)) await record(ctx, deps, kind, model, error)
   else clearCallId(ctx)
   // The key was revoked after it was looked up, so the rate limit headers are removed too.
-  if (error.code === 'unauthorized') withdraw(ctx, ALLOWANCE_HEADERS)
+  if (error.code === 'unauthorized') withdraw(ctx, [...ALLOWANCE_HEADERS, ...TOKEN_HEADERS])
   return error
 }
 

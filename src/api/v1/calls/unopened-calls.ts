@@ -9,6 +9,7 @@ import type { WebDeps } from '../../deps.ts'
 import type { CallOrder } from './call-order.ts'
 import { guardError } from './price-guards.ts'
 import { shortageMessage } from './shortage.ts'
+import { aboveLimitError, spentTokensError } from './token-limit.ts'
 
 /** How long a client with too many open calls should wait, in seconds. */
 const OUTSTANDING_RETRY_SECONDS = 5
@@ -34,7 +35,7 @@ export async function refusalOf(
   { db }: Pick<WebDeps, 'db'>,
   request: OpenRequest,
   order: CallOrder,
-  refusal: Extract<OpenOutcome, { refusal: string }>['refusal'],
+  { refusal, tokens }: Extract<OpenOutcome, { refusal: string }>,
 ): Promise<ApiError> {
   switch (refusal) {
     case 'too_many_calls':
@@ -44,6 +45,10 @@ export async function refusalOf(
         message: TOO_MUCH[refusal],
         retryAfterSeconds: OUTSTANDING_RETRY_SECONDS,
       })
+    case 'too_many_tokens':
+      return spentTokensError(order, tokens)
+    case 'tokens_above_limit':
+      return aboveLimitError(order, tokens)
     case 'key_budget_exceeded':
       return new ApiError(refusal, {
         message: shortageMessage(order, await fundsOf(db, request), refusal),

@@ -13,6 +13,7 @@ import { buying } from '../../state/billing.ts'
 import { useLoad } from '../../state/load.ts'
 import { GrantTable } from '../credits/ledger.tsx'
 import { GiveCredits, TakeCredits } from './account-credits.tsx'
+import { LimitAccount } from './account-limits.tsx'
 import { LedgerOf, PaymentsOf, SessionsOf } from './account-support.tsx'
 import { Standing } from './accounts.tsx'
 import { GroupOf } from './account-group.tsx'
@@ -39,6 +40,7 @@ export function AccountSection({ id }: { id: string }) {
         <GiveCredits id={id} email={email} done={file.reload} />
         <TakeCredits id={id} email={email} done={file.reload} />
       </div>
+      <LimitAccount account={account} done={file.reload} />
       <section class="panel">
         <h2>
           What operators changed{' '}

@@ -82,6 +82,7 @@ const ACTION_WORDS: Record<OperatorAction['action'], string> = {
   banner_removed: 'Removed the banner',
   account_suspended: 'Suspended',
   account_activated: 'Activated',
+  account_limited: 'Changed limits',
   role_changed: 'Changed the role',
   account_grouped: 'Changed the group',
   mail_revived: 'Retried an e-mail',

@@ -1,0 +1,24 @@
+-- Corrects what calls that have ended reserved of the tokens of a minute: to what they came to, or to nothing where
+-- they failed. A call reserved in the window that it was opened in: a window that began after it is left alone, and so
+-- is a limit that was set after it. Tokens that nobody counted stay as they were estimated. The caller holds the
+-- accounts' rows.
+CREATE OR REPLACE FUNCTION correct_tokens(ended uuid[]) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE accounts acc SET token_window_used = greatest(0, acc.token_window_used + s.change)
+  FROM (
+    SELECT w.id, sum(token_correction(c))::bigint AS change
+    FROM calls c JOIN accounts w ON w.id = c.account_id AND w.token_window_at <= c.created_at
+    WHERE c.id = ANY (ended) GROUP BY 1
+  ) s
+  WHERE acc.id = s.id AND s.change <> 0;
+
+  UPDATE api_keys k SET token_window_used = greatest(0, k.token_window_used + s.change)
+  FROM (
+    SELECT w.id, sum(token_correction(c))::bigint AS change
+    FROM calls c JOIN api_keys w ON w.id = c.key_id AND w.token_window_at <= c.created_at
+    WHERE c.id = ANY (ended) GROUP BY 1
+  ) s
+  WHERE k.id = s.id AND s.change <> 0;
+END $$;
+COMMENT ON FUNCTION correct_tokens IS 'Corrects what ended calls reserved of the tokens of a minute.';

@@ -1,0 +1,65 @@
+/**
+ * The limits of an account: its own, where operators have set them.
+ */
+import { useState } from 'preact/hooks'
+import type { AccountLimits, OperatedAccount } from '../../api/operator.ts'
+import { limitAccount } from '../../api/operator.ts'
+import { Action } from '../../parts/basics.tsx'
+import { Field, Form, FormError, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+
+const FIELDS = [
+  ['rateLimit', 'Requests per minute', 'Leave empty for the usual limit.'],
+  ['maxOutstanding', 'Calls at once', 'Leave empty for the usual limit.'],
+  ['tokensPerMinute', 'Tokens per minute', 'Leave empty for no limit.'],
+] as const
+
+const textOf = (limit: number | null): string => (limit === null ? '' : String(limit))
+
+/** What the texts of the form change. A field that was emptied lifts its limit. */
+export const changesOf = (texts: Record<string, string>, limits: OperatedAccount['limits']): AccountLimits =>
+  Object.fromEntries(
+    FIELDS.flatMap(([name]) => {
+      const text = (texts[name] ?? '').trim()
+      return text === textOf(limits[name]) ? [] : [[name, text === '' ? null : Number(text)]]
+    }),
+  )
+
+/** Sets the limits of an account. */
+export function LimitAccount({ account: { id, limits }, done }: { account: OperatedAccount; done: () => void }) {
+  const { busy, problem, run } = useSubmit()
+  const [said, setSaid] = useState<string | null>(null)
+  const submit = (event: Event): void => {
+    const changes = changesOf(fieldsOf(event), limits)
+    setSaid(null)
+    run(async () => {
+      await limitAccount(id, changes)
+      setSaid('Saved. They hold from the next request on.')
+      done()
+    })
+  }
+  return (
+    <section class="panel">
+      <h2>Limits</h2>
+      <Form problem={problem} onSubmit={submit}>
+        {FIELDS.map(([name, label, hint]) => (
+          <Field
+            key={name}
+            label={label}
+            name={name}
+            type="number"
+            min={1}
+            defaultValue={textOf(limits[name])}
+            hint={hint}
+          />
+        ))}
+        <FormError />
+        <Action type="submit" busy={busy} busyText="Saving…">
+          Save limits
+        </Action>
+        <p class="done" role="status">
+          {said}
+        </p>
+      </Form>
+    </section>
+  )
+}
