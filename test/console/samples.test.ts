@@ -26,6 +26,18 @@ const CHAT: Example = {
 }
 const IMAGE: Example = { kind: 'image', fields: { model: 'sandbox-image', prompt: 'a fox\'s "den"' } }
 
+/** Every kind of request, and what its samples print. */
+const EXAMPLES: readonly (readonly [Example, RegExp])[] = [
+  [CHAT, /well yes/],
+  [IMAGE, /\/media\//],
+  [{ kind: 'embedding', fields: { model: 'sandbox-embedding', input: "a fox's den" } }, /0\.\d+/],
+  [{ kind: 'moderation', fields: { model: 'sandbox-moderation', input: "it's violence" } }, /true/i],
+  [
+    { kind: 'rerank', fields: { model: 'sandbox-rerank', query: "a fox's den", documents: ['a fox', 'a car'] } },
+    /relevance_score/,
+  ],
+]
+
 /** In place of Claude Code, what it asks with the SDK of its maker, which reads the same variables. */
 const CLAUDE = `claude() { node --input-type=module -e "
   import Anthropic from '@anthropic-ai/sdk'
@@ -70,8 +82,11 @@ describe('the code that the console shows', () => {
 
   for (const language of Object.keys(RUNNERS)) {
     it(`calls the gateway as it stands, in ${language}`, async function () {
-      const samples = [CHAT, IMAGE].flatMap((example) => samplesOf(example, gateway.url))
-      const asked = samples.filter((sample) => sample.language === language)
+      const asked = EXAMPLES.flatMap(([example, prints]) =>
+        samplesOf(example, gateway.url)
+          .filter((sample) => sample.language === language)
+          .map(({ code }) => ({ code, prints })),
+      )
       expect(asked).not.to.deep.equal([])
       const missing = language === 'Python' ? await noPython('openai, anthropic') : null
       if (missing !== null) {
@@ -80,8 +95,7 @@ describe('the code that the console shows', () => {
         console.warn(`    parsed, but not run: ${missing.trim().split('\n').at(-1)}`)
         this.skip()
       }
-      for (const sample of asked)
-        expect(await printed(sample), sample.code).to.match(sample.api === '' ? /\/media\// : /well yes/)
+      for (const { code, prints } of asked) expect(await printed({ language, code }), code).to.match(prints)
     })
   }
 

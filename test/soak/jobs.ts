@@ -45,7 +45,7 @@ const PAYMENTS: Shared = {
 /** Random chats, in each dialect, whose pre-charge is compared with a bill. */
 const CHATS: Shared = {
   name: 'pre-charges',
-  files: ['test/upstreams/precharge.test.ts', 'test/upstreams/messages-precharge.test.ts'],
+  files: ['precharge', 'messages-precharge', 'responses-precharge'].map((file) => `test/upstreams/${file}.test.ts`),
   variable: 'TOLLGATE_REQUESTS',
   total: 20_000,
   processes: 2,

@@ -20,7 +20,7 @@ const DOORS: readonly [path: RegExp, sentence: string][] = [
   ],
   [/^\/openai\/deployments\//, `${SPEAKS}, not Azure's paths with deployments: ${COMPATIBLE}.`],
   [/^\/model\/.+\/(invoke|converse)/, `${SPEAKS}, not Bedrock's API: ${COMPATIBLE}.`],
-  [/^\/(v2\/)?(chat|generate|generate_stream|rerank)$/, `${SPEAKS}: ${COMPATIBLE}.`],
+  [/^\/(v2\/)?(chat|generate|generate_stream)$/, `${SPEAKS}: ${COMPATIBLE}.`],
   [/^\/(fim\/)?completions$|^\/(engines|edits)(\/|$)/, `${SPEAKS}, not completions of a text: send messages instead.`],
   [
     /^\/(realtime|assistants|threads|files|uploads|batches|vector_stores|fine_tuning|evals|conversations)(\/|$)/,
@@ -56,6 +56,8 @@ function meantBy(path: string): string {
     .replace(/(?<=.)\/$/, '')
     .replace(/^\/(api|openai)(?=\/v1\/)/i, '')
     .replace(/^(\/v1)+(?=\/|$)/i, '')
+    // Cohere's.
+    .replace(/^\/v2(?=\/rerank$)/i, '')
   // The base URL was a whole address, to which the client has added its path once more.
   const twice = /^(\/chat\/completions|\/images\/generations|\/videos\/generations)(\/v1)?(\/.+)$/.exec(bare)
   return `/v1${twice ? twice[3] : bare}`

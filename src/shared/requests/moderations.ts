@@ -1,7 +1,6 @@
 /**
  * What a request for a moderation asks for. Pure.
  */
-import { addressesOf, withImages } from './requests.ts'
 
 /** A part of an input: a text, or a picture by its address or as a `data:` URI. */
 export type ModerationPart = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } }
@@ -20,12 +19,16 @@ export const resultsOf = ({ input }: ModerationRequest): number =>
   Array.isArray(input) && typeof input[0] === 'string' ? input.length : 1
 
 /** What stands in the pictures of a request. */
-export const picturesOf = (request: ModerationRequest): unknown[] =>
-  addressesOf({ content: partsOf(request) }).map(({ url }) => url)
+export const picturesOf = (request: ModerationRequest): string[] =>
+  partsOf(request).flatMap((part) => (part.type === 'image_url' ? [part.image_url.url] : []))
 
 /** The request with its pictures as `change` returns them. */
-export function withPictures(request: ModerationRequest, change: (url: unknown) => unknown): ModerationRequest {
+export function withPictures(request: ModerationRequest, change: (url: string) => string): ModerationRequest {
   const parts = partsOf(request)
   if (parts.length === 0) return request
-  return { input: withImages({ role: 'user', content: parts }, change).content as ModerationPart[] }
+  return {
+    input: parts.map((part) =>
+      part.type === 'image_url' ? { ...part, image_url: { url: change(part.image_url.url) } } : part,
+    ),
+  }
 }

@@ -147,5 +147,9 @@ function withData<R extends AnyRequest>(
   }
   if ('messages' in request) return grammarOf(dialect).withPictures(request as ChatRequest, dataOf) as R
   const asked = request as MediaRequest | ModerationRequest
-  return (isModeration(asked) ? withPictures(asked, dataOf) : { ...asked, image_url: dataOf(asked.image_url) }) as R
+  return (
+    isModeration(asked)
+      ? withPictures(asked, (url) => String(dataOf(url)))
+      : { ...asked, image_url: dataOf(asked.image_url) }
+  ) as R
 }

@@ -39,6 +39,9 @@ describe('a client at the wrong door', () => {
     '/quotes': '/v1/quotes',
     '/messages': '/v1/messages',
     '/v1/v1/messages': '/v1/messages',
+    '/rerank': '/v1/rerank',
+    '/v2/rerank': '/v1/rerank',
+    '/moderations': '/v1/moderations',
   }
   for (const [path, meant] of Object.entries(NEARLY)) {
     it(`is told what its base URL should be: ${path}`, async () => {

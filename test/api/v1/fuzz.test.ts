@@ -1,20 +1,11 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { expectBooksToBalance } from '../../support/books.ts'
-import { anAccount } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { startGateway } from '../../../scripts/harness/harness.ts'
-import { get } from '../../../scripts/harness/http.ts'
-import { until } from '../../../scripts/harness/until.ts'
-import { outstandingOf } from '../../shared/calls/opening.ts'
 import { CHAT, EMBEDDINGS, IMAGES, MODERATIONS, RERANK, VIDEOS } from '../../../scripts/harness/calling.ts'
 import type { Answered } from './support/floods.ts'
-import { UncaughtFaults, sendAll } from './support/floods.ts'
+import { fuzz } from './support/fuzzing.ts'
 import type { Sending } from './support/random-requests.ts'
 import { mostly, nasty, sendingOf, spoilt, word } from './support/random-requests.ts'
-
-const REQUESTS = 3000
 
 const KEYS = [
   'model',
@@ -143,12 +134,9 @@ function check({ status, text, json }: Answered, about: string): void {
   else expect(ALLOWED.has(status), `${status} ${text} to ${about}`).to.equal(true)
 }
 
-describe('thousands of random requests', () => {
-  let gateway: Gateway
-  let account: TestAccount
-  const faults = new UncaughtFaults()
-  before(async () => {
-    gateway = await startGateway({}, ({ models }) => {
+fuzz('requests', {
+  start: () =>
+    startGateway({}, ({ models }) => {
       models.push({
         id: 'unavailable-video',
         modality: 'video',
@@ -157,25 +145,9 @@ describe('thousands of random requests', () => {
       })
       for (const model of models)
         if (model.modality === 'image' || model.modality === 'video') model.resolutions = RESOLUTIONS
-    })
-    account = await anAccount(gateway.db, 1_000_000_000)
-    faults.start()
-  })
-  after(async () => {
-    faults.stop()
-    await gateway.stop()
-  })
-
-  it('are answered with their fault, and leave the books balanced and the process serving', async () => {
-    const seed = Date.now() % 2 ** 31
-    const sendings = fc.sample(sending, { numRuns: REQUESTS, seed })
-    const statuses = await sendAll(gateway.url, account, sendings, { seed, isPutOff, check })
-    // If no request succeeded, this would prove little.
-    for (const status of [200, 202, 400, 401, 415, 503])
-      expect(statuses.get(status) ?? 0, `answers of ${status} in ${JSON.stringify([...statuses])}`).to.be.above(10)
-    await until('the end of every call', async () => (await outstandingOf(gateway.db, account.id)) === 0)
-    await expectBooksToBalance(gateway.db)
-    expect(faults.seen).to.deep.equal([])
-    expect((await get(`${gateway.url}/healthz`)).status).to.equal(200)
-  })
+    }),
+  sending,
+  isPutOff,
+  check,
+  statuses: [200, 202, 400, 401, 415, 503],
 })

@@ -152,6 +152,7 @@ describe('GET /v1/models', () => {
       const video = byId(catalogue.models, 'ranged-video')
       delete video['credits']
       video['prices'] = [{ perSecond: 7 }]
+      Object.assign(byId(catalogue.models, 'sandbox-moderation'), { credits: 3, free: false })
     })
     const { key } = await anAccount(stating.db)
     const { data } = (await get(`${stating.url}/v1/models`, key)).json
@@ -166,6 +167,9 @@ describe('GET /v1/models', () => {
     })
     expect(pricing('sandbox-image')).to.deep.equal({ ...none, image: '0.04' })
     expect(pricing('ranged-video')).to.deep.equal({ ...none, request: '0.014' })
+    expect(pricing('sandbox-moderation')).to.deep.equal({ ...none, request: '0.003' })
+    expect(pricing('sandbox-rerank')).to.deep.equal({ perSearch: 2, ...none, request: '0.002' })
+    expect(pricing('sandbox-embedding')).to.deep.include({ perTokens: 10, prompt: '0.0001', request: '0' })
     for (const one of data) expect(one.pricing, one.id).to.include.keys(...DOLLARS)
     await stating.stop()
   })

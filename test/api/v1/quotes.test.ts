@@ -6,7 +6,16 @@ import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { startGateway } from '../../../scripts/harness/harness.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { post } from '../../../scripts/harness/http.ts'
-import { CHAT, IMAGES, VIDEOS, chatBody, countsOf, recordOf } from '../../../scripts/harness/calling.ts'
+import {
+  CHAT,
+  IMAGES,
+  MODERATIONS,
+  RERANK,
+  VIDEOS,
+  chatBody,
+  countsOf,
+  recordOf,
+} from '../../../scripts/harness/calling.ts'
 import { inSoak, report, seed } from '../../crash/scale.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { chatBodies } from '../../upstreams/support/chat-bodies.ts'
@@ -46,6 +55,15 @@ const requests: fc.Arbitrary<Asked> = fc.oneof(
       { endpoint: '/v1/responses', body: { model: 'priced-chat', max_output_tokens: 50, input: content } },
     ),
   ),
+  fc
+    .record({ input: fc.constantFrom('a fox', ['a', 'b'], ''), model: sometimes(fc.constant('sandbox-moderation')) })
+    .map((body) => ({ endpoint: MODERATIONS, body })),
+  fc
+    .record({
+      query: fc.constantFrom('a fox', ''),
+      documents: fc.array(fc.constant('a'), { maxLength: 250, size: 'max' }),
+    })
+    .map((body) => ({ endpoint: RERANK, body: { model: 'sandbox-rerank', ...body } })),
   media(VIDEOS, ['priced-video', 'listed-video', 'sandbox-video']),
   media(IMAGES, ['priced-image', 'sized-image']),
 )

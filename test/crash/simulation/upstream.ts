@@ -120,12 +120,12 @@ export class Upstream {
   private asking(process: Process) {
     return {
       embedding: async ({ input }: EmbeddingRequest, context: UpstreamContext) => {
-        const prompt = String(input).split(' ')[0]!
+        const prompt = (input as string).split(' ')[0]!
         await this.ask(process, prompt, context)
         return { vectors: [Float32Array.of(1)], usage: this.usageOf(prompt) }
       },
       moderation: async ({ input }: ModerationRequest, context: UpstreamContext) => {
-        await this.ask(process, String(input), context)
+        await this.ask(process, input as string, context)
         return [{ flagged: false, categories: {}, category_scores: {} }]
       },
       rerank: async ({ query, documents }: RerankRequest, context: UpstreamContext) => {

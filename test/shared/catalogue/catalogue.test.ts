@@ -58,6 +58,29 @@ describe('the catalogue', () => {
     throw new Error('the catalogue was taken')
   }
 
+  it('has moderations at a price a call, and rankings at a price a search', () => {
+    const at = [{ upstream: 'one', model: 'm' }]
+    const moderation = { id: 'judge', modality: 'moderation', credits: 2, upstreams: at }
+    const rerank = { id: 'rank', modality: 'rerank', pricing: { perSearch: 3 }, documentTokens: 500, upstreams: at }
+    const { models } = read(file([moderation, rerank, { ...moderation, id: 'gratis', credits: 0, free: true }]))
+    expect(models.get('judge')!.price).to.deep.equal({ credits: 2 })
+    expect(models.get('gratis')!.price).to.deep.equal({ credits: 0 })
+    expect(models.get('rank')).to.deep.include({ price: { perSearch: 3 }, documentTokens: 500 })
+    const wrong: [object, string][] = [
+      [{ ...moderation, credits: 0 }, 'models[0].credits: a price of zero needs "free": true'],
+      [{ ...moderation, credits: undefined }, 'models[0].credits: is required'],
+      [{ ...moderation, pricing: { perSearch: 1 } }, 'models[0].pricing: is not a known field'],
+      [{ ...rerank, pricing: { perSearch: 0 } }, 'models[0].pricing: a price of zero needs "free": true'],
+      [{ ...rerank, pricing: { perCall: 1 } }, 'models[0].pricing.perSearch: is required'],
+      [{ ...rerank, documentTokens: 99 }, 'models[0].documentTokens: '],
+      [{ ...rerank, upstreams: [{ upstream: 'two', model: 'm' }] }, 'the protocol fal does not serve rerank models'],
+      [{ ...rerank, upstreams: [{ ...at[0], cost: { perCall: 1 } }] }, 'models[0].upstreams[0].cost.'],
+    ]
+    for (const [model, fault] of wrong) expect(problem(file([model])), fault).to.include(fault)
+    const [fault] = faultsOf(file([{ ...rerank, upstreams: [{ ...at[0], drop: ['documents'] }] }]))
+    expect(fault?.message).to.include('"documents" bounds or routes the bill')
+  })
+
   it('keeps the routes with a configured upstream, in order', () => {
     const { models, upstreams: configured } = read(file([chat, image]))
     expect(models.get('image')!.routes.map((route) => [route.upstream.name, route.model])).to.deep.equal([

@@ -41,6 +41,24 @@ describe('a cost that exceeds its price', () => {
     expect(pathsOf([{ modality: 'image', credits: 0, upstreams: [{ upstream: 'one' }] }])).to.deep.equal([])
   })
 
+  it('is found of a moderation by the call, and of a ranking by the search', () => {
+    const moderation = (credits: number, perCall: number): PricedCatalogue['models'] => [
+      { modality: 'moderation', credits, upstreams: [{ upstream: 'one', cost: { perCall } }] },
+    ]
+    expect(pathsOf(moderation(2, 200))).to.deep.equal([])
+    expect(pathsOf(moderation(2, 201))).to.deep.equal(['models[0].upstreams[0].cost'])
+    expect(pathsOf(moderation(0, 1))).to.deep.equal(['models[0].upstreams[0].cost'])
+    const rerank = (price: number, cost: number): PricedCatalogue['models'] => [
+      {
+        modality: 'rerank',
+        pricing: { perSearch: price },
+        upstreams: [{ upstream: 'one', cost: { perSearch: cost } }],
+      },
+    ]
+    expect(pathsOf(rerank(3, 300))).to.deep.equal([])
+    expect(pathsOf(rerank(3, 301))).to.deep.equal(['models[0].upstreams[0].cost'])
+  })
+
   it('is found at the length and the resolution at which it is worst', () => {
     const video = (prices: MediaPriceRow[], cost: MediaCost): PricedCatalogue['models'] => [
       {

@@ -56,7 +56,7 @@ describe('a request for a moderation', () => {
     ]
     expect(picturesOf({ input })).to.deep.equal(['https://example.com/a.png'])
     expect(picturesOf({ input: ['https://a.b'] })).to.deep.equal([])
-    const replaced = withPictures({ input }, (url) => `${String(url)}?`)
+    const replaced = withPictures({ input }, (url) => `${url}?`)
     expect(replaced.input).to.deep.equal([input[0], picture('https://example.com/a.png?')])
     expect(withPictures({ input: 'a' }, () => 'b')).to.deep.equal({ input: 'a' })
   })

@@ -96,7 +96,7 @@ describe('rankings over openai', () => {
       fc.asyncProperty(fc.oneof(fc.array(place, { maxLength: 5 }), fc.anything()), async (results) => {
         try {
           const { made } = await answered({ results })
-          expect(made.results.map(({ index }) => index).toSorted()).to.deep.equal([0, 1, 2])
+          expect(made.results.map(({ index }) => index).toSorted((a, b) => a - b)).to.deep.equal([0, 1, 2])
           const scores = made.results.map(({ relevance_score: score }) => score)
           expect(scores.every(Number.isFinite)).to.equal(true)
           expect(scores).to.deep.equal(scores.toSorted((a, b) => b - a))

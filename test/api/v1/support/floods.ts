@@ -14,7 +14,7 @@ export type Answered = {
 }
 
 /** How answers are judged. `about`: what a failure says of its request. */
-type Judge = {
+export type Judge = {
   seed: number
   /**
    * Whether a request was refused because Postgres or Redis took too long, as they may on a busy machine: its client is
