@@ -25,6 +25,7 @@ export const VERSIONS = 'test/shared/catalogue/versions.test.ts'
 export const OWN_VARIABLES = 'test/shared/platform/config/config.test.ts'
 export const VERSION_OF_CALL = 'test/workers/calls/catalogue.test.ts'
 export const BEGIN = 'test/workers/calls/begin.test.ts'
+export const ENQUEUED = 'test/shared/queues.test.ts'
 export const CUT_CHATS = 'test/upstreams/cut-chats.test.ts'
 export const RETRIES = 'test/shared/calls/numbered-retries.test.ts'
 export const EXPIRY = 'test/shared/calls/expiry.test.ts'
@@ -57,6 +58,7 @@ export const KILLING_TESTS = [
   PRECHARGE,
   ENDS,
   BEGIN,
+  ENQUEUED,
   CUT_CHATS,
   KILLED,
   LEFT_STREAMS,
