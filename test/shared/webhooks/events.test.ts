@@ -1,19 +1,22 @@
 import { expect } from 'chai'
-import { EVENTS } from '../../../src/api/endpoint/event-schemas.ts'
+import { EVENTS, OPERATORS_EVENTS } from '../../../src/api/endpoint/event-schemas.ts'
 import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
 import { createKey, revokeKey } from '../../../src/shared/accounts/api-keys.ts'
-import { noteOpening } from '../../../src/shared/operators/circuits.ts'
+import { noteOpening, noteRecovery } from '../../../src/shared/operators/circuits.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
+import type { WebhookId } from '../../../src/shared/platform/ids.ts'
 import { newId, parseId } from '../../../src/shared/platform/ids.ts'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { LISTED_TYPES, OPERATOR_TYPES } from '../../../src/shared/webhooks/types.ts'
 import { deleteOldDeliveries, deleteWebhooksOf, tellOfGrants } from '../../../src/shared/webhooks/deliveries.ts'
-import { createSecretBox } from '../../../src/shared/webhooks/secrets.ts'
+import { createSecretBox, shownSecret } from '../../../src/shared/webhooks/secrets.ts'
 import {
   createWebhook,
   deleteWebhook,
   makeCallbackSecret,
   resealSecrets,
+  rotateWebhook,
+  showCallbackSecret,
 } from '../../../src/shared/webhooks/webhooks.ts'
 import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
@@ -55,6 +58,21 @@ describe('an event', () => {
       EVENTS.find(({ type }) => type === row.type)!.body.parse(event)
       return { ...row, body: event }
     })
+
+  /** Tells operators at an address. `told`: what of, oldest first, each held against its schema. */
+  async function aHouse() {
+    const { webhook } = await createWebhook(db, box, null, { url: 'https://house.example/', types: OPERATOR_TYPES })
+    const id = parseId('webhook', webhook.id)!
+    const told = async (by: Db = db): Promise<{ type: string; data: Record<string, unknown> }[]> =>
+      (await by('webhook_deliveries').where({ webhook_id: id }).orderBy('id').select<{ body: string }[]>('body')).map(
+        ({ body }) => {
+          const event = JSON.parse(body)
+          OPERATORS_EVENTS.find(({ type }) => type === event.type)!.body.parse(event)
+          return event
+        },
+      )
+    return { told, end: () => deleteWebhook(db, null, id) }
+  }
 
   const typesToldTo = async (account: TestAccount) => (await toldTo(account)).map(({ type }) => type)
 
@@ -154,19 +172,48 @@ describe('an event', () => {
       expect(webhook.id).to.match(/^wh_/)
     })
 
-    it('costs an account without webhooks nothing: no statement looks for them', async () => {
+    it('that the reconciler refunds is told to the operators, in the transaction that refunds it', async () => {
+      const house = await aHouse()
       const account = await anAccount(db, 100)
-      const { webhook } = await aWebhook(account)
-      await deleteWebhook(db, account.id, parseId('webhook', webhook.id)!)
-      expect(await db('accounts').where({ id: account.id }).first('has_webhooks')).to.deep.equal({
-        has_webhooks: false,
-      })
-      await db.transaction(async (trx) => {
-        await trx.raw('LOCK TABLE webhooks IN ACCESS EXCLUSIVE MODE')
-        const calls = verbs(db)
-        await calls.settle(await opened(calls, account, 10), 'image', aResult(1))
-      })
+      const calls = verbs(db)
+      const lost = gatewayError('upstream_failed')
+      const [ordinary, found] = [await opened(calls, account, 10), await opened(calls, account, 20)]
+      await calls.refund(ordinary, lost, { from: 'queued' })
+      expect(await house.told()).to.deep.equal([])
+      await db.raw(`ALTER TABLE webhook_deliveries ADD CONSTRAINT broken CHECK (type !~ '^reconciler') NOT VALID`)
+      const failure = await calls.refund(found, lost, { reconciled: true }).then(
+        () => null,
+        (error: unknown) => error,
+      )
+      await db.raw('ALTER TABLE webhook_deliveries DROP CONSTRAINT broken')
+      expect(String(failure)).to.include('broken')
+      expect(await db('calls').where({ id: found }).first('status')).to.deep.equal({ status: 'queued' })
+      for (let time = 0; time < 2; time += 1) await calls.refund(found, lost, { reconciled: true })
+      const told = await house.told()
+      expect(told).to.have.length(1)
+      const { call, account: whose, ...data } = told[0]!.data
+      expect([parseId('call', String(call)), parseId('account', String(whose))]).to.deep.equal([found, account.id])
+      const about = { status: 'failed', model: 'some-image', modality: 'image', error: 'upstream_failed' }
+      expect(data).to.deep.equal({ ...about, refunded: 20 })
+      await house.end()
     })
+  })
+
+  it('costs the calls of an account without webhooks nothing: no statement of one looks for them', async () => {
+    const account = await anAccount(db, 100)
+    const { webhook } = await aWebhook(account)
+    await deleteWebhook(db, account.id, parseId('webhook', webhook.id)!)
+    expect(await db('accounts').where({ id: account.id }).first('has_webhooks')).to.deep.equal({ has_webhooks: false })
+    await db('accounts').where({ id: account.id }).update({ low_balance_below: 95 })
+    // Nobody else can look at either table meanwhile: what does would wait.
+    await db.transaction(async (trx) => {
+      await trx.raw('LOCK TABLE webhooks, webhook_deliveries IN ACCESS EXCLUSIVE MODE')
+      const calls = verbs(db)
+      await calls.settle(await opened(calls, account, 10), 'image', aResult(10))
+      await calls.refund(await opened(calls, account, 10), gatewayError('upstream_failed'))
+    })
+    const { low_balance_state: low } = await db('accounts').where({ id: account.id }).first('low_balance_state')
+    expect(low, 'the balance was low').not.to.equal('armed')
   })
 
   it('is written of keys that are made and revoked, with their names and never a secret', async () => {
@@ -197,11 +244,20 @@ describe('an event', () => {
     const calls = verbs(db)
     await opened(calls, account, 17)
     expect(await toldTo(account)).to.deep.equal([])
-    await opened(calls, account, 3)
+    const spending = await opened(calls, account, 3)
     const told = await toldTo(account)
     expect(told).to.have.length(1)
     expect(told[0]!.body.data).to.include({ credits: 20, used: 20 })
     expect(parseId('key', told[0]!.body.data.key)).to.equal(account.keyId)
+    // What comes back and is spent again is the same window; another one is told of again.
+    await calls.refund(spending, gatewayError('upstream_failed'))
+    await opened(calls, account, 3)
+    expect(await toldTo(account)).to.have.length(1)
+    const [budget] = await db('budgets').where({ key_id: account.keyId }).pluck('id')
+    const trx = await db.transaction()
+    await trx('budget_windows').insert({ budget_id: budget, starts_at: '2020-01-01', used: 20 })
+    expect((await toldTo(account, trx))[1]!.body.data).to.include({ startsAt: '2020-01-01T00:00:00.000Z' })
+    await trx.rollback()
   })
 
   it('is written of a grant that ends within seven days, once', async () => {
@@ -219,7 +275,7 @@ describe('an event', () => {
   it('is written of a payment that is paid, refunded and disputed, each time that more is', async () => {
     const account = await anAccount(db)
     await aWebhook(account)
-    const { webhook } = await createWebhook(db, box, null, { url: 'https://house.example/', types: OPERATOR_TYPES })
+    const house = await aHouse()
     const payment = { id: newId('payment'), account_id: account.id, provider: 'stripe', kind: 'checkout' }
     const bought = { live_mode: false, currency: 'eur', amount_minor: 500, credits: 1000 }
     // All of it is undone: nothing was granted for what these rows say.
@@ -236,40 +292,47 @@ describe('an event', () => {
       const told = await toldTo(account, trx)
       expect(told.map(({ type }) => type)).to.deep.equal(['payment.succeeded', 'payment.refunded', 'payment.disputed'])
       expect(told[1]!.body.data).to.include({ status: 'paid', credits: 1000, amountMinor: 500, refundedMinor: 100 })
-      const house = await trx('webhook_deliveries')
-        .where({ webhook_id: parseId('webhook', webhook.id)! })
-        .orderBy('id')
-      expect(house.map(({ type }: { type: string }) => type)).to.deep.equal(['payment.review', 'payment.disputed'])
+      const types = (await house.told(trx)).map(({ type }) => type)
+      expect(types).to.deep.equal(['payment.review', 'payment.disputed'])
     } finally {
       await trx.rollback()
-      await deleteWebhook(db, null, parseId('webhook', webhook.id)!)
+      await house.end()
     }
   })
 
   it('of a mail that was given up is told to the operators, never with its recipient', async () => {
-    const { webhook } = await createWebhook(db, box, null, {
-      url: 'https://house.example/events',
-      types: OPERATOR_TYPES,
-    })
+    const house = await aHouse()
     const { email, userId } = await anAccount(db)
     const mail = { id: '0190c5a0-0000-7000-8000-0000000000aa', kind: 'access', recipient: email, user_id: userId }
     await db('mails').insert(mail)
     await db('mails').where({ id: mail.id }).update({ status: 'dead', finished_at: db.fn.now() })
-    const rows = await db('webhook_deliveries').where({ webhook_id: parseId('webhook', webhook.id)! })
-    expect(rows.map(({ type }: { type: string }) => type)).to.deep.equal(['mail.dead'])
-    expect(rows[0].body).not.to.include(email)
+    const told = await house.told()
+    expect(told.map(({ type }) => type)).to.deep.equal(['mail.dead'])
+    expect(JSON.stringify(told)).not.to.include(email)
+    await house.end()
   })
 
-  it('of an upstream whose circuit opens is told to the operators once a minute', async () => {
-    const fields = { url: 'https://house.example/events', types: OPERATOR_TYPES }
-    const { webhook } = await createWebhook(db, box, null, fields)
+  it('of an upstream whose circuit opens is told to the operators once a minute, and once when it works again', async () => {
+    const house = await aHouse()
     // Noted in one minute: what these statements read as now.
     await db.transaction(async (trx) => {
       for (let time = 0; time < 3; time += 1) await noteOpening(trx, 'acme')
     })
-    const rows = await db('webhook_deliveries').where({ webhook_id: parseId('webhook', webhook.id)! })
-    expect(rows.map(({ body }: { body: string }) => JSON.parse(body).data)).to.deep.equal([{ upstream: 'acme' }])
-    expect(rows[0].type).to.equal('upstream.unhealthy')
+    expect(await house.told()).to.have.length(1)
+    const hourAgo = new Date(Math.floor(Date.now() / 60_000 - 60) * 60_000)
+    await db('circuit_openings').insert({ upstream: 'acme', minute: hourAgo, openings: 1 })
+    await noteOpening(db, 'other')
+    await Promise.all(Array.from({ length: 5 }, () => noteRecovery(db, 'acme')))
+    await noteRecovery(db, 'nobody')
+    const told = await house.told()
+    expect(told.map(({ type, data: { upstream } }) => [type, upstream])).to.deep.equal([
+      ['upstream.unhealthy', 'acme'],
+      ['upstream.unhealthy', 'acme'],
+      ['upstream.unhealthy', 'other'],
+      ['upstream.recovered', 'acme'],
+    ])
+    expect(told[3]!.data).to.deep.equal({ upstream: 'acme', since: hourAgo.toISOString() })
+    await house.end()
   })
 
   it('is gone with its account, and after its time', async () => {
@@ -310,5 +373,22 @@ describe('a signing secret', () => {
     expect(await resealSecrets(db, next)).to.equal(0)
     expect(createSecretBox({ APP_SECRET: `${SECRET} 2` }).open(id, await stored())).to.deep.equal(plain)
     expect(box.open(id, await stored())).to.equal(null)
+  })
+
+  it('of callbacks is shown once, also where a call made it first, and by a rotation', async () => {
+    const account = await anAccount(db)
+    await makeCallbackSecret(db, box, account.id)
+    const before = await db('webhooks').where({ account_id: account.id }).first<{ secret: Buffer }>('secret')
+    await makeCallbackSecret(db, box, account.id)
+    const shown = await Promise.all([1, 2, 3].map(() => showCallbackSecret(db, box, account.id)))
+    const [secret, ...others] = shown.filter((one) => one !== null)
+    expect(others).to.deep.equal([])
+    const row = await db('webhooks').where({ account_id: account.id }).first<{ id: WebhookId; secret: Buffer }>()
+    expect(row.secret, 'the one that signs').to.deep.equal(before.secret)
+    expect(secret).to.equal(shownSecret(box.open(row.id, row.secret)!))
+    const other = await anAccount(db)
+    await makeCallbackSecret(db, box, other.id)
+    expect(await rotateWebhook(db, box, other.id, 'callback')).to.match(/^whsec_/)
+    expect(await showCallbackSecret(db, box, other.id)).to.equal(null)
   })
 })
