@@ -1,8 +1,10 @@
 import { expect } from 'chai'
 import type { Sandbox } from '../../sandbox/server.ts'
 import { createSandbox } from '../../sandbox/server.ts'
+import type { AccountId } from '../../src/shared/platform/ids.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
 import { post } from '../../scripts/harness/http.ts'
+import { until } from '../../scripts/harness/until.ts'
 import type { Arena } from '../support/crash.ts'
 import { startArena, untilEnded } from '../support/crash.ts'
 import { expectBooksToBalance } from '../support/books.ts'
@@ -22,13 +24,19 @@ describe('a call whose connection to Redis is lost while it is enqueued', () => 
     await sandbox.close()
   })
 
-  // A job that was taken has run, and is gone, when the connection is back: it is added a second time.
+  const ended = (account: AccountId): Promise<unknown> =>
+    until('the call to end', () =>
+      arena.db('calls').where({ account_id: account }).whereNotNull('finished_at').first('id'),
+    )
+
   for (const side of ['before', 'after'] as const) {
     it(`${side} its job was taken is asked of its upstream once, answered and charged once`, async () => {
       for (let round = 0; round < 8; round++) {
         const prompt = `lost ${side} ${round}.`
         const account = await anAccount(arena.db, 100)
         arena.proxies.web.redis.watch({ label: ADDS, nth: 1, side })
+        // A job that was taken has run, and is gone, when the connection is back: it is added a second time.
+        if (side === 'after') arena.proxies.web.redis.admitAfter(ended(account.id))
         const reply = await post(`${arena.url}/v1/chat/completions`, account.key, {
           model: 'sandbox-chat',
           stream: true,

@@ -1,28 +1,20 @@
 import { expect } from 'chai'
-import { EVENTS, OPERATORS_EVENTS } from '../../../src/api/endpoint/event-schemas.ts'
+import { EVENTS } from '../../../src/api/endpoint/event-schemas.ts'
 import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
 import { createKey, revokeKey } from '../../../src/shared/accounts/api-keys.ts'
-import { noteOpening, noteRecovery } from '../../../src/shared/operators/circuits.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
-import type { WebhookId } from '../../../src/shared/platform/ids.ts'
 import { newId, parseId } from '../../../src/shared/platform/ids.ts'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
-import { LISTED_TYPES, OPERATOR_TYPES } from '../../../src/shared/webhooks/types.ts'
+import { LISTED_TYPES } from '../../../src/shared/webhooks/types.ts'
 import { deleteOldDeliveries, deleteWebhooksOf, tellOfGrants } from '../../../src/shared/webhooks/deliveries.ts'
-import { createSecretBox, shownSecret } from '../../../src/shared/webhooks/secrets.ts'
-import {
-  createWebhook,
-  deleteWebhook,
-  makeCallbackSecret,
-  resealSecrets,
-  rotateWebhook,
-  showCallbackSecret,
-} from '../../../src/shared/webhooks/webhooks.ts'
+import { createSecretBox } from '../../../src/shared/webhooks/secrets.ts'
+import { createWebhook, deleteWebhook, makeCallbackSecret } from '../../../src/shared/webhooks/webhooks.ts'
 import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { aGrant, anAccount } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { aResult, opened, verbs } from '../calls/opening.ts'
+import { aHouse } from './house.ts'
 
 const SECRET = 'a secret of the tests, long enough for it'
 const box = createSecretBox({ APP_SECRET: SECRET })
@@ -58,21 +50,6 @@ describe('an event', () => {
       EVENTS.find(({ type }) => type === row.type)!.body.parse(event)
       return { ...row, body: event }
     })
-
-  /** Tells operators at an address. `told`: what of, oldest first, each held against its schema. */
-  async function aHouse() {
-    const { webhook } = await createWebhook(db, box, null, { url: 'https://house.example/', types: OPERATOR_TYPES })
-    const id = parseId('webhook', webhook.id)!
-    const told = async (by: Db = db): Promise<{ type: string; data: Record<string, unknown> }[]> =>
-      (await by('webhook_deliveries').where({ webhook_id: id }).orderBy('id').select<{ body: string }[]>('body')).map(
-        ({ body }) => {
-          const event = JSON.parse(body)
-          OPERATORS_EVENTS.find(({ type }) => type === event.type)!.body.parse(event)
-          return event
-        },
-      )
-    return { told, end: () => deleteWebhook(db, null, id) }
-  }
 
   const typesToldTo = async (account: TestAccount) => (await toldTo(account)).map(({ type }) => type)
 
@@ -171,32 +148,6 @@ describe('an event', () => {
       expect(await typesToldTo(account)).to.deep.equal(['call.succeeded'])
       expect(webhook.id).to.match(/^wh_/)
     })
-
-    it('that the reconciler refunds is told to the operators, in the transaction that refunds it', async () => {
-      const house = await aHouse()
-      const account = await anAccount(db, 100)
-      const calls = verbs(db)
-      const lost = gatewayError('upstream_failed')
-      const [ordinary, found] = [await opened(calls, account, 10), await opened(calls, account, 20)]
-      await calls.refund(ordinary, lost, { from: 'queued' })
-      expect(await house.told()).to.deep.equal([])
-      await db.raw(`ALTER TABLE webhook_deliveries ADD CONSTRAINT broken CHECK (type !~ '^reconciler') NOT VALID`)
-      const failure = await calls.refund(found, lost, { reconciled: true }).then(
-        () => null,
-        (error: unknown) => error,
-      )
-      await db.raw('ALTER TABLE webhook_deliveries DROP CONSTRAINT broken')
-      expect(String(failure)).to.include('broken')
-      expect(await db('calls').where({ id: found }).first('status')).to.deep.equal({ status: 'queued' })
-      for (let time = 0; time < 2; time += 1) await calls.refund(found, lost, { reconciled: true })
-      const told = await house.told()
-      expect(told).to.have.length(1)
-      const { call, account: whose, ...data } = told[0]!.data
-      expect([parseId('call', String(call)), parseId('account', String(whose))]).to.deep.equal([found, account.id])
-      const about = { status: 'failed', model: 'some-image', modality: 'image', error: 'upstream_failed' }
-      expect(data).to.deep.equal({ ...about, refunded: 20 })
-      await house.end()
-    })
   })
 
   it('costs the calls of an account without webhooks nothing: no statement of one looks for them', async () => {
@@ -275,7 +226,7 @@ describe('an event', () => {
   it('is written of a payment that is paid, refunded and disputed, each time that more is', async () => {
     const account = await anAccount(db)
     await aWebhook(account)
-    const house = await aHouse()
+    const house = await aHouse(db)
     const payment = { id: newId('payment'), account_id: account.id, provider: 'stripe', kind: 'checkout' }
     const bought = { live_mode: false, currency: 'eur', amount_minor: 500, credits: 1000 }
     // All of it is undone: nothing was granted for what these rows say.
@@ -300,41 +251,6 @@ describe('an event', () => {
     }
   })
 
-  it('of a mail that was given up is told to the operators, never with its recipient', async () => {
-    const house = await aHouse()
-    const { email, userId } = await anAccount(db)
-    const mail = { id: '0190c5a0-0000-7000-8000-0000000000aa', kind: 'access', recipient: email, user_id: userId }
-    await db('mails').insert(mail)
-    await db('mails').where({ id: mail.id }).update({ status: 'dead', finished_at: db.fn.now() })
-    const told = await house.told()
-    expect(told.map(({ type }) => type)).to.deep.equal(['mail.dead'])
-    expect(JSON.stringify(told)).not.to.include(email)
-    await house.end()
-  })
-
-  it('of an upstream whose circuit opens is told to the operators once a minute, and once when it works again', async () => {
-    const house = await aHouse()
-    // Noted in one minute: what these statements read as now.
-    await db.transaction(async (trx) => {
-      for (let time = 0; time < 3; time += 1) await noteOpening(trx, 'acme')
-    })
-    expect(await house.told()).to.have.length(1)
-    const hourAgo = new Date(Math.floor(Date.now() / 60_000 - 60) * 60_000)
-    await db('circuit_openings').insert({ upstream: 'acme', minute: hourAgo, openings: 1 })
-    await noteOpening(db, 'other')
-    await Promise.all(Array.from({ length: 5 }, () => noteRecovery(db, 'acme')))
-    await noteRecovery(db, 'nobody')
-    const told = await house.told()
-    expect(told.map(({ type, data: { upstream } }) => [type, upstream])).to.deep.equal([
-      ['upstream.unhealthy', 'acme'],
-      ['upstream.unhealthy', 'acme'],
-      ['upstream.unhealthy', 'other'],
-      ['upstream.recovered', 'acme'],
-    ])
-    expect(told[3]!.data).to.deep.equal({ upstream: 'acme', since: hourAgo.toISOString() })
-    await house.end()
-  })
-
   it('is gone with its account, and after its time', async () => {
     const account = await anAccount(db, 100)
     await aWebhook(account)
@@ -347,48 +263,5 @@ describe('an event', () => {
     expect(await toldTo(account)).to.have.length(0)
     await db.transaction((trx) => deleteWebhooksOf(trx, account.id))
     expect(await db('webhooks').where({ account_id: account.id })).to.deep.equal([])
-  })
-})
-
-describe('a signing secret', () => {
-  let db: Db
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 5 })
-  })
-  after(() => db.destroy())
-
-  it('rests encrypted, for its own webhook, and anew when APP_SECRET is replaced', async () => {
-    const account = await anAccount(db)
-    const { webhook, secret } = await createWebhook(db, box, account.id, { url: 'https://one.example', types: [] })
-    const id = parseId('webhook', webhook.id)!
-    const plain = Buffer.from(secret.slice('whsec_'.length), 'base64')
-    const stored = async () => (await db('webhooks').where({ id }).first<{ secret: Buffer }>('secret')).secret
-    const before = await stored()
-    expect(before.includes(plain)).to.equal(false)
-    expect(box.open(id, before)).to.deep.equal(plain)
-    expect(box.open(parseId('webhook', `wh_${'0'.repeat(32)}`)!, before)).to.equal(null)
-    const next = createSecretBox({ APP_SECRET: `${SECRET} 2`, APP_SECRET_PREVIOUS: SECRET })
-    expect(next.open(id, before)).to.deep.equal(plain)
-    expect(await resealSecrets(db, next)).to.equal(1)
-    expect(await resealSecrets(db, next)).to.equal(0)
-    expect(createSecretBox({ APP_SECRET: `${SECRET} 2` }).open(id, await stored())).to.deep.equal(plain)
-    expect(box.open(id, await stored())).to.equal(null)
-  })
-
-  it('of callbacks is shown once, also where a call made it first, and by a rotation', async () => {
-    const account = await anAccount(db)
-    await makeCallbackSecret(db, box, account.id)
-    const before = await db('webhooks').where({ account_id: account.id }).first<{ secret: Buffer }>('secret')
-    await makeCallbackSecret(db, box, account.id)
-    const shown = await Promise.all([1, 2, 3].map(() => showCallbackSecret(db, box, account.id)))
-    const [secret, ...others] = shown.filter((one) => one !== null)
-    expect(others).to.deep.equal([])
-    const row = await db('webhooks').where({ account_id: account.id }).first<{ id: WebhookId; secret: Buffer }>()
-    expect(row.secret, 'the one that signs').to.deep.equal(before.secret)
-    expect(secret).to.equal(shownSecret(box.open(row.id, row.secret)!))
-    const other = await anAccount(db)
-    await makeCallbackSecret(db, box, other.id)
-    expect(await rotateWebhook(db, box, other.id, 'callback')).to.match(/^whsec_/)
-    expect(await showCallbackSecret(db, box, other.id)).to.equal(null)
   })
 })

@@ -5,7 +5,6 @@ import {
   CUTS,
   CUT_CHATS,
   ENDS,
-  ENQUEUED,
   KILLED,
   LEFT_STREAMS,
   MOMENTS,
@@ -20,8 +19,6 @@ const STATEMENTS = 'src/shared/calls/statements.ts'
 const PLACE = 'src/api/v1/calls/place-call.ts'
 const PROCESSOR = 'src/workers/calls/processor.ts'
 const BEGIN_FILE = 'src/workers/calls/begin.ts'
-const QUEUES = 'src/shared/queues.ts'
-const REDIS = 'src/shared/platform/redis/redis.ts'
 const MEDIA = 'src/workers/calls/run-media.ts'
 const RECONCILER = 'src/workers/reconciler.ts'
 
@@ -53,24 +50,6 @@ export const CALL_PATH: readonly Mutant[] = [
       },
     ],
     tests: [CUTS],
-  },
-  {
-    name: 'a job is sent again by the library where its answer was lost',
-    why: 'A job that has run meanwhile would be a fresh one, and its upstream asked twice.',
-    edits: [
-      {
-        file: REDIS,
-        find: 'maxRetriesPerRequest: 0,\n    commandTimeout',
-        replace: 'maxRetriesPerRequest: 1,\n    commandTimeout',
-      },
-    ],
-    tests: [ENQUEUED],
-  },
-  {
-    name: 'a call that may have run is enqueued as a fresh one',
-    why: 'Its begin is then written while its upstream is asked for the second time.',
-    edits: [{ file: QUEUES, find: 'await add({ ...job, again: true })', replace: 'await add(job)' }],
-    tests: [ENQUEUED],
   },
   {
     name: 'a lost COMMIT is taken for a refusal',

@@ -39,6 +39,12 @@ export const PASSED_MESSAGES = 'test/workers/upstreams/anthropic/pass.test.ts'
 export const MESSAGE_MONEY = 'test/api/v1/messages-money.test.ts'
 export const HOSTILE_MESSAGES = 'test/api/v1/hostile-messages.test.ts'
 export const RELAYED = 'test/api/v1/calls/relayed-stream.test.ts'
+export const EVENTS = 'test/shared/webhooks/events.test.ts'
+export const OPERATORS_EVENTS = 'test/shared/webhooks/operators-events.test.ts'
+export const SECRETS = 'test/shared/webhooks/secrets.test.ts'
+export const DELIVERIES = 'test/workers/webhooks/processor.test.ts'
+export const TRIES = 'test/workers/webhooks/schedule.test.ts'
+export const HEALTH = 'test/workers/upstreams/circuits.test.ts'
 
 /** The tests that must pass where no bug is planted. */
 export const KILLING_TESTS = [
@@ -78,4 +84,10 @@ export const KILLING_TESTS = [
   MESSAGE_MONEY,
   HOSTILE_MESSAGES,
   RELAYED,
+  EVENTS,
+  OPERATORS_EVENTS,
+  SECRETS,
+  DELIVERIES,
+  TRIES,
+  HEALTH,
 ]

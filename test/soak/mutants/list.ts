@@ -5,6 +5,7 @@ import { CHARGING } from './charging.ts'
 import { OF_DEDUCTIONS } from './deductions.ts'
 import { OF_EMBEDDINGS } from './embeddings.ts'
 import { ENDING } from './ending.ts'
+import { ENQUEUING } from './enqueuing.ts'
 import { OF_MESSAGES } from './messages.ts'
 import type { Mutant } from './mutant.ts'
 import { OF_PAYMENTS } from './payments.ts'
@@ -12,6 +13,7 @@ import { PRICES } from './prices.ts'
 import { OF_READING } from './reading.ts'
 import { OF_SHARING } from './sharing.ts'
 import { OF_USAGE } from './usage.ts'
+import { OF_WEBHOOKS } from './webhooks.ts'
 
 /** All bugs that the tests must find. */
 export const MUTANTS: readonly Mutant[] = [
@@ -21,6 +23,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...OF_DEDUCTIONS,
   ...OF_PAYMENTS,
   ...CALL_PATH,
+  ...ENQUEUING,
   ...PRICES,
   ...OF_CATALOGUE,
   ...OF_SHARING,
@@ -28,4 +31,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...OF_READING,
   ...OF_MESSAGES,
   ...OF_EMBEDDINGS,
+  ...OF_WEBHOOKS,
 ]
