@@ -62,7 +62,8 @@ BEGIN
     FROM (
       -- The guard: a call that has ended is left alone, and so is one that another attempt has taken over. Of several
       -- outcomes of one call the first that may end it does.
-      SELECT DISTINCT ON (o.id) o.id, o.place, o.status, o.reconciled, c.account_id, c.credits_precharged AS held, c.request_bytes,
+      SELECT DISTINCT ON (o.id) o.id, o.place, o.status, o.reconciled, c.account_id,
+        c.credits_precharged AS held, c.request_bytes,
         CASE WHEN o.status = 'succeeded' THEN least(o.cost, 2 * c.credits_precharged) ELSE 0 END AS due
       FROM ROWS FROM (jsonb_to_recordset(outcomes) AS (
         id uuid, status text, cost bigint, attempt integer, from_status text, overdue boolean, reconciled boolean

@@ -99,7 +99,10 @@ export async function untilDelivered(town: Installation, { all }: Audience): Pro
   })
 }
 
-/** Holds what the receivers of an account have got against its calls. @returns how many events, and in how many tries */
+/**
+ * Holds what the receivers of an account have got against its calls.
+ * @returns how many events, and in how many tries
+ */
 export async function checkAccount(
   town: Installation,
   told: Told,

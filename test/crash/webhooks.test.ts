@@ -135,7 +135,7 @@ describe('an event', () => {
     await audience.stop()
   }).timeout(120_000 + 60_000 * ROUNDS)
 
-  /** A call of the account whose receiver is well is told while others hang: later than they have time, it would be behind them. */
+  /** A receiver that is well is told while another hangs: behind it, it would wait for as long as that has time. */
   async function expectProbe(all: readonly Told[]): Promise<void> {
     const of = (manner: Told['manner']) => all.find((told) => told.manner === manner)!
     const [good, hanging] = [of('good'), of('hanging')]

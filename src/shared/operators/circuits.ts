@@ -1,6 +1,6 @@
 /**
- * When circuits opened, and when their upstreams worked again: workers write it, operators read it and are told. A circuit that opens again and again while its upstream is
- * down is one row per minute.
+ * When circuits opened, and when their upstreams worked again: workers write it, operators read it and are told. A
+ * circuit that opens again and again while its upstream is down is one row per minute.
  */
 import type { Db } from '../platform/postgres/db.ts'
 

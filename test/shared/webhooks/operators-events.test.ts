@@ -71,7 +71,7 @@ describe("an event of the operators'", () => {
     await house.end()
   })
 
-  it('of an upstream whose circuit opens is told to the operators once a minute, and once when it works again', async () => {
+  it('of an upstream whose circuit opens is told once a minute, and once when it works again', async () => {
     const house = await aHouse(db)
     // Noted in one minute: what these statements read as now.
     await db.transaction(async (trx) => {

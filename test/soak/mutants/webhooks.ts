@@ -34,9 +34,8 @@ export const OF_WEBHOOKS: readonly Mutant[] = [
     edits: [
       {
         file: OUTBOX,
-        find: "    .update({ status: 'queued', tries: 0, next_try_at: db.fn.now(), finished_at: null })",
-        replace:
-          "    .update({ status: 'queued', tries: 0, next_try_at: db.fn.now(), finished_at: null, event_id: newId('event') })",
+        find: 'tries: 0, next_try_at: db.fn.now(), finished_at: null',
+        replace: "tries: 0, next_try_at: db.fn.now(), finished_at: null, event_id: newId('event')",
       },
     ],
     tests: [DELIVERIES],
