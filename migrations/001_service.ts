@@ -29,6 +29,7 @@ export const up = (db: Knex): Promise<void> =>
       minute timestamptz NOT NULL, -- In which minute.
       upstream text NOT NULL, -- Of which upstream, by its name in the catalogue.
       openings integer NOT NULL, -- How often, all workers together.
+      recovered_at timestamptz, -- When the upstream was found to work again; null: not yet.
       CONSTRAINT circuit_openings_pkey PRIMARY KEY (minute, upstream),
       CONSTRAINT circuit_openings_positive CHECK (openings > 0)
     );

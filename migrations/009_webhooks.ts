@@ -19,6 +19,7 @@ export const up = async (db: Knex): Promise<void> => {
       secret bytea NOT NULL, -- The signing secret, encrypted under APP_SECRET.
       previous_secret bytea, -- The one before the last rotation, encrypted too.
       previous_until timestamptz, -- Until when events are signed with that as well.
+      is_shown boolean NOT NULL DEFAULT true, -- Whether its owner was shown the secret: not one that a call made.
       failing_since timestamptz, -- The first failed try since the last success; null: the last try succeeded.
       disabled_at timestamptz, -- Since when nothing is sent.
       disabled_reason text, -- owner, gone (the receiver answered 410) or failing (five days without a success).

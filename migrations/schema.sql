@@ -317,6 +317,7 @@ CREATE TABLE circuit_openings (
   minute timestamptz NOT NULL, -- In which minute.
   upstream text NOT NULL, -- Of which upstream, by its name in the catalogue.
   openings integer NOT NULL, -- How often, all workers together.
+  recovered_at timestamptz, -- When the upstream was found to work again; null: not yet.
   CONSTRAINT circuit_openings_pkey PRIMARY KEY (minute, upstream),
   CONSTRAINT circuit_openings_positive CHECK ((openings > 0))
 );
@@ -835,6 +836,7 @@ CREATE TABLE webhooks (
   secret bytea NOT NULL, -- The signing secret, encrypted under APP_SECRET.
   previous_secret bytea, -- The one before the last rotation, encrypted too.
   previous_until timestamptz, -- Until when events are signed with that as well.
+  is_shown boolean NOT NULL DEFAULT true, -- Whether its owner was shown the secret: not one that a call made.
   failing_since timestamptz, -- The first failed try since the last success; null: the last try succeeded.
   disabled_at timestamptz, -- Since when nothing is sent.
   disabled_reason text, -- owner, gone (the receiver answered 410) or failing (five days without a success).
@@ -945,6 +947,9 @@ CREATE FUNCTION tell_of_grants(batch integer) RETURNS integer;
 -- Writes the events of keys that are made and revoked.
 CREATE FUNCTION tell_of_key() RETURNS trigger;
 
+-- Tells the operators of calls that the reconciler has refunded.
+CREATE FUNCTION tell_of_lost_calls(lost uuid[]) RETURNS void;
+
 -- Tells the operators of a mail that was given up.
 CREATE FUNCTION tell_of_mail() RETURNS trigger;
 
@@ -953,6 +958,9 @@ CREATE FUNCTION tell_of_opening() RETURNS trigger;
 
 -- Writes the events of payments.
 CREATE FUNCTION tell_of_payment() RETURNS trigger;
+
+-- Tells the operators that an upstream works again.
+CREATE FUNCTION tell_of_recovery(recovered text) RETURNS void;
 
 -- Writes an event for the webhooks of an account, or of the operators.
 CREATE FUNCTION tell_webhooks(told uuid, event_type text, data jsonb) RETURNS void;

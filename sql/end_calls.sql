@@ -29,6 +29,7 @@ DECLARE
   -- Of the calls that end, in the order in which they were decided.
   places bigint[] := '{}';
   ended uuid[] := '{}';
+  reconciled uuid[] := '{}';
   holders uuid[] := '{}';
   bytes bigint[] := '{}';
   kept bigint[] := '{}';
@@ -65,11 +66,12 @@ BEGIN
     FROM (
       -- The guard: a call that has ended is left alone, and so is one that another attempt has taken over. Of several
       -- outcomes of one call the first that may end it does.
-      SELECT DISTINCT ON (o.id) o.id, o.place, o.status, c.account_id, c.credits_precharged AS held, c.request_bytes,
+      SELECT DISTINCT ON (o.id) o.id, o.place, o.status, o.reconciled, c.account_id,
+        c.credits_precharged AS held, c.request_bytes,
         CASE WHEN o.status = 'succeeded' THEN least(o.cost, 2 * c.credits_precharged) ELSE 0 END AS due
       FROM ROWS FROM (jsonb_to_recordset(outcomes) AS (
-        id uuid, status text, cost bigint, attempt integer, from_status text, overdue boolean
-      )) WITH ORDINALITY AS o (id, status, cost, attempt, from_status, overdue, place)
+        id uuid, status text, cost bigint, attempt integer, from_status text, overdue boolean, reconciled boolean
+      )) WITH ORDINALITY AS o (id, status, cost, attempt, from_status, overdue, reconciled, place)
       JOIN calls c ON c.id = o.id AND c.id = ANY (ids)
       WHERE c.status IN ('queued', 'running')
         AND (o.attempt IS NULL OR o.attempt = c.attempts)
@@ -96,6 +98,7 @@ BEGIN
     funds := funds - part + rest;
     places := places || r.place;
     ended := ended || r.id;
+    IF r.reconciled THEN reconciled := reconciled || r.id; END IF;
     holders := holders || r.account_id;
     bytes := bytes || r.request_bytes;
     kept := kept || r.held + part - rest;
@@ -180,6 +183,7 @@ BEGIN
   IF tokens_limited THEN PERFORM correct_tokens(ended); END IF;
 
   IF has_webhooks THEN PERFORM tell_of_calls(ended); END IF;
+  IF reconciled <> '{}' THEN PERFORM tell_of_lost_calls(reconciled); END IF;
 
   RETURN QUERY
   SELECT e.place, c.id, c.account_id, c.status, c.credits::bigint, c.credits_uncollected::bigint,

@@ -5,6 +5,7 @@
  */
 import type { Redis } from 'ioredis'
 import { openQueues } from './platform/redis/open-queues.ts'
+import { comesBack } from './platform/redis/redis.ts'
 import type { AccountId, CallId, MailId, PaymentId, WebhookId } from './platform/ids.ts'
 import { replyChannel, writeReply } from './replies/channels.ts'
 import type { Modality } from './calls/lifecycle.ts'
@@ -33,7 +34,7 @@ export type CallJob = Trace & {
   deadlineAt: number
   /** What the row of a chat says. Absent: another call. */
   row?: ChatRow
-  /** Redis may have had a job for this call before, and lost it while a worker had it. */
+  /** Redis may have had a job for this call before, and a worker may have had that job. */
   again?: boolean
 }
 
@@ -99,15 +100,22 @@ export function createQueues(connection: Redis, prefix: string) {
     requests,
 
     /**
-     * Enqueues a call under its own id, so that a second time changes nothing while the first job is there.
+     * Enqueues a call under its own id, so that a second time changes nothing while the first job is there. Where the
+     * connection is lost meanwhile, the job may have been taken, and have run already: it is enqueued `again`.
      * @param outstanding the calls its account has open: who has few goes before who has many.
      */
     async enqueueCall(modality: Modality, job: CallJob, outstanding: number): Promise<void> {
       failpoint('call.enqueuing', job.callId)
-      await queue(modality).add(modality, await requests.put(job), {
-        jobId: job.callId,
-        priority: Math.min(Math.max(outstanding, 1), MAX_PRIORITY),
-      })
+      const priority = Math.min(Math.max(outstanding, 1), MAX_PRIORITY)
+      const add = async (one: CallJob): Promise<void> => {
+        await queue(modality).add(modality, await requests.put(one), { jobId: one.callId, priority })
+      }
+      try {
+        await add(job)
+      } catch (error) {
+        if (!(await comesBack(connection))) throw error
+        await add({ ...job, again: true })
+      }
       failpoint('call.enqueued', job.callId)
     },
 

@@ -190,7 +190,7 @@ async function refundLost(
     return calls.renew([call.id], SETTLE_LOST_SECONDS)
   }
   const error = gatewayError('upstream_failed', `${sentence} The credits charged for it were refunded.`)
-  const ended = await calls.refund(call.id, error, guard)
+  const ended = await calls.refund(call.id, error, { ...guard, reconciled: true })
   if (!ended) return
   log.warn({ ...about(call), status: call.status, overdue: call.overdue }, 'call refunded by the reconciler')
   await publisher.ended(ended)

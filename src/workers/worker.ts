@@ -22,7 +22,7 @@ import type { Needed } from '../shared/platform/process/start-up.ts'
 import { checkStorage } from '../shared/media/storage-check.ts'
 import type { Publisher } from '../shared/replies/publisher.ts'
 import { createPublisher, listenForCancels } from '../shared/replies/publisher.ts'
-import { noteOpening } from '../shared/operators/circuits.ts'
+import { noteOpening, noteRecovery } from '../shared/operators/circuits.ts'
 import type { PaymentDeps } from '../shared/payments/deps.ts'
 import { paymentsOf } from '../shared/payments/deps.ts'
 import { createMailer } from '../shared/mail/mailer.ts'
@@ -126,15 +126,18 @@ export async function startWorker(
 /** How answers and chunks reach the web processes. */
 const repliesBy = (publisher: Publisher) => ({ publisher, relays: new ChunkRelays(publisher) })
 
-/** The upstreams of a worker. That a circuit has opened is noted for operators; no call waits for it. */
+/** The upstreams of a worker. That a circuit has opened, or closed, is noted for operators; no call waits for it. */
 const upstreamsBy = ({ ACCOUNT_SHARE, MAX_ANSWER_BYTES }: Config, { db, log }: { db: Db; log: Log }) =>
   createUpstreams({
     accountShare: ACCOUNT_SHARE,
     maxAnswerBytes: MAX_ANSWER_BYTES,
     notServed: (upstream, err) => log.error({ upstream, err }, 'upstream refuses its key, its credit or its model'),
-    opened: (upstream) => {
-      log.warn({ upstream }, 'circuit opened')
-      noteOpening(db, upstream).catch((error: unknown) => log.warn({ err: error }, 'opening of a circuit not noted'))
+    listener: {
+      opened: (upstream) => {
+        log.warn({ upstream }, 'circuit opened')
+        noteOpening(db, upstream).catch((error: unknown) => log.warn({ err: error }, 'opening of a circuit not noted'))
+      },
+      works: (upstream) => noteRecovery(db, upstream),
     },
   })
 

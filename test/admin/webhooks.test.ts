@@ -30,6 +30,7 @@ describe('admin webhook', () => {
       webhooks: { id: string }[]
       secret: string
       delivery: string
+      deliveries: { id: string }[]
     }
   const refusal = async (work: Promise<unknown>): Promise<string> => {
     const error = await work.then(
@@ -46,7 +47,12 @@ describe('admin webhook', () => {
     const some = await run('add', ['https://house.example/'], { types: 'mail.dead' })
     expect(some.webhook.types).to.deep.equal(['mail.dead'])
     expect((await run('list')).webhooks.map(({ id }) => id)).to.deep.equal([webhook.id, some.webhook.id])
-    expect((await run('test', [webhook.id])).delivery).to.match(/^whd_/)
+    const { delivery } = await run('test', [webhook.id])
+    expect(delivery).to.match(/^whd_/)
+    expect((await run('deliveries', [webhook.id])).deliveries.map(({ id }) => id)).to.deep.equal([delivery])
+    expect(await run('redeliver', [webhook.id, delivery])).to.deep.equal({ redelivered: true })
+    expect(await refusal(run('redeliver', [some.webhook.id, delivery]))).to.include('no delivery')
+    expect(await refusal(run('redeliver', [webhook.id, 'nonsense']))).to.include('not the id')
     expect((await run('rotate', [webhook.id])).secret)
       .to.match(/^whsec_/)
       .and.not.equal(secret)
@@ -60,7 +66,7 @@ describe('admin webhook', () => {
     const account = await anAccount(db)
     const fields = { url: 'https://receiver.example/', types: ['chat'] }
     const { webhook } = await createWebhook(db, createSecretBox({ APP_SECRET }), account.id, fields)
-    for (const name of ['enable', 'rotate', 'test', 'remove']) {
+    for (const name of ['enable', 'rotate', 'test', 'deliveries', 'redeliver', 'remove']) {
       expect(await refusal(run(name, [webhook.id])), name).to.include('no webhook')
       expect(await refusal(run(name, ['nonsense'])), name).to.include('not the id')
     }

@@ -59,6 +59,8 @@ describe('docs/console-api.md', () => {
       '"kind":"charge","amount":-40',
       '"nextCursor":null',
       '"origin":"signup"',
+      '"type":"webhook.test"',
+      '"secret":"whsec_',
       '"calls":1',
       '401\n',
     ]) {

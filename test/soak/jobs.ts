@@ -111,6 +111,7 @@ export function jobsOf(addresses: TestAddresses, { seed, part, programs, runner 
       crash('outages', 'outages'),
       crash('stops', 'stops'),
       crash('releases', 'releases'),
+      crash('webhooks', 'webhooks'),
       crash('catalogue', 'catalogue'),
       test('quotes', ['test/api/v1/quotes.test.ts']),
     ],

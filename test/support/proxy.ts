@@ -32,6 +32,7 @@ export class Proxy {
   seen: string[] = []
   private cut: Cut | null = null
   private counts = new Map<string, number>()
+  private admission: Promise<unknown> = Promise.resolve()
   private readonly sockets = new Set<Socket>()
   private readonly server: Server
   private readonly target: number
@@ -40,7 +41,13 @@ export class Proxy {
   private constructor(target: number, wire: () => Wire) {
     this.target = target
     this.wire = wire
-    this.server = createServer({ noDelay: true }, (client) => this.connect(client))
+    this.server = createServer({ noDelay: true }, (client) => {
+      client.on('error', () => {})
+      this.admission.then(
+        () => client.destroyed || this.connect(client),
+        () => client.destroy(),
+      )
+    })
   }
 
   /** Starts a proxy on a free port of 127.0.0.1 in front of another port there. */
@@ -65,6 +72,11 @@ export class Proxy {
     this.seen = []
     this.counts.clear()
     this.cut = cut
+  }
+
+  /** Lets new connections wait, which are open meanwhile, and hear nothing. */
+  admitAfter(event: Promise<unknown>): void {
+    this.admission = event
   }
 
   /** Cuts every connection now. */

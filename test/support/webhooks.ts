@@ -21,9 +21,12 @@ export type Received = { path: string; headers: IncomingHttpHeaders; body: strin
 /** A receiver of events that answers as the test says. */
 export type Receiver = { url: string; received: Received[]; stop: () => Promise<void> }
 
-/** Starts one. `answer` is called with the number of the request, from 1; it may leave it unanswered. */
+/**
+ * Starts one. `answer` is called with the number of the request, from 1, and with which try of its event it is; it may
+ * leave it unanswered.
+ */
 export async function startReceiver(
-  answer: (response: ServerResponse, nth: number) => void = (response) => response.writeHead(204).end(),
+  answer: (response: ServerResponse, nth: number, tries: number) => void = (response) => response.writeHead(204).end(),
 ): Promise<Receiver> {
   const received: Received[] = []
   const server = createServer((request, response) => {
@@ -31,7 +34,8 @@ export async function startReceiver(
     request.on('data', (piece: Buffer) => pieces.push(piece))
     request.on('end', () => {
       received.push({ path: request.url!, headers: request.headers, body: Buffer.concat(pieces).toString() })
-      answer(response, received.length)
+      const id = request.headers['webhook-id']
+      answer(response, received.length, received.filter(({ headers }) => headers['webhook-id'] === id).length)
     })
   })
   server.listen(0, '127.0.0.1')

@@ -1,8 +1,9 @@
-/** webhook add · list · enable · rotate · test · remove: the operators' own webhooks */
+/** webhook add · list · enable · rotate · test · deliveries · redeliver · remove: the operators' own webhooks */
 import { readWebhookConfig } from '../../shared/platform/config/config.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
-import type { WebhookId } from '../../shared/platform/ids.ts'
+import type { DeliveryId, WebhookId } from '../../shared/platform/ids.ts'
 import { parseId, publicId } from '../../shared/platform/ids.ts'
+import type { Db } from '../../shared/platform/postgres/db.ts'
 import {
   addOperatorsWebhook,
   removeOperatorsWebhook,
@@ -10,7 +11,8 @@ import {
   switchOperatorsWebhook,
 } from '../../shared/operators/webhooks.ts'
 import { receiverProblem } from '../../shared/webhooks/addresses.ts'
-import { tellOne } from '../../shared/webhooks/deliveries.ts'
+import type { ShownDelivery } from '../../shared/webhooks/deliveries.ts'
+import { listDeliveries, redeliver, tellOne } from '../../shared/webhooks/deliveries.ts'
 import { createSecretBox } from '../../shared/webhooks/secrets.ts'
 import { OPERATOR_TYPES, TEST_TYPE } from '../../shared/webhooks/types.ts'
 import type { Webhook } from '../../shared/webhooks/webhooks.ts'
@@ -32,10 +34,30 @@ function webhookIdOf(text = ''): WebhookId {
   return id
 }
 
+function deliveryIdOf(text = ''): DeliveryId {
+  const id = parseId('delivery', text)
+  if (!id) throw new CommandError(`${text} is not the id of a delivery.`)
+  return id
+}
+
 const noWebhook = (text: string | undefined) => new CommandError(`The operators have no webhook ${text}.`)
 
 const lineOf = ({ id, url, types, disabledReason }: Webhook): string =>
   [id, url, types.join(','), disabledReason === null ? '' : `disabled: ${disabledReason}`].join('  ').trimEnd()
+
+/** How many deliveries are listed, the newest ones. */
+const LISTED = 50
+
+const deliveryLine = ({ id, createdAt, type, status, tries, answerStatus, note }: ShownDelivery): string =>
+  [id, createdAt, type, status, `tries ${tries}`, answerStatus ?? note ?? ''].join('  ').trimEnd()
+
+/** A webhook of the operators that is sent events. @throws CommandError */
+async function requireEnabled(db: Db, text: string | undefined): Promise<Webhook> {
+  const webhook = await findWebhook(db, null, webhookIdOf(text))
+  if (!webhook) throw noWebhook(text)
+  if (webhook.disabledAt !== null) throw new CommandError('The webhook is disabled: enable it first.')
+  return webhook
+}
 
 /** Webhooks for what concerns the house (docs/webhooks.md#for-operators). */
 export const webhookCommands: Command[] = [
@@ -87,11 +109,28 @@ export const webhookCommands: Command[] = [
     usage: 'webhook test <id>',
     summary: 'Send a test event.',
     run: async (db, [id]) => {
-      const webhook = await findWebhook(db, null, webhookIdOf(id))
-      if (!webhook) throw noWebhook(id)
-      if (webhook.disabledAt !== null) throw new CommandError('The webhook is disabled: enable it first.')
+      const webhook = await requireEnabled(db, id)
       const delivery = publicId('delivery', await tellOne(db, webhookIdOf(id), TEST_TYPE, { webhook: webhook.id }))
       return { json: { delivery }, text: `${delivery} queued.` }
+    },
+  },
+  {
+    usage: 'webhook deliveries <id>',
+    summary: `List the newest ${LISTED} events that it was sent, and what was answered.`,
+    run: async (db, [id]) => {
+      if (!(await findWebhook(db, null, webhookIdOf(id)))) throw noWebhook(id)
+      const deliveries = await listDeliveries(db, webhookIdOf(id), LISTED, null)
+      return { json: { deliveries }, text: deliveries.map(deliveryLine).join('\n') || 'No deliveries.' }
+    },
+  },
+  {
+    usage: 'webhook redeliver <id> <delivery>',
+    summary: 'Send an event again: the same id and bytes.',
+    run: async (db, [id, delivery]) => {
+      await requireEnabled(db, id)
+      const queued = await redeliver(db, webhookIdOf(id), deliveryIdOf(delivery))
+      if (!queued) throw new CommandError(`The webhook has no delivery ${delivery}.`)
+      return { json: { redelivered: true }, text: `${delivery} queued.` }
     },
   },
   {

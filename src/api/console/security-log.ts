@@ -29,6 +29,7 @@ export type SecurityEvent =
   | 'webhook_changed'
   | 'webhook_rotated'
   | 'webhook_deleted'
+  | 'callback_secret_shown'
 
 /**
  * Logs one event. `accountId` is null for a login to an address that is nobody's; `refusal` says why it was refused.

@@ -9,15 +9,15 @@ import type { Trace } from '../../shared/platform/process/trace.ts'
 import { listDeliveries, redeliver, tellOne } from '../../shared/webhooks/deliveries.ts'
 import { createSecretBox } from '../../shared/webhooks/secrets.ts'
 import { TEST_TYPE } from '../../shared/webhooks/types.ts'
-import type { Owner } from '../../shared/webhooks/webhooks.ts'
+import type { Owner, Webhook } from '../../shared/webhooks/webhooks.ts'
 import {
   changeWebhook,
   createWebhook,
   deleteWebhook,
   findWebhook,
   listWebhooks,
-  makeCallbackSecret,
   rotateWebhook,
+  showCallbackSecret,
 } from '../../shared/webhooks/webhooks.ts'
 import type { WebDeps } from '../deps.ts'
 import { done } from '../endpoint/answer-schemas.ts'
@@ -159,25 +159,25 @@ export const renewWebhook = endpoint({
       rotate(deps, params.id, { auth, request }),
 )
 
-/** Makes the secret of the addresses that calls name themselves. */
-export const makeCallback = endpoint({
+/** Shows the secret of the addresses that calls name themselves, once, and makes it where there is none. */
+export const showCallback = endpoint({
   ...declared,
   method: 'get',
   path: '/api/webhooks/callback-secret',
   summary: 'Show the callback secret',
   description:
-    'What calls are told at the address in their `X-Callback-Url` is signed with it. It is made when it is first ' +
-    'asked for, and shown then alone: 409 where there is one, which can be rotated.',
+    'What calls are told at the address in their `X-Callback-Url` is signed with it. It is made by the first such ' +
+    'call, or when it is first asked for, and shown once: 409 after that. It can be rotated.',
   answers: { 200: { description: 'The secret, which is shown only this once.', schema: secretAnswer } },
   errors: ['conflict'],
 }).handle(({ db, log, config }: WebhookDeps) => {
   const box = createSecretBox(config)
   return async ({ auth: { accountId }, request }) => {
-    const secret = await makeCallbackSecret(db, box, accountId)
+    const secret = await showCallbackSecret(db, box, accountId)
     if (secret === null) {
       throw new ApiError('conflict', { message: 'The callback secret was shown already. Rotate it to get another.' })
     }
-    logSecurity(log, request, 'webhook_made', accountId)
+    logSecurity(log, request, 'callback_secret_shown', accountId)
     return { ok: true, secret }
   }
 })
@@ -205,12 +205,17 @@ function enqueue({ queues, log }: SendDeps, id: WebhookId): void {
     .catch((error: unknown) => log.warn({ webhook: publicId('webhook', id), err: error }, 'webhook not enqueued'))
 }
 
+/** A webhook of an owner that is sent events. @throws ApiError not_found; conflict where it is disabled */
+async function requireEnabled({ db }: SendDeps, owner: Owner, id: WebhookId): Promise<Webhook> {
+  const webhook = await findWebhook(db, owner, id)
+  if (!webhook) throw noWebhook()
+  if (webhook.disabledAt === null) return webhook
+  throw new ApiError('conflict', { message: 'The webhook is disabled. Enable it first.' })
+}
+
 /** Queues a test event for a webhook of an owner. @returns the delivery @throws ApiError not_found, conflict */
 export async function sendTest(deps: SendDeps, owner: Owner, id: WebhookId): Promise<string> {
-  const webhook = await findWebhook(deps.db, owner, id)
-  if (!webhook) throw noWebhook()
-  if (webhook.disabledAt !== null)
-    throw new ApiError('conflict', { message: 'The webhook is disabled. Enable it first.' })
+  const webhook = await requireEnabled(deps, owner, id)
   const delivery = await tellOne(deps.db, id, TEST_TYPE, { webhook: webhook.id })
   enqueue(deps, id)
   return publicId('delivery', delivery)
@@ -234,48 +239,76 @@ export const testWebhook = endpoint({
   delivery: await sendTest(deps, auth.accountId, params.id),
 }))
 
-/** Lists what a webhook was sent, and what was answered. */
-export const showDeliveries = endpoint({
-  ...onWebhook,
+/** What the lists of deliveries declare. */
+export const listsDeliveries = {
   method: 'get',
-  path: '/api/webhooks/:id/deliveries',
-  summary: 'List the deliveries of a webhook',
   query: z.object({ limit: pageLimit, cursor: pageCursor }),
   answers: { 200: { description: 'A page of the deliveries of 30 days, newest first.', schema: deliveriesAnswer } },
   errors: [],
-}).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => {
+} as const
+
+/** A page of a list, as its query asks for it. */
+type Page = { cursor?: string | undefined; limit: number }
+
+/** Reads pages of the deliveries of an owner's webhook, for a viewer. @throws ApiError not_found, invalid_request */
+export function deliveryPages({ db, config }: Pick<WebDeps, 'db' | 'config'>) {
   const cursors = createCursors(config.APP_SECRET, 'deliveries')
-  return async ({ auth: { accountId }, params, query: { cursor, limit } }) => {
-    if (!(await findWebhook(db, accountId, params.id))) throw noWebhook()
-    const before = cursor === undefined ? null : (cursors.read(accountId, cursor) as DeliveryId)
-    const data = await listDeliveries(db, params.id, limit, before)
+  return async (owner: Owner, viewer: AccountId, id: WebhookId, { cursor, limit }: Page) => {
+    if (!(await findWebhook(db, owner, id))) throw noWebhook()
+    const before = cursor === undefined ? null : (cursors.read(viewer, cursor) as DeliveryId)
+    const data = await listDeliveries(db, id, limit, before)
     const last = data.length === limit ? parseId('delivery', data.at(-1)!.id) : null
-    return { ok: true, data, nextCursor: cursors.write(accountId, last) }
+    return { ok: true as const, data, nextCursor: cursors.write(viewer, last) }
   }
+}
+
+/** Lists what a webhook was sent, and what was answered. */
+export const showDeliveries = endpoint({
+  ...onWebhook,
+  ...listsDeliveries,
+  path: '/api/webhooks/:id/deliveries',
+  summary: 'List the deliveries of a webhook',
+}).handle((deps: Pick<WebDeps, 'db' | 'config'>) => {
+  const page = deliveryPages(deps)
+  return ({ auth: { accountId }, params, query }) => page(accountId, accountId, params.id, query)
 })
 
-/** Sends an event again. */
-export const sendAgain = endpoint({
-  ...declared,
+/** What the endpoints that send an event again declare. */
+export const sendsAgain = {
   method: 'post',
-  path: '/api/webhooks/:id/deliveries/:delivery/redeliver',
   // Each is a request to a server of somebody's choice.
   limits: [{ limit: 'webhookSends', per: 'account' }],
   params: z.object({
     ...pathId('webhook', 'The `id` of a webhook.').shape,
     delivery: pathId('delivery', 'The `id` of a delivery.').shape.id,
   }),
-  summary: 'Send an event again',
   description: 'The same id and bytes, with a full set of tries.',
   body: 'ignored',
   bodyIsOptional: true,
   answers: { 200: { description: 'The delivery has been queued.', schema: done } },
-  errors: [],
-}).handle((deps: SendDeps) => async ({ auth, params }) => {
-  if (!(await findWebhook(deps.db, auth.accountId, params.id))) throw noWebhook()
-  if (!(await redeliver(deps.db, params.id, params.delivery))) {
-    throw new ApiError('not_found', { message: 'There is no such delivery, or its webhook is disabled.' })
+  errors: ['conflict'],
+} as const
+
+/** Queues an event of an owner's webhook once more. @throws ApiError not_found, conflict where it is disabled */
+export async function sendEventAgain(
+  deps: SendDeps,
+  owner: Owner,
+  { id, delivery }: { id: WebhookId; delivery: DeliveryId },
+): Promise<void> {
+  await requireEnabled(deps, owner, id)
+  if (!(await redeliver(deps.db, id, delivery))) {
+    throw new ApiError('not_found', { message: 'There is no such delivery.' })
   }
-  enqueue(deps, params.id)
+  enqueue(deps, id)
+}
+
+/** Sends an event again. */
+export const sendAgain = endpoint({
+  ...declared,
+  ...sendsAgain,
+  path: '/api/webhooks/:id/deliveries/:delivery/redeliver',
+  summary: 'Send an event again',
+}).handle((deps: SendDeps) => async ({ auth, params }) => {
+  await sendEventAgain(deps, auth.accountId, params)
   return { ok: true }
 })

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { MODALITIES } from '../../shared/calls/lifecycle.ts'
-import type { EVENT_TYPES, TEST_TYPE } from '../../shared/webhooks/types.ts'
+import type { EVENT_TYPES, OPERATOR_TYPES, TEST_TYPE } from '../../shared/webhooks/types.ts'
 import { credits, id, time } from './answer-schemas.ts'
 
 const call = z.strictObject({
@@ -29,7 +29,23 @@ const payment = z.strictObject({
 
 const key = z.strictObject({ key: id('key'), name: z.string() })
 
-const DATA: Record<(typeof EVENT_TYPES)[number] | typeof TEST_TYPE, { summary: string; data: z.ZodType }> = {
+const account = id('acc').meta({ description: 'Whose it is.' })
+
+const lostCall = z.strictObject({
+  call: id('call'),
+  account,
+  status: z.literal('failed'),
+  model: z.string(),
+  modality: z.enum(MODALITIES),
+  refunded: credits.meta({ description: 'What was given back.' }),
+  error: z.string().meta({ description: 'The code of its error.' }),
+})
+
+const upstream = z.string().meta({ description: 'Its name in the catalogue.' })
+
+type Described = { summary: string; data: z.ZodType }
+
+const OF_ACCOUNTS: Record<(typeof EVENT_TYPES)[number] | typeof TEST_TYPE, Described> = {
   'call.succeeded': { summary: 'A call has succeeded', data: call },
   'call.failed': { summary: 'A call has failed, and was refunded', data: call },
   'balance.low': {
@@ -52,9 +68,30 @@ const DATA: Record<(typeof EVENT_TYPES)[number] | typeof TEST_TYPE, { summary: s
   'webhook.test': { summary: 'A test that its owner asked for', data: z.strictObject({ webhook: id('wh') }) },
 }
 
-/** Every event: its summary, and the schema of its body. */
-export const EVENTS = Object.entries(DATA).map(([type, { summary, data }]) => ({
-  type,
-  summary,
-  body: z.strictObject({ type: z.literal(type), timestamp: time, data }),
-}))
+const OF_OPERATORS: Record<(typeof OPERATOR_TYPES)[number], Described> = {
+  'payment.disputed': { summary: 'A payment of any account is disputed', data: payment.extend({ account }) },
+  'payment.review': { summary: "A payment needs an operator's decision", data: payment.extend({ account }) },
+  'mail.dead': {
+    summary: 'A mail was given up',
+    data: z.strictObject({ mail: id('mail'), kind: z.string(), tries: z.int() }),
+  },
+  'upstream.unhealthy': { summary: 'The circuit of an upstream has opened', data: z.strictObject({ upstream }) },
+  'upstream.recovered': {
+    summary: 'An upstream whose circuit had opened works again',
+    data: z.strictObject({ upstream, since: time.meta({ description: 'The minute in which it opened first.' }) }),
+  },
+  'reconciler.refunded': { summary: 'A call that no process worked on was refunded', data: lostCall },
+}
+
+const eventsOf = (described: Record<string, Described>) =>
+  Object.entries(described).map(([type, { summary, data }]) => ({
+    type,
+    summary,
+    body: z.strictObject({ type: z.literal(type), timestamp: time, data }),
+  }))
+
+/** Every event of accounts: its summary, and the schema of its body. */
+export const EVENTS = eventsOf(OF_ACCOUNTS)
+
+/** The same of the operators'. */
+export const OPERATORS_EVENTS = eventsOf(OF_OPERATORS)

@@ -5,7 +5,7 @@ import { createDocument } from 'zod-openapi'
 import type { CreateDocumentOptions, ZodOpenApiPathsObject, oas31 } from 'zod-openapi'
 import { errorCodes, messageOf, statusOf } from '../../shared/platform/errors.ts'
 import type { Described } from './operation.ts'
-import { EVENTS } from '../endpoint/event-schemas.ts'
+import { EVENTS, OPERATORS_EVENTS } from '../endpoint/event-schemas.ts'
 import { openApiOperation } from './operation.ts'
 
 const INTRODUCTION = `
@@ -78,21 +78,20 @@ function pathsOf(all: readonly Described[]): ZodOpenApiPathsObject {
 
 /** The events, as receivers get them (docs/webhooks.md). */
 const webhooksOf = (): ZodOpenApiPathsObject =>
-  Object.fromEntries(
-    EVENTS.map(({ type, summary, body }) => [
-      type,
-      {
-        post: {
-          tags: ['Webhooks'],
-          summary,
-          requestBody: { required: true, content: { 'application/json': { schema: body } } },
-          responses: {
-            '2XX': { description: 'It was taken. Everything else is tried again; 410 disables the webhook.' },
-          },
-        },
-      },
-    ]),
-  )
+  Object.fromEntries([
+    ...EVENTS.map((event) => [event.type, received(event, 'Webhooks')] as const),
+    // A type that accounts are told of too has another name here: its data say whose it is.
+    ...OPERATORS_EVENTS.map((event) => [`operators: ${event.type}`, received(event, 'Operators')] as const),
+  ])
+
+const received = ({ summary, body }: (typeof EVENTS)[number], tag: string) => ({
+  post: {
+    tags: [tag],
+    summary,
+    requestBody: { required: true, content: { 'application/json': { schema: body } } },
+    responses: { '2XX': { description: 'It was taken. Everything else is tried again; 410 disables the webhook.' } },
+  },
+})
 
 /** `/v1/calls/:id` → `/v1/calls/{id}`, and `/v1/models/*id` → `/v1/models/{id}` */
 const openApiPath = (path: string): string => path.replaceAll(/[:*](\w+)/g, '{$1}')

@@ -8,9 +8,9 @@ import {
   switchOperatorsWebhook,
 } from '../../shared/operators/webhooks.ts'
 import { createSecretBox } from '../../shared/webhooks/secrets.ts'
-import { listWebhooks } from '../../shared/webhooks/webhooks.ts'
+import { findWebhook, listWebhooks } from '../../shared/webhooks/webhooks.ts'
 import type { SendDeps } from '../console/webhooks.ts'
-import { noWebhook, sendTest } from '../console/webhooks.ts'
+import { deliveryPages, listsDeliveries, noWebhook, sendEventAgain, sendTest, sendsAgain } from '../console/webhooks.ts'
 import type { WebDeps } from '../deps.ts'
 import { done } from '../endpoint/answer-schemas.ts'
 import { operator } from '../endpoint/auth.ts'
@@ -61,6 +61,20 @@ export const makeOperatorsWebhook = endpoint({
   }
 })
 
+/** Shows one. */
+export const showOperatorsWebhook = endpoint({
+  ...onWebhook,
+  method: 'get',
+  path: '/api/operator/webhooks/:id',
+  summary: "Show a webhook of the operators'",
+  answers: { 200: { description: 'The webhook.', schema: webhookAnswer } },
+  errors: [],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ params }) => {
+  const webhook = await findWebhook(db, null, params.id)
+  if (!webhook) throw noWebhook()
+  return { ok: true, webhook }
+})
+
 /** Disables or enables one. */
 export const editOperatorsWebhook = endpoint({
   ...onWebhook,
@@ -109,6 +123,28 @@ export const testOperatorsWebhook = endpoint({
   answers: { 200: { description: 'The delivery that was queued.', schema: deliveryAnswer } },
   errors: ['conflict'],
 }).handle((deps: SendDeps) => async ({ params }) => ({ ok: true, delivery: await sendTest(deps, null, params.id) }))
+
+/** Lists what one was sent, and what was answered. */
+export const showOperatorsDeliveries = endpoint({
+  ...onWebhook,
+  ...listsDeliveries,
+  path: '/api/operator/webhooks/:id/deliveries',
+  summary: "List the deliveries of a webhook of the operators'",
+}).handle((deps: Deps) => {
+  const page = deliveryPages(deps)
+  return ({ auth, params, query }) => page(null, auth.accountId, params.id, query)
+})
+
+/** Sends an event of one again. */
+export const sendOperatorsEventAgain = endpoint({
+  ...declared,
+  ...sendsAgain,
+  path: '/api/operator/webhooks/:id/deliveries/:delivery/redeliver',
+  summary: "Send an event of the operators' again",
+}).handle((deps: SendDeps) => async ({ params }) => {
+  await sendEventAgain(deps, null, params)
+  return { ok: true }
+})
 
 /** Deletes one, and what it was still to be told. */
 export const endOperatorsWebhook = endpoint({

@@ -95,4 +95,9 @@ export const switchOperatorsWebhook = (id: string, disabled: boolean) =>
   ask('PATCH /api/operator/webhooks/:id', { params: { id }, body: { disabled } })
 export const rotateOperatorsWebhook = (id: string) => ask('POST /api/operator/webhooks/:id/rotate', { params: { id } })
 export const testOperatorsWebhook = (id: string) => ask('POST /api/operator/webhooks/:id/test', { params: { id } })
+export const getOperatorsWebhook = (id: string) => ask('GET /api/operator/webhooks/:id', { params: { id } })
+export const getOperatorsDeliveries = (id: string, cursor?: string) =>
+  ask('GET /api/operator/webhooks/:id/deliveries', { params: { id }, query: { cursor } })
+export const redeliverOperatorsEvent = (id: string, delivery: string) =>
+  ask('POST /api/operator/webhooks/:id/deliveries/:delivery/redeliver', { params: { id, delivery } })
 export const removeOperatorsWebhook = (id: string) => ask('DELETE /api/operator/webhooks/:id', { params: { id } })

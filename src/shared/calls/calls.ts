@@ -219,6 +219,7 @@ export class Calls {
         attempt: guard.attempt,
         from_status: guard.from,
         overdue: guard.overdue,
+        reconciled: guard.reconciled,
         result_seconds: this.limits.resultSeconds,
       },
       output,

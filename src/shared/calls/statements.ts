@@ -22,6 +22,8 @@ export type OutcomeRow = {
   attempt?: number
   from_status?: string
   overdue?: boolean
+  /** By the reconciler: operators are told. */
+  reconciled?: boolean
   http_status: number
   error_type?: ErrorCode
   input_tokens?: number

@@ -149,6 +149,8 @@ export type RefundGuard = {
   from?: 'queued' | 'running'
   /** Only past its deadline. */
   overdue?: boolean
+  /** The reconciler has found it: operators are told, in the same transaction. */
+  reconciled?: boolean
 }
 
 /** An open call whose lease has run out. */

@@ -1,6 +1,6 @@
 /**
- * When circuits opened: workers write it, operators read it. A circuit that opens again and again while its upstream is
- * down is one row per minute.
+ * When circuits opened, and when their upstreams worked again: workers write it, operators read it and are told. A
+ * circuit that opens again and again while its upstream is down is one row per minute.
  */
 import type { Db } from '../platform/postgres/db.ts'
 
@@ -16,6 +16,11 @@ export async function noteOpening(db: Db, upstream: string): Promise<void> {
     ON CONFLICT (minute, upstream) DO UPDATE SET openings = circuit_openings.openings + 1`,
     [KEPT_DAYS, upstream],
   )
+}
+
+/** Notes that an upstream works again: operators are told where an opening was told before, once. */
+export async function noteRecovery(db: Db, upstream: string): Promise<void> {
+  await db.raw('SELECT tell_of_recovery(?)', [upstream])
 }
 
 /** How often the circuits of an upstream opened in one hour, all workers together, and when last. */

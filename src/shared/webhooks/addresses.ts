@@ -8,7 +8,8 @@ import { hasUsualPort, publicUrlProblem } from '../requests/addresses.ts'
 export const MAX_RECEIVER_LENGTH = 2048
 
 const NOT_HTTPS = 'must be an https address'
-const PRIVATE_TOO = 'must be an http(s) address'
+const PRIVATE_TOO = 'must be an http(s) address without credentials'
+const HTTP_WITHOUT_CREDENTIALS = /^https?:\/\/[^/?#@\\\s]+(?:[/?#]|$)/i
 
 /**
  * What is wrong with a receiver's address, as the end of a sentence about it, or null.
@@ -16,7 +17,7 @@ const PRIVATE_TOO = 'must be an http(s) address'
  */
 export function receiverProblem(text: string, allowPrivate: boolean): string | null {
   if (text.length > MAX_RECEIVER_LENGTH) return `must be at most ${MAX_RECEIVER_LENGTH} characters`
-  if (allowPrivate) return /^https?:\/\/[^/?#@\s]+/i.test(text) && URL.canParse(text) ? null : PRIVATE_TOO
+  if (allowPrivate) return HTTP_WITHOUT_CREDENTIALS.test(text) && URL.canParse(text) ? null : PRIVATE_TOO
   const problem = publicUrlProblem(text, NOT_HTTPS)
   if (problem !== null) return problem
   return mayReceive(new URL(text)) ? null : 'must be https on port 443 or a port above 1023'

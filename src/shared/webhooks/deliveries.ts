@@ -271,8 +271,9 @@ const KEPT_DAYS = 30
 export async function deleteOldDeliveries(db: Db, batch: number): Promise<number> {
   const { rowCount } = await db.raw<{ rowCount: number }>(
     `DELETE FROM webhook_deliveries WHERE id IN (
-       SELECT id FROM webhook_deliveries WHERE created_at < now() - make_interval(days => ?)
-         AND (finished_at IS NOT NULL OR status = 'held') ORDER BY created_at LIMIT ?)`,
+       SELECT d.id FROM webhook_deliveries d JOIN webhooks w ON w.id = d.webhook_id
+       WHERE d.created_at < now() - make_interval(days => ?)
+         AND (d.finished_at IS NOT NULL OR w.disabled_at IS NOT NULL) ORDER BY d.created_at LIMIT ?)`,
     [KEPT_DAYS, batch],
   )
   return rowCount

@@ -21,7 +21,14 @@ export const EVENT_TYPES = [
 export const LISTED_TYPES = [...EVENT_TYPES, 'chat'] as const
 
 /** What operators can be told of. */
-export const OPERATOR_TYPES = ['payment.disputed', 'payment.review', 'mail.dead', 'upstream.unhealthy'] as const
+export const OPERATOR_TYPES = [
+  'payment.disputed',
+  'payment.review',
+  'mail.dead',
+  'upstream.unhealthy',
+  'upstream.recovered',
+  'reconciler.refunded',
+] as const
 
 /** What only asking for it sends. */
 export const TEST_TYPE = 'webhook.test'

@@ -162,6 +162,7 @@ export async function rotateWebhook(
         previous_secret: trx.ref('secret'),
         previous_until: trx.raw('now() + make_interval(hours => ?)', [ROTATION_HOURS]),
         secret: box.seal(found.id, secret),
+        is_shown: true,
       })
     return shownSecret(secret)
   })
@@ -169,21 +170,37 @@ export async function rotateWebhook(
 
 const callbackOf = (db: Db | Trx, owner: Owner) => db('webhooks').where({ account_id: owner }).whereNull('url')
 
-/**
- * Makes the secret that signs what calls are told at addresses of their own, if the account has none.
- * @returns the secret where this made it; null where there was one
- */
-export async function makeCallbackSecret(db: Db, box: SecretBox, account: AccountId): Promise<string | null> {
+type CallbackRow = { id: WebhookId; secret: Buffer; is_shown: boolean }
+
+/** Makes the callback secret of an account, if it has none, and holds its row. */
+async function heldCallback(trx: Trx, box: SecretBox, account: AccountId): Promise<CallbackRow> {
+  await lockOwner(trx, account)
+  const found = await callbackOf(trx, account).first<CallbackRow | undefined>('id', 'secret', 'is_shown')
+  if (found) return found
   const id = newId('webhook')
-  const secret = newSigningSecret()
-  return db.transaction(async (trx) => {
-    await lockOwner(trx, account)
-    if (await callbackOf(trx, account).first('id')) return null
-    await trx('webhooks').insert({ id, account_id: account, types: [], secret: box.seal(id, secret) })
-    await mark(trx, account)
-    return shownSecret(secret)
-  })
+  const row = { id, secret: box.seal(id, newSigningSecret()), is_shown: false }
+  await trx('webhooks').insert({ ...row, account_id: account, types: [] })
+  await mark(trx, account)
+  return row
 }
+
+/** Makes the secret that signs what calls are told at addresses of their own, if the account has none. */
+export const makeCallbackSecret = async (db: Db, box: SecretBox, account: AccountId): Promise<void> => {
+  await db.transaction((trx) => heldCallback(trx, box, account))
+}
+
+/**
+ * The callback secret of an account, made if there is none. It is shown once, whoever made it.
+ * @returns null where it was shown before, or cannot be read any more
+ */
+export const showCallbackSecret = (db: Db, box: SecretBox, account: AccountId): Promise<string | null> =>
+  db.transaction(async (trx) => {
+    const { id, secret, is_shown: isShown } = await heldCallback(trx, box, account)
+    const opened = isShown ? null : box.open(id, secret)
+    if (opened === null) return null
+    await trx('webhooks').where({ id }).update({ is_shown: true })
+    return shownSecret(opened)
+  })
 
 /** Whether an account has the secret that signs what calls are told at addresses of their own. */
 export const hasCallbackSecret = async (db: Db, account: AccountId): Promise<boolean> =>

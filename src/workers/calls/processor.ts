@@ -92,7 +92,10 @@ async function processJob(deps: WorkerDeps, handed: Handed, report?: (outcome: O
   const catalogue = currentCatalogueOf(deps, job) ?? (await catalogueOf(deps, job, token))
   if (!catalogue) return publishEnd(deps, job.data)
   const taken = await takeCall(deps, job, catalogue)
-  if (!taken) return publishEnd(deps, job.data)
+  if (!taken) {
+    deps.queues.requests.drop(job.data).catch(reportDefect)
+    return publishEnd(deps, job.data)
+  }
   const { call } = taken
   await leaveToReader(deps, call, job, token)
   try {

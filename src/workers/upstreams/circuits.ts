@@ -57,18 +57,26 @@ const STATES = {
 } as const
 
 /**
+ * Who is told of circuits. `opened`: each that opens. `works`: the first success at an upstream in this process, and
+ * the first after each opening; where it rejects, the next success is told too.
+ */
+export type HealthListener = { opened: (upstream: string) => void; works: (upstream: string) => Promise<void> }
+
+const NOBODY: HealthListener = { opened: () => {}, works: () => Promise.resolve() }
+
+/**
  * The health of all upstreams, nothing known yet.
  * @param accountShare what one account may have of an upstream's `concurrency`
- * @param opened is called for each circuit that opens
  */
 export function createHealth(
   accountShare: number,
   settings: BreakerSettings = BREAKER,
-  opened: (upstream: string) => void = () => {},
+  { opened, works }: HealthListener = NOBODY,
 ): Health {
   const circuits = new Map<string, CircuitState>()
   const circuitOf = ({ name }: Upstream): CircuitState => {
-    const known = circuits.get(name) ?? new CircuitState(accountShare, settings, () => opened(name))
+    const listener = { opened: () => opened(name), works: () => works(name) }
+    const known = circuits.get(name) ?? new CircuitState(accountShare, settings, listener)
     circuits.set(name, known)
     return known
   }
@@ -98,13 +106,18 @@ class CircuitState {
   readonly semaphore: Semaphore
   readonly breaker: CircuitBreakerPolicy
   private readonly coolDownMs: number
-  private readonly opened: () => void
+  private readonly listener: { opened: () => void; works: () => Promise<void> }
   private coolsUntil = 0
   private servesFrom = 0
+  private isKnownToWork = false
 
-  constructor(accountShare: number, { failures, coolDownMs }: BreakerSettings, opened: () => void) {
+  constructor(
+    accountShare: number,
+    { failures, coolDownMs }: BreakerSettings,
+    listener: { opened: () => void; works: () => Promise<void> },
+  ) {
     this.coolDownMs = coolDownMs
-    this.opened = opened
+    this.listener = listener
     this.semaphore = new Semaphore(accountShare)
     this.breaker = circuitBreaker(
       handleWhen((error) => error instanceof UpstreamError && TRIPS_BREAKER.has(error.kind)),
@@ -115,7 +128,7 @@ class CircuitState {
     )
     this.breaker.onBreak(() => {
       this.coolsUntil = Date.now() + coolDownMs
-      opened()
+      this.tellOpened()
     })
   }
 
@@ -133,7 +146,9 @@ class CircuitState {
   /** The breaker would refuse work while it is open and hold it while it tests: such work is done past it. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     try {
-      return await (this.openUntil() === 0 ? this.breaker.execute(work) : work())
+      const result = await (this.openUntil() === 0 ? this.breaker.execute(work) : work())
+      if (!this.isKnownToWork && this.openUntil() === 0) this.tellWorks()
+      return result
     } catch (error) {
       if (error instanceof UpstreamError && error.kind === 'not_served') this.open()
       throw error
@@ -144,7 +159,20 @@ class CircuitState {
   private open(): void {
     const isOpen = this.openUntil() > 0
     this.servesFrom = Date.now() + this.coolDownMs
-    if (!isOpen) this.opened()
+    if (!isOpen) this.tellOpened()
+  }
+
+  private tellOpened(): void {
+    this.isKnownToWork = false
+    this.listener.opened()
+  }
+
+  /** No work waits for it. */
+  private tellWorks(): void {
+    this.isKnownToWork = true
+    this.listener.works().catch(() => {
+      this.isKnownToWork = false
+    })
   }
 }
 

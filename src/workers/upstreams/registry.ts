@@ -18,7 +18,7 @@ import { anthropicKey, createAnthropicChat } from './anthropic/chat.ts'
 import { BACKOFF_MS, nextAttempt } from './routing.ts'
 import type { FailedTry } from './routing.ts'
 import { BREAKER, createHealth } from './circuits.ts'
-import type { BreakerSettings, Caller, UpstreamHealth } from './circuits.ts'
+import type { BreakerSettings, Caller, HealthListener, UpstreamHealth } from './circuits.ts'
 import { bearer, createConnections, TIMEOUTS } from './http.ts'
 import type { Connections, Timeouts } from './http.ts'
 import { createOpenaiChat } from './openai/chat.ts'
@@ -38,8 +38,8 @@ import { replicateTasks } from './tasks/replicate.ts'
 export type UpstreamDeps = {
   /** What one account may have of an upstream's `concurrency`. */
   accountShare: number
-  /** Is called for each circuit that opens. */
-  opened?: (upstream: string) => void
+  /** Who is told of circuits. */
+  listener?: HealthListener
   /** Is called for each request of which an upstream said that it does not serve us: its operator must mend that. */
   notServed?: (upstream: string, failure: UpstreamError) => void
   /** The longest answer of a chat, in bytes. */
@@ -69,7 +69,7 @@ export function createUpstreams(deps: UpstreamDeps) {
   const { timeouts = TIMEOUTS, breaker = BREAKER, backoffMs = BACKOFF_MS } = deps
   const connections = createConnections(timeouts, deps.maxAnswerBytes)
   const adapters = createAdapters(connections)
-  const health = createHealth(deps.accountShare, breaker, deps.opened)
+  const health = createHealth(deps.accountShare, breaker, deps.listener)
   return {
     /** The adapter of a protocol. */
     adapterOf: (protocol: Protocol): Adapter => adapters[protocol],

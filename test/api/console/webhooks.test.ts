@@ -50,9 +50,12 @@ describe('/api/webhooks', () => {
 
   it('disables and enables, and sends no test while disabled', async () => {
     const { webhook } = await make()
+    await ask('POST', `/${webhook.id}/test`)
     const off = await ask('PATCH', `/${webhook.id}`, { disabled: true })
     expect(off.json.webhook.disabledReason).to.equal('owner')
     expect((await ask('POST', `/${webhook.id}/test`)).status).to.equal(409)
+    const [{ id: delivery }] = (await ask('GET', `/${webhook.id}/deliveries`)).json.data
+    expect((await ask('POST', `/${webhook.id}/deliveries/${delivery}/redeliver`)).status).to.equal(409)
     const on = await ask('PATCH', `/${webhook.id}`, { disabled: false })
     expect(on.json.webhook).to.include({ disabledAt: null, disabledReason: null })
   })

@@ -3,6 +3,7 @@ import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import { setAccountRole } from '../../../src/shared/operators/changes.ts'
 import { parseId } from '../../../src/shared/platform/ids.ts'
+import { OPERATOR_TYPES } from '../../../src/shared/webhooks/types.ts'
 import type { Person, TestConsole } from '../../support/console.ts'
 import { aPerson, consoleConfig, startConsole } from '../../support/console.ts'
 
@@ -43,6 +44,23 @@ describe('/api/operator/webhooks', () => {
     expect(JSON.stringify(data)).not.to.include(secret)
   })
 
+  it('shows the deliveries of one a page at a time, and sends an event again', async () => {
+    const made = (await ask('POST', 'operator/webhooks', { url: 'https://house.example/', types: ['mail.dead'] })).json
+    const path = `operator/webhooks/${made.webhook.id}`
+    expect((await ask('GET', path)).json.webhook).to.deep.equal(made.webhook)
+    const ids: string[] = []
+    for (let nth = 0; nth < 3; nth += 1) ids.unshift((await ask('POST', `${path}/test`)).json.delivery)
+    const first = (await ask('GET', `${path}/deliveries?limit=2`)).json
+    const second = (await ask('GET', `${path}/deliveries?limit=2&cursor=${first.nextCursor}`)).json
+    expect([...first.data, ...second.data].map(({ id }: { id: string }) => id)).to.deep.equal(ids)
+    const again = `${path}/deliveries/${ids[0]}/redeliver`
+    expect((await ask('POST', again)).json).to.deep.equal({ ok: true })
+    expect((await ask('POST', `${path}/deliveries/${ids[0]!.replaceAll(/\d/g, '0')}/redeliver`)).status).to.equal(404)
+    await ask('PATCH', path, { disabled: true })
+    expect((await ask('POST', again)).status).to.equal(409)
+    await ask('DELETE', path)
+  })
+
   it('are nothing to customers, and lead to no webhook of theirs', async () => {
     const customer = await aPerson(web)
     expect((await ask('GET', 'operator/webhooks', undefined, customer)).status).to.equal(403)
@@ -52,13 +70,16 @@ describe('/api/operator/webhooks', () => {
       await ask('PATCH', path, { disabled: true }),
       await ask('POST', `${path}/rotate`),
       await ask('POST', `${path}/test`),
+      await ask('GET', path),
+      await ask('GET', `${path}/deliveries`),
+      await ask('POST', `${path}/deliveries/whd_${'0'.repeat(32)}/redeliver`),
       await ask('DELETE', path),
     ]
-    expect(replies.map(({ status }) => status)).to.deep.equal([404, 404, 404, 404])
+    expect(replies.map(({ status }) => status)).to.deep.equal(replies.map(() => 404))
     const refused = await ask('POST', 'operator/webhooks', { url: 'https://house.example/', types: ['chat'] })
     expect([refused.status, refused.json.message]).to.deep.equal([
       400,
-      'types[0] must be one of payment.disputed, payment.review, mail.dead, upstream.unhealthy.',
+      `types[0] must be one of ${OPERATOR_TYPES.join(', ')}.`,
     ])
   })
 })

@@ -18,6 +18,7 @@ export const requests: Requests = {
     await me('POST', `${path}/deliveries/${delivery}/redeliver`)
     await me('PATCH', path, { disabled: true })
     await me('POST', `${path}/test`)
+    await me('POST', `${path}/deliveries/${delivery}/redeliver`)
     await me('DELETE', path)
     await me('GET', '/api/webhooks/callback-secret')
     await me('GET', '/api/webhooks/callback-secret')
@@ -27,10 +28,15 @@ export const requests: Requests = {
     const house = '/api/operator/webhooks'
     const made = (await operator('POST', house, { url: 'http://127.0.0.1:9/events', types: ['mail.dead'] })).json
     await operator('GET', house)
-    await operator('POST', `${house}/${made.webhook.id}/test`)
-    await operator('POST', `${house}/${made.webhook.id}/rotate`)
-    await operator('PATCH', `${house}/${made.webhook.id}`, { disabled: true })
-    await operator('POST', `${house}/${made.webhook.id}/test`)
-    await operator('DELETE', `${house}/${made.webhook.id}`)
+    const one = `${house}/${made.webhook.id}`
+    await operator('GET', one)
+    const tested = (await operator('POST', `${one}/test`)).json
+    await operator('GET', `${one}/deliveries?limit=1`)
+    await operator('POST', `${one}/deliveries/${tested.delivery}/redeliver`)
+    await operator('POST', `${one}/rotate`)
+    await operator('PATCH', one, { disabled: true })
+    await operator('POST', `${one}/test`)
+    await operator('POST', `${one}/deliveries/${tested.delivery}/redeliver`)
+    await operator('DELETE', one)
   },
 }

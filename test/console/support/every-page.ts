@@ -15,7 +15,7 @@ export const OUTSIDE: [string, string][] = [
   [`/new-address#token=${'x'.repeat(43)}`, 'This link no longer works'],
   ['/access', 'Open the link in our e-mail'],
 ]
-/** The others. `:call` and `:account` stand for ids. */
+/** The others. `:call`, `:account`, `:webhook` and `:house` (a webhook of the operators') stand for ids. */
 export const INSIDE: [string, string][] = [
   ['/overview', 'Overview'],
   ['/calls', 'Calls'],
@@ -26,6 +26,7 @@ export const INSIDE: [string, string][] = [
   ['/playground/video', 'Playground'],
   ['/keys', 'Keys'],
   ['/webhooks', 'Webhooks'],
+  ['/webhooks/:webhook', 'Webhook'],
   ['/credits', 'Credits'],
   ['/models', 'Models'],
   ['/models/sandbox-chat', 'sandbox-chat'],
@@ -42,6 +43,7 @@ export const INSIDE: [string, string][] = [
   ['/operator/mails', 'Undelivered e-mails'],
   ['/operator/banner', 'Banner'],
   ['/operator/webhooks', 'Webhooks'],
+  ['/operator/webhooks/:house', 'Webhook'],
   ['/operator/upstreams', 'Upstreams'],
   ['/operator/catalogue', 'Catalogue'],
   ['/operator/actions', 'Audit log'],
@@ -69,7 +71,22 @@ export async function liveIn(gateway: ConsoleGateway, email: string): Promise<Li
   await send('PATCH', `${gateway.url}/api/auth/me`, { key: token, body: { displayName: SCRIPT.slice(0, 60) } })
   const accountId = parseId('account', account)!
   await grantCredits(gateway.db, null, { id: newId('grant'), accountId, amount: 5, origin: 'bonus', note: SCRIPT })
-  return { token, call, address: (path) => path.replace(':call', call).replace(':account', account) }
+  const ids = { ':call': call, ':account': account, ...(await tellOf(gateway, token)) }
+  const address = (path: string) => path.replace(/:(call|account|webhook|house)\b/, (name) => ids[name as ':call'])
+  return { token, call, address }
+}
+
+/** A webhook of the account and one of the operators', with an event each that nobody takes. */
+async function tellOf({ url }: ConsoleGateway, key: string): Promise<Record<':webhook' | ':house', string>> {
+  const make = async (path: string, types: string[]): Promise<string> => {
+    const { webhook } = (await post(`${url}${path}`, key, { url: 'https://receiver.example/events', types })).json
+    await post(`${url}${path}/${webhook.id}/test`, key, {})
+    return webhook.id as string
+  }
+  return {
+    ':webhook': await make('/api/webhooks', ['call.succeeded']),
+    ':house': await make('/api/operator/webhooks', ['mail.dead']),
+  }
 }
 
 /** Waits until everything that was requested has arrived. */

@@ -61,10 +61,38 @@ async function rowsOf({ db, accounts }: ScheduleRun): Promise<{ orders: OrderRow
   return { orders, books }
 }
 
+type Told = { type: string; payment: string; refunded: number; disputed: number }
+
+/**
+ * Holds what accounts were told of their payments against the payments: each that is paid once, and of what went back
+ * nothing less than it was.
+ */
+async function checkEvents({ db, accounts }: ScheduleRun, orders: readonly OrderRow[]): Promise<void> {
+  const { rows: told } = await db.raw<{ rows: Told[] }>(
+    `
+    SELECT d.type, event.data ->> 'payment' AS payment, (event.data ->> 'refundedMinor')::int AS refunded,
+      (event.data ->> 'disputedMinor')::int AS disputed
+    FROM webhook_deliveries d JOIN webhooks w ON w.id = d.webhook_id,
+      LATERAL (SELECT d.body::jsonb -> 'data' AS data) event
+    WHERE w.account_id = ANY (?::uuid[]) ORDER BY d.id`,
+    [accounts.map(({ id }) => id)],
+  )
+  for (const row of orders) {
+    const id = publicId('payment', row.id)
+    const of = (type: string) => told.filter((event) => event.payment === id && event.type === type)
+    expect(of('payment.succeeded').length, `${id}: told that it is paid`).to.equal(row.status === 'paid' ? 1 : 0)
+    const most = Math.max(0, ...of('payment.refunded').map(({ refunded }) => refunded))
+    expect(most, `${id}: told what was refunded`).to.be.at.least(row.refunded_minor)
+    const disputed = Math.max(0, ...of('payment.disputed').map((event) => event.disputed))
+    expect(disputed, `${id}: told what is disputed`).to.be.at.least(row.disputed_minor)
+  }
+}
+
 /** Holds every order and account of a run against what Stripe says. */
 export async function checkOutcome(run: ScheduleRun): Promise<void> {
   const { tampered } = run
   const { orders, books } = await rowsOf(run)
+  await checkEvents(run, orders)
   const known = truths(run)
   const left = new Map(books.map(({ id }) => [id, 0]))
   for (const row of orders) {

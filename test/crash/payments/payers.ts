@@ -2,7 +2,7 @@ import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { newId } from '../../../src/shared/platform/ids.ts'
 import type { AccountId, KeyId } from '../../../src/shared/platform/ids.ts'
 
-/** An account that buys. Its owner's address gets the receipts. */
+/** An account that buys. Its owner's address gets the receipts, its webhook what becomes of its payments. */
 export type Payer = { id: AccountId; keyId: KeyId; email: string }
 
 let payers = 0
@@ -25,7 +25,10 @@ export async function openPayers(db: Db, count: number): Promise<Payer[]> {
     ), u AS (
       INSERT INTO users (id, email, password_hash, email_verified_at) SELECT "userId", email, 'none', now() FROM one
     ), a AS (
-      INSERT INTO accounts (id) SELECT id FROM one
+      INSERT INTO accounts (id, has_webhooks) SELECT id, true FROM one
+    ), w AS (
+      INSERT INTO webhooks (id, account_id, url, types, secret) SELECT "keyId", id, 'https://receiver.example/',
+        '{payment.succeeded, payment.refunded, payment.disputed}', '' FROM one
     ), m AS (
       INSERT INTO members (user_id, account_id, role) SELECT "userId", id, 'owner' FROM one
     )

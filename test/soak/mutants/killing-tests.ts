@@ -31,6 +31,7 @@ export const VERSIONS = 'test/shared/catalogue/versions.test.ts'
 export const OWN_VARIABLES = 'test/shared/platform/config/config.test.ts'
 export const VERSION_OF_CALL = 'test/workers/calls/catalogue.test.ts'
 export const BEGIN = 'test/workers/calls/begin.test.ts'
+export const ENQUEUED = 'test/shared/queues.test.ts'
 export const CUT_CHATS = 'test/upstreams/cut-chats.test.ts'
 export const RETRIES = 'test/shared/calls/numbered-retries.test.ts'
 export const EXPIRY = 'test/shared/calls/expiry.test.ts'
@@ -48,6 +49,12 @@ export const GROUPS_OF_CATALOGUE = 'test/shared/catalogue/groups.test.ts'
 export const GROUP_OF_CHARGE = 'test/shared/calls/groups.test.ts'
 export const MARGINS = 'test/shared/catalogue/margins.test.ts'
 export const RELAYED = 'test/api/v1/calls/relayed-stream.test.ts'
+export const EVENTS = 'test/shared/webhooks/events.test.ts'
+export const OPERATORS_EVENTS = 'test/shared/webhooks/operators-events.test.ts'
+export const SECRETS = 'test/shared/webhooks/secrets.test.ts'
+export const DELIVERIES = 'test/workers/webhooks/processor.test.ts'
+export const TRIES = 'test/workers/webhooks/schedule.test.ts'
+export const HEALTH = 'test/workers/upstreams/circuits.test.ts'
 
 /** The tests that must pass where no bug is planted. */
 export const KILLING_TESTS = [
@@ -69,6 +76,7 @@ export const KILLING_TESTS = [
   PRECHARGE,
   ENDS,
   BEGIN,
+  ENQUEUED,
   CUT_CHATS,
   KILLED,
   LEFT_STREAMS,
@@ -88,6 +96,7 @@ export const KILLING_TESTS = [
   MESSAGE_MONEY,
   HOSTILE_MESSAGES,
   RELAYED,
+<<<<<<< HEAD
   GROUPS,
   GROUPS_OF_CATALOGUE,
   GROUP_OF_CHARGE,
@@ -99,4 +108,12 @@ export const KILLING_TESTS = [
   RERANK,
   REQUEST_OF_RERANK,
   ADAPTER_OF_RERANK,
+=======
+  EVENTS,
+  OPERATORS_EVENTS,
+  SECRETS,
+  DELIVERIES,
+  TRIES,
+  HEALTH,
+>>>>>>> hooks
 ]

@@ -5,7 +5,11 @@ import { CHARGING } from './charging.ts'
 import { OF_DEDUCTIONS } from './deductions.ts'
 import { OF_EMBEDDINGS } from './embeddings.ts'
 import { ENDING } from './ending.ts'
+<<<<<<< HEAD
 import { OF_GROUPS } from './groups.ts'
+=======
+import { ENQUEUING } from './enqueuing.ts'
+>>>>>>> hooks
 import { OF_MESSAGES } from './messages.ts'
 import type { Mutant } from './mutant.ts'
 import { OF_PAYMENTS } from './payments.ts'
@@ -15,6 +19,7 @@ import { OF_SMALL_CALLS } from './small-calls.ts'
 import { OF_SHARING } from './sharing.ts'
 import { OF_TOKENS } from './tokens.ts'
 import { OF_USAGE } from './usage.ts'
+import { OF_WEBHOOKS } from './webhooks.ts'
 
 /** All bugs that the tests must find. */
 export const MUTANTS: readonly Mutant[] = [
@@ -25,6 +30,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...OF_DEDUCTIONS,
   ...OF_PAYMENTS,
   ...CALL_PATH,
+  ...ENQUEUING,
   ...PRICES,
   ...OF_CATALOGUE,
   ...OF_SHARING,
@@ -32,6 +38,10 @@ export const MUTANTS: readonly Mutant[] = [
   ...OF_READING,
   ...OF_MESSAGES,
   ...OF_EMBEDDINGS,
+<<<<<<< HEAD
   ...OF_GROUPS,
   ...OF_SMALL_CALLS,
+=======
+  ...OF_WEBHOOKS,
+>>>>>>> hooks
 ]

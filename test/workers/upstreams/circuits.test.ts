@@ -63,9 +63,50 @@ describe('the health of an upstream', () => {
 
   it('reports each circuit that opens, once', async () => {
     const opened: string[] = []
-    const told = createHealth(1, { failures: 2, coolDownMs: COOL_DOWN_MS }, (upstream) => opened.push(upstream))
+    const told = createHealth(
+      1,
+      { failures: 2, coolDownMs: COOL_DOWN_MS },
+      { opened: (upstream) => opened.push(upstream), works: async () => {} },
+    )
     await failTimes(told, 3, 'unknown')
     expect(opened).to.deep.equal(['a'])
+  })
+
+  it('reports the first success, and the first after each opening, until it is taken', async () => {
+    const told: string[] = []
+    let isTaken = true
+    const listener = {
+      opened: () => told.push('opened'),
+      works: async () => {
+        told.push('works')
+        if (!isTaken) throw new Error('not noted')
+      },
+    }
+    health = createHealth(1, { failures: 2, coolDownMs: SHORT_MS }, listener)
+    const succeed = () => health.during(upstreamOf(), never, () => Promise.resolve())
+    for (let time = 0; time < 3; time += 1) await succeed()
+    expect(told).to.deep.equal(['works'])
+    await failTimes(health, 2, 'unknown')
+    // Past its circuit: it stays open.
+    await succeed()
+    expect(told).to.deep.equal(['works', 'opened'])
+    await cooled(health)
+    isTaken = false
+    await succeed()
+    await until('it is known that this was not noted', () => Promise.resolve(true))
+    isTaken = true
+    for (let time = 0; time < 3; time += 1) await succeed()
+    expect(told).to.deep.equal(['works', 'opened', 'works', 'works'])
+  })
+
+  it('reports the success after a refused key, too', async () => {
+    const told: string[] = []
+    const listener = { opened: () => told.push('opened'), works: async () => void told.push('works') }
+    health = createHealth(1, { failures: 2, coolDownMs: SHORT_MS }, listener)
+    await fail(health, 'not_served')
+    await cooled(health)
+    await health.during(upstreamOf(), never, () => Promise.resolve())
+    expect(told).to.deep.equal(['opened', 'works'])
   })
 
   it('is judged only by failures in a row', async () => {

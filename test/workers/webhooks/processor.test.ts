@@ -10,8 +10,8 @@ import { createSecretBox } from '../../../src/shared/webhooks/secrets.ts'
 import {
   changeWebhook,
   createWebhook,
-  makeCallbackSecret,
   rotateWebhook,
+  showCallbackSecret,
 } from '../../../src/shared/webhooks/webhooks.ts'
 import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount, proveAddress } from '../../../scripts/harness/factories.ts'
@@ -182,7 +182,7 @@ describe('the webhook worker', () => {
   it('gives a call its own address, signed with the secret of the account, and ends that by a 410 alone', async () => {
     const { url, received } = await receiver((response, nth) => response.writeHead(nth === 1 ? 410 : 200).end())
     const { id: account } = await anAccount(db)
-    const secret = (await makeCallbackSecret(db, box, account))!
+    const secret = (await showCallbackSecret(db, box, account))!
     const row = await db('webhooks').where({ account_id: account }).first<{ id: WebhookId }>('id')
     for (const nth of [1, 2]) {
       await tell(row, nth)

@@ -13,6 +13,14 @@ describe('the schedule of webhooks', () => {
     expect(SCHEDULE.pauseMs(PAUSES.length + 1, 0)).to.equal(null)
   })
 
+  it('moves each pause at random, so that what failed together does not come back together', () => {
+    for (let tries = 1; tries <= PAUSES.length; tries += 1) {
+      const pauses = Array.from({ length: 100 }, () => SCHEDULE.pauseMs(tries, 0)! / PAUSES[tries - 1]!)
+      expect(Math.min(...pauses), `after try ${tries}`).to.be.below(0.95)
+      expect(Math.max(...pauses), `after try ${tries}`).to.be.above(1.05)
+    }
+  })
+
   it('obeys Retry-After up to an hour, and never tries earlier than by itself', () => {
     expect(SCHEDULE.pauseMs(1, 60_000)).to.equal(60_000)
     expect(SCHEDULE.pauseMs(1, 5 * HOUR)).to.equal(HOUR)

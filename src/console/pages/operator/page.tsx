@@ -21,6 +21,7 @@ import { PaymentsSection } from './payments.tsx'
 import { HomeSection } from './home.tsx'
 import { MailsSection } from './mails.tsx'
 import { UpstreamsSection } from './upstreams.tsx'
+import { WebhookSection } from './webhook.tsx'
 import { WebhooksSection } from './webhooks.tsx'
 
 /** Each with its name among the sections, and its heading where that is another. */
@@ -41,7 +42,7 @@ const SECTIONS: readonly (readonly [section: string, name: string, heading?: str
 ]
 
 /** The headings of the sections' own pages about one thing. */
-const ONE: Record<string, string> = { accounts: 'Account', payments: 'Payment' }
+const ONE: Record<string, string> = { accounts: 'Account', payments: 'Payment', webhooks: 'Webhook' }
 
 /** Without a provider there are no payments to look at. */
 const sections = () => SECTIONS.filter(([one]) => one !== 'payments' || buying()?.provider != null)
@@ -73,7 +74,8 @@ export function OperatorPage({ params, query }: PageProps) {
       {section === 'margins' && <MarginsSection />}
       {section === 'catalogue' && <CatalogueSection />}
       {section === 'banner' && <BannerSection />}
-      {section === 'webhooks' && <WebhooksSection />}
+      {section === 'webhooks' &&
+        (params.id ? <WebhookSection key={params.id} id={params.id} query={query} /> : <WebhooksSection />)}
       {section === 'actions' && <ActionsSection query={query} />}
     </Page>
   )

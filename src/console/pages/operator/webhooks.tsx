@@ -29,10 +29,16 @@ const EVENTS: Record<OperatorsEvent, string> = {
   'payment.review': "A payment needs an operator's decision",
   'mail.dead': 'An e-mail could not be delivered',
   'upstream.unhealthy': 'The circuit of an upstream opened',
+  'upstream.recovered': 'That upstream works again',
+  'reconciler.refunded': 'A call that no process worked on was refunded',
 }
 
 const COLUMNS: Column<Webhook>[] = [
-  { header: 'Address', class: 'wrap', cell: ({ url }) => url },
+  {
+    header: 'Address',
+    class: 'wrap',
+    cell: ({ id, url }) => <a href={`/operator/webhooks/${id}`}>{url}</a>,
+  },
   { header: 'Events', class: 'wrap', cell: ({ types }) => types.join(', ') },
   { header: 'State', cell: (webhook) => <State webhook={webhook} /> },
 ]

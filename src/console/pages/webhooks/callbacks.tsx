@@ -27,7 +27,7 @@ export function Callbacks() {
           close={() => setAsking(false)}
           work={async () => setSecret((await newCallbackSecret()).secret)}
         >
-          If there is one already, both sign for 24 hours, and then only the new one.
+          If one was shown before, both sign for 24 hours, and then only the new one.
         </Confirm>
       )}
       {secret !== null && (

@@ -4,7 +4,6 @@
 import { useEffect } from 'preact/hooks'
 import type { Page } from '../../api/endpoints.ts'
 import type { Delivery, Webhook } from '../../api/webhooks.ts'
-import { getDeliveries, redeliver } from '../../api/webhooks.ts'
 import { Action, Empty, ErrorMessage, Time } from '../../parts/basics.tsx'
 import { number } from '../../parts/format.ts'
 import { useSubmit } from '../../parts/forms.tsx'
@@ -25,9 +24,12 @@ const SOON_MS = 10_000
 const isOnItsWay = ({ status, nextTryAt }: Delivery): boolean =>
   status === 'sending' || (nextTryAt !== null && Date.parse(nextTryAt) < Date.now() + SOON_MS)
 
+/** Asks for a page of the deliveries of a webhook. */
+type Get = (id: string, cursor?: string) => Promise<Page<Delivery>>
+
 /** A page of the deliveries of a webhook, which follows those that are on their way. */
-export function useDeliveries(id: string, cursor: string | undefined): Loaded<Page<Delivery>> {
-  const deliveries = useLoad(`deliveries ${id} ${cursor ?? ''}`, () => getDeliveries(id, cursor))
+export function useDeliveries(get: Get, id: string, cursor: string | undefined): Loaded<Page<Delivery>> {
+  const deliveries = useLoad(`deliveries ${id} ${cursor ?? ''}`, () => get(id, cursor))
   const { data, reload } = deliveries
   useEffect(() => {
     if (!data?.data.some(isOnItsWay)) return undefined
@@ -45,9 +47,16 @@ const COLUMNS: Column<Delivery>[] = [
   { header: 'Answer', cell: answerText },
 ]
 
-type Props = { webhook: Webhook | undefined; of: Loaded<Page<Delivery>>; cursor: string | undefined }
+/** `path`: the page of the webhook. */
+type Props = {
+  webhook: Webhook | undefined
+  of: Loaded<Page<Delivery>>
+  cursor: string | undefined
+  path: string
+  redeliver: (id: string, delivery: string) => Promise<unknown>
+}
 
-export function Deliveries({ webhook, of, cursor }: Props) {
+export function Deliveries({ webhook, of, cursor, path, redeliver }: Props) {
   const { busy, problem, run } = useSubmit()
   const again = (delivery: Delivery): void =>
     run(async () => {
@@ -71,7 +80,6 @@ export function Deliveries({ webhook, of, cursor }: Props) {
         </Action>
       ),
   }
-  const path = `/webhooks/${webhook?.id}`
   return (
     <section class="panel">
       <h2>Deliveries</h2>

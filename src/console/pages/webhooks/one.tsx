@@ -4,7 +4,15 @@
 import { useLocation } from 'preact-iso'
 import { useEffect, useState } from 'preact/hooks'
 import type { Webhook } from '../../api/webhooks.ts'
-import { changeWebhook, getWebhook, removeWebhook, rotateWebhook, testWebhook } from '../../api/webhooks.ts'
+import {
+  changeWebhook,
+  getDeliveries,
+  getWebhook,
+  redeliver,
+  removeWebhook,
+  rotateWebhook,
+  testWebhook,
+} from '../../api/webhooks.ts'
 import { Action, ErrorMessage, Loading, Page, Time } from '../../parts/basics.tsx'
 import { Confirm } from '../../parts/dialogs.tsx'
 import { useSubmit } from '../../parts/forms.tsx'
@@ -16,7 +24,7 @@ import { State } from './state.tsx'
 
 export function OneWebhook({ id, query }: { id: string; query: Record<string, string> }) {
   const loaded = useLoad(`webhook ${id}`, () => getWebhook(id))
-  const deliveries = useDeliveries(id, query['cursor'])
+  const deliveries = useDeliveries(getDeliveries, id, query['cursor'])
   // What a receiver answers can disable its webhook.
   useEffect(() => {
     if (deliveries.data) loaded.reload()
@@ -48,12 +56,21 @@ export function OneWebhook({ id, query }: { id: string; query: Record<string, st
           !loaded.problem && <Loading rows={3} />
         )}
       </section>
-      {!missing && <Deliveries webhook={webhook} of={deliveries} cursor={query['cursor']} />}
+      {!missing && (
+        <Deliveries
+          webhook={webhook}
+          of={deliveries}
+          cursor={query['cursor']}
+          path={`/webhooks/${id}`}
+          redeliver={redeliver}
+        />
+      )}
     </Page>
   )
 }
 
-const Facts = ({ webhook }: { webhook: Webhook }) => (
+/** What a webhook is. */
+export const Facts = ({ webhook }: { webhook: Webhook }) => (
   <dl class="facts">
     <div class="long">
       <dt>Address</dt>

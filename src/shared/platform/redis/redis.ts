@@ -1,6 +1,7 @@
 /**
  * Redis connections. Redis is dispatch only: nothing in it decides about money, and it may be flushed at any time.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import type { RedisOptions } from 'ioredis'
 import type { Config } from '../config/config.ts'
@@ -95,14 +96,29 @@ function connect(config: RedisConfig, options: Omit<RedisOptions, 'replyMapping'
   return redis
 }
 
-/** For requests: a command fails at once while Redis is away, so that the client gets its 503 before any charge. */
+/**
+ * For requests: a command fails at once while Redis is away, so that the client gets its 503 before any charge. So does
+ * one whose answer was lost with its connection: sent again by the library, it could be executed twice.
+ */
 export function connectProducer(config: RedisConfig): Redis {
   return connect(config, {
     enableOfflineQueue: false,
-    maxRetriesPerRequest: 1,
+    maxRetriesPerRequest: 0,
     commandTimeout: 3000,
     socketTimeout: SILENCE_MS.producer,
   })
+}
+
+/** How long a lost connection is waited for, in ms: it is made again after 100. */
+const RETURN_MS = 1000
+
+/** Whether a connection that was lost is made again within RETURN_MS. False at once where it was not lost. */
+export async function comesBack(redis: Redis): Promise<boolean> {
+  if (redis.status === 'ready') return false
+  const until = performance.now() + RETURN_MS
+  do await pause(20)
+  while ((redis.status as string) !== 'ready' && performance.now() < until)
+  return (redis.status as string) === 'ready'
 }
 
 /** For workers: commands wait until Redis is back. */
