@@ -118,6 +118,13 @@ export function createQueues(connection: Redis, prefix: string) {
       await queue(modality).remove(callId)
     },
 
+    /** Has the task of a call polled now, where its job waits for the next poll. */
+    async pollNow(modality: Modality, callId: CallId): Promise<void> {
+      const job = await queue(modality).getJob(callId)
+      // One that does not wait is polled anyway, and may have gone since it was read.
+      if (await job?.isDelayed()) await job?.promote().catch(() => {})
+    },
+
     /** Whether Redis still has a job for this call that will run or is running. */
     async hasJob(modality: Modality, callId: CallId): Promise<boolean> {
       const state = await queue(modality).getJobState(callId)

@@ -24,6 +24,7 @@ import type { CallKind, Parsed } from './calls/serve-call.ts'
 import { orderOf } from './calls/serve-call.ts'
 import { messagesKind } from './messages/messages.ts'
 import { responsesKind } from './responses/responses.ts'
+import { videosKind } from './videos/videos.ts'
 
 type Order = (deps: WebDeps, body: JsonObject, holder: Principal) => Promise<CallOrder>
 
@@ -40,6 +41,7 @@ const ORDERS: Record<string, Order> = {
   '/v1/responses': ordered(responsesKind),
   '/v1/images/generations': ordered(imageKind),
   '/v1/videos/generations': ordered(videoKind),
+  '/v1/videos': ordered(videosKind),
   '/v1/embeddings': ordered(embeddingKind),
 }
 

@@ -112,6 +112,8 @@ function rowOf(request: OpenRequest) {
     address: request.address,
     is_async: request.isAsync,
     callback_url: request.callbackUrl,
+    seconds: request.shape?.duration,
+    resolution: request.shape?.resolution,
   }
 }
 
@@ -128,6 +130,7 @@ export async function endCalls(db: Db, items: { row: OutcomeRow; output: string 
 /** What a worker reads of a call that it takes. */
 export const BEGUN_COLUMNS = `id, account_id, model, modality, price, credits_precharged, estimated_input_tokens,
   estimated_output_tokens, cost_micro_usd, attempts, started_at, upstream, upstream_ref, reply_to,
+  deleted_at IS NOT NULL AS is_deleted,
   (extract(epoch FROM started_at - created_at) * 1000)::bigint AS waited_ms,
   (extract(epoch FROM deadline_at - now()) * 1000)::bigint AS remaining_ms`
 
@@ -148,6 +151,7 @@ export type BegunRow = {
   waited_ms: number
   upstream: string | null
   upstream_ref: UpstreamRef | null
+  is_deleted: boolean
   reply_to: string
   remaining_ms: number
 }
@@ -167,6 +171,7 @@ export const begun = (row: BegunRow): BegunCall => ({
   resumed: row.resumed,
   upstream: row.upstream,
   upstreamRef: row.upstream_ref,
+  isDeleted: row.is_deleted,
   replyTo: row.reply_to,
   remainingMs: row.remaining_ms,
 })

@@ -36,7 +36,8 @@ const prompt = z
   )
   .meta({ description: 'At most 2,000 characters.' })
 
-const imageUrl = z
+/** The address of a picture that a call begins with. */
+export const imageUrl = z
   .string()
   .superRefine((url, context) => {
     const problem = imageUrlProblem(url)

@@ -10,6 +10,7 @@ import { DEADLINE_SECONDS } from '../../../shared/calls/lifecycle.ts'
 import type { Ended, OpenOutcome, OpenRequest } from '../../../shared/calls/types.ts'
 import type { Tokens } from '../../../shared/requests/pricing.ts'
 import type { CallUpdate } from '../../../shared/replies/channels.ts'
+import type { MediaRequest } from '../../../shared/requests/requests.ts'
 import type { CallJob, ChatRow } from '../../../shared/queues.ts'
 import { traceFields } from '../../../shared/platform/process/trace.ts'
 import { ofQueue } from '../../../shared/platform/telemetry/telemetry.ts'
@@ -172,6 +173,7 @@ function openRequest(
     amount: charge,
     guarded,
     estimate,
+    shape: model.modality === 'video' ? (request as MediaRequest) : undefined,
     deadlineSeconds: model.timeoutSeconds ?? deadlineSeconds ?? DEADLINE_SECONDS[model.modality],
     requestId,
     replyTo: replies.address,
