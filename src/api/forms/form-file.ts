@@ -19,6 +19,8 @@ const MAX_NAME = 255
 
 /** A file of a form, which can be read until it is closed. */
 export class FormFile {
+  /** Which of the files of its form it is, from 0. */
+  readonly place: number
   /** As its client calls it; empty where it has no name. */
   readonly name: string
   /** The type that its client states. */
@@ -28,7 +30,8 @@ export class FormFile {
   private sha256: string | null = null
   private length = 0
 
-  constructor({ name, type }: { name: string; type: string }) {
+  constructor(place: number, { name, type }: { name: string; type: string }) {
+    this.place = place
     this.name = name.slice(0, MAX_NAME)
     this.type = type
     const path = join(tmpdir(), `tollgate-upload-${randomUUID()}`)
@@ -69,9 +72,9 @@ export class FormFile {
     for (let from = 0; from < this.length; from += CHUNK_BYTES) yield await this.read(from, CHUNK_BYTES)
   }
 
-  /** As a job carries it. @param place which of its form's files it is, from 0 */
-  reference(place: number): UploadedFile {
-    return { place, name: this.name, type: this.type, bytes: this.length }
+  /** As a job carries it. */
+  reference(): UploadedFile {
+    return { place: this.place, name: this.name, type: this.type, bytes: this.length }
   }
 
   /** What makes it the same file in a retry. */

@@ -205,7 +205,7 @@ class Gathering {
     const count = (this.counts.get(base) ?? 0) + 1
     if (count > most) throw partFault(base, most === 1 ? 'is there more than once' : `must be at most ${most} files`)
     this.counts.set(base, count)
-    const file = new FormFile(about)
+    const file = new FormFile(this.files.length, about)
     this.files.push(file)
     this.put(base, most === 1 ? file : [...((this.fields[base] as FormFile[] | undefined) ?? []), file])
     return file

@@ -199,7 +199,7 @@ async function keepFiles({ db, calls }: PlaceDeps, id: CallId, files: readonly F
     calls.renew([id], QUEUED_LEASE_SECONDS).catch(() => {})
   }, HOLD_MS)
   try {
-    for (const [place, file] of files.entries()) await putUpload(db, id, place, file.chunks())
+    for (const file of files) await putUpload(db, id, file.place, file.chunks())
   } finally {
     clearInterval(lease)
   }
@@ -243,7 +243,7 @@ async function enqueue(
     requestId,
     traceparent: span?.traceparent ?? ctx.state.traceparent,
     deadlineAt: Date.now() + request.deadlineSeconds * 1000,
-    ...(order.files?.length && { files: order.files.map((file, place) => file.reference(place)) }),
+    ...(order.files?.length && { files: order.files.map((file) => file.reference()) }),
     ...(request.modality === 'chat' && request.estimate && { row: rowOf(request, request.estimate) }),
   }
   const put = (again: boolean) =>
