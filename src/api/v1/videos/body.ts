@@ -4,9 +4,13 @@
 import { z } from 'zod'
 import type { MediaModel } from '../../../shared/catalogue/catalogue.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
+import { aboutField } from '../../../shared/platform/field-errors.ts'
 import { optional } from '../../../shared/requests/field-schemas.ts'
 import { MAX_SECONDS, offeredResolutions } from '../../../shared/requests/media-options.ts'
+import { uploadAddress } from '../../../shared/requests/requests.ts'
 import { resolutionOfSize, sizeOf } from '../../../shared/requests/sizes.ts'
+import type { DeclaredForm } from '../../forms/declared-form.ts'
+import { FormFile } from '../../forms/form-file.ts'
 import type { JsonObject } from '../../middleware/json-body.ts'
 import { imageUrl, parseBody, videoBody } from '../calls/call-schemas.ts'
 import type { AskedMedia } from '../media.ts'
@@ -26,7 +30,32 @@ const size = z
 
 const inputReference = z
   .strictObject({ image_url: imageUrl })
-  .meta({ description: 'The picture that the video begins with.' })
+  .meta({ description: 'The picture that the video begins with; in a form a file, or `input_reference[image_url]`.' })
+
+const MAX_PICTURE_BYTES = 20 * 1024 * 1024
+
+/** The forms that SDKs send in the place of JSON. */
+export const videoForm = {
+  files: { input_reference: { most: 1, maxBytes: MAX_PICTURE_BYTES } },
+  maxFileBytes: MAX_PICTURE_BYTES,
+  orJson: true,
+} as const satisfies DeclaredForm
+
+/** How a form writes the address in `input_reference`. */
+const ADDRESS_IN_FORM = 'input_reference[image_url]'
+
+/** The body as JSON has it, and the picture that came with it as a file. @throws ApiError */
+function opened(sent: JsonObject): { body: JsonObject; picture: FormFile | null } {
+  const { [ADDRESS_IN_FORM]: address, input_reference: reference, ...rest } = sent
+  const picture = reference instanceof FormFile ? reference : null
+  if (address !== undefined && reference !== undefined) throw fault('input_reference', 'is there more than once')
+  if (picture?.bytes === 0) throw fault('input_reference', 'is an empty file')
+  const named = address === undefined ? reference : { image_url: address }
+  return { body: picture ? rest : { ...rest, input_reference: named }, picture }
+}
+
+const fault = (param: string, what: string): ApiError =>
+  new ApiError('invalid_request', { param, message: aboutField(param, what) })
 
 /** What OpenAI calls what the other endpoint has another name for, each with that name. */
 const NAMES = [
@@ -41,11 +70,12 @@ export const openaiVideoBody = videoBody
   .meta({ id: 'OpenAIVideoRequest' })
 
 /** What a body asks for, and what it costs. @throws ApiError that names the field at fault */
-export function parseVideo(body: JsonObject, model: MediaModel): AskedMedia {
+export function parseVideo(sent: JsonObject, model: MediaModel): AskedMedia {
+  const { body, picture } = opened(sent)
   const { model: _model, ...asked } = parseBody(openaiVideoBody, body)
   for (const [name, other] of NAMES) {
-    if (asked[name] === undefined || asked[other] === undefined) continue
-    throw new ApiError('invalid_request', { param: name, message: `${name} and ${other} are the same: send one.` })
+    const isThere = asked[name] !== undefined || (name === 'input_reference' && picture !== null)
+    if (isThere && asked[other] !== undefined) throw fault(name, `is the same as ${other}: send one of them`)
   }
   const { seconds: given, size: pixels, input_reference: reference, ...request } = asked
   const resolution = pixels && resolutionOfSize(pixels, offeredResolutions(model))
@@ -56,6 +86,7 @@ export function parseVideo(body: JsonObject, model: MediaModel): AskedMedia {
       ...(given !== undefined && { duration: Number(given) }),
       ...(resolution !== undefined && { resolution }),
       ...(reference !== undefined && { image_url: reference.image_url }),
+      ...(picture && { image_url: uploadAddress(picture.place) }),
     },
     {
       duration: given === undefined ? 'duration' : 'seconds',

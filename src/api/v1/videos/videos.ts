@@ -13,7 +13,7 @@ import type { CallKind } from '../calls/serve-call.ts'
 import { callEndpoint } from '../calls/serve-call.ts'
 import { CALL_ERRORS, CALL_LIMITS, callRequestHeaders, creditHeaders, gateway } from '../declared.ts'
 import type { AskedMedia } from '../media.ts'
-import { openaiVideoBody, parseVideo } from './body.ts'
+import { openaiVideoBody, parseVideo, videoForm } from './body.ts'
 import { describeVideo, video, videoOf } from './video.ts'
 
 /** On the answers about one video. */
@@ -54,6 +54,7 @@ export const createVideo = callEndpoint(
     limits: CALL_LIMITS,
     headers: callRequestHeaders.omit({ Prefer: true }),
     body: openaiVideoBody,
+    form: videoForm,
     answers: { 200: { description: 'The video, which is yet to be made.', schema: video, headers: videoHeaders } },
     errors: ['invalid_prompt', ...CALL_ERRORS],
   },
