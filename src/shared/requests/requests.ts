@@ -89,7 +89,7 @@ export function unstreamed<R extends CallRequest>(request: R): R {
   return whole as R
 }
 
-/** In the place of an address: the file of the form that a call came as, by its place there. Clients cannot write it. */
+/** In the place of an address: a file of the form that a call came as, by its place. Clients cannot write it. */
 export const uploadAddress = (place: number): string => `upload:${place}`
 
 /** The place of the file that such an address names; null for any other address. */

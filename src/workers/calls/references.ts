@@ -1,6 +1,6 @@
 /**
- * The pictures that customers name, by address or as `data:` URIs, or upload: `image_url` of media, image parts of chats
- * (docs/api.md#addresses-in-requests).
+ * The pictures that customers upload, or name, by address or as `data:` URIs: `image_url` of media, image parts of
+ * chats (docs/api.md#addresses-in-requests).
  */
 import type { Route } from '../../shared/catalogue/catalogue.ts'
 import type { ChatRequest, MediaRequest } from '../../shared/requests/requests.ts'

@@ -4,20 +4,19 @@
 import { z } from 'zod'
 import { hasEnded } from '../../../shared/calls/lifecycle.ts'
 import type { VideoRow } from '../../../shared/calls/videos.ts'
-import { deleteVideo as forgetVideo, findVideo, listVideos as videosOf } from '../../../shared/calls/videos.ts'
-import { ApiError, gatewayError } from '../../../shared/platform/errors.ts'
-import type { AccountId, CallId } from '../../../shared/platform/ids.ts'
+import { findVideo, listVideos as videosOf } from '../../../shared/calls/videos.ts'
+import { ApiError } from '../../../shared/platform/errors.ts'
+import type { CallId } from '../../../shared/platform/ids.ts'
 import { publicId } from '../../../shared/platform/ids.ts'
-import { failpoint } from '../../../shared/platform/process/failpoints.ts'
 import { nameInUrl } from '../../../shared/media/media.ts'
-import { readState } from '../../../shared/reports/call-records.ts'
 import type { WebDeps } from '../../deps.ts'
 import { apiKey } from '../../endpoint/auth.ts'
 import { endpoint } from '../../endpoint/endpoint.ts'
 import { wholeNumber } from '../../endpoint/fields.ts'
 import { sendMedia } from '../../static/media.ts'
-import { waitFor } from '../calls/get-call.ts'
 import { READ_LIMITS, allowanceHeaders, gateway } from '../declared.ts'
+import type { DeleteDeps } from './deletion.ts'
+import { removeVideo } from './deletion.ts'
 import { callOfVideo, describeVideo, expiryOf, video, videoId, videoOf } from './video.ts'
 import { videoHeaders } from './videos.ts'
 
@@ -153,8 +152,6 @@ function contentOf(row: VideoRow, variant: string, days: number): string {
   throw new ApiError('not_found', { message: `${why} It has no content.` })
 }
 
-type DeleteDeps = Pick<WebDeps, 'db' | 'calls' | 'queues' | 'replies' | 'joins' | 'stopping' | 'log'>
-
 /** Deletes a video: its content and its result. The record of the call stays. */
 export const deleteVideo = endpoint({
   ...stored,
@@ -174,35 +171,6 @@ export const deleteVideo = endpoint({
   },
   errors: [],
 }).handle((deps: DeleteDeps) => async ({ auth, params: { id } }) => {
-  const status = await forgetVideo(deps.db, auth.accountId, id)
-  if (status === null) throw missing()
-  failpoint('call.deleted', id)
-  if (!hasEnded(status)) await stop(deps, auth.accountId, id)
+  if (!(await removeVideo(deps, auth.accountId, id))) throw missing()
   return { id: videoId(id), object: 'video.deleted' as const, deleted: true as const }
 })
-
-/** How long a deletion waits for the end of its call, in seconds: it ends soon, and whoever looks then sees its cost. */
-const STOP_SECONDS = 10
-
-const DELETED = gatewayError('upstream_failed', 'The video was deleted before it began. It cost nothing.')
-
-/**
- * Ends the call of a deleted video: at once where no worker has begun it, else its worker does. Where this process
- * dies before that, its worker finds that it was deleted all the same.
- */
-async function stop(deps: DeleteDeps, accountId: AccountId, id: CallId): Promise<void> {
-  const { db, calls, queues, replies, log } = deps
-  try {
-    const ended = await calls.refund(id, DELETED, { from: 'queued' })
-    if (ended) {
-      replies.publishEvent(accountId, { callId: id, status: ended.status, balance: ended.balance })
-      return await queues.removeCall('video', id)
-    }
-    await replies.cancel(id)
-    await queues.pollNow('video', id)
-    const state = await readState(db, id)
-    if (state?.state === 'open') await waitFor(deps, state, STOP_SECONDS)
-  } catch (error) {
-    log.warn({ call: publicId('call', id), err: error }, 'deleted video not stopped at once')
-  }
-}

@@ -48,8 +48,8 @@ export const createVideo = callEndpoint(
     path: '/v1/videos',
     summary: "Make a video, in the form of OpenAI's API",
     description:
-      'The same call as `POST /v1/videos/generations`, answered at once: look at the video until it is `completed` or ' +
-      '`failed`. The price of what is asked for is charged first, and refunded if the call fails.',
+      'The same call as `POST /v1/videos/generations`, answered at once: look at the video until it is `completed` ' +
+      'or `failed`. The price of what is asked for is charged first, and refunded if the call fails.',
     auth: apiKey,
     limits: CALL_LIMITS,
     headers: callRequestHeaders.omit({ Prefer: true }),
