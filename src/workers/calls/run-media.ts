@@ -133,6 +133,8 @@ async function continueTask(deps: WorkerDeps, model: MediaModel, run: Run, ref: 
   } catch (error) {
     if (run.signal.reason instanceof DeadlinePassed) await cancelTask(deps, model, run)
     if (run.signal.aborted) throw error
+    // Also by an upstream that knows it no more, because an earlier run has cancelled it there.
+    if (run.call.isDeleted && isRefusal(error)) return endDeleted(deps, model, run, route, null)
     const refusedSince = typeof ref.refusedSince === 'number' ? ref.refusedSince : Date.now()
     const isGivenUp = isRefusal(error) && Date.now() - refusedSince >= REFUSED_MS
     if (isGivenUp || !mayPollAgain(error)) {
@@ -171,9 +173,9 @@ async function endDeleted(
   model: MediaModel,
   run: Run,
   route: Route,
-  task: TaskState,
+  task: TaskState | null,
 ): Promise<Outcome> {
-  if (task.state === 'succeeded') run.spent.is(task.media.costMicroUsd ?? run.call.costMicroUsd)
+  if (task?.state === 'succeeded') run.spent.is(task.media.costMicroUsd ?? run.call.costMicroUsd)
   else {
     run.spent.add(null)
     await cancelTask(deps, model, run)

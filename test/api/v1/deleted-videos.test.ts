@@ -129,6 +129,36 @@ describe('a video that is deleted', () => {
     })
   }
 
+  it('costs its price where its upstream is just being sent it', async () => {
+    const prompt = prompted('[delay 1500] [stuck]')
+    const begun = await create({ prompt })
+    await until('it is being sent', () => gateway.sandbox.open(prompt).open === 1)
+    expect((await remove(begun.json.id)).status).to.equal(200)
+    await until('it is ended', async () => (await recordOf(gateway.db, begun)).finishedAt !== null)
+    expect(await movementsOf(gateway.db, begun)).to.deep.equal(['charge -250'])
+    expect(gateway.sandbox.billed(prompt).entries[0]!.outcome).to.equal('cancelled')
+    await expectGone(begun)
+  })
+
+  it('is joined by no retry while it is yet to be ended', async () => {
+    await gateway.stopWorker()
+    const fields = { prompt: prompted() }
+    const begun = await create(fields, { 'idempotency-key': 'again' })
+    const left = { deleted_at: gateway.db.fn.now(), abandoned_at: gateway.db.raw(`now() - interval '1 second'`) }
+    await gateway
+      .db('calls')
+      .where({ id: callOf(begun) })
+      .update(left)
+    expect((await create(fields, { 'idempotency-key': 'again' })).json.error.code).to.equal('result_expired')
+    for (const headers of [{ 'x-stainless-retry-count': '1' }, undefined]) {
+      const other = await create(fields, headers)
+      expect(other.json.id, 'another video').to.be.a('string').and.not.equal(begun.json.id)
+      await remove(other.json.id)
+    }
+    await gateway.startWorker()
+    await until('all is refunded', async () => (await balanceOf(gateway.db, account.id)) === 1000)
+  })
+
   it('is refunded where its upstream has failed it by then', async () => {
     const prompt = prompted('[fail]')
     const begun = await create({ prompt })

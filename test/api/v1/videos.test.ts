@@ -17,7 +17,17 @@ describe('videos in the form of OpenAI', () => {
   let gateway: Gateway
   let account: TestAccount
   before(async () => {
-    gateway = await startGateway({}, ({ models }) => {
+    gateway = await startGateway({}, ({ models, upstreams }) => {
+      const { baseUrl, ...sandbox } = upstreams.sandbox as { baseUrl: string }
+      const queue = { ...sandbox, protocol: 'fal', baseUrl: baseUrl.replace('/v1', '/fal') }
+      Object.assign(upstreams, { queue, linking: { ...queue, results: 'link' } })
+      const ofQueue = { upstream: 'queue', model: 'fal-ai/video-sandbox' }
+      const unreachable = { upstream: 'unreachable', model: 'video-sandbox' }
+      for (const [id, routes] of [
+        ['second-video', [unreachable, ofQueue]],
+        ['linked-video', [{ ...ofQueue, upstream: 'linking' }]],
+      ] as const)
+        models.push({ id, modality: 'video', credits: 250, upstreams: routes })
       const sized = models.find(({ id }) => id === 'sized-video')!
       models.push({
         ...sized,
@@ -223,6 +233,32 @@ describe('videos in the form of OpenAI', () => {
       expect((await get(at(`/${id}/content?variant=${variant}`), account.key)).status, variant).to.equal(404)
     }
     expect((await get(at(`/${id}/content?variant=poster`), account.key)).status).to.equal(400)
+  })
+
+  for (const model of ['sandbox-video', 'second-video']) {
+    it(`are looked at and fetched with the route that made them, of which nothing is told, at ${model}`, async () => {
+      const begun = await create({ model })
+      const ended = await untilEnded(begun.json.id)
+      expect(ended.json.status).to.equal('completed')
+      const content = await get(at(`/${begun.json.id}/content`), account.key)
+      expect(content.status).to.equal(200)
+      for (const { headers, text } of [begun, ended, await get(at(), account.key)]) {
+        const told = JSON.stringify([...headers]) + text
+        expect(told).to.not.contain(new URL(gateway.sandbox.url).host)
+        expect(told).to.not.contain('sk-made-up')
+      }
+    })
+  }
+
+  it('have content elsewhere where their upstream keeps it: a redirect that needs no key', async () => {
+    const id = await made({ model: 'linked-video' })
+    expect((await show(id)).json.expires_at).to.equal(null)
+    const content = await get(at(`/${id}/content`), account.key)
+    expect(content.status).to.equal(302)
+    const followed = await fetch(content.headers.get('location')!)
+    expect(followed.headers.get('content-type')).to.equal('video/mp4')
+    expect((await send('DELETE', at(`/${id}`), { key: account.key })).status).to.equal(200)
+    expect((await get(at(`/${id}/content`), account.key)).status).to.equal(404)
   })
 
   it('have no content after its time', async () => {

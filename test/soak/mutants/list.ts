@@ -12,6 +12,7 @@ import { PRICES } from './prices.ts'
 import { OF_READING } from './reading.ts'
 import { OF_SHARING } from './sharing.ts'
 import { OF_USAGE } from './usage.ts'
+import { OF_VIDEOS } from './videos.ts'
 
 /** All bugs that the tests must find. */
 export const MUTANTS: readonly Mutant[] = [
@@ -28,4 +29,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...OF_READING,
   ...OF_MESSAGES,
   ...OF_EMBEDDINGS,
+  ...OF_VIDEOS,
 ]

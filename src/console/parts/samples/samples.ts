@@ -5,15 +5,17 @@ import type { ChatFields, Dialect, EmbeddingFields, MediaFields } from '../../ap
 import { DIALECT_WORDS } from '../../api/call-forms.ts'
 import { chatCompletions } from './chat-completions.ts'
 import { embeddings } from './embeddings.ts'
-import { mediaOf } from './media.ts'
+import { images } from './images.ts'
 import { messages } from './messages.ts'
 import { responses } from './responses.ts'
+import { videos } from './videos.ts'
 import type { Writers } from './write.ts'
 
 /** What is asked for: by the fields of chat completions, or those of images and videos. */
 export type Example =
   | { kind: 'chat'; fields: ChatFields }
-  | { kind: 'image' | 'video'; fields: MediaFields }
+  | { kind: 'image'; fields: MediaFields }
+  | { kind: 'video'; fields: MediaFields }
   | { kind: 'embedding'; fields: EmbeddingFields }
 
 /** A request to a model, with the words of a chat, or of what has a prompt or an input. */
@@ -47,11 +49,18 @@ function samplesBy<Fields>(writers: Writers<Fields>, fields: Fields, origin: str
 
 /** The samples of a request. @param origin the address of this gateway */
 export function samplesOf({ kind, fields }: Example, origin: string): Sample[] {
-  if (kind === 'embedding') return samplesBy(embeddings, fields, origin)
-  if (kind !== 'chat') return samplesBy(mediaOf(kind), fields, origin)
-  return Object.entries(CHAT_WRITERS).flatMap(([dialect, writers]) =>
-    samplesBy(writers, fields, origin, DIALECT_WORDS[dialect as Dialect]),
-  )
+  switch (kind) {
+    case 'embedding':
+      return samplesBy(embeddings, fields, origin)
+    case 'image':
+      return samplesBy(images, fields, origin)
+    case 'video':
+      return samplesBy(videos, fields, origin)
+    case 'chat':
+      return Object.entries(CHAT_WRITERS).flatMap(([dialect, writers]) =>
+        samplesBy(writers, fields, origin, DIALECT_WORDS[dialect as Dialect]),
+      )
+  }
 }
 
 /** A request like that of a call, whose own is not stored, as a curl line. */
