@@ -58,9 +58,7 @@ export const up = (db: Knex): Promise<void> =>
       low_balance_state text NOT NULL DEFAULT 'armed', -- armed, due (crossed, a mail is to be written) or done.
       top_up_below credits, -- A balance below it is topped up; null: it is not.
       top_up_state text NOT NULL DEFAULT 'armed', -- armed, due (crossed, a worker is to pay) or done.
-<<<<<<< HEAD
       group_name text, -- The group of the catalogue that it is served in; null: none.
-=======
       -- Its own limits, which operators set; null: those of src/shared/accounts/account-limits.ts.
       rate_limit integer, -- Requests a minute.
       max_outstanding integer, -- Calls that have not ended.
@@ -68,22 +66,18 @@ export const up = (db: Knex): Promise<void> =>
       token_window_at timestamptz, -- When the newest window began in which its tokens were counted; null: none did.
       -- Tokens of the calls of that window: what they reserved, or what they came to once they have ended.
       token_window_used quantity NOT NULL DEFAULT 0,
->>>>>>> limits
       CONSTRAINT accounts_pkey PRIMARY KEY (id),
       CONSTRAINT accounts_status_known CHECK (status IN ('active', 'suspended')),
       CONSTRAINT accounts_outstanding_not_negative CHECK (outstanding_calls >= 0),
       CONSTRAINT accounts_deleted_are_suspended CHECK (deleted_at IS NULL OR status = 'suspended'),
       CONSTRAINT accounts_emptied_were_deleted CHECK (emptied_at IS NULL OR deleted_at IS NOT NULL),
-<<<<<<< HEAD
       CONSTRAINT accounts_group_name_length CHECK (char_length(group_name) BETWEEN 1 AND 50),
-=======
       CONSTRAINT accounts_rate_limit_positive CHECK (rate_limit > 0),
       CONSTRAINT accounts_max_outstanding_positive CHECK (max_outstanding > 0),
       CONSTRAINT accounts_tokens_per_minute_positive CHECK (tokens_per_minute > 0),
       CONSTRAINT accounts_tokens_counted_where_limited
         CHECK ((tokens_per_minute IS NOT NULL OR token_window_at IS NULL)
           AND (token_window_at IS NOT NULL OR token_window_used = 0)),
->>>>>>> limits
       CONSTRAINT accounts_low_balance_positive CHECK (low_balance_below > 0),
       CONSTRAINT accounts_top_up_positive CHECK (top_up_below > 0),
       CONSTRAINT accounts_low_balance_state_known CHECK (low_balance_state IN ('armed', 'due', 'done')),

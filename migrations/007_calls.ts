@@ -47,6 +47,11 @@ export const up = (db: Knex): Promise<void> =>
       upstream_ref jsonb, -- The upstream's own task, so that another worker can go on with it.
       attempts integer NOT NULL DEFAULT 0, -- How often a worker began it.
       result_url text, -- Where the media result is.
+      seconds numeric, -- The length that was asked for (video).
+      resolution text, -- The resolution that was asked for (video).
+      progress smallint, -- In percent, as far as its upstream has told (video); never falls.
+      -- When its owner deleted it (video). From then on it has no result, and no client can see it.
+      deleted_at timestamptz,
       request_id text, -- X-Request-Id of the request that opened it.
       reply_to text, -- The web process that waits for it.
       idempotency_key text, -- The client's Idempotency-Key; null after its time.
@@ -79,6 +84,8 @@ export const up = (db: Knex): Promise<void> =>
       CONSTRAINT calls_dialect_known
         CHECK (dialect IS NULL OR (modality = 'chat' AND dialect IN ('messages', 'responses'))),
       CONSTRAINT calls_status_known CHECK (status IN ('queued', 'running', 'succeeded', 'failed', 'rejected')),
+      CONSTRAINT calls_progress_in_percent CHECK (progress BETWEEN 0 AND 100),
+      CONSTRAINT calls_deleted_are_videos CHECK (deleted_at IS NULL OR (modality = 'video' AND status <> 'rejected')),
       CONSTRAINT calls_cached_tokens_are_input CHECK (cached_input_tokens + cache_write_tokens <= input_tokens),
       CONSTRAINT calls_repeated_tokens_were_written CHECK (repeated_input_tokens <= cache_write_tokens),
       CONSTRAINT calls_failed_cost_nothing CHECK (status NOT IN ('failed', 'rejected') OR credits = 0),
@@ -103,6 +110,10 @@ export const up = (db: Knex): Promise<void> =>
       WHERE fold_minute IS NOT NULL;
     CREATE UNIQUE INDEX calls_idempotency ON calls (account_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
     CREATE INDEX calls_idempotency_expiry ON calls (idempotency_expires_at) WHERE idempotency_key IS NOT NULL;
+    -- Without the status, for the same reason as "calls_open" below: each begin would write into every index.
+    CREATE INDEX calls_videos ON calls (account_id, created_at DESC, id DESC)
+      WHERE modality = 'video' AND deleted_at IS NULL;
+    CREATE INDEX calls_deleted_results ON calls (id) WHERE deleted_at IS NOT NULL AND result_url IS NOT NULL;
     CREATE INDEX calls_of_errors ON calls (id) WHERE error_type IS NOT NULL;
     -- What is open, oldest first. Not by lease_until: a call's begin and every renewal of its lease change that, and an
     -- update of an indexed column writes into every index of the table. By finished_at, which says the same as status

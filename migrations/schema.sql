@@ -240,6 +240,10 @@ CREATE TABLE calls (
   upstream_ref jsonb, -- The upstream's own task, so that another worker can go on with it.
   attempts integer NOT NULL DEFAULT 0, -- How often a worker began it.
   result_url text, -- Where the media result is.
+  seconds numeric, -- The length that was asked for (video).
+  resolution text, -- The resolution that was asked for (video).
+  progress smallint, -- In percent, as far as its upstream has told (video); never falls.
+  deleted_at timestamptz, -- When its owner deleted it (video). From then on it has no result, and no client can see it.
   request_id text, -- X-Request-Id of the request that opened it.
   reply_to text, -- The web process that waits for it.
   idempotency_key text, -- The client's Idempotency-Key; null after its time.
@@ -269,6 +273,7 @@ CREATE TABLE calls (
   CONSTRAINT calls_callback_url_length CHECK ((char_length(callback_url) <= 2048)) NOT VALID,
   CONSTRAINT calls_cost_within_twice_the_charge CHECK ((((credits)::bigint + (credits_uncollected)::bigint) <= (2 * (credits_precharged)::bigint))),
   CONSTRAINT calls_count_positive CHECK ((count >= 1)),
+  CONSTRAINT calls_deleted_are_videos CHECK (((deleted_at IS NULL) OR ((modality = 'video'::text) AND (status <> 'rejected'::text)))),
   CONSTRAINT calls_dialect_known CHECK (((dialect IS NULL) OR ((modality = 'chat'::text) AND (dialect = ANY (ARRAY['messages'::text, 'responses'::text]))))),
   CONSTRAINT calls_ended_are_complete CHECK ((((status = ANY (ARRAY['queued'::text, 'running'::text])) = (finished_at IS NULL)) AND ((finished_at IS NULL) = (http_status IS NULL)))),
   CONSTRAINT calls_error_where_refused CHECK (((status = ANY (ARRAY['failed'::text, 'rejected'::text])) = (error_type IS NOT NULL))),
@@ -276,17 +281,20 @@ CREATE TABLE calls (
   CONSTRAINT calls_idempotency_whole CHECK ((((idempotency_key IS NULL) = (idempotency_expires_at IS NULL)) AND ((idempotency_key IS NULL) OR (request_hash IS NOT NULL)))),
   CONSTRAINT calls_modality_known CHECK ((modality = ANY (ARRAY['chat'::text, 'image'::text, 'video'::text, 'embedding'::text]))),
   CONSTRAINT calls_open_hold_their_charge CHECK (((status <> ALL (ARRAY['queued'::text, 'running'::text])) OR (((credits)::bigint = (credits_precharged)::bigint) AND (price IS NOT NULL) AND (lease_until IS NOT NULL) AND (deadline_at IS NOT NULL)))),
+  CONSTRAINT calls_progress_in_percent CHECK (((progress >= 0) AND (progress <= 100))),
   CONSTRAINT calls_rejected_were_not_charged CHECK (((status <> 'rejected'::text) OR ((credits_precharged)::bigint = 0))),
   CONSTRAINT calls_repeated_tokens_were_written CHECK (((repeated_input_tokens)::bigint <= (cache_write_tokens)::bigint)),
   CONSTRAINT calls_status_known CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'rejected'::text])))
 ) WITH (fillfactor=80, autovacuum_analyze_threshold=5000, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_insert_threshold=5000);
 CREATE INDEX calls_account_time ON calls USING btree (account_id, created_at DESC, id DESC);
+CREATE INDEX calls_deleted_results ON calls USING btree (id) WHERE ((deleted_at IS NOT NULL) AND (result_url IS NOT NULL));
 CREATE UNIQUE INDEX calls_folded_refusals ON calls USING btree (key_id, modality, model, error_type, fold_minute) WHERE (fold_minute IS NOT NULL);
 CREATE UNIQUE INDEX calls_idempotency ON calls USING btree (account_id, idempotency_key) WHERE (idempotency_key IS NOT NULL);
 CREATE INDEX calls_idempotency_expiry ON calls USING btree (idempotency_expires_at) WHERE (idempotency_key IS NOT NULL);
 CREATE INDEX calls_of_errors ON calls USING btree (id) WHERE (error_type IS NOT NULL);
 CREATE INDEX calls_open ON calls USING btree (created_at) WHERE (finished_at IS NULL);
 CREATE INDEX calls_to_join ON calls USING btree (account_id, request_hash, id DESC) WHERE ((finished_at IS NULL) OR (abandoned_at IS NOT NULL));
+CREATE INDEX calls_videos ON calls USING btree (account_id, created_at DESC, id DESC) WHERE ((modality = 'video'::text) AND (deleted_at IS NULL));
 CREATE TRIGGER calls_swept_stay_used AFTER DELETE ON calls REFERENCING OLD TABLE AS swept FOR EACH STATEMENT EXECUTE FUNCTION keep_swept_use();
 
 -- Every version of the catalogue. The newest is the current one: rows are added, never changed.
@@ -777,6 +785,16 @@ CREATE TABLE sessions (
 CREATE INDEX sessions_account ON sessions USING btree (account_id);
 CREATE INDEX sessions_expiry ON sessions USING btree (expires_at);
 CREATE INDEX sessions_user ON sessions USING btree (user_id, id);
+
+-- Files of forms while their call is open (src/shared/requests/uploads.ts); swept when it has ended.
+CREATE TABLE uploads (
+  call_id uuid NOT NULL, -- Whose file.
+  place integer NOT NULL, -- Which of the files of its form, from 0.
+  chunk integer NOT NULL, -- Which part of the file, from 0.
+  bytes bytea NOT NULL, -- At most 1 MB.
+  CONSTRAINT uploads_pkey PRIMARY KEY (call_id, place, chunk),
+  CONSTRAINT uploads_chunk_small CHECK ((octet_length(bytes) <= 1048576))
+);
 
 -- People who sign in. Nothing of the money hangs on them: that is the account's.
 CREATE TABLE users (

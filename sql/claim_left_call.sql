@@ -13,7 +13,8 @@ BEGIN
     SELECT c.id FROM calls c
     WHERE c.account_id = of_account AND c.request_hash = of_request AND c.key_id = of_key
       AND c.abandoned_at < now() - interval '100 milliseconds' AND c.created_at > now() - interval '2 minutes'
-      AND (c.finished_at IS NULL OR c.status = 'succeeded' AND result_is_kept(c.id))
+      AND (c.finished_at IS NULL AND c.deleted_at IS NULL
+        OR c.status = 'succeeded' AND result_is_kept(c.id))
     ORDER BY c.id LIMIT 1 FOR NO KEY UPDATE OF c)
   RETURNING id INTO claimed;
   RETURN claimed;

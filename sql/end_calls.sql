@@ -141,7 +141,9 @@ BEGIN
   INSERT INTO call_results (call_id, output, expires_at)
   SELECT e.id, outputs[e.place], now() + make_interval(secs => (outcomes -> (e.place - 1)::integer
     ->> 'result_seconds')::integer)
-  FROM unnest(places, ended) AS e (place, id);
+  FROM unnest(places, ended) AS e (place, id) JOIN calls c ON c.id = e.id AND c.id = ANY (ended)
+  -- What was deleted while it was made has no result any more.
+  WHERE c.deleted_at IS NULL;
 
   PERFORM spend_credits(moment, holders, collected, 'settlement', ended);
   late := move_credits(moment, givers_of, grants_of, parts, kinds, givers);

@@ -202,22 +202,23 @@ BEGIN
   INSERT INTO calls (id, account_id, key_id, modality, dialect, model, catalogue_version, status, price,
     price_version, estimated_input_tokens, estimated_output_tokens, credits_precharged, credits, request_id, reply_to,
     idempotency_key, idempotency_expires_at, request_hash, request_bytes, lease_until, deadline_at, created_at,
-    is_async, callback_url, group_name)
+    is_async, callback_url, group_name, seconds, resolution)
   SELECT u.id, u.account_id, u.key_id, u.modality, u.dialect, u.model, u.catalogue_version, 'queued', u.price,
     u.price_version, u.estimated_input, u.estimated_output, u.amount, u.amount, u.request_id, u.reply_to,
     u.idempotency_key,
     CASE WHEN u.idempotency_key IS NOT NULL THEN now() + make_interval(secs => u.idempotency_seconds) END,
     decode(u.request_hash, 'hex'), u.request_bytes, now() + make_interval(secs => u.lease_seconds),
     now() + make_interval(secs => u.deadline_seconds), moment, coalesce(u.is_async, false), u.callback_url,
-    u.group_name
+    u.group_name, u.seconds, u.resolution
   FROM ROWS FROM (jsonb_to_recordset(requests) AS (
     id uuid, account_id uuid, key_id uuid, modality text, dialect text, model text, catalogue_version integer,
     price jsonb, price_version uuid, estimated_input bigint, estimated_output bigint, amount bigint, request_id text,
     reply_to text, idempotency_key text, idempotency_seconds integer, request_hash text, request_bytes bigint,
-    lease_seconds integer, deadline_seconds integer, is_async boolean, callback_url text, group_name text
+    lease_seconds integer, deadline_seconds integer, is_async boolean, callback_url text, group_name text,
+    seconds numeric, resolution text
   )) WITH ORDINALITY AS u (id, account_id, key_id, modality, dialect, model, catalogue_version, price, price_version,
     estimated_input, estimated_output, amount, request_id, reply_to, idempotency_key, idempotency_seconds, request_hash,
-    request_bytes, lease_seconds, deadline_seconds, is_async, callback_url, group_name, place)
+    request_bytes, lease_seconds, deadline_seconds, is_async, callback_url, group_name, seconds, resolution, place)
   WHERE u.place = ANY (places);
   PERFORM spend_credits(moment, holders, amounts, 'charge', opened);
   UPDATE accounts acc SET outstanding_calls = acc.outstanding_calls + s.calls,

@@ -129,6 +129,11 @@ const BAD: Record<string, Record<string, Row[]>> = {
       { ...QUEUED, idempotency_key: 'k', idempotency_expires_at: THEN },
       { ...QUEUED, idempotency_key: 'k', request_hash: '\\x00' },
     ],
+    calls_progress_in_percent: [
+      { ...QUEUED, progress: -1 },
+      { ...QUEUED, progress: 101 },
+    ],
+    calls_deleted_are_videos: [{ ...QUEUED, deleted_at: THEN }],
     calls_count_positive: [{ ...QUEUED, count: 0 }],
     calls_callback_url_length: [{ ...QUEUED, callback_url: 'u'.repeat(2049) }],
     calls_cost_within_twice_the_charge: [

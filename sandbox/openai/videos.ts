@@ -99,7 +99,7 @@ function listVideos(exchange: Exchange): Promise<void> {
   const page = tasks.slice(from, from + limit)
   return answer(exchange, {
     object: 'list',
-    data: page.map(videoOf),
+    data: page.map((task) => videoOf(task)),
     first_id: page[0]?.id ?? null,
     last_id: page.at(-1)?.id ?? null,
     has_more: tasks.length > from + limit,

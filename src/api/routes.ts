@@ -108,6 +108,8 @@ import { createMessage } from './v1/messages/messages.ts'
 import { listModels, showModel } from './v1/models.ts'
 import { quoteCall } from './v1/quotes.ts'
 import { createResponse } from './v1/responses/responses.ts'
+import { deleteVideo, fetchContent, listVideos, showVideo } from './v1/videos/stored.ts'
+import { createVideo } from './v1/videos/videos.ts'
 import { cancelResponse, deleteResponse, listInputItems, showResponse } from './v1/responses/stored.ts'
 
 /** `/v1`: the gateway, for holders of an API key. */
@@ -117,6 +119,11 @@ const gateway = [
   showKey,
   makeImage,
   makeVideo,
+  createVideo,
+  listVideos,
+  showVideo,
+  fetchContent,
+  deleteVideo,
   createEmbeddings,
   createModeration,
   rankDocuments,

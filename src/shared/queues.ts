@@ -14,6 +14,7 @@ import { failpoint } from './platform/process/failpoints.ts'
 import { createLargeRequests } from './requests/large-requests.ts'
 import type { Share, Tokens } from './requests/pricing.ts'
 import type { CallRequest } from './requests/requests.ts'
+import type { UploadedFile } from './requests/uploads.ts'
 import type { Trace } from './platform/process/trace.ts'
 import type { DueWebhook } from './webhooks/deliveries.ts'
 
@@ -34,6 +35,8 @@ export type CallJob = Trace & {
   deadlineAt: number
   /** What the row of a chat says. Absent: another call. */
   row?: ChatRow
+  /** The files of its form, which wait in Postgres until it has ended (`uploads.ts`). */
+  files?: UploadedFile[]
   /** Redis may have had a job for this call before, and a worker may have had that job. */
   again?: boolean
 }
@@ -127,6 +130,13 @@ export function createQueues(connection: Redis, prefix: string) {
     /** Removes the job of a call that has ended, unless a worker has taken it: its upstream is not to be asked. */
     async removeCall(modality: Modality, callId: CallId): Promise<void> {
       await queue(modality).remove(callId)
+    },
+
+    /** Has the task of a call polled now, where its job waits for the next poll. */
+    async pollNow(modality: Modality, callId: CallId): Promise<void> {
+      const job = await queue(modality).getJob(callId)
+      // One that does not wait is polled anyway, and may have gone since it was read.
+      if (await job?.isDelayed()) await job?.promote().catch(() => {})
     },
 
     /** Whether Redis still has a job for this call that will run or is running. */

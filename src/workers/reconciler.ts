@@ -7,15 +7,18 @@ import type { StaleCall } from '../shared/calls/types.ts'
 import { accountsToEmpty, markEmptied } from '../shared/accounts/accounts.ts'
 import { callsWithMedia, forgetMedia } from '../shared/calls/account-erasure.ts'
 import { SETTLE_LOST_SECONDS, mayHaveDelivered } from '../shared/calls/lifecycle.ts'
+import { deletedWithMedia } from '../shared/calls/videos.ts'
 import { gatewayError } from '../shared/platform/errors.ts'
+import type { CallId } from '../shared/platform/ids.ts'
 import { publicId } from '../shared/platform/ids.ts'
 import { underLease } from '../shared/platform/postgres/leases.ts'
 import { failpoint } from '../shared/platform/process/failpoints.ts'
 import { deleteOldNetworks } from '../shared/users/login-networks.ts'
 import { deleteExpiredSessions } from '../shared/users/sessions.ts'
 import { expireGrants } from '../shared/ledger/ledger.ts'
-import { parseMediaName } from '../shared/media/media.ts'
+import { nameInUrl } from '../shared/media/media.ts'
 import { deleteOldCalls, freeIdempotencyKeys, deleteExpiredResults } from '../shared/calls/retention.ts'
+import { sweepUploads } from '../shared/requests/uploads.ts'
 import { deletePassed } from '../shared/replies/passing-answers.ts'
 import { deleteOldEvents } from '../shared/payments/events.ts'
 import { noticeLowBalances } from '../shared/payments/settings.ts'
@@ -70,6 +73,7 @@ export function createReconciler(deps: WorkerDeps) {
     expiringGrants: () => tellOfGrants(deps.db, BATCH),
     results: () => deleteExpiredResults(deps.db, 10 * BATCH),
     passing: () => deletePassed(deps.db),
+    uploads: () => sweepUploads(deps.db),
     keys: () => freeIdempotencyKeys(deps.db, 10 * BATCH),
     records: () => deleteOldRecords(deps),
     media: hourly(() => deps.results.sweep(deps.config.MEDIA_TTL_DAYS)),
@@ -78,6 +82,7 @@ export function createReconciler(deps: WorkerDeps) {
     oldMails: hourly(() => deleteOldMails(deps.db)),
     oldMailCounts: hourly(() => deleteOldCounts(deps.db)),
     deletedAccounts: () => emptyDeletedAccounts(deps),
+    deletedVideos: async () => removeMedia(deps, await deletedWithMedia(deps.db, BATCH)),
     oldDeliveries: () => deleteOldDeliveries(deps.db, 10 * BATCH),
     oldNotices: hourly(() => deleteOldNotices(deps.db)),
     webhookSecrets: hourly(() => resealSecrets(deps.db, createSecretBox(deps.config))),
@@ -115,20 +120,29 @@ async function deleteOldRecords({ db, config }: WorkerDeps): Promise<void> {
 }
 
 /** Removes the media results of deleted accounts, a batch a run. A result that cannot be removed now is tried again. */
-async function emptyDeletedAccounts({ db, results }: WorkerDeps): Promise<void> {
+async function emptyDeletedAccounts(deps: WorkerDeps): Promise<void> {
+  const { db } = deps
   for (const account of await accountsToEmpty(db, BATCH)) {
     const calls = await callsWithMedia(db, account, BATCH)
-    for (const { resultUrl } of calls) {
-      const name = parseMediaName(resultUrl.slice(resultUrl.lastIndexOf('/') + 1))
-      if (name) await results.remove(name)
-    }
-    await forgetMedia(
-      db,
-      calls.map(({ id }) => id),
-    )
+    await removeMedia(deps, calls)
     if (calls.length === BATCH) return
     await markEmptied(db, account)
   }
+}
+
+/** Removes the results of these calls, and forgets where they were. */
+async function removeMedia(
+  { db, results }: WorkerDeps,
+  calls: readonly { id: CallId; resultUrl: string }[],
+): Promise<void> {
+  for (const { resultUrl } of calls) {
+    const name = nameInUrl(resultUrl)
+    if (name) await results.remove(name)
+  }
+  await forgetMedia(
+    db,
+    calls.map(({ id }) => id),
+  )
 }
 
 /** What a log line says of a call whose job, and with it its trace, is gone. */

@@ -1,5 +1,7 @@
 import { expect } from 'chai'
 import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { root } from '../../scripts/folders.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
@@ -24,12 +26,17 @@ const CHAT: Example = {
     temperature: 1.5,
   },
 }
+const VIDEO: Example = {
+  kind: 'video',
+  fields: { model: 'sandbox-video', prompt: 'a fox', resolution: '720p', duration: 4 },
+}
 const IMAGE: Example = { kind: 'image', fields: { model: 'sandbox-image', prompt: 'a fox\'s "den"' } }
 
 /** Every kind of request, and what its samples print. */
 const EXAMPLES: readonly (readonly [Example, RegExp])[] = [
   [CHAT, /well yes/],
   [IMAGE, /\/media\//],
+  [VIDEO, /\/media\/|^completed/],
   [{ kind: 'embedding', fields: { model: 'sandbox-embedding', input: "a fox's den" } }, /0\.\d+/],
   [{ kind: 'moderation', fields: { model: 'sandbox-moderation', input: "it's violence" } }, /true/i],
   [
@@ -56,6 +63,9 @@ const RUNNERS: Record<string, (code: string) => [command: string, args: string[]
 }
 
 describe('the code that the console shows', () => {
+  // Where its packages are found, and what it writes is in nobody's way.
+  const folder = mkdtempSync(join(root, '.samples-'))
+  after(() => rmSync(folder, { recursive: true }))
   let gateway: Gateway
   let account: TestAccount
   before(async () => {
@@ -70,7 +80,7 @@ describe('the code that the console shows', () => {
     const [command, args] = RUNNERS[language]!(code)
     const { ANTHROPIC_API_KEY: _key, ...own } = process.env
     const env = { ...own, TOLLGATE_KEY: account.key }
-    return (await run(command, args, { cwd: root, env, timeout: 60_000 })).stdout
+    return (await run(command, args, { cwd: folder, env, timeout: 60_000 })).stdout
   }
 
   /** Why Python cannot run a sample here; null where it can. */

@@ -148,6 +148,7 @@ describe('the architecture', () => {
         'src/shared/calls/numbered-retries.ts',
         'src/shared/calls/statements.ts',
         'src/shared/calls/retention.ts',
+        'src/shared/calls/videos.ts',
       ),
       /\b(?:UPDATE|INTO|DELETE FROM) calls\b|\('calls'\)[^\n]*\.(?:update|insert|delete)\(/,
     )

@@ -22,9 +22,14 @@ const EXPOSED_HEADERS = [
   'Preference-Applied',
   'Idempotent-Replayed',
   'X-Max-Output-Tokens',
+  'X-Credits',
+  'X-Balance',
+  'OpenAI-Poll-After-Ms',
+  'Content-Range',
+  'Accept-Ranges',
 ] as const
 
-const METHODS = 'GET, POST'
+const METHODS = 'GET, POST, DELETE'
 
 /** What a page may send. `*` would not do: it leaves Authorization out. */
 const REQUEST_HEADERS = [

@@ -33,7 +33,6 @@ const OPEN_TO_ORIGINS = {
 }
 
 const HEADERS = {
-  'Cache-Control': `private, max-age=${FRESH_SECONDS}, immutable`,
   'Content-Security-Policy': HARMLESS,
   'X-Content-Type-Options': 'nosniff',
 }
@@ -64,12 +63,30 @@ export const serveMedia = endpoint({
   ctx.set(OPEN_TO_ORIGINS)
   // The path as it was sent, not decoded: a name has one spelling.
   const name = parseMediaName(ctx.path.replace(/^\/media\//, ''))
-  const found = name && (await locate(media, name, ctx.method === 'HEAD' ? 'HEAD' : 'GET'))
-  if (!name || !found) throw new ApiError('not_found')
-  if (found.kind === 'file') return sendFile(ctx, name, found)
-  ctx.set('Cache-Control', `private, max-age=${REDIRECT_SECONDS}`)
-  ctx.redirect(found.url)
+  if (!name) throw new ApiError('not_found')
+  await sendMedia(ctx, media, name, {
+    file: `private, max-age=${FRESH_SECONDS}, immutable`,
+    redirect: `private, max-age=${REDIRECT_SECONDS}`,
+  })
 })
+
+/**
+ * Sends a stored result, whole or by one range, or its client to the bucket that holds it.
+ * @param kept for how long its client may keep the file, and the address in the bucket: values of Cache-Control
+ * @throws ApiError not_found, service_unavailable
+ */
+export async function sendMedia(
+  ctx: Context,
+  media: MediaReader,
+  name: MediaName,
+  kept: { file: string; redirect: string },
+): Promise<void> {
+  const found = await locate(media, name, ctx.method === 'HEAD' ? 'HEAD' : 'GET')
+  if (!found) throw new ApiError('not_found')
+  if (found.kind === 'file') return sendFile(ctx, name, found, kept.file)
+  ctx.set('Cache-Control', kept.redirect)
+  ctx.redirect(found.url)
+}
 
 async function locate(reader: MediaReader, name: MediaName, method: 'GET' | 'HEAD'): Promise<MediaLocation | null> {
   try {
@@ -80,12 +97,12 @@ async function locate(reader: MediaReader, name: MediaName, method: 'GET' | 'HEA
 }
 
 /** Opens the file before any header is set, so that one that was swept since it was located is a plain 404. */
-async function sendFile(ctx: Context, name: MediaName, file: StoredFile): Promise<void> {
+async function sendFile(ctx: Context, name: MediaName, file: StoredFile, cacheControl: string): Promise<void> {
   const handle = await openFile(file.path)
   const range = describeContent(ctx, {
     etag: `"${file.size.toString(36)}-${file.modifiedAt.getTime().toString(36)}"`,
     modifiedAt: file.modifiedAt,
-    headers: HEADERS,
+    headers: { ...HEADERS, 'Cache-Control': cacheControl },
     ofBody: { 'Content-Type': file.contentType, 'Content-Disposition': `inline; filename="${name}"` },
     size: file.size,
     ranges: true,

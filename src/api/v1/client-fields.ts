@@ -12,7 +12,7 @@ import { model, ok, pricing, searchPricing } from '../endpoint/answer-schemas.ts
 export const ENDPOINTS_OF: Readonly<Record<Modality, readonly string[]>> = {
   chat: ['/v1/chat/completions', '/v1/messages', '/v1/responses'],
   image: ['/v1/images/generations'],
-  video: ['/v1/videos/generations'],
+  video: ['/v1/videos/generations', '/v1/videos'],
   embedding: ['/v1/embeddings'],
   moderation: ['/v1/moderations'],
   rerank: ['/v1/rerank'],

@@ -73,6 +73,12 @@ export const chatHeaders = callHeaders.extend({
   'X-Max-Output-Tokens': z.string().optional().meta({ description: 'The limit of output that the upstream was sent.' }),
 })
 
+/** What calls cost whose answers have no place for it. */
+export const creditHeaders = callHeaders.extend({
+  'X-Credits': z.string().meta({ description: 'What the call costs, in credits: held until it has ended.' }),
+  'X-Balance': z.string().meta({ description: 'Credits left: after the call, or now while it runs.' }),
+})
+
 /** What a call may be sent with. */
 export const callRequestHeaders = z.object({
   'Idempotency-Key': z.string().min(1).max(255).optional().meta({

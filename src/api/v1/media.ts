@@ -54,8 +54,7 @@ const declared = {
 /** Parses a request, and finds its price: of what the upstream is going to be sent. */
 const parseWith = (schema: typeof imageBody | typeof videoBody) => (body: JsonObject, model: MediaModel) => {
   const { model: _model, ...asked } = parseBody(schema, body)
-  const request = resolveOptions(model, asked)
-  return { request, estimate: null, charge: chargeFor(model, request) }
+  return mediaOrder(model, asked)
 }
 
 const answer = (ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, { updates }: { updates: UpdateListener }) =>
@@ -63,7 +62,8 @@ const answer = (ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, { update
     ? answerWithEvents(ctx, deps, placed, updates)
     : answerWhenDone(ctx, deps, placed)
 
-type AskedMedia = { request: MediaRequest; estimate: null; charge: number }
+/** A request of media, and its price. */
+export type AskedMedia = { request: MediaRequest; estimate: null; charge: number }
 
 /** What is specific to images. */
 export const imageKind: CallKind<MediaModel, AskedMedia> = { modality: 'image', parse: parseWith(imageBody), answer }
@@ -83,17 +83,32 @@ export const makeVideo = callEndpoint(
   videoKind,
 )
 
+/** How a body calls the options of media, and how it writes a resolution. */
+type OptionNames = { duration: string; resolution: string; written?: (resolution: string) => string }
+
+const OWN_NAMES: OptionNames = { duration: 'duration', resolution: 'resolution' }
+
+/**
+ * What is asked of a media model, and what it costs.
+ * @throws ApiError invalid_request where the model does not offer it, or has no price for it
+ */
+export function mediaOrder(model: MediaModel, asked: MediaRequest, names: OptionNames = OWN_NAMES): AskedMedia {
+  const request = resolveOptions(model, asked, names)
+  return { request, estimate: null, charge: chargeFor(model, request, names) }
+}
+
 /**
  * The request as every upstream gets it: with the duration and the resolution that it names, or else the model's first.
  * @throws ApiError invalid_request for one that the model does not offer
  */
-function resolveOptions(model: MediaModel, asked: MediaRequest): MediaRequest {
+function resolveOptions(model: MediaModel, asked: MediaRequest, names: OptionNames): MediaRequest {
   if (asked.duration !== undefined && !offersDuration(model, asked.duration)) {
-    throw notOffered('duration', `this model makes videos of ${durationsText(model)}`)
+    throw notOffered(names.duration, `this model makes videos of ${durationsText(model)}`)
   }
   const resolutions = offeredResolutions(model)
   if (asked.resolution !== undefined && !resolutions.includes(asked.resolution)) {
-    throw notOffered('resolution', `this model offers ${resolutions.join(', ')}`)
+    const { written = String } = names
+    throw notOffered(names.resolution, `this model offers ${resolutions.map((one) => written(one)).join(', ')}`)
   }
   const duration = asked.duration ?? defaultDuration(model)
   const resolution = asked.resolution ?? model.resolutions?.[0]
@@ -101,13 +116,13 @@ function resolveOptions(model: MediaModel, asked: MediaRequest): MediaRequest {
 }
 
 /** @throws ApiError invalid_request where the model has no price for this: it is never made for nothing. */
-function chargeFor({ price }: MediaModel, { resolution, duration }: MediaRequest): number {
+function chargeFor({ price }: MediaModel, { resolution, duration }: MediaRequest, names: OptionNames): number {
   const charge = mediaCost(price, { resolution, duration })
   if (charge !== null) return charge
-  const asked = resolution ?? 'a request without a resolution'
+  const asked = resolution ?? `a request without a ${names.resolution}`
   throw new ApiError('invalid_request', {
-    param: 'resolution',
-    message: `resolution: this model has no price for ${asked}.`,
+    param: names.resolution,
+    message: `${names.resolution}: this model has no price for ${asked}.`,
   })
 }
 

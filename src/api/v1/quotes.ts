@@ -29,6 +29,7 @@ import type { CallKind, Parsed } from './calls/serve-call.ts'
 import { orderOf } from './calls/serve-call.ts'
 import { messagesKind } from './messages/messages.ts'
 import { responsesKind } from './responses/responses.ts'
+import { videosKind } from './videos/videos.ts'
 
 type Order = (deps: WebDeps, body: JsonObject, holder: Principal) => Promise<CallOrder>
 
@@ -45,6 +46,7 @@ const ORDERS: Record<string, Order> = {
   '/v1/responses': ordered(responsesKind),
   '/v1/images/generations': ordered(imageKind),
   '/v1/videos/generations': ordered(videoKind),
+  '/v1/videos': ordered(videosKind),
   '/v1/embeddings': ordered(embeddingKind),
   '/v1/moderations': ordered(moderationKind),
   '/v1/rerank': ordered(rerankKind),

@@ -14,7 +14,7 @@ import type { GatewayError } from '../platform/errors.ts'
 import { SUCCESS, statusOf } from '../platform/errors.ts'
 import type { CallId } from '../platform/ids.ts'
 import { failpoint } from '../platform/process/failpoints.ts'
-import { answerOf, errorOutput, passingAnswerOf } from '../replies/stored-answers.ts'
+import { EXPIRED, answerOf, errorOutput, passingAnswerOf } from '../replies/stored-answers.ts'
 import type { Answer, EndedCall, LongAnswer } from '../replies/stored-answers.ts'
 import type { CallsObserver } from './observer.ts'
 import { DEADLINE_GRACE_SECONDS, OPEN_STATUSES, QUEUED_LEASE_SECONDS, RUNNING_LEASE_SECONDS } from './lifecycle.ts'
@@ -28,13 +28,13 @@ import { BEGUN_COLUMNS, beginCalls, begun, endCalls, openCalls } from './stateme
 import type {
   BegunCall,
   Ended,
+  KnownTask,
   OpenOutcome,
   OpenRequest,
   RefundGuard,
   Settlement,
   StaleCall,
   StoredSettlement,
-  UpstreamRef,
 } from './types.ts'
 
 /**
@@ -121,16 +121,13 @@ export class Calls {
 
   /**
    * Persists the upstream's task before the first poll, and keeps the lease while it is being polled.
-   * @param costMicroUsd what the task costs; null: unknown
    * @returns false if the call has ended or another attempt owns it: stop working.
    */
   async submitted(
     id: CallId,
     attempt: number,
-    upstream: string,
-    ref: UpstreamRef,
+    { upstream, ref, costMicroUsd = null, progress = null }: KnownTask,
     leaseSeconds: number,
-    costMicroUsd: number | null = null,
   ): Promise<boolean> {
     failpoint('task.persisting', id)
     const changed = await retryWhileUnreachable(OUTCOME_PATIENCE_MS, () =>
@@ -140,6 +137,8 @@ export class Calls {
           upstream,
           upstream_ref: JSON.stringify(ref),
           cost_micro_usd: costMicroUsd,
+          // Null changes nothing.
+          progress: this.db.raw('greatest(progress, ?::smallint)', [progress]),
           lease_until: this.fromNow(leaseSeconds),
         }),
     )
@@ -194,7 +193,10 @@ export class Calls {
         latencyMs: ended.latency_ms,
       }),
       OUTCOME_PATIENCE_MS,
-      (shown) => (passingBytes === undefined ? answerOf(shown, output) : passingAnswerOf(shown, passingBytes)),
+      (shown) => {
+        if (passingBytes !== undefined) return passingAnswerOf(shown, passingBytes)
+        return output === '' ? EXPIRED : answerOf(shown, output)
+      },
     )
   }
 

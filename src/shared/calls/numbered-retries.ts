@@ -29,7 +29,8 @@ export type DeadProcess = { address: string; lastSeenMs: number | null }
  * joined; the retry opens a new one. Postgres reads a call that was being ended meanwhile again, and the function then
  * sees its result; a subquery would still have the earlier snapshot.
  */
-const ANSWERABLE = `(c.finished_at IS NULL OR c.status = 'succeeded' AND result_is_kept(c.id))`
+const ANSWERABLE = `(c.finished_at IS NULL AND c.deleted_at IS NULL
+  OR c.status = 'succeeded' AND result_is_kept(c.id))`
 
 /**
  * The calls that a retry may be a retry of: none for a key that was revoked or expired meanwhile, or one of a suspended

@@ -123,6 +123,8 @@ function rowOf(request: OpenRequest) {
     callback_url: request.callbackUrl,
     group_name: request.group,
     most_open: request.maxOutstanding,
+    seconds: request.shape?.duration,
+    resolution: request.shape?.resolution,
   }
 }
 
@@ -139,6 +141,7 @@ export async function endCalls(db: Db, items: { row: OutcomeRow; output: string 
 /** What a worker reads of a call that it takes. */
 export const BEGUN_COLUMNS = `id, account_id, model, modality, price, credits_precharged, estimated_input_tokens,
   estimated_output_tokens, cost_micro_usd, attempts, started_at, upstream, upstream_ref, reply_to,
+  deleted_at IS NOT NULL AS is_deleted,
   (extract(epoch FROM started_at - created_at) * 1000)::bigint AS waited_ms,
   (extract(epoch FROM deadline_at - now()) * 1000)::bigint AS remaining_ms`
 
@@ -159,6 +162,7 @@ export type BegunRow = {
   waited_ms: number
   upstream: string | null
   upstream_ref: UpstreamRef | null
+  is_deleted: boolean
   reply_to: string
   remaining_ms: number
 }
@@ -178,6 +182,7 @@ export const begun = (row: BegunRow): BegunCall => ({
   resumed: row.resumed,
   upstream: row.upstream,
   upstreamRef: row.upstream_ref,
+  isDeleted: row.is_deleted,
   replyTo: row.reply_to,
   remainingMs: row.remaining_ms,
 })

@@ -6,7 +6,7 @@ import type { AccountId, CallId, KeyId } from '../platform/ids.ts'
 import type { Answer, LongAnswer } from '../replies/stored-answers.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { CallStatus, Modality } from './lifecycle.ts'
-import type { Price, Tokens } from '../requests/pricing.ts'
+import type { MediaShape, Price, Tokens } from '../requests/pricing.ts'
 
 /** What `open` needs to know. All amounts in credits, all times in whole seconds. */
 export type OpenRequest = {
@@ -30,6 +30,8 @@ export type OpenRequest = {
   guarded?: 'tokens_above_limit' | 'price_above_limit' | 'price_changed' | null
   /** The tokens the charge was estimated from (chat). */
   estimate: Tokens | null
+  /** What was asked for, for those who look at it later (video). */
+  shape?: MediaShape | undefined
   deadlineSeconds: number
   requestId: string
   /** The web process that waits. */
@@ -98,11 +100,22 @@ export type BegunCall = {
   resumed: boolean
   upstream: string | null
   upstreamRef: UpstreamRef | null
+  /** Its owner has deleted it: nobody wants its result (video). */
+  isDeleted: boolean
   replyTo: string
   /** When this or an earlier attempt began: before anything was sent to an upstream. */
   startedAt: Date
   /** Milliseconds until the deadline, by the database's clock; negative beyond it. */
   remainingMs: number
+}
+
+/** What a worker knows of a task: who has it, what it costs there in micro-dollars (null: unknown), how far it is. */
+export type KnownTask = {
+  upstream: string
+  ref: UpstreamRef
+  costMicroUsd?: number | null
+  /** In percent; null or absent where its upstream does not say. */
+  progress?: number | null
 }
 
 /** An upstream's own task: JSON that its adapter wrote and can go on from. */

@@ -54,6 +54,9 @@ export function parseMediaName(text: string): MediaName | null {
   return NAME.test(text) ? (text as MediaName) : null
 }
 
+/** The name in the public address of a stored result; null in an address of somebody else's. */
+export const nameInUrl = (url: string): MediaName | null => parseMediaName(url.slice(url.lastIndexOf('/') + 1))
+
 /** The extension of a name, and with it the type that is served. */
 function extensionOf(name: MediaName): MediaExtension {
   return name.slice(name.lastIndexOf('.') + 1) as MediaExtension

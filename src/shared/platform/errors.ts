@@ -48,6 +48,7 @@ const CATALOGUE = {
   conflict: { status: 409, message: 'Somebody else has changed this in the meantime. Your request changed nothing.' },
   too_many_keys: { status: 409, message: 'An account can have at most 100 active keys. Revoke one first.' },
   too_many_webhooks: { status: 409, message: 'There can be at most 10 webhooks. Delete one first.' },
+  not_ready: { status: 409, message: 'The video is not ready yet.' },
   code_used: { status: 409, message: 'This code has already been used.' },
   credits_spent: { status: 409, message: 'Some credits of this payment are already spent.' },
   result_expired: { status: 410, message: 'The result of this call has expired.' },

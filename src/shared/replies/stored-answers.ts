@@ -8,7 +8,14 @@
  * and are spliced in behind it: the text is never parsed and serialized again.
  */
 import type { ErrorCode, GatewayError } from '../platform/errors.ts'
-import { anthropicStatusOf, anthropicTypeOf, responsesStatusOf, responsesTypeOf } from '../platform/errors.ts'
+import {
+  anthropicStatusOf,
+  anthropicTypeOf,
+  gatewayError,
+  responsesStatusOf,
+  responsesTypeOf,
+  statusOf as statusOfCode,
+} from '../platform/errors.ts'
 import type { CallId } from '../platform/ids.ts'
 import { publicId } from '../platform/ids.ts'
 import type { Dialect } from '../dialects/dialect.ts'
@@ -39,6 +46,12 @@ export const isLong = (answer: Answer | LongAnswer): answer is LongAnswer => 'fr
 /** The length of a long answer's body, in bytes. */
 export const bytesOf = ({ frame, outputBytes }: LongAnswer): number =>
   frame.head.length + outputBytes - frame.skipStart - frame.skipEnd + frame.tail.length
+
+/** The answer of an ended call whose result is not kept any more. */
+export const EXPIRED: Answer = {
+  status: statusOfCode('result_expired'),
+  body: JSON.stringify({ ok: false, error: gatewayError('result_expired') }),
+}
 
 /** The columns of an ended call that its answer shows: a failure looks the same in each modality. Times in ms. */
 export type EndedCall = { callId: CallId; dialect: Dialect | null; httpStatus: number } & (

@@ -17,7 +17,14 @@ type Known = { callId: CallId; accountId: AccountId; modality: Modality; request
 
 /** The state of a call, for a client that wants its answer. */
 export type CallState =
-  | ({ state: 'open'; status: 'queued' | 'running'; deadlineInMs: number; replyTo: string } & Known)
+  /** `isDeleted`: by its owner, so that nobody gets its result. */
+  | ({
+      state: 'open'
+      status: 'queued' | 'running'
+      deadlineInMs: number
+      replyTo: string
+      isDeleted: boolean
+    } & Known)
   | ({ state: 'ended' } & Known & Ended<Answer | LongAnswer>)
   /** It has ended, and its answer is on its way to those who waited for it, and to nobody else. */
   | ({ state: 'passing' } & Known & Ended<LongAnswer>)
@@ -65,6 +72,7 @@ type StateRow = {
   balance_after: number
   latency_ms: number
   reply_to: string
+  is_deleted: boolean
   request_hash: string | null
   output: string | null
   output_bytes: number | null
@@ -81,7 +89,7 @@ export async function readState(db: Db, id: CallId): Promise<CallState | null> {
     .raw<{ rows: StateRow[] }>(
       `
     SELECT c.id, c.account_id, c.modality, c.dialect, c.status, c.http_status, c.error_type, c.credits, c.balance_after,
-      c.latency_ms, c.reply_to,
+      c.latency_ms, c.reply_to, c.deleted_at IS NOT NULL AS is_deleted,
       encode(c.request_hash, 'hex') AS request_hash,
       (extract(epoch FROM c.deadline_at - now()) * 1000)::bigint AS deadline_in_ms,
       octet_length(r.output) AS output_bytes, octet_length(p.output) AS passing_bytes,
@@ -97,7 +105,8 @@ export async function readState(db: Db, id: CallId): Promise<CallState | null> {
   const common = { callId: row.id, accountId: row.account_id, modality: row.modality, requestHash: row.request_hash }
   if (!hasEnded(row.status)) {
     const status = row.status as 'queued' | 'running'
-    return { state: 'open', ...common, status, deadlineInMs: row.deadline_in_ms, replyTo: row.reply_to }
+    const { deadline_in_ms: deadlineInMs, reply_to: replyTo, is_deleted: isDeleted } = row
+    return { state: 'open', ...common, status, deadlineInMs, replyTo, isDeleted }
   }
   const call = {
     callId: row.id,

@@ -91,7 +91,17 @@ export function unstreamed<R extends CallRequest>(request: R): R {
   return whole as R
 }
 
-/** An image or video request. `image_url` is http(s) or a `data:` image whose spelling the web has checked. */
+/** In the place of an address: a file of the form that a call came as, by its place. Clients cannot write it. */
+export const uploadAddress = (place: number): string => `upload:${place}`
+
+/** The place of the file that such an address names; null for any other address. */
+export const placeOfUpload = (url: unknown): number | null =>
+  typeof url === 'string' && url.startsWith('upload:') ? Number(url.slice('upload:'.length)) : null
+
+/**
+ * An image or video request. `image_url` is http(s), a `data:` image whose spelling the web has checked, or the address
+ * of an upload.
+ */
 export type MediaRequest = {
   prompt: string
   image_url?: string

@@ -76,6 +76,7 @@ function freshChat(job: Job<CallJob>, catalogue: Catalogue): BegunCall | null {
       resumed: false,
       upstream: null,
       upstreamRef: null,
+      isDeleted: false,
       startedAt: new Date(now),
       remainingMs: deadlineAt - now,
     }

@@ -1,12 +1,12 @@
 /**
- * The pictures that customers name, by address or as `data:` URIs: `image_url` of media, image parts of chats and of
- * moderations
- * (docs/api.md#addresses-in-requests).
+ * The pictures that customers upload, or name, by address or as `data:` URIs: `image_url` of media, image parts of
+ * chats and of moderations (docs/api.md#addresses-in-requests).
  */
 import type { Route } from '../../shared/catalogue/catalogue.ts'
 import { picturesOf, withPictures } from '../../shared/requests/moderations.ts'
 import type { ModerationRequest } from '../../shared/requests/moderations.ts'
 import type { ChatRequest, MediaRequest } from '../../shared/requests/requests.ts'
+import { placeOfUpload } from '../../shared/requests/requests.ts'
 import type { Dialect } from '../../shared/dialects/dialect.ts'
 import { grammarOf } from '../../shared/dialects/dialect.ts'
 import type { WorkerDeps } from '../deps.ts'
@@ -17,9 +17,11 @@ import type { MediaAdapter, Reference } from '../upstreams/adapter.ts'
 import { dataUriOf, handoverOf } from '../upstreams/references.ts'
 
 import type { Run } from './run-call.ts'
-import { aboutRun } from './run-call.ts'
+import { aboutRun, filesOf } from './run-call.ts'
 
 type AnyRequest = ChatRequest | MediaRequest | ModerationRequest
+
+const isUpload = (url: unknown): url is string => placeOfUpload(url) !== null
 
 const isAddress = (url: unknown): url is string => typeof url === 'string' && /^https?:/i.test(url)
 
@@ -70,21 +72,22 @@ const NONE: References = {
  * @throws ReferenceRefused where one leads into a private network now, could not be looked up, or cannot be used
  */
 export async function withReferences<T>(
-  { fetcher, log }: WorkerDeps,
+  deps: Pick<WorkerDeps, 'db' | 'fetcher' | 'log'>,
   run: Run,
   work: (references: References) => Promise<T>,
 ): Promise<T> {
+  const { fetcher, log } = deps
   const request = run.job.request as AnyRequest
   const { dialect } = run.job
   const addresses = addressesIn(request, dialect)
   run.signal.throwIfAborted()
   if (addresses.length === 0 && !('image_url' in request)) return work(NONE)
-  const call = { account: run.call.accountId, signal: run.signal }
+  const call = { account: run.call.accountId, signal: run.signal, files: filesOf(deps, run) }
   const refusing = (error: unknown): unknown => {
     if (!(error instanceof FetchFailed || error instanceof MediaRefused)) return error
     const why = error instanceof FetchFailed ? error.problem : error.reason
     log.info({ ...aboutRun(run), why, err: error }, 'image_url not used')
-    return refusalOf(error, addresses.length > 0)
+    return refusalOf(error, request, addresses.length > 0)
   }
   return fetcher.withImages(call, async (images) => {
     await images.check(addresses).catch((error: unknown) => {
@@ -94,10 +97,11 @@ export async function withReferences<T>(
   })
 }
 
-function refusalOf(error: FetchFailed | MediaRefused, isFetched: boolean): ReferenceRefused {
+function refusalOf(error: FetchFailed | MediaRefused, request: AnyRequest, isFetched: boolean): ReferenceRefused {
   if (error instanceof FetchFailed && error.problem === 'too_many') return new ReferenceRefused(TOO_MANY)
   // A fault in the request itself reveals nothing about any network.
-  return new ReferenceRefused(isFetched ? UNFETCHED : `image_url: ${error.message}`)
+  const field = 'image_url' in request && isUpload(request.image_url) ? 'The uploaded file' : 'image_url'
+  return new ReferenceRefused(isFetched ? UNFETCHED : `${field}: ${error.message}`)
 }
 
 type Asked = { request: AnyRequest; dialect: Dialect | undefined }
@@ -112,8 +116,11 @@ function referencesOf(named: Asked, images: CallImages, refusing: (error: unknow
         throw refusing(error)
       })
     },
-    requestFor: (asked, route, adapter) =>
-      handoverOf(route, adapter) === 'data' ? withData(asked, named.dialect, fetched) : asked,
+    requestFor: (asked, route, adapter) => {
+      const handover = handoverOf(route, adapter)
+      const isSent = handover === 'data' || (handover === 'address' && isUpload((asked as MediaRequest).image_url))
+      return isSent ? withData(asked, named.dialect, fetched) : asked
+    },
     uploadFor: ({ image_url: url }, route, adapter) =>
       url !== undefined && handoverOf(route, adapter) === 'upload' ? fetched.get(url) : undefined,
   }
@@ -121,16 +128,19 @@ function referencesOf(named: Asked, images: CallImages, refusing: (error: unknow
 
 /** The pictures that have to be fetched or decoded here for a route. */
 function wantedBy({ request, dialect }: Asked, route: Route, adapter?: MediaAdapter): string[] {
+  const uploads = [(request as MediaRequest).image_url].filter(isUpload)
   switch (handoverOf(route, adapter)) {
     case 'none':
-    case 'address':
       return []
+    // Nobody else can fetch them.
+    case 'address':
+      return uploads
     case 'upload':
       return [(request as MediaRequest).image_url].filter((url) => url !== undefined)
     case 'data': {
       if ('messages' in request && grammarOf(dialect).namesMore(request as ChatRequest))
         throw new ReferenceRefused(IMAGES_ONLY)
-      return addressesIn(request, dialect)
+      return [...addressesIn(request, dialect), ...uploads]
     }
   }
 }
@@ -142,7 +152,7 @@ function withData<R extends AnyRequest>(
   fetched: ReadonlyMap<string, FetchedImage>,
 ): R {
   const dataOf = (url: unknown): unknown => {
-    const image = isAddress(url) ? fetched.get(url) : undefined
+    const image = isAddress(url) || isUpload(url) ? fetched.get(url) : undefined
     return image ? dataUriOf(image) : url
   }
   if ('messages' in request) return grammarOf(dialect).withPictures(request as ChatRequest, dataOf) as R

@@ -2,21 +2,21 @@
  * An image or video call at its upstreams: at once, or as a task that is submitted, persisted, polled and collected.
  */
 import type { MediaModel, Model, Route } from '../../shared/catalogue/catalogue.ts'
-import type { UpstreamRef } from '../../shared/calls/types.ts'
+import type { Settlement, UpstreamRef } from '../../shared/calls/types.ts'
 import { mediaOutput } from '../../shared/replies/stored-answers.ts'
 import type { MediaRequest } from '../../shared/requests/requests.ts'
 import { publicId } from '../../shared/platform/ids.ts'
 import { mediaName, mediaUrl } from '../../shared/media/media.ts'
 import { failpoint } from '../../shared/platform/process/failpoints.ts'
 import type { WorkerDeps } from '../deps.ts'
-import { DeadlinePassed } from './held-calls.ts'
+import { Cancelled, DeadlinePassed } from './held-calls.ts'
 import type { Outcome, Run } from './run-call.ts'
 import { aboutRun, callerOf, inSpan, sendTo, upstreamFailure } from './run-call.ts'
 import { shapeMicroUsd } from './costs.ts'
 import { withReferences } from './references.ts'
 import { NotStored } from './results.ts'
 import { FetchFailed } from '../fetching/failure.ts'
-import type { MediaSource, TaskMediaAdapter } from '../upstreams/adapter.ts'
+import type { MediaSource, TaskMediaAdapter, TaskState } from '../upstreams/adapter.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
 
 /** How much longer than the next poll a task's lease lasts, in seconds. */
@@ -36,15 +36,22 @@ type Submitted = { route: Route; cost: number | null } & ({ done: MediaSource } 
 
 /** Runs a media call to its end, or to its next poll. @throws UpstreamError when it failed for good. */
 export async function runMedia(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Outcome> {
-  if (run.call.upstreamRef) return continueTask(deps, model, run, run.call.upstreamRef)
-  const submitted = run.call.resumed ? await findLost(deps, model, run) : await submit(deps, model, run)
+  const { held, call } = run
+  // Whoever deletes a video ends it here only as long as no upstream can have it.
+  held.leave = () => {
+    if (!run.maybeSent && !call.resumed) held.ending.abort(new Cancelled())
+  }
+  if (call.upstreamRef) return continueTask(deps, model, run, call.upstreamRef)
+  if (call.isDeleted && !call.resumed)
+    return upstreamFailure('The video was deleted before it was sent to an upstream.')
+  const submitted = call.resumed ? await findLost(deps, model, run) : await submit(deps, model, run)
   // A second submission could be a second bill: a task that cannot be found again is refunded.
   if (!submitted) return upstreamFailure('The worker was lost while the upstream may have had the request.')
   const { route, cost } = submitted
   const costing = { ...run, call: { ...run.call, upstream: route.upstream.name, costMicroUsd: cost } }
   if ('done' in submitted) return collect(deps, model, costing, route, submitted.done)
   const { ref } = submitted
-  if (!(await persist(deps, costing, route, ref, 0))) return { is: 'lost' }
+  if (!(await persist(deps, costing, route, { ref, pollAfterMs: 0 }))) return { is: 'lost' }
   return continueTask(deps, model, { ...costing, call: { ...costing.call, upstreamRef: ref } }, ref)
 }
 
@@ -85,21 +92,21 @@ const contextOf = (route: Route, { signal, ...run }: Pick<Run, 'call' | 'signal'
   traceparent: run.traceparent,
 })
 
+/** A task that goes on, how far it is in percent where that is known, and when to ask for it again. */
+type Polled = { ref: UpstreamRef; progress?: number | null; pollAfterMs: number }
+
 /** Stores the reference, and extends the lease beyond the next poll. False: another attempt owns the call. */
 const persist = (
   { calls }: WorkerDeps,
   { call }: Run,
   route: Route,
-  ref: UpstreamRef,
-  pollAfterMs: number,
+  { pollAfterMs, ref, progress }: Polled,
 ): Promise<boolean> =>
   calls.submitted(
     call.id,
     call.attempt,
-    route.upstream.name,
-    ref,
+    { upstream: route.upstream.name, ref, costMicroUsd: call.costMicroUsd, progress },
     Math.ceil(pollAfterMs / 1000) + POLL_LEASE_MARGIN_SECONDS,
-    call.costMicroUsd,
   )
 
 /** One poll of a submitted task. */
@@ -117,14 +124,17 @@ async function continueTask(deps: WorkerDeps, model: MediaModel, run: Run, ref: 
       deps.log.warn({ ...aboutRun(run), upstream: route.upstream.name, err: task.error }, 'task failed')
       return upstreamFailure('The upstream could not produce the result.')
     }
+    if (run.call.isDeleted) return await endDeleted(deps, model, run, route, task)
     if (task.state === 'succeeded') return await collect(deps, model, run, route, task.media)
     const { refusedSince: _refused, ...again } = ref
     if (task.progress !== null)
       await deps.publisher.update(run.call.replyTo, run.call.id, { type: 'progress', progress: task.progress })
-    return await pending(deps, run, route, again, task.pollAfterMs)
+    return await pending(deps, run, route, { ...task, ref: again })
   } catch (error) {
     if (run.signal.reason instanceof DeadlinePassed) await cancelTask(deps, model, run)
     if (run.signal.aborted) throw error
+    // Also by an upstream that knows it no more, because an earlier run has cancelled it there.
+    if (run.call.isDeleted && isRefusal(error)) return endDeleted(deps, model, run, route, null)
     const refusedSince = typeof ref.refusedSince === 'number' ? ref.refusedSince : Date.now()
     const isGivenUp = isRefusal(error) && Date.now() - refusedSince >= REFUSED_MS
     if (isGivenUp || !mayPollAgain(error)) {
@@ -133,7 +143,8 @@ async function continueTask(deps: WorkerDeps, model: MediaModel, run: Run, ref: 
       throw error
     }
     deps.log.warn({ ...aboutRun(run), err: error }, 'poll failed')
-    return pending(deps, run, route, isRefusal(error) ? { ...ref, refusedSince } : ref, FAILED_POLL_PAUSE_MS)
+    const again = isRefusal(error) ? { ...ref, refusedSince } : ref
+    return pending(deps, run, route, { ref: again, pollAfterMs: FAILED_POLL_PAUSE_MS })
   }
 }
 
@@ -147,15 +158,30 @@ const isRefusal = (error: unknown): boolean =>
 const mayPollAgain = (error: unknown): boolean =>
   error instanceof NotStored || isRefusal(error) || (error instanceof UpstreamError && error.kind !== 'rejected')
 
-async function pending(
+async function pending(deps: WorkerDeps, run: Run, route: Route, polled: Polled): Promise<Outcome> {
+  const againAfterMs = Math.min(polled.pollAfterMs, Math.max(0, run.call.remainingMs))
+  const isOurs = await persist(deps, run, route, { ...polled, pollAfterMs: againAfterMs })
+  return isOurs ? { is: 'pending', againAfterMs } : { is: 'lost' }
+}
+
+/**
+ * Ends a video that its owner has deleted while an upstream had it: the task is cancelled, and paid in full. No
+ * upstream says of a task that it has accepted that it will not be billed.
+ */
+async function endDeleted(
   deps: WorkerDeps,
+  model: MediaModel,
   run: Run,
   route: Route,
-  ref: UpstreamRef,
-  pollAfterMs: number,
+  task: TaskState | null,
 ): Promise<Outcome> {
-  const againAfterMs = Math.min(pollAfterMs, Math.max(0, run.call.remainingMs))
-  return (await persist(deps, run, route, ref, againAfterMs)) ? { is: 'pending', againAfterMs } : { is: 'lost' }
+  if (task?.state === 'succeeded') run.spent.is(task.media.costMicroUsd ?? run.call.costMicroUsd)
+  else {
+    run.spent.add(null)
+    await cancelTask(deps, model, run)
+    failpoint('task.cancelled', run.call.id)
+  }
+  return settled(run, route, { resultUrl: null, output: '' })
 }
 
 /** How long cancelling a task at its upstream may take, in ms. */
@@ -207,18 +233,20 @@ async function collect(
           ),
         )
   failpoint('result.kept', call.id)
-  return {
-    is: 'settled',
-    settlement: {
-      cost: call.charged,
-      tokens: null,
-      costMicroUsd: spent.total,
-      upstream: route.upstream.name,
-      resultUrl: url,
-      output: mediaOutput(Math.floor(Date.now() / 1000), [url]),
-    },
-  }
+  return settled(run, route, { resultUrl: url, output: mediaOutput(Math.floor(Date.now() / 1000), [url]) })
 }
+
+/** Settled at the price of the call. */
+const settled = ({ call, spent }: Run, route: Route, result: Pick<Settlement, 'resultUrl' | 'output'>): Outcome => ({
+  is: 'settled',
+  settlement: {
+    cost: call.charged,
+    tokens: null,
+    costMicroUsd: spent.total,
+    upstream: route.upstream.name,
+    ...result,
+  },
+})
 
 /** A download that carries the upstream's key goes to the upstream itself, and carries the trace too. */
 function traced(source: MediaSource, { traceparent }: Run): MediaSource {

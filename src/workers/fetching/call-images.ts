@@ -5,6 +5,7 @@
 import type { AccountId } from '../../shared/platform/ids.ts'
 import type { MediaExtension, MediaType } from '../../shared/media/media.ts'
 import { MEDIA_TYPES, parseDataImage } from '../../shared/media/media.ts'
+import { placeOfUpload } from '../../shared/requests/requests.ts'
 import { inspect } from '../storage/inspect.ts'
 import { MediaRefused } from '../storage/refused.ts'
 import type { ByteBudget, Share } from './byte-budget.ts'
@@ -32,8 +33,12 @@ const AT_ONCE = 4
 /** A complete image in memory. Its pieces are the whole file, in their order. */
 export type FetchedImage = { pieces: Uint8Array[]; contentType: MediaType; extension: MediaExtension }
 
-/** The call whose images they are. `signal` ends their fetching. */
-export type ImagesCall = { account: AccountId; signal: AbortSignal }
+/** The call whose images they are. `signal` ends their fetching; `files`: those of its form, by their places. */
+export type ImagesCall = {
+  account: AccountId
+  signal: AbortSignal
+  files?: readonly { bytes: number; open: () => AsyncIterable<Uint8Array> }[] | undefined
+}
 
 /** What they are fetched with. */
 export type ImageDeps = {
@@ -76,7 +81,7 @@ export class CallImages {
   }
 
   /**
-   * The images at addresses, or in data URIs. Too many at once wait for each other, in the order they came, those of
+   * The images at addresses, in data URIs, or in files of the call's form. Too many at once wait for each other, in the order they came, those of
    * one account apart.
    * @throws FetchFailed; MediaRefused for what is not a complete PNG, JPEG, WebP or GIF within the limits; the call's
    *   reason
@@ -112,14 +117,20 @@ export class CallImages {
   }
 
   private async fetchOne(url: string, isOnly: boolean): Promise<FetchedImage> {
-    const inline = /^data:/i.test(url) ? parseDataImage(url) : null
-    const source =
-      inline && 'base64' in inline ? this.decoded(inline.base64) : this.clock.watched(await this.opened(url, isOnly))
+    const source = await this.sourceOf(url, isOnly)
     const limits = { kind: 'image', maxBytes: MAX_REFERENCE_BYTES, maxUnpackedBytes: MAX_UNPACKED_BYTES } as const
     const { extension, body } = await inspect(source, limits)
     const pieces: Uint8Array[] = []
     for await (const piece of body) pieces.push(piece)
     return { pieces, contentType: MEDIA_TYPES[extension], extension }
+  }
+
+  private async sourceOf(url: string, isOnly: boolean): Promise<AsyncIterable<Uint8Array>> {
+    const file = this.call.files?.[placeOfUpload(url) ?? -1]
+    if (file) return this.counted(file.open(), file.bytes)
+    const inline = /^data:/i.test(url) ? parseDataImage(url) : null
+    if (inline && 'base64' in inline) return this.decoded(inline.base64)
+    return this.clock.watched(await this.opened(url, isOnly))
   }
 
   private async opened(url: string, isOnly: boolean): Promise<AsyncIterable<Uint8Array>> {

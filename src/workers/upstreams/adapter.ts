@@ -11,6 +11,7 @@ import type { EmbeddingRequest } from '../../shared/requests/embeddings.ts'
 import type { ModerationRequest } from '../../shared/requests/moderations.ts'
 import type { RerankRequest } from '../../shared/requests/rerank.ts'
 import type { ChatRequest, MediaRequest } from '../../shared/requests/requests.ts'
+import type { UpstreamFile } from './multipart.ts'
 import type { UpstreamRef } from '../../shared/calls/types.ts'
 
 /** A picture that a customer referred to: the pieces of its file, and what that is called in a form. */
@@ -26,6 +27,8 @@ export type UpstreamContext = {
   callId: string
   /** The picture whose bytes an adapter that `uploads` sends; absent where there is none. */
   upload?: Reference | undefined
+  /** The files of the form that the call came as, in their order; absent where it was none. */
+  files?: readonly UpstreamFile[] | undefined
   /** The dialect that a chat was asked in; chat completions where it is absent. */
   dialect?: Dialect | undefined
   /** The input that a stream names at its beginning where its upstream does not, in tokens. */

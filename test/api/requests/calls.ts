@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { until } from '../../../scripts/harness/until.ts'
 import type { Requests } from '../support/visitor.ts'
 
 /** API keys, calls of models, and the records that they leave. */
@@ -24,6 +25,13 @@ export const requests: Requests = {
     const image = await caller('POST', '/v1/images/generations', fields)
     expect(image.status, image.text).to.equal(200)
     await caller('POST', '/v1/videos/generations', { model: 'sandbox-video', prompt: 'a lighthouse', duration: 1 })
+    const video = await caller('POST', '/v1/videos', { model: 'sandbox-video', prompt: 'a lighthouse', seconds: '1' })
+    const at = `/v1/videos/${video.json.id}`
+    await until('the video is there', async () => (await caller('GET', at)).json.status === 'completed')
+    await caller('GET', '/v1/videos?limit=1')
+    await caller('GET', `${at}/content`)
+    await caller('GET', `${at}/content?variant=thumbnail`)
+    await caller('DELETE', at)
     await caller('POST', '/v1/embeddings', { model: 'sandbox-embedding', input: ['a lighthouse', 'a fox'] })
     await caller('POST', '/v1/moderations', { input: ['a lighthouse', 'a fox'] })
     const ranked = { model: 'sandbox-rerank', query: 'a fox', documents: ['a lighthouse', 'a fox'], top_n: 1 }

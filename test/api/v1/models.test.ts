@@ -108,7 +108,7 @@ describe('GET /v1/models', () => {
       top_provider: { context_length: null, max_completion_tokens: null, is_moderated: false },
       architecture: { input_modalities: ['text', 'image'], output_modalities: ['video'] },
       supported_parameters: [],
-      supported_endpoints: ['/v1/videos/generations'],
+      supported_endpoints: ['/v1/videos/generations', '/v1/videos'],
     })
   })
 

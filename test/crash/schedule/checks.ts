@@ -40,6 +40,7 @@ type CallRow = {
   dialect: Dialect | null
   attempts: number
   started_at: Date | null
+  deleted_at: Date | null
 }
 
 /** How often a chat may be sent to its upstream, whatever fails: twice an attempt, in two attempts. */
@@ -96,7 +97,7 @@ function checkEnd(run: ScheduleRun, rows: Map<CallId, CallRow>, states: States):
     expect(rows.get(id)?.attempts, `${id}: refunded as lost, though a worker had begun it since`).to.equal(attempt)
   }
   checkOneCallAKey(run.requests, rows)
-  checkReplays(run, states)
+  checkReplays(run, rows, states)
 }
 
 /** The status of an answer: some errors have another one in other APIs than in the record. */
@@ -118,6 +119,7 @@ function checkRequest(run: ScheduleRun, request: Request, row: CallRow | undefin
   const about = `${asked.modality} ${asked.prompt}`
   if (outcome.is === 'refused') return checkRefusal(run, request, outcome.code, row)
   if (!row) return
+  if (row.deleted_at !== null) return checkDeleted(run, request, row, state)
   if (!isAnswered(asked, state))
     throw new Error(`${about}: ended without a result that can be fetched (${state?.state})`)
   if (outcome.is === 'answered') {
@@ -132,9 +134,17 @@ function checkRequest(run: ScheduleRun, request: Request, row: CallRow | undefin
   checkBill(run, request, row)
 }
 
+/** Deleted: nobody gets its result any more, and it was charged or refunded like every call. */
+function checkDeleted(run: ScheduleRun, request: Request, row: CallRow, state: CallState | null): void {
+  const about = `video ${request.asked.prompt}`
+  expect(state?.state, `${about}: deleted, so its result is not kept`).to.equal('expired')
+  checkCost(run, request, row)
+  checkBill(run, request, row)
+}
+
 /** Refused: nothing was charged, or it was given back. */
 function checkRefusal(
-  { accounts }: ScheduleRun,
+  { accounts, requests }: ScheduleRun,
   { asked }: Request,
   code: Parameters<typeof statusOf>[0],
   row: CallRow | undefined,
@@ -149,13 +159,15 @@ function checkRefusal(
   // A refused request that joined has the id of another request's call.
   const isLimited = accounts.some(({ id, period }) => id === asked.account.id && period !== null)
   const isGone = asked.modality === 'embedding' && asked.idempotencyKey !== null
+  // The key of a video that somebody has deleted.
+  const isOfDeleted = requests.some((one) => one.isDeleted && one.asked.idempotencyKey === asked.idempotencyKey)
   const known = [
     'insufficient_credits',
     'rate_limited',
     'unauthorized',
     ...(isLimited ? ['key_budget_exceeded'] : []),
     // Its answer has passed to those who waited for it.
-    ...(isGone ? ['result_expired'] : []),
+    ...(isGone || isOfDeleted ? ['result_expired'] : []),
   ]
   expect(code, `${about}: refused`).to.be.oneOf(known)
   expect(row?.status, `${about}: refused with ${code}, so it was not opened`).to.equal(undefined)
@@ -299,9 +311,9 @@ async function checkEntries(db: Db, ids: readonly AccountId[]): Promise<void> {
 }
 
 /** A client that got no answer asks again with its key: it gets the answer, or opens a call only now. */
-function checkReplays({ requests }: ScheduleRun, states: States): void {
+function checkReplays({ requests }: ScheduleRun, rows: Map<CallId, CallRow>, states: States): void {
   for (const { asked, callId } of requests) {
-    if (asked.idempotencyKey === null || !states.has(callId)) continue
+    if (asked.idempotencyKey === null || !states.has(callId) || rows.get(callId)?.deleted_at) continue
     expect(isAnswered(asked, states.get(callId)), `${asked.prompt}: its answer can be had by its key`).to.equal(true)
   }
 }

@@ -33,7 +33,7 @@ export type Move =
   | { do: 'go'; places: number[] }
   | { do: 'ask'; asks: Ask[] }
   | { do: 'deliver'; jobs: number; worker: number }
-  | { do: 'lapse' | 'again' | 'leave' | 'overdue look'; which: number }
+  | { do: 'lapse' | 'again' | 'leave' | 'delete' | 'overdue look'; which: number }
   | { do: 'die'; side: 'web' | 'worker'; which: number; places: number[] }
   | { do: 'stop worker' | 'reconcile' | 'cut wire'; which: number }
   | { do: 'flush' | 'mend wire' | 'sweep grants' | 'change prices' | 'audit' }
@@ -123,6 +123,7 @@ const usual: fc.Arbitrary<Move> = fc.oneof(
   { weight: 3, arbitrary: one('lapse' as const) },
   { weight: 3, arbitrary: one('again' as const) },
   { weight: 2, arbitrary: one('leave' as const) },
+  { weight: 2, arbitrary: one('delete' as const) },
   { weight: 1, arbitrary: one('overdue look' as const) },
   {
     weight: 6,

@@ -76,6 +76,8 @@ async function make(run: ScheduleRun, move: Move): Promise<void> {
       return simulation.dispatch.again(move.which)
     case 'leave':
       return leave(run, move.which)
+    case 'delete':
+      return remove(run, move.which)
     case 'overdue look':
       return lookOverdue(run, move.which)
     case 'die':
@@ -180,6 +182,15 @@ async function leave({ simulation, requests }: ScheduleRun, which: number): Prom
   )
   // An abandoned request can end in any way that its upstream allows. Its process may be killed meanwhile.
   request?.leave().catch(() => {})
+  await simulation.turns.rest()
+}
+
+async function remove({ simulation, requests }: ScheduleRun, which: number): Promise<void> {
+  const videos = requests.filter(({ asked, placed, web }) => asked.modality === 'video' && placed && web.process.alive)
+  // Its process may be killed meanwhile.
+  pick(videos, which)
+    ?.delete()
+    .catch((error: unknown) => simulation.dispatch.defects.push(error))
   await simulation.turns.rest()
 }
 

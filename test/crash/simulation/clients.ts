@@ -8,6 +8,8 @@ import type { Modality } from '../../../src/shared/calls/lifecycle.ts'
 import type { Dialect } from '../../../src/shared/dialects/dialect.ts'
 import { responsesKind } from '../../../src/api/v1/responses/responses.ts'
 import { messagesKind } from '../../../src/api/v1/messages/messages.ts'
+import type { DeleteDeps } from '../../../src/api/v1/videos/deletion.ts'
+import { removeVideo } from '../../../src/api/v1/videos/deletion.ts'
 import { placeCall } from '../../../src/api/v1/calls/place-call.ts'
 import type { ChatModel } from '../../../src/shared/catalogue/catalogue.ts'
 import type { CallOrder } from '../../../src/api/v1/calls/call-order.ts'
@@ -49,6 +51,8 @@ export class Request {
   readonly web: Web
   outcome: Outcome = { is: 'unknown' }
   left = false
+  /** Somebody deletes its video. */
+  isDeleted = false
   /** The words of a stream that reached this client. */
   received = ''
   /** The id that the request got, or that of the call that it joined. */
@@ -72,6 +76,14 @@ export class Request {
     this.left = true
     if (this.asked.stream && !this.placed.joined) await this.web.replies.cancel(this.callId)
     await handleDisconnect(this.ctx, this.web.deps as unknown as AnswerDeps, this.placed)
+  }
+
+  /** Somebody deletes the video that this client waits for. */
+  async delete(): Promise<void> {
+    this.isDeleted = true
+    // Nobody waits for its end here: a schedule decides when that comes.
+    const deps = { ...this.web.deps, stopping: AbortSignal.abort() } as unknown as DeleteDeps
+    await removeVideo(deps, this.asked.account.id, this.callId)
   }
 
   /** Clears the timers of the wait. */

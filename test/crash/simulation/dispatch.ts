@@ -56,6 +56,12 @@ export class Dispatch {
       enqueueCall: (modality: Modality, data: CallJob) =>
         this.turns.effect(process, `enqueue ${data.callId}`, () => this.add(modality, data)),
       hasJob: (_modality: Modality, id: CallId) => this.turns.effect(process, `has job ${id}`, () => this.jobs.has(id)),
+      removeCall: (_modality: Modality, id: CallId) =>
+        this.turns.effect(process, `remove ${id}`, () => {
+          if (this.jobs.get(id)?.state !== 'active') this.jobs.delete(id)
+        }),
+      // Polls come when a schedule delivers them.
+      pollNow: async () => {},
       // No request here is large.
       requests: { read: async ({ request }: CallJob) => request, drop: async () => {} },
       // Web processes here never look whether Redis has forgotten their jobs.

@@ -5,10 +5,11 @@ import type { Sandbox } from '../../../sandbox/server.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { get } from '../../../scripts/harness/http.ts'
 import type { Installation } from '../../../scripts/harness/installation.ts'
+import { until } from '../../../scripts/harness/until.ts'
 import type { Sent } from './requests.ts'
 
 /** How many answers are fetched again: one account may fetch 600 a minute (docs/api.md#limits). */
-const FETCHED_AGAIN = 500
+const FETCHED_AGAIN = 250
 
 /**
  * How often the upstream billed each request. One report is read for all, unless it lacks some: the sandbox looks
@@ -26,6 +27,18 @@ function billsOf(sandbox: Sandbox, sent: readonly Sent[]): (prompt: string) => n
   return (prompt) => bills.get(prompt)!
 }
 
+type Row = { id: CallId; idempotency_key: string | null; status: string; deleted_at: Date | null }
+
+/** Nothing is kept of a video that was deleted, its file neither once a reconciler has looked. */
+async function checkDeleted(town: Installation, account: TestAccount): Promise<void> {
+  const deleted = () => town.db('calls as c').where('c.account_id', account.id).whereNotNull('c.deleted_at')
+  const kept = await deleted().join('call_results as r', 'r.call_id', 'c.id').select('c.id')
+  expect(kept, 'results of deleted videos').to.deep.equal([])
+  await until('the files of deleted videos are removed', async () => {
+    return (await deleted().whereNotNull('c.result_url').select('c.id')).length === 0
+  })
+}
+
 /** One key is one call, an answer that is stored can be fetched, and only chats were asked for more than once. */
 export async function checkOutcome(
   town: Installation,
@@ -38,13 +51,14 @@ export async function checkOutcome(
     .db('calls')
     .where({ account_id: account.id })
     .whereNot({ status: 'rejected' })
-    .select<{ id: CallId; idempotency_key: string | null; status: string }[]>('id', 'idempotency_key', 'status')
+    .select<Row[]>('id', 'idempotency_key', 'status', 'deleted_at')
   const keyed = rows.flatMap(({ idempotency_key }) => idempotency_key ?? [])
   expect(new Set(keyed).size, 'one key, one call').to.equal(keyed.length)
   const byKey = new Map(rows.map((row) => [row.idempotency_key, row]))
   const billedOf = billsOf(sandbox, sent)
+  await checkDeleted(town, account)
   let fetched = 0
-  for (const { prompt, key, mayBeSent, isNotStored, reply } of sent) {
+  for (const { prompt, key, mayBeSent, isNotStored, isDeleted, reply } of sent) {
     const billed = billedOf(prompt)
     expect(billed, `${prompt}: billed by the upstream`).to.be.at.most(mayBeSent)
     // A call that was in two workers when they were killed is not given to a third.
@@ -55,10 +69,15 @@ export async function checkOutcome(
         502,
         503,
         529,
-        ...(isNotStored ? [410] : []),
+        ...(isNotStored || isDeleted ? [410] : []),
       ])
     const row = byKey.get(key)
     if (reply?.status !== 200 || !row) continue
+    if (isDeleted) {
+      expect(row.deleted_at, `${prompt}: was deleted`).to.not.equal(null)
+      if (row.status === 'succeeded') expect(billed, `${prompt}: paid, so it was sent`).to.equal(1)
+      continue
+    }
     const isStream = /^(data|event)?:/.test(reply.text)
     if (!isStream && fetched++ < FETCHED_AGAIN) {
       const { status, text } = await get(`${url}/v1/calls/${publicId('call', row.id)}`, account.key)

@@ -6,6 +6,8 @@ export const KINDS: readonly {
   body: (prompt: string) => object
   mayBeSent: number
   isNotStored?: true
+  /** It is deleted as soon as its client has an answer: at once, or every other time a moment later. */
+  isDeleted?: true
 }[] = [
   {
     path: 'chat/completions',
@@ -48,6 +50,12 @@ export const KINDS: readonly {
     mayBeSent: 1,
   },
   {
+    path: 'videos',
+    body: (prompt) => ({ model: 'sandbox-video', prompt: `${prompt} [duration 1.5]` }),
+    mayBeSent: 1,
+    isDeleted: true,
+  },
+  {
     path: 'embeddings',
     body: (input) => ({ model: 'sandbox-embedding', input: `${input} [delay 200]`, encoding_format: 'base64' }),
     mayBeSent: 1,
@@ -67,5 +75,6 @@ export type Sent = {
   key: string
   mayBeSent: number
   isNotStored?: true | undefined
+  isDeleted?: true | undefined
   reply: Reply | null
 }

@@ -11,6 +11,7 @@ const WEB_STEPS: readonly FailpointName[] = [
   'call.enqueuing',
   'call.enqueued',
   'call.answering',
+  'call.deleted',
 ]
 
 // takeovers.test.ts kills the reconciler at steps that otherwise only a web process reaches.

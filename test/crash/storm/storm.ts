@@ -7,7 +7,7 @@ import { setLimitsOf } from '../../../src/shared/accounts/account-limits.ts'
 import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import { post } from '../../../scripts/harness/http.ts'
+import { post, send } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import type { Installation, Kind, Program } from '../../../scripts/harness/installation.ts'
 import { seenWithin } from '../../../scripts/harness/until.ts'
@@ -95,6 +95,7 @@ class Storm {
   private readonly sent: Sent[] = []
   readonly live: Record<Kind, Program[]> = { web: [], worker: [] }
   private readonly planned: Record<Kind, number>
+  private deletions = 0
   raging = true
   slowestStart = 0
   private readonly town: Installation
@@ -216,13 +217,14 @@ class Storm {
 
   private async client(at: number): Promise<void> {
     for (let nth = at; this.raging; nth++) {
-      const { path, body, mayBeSent, isNotStored } = KINDS[nth % KINDS.length]!
+      const { path, body, mayBeSent, isNotStored, isDeleted } = KINDS[nth % KINDS.length]!
       const prompt = `storm ${randomUUID()}`
       const one: Sent & { path: string; body: object } = {
         prompt,
         key: randomUUID(),
         mayBeSent,
         isNotStored,
+        isDeleted,
         reply: null,
         path,
         body: body(prompt),
@@ -238,12 +240,24 @@ class Storm {
   }
 
   private async ask(one: Sent & { path?: string; body?: object }, url: string): Promise<Reply> {
-    return await post(`${url}/v1/${one.path}`, this.account.key, one.body, { 'idempotency-key': one.key })
+    const reply = await post(`${url}/v1/${one.path}`, this.account.key, one.body, { 'idempotency-key': one.key })
+    if (one.isDeleted && reply.status === 200) await this.remove(reply, url)
+    return reply
+  }
+
+  /** Deletes a video. @throws where that is not known to be done: its client asks again with its key. */
+  private async remove({ json }: Reply, url: string): Promise<void> {
+    await pause(DELETED_AFTER_MS * (this.deletions++ % 2))
+    const { status, text } = await send('DELETE', `${url}/v1/videos/${json.id}`, { key: this.account.key })
+    if (status !== 200 && status !== 404) throw new Error(`not deleted: ${status} ${text}`)
   }
 }
 
 /** After so many ms, a process that has not reached its step is killed anyway. */
 const LONGEST_LIFE_MS = 6000
+
+/** How long a video is made before it is deleted, every other time, in ms. */
+const DELETED_AFTER_MS = 500
 
 /** The number of kills between two flushes of Redis. */
 const FLUSH_EVERY_KILLS = 8

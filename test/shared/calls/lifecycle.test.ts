@@ -60,7 +60,8 @@ describe('the table of transitions', () => {
     }
     const act: Partial<Record<Verb, (id: CallId) => Promise<unknown>>> = {
       begin: (id) => calls.begin(id),
-      submitted: async (id) => calls.submitted(id, (await rowOf(db, id)).attempts as number, 'sandbox', {}, 20),
+      submitted: async (id) =>
+        calls.submitted(id, (await rowOf(db, id)).attempts as number, { upstream: 'sandbox', ref: {} }, 20),
       settle: (id) => calls.settle(id, 'image', aResult(1)),
       refund: (id) => calls.refund(id, gatewayError('upstream_failed')),
       open: (id) => calls.open(anOrder(account, 1, { id })),

@@ -287,11 +287,11 @@ describe('the verbs of a call', () => {
       expect(await calls.resume(id)).to.equal(null)
       await calls.begin(id)
       await calls.begin(id)
-      expect(await calls.submitted(id, 1, 'sandbox', { id: 'old' }, 20)).to.equal(false)
-      expect(await calls.submitted(id, 2, 'sandbox', { id: 'task' }, 20)).to.equal(true)
+      expect(await calls.submitted(id, 1, { upstream: 'sandbox', ref: { id: 'old' } }, 20)).to.equal(false)
+      expect(await calls.submitted(id, 2, { upstream: 'sandbox', ref: { id: 'task' } }, 20)).to.equal(true)
       expect(await calls.resume(id)).to.deep.include({ upstream: 'sandbox', upstreamRef: { id: 'task' }, attempt: 2 })
       await calls.refund(id, failure)
-      expect(await calls.submitted(id, 2, 'sandbox', { id: 'task' }, 20)).to.equal(false)
+      expect(await calls.submitted(id, 2, { upstream: 'sandbox', ref: { id: 'task' } }, 20)).to.equal(false)
     })
 
     it('find a call whose lease has expired, until it is renewed', async () => {

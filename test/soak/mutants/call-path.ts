@@ -104,7 +104,7 @@ export const CALL_PATH: readonly Mutant[] = [
     edits: [
       {
         file: MEDIA,
-        find: 'run.call.resumed ? await findLost(deps, model, run) : await submit(deps, model, run)',
+        find: 'call.resumed ? await findLost(deps, model, run) : await submit(deps, model, run)',
         replace: 'await submit(deps, model, run)',
       },
     ],

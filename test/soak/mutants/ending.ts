@@ -87,8 +87,8 @@ export const ENDING: readonly Mutant[] = [
     edits: [
       {
         file: END_SQL,
-        find: 'FROM unnest(places, ended) AS e (place, id);',
-        replace: 'FROM unnest(places, ended) AS e (place, id) WHERE false;',
+        find: 'WHERE c.deleted_at IS NULL;',
+        replace: 'WHERE false;',
       },
     ],
     tests: [SCHEDULES],

@@ -22,6 +22,10 @@ export const MODERATIONS = 'test/api/v1/moderations.test.ts'
 export const RERANK = 'test/api/v1/rerank.test.ts'
 export const REQUEST_OF_RERANK = 'test/shared/requests/rerank.test.ts'
 export const ADAPTER_OF_RERANK = 'test/workers/upstreams/rerank.test.ts'
+export const VIDEOS = 'test/api/v1/videos.test.ts'
+export const DELETED_VIDEOS = 'test/api/v1/deleted-videos.test.ts'
+export const UPLOADED_PICTURES = 'test/api/v1/videos-sdk.test.ts'
+export const VIDEO_ROWS = 'test/shared/calls/videos.test.ts'
 export const ENDS = 'test/shared/calls/chat-settlement.test.ts'
 export const KILLED = 'test/upstreams/killed.test.ts'
 export const PLACES = 'test/workers/fair-places.test.ts'
@@ -96,7 +100,6 @@ export const KILLING_TESTS = [
   MESSAGE_MONEY,
   HOSTILE_MESSAGES,
   RELAYED,
-<<<<<<< HEAD
   GROUPS,
   GROUPS_OF_CATALOGUE,
   GROUP_OF_CHARGE,
@@ -108,12 +111,10 @@ export const KILLING_TESTS = [
   RERANK,
   REQUEST_OF_RERANK,
   ADAPTER_OF_RERANK,
-=======
   EVENTS,
   OPERATORS_EVENTS,
   SECRETS,
   DELIVERIES,
   TRIES,
   HEALTH,
->>>>>>> hooks
 ]

@@ -5,11 +5,8 @@ import { CHARGING } from './charging.ts'
 import { OF_DEDUCTIONS } from './deductions.ts'
 import { OF_EMBEDDINGS } from './embeddings.ts'
 import { ENDING } from './ending.ts'
-<<<<<<< HEAD
 import { OF_GROUPS } from './groups.ts'
-=======
 import { ENQUEUING } from './enqueuing.ts'
->>>>>>> hooks
 import { OF_MESSAGES } from './messages.ts'
 import type { Mutant } from './mutant.ts'
 import { OF_PAYMENTS } from './payments.ts'
@@ -20,6 +17,7 @@ import { OF_SHARING } from './sharing.ts'
 import { OF_TOKENS } from './tokens.ts'
 import { OF_USAGE } from './usage.ts'
 import { OF_WEBHOOKS } from './webhooks.ts'
+import { OF_VIDEOS } from './videos.ts'
 
 /** All bugs that the tests must find. */
 export const MUTANTS: readonly Mutant[] = [
@@ -38,10 +36,8 @@ export const MUTANTS: readonly Mutant[] = [
   ...OF_READING,
   ...OF_MESSAGES,
   ...OF_EMBEDDINGS,
-<<<<<<< HEAD
   ...OF_GROUPS,
   ...OF_SMALL_CALLS,
-=======
   ...OF_WEBHOOKS,
->>>>>>> hooks
+  ...OF_VIDEOS,
 ]

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { bytesOf, sourceOf } from '../../../src/workers/upstreams/media-source.ts'
-import { sizeOf } from '../../../src/workers/upstreams/sizes.ts'
+import { sizeOf } from '../../../src/shared/requests/sizes.ts'
 import { addressIn } from '../../../src/workers/upstreams/tasks/media-address.ts'
 import { PIXEL, PIXEL_URI } from '../../support/pixel.ts'
 

@@ -49,15 +49,13 @@ export async function answerWhenDone(
   switch (outcome.is) {
     case 'answered':
       failpoint('call.answering', placed.callId)
-      // It may leave before it has read all of its answer.
-      onDisconnect(ctx, () => {
-        recordAbandoned(ctx, deps, placed.callId).catch(reportDefect)
-      })
+      joinableIfLeft(ctx, deps, placed.callId)
       return deliver(ctx, deps, placed, outcome.answer)
     case 'left':
       return handleDisconnect(ctx, deps, placed)
     case 'late':
       if (patience!.afterwards === 'heartbeat') return keepAlive(ctx, deps, placed)
+      joinableIfLeft(ctx, deps, placed.callId)
       return answerAccepted(ctx, placed, patience!.preference)
     case 'stopping':
       return answerStopping(ctx, deps, placed, isStored)
@@ -149,6 +147,13 @@ function onDisconnect(ctx: Context, then: () => void): void {
   })
 }
 
+/** A client may leave before it has read all of its answer: its retry is to join the call. */
+export function joinableIfLeft(ctx: CallContext, deps: Pick<AnswerDeps, 'calls' | 'log'>, callId: CallId): void {
+  onDisconnect(ctx, () => {
+    recordAbandoned(ctx, deps, callId).catch(reportDefect)
+  })
+}
+
 /** Resolves when the client's connection closes before its answer was complete. */
 export const whenDisconnected = (ctx: Context): Promise<void> => new Promise((resolve) => onDisconnect(ctx, resolve))
 
@@ -225,7 +230,11 @@ export function stopWaiting(ctx: CallContext, placed: PlacedCall): void {
   ctx.respond = false
 }
 
-async function recordAbandoned(ctx: CallContext, { calls, log }: AnswerDeps, callId: CallId): Promise<void> {
+async function recordAbandoned(
+  ctx: CallContext,
+  { calls, log }: Pick<AnswerDeps, 'calls' | 'log'>,
+  callId: CallId,
+): Promise<void> {
   await calls
     .markAbandoned(callId)
     .catch((error: unknown) => log.warn({ ...traceFields(ctx.state), err: error }, 'abandoned call not recorded'))

@@ -2,10 +2,10 @@
  * The row as the fallback of a lost reply (docs/architecture.md#the-reply-channel).
  */
 import type { Db } from '../../../shared/platform/postgres/db.ts'
-import { gatewayError, statusOf } from '../../../shared/platform/errors.ts'
+import { gatewayError } from '../../../shared/platform/errors.ts'
 import type { CallId } from '../../../shared/platform/ids.ts'
 import type { Queues } from '../../../shared/queues.ts'
-import type { Answer } from '../../../shared/replies/stored-answers.ts'
+import { EXPIRED } from '../../../shared/replies/stored-answers.ts'
 import type { Calls } from '../../../shared/calls/calls.ts'
 import type { ReadAnswer } from '../../../shared/replies/reply-channel.ts'
 import { mayHaveDelivered } from '../../../shared/calls/lifecycle.ts'
@@ -34,12 +34,6 @@ export function readAnswer({ db, calls, queues, address }: ReadDeps): ReadAnswer
     if (state?.state === 'expired') return EXPIRED
     return state?.state === 'ended' || state?.state === 'passing' ? state.answer : null
   }
-}
-
-/** Of a call that is waited for and whose answer is gone. */
-const EXPIRED: Answer = {
-  status: statusOf('result_expired'),
-  body: JSON.stringify({ ok: false, error: gatewayError('result_expired') }),
 }
 
 async function isLeftToAnother(db: Db, queues: ReadDeps['queues'], callId: CallId, address: string): Promise<boolean> {

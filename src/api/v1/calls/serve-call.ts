@@ -18,6 +18,8 @@ import { servedOf } from '../../endpoint/declaration.ts'
 import type { WebDeps } from '../../deps.ts'
 import type { JsonObject } from '../../middleware/json-body.ts'
 import { readJsonBody } from '../../middleware/json-body.ts'
+import type { SentForm } from '../../forms/read-form.ts'
+import { isJson, readForm } from '../../forms/read-form.ts'
 import type { RequestState, Served } from '../../middleware/request-context.ts'
 import { countersOf } from '../../endpoint/serve.ts'
 import { authenticateKey, mayCall, refuseHolder } from '../../endpoint/auth.ts'
@@ -44,7 +46,7 @@ export type CallKind<M extends Model, P extends Parsed> = {
   mayOmitModel?: true
   /** In which a chat is asked, where that is not chat completions. */
   dialect?: Dialect
-  /** What is asked of the model by a JSON object. @throws ApiError that names the field at fault. */
+  /** What is asked of the model by a JSON object or a form. @throws ApiError that names the field at fault. */
   parse: (body: JsonObject, model: M, headers?: IncomingHttpHeaders) => P
   /** The body with what it only refers to. @throws ApiError where that cannot be found */
   resolve?: (deps: WebDeps, body: JsonObject, holder: Principal) => Promise<JsonObject>
@@ -81,28 +83,35 @@ function serveCall<M extends Model, P extends Parsed>(
 ): Middleware<RequestState> {
   const { dialect, answer } = kind
   const counters = countersOf(declared, deps)
-  const maxBodyBytes = kind.maxBodyBytes?.(deps.config) ?? deps.config.MAX_BODY_BYTES
-  const endpoint = { ...declared, maxBodyBytes }
+  const { form: takenForm } = declared
+  const ofJson = { ...declared, maxBodyBytes: kind.maxBodyBytes?.(deps.config) ?? deps.config.MAX_BODY_BYTES }
   return async (ctx) => {
-    beginAt(ctx, endpoint)
+    const isForm = takenForm !== undefined && !(takenForm.orJson && isJson(ctx))
+    beginAt(ctx, isForm ? declared : ofJson)
     const principal = await authenticateKey(deps, ctx)
     const call = assignCallId(ctx as Context & { state: RequestState }, principal)
     let body: JsonObject | null = null
+    let form: SentForm | null = null
     try {
       refuseHolder(principal)
       for (const count of counters) await count(ctx, principal)
-      body = await readJsonBody(ctx, deps, principal.accountId)
+      if (isForm) form = await readForm(ctx, deps, takenForm, principal.accountId)
+      body = form ? form.fields : await readJsonBody(ctx, deps, principal.accountId)
       const resolved = kind.resolve ? await kind.resolve(deps, body, principal) : body
       // A retry has the body that was sent.
-      const sent = body
+      const sent = { body, files: form?.files }
       const updates = bufferUpdates()
       const { order, placed } = await placeInGroup(call, deps, updates.onUpdate, (holder) => {
         const asked = { ...orderOf(deps, kind, resolved, holder, ctx.req.headers), dialect }
-        return { ...orderForReader(ctx, asked), body: sent }
+        return { ...orderForReader(ctx, asked), ...sent }
       })
+      // Their worker has them now, or those of the call that was joined.
+      await form?.release()
       await answer(call, deps, placed, { ...order, updates })
     } catch (thrown) {
       throw await refuse(call, deps, kind, body ? modelOf(body) : '', thrown)
+    } finally {
+      await form?.release()
     }
   }
 }

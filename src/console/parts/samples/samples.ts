@@ -5,17 +5,19 @@ import type { ChatFields, Dialect, InputFields, MediaFields, RerankFields } from
 import { DIALECT_WORDS } from '../../api/call-forms.ts'
 import { chatCompletions } from './chat-completions.ts'
 import { embeddings } from './embeddings.ts'
-import { mediaOf } from './media.ts'
+import { images } from './images.ts'
 import { messages } from './messages.ts'
 import { moderations } from './moderations.ts'
 import { rankings } from './rankings.ts'
 import { responses } from './responses.ts'
+import { videos } from './videos.ts'
 import type { Writers } from './write.ts'
 
 /** What is asked for: a chat by the fields of chat completions, everything else by its own. */
 export type Example =
   | { kind: 'chat'; fields: ChatFields }
-  | { kind: 'image' | 'video'; fields: MediaFields }
+  | { kind: 'image'; fields: MediaFields }
+  | { kind: 'video'; fields: MediaFields }
   | { kind: 'embedding' | 'moderation'; fields: InputFields }
   | { kind: 'rerank'; fields: RerankFields }
 
@@ -65,8 +67,9 @@ export function samplesOf({ kind, fields }: Example, origin: string): Sample[] {
     case 'rerank':
       return samplesBy(rankings, fields, origin)
     case 'image':
+      return samplesBy(images, fields, origin)
     case 'video':
-      return samplesBy(mediaOf(kind), fields, origin)
+      return samplesBy(videos, fields, origin)
   }
 }
 

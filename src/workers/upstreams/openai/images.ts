@@ -9,7 +9,7 @@ import type { Fields } from '../../../shared/platform/fields.ts'
 import { formOf } from '../form.ts'
 import type { UpstreamHttp, UpstreamRequest } from '../http.ts'
 import { pictureIn } from '../media-source.ts'
-import { sizeOf } from '../sizes.ts'
+import { sizeOf } from '../../../shared/requests/sizes.ts'
 
 /** The images of every server that speaks OpenAI's wire format. */
 export function createOpenaiImages(http: UpstreamHttp): DirectMediaAdapter {

@@ -1,6 +1,6 @@
 /**
  * From `resolution`, which is a tier (`1K`, `720p`), a ratio (`16:9`) or a size (`1024x1024`), to the `size` that
- * upstreams of OpenAI's kind want.
+ * upstreams of OpenAI's kind want, and back. Pure.
  */
 
 /** Sizes of images by tier. Ratios get the three sizes that every model of OpenAI's has. */
@@ -42,4 +42,19 @@ export function sizeOf(modality: 'image' | 'video', resolution: string | undefin
   const sizes = modality === 'image' ? IMAGE_SIZES : VIDEO_SIZES
   const tier = resolution.toUpperCase()
   return Object.hasOwn(sizes, tier) ? sizes[tier] : resolution
+}
+
+/** How far from 16:9 a size may be that its height stands for: codecs want even sides. */
+const WIDE = { least: 1.7, most: 1.85 }
+
+/**
+ * The resolution of a video that a `size` asks for: of those that are offered the one that is sent as this size, or,
+ * where it is a wide one, that of its height (`848x480` is `480p`). The size itself where there is none.
+ */
+export function resolutionOfSize(size: string, offered: readonly string[]): string {
+  const same = offered.find((resolution) => sizeOf('video', resolution) === size.toLowerCase())
+  if (same !== undefined) return same
+  const [width = 0, height = 0] = size.toLowerCase().split('x').map(Number)
+  const isWide = width >= WIDE.least * height && width <= WIDE.most * height
+  return offered.find((resolution) => isWide && resolution.toLowerCase() === `${height}p`) ?? size
 }

@@ -1,0 +1,107 @@
+import { expect } from 'chai'
+import type { Db } from '../../../src/shared/platform/postgres/db.ts'
+import type { CallId } from '../../../src/shared/platform/ids.ts'
+import { gatewayError } from '../../../src/shared/platform/errors.ts'
+import type { Calls } from '../../../src/shared/calls/calls.ts'
+import { deleteVideo, deletedWithMedia, findVideo, listVideos } from '../../../src/shared/calls/videos.ts'
+import { readState } from '../../../src/shared/reports/call-records.ts'
+import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { anAccount } from '../../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { aResult, movements, opened, verbs } from './opening.ts'
+
+const CREDITS = 10
+const ROUNDS = 60
+
+describe('videos in the database', () => {
+  let db: Db
+  let calls: Calls
+  let account: TestAccount
+  before(async () => {
+    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
+    calls = verbs(db)
+  })
+  after(() => db.destroy())
+  beforeEach(async () => {
+    account = await anAccount(db, 100_000)
+  })
+  afterEach(() => expectBooksToBalance(db))
+
+  const video = (shape = {}): Promise<CallId> => opened(calls, account, CREDITS, { modality: 'video', shape })
+  const settle = (id: CallId) =>
+    calls.settle(id, 'video', { ...aResult(CREDITS), resultUrl: 'http://gateway.test/media/x.mp4' })
+
+  it('have the length and the resolution that were asked for, as decimals without an end', async () => {
+    for (const [duration, seconds] of [
+      [8, '8'],
+      [0.3, '0.3'],
+      [12.5, '12.5'],
+    ] as const) {
+      const id = await video({ duration, resolution: '720p' })
+      expect(await findVideo(db, account.id, id)).to.include({
+        seconds,
+        resolution: '720p',
+        progress: 0,
+        status: 'queued',
+      })
+    }
+    expect(await findVideo(db, account.id, await video())).to.include({ seconds: null, resolution: null })
+  })
+
+  it('have a progress that never falls, and stays where nothing is told', async () => {
+    const id = await video()
+    await calls.begin(id)
+    const told = [40, 10, null, 60]
+    for (const [nth, progress] of told.entries()) {
+      await calls.submitted(id, 1, { upstream: 'sandbox', ref: {}, progress }, 20)
+      expect((await findVideo(db, account.id, id))!.progress).to.equal([40, 40, 40, 60][nth])
+    }
+  })
+
+  it('of one moment are on one page each, in the order of their ids', async () => {
+    const ids = [await video(), await video(), await video(), await video()].toSorted()
+    await db('calls').where({ account_id: account.id }).update({ created_at: db.fn.now() })
+    const seen: CallId[] = []
+    for (let after: CallId | null = null; ; after = seen.at(-1)!) {
+      const page = (await listVideos(db, account.id, { after, limit: 1, order: 'asc' }))!
+      if (page[0]) seen.push(page[0].id)
+      if (page.length < 2) break
+    }
+    expect(seen).to.deep.equal(ids)
+  })
+
+  it('begin a page after one that was deleted meanwhile', async () => {
+    const [first, second] = [await video(), await video()]
+    await deleteVideo(db, account.id, second)
+    const page = await listVideos(db, account.id, { after: second, limit: 5, order: 'desc' })
+    expect(page!.map(({ id }) => id)).to.deep.equal([first])
+  })
+
+  it('are deleted once, whatever they are doing, and only by their account', async () => {
+    const other = await anAccount(db, 1)
+    const picture = await opened(calls, account, CREDITS)
+    const id = await video()
+    expect(await deleteVideo(db, other.id, id)).to.equal(null)
+    expect(await deleteVideo(db, account.id, picture), 'a picture').to.equal(null)
+    const both = await Promise.all([deleteVideo(db, account.id, id), deleteVideo(db, account.id, id)])
+    expect(both).to.have.members(['queued', null])
+    expect(await findVideo(db, account.id, id)).to.equal(null)
+    expect((await calls.begin(id))!.isDeleted).to.equal(true)
+  })
+
+  it('keep no result where they are deleted at the moment of their end, and have one outcome', async () => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const id = await video()
+      await calls.begin(id)
+      const end = round % 2 === 0 ? () => settle(id) : () => calls.refund(id, gatewayError('upstream_failed'))
+      const [status, ended] = await Promise.all([deleteVideo(db, account.id, id), end()])
+      expect(ended, `round ${round}`).to.not.equal(null)
+      expect(await db('call_results').where({ call_id: id }), `round ${round}: was ${status}`).to.deep.equal([])
+      expect((await readState(db, id))?.state).to.equal('expired')
+      expect(await movements(db, id, account.grants)).to.have.length(round % 2 === 0 ? 1 : 2)
+    }
+    const left = await deletedWithMedia(db, 10_000)
+    expect(left.filter(({ resultUrl }) => resultUrl === 'http://gateway.test/media/x.mp4')).to.have.length(ROUNDS / 2)
+  })
+})
