@@ -1,6 +1,7 @@
 import type { Protocol } from '../exchange.ts'
 import { authorizationKey } from '../wire.ts'
 import { answer } from '../http/answer.ts'
+import { audioRoutes } from './audio.ts'
 import { chatRoute } from './chat.ts'
 import { embeddingRoute } from './embeddings.ts'
 import { openaiError } from './errors.ts'
@@ -8,7 +9,7 @@ import { imageRoutes } from './images.ts'
 import { responsesRoute } from './responses.ts'
 import { videoRoutes } from './videos.ts'
 
-/** OpenAI's API: chat, whole or as responses, embeddings, images, and videos, which compatible servers still offer. */
+/** OpenAI's API: chat, whole or as responses, embeddings, sound, images, and videos, which compatible servers offer. */
 export const openaiProtocol: Protocol = {
   name: 'openai',
   keyOf: (headers) => authorizationKey(headers, 'Bearer'),
@@ -27,6 +28,7 @@ export const openaiProtocol: Protocol = {
     }),
     responsesRoute,
     embeddingRoute,
+    ...audioRoutes,
     ...imageRoutes,
     ...videoRoutes,
   ],

@@ -19,6 +19,8 @@ export const CHAT = '/v1/chat/completions'
 export const IMAGES = '/v1/images/generations'
 export const VIDEOS = '/v1/videos/generations'
 export const EMBEDDINGS = '/v1/embeddings'
+export const SPEECH = '/v1/audio/speech'
+export const TRANSCRIPTIONS = '/v1/audio/transcriptions'
 
 /** The body of a chat with one user message. */
 export const chatBody = (content: string, more: object = {}): Record<string, unknown> => ({

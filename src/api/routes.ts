@@ -87,6 +87,8 @@ import { healthz, readyz } from './ops/health.ts'
 import { serveMetrics } from './ops/scrape.ts'
 import { fetchCall } from './v1/calls/get-call.ts'
 import { completeChat } from './v1/chat.ts'
+import { createSpeech } from './v1/audio/speech.ts'
+import { createTranscription, createTranslation } from './v1/audio/transcriptions.ts'
 import { createEmbeddings } from './v1/embeddings.ts'
 import { makeImage, makeVideo } from './v1/media.ts'
 import { showKey } from './v1/key.ts'
@@ -105,6 +107,9 @@ const gateway = [
   makeImage,
   makeVideo,
   createEmbeddings,
+  createSpeech,
+  createTranscription,
+  createTranslation,
   completeChat,
   createMessage,
   countTokens,

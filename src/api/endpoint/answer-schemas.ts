@@ -85,6 +85,14 @@ export const pricing = z
       'absent), output (not of embeddings); `perCall` is added; at least `minimum` a call.',
   })
 
+/** The price of speech. */
+export const speechPricing = z
+  .strictObject({ perCharacter: z.int(), perCharacters: z.int().optional(), minimum: z.int().optional() })
+  .meta({
+    description:
+      'Speech: credits for `perCharacters` characters (1 if absent); at least `minimum` a call, if the model states it.',
+  })
+
 const resolution = z.string().optional()
 
 const prices = z
@@ -92,11 +100,12 @@ const prices = z
     z.union([z.strictObject({ resolution, perSecond: z.int() }), z.strictObject({ resolution, credits: z.int() })]),
   )
   .meta({
-    description: 'Images and videos: the first row that fits gives the price; `perSecond` × seconds is rounded up.',
+    description:
+      'Images, videos and transcriptions: the first row that fits gives the price; `perSecond` × seconds is rounded up.',
   })
 
 /** A price as its version has it. */
-const price = z.union([pricing, z.strictObject({ credits: z.int() }), z.strictObject({ prices })])
+const price = z.union([pricing, speechPricing, z.strictObject({ credits: z.int() }), z.strictObject({ prices })])
 
 const seconds = z.number().gt(0).lte(MAX_SECONDS)
 
@@ -142,7 +151,7 @@ export const model = z
     maxDimensions: z.int().optional().meta({
       description: 'Embeddings: the most numbers of a vector, if the model states it.',
     }),
-    pricing: pricing.optional(),
+    pricing: z.union([pricing, speechPricing]).optional(),
     prices: prices.optional(),
     ...options,
   })

@@ -21,6 +21,8 @@ const EXPOSED_HEADERS = [
   'Preference-Applied',
   'Idempotent-Replayed',
   'X-Max-Output-Tokens',
+  'X-Credits',
+  'X-Balance',
 ] as const
 
 const METHODS = 'GET, POST'

@@ -10,7 +10,14 @@ import type { Modality } from '../../shared/calls/lifecycle.ts'
 import { MODALITIES } from '../../shared/calls/lifecycle.ts'
 
 /** How many calls of a modality may wait for a worker. Beyond it, more waiting helps nobody. */
-const MAX_QUEUED: Record<Modality, number> = { chat: 20_000, image: 10_000, video: 20_000, embedding: 20_000 }
+const MAX_QUEUED: Record<Modality, number> = {
+  chat: 20_000,
+  image: 10_000,
+  video: 20_000,
+  embedding: 20_000,
+  speech: 10_000,
+  transcription: 10_000,
+}
 
 /** How many calls one web process waits for: each holds a connection and its answer in memory. */
 const MAX_WAITING = 20_000
@@ -26,7 +33,7 @@ export type Load = ReturnType<typeof createLoad>
 
 /** Watches the queues until `stop`. */
 export function createLoad(queues: Queues, replies: Pick<Replies, 'waiting'>, log: Log) {
-  const queued: Record<Modality, number> = { chat: 0, image: 0, video: 0, embedding: 0 }
+  const queued: Record<Modality, number> = { chat: 0, image: 0, video: 0, embedding: 0, speech: 0, transcription: 0 }
   const look = async (): Promise<void> => {
     try {
       for (const modality of MODALITIES) queued[modality] = await queues.depth(modality)

@@ -6,7 +6,7 @@ import type { ChatModel, Model } from '../../shared/catalogue/catalogue.ts'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
 import type { ChatOptions } from '../../shared/requests/chat-fields.ts'
 import { dollarsOf } from '../../shared/requests/dollars.ts'
-import { model, ok, pricing } from '../endpoint/answer-schemas.ts'
+import { model, ok, pricing, speechPricing } from '../endpoint/answer-schemas.ts'
 
 /** Where models of a modality are called. */
 export const ENDPOINTS_OF: Readonly<Record<Modality, readonly string[]>> = {
@@ -14,6 +14,8 @@ export const ENDPOINTS_OF: Readonly<Record<Modality, readonly string[]>> = {
   image: ['/v1/images/generations'],
   video: ['/v1/videos/generations'],
   embedding: ['/v1/embeddings'],
+  speech: ['/v1/audio/speech'],
+  transcription: ['/v1/audio/transcriptions', '/v1/audio/translations'],
 }
 
 /** What calls of a modality take and give, in every model. */
@@ -22,6 +24,8 @@ const MODALITIES_OF: Readonly<Record<Modality, { input: readonly string[]; outpu
   image: { input: ['text', 'image'], output: ['image'] },
   video: { input: ['text', 'image'], output: ['video'] },
   embedding: { input: ['text'], output: ['embeddings'] },
+  speech: { input: ['text'], output: ['audio'] },
+  transcription: { input: ['audio'], output: ['text'] },
 }
 
 /** What message parts carry which a chat takes only if it prices them in `partTokens`, by the names there. */
@@ -87,7 +91,13 @@ export const listedModel = model
     supported_parameters: z.array(z.string()).meta({ description: 'Chats: what every upstream of the model is sent.' }),
     supported_endpoints: z.array(z.string()).meta({ description: 'The paths at which the model is called.' }),
     pricing: z
-      .union([pricing, pricing.extend(dollars), z.strictObject(dollars)])
+      .union([
+        pricing,
+        speechPricing,
+        pricing.extend(dollars),
+        speechPricing.extend(dollars),
+        z.strictObject(dollars),
+      ])
       .optional()
       .meta({
         description:

@@ -6,8 +6,8 @@ import type { Principal } from '../../shared/accounts/key-lookup.ts'
 import type { Catalogue, ChatModel, EmbeddingModel, MediaModel, Model } from '../../shared/catalogue/catalogue.ts'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
 import { leastMediaCost } from '../../shared/requests/media-options.ts'
-import type { ChatPrice, EmbeddingPrice } from '../../shared/requests/pricing.ts'
-import { chatCost, outputLimit } from '../../shared/requests/pricing.ts'
+import type { ChatPrice, EmbeddingPrice, SpeechPrice } from '../../shared/requests/pricing.ts'
+import { chatCost, mediaCost, outputLimit, speechCost } from '../../shared/requests/pricing.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { ok } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
@@ -39,7 +39,7 @@ export type ModelEntry = {
   description?: string
   /** The version of its price, for `X-Price-Version`. */
   priceVersion: string
-  pricing?: ChatPrice | EmbeddingPrice
+  pricing?: ChatPrice | EmbeddingPrice | SpeechPrice
   /** Chats: the most tokens of input and output together, where the catalogue states it. */
   contextLength?: number
   /** Chats: the most output tokens of a choice, where the catalogue states it, and those of a chat that names none. */
@@ -47,7 +47,7 @@ export type ModelEntry = {
   defaultOutputTokens?: number
   /** Embeddings: the most numbers of a vector, where the catalogue states it. */
   maxDimensions?: number
-  /** Media: the rows of the price, where it has some. */
+  /** Media and transcriptions: the rows of the price, where it has some. */
   prices?: MediaModel['prices']
   /** Media: what the catalogue states. */
   durations?: MediaModel['durations']
@@ -94,6 +94,10 @@ function fieldsOf(model: Model) {
       return chatFieldsOf(model)
     case 'embedding':
       return embeddingFieldsOf(model)
+    case 'speech':
+      return { pricing: model.pricing }
+    case 'transcription':
+      return { prices: model.prices }
     case 'image':
     case 'video':
       return optionsOf(model)
@@ -113,8 +117,20 @@ const chatFieldsOf = (model: ChatModel) => ({
 })
 
 /** The least that a call costs, in credits. */
-const leastCost = (model: Model): number =>
-  'pricing' in model ? chatCost(model.price, { input: 0, output: 0 }) : (leastMediaCost(model, model.price) ?? 0)
+export function leastCost(model: Model): number {
+  switch (model.modality) {
+    case 'chat':
+    case 'embedding':
+      return chatCost(model.price, { input: 0, output: 0 })
+    case 'speech':
+      return speechCost(model.price, 1)
+    case 'transcription':
+      return mediaCost(model.price, { duration: 1 })!
+    case 'image':
+    case 'video':
+      return leastMediaCost(model, model.price) ?? 0
+  }
+}
 
 const optionsOf = ({ prices, durations, resolutions }: MediaModel) => ({
   ...(prices && { prices }),

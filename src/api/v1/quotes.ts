@@ -5,7 +5,6 @@ import { z } from 'zod'
 import type { Principal } from '../../shared/accounts/key-lookup.ts'
 import type { Model } from '../../shared/catalogue/catalogue.ts'
 import { fundsOf, payable } from '../../shared/accounts/summary.ts'
-import { chatCost } from '../../shared/requests/pricing.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { credits, id, ok } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
@@ -15,8 +14,10 @@ import type { JsonObject } from '../middleware/json-body.ts'
 import { apiKey } from '../endpoint/auth.ts'
 import { chatKind } from './chat.ts'
 import { allowanceHeaders, callRequestHeaders, gateway } from './declared.ts'
+import { speechKind } from './audio/speech.ts'
 import { embeddingKind } from './embeddings.ts'
 import { imageKind, videoKind } from './media.ts'
+import { leastCost } from './models.ts'
 import type { CallOrder } from './calls/call-order.ts'
 import { requireUpstream } from './calls/place-call.ts'
 import { maxCreditsOf, versionOf } from './calls/price-guards.ts'
@@ -41,6 +42,7 @@ const ORDERS: Record<string, Order> = {
   '/v1/images/generations': ordered(imageKind),
   '/v1/videos/generations': ordered(videoKind),
   '/v1/embeddings': ordered(embeddingKind),
+  '/v1/audio/speech': ordered(speechKind),
 }
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -73,6 +75,9 @@ function quoted(order: CallOrder, credits: number | null, least: number): { char
   const less = order.lowerTo?.(credits, least)
   return { charge: less?.charge ?? order.charge, affordable: less !== null && less !== undefined }
 }
+
+/** Whether a call may cost less in the end than it is charged. */
+const isByTokens = ({ modality }: Model): boolean => modality === 'chat' || modality === 'embedding'
 
 /** Quotes a call. Nothing is charged, recorded or sent. */
 export const quoteCall = endpoint({
@@ -109,7 +114,7 @@ export const quoteCall = endpoint({
     ok: true,
     model: model.id,
     credits: charge,
-    minimum: 'pricing' in model ? chatCost(model.price, { input: 0, output: 0 }) : charge,
+    minimum: isByTokens(model) ? leastCost(model) : charge,
     maximum: charge,
     balance: funds.balance,
     affordable,

@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import type { Modality } from '../calls/lifecycle.ts'
 import { DEFAULT_STEP, MAX_SECONDS, fitsStep } from '../requests/media-options.ts'
-import type { ChatPrice, EmbeddingPrice, MediaPrice } from '../requests/pricing.ts'
+import type { ChatPrice, EmbeddingPrice, MediaPrice, SpeechPrice } from '../requests/pricing.ts'
 import { onceValid } from './checks.ts'
 import {
   RESOLUTION,
@@ -14,6 +14,10 @@ import {
   embeddingPricing,
   mediaCosts,
   mediaPrices,
+  speechCosts,
+  speechPricing,
+  transcriptionCosts,
+  transcriptionPrices,
   zeroPrices,
 } from './price-schema.ts'
 import type { WrittenPrice } from './price-schema.ts'
@@ -27,7 +31,7 @@ export type Protocol = (typeof PROTOCOLS)[number]
 
 /** What each protocol can serve. A catalogue with a model that its upstream's protocol cannot serve is refused. */
 export const SERVED: Record<Protocol, readonly Modality[]> = {
-  openai: ['chat', 'image', 'video', 'embedding'],
+  openai: ['chat', 'image', 'video', 'embedding', 'speech', 'transcription'],
   anthropic: ['chat'],
   responses: ['chat'],
   fal: ['image', 'video'],
@@ -176,6 +180,24 @@ const embeddingModel = z
   })
   .superRefine(refuseZero, onceValid('pricing', 'free'))
 
+const speechModel = z
+  .strictObject({
+    ...modelFields,
+    modality: z.literal('speech'),
+    upstreams: entriesWith(speechCosts, {}),
+    pricing: speechPricing,
+  })
+  .superRefine(refuseZero, onceValid('pricing', 'free'))
+
+const transcriptionModel = z
+  .strictObject({
+    ...modelFields,
+    modality: z.literal('transcription'),
+    upstreams: entriesWith(transcriptionCosts, {}),
+    prices: transcriptionPrices,
+  })
+  .superRefine(refuseZero, onceValid('prices', 'free'))
+
 /** The whole content of a catalogue. */
 export const catalogueSchema = z.strictObject({
   /** What a credit is worth, in micro-dollars; without it there are no margins. */
@@ -183,7 +205,7 @@ export const catalogueSchema = z.strictObject({
   packs: packsSchema,
   topUp: topUpSchema.optional(),
   upstreams: z.record(name, upstreamSchema),
-  models: z.array(z.discriminatedUnion('modality', [chatModel, mediaModel, embeddingModel])),
+  models: z.array(z.discriminatedUnion('modality', [chatModel, mediaModel, embeddingModel, speechModel, transcriptionModel])),
 })
 
 /** A provider of the catalogue, with its key. */
@@ -203,12 +225,14 @@ type RouteWith<Cost> = Omit<z.infer<z.ZodObject<typeof entryFields>>, 'upstream'
  * One of the upstreams of a model: its name there, and what is changed in the request. `contextLength`: the most tokens
  * that it takes of a chat, as its entry states it, or else the model.
  */
-export type Route = RouteWith<ChatCost | EmbeddingCost | MediaCost>
+export type Route = RouteWith<ChatCost | EmbeddingCost | SpeechCost | MediaCost>
 
 /** What a call costs at an upstream, in micro-dollars. */
 type ChatCost = z.infer<typeof chatCosts>
 /** What embeddings cost at an upstream, in micro-dollars. */
 type EmbeddingCost = z.infer<typeof embeddingCosts>
+/** What speech costs at an upstream, in micro-dollars. */
+type SpeechCost = z.infer<typeof speechCosts>
 /** What a picture or a video costs at an upstream, in micro-dollars. */
 type MediaCost = z.infer<typeof mediaCosts>
 
@@ -220,8 +244,12 @@ export type ChatModel = z.infer<typeof chatModel> & Offered<ChatPrice>
 export type MediaModel = z.infer<typeof mediaModel> & Offered<MediaPrice>
 /** A model of embeddings with its routes and its price. */
 export type EmbeddingModel = z.infer<typeof embeddingModel> & Offered<EmbeddingPrice>
+/** A model of speech with its routes and its price. */
+export type SpeechModel = z.infer<typeof speechModel> & Offered<SpeechPrice>
+/** A model of transcriptions with its routes and its price. */
+export type TranscriptionModel = z.infer<typeof transcriptionModel> & Offered<MediaPrice>
 /** A model of the catalogue. */
-export type Model = ChatModel | MediaModel | EmbeddingModel
+export type Model = ChatModel | MediaModel | EmbeddingModel | SpeechModel | TranscriptionModel
 
 /** A version of the catalogue as a process uses it. `routes` holds only configured upstreams, in their order. */
 export type Catalogue = {

@@ -1,6 +1,7 @@
 /**
  * Whether a catalogue sells anything below its cost. Pure. `marginFaults` is what `admin catalogue check` fails by.
  */
+import { MOST_CHARACTERS } from '../requests/speech.ts'
 import type { MediaOptions } from '../requests/media-options.ts'
 import { UNSTATED_MAX_SECONDS, offeredShapes } from '../requests/media-options.ts'
 import type {
@@ -10,8 +11,9 @@ import type {
   MediaPrice,
   MediaPriceRow,
   MediaShape,
+  SpeechPrice,
 } from '../requests/pricing.ts'
-import { chatCost, mediaCost, mediaMicroUsd } from '../requests/pricing.ts'
+import { chatCost, mediaCost, mediaMicroUsd, speechCost } from '../requests/pricing.ts'
 
 type EntryWith<Cost> = { upstream: string; cost?: Cost }
 /** As it is written: a cost need not state a minimum. */
@@ -23,6 +25,12 @@ type PricedEmbedding = {
   upstreams: readonly EntryWith<Omit<EmbeddingPrice, 'minimum'> & { minimum?: number }>[]
 }
 type PricedChat = { modality: 'chat'; pricing: ChatPrice; upstreams: readonly EntryWith<WrittenCost>[] }
+type PricedSpeech = { modality: 'speech'; pricing: SpeechPrice; upstreams: readonly EntryWith<SpeechPrice>[] }
+type PricedTranscription = {
+  modality: 'transcription'
+  prices: { perSecond: number }[]
+  upstreams: readonly EntryWith<{ perSecond: number }>[]
+}
 type PricedMedia = MediaOptions & {
   credits?: number
   prices?: MediaPriceRow[]
@@ -35,7 +43,7 @@ type PricedMedia = MediaOptions & {
 export type PricedCatalogue = {
   /** What a credit is worth, in micro-dollars. */
   creditMicroUsd?: number
-  models: readonly ((PricedChat | PricedEmbedding | PricedMedia) & { enabled?: boolean })[]
+  models: readonly ((PricedChat | PricedEmbedding | PricedSpeech | PricedTranscription | PricedMedia) & { enabled?: boolean })[]
 }
 
 /** Where a cost exceeds its price: `models[2].upstreams[0].cost.output`, and by how much. */
@@ -54,6 +62,19 @@ export function marginFaults({ creditMicroUsd, models }: PricedCatalogue): Margi
       const price: ChatPrice = { output: 0, ...model.pricing }
       return model.upstreams.flatMap(({ cost }, nth) =>
         cost ? chatFaults(price, { minimum: 0, output: 0, ...cost }, creditMicroUsd, at(nth)) : [],
+      )
+    }
+    if (model.modality === 'speech') {
+      return model.upstreams.flatMap(({ cost }, nth) =>
+        cost ? speechFaults(model.pricing, cost, creditMicroUsd, at(nth)) : [],
+      )
+    }
+    if (model.modality === 'transcription') {
+      const sold = model.prices[0]!.perSecond * creditMicroUsd
+      return model.upstreams.flatMap(({ cost }, nth) =>
+        cost && cost.perSecond > sold
+          ? [{ path: at(nth), message: `costs ${cost.perSecond} micro-dollars a second, sold for ${sold}` }]
+          : [],
       )
     }
     return model.upstreams.flatMap(({ cost }, nth) => (cost ? mediaFaults(model, cost, creditMicroUsd, at(nth)) : []))
@@ -118,6 +139,16 @@ function mediaFaults(model: PricedMedia, cost: MediaCost, credit: number, path: 
   const { shape, costs, sold } = worst
   const what = [shape.duration && `${shape.duration} s`, shape.resolution].filter(Boolean).join(' of ')
   return [{ path, message: `costs ${costs} micro-dollars${what && ` for ${what}`}, sold for ${sold}` }]
+}
+
+/** Costs rise in steps, as prices do: every length that a request may have is looked at. */
+function speechFaults(price: SpeechPrice, cost: SpeechPrice, credit: number, path: string): MarginFault[] {
+  for (let characters = 1; characters <= MOST_CHARACTERS; characters++) {
+    const [costs, sold] = [speechCost(cost, characters), BigInt(speechCost(price, characters)) * BigInt(credit)]
+    if (BigInt(costs) > sold)
+      return [{ path, message: `costs ${costs} micro-dollars for ${characters} characters, sold for ${sold}` }]
+  }
+  return []
 }
 
 const definedOf = ({ duration }: MediaShape): MediaShape => (duration === undefined ? {} : { duration })

@@ -70,7 +70,11 @@ export function parseCatalogue(
           ? { ...model, ...common, price: model.pricing }
           : model.modality === 'embedding'
             ? { ...model, ...common, price: model.pricing }
-            : { ...model, ...common, price: mediaPriceOf(model) },
+            : model.modality === 'speech'
+              ? { ...model, ...common, price: model.pricing }
+              : model.modality === 'transcription'
+                ? { ...model, ...common, price: { prices: model.prices } }
+                : { ...model, ...common, price: mediaPriceOf(model) },
       ]
     })
   const { creditMicroUsd = null, packs, topUp = null } = file

@@ -41,6 +41,20 @@ export const embeddingPricing = z.strictObject({ ...inputRates, minimum: amount 
 /** What embeddings cost at their upstream, in micro-dollars. */
 export const embeddingCosts = z.strictObject({ ...inputRates, minimum: amount.default(0) })
 
+const characterRates = { perCharacter: rate, perCharacters: tokenRates.perTokens.optional() }
+
+/** The price of speech, in credits. */
+export const speechPricing = z.strictObject({ ...characterRates, minimum: amount.optional() })
+
+/** What speech costs at its upstream, in micro-dollars. */
+export const speechCosts = speechPricing
+
+/** The price of transcriptions, in credits. */
+export const transcriptionPrices = z.array(z.strictObject({ perSecond: ofASecond })).length(1)
+
+/** What transcriptions cost at their upstream, in micro-dollars. */
+export const transcriptionCosts = z.strictObject({ perSecond: ofASecond })
+
 const resolution = z.string().regex(RESOLUTION).optional()
 
 /** A row of the prices of a model of pictures or videos: by the second or as a whole, of one resolution or of any. */
@@ -60,7 +74,7 @@ export const mediaCosts = z.union(
 
 /** A price as it is written in a model. */
 export type WrittenPrice = {
-  pricing?: z.infer<typeof chatPricing> | z.infer<typeof embeddingPricing>
+  pricing?: z.infer<typeof chatPricing> | z.infer<typeof embeddingPricing> | z.infer<typeof speechPricing>
   prices?: z.infer<typeof mediaPrices>
   credits?: number
 }
@@ -68,8 +82,8 @@ export type WrittenPrice = {
 /** Where in a model a price of nothing stands; empty if none does. */
 export function zeroPrices({ pricing, prices, credits }: WrittenPrice): (string | number)[][] {
   if (pricing) {
-    const { perTokens: _per, ...rates } = pricing
-    return Object.values(rates).every((one) => one === 0) ? [['pricing']] : []
+    const { perTokens: _tokens, perCharacters: _characters, ...rates } = pricing as Record<string, number | undefined>
+    return Object.values(rates).every((one = 0) => one === 0) ? [['pricing']] : []
   }
   if (credits === 0) return [['credits']]
   return (prices ?? []).flatMap((row, at) => {

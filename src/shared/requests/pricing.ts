@@ -32,8 +32,14 @@ export type MediaPriceRow =
 /** Media: a fixed number of credits a call, or rows of which the first that fits counts. */
 export type MediaPrice = { credits: number } | { prices: MediaPriceRow[] }
 
+/**
+ * Speech: for every `perCharacters` characters (1 where absent) `perCharacter`, and at least `minimum` a call. Credits
+ * where it is a price, micro-dollars where it is a cost.
+ */
+export type SpeechPrice = { perCharacter: number; perCharacters?: number; minimum?: number }
+
 /** The price that is pinned on a call's row when it opens: later changes of the catalogue do not touch it. */
-export type Price = ChatPrice | EmbeddingPrice | MediaPrice
+export type Price = ChatPrice | EmbeddingPrice | SpeechPrice | MediaPrice
 
 /**
  * Tokens of a chat, in disjoint counts: `input` that was not cached, `cached` that was read from a cache, `written` to
@@ -92,6 +98,12 @@ export function mediaCost(price: MediaPrice, { resolution, duration }: MediaShap
   if (row === undefined) return null
   if (row.perSecond === undefined) return row.credits
   return duration === undefined ? null : limited(ceilOfProduct(row.perSecond, duration))
+}
+
+/** What so many characters cost as speech: `max(minimum, ceil(characters × perCharacter / perCharacters))`. */
+export function speechCost({ perCharacter, perCharacters = 1, minimum = 0 }: SpeechPrice, characters: number): number {
+  const per = BigInt(perCharacters)
+  return Math.max(minimum, limited((BigInt(characters) * BigInt(perCharacter) + per - 1n) / per))
 }
 
 /** What a picture or a video costs at its upstream, in micro-dollars: by the second, or as a whole. */

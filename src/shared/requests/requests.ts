@@ -3,9 +3,11 @@
  * in the job; of it only the input of a response that is stored rests in Postgres.
  */
 import type { EmbeddingRequest } from './embeddings.ts'
+import type { SpeechRequest } from './speech.ts'
+import type { TranscriptionRequest } from './transcriptions.ts'
 
 /** What a call asks for. */
-export type CallRequest = ChatRequest | MediaRequest | EmbeddingRequest
+export type CallRequest = ChatRequest | MediaRequest | EmbeddingRequest | SpeechRequest | TranscriptionRequest
 
 /** One message; content is a text, an array of parts, or null for an assistant's tool calls. */
 export type ChatMessage = { role: string; content?: unknown; [field: string]: unknown }

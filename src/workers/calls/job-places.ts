@@ -27,7 +27,13 @@ type Placed = { accountId: AccountId }
 
 type Settings = Pick<
   Config,
-  'ACCOUNT_SHARE' | 'CHAT_CONCURRENCY' | 'IMAGE_CONCURRENCY' | 'VIDEO_CONCURRENCY' | 'EMBEDDING_CONCURRENCY'
+  | 'ACCOUNT_SHARE'
+  | 'CHAT_CONCURRENCY'
+  | 'IMAGE_CONCURRENCY'
+  | 'VIDEO_CONCURRENCY'
+  | 'EMBEDDING_CONCURRENCY'
+  | 'SPEECH_CONCURRENCY'
+  | 'TRANSCRIPTION_CONCURRENCY'
 >
 
 /** The places of this process, none taken yet. */
@@ -39,6 +45,8 @@ export function createJobPlaces(config: Settings, queues: Pick<Queues, 'queue'>)
     image: placesOf('image', config.IMAGE_CONCURRENCY),
     video: placesOf('video', config.VIDEO_CONCURRENCY),
     embedding: placesOf('embedding', config.EMBEDDING_CONCURRENCY),
+    speech: placesOf('speech', config.SPEECH_CONCURRENCY),
+    transcription: placesOf('transcription', config.TRANSCRIPTION_CONCURRENCY),
   }
   return {
     /**

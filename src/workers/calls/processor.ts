@@ -38,6 +38,8 @@ import { aboutRun, failedAt, upstreamFailure } from './run-call.ts'
 import { runChat } from './run-chat.ts'
 import { runEmbedding } from './run-embedding.ts'
 import { cancelTask, runMedia } from './run-media.ts'
+import { runSpeech } from './run-speech.ts'
+import { runTranscription } from './run-transcription.ts'
 import { ReferenceRefused } from './references.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
 import type { UsageBounds } from '../upstreams/believed-usage.ts'
@@ -231,6 +233,10 @@ async function askUpstreams(deps: WorkerDeps, model: Model | null, run: Run): Pr
       return runChat(deps, model, run)
     case 'embedding':
       return runEmbedding(deps, model, run)
+    case 'speech':
+      return runSpeech(deps, model, run)
+    case 'transcription':
+      return runTranscription(deps, model, run)
     case 'image':
     case 'video':
       return runMedia(deps, model, run)

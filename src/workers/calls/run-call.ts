@@ -98,6 +98,8 @@ const OPERATIONS: Record<Modality, string> = {
   image: 'generate_content',
   video: 'generate_content',
   embedding: 'embeddings',
+  speech: 'generate_content',
+  transcription: 'generate_content',
 }
 
 /** Asks an upstream something, as a span with the attributes of OpenTelemetry's conventions for generative AI. */

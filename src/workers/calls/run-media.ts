@@ -171,7 +171,7 @@ export async function cancelTask(
 ): Promise<void> {
   const route = model.routes.find((one) => one.upstream.name === run.call.upstream)
   if (!route || !run.call.upstreamRef) return
-  if (model.modality === 'chat' || model.modality === 'embedding') return
+  if (model.modality !== 'image' && model.modality !== 'video') return
   const adapter = deps.upstreams.mediaAdapterOf(route, model.modality)
   if (adapter.kind !== 'task') return
   const context = contextOf(route, { ...run, signal: AbortSignal.timeout(CANCEL_MS) })

@@ -8,6 +8,8 @@ import type { Dialect } from '../../shared/dialects/dialect.ts'
 import type { Seal } from '../../shared/dialects/seal.ts'
 import type { Fields } from '../../shared/platform/fields.ts'
 import type { EmbeddingRequest } from '../../shared/requests/embeddings.ts'
+import type { SpeechRequest } from '../../shared/requests/speech.ts'
+import type { Transcript, TranscriptionRequest } from '../../shared/requests/transcriptions.ts'
 import type { ChatRequest, MediaRequest } from '../../shared/requests/requests.ts'
 import type { UpstreamFile } from './multipart.ts'
 import type { UpstreamRef } from '../../shared/calls/types.ts'
@@ -138,8 +140,28 @@ export type Embeddings = { vectors: Float32Array[]; usage: UpstreamUsage | null 
 /** Embeddings over one HTTP request. */
 export type EmbeddingAdapter = (request: EmbeddingRequest, context: UpstreamContext) => Promise<Embeddings>
 
+/**
+ * Speech over one HTTP request, whose sound is taken as it comes. `take` may be waited for, so that no more is read than
+ * can be passed on.
+ */
+export type SpeechAdapter = (
+  request: SpeechRequest,
+  context: UpstreamContext,
+  take: (sound: Uint8Array) => Promise<void>,
+) => Promise<void>
+
+/** Transcriptions over one HTTP request; the file is the first of `context.files`. */
+export type TranscriptionAdapter = (request: TranscriptionRequest, context: UpstreamContext) => Promise<Transcript>
+
 /** A protocol: how it serves each modality; absent where it does not. */
-export type Adapter = { chat?: ChatAdapter; image?: MediaAdapter; video?: MediaAdapter; embedding?: EmbeddingAdapter }
+export type Adapter = {
+  chat?: ChatAdapter
+  image?: MediaAdapter
+  video?: MediaAdapter
+  embedding?: EmbeddingAdapter
+  speech?: SpeechAdapter
+  transcription?: TranscriptionAdapter
+}
 
 /**
  * What a failed request to an upstream means for a next try (docs/upstreams.md#order-and-fallback):

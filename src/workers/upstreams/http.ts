@@ -27,11 +27,12 @@ export type Timeouts = { connectMs: number } & Record<RequestKind, Patience>
  * - `chat`, `image`: a whole answer that is made while we wait. Only the call's deadline knows how long it may take
  *   before its headers come.
  * - `stream`: a chat stream; reasoning models think long before the first piece.
- * - `embedding`: the same; its answer may be large.
+ * - `embedding`, `transcription`: the same; their answers may be large.
+ * - `speech`: sound, which comes as it is made.
  * - `submit`: the submission of a task, with a data URI perhaps.
  * - `poll`: reading or cancelling a task.
  */
-type RequestKind = 'chat' | 'stream' | 'image' | 'embedding' | 'submit' | 'poll'
+type RequestKind = 'chat' | 'stream' | 'image' | 'embedding' | 'speech' | 'transcription' | 'submit' | 'poll'
 
 /** The time-outs that production runs with. */
 export const TIMEOUTS: Timeouts = {
@@ -40,6 +41,8 @@ export const TIMEOUTS: Timeouts = {
   stream: { headersMs: 120_000, bodyMs: 120_000 },
   image: { headersMs: 0, bodyMs: 60_000 },
   embedding: { headersMs: 0, bodyMs: 60_000 },
+  speech: { headersMs: 0, bodyMs: 60_000 },
+  transcription: { headersMs: 0, bodyMs: 60_000 },
   submit: { headersMs: 60_000, bodyMs: 60_000 },
   poll: { headersMs: 15_000, bodyMs: 15_000 },
 }
@@ -47,7 +50,14 @@ export const TIMEOUTS: Timeouts = {
 const MEGABYTE = 1024 * 1024
 
 /** The largest answers that are read, in bytes. Besides texts they may hold images, as base64. */
-const MAX_BYTES = { image: 96 * MEGABYTE, embedding: 96 * MEGABYTE, submit: MEGABYTE, poll: 96 * MEGABYTE } as const
+const MAX_BYTES = {
+  image: 96 * MEGABYTE,
+  embedding: 96 * MEGABYTE,
+  speech: 128 * MEGABYTE,
+  transcription: 16 * MEGABYTE,
+  submit: MEGABYTE,
+  poll: 96 * MEGABYTE,
+} as const
 
 /** The default of MAX_ANSWER_BYTES. */
 const MAX_ANSWER_BYTES = 4 * MEGABYTE
@@ -59,7 +69,7 @@ const MAX_ERROR_BYTES = 64 * 1024
  * Kinds that are never sent a second time. A connection that had idled may be closed by the other side in the very
  * moment it is used, so these get a fresh one each; chats and polls are repeated instead.
  */
-const SENT_ONCE: ReadonlySet<RequestKind> = new Set(['image', 'embedding', 'submit'])
+const SENT_ONCE: ReadonlySet<RequestKind> = new Set(['image', 'embedding', 'speech', 'transcription', 'submit'])
 
 /** One request. `path` is added to the upstream's base address; `url` is one that the upstream itself named. */
 export type UpstreamRequest = {

@@ -24,6 +24,8 @@ import type { Connections, Timeouts } from './http.ts'
 import { createOpenaiChat } from './openai/chat.ts'
 import { createOpenaiEmbeddings } from './openai/embeddings.ts'
 import { createOpenaiImages } from './openai/images.ts'
+import { createOpenaiSpeech } from './openai/speech.ts'
+import { createOpenaiTranscriptions } from './openai/transcriptions.ts'
 import { openaiVideos } from './openai/videos.ts'
 import { createTaskAdapter } from './tasks/engine.ts'
 import type { TaskPreset } from './tasks/engine.ts'
@@ -138,6 +140,8 @@ function createAdapters({ http }: Connections): Record<Protocol, Adapter> {
       image: createOpenaiImages(byBearer),
       video: bearerTasks(openaiVideos),
       embedding: createOpenaiEmbeddings(byBearer),
+      speech: createOpenaiSpeech(byBearer),
+      transcription: createOpenaiTranscriptions(byBearer),
     },
     anthropic: { chat: createAnthropicChat(http(anthropicKey)) },
     responses: { chat: createResponsesChat(byBearer) },

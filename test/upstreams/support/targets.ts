@@ -11,15 +11,17 @@ import { CHAT, IMAGES, VIDEOS } from '../../../scripts/harness/calling.ts'
 /** A protocol, and something that it makes. */
 export type Target = { protocol: Protocol; modality: Asked }
 
-/** What is asked for here: embeddings have tests of their own. */
-export type Asked = Exclude<Modality, 'embedding'>
+/** What is asked for here: the other modalities have tests of their own. */
+export type Asked = 'chat' | 'image' | 'video'
+
+const ASKED: readonly Modality[] = ['chat', 'image', 'video'] satisfies Asked[]
 
 /** How a result is delivered: within one request, as for chats and some images, or as a task. */
 export type Delivery = 'chat' | 'direct' | 'task'
 
 /** Everything that any protocol serves. */
 export const TARGETS: Target[] = PROTOCOLS.flatMap((protocol) =>
-  SERVED[protocol].flatMap((modality) => (modality === 'embedding' ? [] : [{ protocol, modality }])),
+  SERVED[protocol].flatMap((modality) => (ASKED.includes(modality) ? [{ protocol, modality: modality as Asked }] : [])),
 )
 
 /** The targets of one kind of delivery, or of several. */

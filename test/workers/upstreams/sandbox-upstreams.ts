@@ -49,6 +49,8 @@ export const HASTY: Timeouts = {
   stream: short,
   image: short,
   embedding: short,
+  speech: short,
+  transcription: short,
   submit: short,
   poll: short,
 }

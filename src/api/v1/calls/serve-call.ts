@@ -33,7 +33,7 @@ import { refuse } from './record-refusal.ts'
 /** What a body asks for, and what it costs. */
 export type Parsed = Pick<
   CallOrder,
-  'request' | 'estimate' | 'charge' | 'lowerTo' | 'betas' | 'droppedTools' | 'deadlineSeconds'
+  'request' | 'estimate' | 'charge' | 'sort' | 'lowerTo' | 'betas' | 'droppedTools' | 'deadlineSeconds'
 >
 
 /** What is specific to a modality. */

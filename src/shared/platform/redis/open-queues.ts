@@ -23,6 +23,8 @@ export const WORKER_TIMES: Record<QueueName, { lockDuration: number; stalledInte
   image: { lockDuration: 5000, stalledInterval: 2500 },
   video: { lockDuration: 10_000, stalledInterval: 5000 },
   embedding: { lockDuration: 5000, stalledInterval: 2500 },
+  speech: { lockDuration: 5000, stalledInterval: 2500 },
+  transcription: { lockDuration: 5000, stalledInterval: 2500 },
   mail: { lockDuration: 30_000, stalledInterval: 10_000 },
   payments: { lockDuration: 30_000, stalledInterval: 10_000 },
   webhooks: { lockDuration: 30_000, stalledInterval: 10_000 },
