@@ -109,7 +109,7 @@ async function transcribe(exchange: Exchange, task: 'transcribe' | 'translate'):
   if (format !== 'json' && format !== 'verbose_json') throw invalid('The sandbox answers JSON.', 'response_format')
   await admit(exchange, 'inline')
   const text = exchange.steering.empty ? undefined : heard(exchange, file)
-  const seconds = Math.ceil(file.bytes.length / 16_000)
+  const seconds = Math.max(1, Math.floor(file.bytes.length / 16_000))
   const told = reportedTokens(exchange.steering, { input: seconds, output: 0 })
   const usage = told ? { usage: { type: 'duration', seconds: told.input } } : {}
   if (format === 'json' || text === undefined) return answer(exchange, { text, ...usage })

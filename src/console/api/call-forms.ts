@@ -12,6 +12,11 @@ export type MediaFields = { model: string; prompt: string; image_url?: string; r
 
 export type EmbeddingFields = { model: string; input: string }
 
+export type SpeechFields = { model: string; voice: string; input: string }
+
+/** A form: `file` is a path on the machine of whoever runs it. */
+export type TranscriptionFields = { model: string; file: string }
+
 /** The APIs of chats, by the names that their makers gave them. */
 export const DIALECT_WORDS: Readonly<Record<Dialect, string>> = {
   chat: 'Chat Completions',
@@ -27,4 +32,6 @@ export const PATHS = {
   image: '/v1/images/generations',
   video: '/v1/videos/generations',
   embedding: '/v1/embeddings',
-} as const satisfies Record<Dialect | 'image' | 'video' | 'embedding', string>
+  speech: '/v1/audio/speech',
+  transcription: '/v1/audio/transcriptions',
+} as const satisfies Record<Dialect | 'image' | 'video' | 'embedding' | 'speech' | 'transcription', string>

@@ -22,6 +22,8 @@ const KINDS = [
   ['image', 'Images'],
   ['video', 'Videos'],
   ['embedding', 'Embeddings'],
+  ['speech', 'Speech'],
+  ['transcription', 'Transcriptions'],
 ] as const
 
 type Texts = Record<string, string>

@@ -22,6 +22,8 @@ const KIND_WORDS: Record<string, string> = {
   image: 'Image',
   video: 'Video',
   embedding: 'Embedding',
+  speech: 'Speech',
+  transcription: 'Transcription',
 }
 
 const KINDS = [['', 'Any kind'], ...Object.entries(KIND_WORDS)] as (readonly [string, string])[]
@@ -41,7 +43,7 @@ const nameOf = (model: ModelEntry): string => model.name ?? model.id
 
 /** What orders chats by price is a million tokens in and out; media by their lowest price. */
 const priceOf = ({ pricing, credits: least }: ModelEntry): number =>
-  pricing ? ((pricing.input + (pricing.output ?? 0)) * 1_000_000) / pricing.perTokens : least
+  pricing && 'perTokens' in pricing ? ((pricing.input + (pricing.output ?? 0)) * 1_000_000) / pricing.perTokens : least
 
 /** The models that match every word of the search, in the order that was asked for. */
 export function chosenModels(
@@ -79,7 +81,8 @@ export function ModelsPage({ params, query }: PageProps) {
   return (
     <Page title="Models">
       <p class="soft">
-        Chats are billed by the token, images and videos by the piece or by the second. Failed calls cost nothing.
+        Chats are billed by the token, images and videos by the piece or by the second, speech by the character and
+        transcriptions by the second. Failed calls cost nothing.
       </p>
       <Finder query={query} />
       <List of={models} empty={none}>
@@ -124,9 +127,12 @@ const Found = ({ models, latencies }: { models: ModelEntry[]; latencies: Latenci
     </ul>
   )
 
-/** Leads to the playground, which shows nothing of vectors. */
+/** What the playground can show. */
+const SHOWN: ReadonlySet<string> = new Set(['chat', 'image', 'video'])
+
+/** Leads to the playground. */
 const TryIt = ({ model: { id, modality } }: { model: ModelEntry }) =>
-  modality === 'embedding' ? null : (
+  !SHOWN.has(modality) ? null : (
     <a class="button" href={`/playground/${modality}?model=${encodeURIComponent(id)}`}>
       Try it
     </a>
@@ -146,7 +152,7 @@ const Label = ({ model: { id, name = id, modality } }: { model: ModelEntry }) =>
 const PriceLine = ({ model }: { model: ModelEntry }) => (
   <p class="cost">
     <Price model={model} />
-    {model.pricing && <small class="soft"> · at least {credits(model.pricing.minimum)}</small>}
+    {model.pricing?.minimum !== undefined && <small class="soft"> · at least {credits(model.pricing.minimum)}</small>}
   </p>
 )
 

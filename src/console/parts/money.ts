@@ -72,7 +72,7 @@ function exactWorth(credits: number): string | null {
 /** What the price of a model is worth, like "about €1.00 in · €3.00 out"; null where no credits are sold. */
 export function priceWorth({ pricing, credits }: ModelEntry): string | null {
   const [first, second] = (
-    pricing
+    pricing && 'perTokens' in pricing
       ? [pricing.input, pricing.output ?? []].flat().map((price) => (price * MILLION) / pricing.perTokens)
       : [credits]
   ).map(exactWorth)

@@ -101,6 +101,8 @@ const MODALITIES = [
   ['image', 'Image'],
   ['video', 'Video'],
   ['embedding', 'Embedding'],
+  ['speech', 'Speech'],
+  ['transcription', 'Transcription'],
 ] as const
 
 const DIALECTS = [['', 'Any API'], ...Object.entries(DIALECT_WORDS)] as (readonly [string, string])[]

@@ -16,14 +16,17 @@ const isFields = (value: unknown): value is Fields =>
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? (value as unknown[]) : [])
 
 /** What a model's price may be made of, in the order of the form; those that it does not state are left empty. */
-const EMBEDDING_FIELDS = ['input', 'perTokens', 'minimum']
-const CHAT_FIELDS = ['input', 'output', 'cachedInput', 'cacheWrite', 'perTokens', 'perCall', 'minimum']
+const FIELDS: Readonly<Record<string, readonly string[]>> = {
+  chat: ['input', 'output', 'cachedInput', 'cacheWrite', 'perTokens', 'perCall', 'minimum'],
+  embedding: ['input', 'perTokens', 'minimum'],
+  speech: ['perCharacter', 'perCharacters', 'minimum'],
+}
 
 function pricesOf(model: Fields, at: number): Price[] {
   const start = ['models', at] as const
   if (isFields(model.pricing)) {
     const { pricing } = model
-    const names = model.modality === 'embedding' ? EMBEDDING_FIELDS : CHAT_FIELDS
+    const names = FIELDS[String(model.modality)] ?? Object.keys(pricing)
     return names.map((name) => ({ path: [...start, 'pricing', name], name, value: pricing[name] }))
   }
   if (model.credits !== undefined) {

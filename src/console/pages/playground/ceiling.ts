@@ -10,7 +10,7 @@ import type { ChatMessage } from '../../api/call-forms.ts'
  * output that the model may make.
  */
 export function ceilingOf(model: ModelEntry, messages: ChatMessage[] = [], maxTokens?: number): number {
-  if (!model.pricing) return model.credits
+  if (!model.pricing || !('perTokens' in model.pricing)) return model.credits
   const bytes = new TextEncoder().encode(JSON.stringify(messages)).length
   return chatCharge(
     { output: 0, ...model.pricing },

@@ -1,8 +1,9 @@
 /**
  * A request as code: in each API that it can be made by, and each language.
  */
-import type { ChatFields, Dialect, EmbeddingFields, MediaFields } from '../../api/call-forms.ts'
+import type { ChatFields, Dialect, EmbeddingFields, MediaFields, SpeechFields, TranscriptionFields } from '../../api/call-forms.ts'
 import { DIALECT_WORDS } from '../../api/call-forms.ts'
+import { speech, transcriptions } from './audio.ts'
 import { chatCompletions } from './chat-completions.ts'
 import { embeddings } from './embeddings.ts'
 import { mediaOf } from './media.ts'
@@ -15,6 +16,8 @@ export type Example =
   | { kind: 'chat'; fields: ChatFields }
   | { kind: 'image' | 'video'; fields: MediaFields }
   | { kind: 'embedding'; fields: EmbeddingFields }
+  | { kind: 'speech'; fields: SpeechFields }
+  | { kind: 'transcription'; fields: TranscriptionFields }
 
 /** A request to a model, with the words of a chat, or of what has a prompt or an input. */
 export function exampleOf(
@@ -26,6 +29,10 @@ export function exampleOf(
       return { kind: 'chat', fields: { model: id, messages: [{ role: 'user', content: words.chat }] } }
     case 'embedding':
       return { kind: 'embedding', fields: { model: id, input: words.prompt } }
+    case 'speech':
+      return { kind: 'speech', fields: { model: id, voice: 'alloy', input: words.prompt } }
+    case 'transcription':
+      return { kind: 'transcription', fields: { model: id, file: 'speech.mp3' } }
     case 'image':
     case 'video':
       return { kind: modality, fields: { model: id, prompt: words.prompt } }
@@ -48,6 +55,8 @@ function samplesBy<Fields>(writers: Writers<Fields>, fields: Fields, origin: str
 /** The samples of a request. @param origin the address of this gateway */
 export function samplesOf({ kind, fields }: Example, origin: string): Sample[] {
   if (kind === 'embedding') return samplesBy(embeddings, fields, origin)
+  if (kind === 'speech') return samplesBy(speech, fields, origin)
+  if (kind === 'transcription') return samplesBy(transcriptions, fields, origin)
   if (kind !== 'chat') return samplesBy(mediaOf(kind), fields, origin)
   return Object.entries(CHAT_WRITERS).flatMap(([dialect, writers]) =>
     samplesBy(writers, fields, origin, DIALECT_WORDS[dialect as Dialect]),
