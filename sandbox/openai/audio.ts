@@ -16,14 +16,12 @@ export const audioRoutes: readonly Route[] = [
     submission: ({ fields }) => ({ model: asText(fields['model']), prompt: asText(fields['input']) }),
     handle: speak,
   },
-  ...(['transcriptions', 'translations'] as const).map(
-    (path): Route => ({
-      method: 'POST',
-      path: `/v1/audio/${path}`,
-      submission: ({ fields }) => ({ model: asText(fields['model']), prompt: asText(fields['prompt']) }),
-      handle: (exchange) => transcribe(exchange, path === 'translations' ? 'translate' : 'transcribe'),
-    }),
-  ),
+  ...(['transcriptions', 'translations'] as const).map((path): Route => ({
+    method: 'POST',
+    path: `/v1/audio/${path}`,
+    submission: ({ fields }) => ({ model: asText(fields['model']), prompt: asText(fields['prompt']) }),
+    handle: (exchange) => transcribe(exchange, path === 'translations' ? 'translate' : 'transcribe'),
+  })),
 ]
 
 const MAX_CHARACTERS = 4096
@@ -113,7 +111,14 @@ async function transcribe(exchange: Exchange, task: 'transcribe' | 'translate'):
   const told = reportedTokens(exchange.steering, { input: seconds, output: 0 })
   const usage = told ? { usage: { type: 'duration', seconds: told.input } } : {}
   if (format === 'json' || text === undefined) return answer(exchange, { text, ...usage })
-  await answer(exchange, { task, language: 'english', duration: seconds, text, ...timesOf(text, seconds, fields), ...usage })
+  await answer(exchange, {
+    task,
+    language: 'english',
+    duration: seconds,
+    text,
+    ...timesOf(text, seconds, fields),
+    ...usage,
+  })
 }
 
 /** What was heard follows from the bytes of the file. */

@@ -45,7 +45,7 @@ describe('the OpenAPI document', () => {
     areas = await allRequests()
     settings = Object.assign({}, ...areas.map((area) => area.settings)) as Settings
     gateway = await startGateway({
-      WORKER_QUEUES: 'chat,image,video,embedding',
+      WORKER_QUEUES: 'chat,image,video,embedding,speech,transcription',
       MAX_DIALECT_BODY_BYTES: '1048576',
       ...settings,
     })

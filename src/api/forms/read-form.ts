@@ -4,11 +4,13 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { ParameterizedContext } from 'koa'
 import type { BusboyInstance } from '@fastify/busboy'
 import { Busboy } from '@fastify/busboy'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { aboutField } from '../../shared/platform/field-errors.ts'
+import { reportDefect } from '../../shared/platform/process/defects.ts'
 import type { JsonObject } from '../middleware/json-body.ts'
 import { maxBytesOf, tooLarge } from '../middleware/body-bytes.ts'
 import type { RequestState } from '../middleware/request-context.ts'
@@ -22,6 +24,10 @@ export type SentForm = { fields: JsonObject; files: readonly FormFile[]; release
 
 /** Parts of one form, and the bytes of a part's head. No form of ours needs more. */
 const MAX = { parts: 128, headerPairs: 32, headerSize: 16_384 }
+
+/** After the last byte of a form: how long its files may take to be written, in ms, and the turns of its parser. */
+const WRITE_MS = 10_000
+const LAST_TURNS = 10
 
 /** How much of a part's name an error repeats, in characters: the client chose it. */
 const MAX_PARAM = 200
@@ -91,6 +97,7 @@ class Gathering {
   private fileBytes = 0
   private current: Readable | null = null
   private fault: ApiError | null = null
+  private isRead = false
   private end: (fault: ApiError | null) => void = () => {}
 
   constructor(declared: DeclaredForm) {
@@ -112,19 +119,22 @@ class Gathering {
     const onClose = (): void => {
       if (!req.complete) this.fail(endedEarly())
     }
+    const onEnd = (): void => {
+      this.giveUp().catch(reportDefect)
+    }
     try {
       if (req.destroyed) throw endedEarly()
       const read = new Promise<ApiError | null>((resolve) => {
         this.end = resolve
       })
       this.listenTo(parser)
-      req.on('error', onError).on('close', onClose).pipe(parser)
+      req.on('error', onError).on('close', onClose).once('end', onEnd).pipe(parser)
       req.on('data', onData)
       begun()
       await read
     } finally {
       req.unpipe(parser)
-      req.off('data', onData).off('close', onClose)
+      req.off('data', onData).off('close', onClose).off('end', onEnd)
       // Nobody reads the rest: an answer to what is too long ends its connection.
       req.resume()
     }
@@ -149,7 +159,17 @@ class Gathering {
     })
     parser.on('partsLimit', () => this.fail(malformed(`has more than ${MAX.parts} parts`)))
     parser.on('error', () => this.fail(malformed('is malformed, or ended before it was complete')))
-    parser.on('finish', () => this.end(null))
+    parser.on('finish', () => {
+      this.isRead = true
+      this.end(null)
+    })
+  }
+
+  /** The parser never ends a form whose last part has no whole head: once all has come, it has so many turns. */
+  private async giveUp(): Promise<void> {
+    await Promise.race([Promise.all(this.writing), sleep(WRITE_MS)])
+    for (let turns = 0; turns < LAST_TURNS; turns++) await nextTurn()
+    if (!this.isRead) this.fail(endedEarly())
   }
 
   /** Remembers what is wrong, the first time, and ends the reading. */

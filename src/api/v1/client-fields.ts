@@ -91,13 +91,7 @@ export const listedModel = model
     supported_parameters: z.array(z.string()).meta({ description: 'Chats: what every upstream of the model is sent.' }),
     supported_endpoints: z.array(z.string()).meta({ description: 'The paths at which the model is called.' }),
     pricing: z
-      .union([
-        pricing,
-        speechPricing,
-        pricing.extend(dollars),
-        speechPricing.extend(dollars),
-        z.strictObject(dollars),
-      ])
+      .union([pricing, speechPricing, pricing.extend(dollars), speechPricing.extend(dollars), z.strictObject(dollars)])
       .optional()
       .meta({
         description:

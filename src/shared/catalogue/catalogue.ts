@@ -205,7 +205,9 @@ export const catalogueSchema = z.strictObject({
   packs: packsSchema,
   topUp: topUpSchema.optional(),
   upstreams: z.record(name, upstreamSchema),
-  models: z.array(z.discriminatedUnion('modality', [chatModel, mediaModel, embeddingModel, speechModel, transcriptionModel])),
+  models: z.array(
+    z.discriminatedUnion('modality', [chatModel, mediaModel, embeddingModel, speechModel, transcriptionModel]),
+  ),
 })
 
 /** A provider of the catalogue, with its key. */

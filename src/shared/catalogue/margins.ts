@@ -43,7 +43,9 @@ type PricedMedia = MediaOptions & {
 export type PricedCatalogue = {
   /** What a credit is worth, in micro-dollars. */
   creditMicroUsd?: number
-  models: readonly ((PricedChat | PricedEmbedding | PricedSpeech | PricedTranscription | PricedMedia) & { enabled?: boolean })[]
+  models: readonly ((PricedChat | PricedEmbedding | PricedSpeech | PricedTranscription | PricedMedia) & {
+    enabled?: boolean
+  })[]
 }
 
 /** Where a cost exceeds its price: `models[2].upstreams[0].cost.output`, and by how much. */

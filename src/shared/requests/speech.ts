@@ -31,8 +31,10 @@ export const MOST_CHARACTERS = 2 * MAX_CHARACTERS
 export const charactersIn = (text: string): number => Array.from(text).length
 
 /** The characters that a request is charged for: of its text, and of its instructions, which upstreams bill too. */
-export const chargedCharacters = ({ input, instructions = '' }: Pick<SpeechRequest, 'input' | 'instructions'>): number =>
-  charactersIn(input) + charactersIn(instructions)
+export const chargedCharacters = ({
+  input,
+  instructions = '',
+}: Pick<SpeechRequest, 'input' | 'instructions'>): number => charactersIn(input) + charactersIn(instructions)
 
 /** What ends the sound of a call on its way to the web process: whatever comes without it was broken off. */
 export const SOUND_ENDS = '.'

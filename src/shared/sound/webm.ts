@@ -76,16 +76,7 @@ function numberAt(
   return { value, bytes: length }
 }
 
-const WANTED = new Set([
-  ID.timescale,
-  ID.number,
-  ID.type,
-  ID.codec,
-  ID.settings,
-  ID.time,
-  ID.block,
-  ID.simpleBlock,
-])
+const WANTED = new Set([ID.timescale, ID.number, ID.type, ID.codec, ID.settings, ID.time, ID.block, ID.simpleBlock])
 
 /** What was found so far. */
 class Walk {

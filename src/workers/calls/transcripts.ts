@@ -42,7 +42,11 @@ const vtt = (segments: readonly Timed[]): string =>
     .join('')}`
 
 /** An empty line would end a subtitle, and an arrow begin one. */
-const lineOf = (text: string): string => text.trim().replaceAll(/\s*\n\s*/g, '\n').replaceAll('-->', '->')
+const lineOf = (text: string): string =>
+  text
+    .trim()
+    .replaceAll(/\s*\n\s*/g, '\n')
+    .replaceAll('-->', '->')
 
 /** The most that a clock shows: 99 hours. */
 const MOST_MS = 359_999_999

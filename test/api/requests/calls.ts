@@ -1,5 +1,13 @@
 import { expect } from 'chai'
+import { silence } from '../../shared/sound/fixtures.ts'
 import type { Requests } from '../support/visitor.ts'
+
+function formOf(fields: Record<string, string>): FormData {
+  const form = new FormData()
+  for (const [name, text] of Object.entries({ model: 'sandbox-transcription', ...fields })) form.append(name, text)
+  form.append('file', new Blob([new Uint8Array(silence(1))]), 'speech.wav')
+  return form
+}
 
 /** API keys, calls of models, and the records that they leave. */
 export const requests: Requests = {
@@ -25,6 +33,10 @@ export const requests: Requests = {
     expect(image.status, image.text).to.equal(200)
     await caller('POST', '/v1/videos/generations', { model: 'sandbox-video', prompt: 'a lighthouse', duration: 1 })
     await caller('POST', '/v1/embeddings', { model: 'sandbox-embedding', input: ['a lighthouse', 'a fox'] })
+    await caller('POST', '/v1/audio/speech', { model: 'sandbox-speech', voice: 'alloy', input: 'a lighthouse' })
+    await caller('POST', '/v1/audio/transcriptions', formOf({ response_format: 'verbose_json' }))
+    await caller('POST', '/v1/audio/transcriptions', formOf({ response_format: 'vtt' }))
+    await caller('POST', '/v1/audio/translations', formOf({}))
     const chat = { model: 'sandbox-chat', messages: [{ role: 'user', content: 'hello' }] }
     await caller('POST', '/v1/chat/completions', chat)
     await caller('POST', '/v1/chat/completions', { ...chat, stream: true })

@@ -46,7 +46,14 @@ export function recoveriesOf(
   calls: readonly CallRow[],
 ): Record<Modality, number[]> {
   const takings = takingsOf([...dead, ...live])
-  const found: Record<Modality, number[]> = { chat: [], image: [], video: [], embedding: [], speech: [], transcription: [] }
+  const found: Record<Modality, number[]> = {
+    chat: [],
+    image: [],
+    video: [],
+    embedding: [],
+    speech: [],
+    transcription: [],
+  }
   const rows = new Map(calls.map((call) => [call.id, call]))
   for (const program of dead.filter(({ kind }) => kind === 'worker')) {
     const { ids, at } = heldBy(program)

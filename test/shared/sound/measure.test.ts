@@ -61,7 +61,8 @@ describe('the length of a file of sound', () => {
   it('of Ogg does not become nothing with the positions of its pages', async () => {
     for (const file of ['opus.ogg', 'vorbis.ogg']) {
       const ogg = recording(file)
-      for (let place = ogg.indexOf('OggS'); place >= 0; place = ogg.indexOf('OggS', place + 4)) ogg.fill(0, place + 6, place + 14)
+      for (let place = ogg.indexOf('OggS'); place >= 0; place = ogg.indexOf('OggS', place + 4))
+        ogg.fill(0, place + 6, place + 14)
       expect((await measured(ogg)).seconds, file).to.be.above(LENGTH / 2 - 0.1)
     }
   })
@@ -79,12 +80,22 @@ describe('the length of a file of sound', () => {
   it('of MP3 counts every frame, whatever stands between them', async () => {
     const mp3 = recording('s.mp3')
     const before = (await measured(mp3)).seconds
-    const cover = Buffer.concat([Buffer.from('ID3\x04\x00\x00\x00\x00\x07\x68', 'latin1'), Buffer.alloc(1000, 0xff), mp3])
+    const cover = Buffer.concat([
+      Buffer.from('ID3\x04\x00\x00\x00\x00\x07\x68', 'latin1'),
+      Buffer.alloc(1000, 0xff),
+      mp3,
+    ])
     expect((await measured(cover)).seconds).to.be.closeTo(before, 0.1)
   })
 
   it('is refused for what is no sound of these kinds', async () => {
-    const others = [Buffer.alloc(0), Buffer.from('x'), Buffer.from('GIF89a'), Buffer.from('%PDF-1.7'), Buffer.alloc(5000, 0xff)]
+    const others = [
+      Buffer.alloc(0),
+      Buffer.from('x'),
+      Buffer.from('GIF89a'),
+      Buffer.from('%PDF-1.7'),
+      Buffer.alloc(5000, 0xff),
+    ]
     for (const bytes of others) {
       expect(await measured(bytes).catch((error: unknown) => error)).to.be.instanceOf(NoSound)
     }
@@ -93,13 +104,18 @@ describe('the length of a file of sound', () => {
   it('is found or refused for 5,000 files of chance, quickly', async () => {
     const heads = RECORDINGS.map(([file]) => recording(file))
     const changed = fc
-      .tuple(fc.constantFrom(...heads), fc.array(fc.tuple(fc.nat(8000), fc.uint8Array({ minLength: 1, maxLength: 16 })), { maxLength: 8 }))
+      .tuple(
+        fc.constantFrom(...heads),
+        fc.array(fc.tuple(fc.nat(8000), fc.uint8Array({ minLength: 1, maxLength: 16 })), { maxLength: 8 }),
+      )
       .map(([head, changes]) => {
         const bytes = Buffer.from(head.subarray(0, 8192))
         for (const [place, piece] of changes) Buffer.from(piece).copy(bytes, place % bytes.length)
         return bytes
       })
-    const any = fc.tuple(fc.constantFrom(...heads), fc.uint8Array({ maxLength: 400 })).map(([head, rest]) => Buffer.concat([head.subarray(0, 16), rest]))
+    const any = fc
+      .tuple(fc.constantFrom(...heads), fc.uint8Array({ maxLength: 400 }))
+      .map(([head, rest]) => Buffer.concat([head.subarray(0, 16), rest]))
     await fc.assert(
       fc.asyncProperty(fc.oneof(changed, any), async (bytes) => {
         const sound = await measured(bytes).catch((error: unknown) => error)

@@ -1,7 +1,14 @@
 /**
  * A request as code: in each API that it can be made by, and each language.
  */
-import type { ChatFields, Dialect, EmbeddingFields, MediaFields, SpeechFields, TranscriptionFields } from '../../api/call-forms.ts'
+import type {
+  ChatFields,
+  Dialect,
+  EmbeddingFields,
+  MediaFields,
+  SpeechFields,
+  TranscriptionFields,
+} from '../../api/call-forms.ts'
 import { DIALECT_WORDS } from '../../api/call-forms.ts'
 import { speech, transcriptions } from './audio.ts'
 import { chatCompletions } from './chat-completions.ts'

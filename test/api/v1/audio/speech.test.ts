@@ -22,7 +22,11 @@ describe('POST /v1/audio/speech', () => {
   before(async () => {
     gateway = await startGateway({}, ({ models }) => {
       const model = models.find(({ id }) => id === 'sandbox-speech')!
-      models.push({ ...model, id: 'plain', upstreams: [{ upstream: 'sandbox', model: 'speech-sandbox', drop: ['speed'] }] })
+      models.push({
+        ...model,
+        id: 'plain',
+        upstreams: [{ upstream: 'sandbox', model: 'speech-sandbox', drop: ['speed'] }],
+      })
     })
   })
   after(() => gateway.stop())
@@ -183,16 +187,29 @@ describe('POST /v1/audio/speech', () => {
 
   it('never has its upstream speak more than was charged, whatever its fields say', async () => {
     const values = fc.oneof(fc.string(), fc.integer(), fc.constant(null), fc.constant({ id: 'x' }), fc.constant('wav'))
-    const names = fc.constantFrom('voice', 'instructions', 'response_format', 'speed', 'stream_format', 'n', 'input2', 'user')
+    const names = fc.constantFrom(
+      'voice',
+      'instructions',
+      'response_format',
+      'speed',
+      'stream_format',
+      'n',
+      'input2',
+      'user',
+    )
     await fc.assert(
-      fc.asyncProperty(fc.string({ minLength: 1, maxLength: 50 }), fc.dictionary(names, values), async (input, more) => {
-        const reply = await speak(input, more)
-        expect(reply.status, reply.text).to.be.oneOf([200, 400])
-        if (reply.status !== 200) return
-        const { instructions } = more as { instructions?: string | null }
-        const characters = chargedCharacters({ input, ...(instructions && { instructions }) })
-        expect(Number(reply.headers.get('x-credits'))).to.equal(priceOf(characters))
-      }),
+      fc.asyncProperty(
+        fc.string({ minLength: 1, maxLength: 50 }),
+        fc.dictionary(names, values),
+        async (input, more) => {
+          const reply = await speak(input, more)
+          expect(reply.status, reply.text).to.be.oneOf([200, 400])
+          if (reply.status !== 200) return
+          const { instructions } = more as { instructions?: string | null }
+          const characters = chargedCharacters({ input, ...(instructions && { instructions }) })
+          expect(Number(reply.headers.get('x-credits'))).to.equal(priceOf(characters))
+        },
+      ),
       { numRuns: 60 },
     )
   }).timeout(120_000)

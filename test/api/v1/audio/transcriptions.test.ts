@@ -7,7 +7,14 @@ import type { Gateway } from '../../../../scripts/harness/harness.ts'
 import { startGateway } from '../../../../scripts/harness/harness.ts'
 import type { Reply } from '../../../../scripts/harness/http.ts'
 import { get } from '../../../../scripts/harness/http.ts'
-import { TRANSCRIPTIONS, callOf, countsOf, movementsOf, prompted, recordOf } from '../../../../scripts/harness/calling.ts'
+import {
+  TRANSCRIPTIONS,
+  callOf,
+  countsOf,
+  movementsOf,
+  prompted,
+  recordOf,
+} from '../../../../scripts/harness/calling.ts'
 import { eventually, until } from '../../../../scripts/harness/until.ts'
 import { publicId } from '../../../../src/shared/platform/ids.ts'
 import { RECORDINGS, recording, silence } from '../../../shared/sound/fixtures.ts'
@@ -41,7 +48,11 @@ describe('POST /v1/audio/transcriptions', () => {
     await expectBooksToBalance(gateway.db)
   })
 
-  async function sendForm(fields: Field[], headers: Record<string, string> = {}, path = TRANSCRIPTIONS): Promise<Reply> {
+  async function sendForm(
+    fields: Field[],
+    headers: Record<string, string> = {},
+    path = TRANSCRIPTIONS,
+  ): Promise<Reply> {
     const form = new FormData()
     for (const [name, value, fileName = 'speech'] of fields) {
       if (typeof value === 'string') form.append(name, value)
@@ -131,14 +142,21 @@ describe('POST /v1/audio/transcriptions', () => {
   })
 
   it('makes one subtitle where the upstream has no segments', async () => {
-    const fields: Field[] = [['model', 'json-alone'], ['response_format', 'srt'], ['prompt', prompted('[answer Hi.]')]]
+    const fields: Field[] = [
+      ['model', 'json-alone'],
+      ['response_format', 'srt'],
+      ['prompt', prompted('[answer Hi.]')],
+    ]
     const reply = await sendForm([...fields, ['file', silence(3)]])
     expect(reply.text).to.equal('1\n00:00:00,000 --> 00:00:03,000\nHi.\n\n')
   })
 
   it('takes `timestamp_granularities` with brackets and without (E3.7)', async () => {
     for (const name of ['timestamp_granularities', 'timestamp_granularities[]']) {
-      const reply = await transcribe([['response_format', 'verbose_json'], [name, 'word']])
+      const reply = await transcribe([
+        ['response_format', 'verbose_json'],
+        [name, 'word'],
+      ])
       expect(reply.json.words, name).to.be.an('array')
     }
   })
@@ -152,7 +170,11 @@ describe('POST /v1/audio/transcriptions', () => {
     expect(again.headers.get('x-credits')).to.equal('10')
     const other = await transcribe([['response_format', 'vtt']], silence(6), headers)
     expect(other.json.error.type).to.equal('idempotency_conflict')
-    const fields: Field[] = [['model', 'sandbox-transcription'], ['file', silence(5)], ['response_format', 'vtt']]
+    const fields: Field[] = [
+      ['model', 'sandbox-transcription'],
+      ['file', silence(5)],
+      ['response_format', 'vtt'],
+    ]
     const translation = await sendForm(fields, headers, '/v1/audio/translations')
     expect(translation.json.error.type).to.equal('idempotency_conflict')
     expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - 10)
@@ -174,7 +196,10 @@ describe('POST /v1/audio/transcriptions', () => {
 
   it('is refunded where its file was lost on the way', async () => {
     const emptying = setInterval(() => {
-      gateway.db('uploads').delete().catch(() => {})
+      gateway
+        .db('uploads')
+        .delete()
+        .catch(() => {})
     }, 1)
     try {
       const replies = await Promise.all(Array.from({ length: 5 }, () => transcribe([['prompt', prompted()]])))
@@ -186,16 +211,93 @@ describe('POST /v1/audio/transcriptions', () => {
 
   const REFUSED: [what: string, fields: Field[], param: string][] = [
     ['no file', [['model', 'sandbox-transcription']], 'file'],
-    ['a text for its file', [['model', 'sandbox-transcription'], ['file', 'x']], 'file'],
-    ['two files (E3.9)', [['model', 'sandbox-transcription'], ['file', silence(1)], ['file', silence(1)]], 'file'],
-    ['a picture', [['model', 'sandbox-transcription'], ['file', Buffer.from('GIF89a')]], 'file'],
-    ['more than four hours', [['model', 'sandbox-transcription'], ['file', long()]], 'file'],
-    ['a form that it does not have', [['model', 'sandbox-transcription'], ['file', silence(1)], ['response_format', 'diarized_json']], 'response_format'],
-    ['a stream', [['model', 'sandbox-transcription'], ['file', silence(1)], ['stream', 'true']], 'stream'],
-    ['times without verbose_json', [['model', 'sandbox-transcription'], ['file', silence(1)], ['timestamp_granularities[]', 'word']], 'timestamp_granularities'],
-    ['a temperature that is none', [['model', 'sandbox-transcription'], ['file', silence(1)], ['temperature', 'hot']], 'temperature'],
-    ['a field that it does not know', [['model', 'sandbox-transcription'], ['file', silence(1)], ['include[]', 'logprobs']], 'include[]'],
-    ['a strategy', [['model', 'sandbox-transcription'], ['file', silence(1)], ['chunking_strategy', 'auto']], 'chunking_strategy'],
+    [
+      'a text for its file',
+      [
+        ['model', 'sandbox-transcription'],
+        ['file', 'x'],
+      ],
+      'file',
+    ],
+    [
+      'two files (E3.9)',
+      [
+        ['model', 'sandbox-transcription'],
+        ['file', silence(1)],
+        ['file', silence(1)],
+      ],
+      'file',
+    ],
+    [
+      'a picture',
+      [
+        ['model', 'sandbox-transcription'],
+        ['file', Buffer.from('GIF89a')],
+      ],
+      'file',
+    ],
+    [
+      'more than four hours',
+      [
+        ['model', 'sandbox-transcription'],
+        ['file', long()],
+      ],
+      'file',
+    ],
+    [
+      'a form that it does not have',
+      [
+        ['model', 'sandbox-transcription'],
+        ['file', silence(1)],
+        ['response_format', 'diarized_json'],
+      ],
+      'response_format',
+    ],
+    [
+      'a stream',
+      [
+        ['model', 'sandbox-transcription'],
+        ['file', silence(1)],
+        ['stream', 'true'],
+      ],
+      'stream',
+    ],
+    [
+      'times without verbose_json',
+      [
+        ['model', 'sandbox-transcription'],
+        ['file', silence(1)],
+        ['timestamp_granularities[]', 'word'],
+      ],
+      'timestamp_granularities',
+    ],
+    [
+      'a temperature that is none',
+      [
+        ['model', 'sandbox-transcription'],
+        ['file', silence(1)],
+        ['temperature', 'hot'],
+      ],
+      'temperature',
+    ],
+    [
+      'a field that it does not know',
+      [
+        ['model', 'sandbox-transcription'],
+        ['file', silence(1)],
+        ['include[]', 'logprobs'],
+      ],
+      'include[]',
+    ],
+    [
+      'a strategy',
+      [
+        ['model', 'sandbox-transcription'],
+        ['file', silence(1)],
+        ['chunking_strategy', 'auto'],
+      ],
+      'chunking_strategy',
+    ],
   ]
   for (const [what, fields, param] of REFUSED) {
     it(`is refused with ${what}, before any charge`, async () => {
@@ -232,9 +334,16 @@ describe('POST /v1/audio/transcriptions', () => {
   })
 
   it('can be fetched later', async () => {
-    const reply = await transcribe([['response_format', 'text'], ['prompt', prompted('[answer Later.]')]], silence(5), {
-      prefer: 'respond-async',
-    })
+    const reply = await transcribe(
+      [
+        ['response_format', 'text'],
+        ['prompt', prompted('[answer Later.]')],
+      ],
+      silence(5),
+      {
+        prefer: 'respond-async',
+      },
+    )
     expect(reply.status).to.equal(202)
     const fetched = await get(`${gateway.url}${reply.headers.get('location')}?wait=30`, account.key)
     expect([fetched.status, fetched.text]).to.deep.equal([200, 'Later.\n'])
@@ -253,7 +362,21 @@ describe('POST /v1/audio/transcriptions', () => {
   })
 
   it('never costs its upstream more than was charged, whatever its fields say', async () => {
-    const names = ['prompt', 'language', 'temperature', 'response_format', 'stream', 'n', 'seconds', 'duration', 'set', 'include[]', 'model[]', 'timestamp_granularities[]', '__proto__']
+    const names = [
+      'prompt',
+      'language',
+      'temperature',
+      'response_format',
+      'stream',
+      'n',
+      'seconds',
+      'duration',
+      'set',
+      'include[]',
+      'model[]',
+      'timestamp_granularities[]',
+      '__proto__',
+    ]
     const values = ['x', '1', '0.5', 'en', 'srt', 'verbose_json', 'false', 'word', '999999', '']
     const field = fc.tuple(fc.constantFrom(...names), fc.constantFrom(...values))
     await fc.assert(
