@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ParameterizedContext } from 'koa'
 import type { BusboyInstance } from '@fastify/busboy'
 import { Busboy } from '@fastify/busboy'
@@ -25,9 +25,8 @@ export type SentForm = { fields: JsonObject; files: readonly FormFile[]; release
 /** Parts of one form, and the bytes of a part's head. No form of ours needs more. */
 const MAX = { parts: 128, headerPairs: 32, headerSize: 16_384 }
 
-/** After the last byte of a form: how long its files may take to be written, in ms, and the turns of its parser. */
-const WRITE_MS = 10_000
-const LAST_TURNS = 10
+/** The turns of the event loop in which a parser takes what it is given. */
+const TURNS = 10
 
 /** How much of a part's name an error repeats, in characters: the client chose it. */
 const MAX_PARAM = 200
@@ -98,7 +97,7 @@ class Gathering {
   private current: Readable | null = null
   private fault: ApiError | null = null
   private isRead = false
-  private end: (fault: ApiError | null) => void = () => {}
+  private end: () => void = () => {}
 
   constructor(declared: DeclaredForm) {
     this.declared = declared
@@ -110,36 +109,64 @@ class Gathering {
    */
   async readFrom(req: IncomingMessage, maxBytes: number, begun: () => void): Promise<void> {
     const parser = parserOf(req)
+    this.listenTo(parser)
+    const read = new Promise<void>((resolve) => {
+      this.end = resolve
+    })
     let bytes = 0
     const onData = (chunk: Buffer): void => {
       bytes += chunk.length
-      if (bytes > maxBytes) this.fail(tooLarge(maxBytes))
+      if (bytes > maxBytes) return this.fail(tooLarge(maxBytes))
+      req.pause()
+      this.feed(parser, chunk)
+        .then(() => req.resume())
+        .catch(reportDefect)
     }
-    const onError = (error: unknown): void => this.fail(error instanceof ApiError ? error : endedEarly())
+    const onEnd = (): void => {
+      this.feed(parser, null).catch(reportDefect)
+    }
     const onClose = (): void => {
       if (!req.complete) this.fail(endedEarly())
     }
-    const onEnd = (): void => {
-      this.giveUp().catch(reportDefect)
-    }
-    try {
-      if (req.destroyed) throw endedEarly()
-      const read = new Promise<ApiError | null>((resolve) => {
-        this.end = resolve
-      })
-      this.listenTo(parser)
-      req.on('error', onError).on('close', onClose).once('end', onEnd).pipe(parser)
-      req.on('data', onData)
+    req.on('error', (error: unknown) => this.fail(error instanceof ApiError ? error : endedEarly()))
+    if (req.destroyed) this.fail(endedEarly())
+    else {
+      req.on('close', onClose).on('end', onEnd).on('data', onData)
       begun()
-      await read
-    } finally {
-      req.unpipe(parser)
-      req.off('data', onData).off('close', onClose).off('end', onEnd)
-      // Nobody reads the rest: an answer to what is too long ends its connection.
-      req.resume()
     }
+    await read
+    req.off('data', onData).off('end', onEnd).off('close', onClose)
+    // Nobody reads the rest: an answer to what is too long ends its connection.
+    req.resume()
     await Promise.all(this.writing)
     if (this.fault) throw this.fault
+  }
+
+  /**
+   * Gives the parser the next piece, or the end (null). What it has not taken once no file is being written it never
+   * takes: it waits for the rest of a head that has none, and says nothing.
+   */
+  private async feed(parser: BusboyInstance, chunk: Buffer | null): Promise<void> {
+    let isTaken = false
+    const taken = new Promise<void>((resolve) => {
+      const done = (): void => {
+        isTaken = true
+        resolve()
+      }
+      if (chunk) parser.write(chunk, done)
+      else parser.end().once('finish', done)
+    })
+    await Promise.race([taken, this.idle()])
+    if (!isTaken && !this.isRead) this.fail(malformed('is malformed, or ended before it was complete'))
+  }
+
+  /** Resolves when no file is being written, after some turns of the parser. */
+  private async idle(): Promise<void> {
+    for (let known = -1; known < this.writing.length;) {
+      known = this.writing.length
+      await Promise.all(this.writing)
+      for (let turn = 0; turn < TURNS; turn++) await nextTurn()
+    }
   }
 
   /** Frees the files. */
@@ -161,22 +188,15 @@ class Gathering {
     parser.on('error', () => this.fail(malformed('is malformed, or ended before it was complete')))
     parser.on('finish', () => {
       this.isRead = true
-      this.end(null)
+      this.end()
     })
-  }
-
-  /** The parser never ends a form whose last part has no whole head: once all has come, it has so many turns. */
-  private async giveUp(): Promise<void> {
-    await Promise.race([Promise.all(this.writing), sleep(WRITE_MS)])
-    for (let turns = 0; turns < LAST_TURNS; turns++) await nextTurn()
-    if (!this.isRead) this.fail(endedEarly())
   }
 
   /** Remembers what is wrong, the first time, and ends the reading. */
   private fail(fault: ApiError): void {
     this.fault ??= fault
     this.current?.destroy(this.fault)
-    this.end(this.fault)
+    this.end()
   }
 
   private takeText(name: string | undefined, text: string, truncated: boolean): void {
