@@ -90,7 +90,7 @@ export const speechPricing = z
   .strictObject({ perCharacter: z.int(), perCharacters: z.int().optional(), minimum: z.int().optional() })
   .meta({
     description:
-      'Speech: credits for `perCharacters` characters (1 if absent); at least `minimum` a call, if the model states it.',
+      'Speech: credits for `perCharacters` characters (1 if absent); at least `minimum` a call, if it is stated.',
   })
 
 const resolution = z.string().optional()
@@ -101,7 +101,7 @@ const prices = z
   )
   .meta({
     description:
-      'Images, videos and transcriptions: the first row that fits gives the price; `perSecond` × seconds is rounded up.',
+      'Media and transcriptions: the first row that fits gives the price; `perSecond` × seconds is rounded up.',
   })
 
 /** A price as its version has it. */

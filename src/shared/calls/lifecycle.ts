@@ -54,7 +54,7 @@ export const DEADLINE_SECONDS: Record<Modality, number> = {
   transcription: 600,
 }
 
-/** Bytes of requests that one account may have open at once, with their files: 64 MB of these, and what asks for them. */
+/** Bytes of requests that one account may have open at once: 64 MB of files, and what asks for them. */
 export const MAX_REQUEST_BYTES = 65 * 1024 * 1024
 
 /** How long a new call may wait before the reconciler checks whether its job still exists. */
@@ -63,7 +63,7 @@ export const QUEUED_LEASE_SECONDS = 6
 /** How long a running call may stay silent. Workers renew the leases of their calls well before that. */
 export const RUNNING_LEASE_SECONDS = 20
 
-/** Whether something of an open call may have reached a reader: streams of chats and of speech are relayed while they run. */
+/** Whether something of an open call may have reached a reader: streams of chats and sound are relayed meanwhile. */
 export const mayHaveDelivered = ({ modality, status }: { modality: Modality; status: CallStatus }): boolean =>
   (modality === 'chat' || modality === 'speech') && status === 'running'
 

@@ -1,6 +1,6 @@
 /**
- * The answers of transcriptions, made of the JSON of upstreams. What is no JSON for its client is stored in some all the
- * same: its form in `as`, its text in `text` (`src/api/v1/audio/sent-transcript.ts` sends it).
+ * The answers of transcriptions, made of the JSON of upstreams. What is no JSON for its client is stored in some, too:
+ * its form in `as`, its text in `text` (`src/api/v1/audio/sent-transcript.ts` sends it).
  */
 import type { Timed, Transcript, TranscriptFormat, TranscriptionRequest } from '../../shared/requests/transcriptions.ts'
 

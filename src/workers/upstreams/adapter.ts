@@ -141,7 +141,7 @@ export type Embeddings = { vectors: Float32Array[]; usage: UpstreamUsage | null 
 export type EmbeddingAdapter = (request: EmbeddingRequest, context: UpstreamContext) => Promise<Embeddings>
 
 /**
- * Speech over one HTTP request, whose sound is taken as it comes. `take` may be waited for, so that no more is read than
+ * Speech over one HTTP request, whose sound is taken as it comes. `take` is waited for, so that no more is read than
  * can be passed on.
  */
 export type SpeechAdapter = (

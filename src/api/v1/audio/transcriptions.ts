@@ -138,8 +138,8 @@ const declared = {
   ...gateway,
   method: 'post',
   description:
-    'A form (`multipart/form-data`). Charged by the whole seconds that the file lasts, which are counted and not taken ' +
-    'from its head, before it is sent on. `text`, `srt` and `vtt` tell credits and balance in headers.',
+    'A form (`multipart/form-data`). Charged by the whole seconds that the file lasts, which are counted and not ' +
+    'taken from its head, before it is sent on. `text`, `srt` and `vtt` tell credits and balance in headers.',
   auth: apiKey,
   limits: CALL_LIMITS,
   headers: callRequestHeaders,
