@@ -45,7 +45,8 @@ export const up = (db: Knex): Promise<void> =>
       CONSTRAINT api_keys_max_outstanding_positive CHECK (max_outstanding > 0),
       CONSTRAINT api_keys_modalities_known
         CHECK (cardinality(modalities) >= 1
-          AND modalities <@ ARRAY['chat', 'image', 'video', 'embedding', 'moderation', 'rerank']),
+          AND modalities <@ ARRAY['chat', 'image', 'video', 'embedding', 'moderation', 'rerank', 'speech',
+            'transcription']),
       CONSTRAINT api_keys_models_count CHECK (cardinality(models) BETWEEN 1 AND 100),
       CONSTRAINT api_keys_name_length CHECK (char_length(name) <= 60),
       CONSTRAINT api_keys_outstanding_not_negative CHECK (outstanding_calls >= 0),

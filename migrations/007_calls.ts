@@ -26,7 +26,8 @@ export const up = (db: Knex): Promise<void> =>
       id uuid NOT NULL, -- UUIDv7, made by the web process before the charge; call_… in text.
       account_id uuid NOT NULL, -- Who pays.
       key_id uuid NOT NULL, -- The API key it came with.
-      modality text NOT NULL, -- chat, image, video, embedding, moderation or rerank: its queue.
+      -- chat, image, video, embedding, moderation, rerank, speech or transcription: its queue.
+      modality text NOT NULL,
       dialect text, -- In which a chat was asked, and is answered, where that is not chat completions.
       model text NOT NULL, -- The gateway's model id as asked for.
       status text NOT NULL, -- queued, running, succeeded, failed or rejected; see src/shared/calls/lifecycle.ts.
@@ -80,7 +81,7 @@ export const up = (db: Knex): Promise<void> =>
       CONSTRAINT calls_pkey PRIMARY KEY (id),
       CONSTRAINT calls_account_fkey FOREIGN KEY (account_id) REFERENCES accounts (id),
       CONSTRAINT calls_modality_known
-        CHECK (modality IN ('chat', 'image', 'video', 'embedding', 'moderation', 'rerank')),
+        CHECK (modality IN ('chat', 'image', 'video', 'embedding', 'moderation', 'rerank', 'speech', 'transcription')),
       CONSTRAINT calls_dialect_known
         CHECK (dialect IS NULL OR (modality = 'chat' AND dialect IN ('messages', 'responses'))),
       CONSTRAINT calls_status_known CHECK (status IN ('queued', 'running', 'succeeded', 'failed', 'rejected')),

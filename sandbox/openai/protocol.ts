@@ -1,6 +1,7 @@
 import type { Protocol } from '../exchange.ts'
 import { authorizationKey } from '../wire.ts'
 import { answer } from '../http/answer.ts'
+import { audioRoutes } from './audio.ts'
 import { chatRoute } from './chat.ts'
 import { embeddingRoute } from './embeddings.ts'
 import { openaiError } from './errors.ts'
@@ -11,8 +12,8 @@ import { responsesRoute } from './responses.ts'
 import { videoRoutes } from './videos.ts'
 
 /**
- * OpenAI's API: chat, whole or as responses, embeddings, moderations and images; and what compatible servers offer
- * besides: rankings and videos.
+ * OpenAI's API: chat, whole or as responses, embeddings, moderations, sound and images; and what compatible servers
+ * offer besides: rankings and videos.
  */
 export const openaiProtocol: Protocol = {
   name: 'openai',
@@ -34,6 +35,7 @@ export const openaiProtocol: Protocol = {
     embeddingRoute,
     moderationRoute,
     rerankRoute,
+    ...audioRoutes,
     ...imageRoutes,
     ...videoRoutes,
   ],

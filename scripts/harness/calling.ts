@@ -21,6 +21,8 @@ export const VIDEOS = '/v1/videos/generations'
 export const EMBEDDINGS = '/v1/embeddings'
 export const MODERATIONS = '/v1/moderations'
 export const RERANK = '/v1/rerank'
+export const SPEECH = '/v1/audio/speech'
+export const TRANSCRIPTIONS = '/v1/audio/transcriptions'
 
 /** The body of a chat with one user message. */
 export const chatBody = (content: string, more: object = {}): Record<string, unknown> => ({

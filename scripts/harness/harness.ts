@@ -72,6 +72,18 @@ export function sandboxCatalogue(url: string) {
         upstreams: [{ upstream: 'sandbox', model: 'rerank-sandbox' }],
       },
       {
+        id: 'sandbox-speech',
+        modality: 'speech',
+        pricing: { perCharacter: 3, perCharacters: 2, minimum: 5 },
+        upstreams: [{ upstream: 'sandbox', model: 'speech-sandbox' }],
+      },
+      {
+        id: 'sandbox-transcription',
+        modality: 'transcription',
+        prices: [{ perSecond: 2 }],
+        upstreams: [{ upstream: 'sandbox', model: 'transcription-sandbox' }],
+      },
+      {
         id: 'sized-image',
         modality: 'image',
         credits: 40,

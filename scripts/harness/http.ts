@@ -2,7 +2,7 @@
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Reply = { status: number; headers: Headers; text: string; json: any }
 
-/** Sends JSON, or a string as it is, and reads the whole answer. */
+/** Sends JSON, or a string or a form as it is, and reads the whole answer. */
 export async function send(
   method: string,
   url: string,
@@ -14,15 +14,18 @@ export async function send(
     signal,
     redirect: 'manual',
     headers: {
-      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(body !== undefined && !(body instanceof FormData) && { 'content-type': 'application/json' }),
       ...(key !== undefined && { authorization: `Bearer ${key}` }),
       ...headers,
     },
-    body: body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
+    body: isReady(body) ? body : JSON.stringify(body),
   })
   const text = await response.text()
   return { status: response.status, headers: response.headers, text, json: parse(text) }
 }
+
+const isReady = (body: unknown): body is string | Uint8Array<ArrayBuffer> | FormData | undefined =>
+  body === undefined || typeof body === 'string' || body instanceof Uint8Array || body instanceof FormData
 
 function parse(text: string): unknown {
   try {

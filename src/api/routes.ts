@@ -98,6 +98,8 @@ import { healthz, readyz } from './ops/health.ts'
 import { serveMetrics } from './ops/scrape.ts'
 import { fetchCall } from './v1/calls/get-call.ts'
 import { completeChat } from './v1/chat.ts'
+import { createSpeech } from './v1/audio/speech.ts'
+import { createTranscription, createTranslation } from './v1/audio/transcriptions.ts'
 import { createEmbeddings } from './v1/embeddings.ts'
 import { makeImage, makeVideo } from './v1/media.ts'
 import { createModeration } from './v1/moderations.ts'
@@ -127,6 +129,9 @@ const gateway = [
   createEmbeddings,
   createModeration,
   rankDocuments,
+  createSpeech,
+  createTranscription,
+  createTranslation,
   completeChat,
   createMessage,
   countTokens,

@@ -35,6 +35,24 @@ const nameOf = ({ method, path }: { method: string; path: string }): string => `
 const hasOwnCodes = ({ envelope }: (typeof operations)[number]): boolean =>
   envelope === 'anthropic' || envelope === 'responses'
 
+type BadBody = readonly [body: string, headers: Record<string, string>, status: number]
+
+const NO_JSON: readonly BadBody[] = [
+  ['{', {}, 400],
+  ['[]', {}, 400],
+  ['x', { 'content-type': 'text/plain' }, 415],
+  [`"${'x'.repeat(1_048_576 + 1024)}"`, {}, 413],
+]
+
+const OF_FORMS = { 'content-type': 'multipart/form-data; boundary=b' }
+
+const NO_FORMS: readonly BadBody[] = [
+  ['x', { 'content-type': 'text/plain' }, 415],
+  ['x', { 'content-type': 'multipart/form-data' }, 400],
+  ['{}', OF_FORMS, 400],
+  [`--b\r\nContent-Disposition: form-data; name="model"\r\n\r\n${'x'.repeat(1_048_600)}\r\n--b--\r\n`, OF_FORMS, 413],
+]
+
 describe('the OpenAPI document', () => {
   let areas: Requests[]
   let settings: Settings
@@ -45,7 +63,7 @@ describe('the OpenAPI document', () => {
     areas = await allRequests()
     settings = Object.assign({}, ...areas.map((area) => area.settings)) as Settings
     gateway = await startGateway({
-      WORKER_QUEUES: 'chat,image,video,embedding,moderation,rerank',
+      WORKER_QUEUES: 'chat,image,video,embedding,moderation,rerank,speech,transcription',
       MAX_DIALECT_BODY_BYTES: '1048576',
       ...settings,
     })
@@ -191,12 +209,7 @@ describe('the OpenAPI document', () => {
         // Logging out takes a body too, and ends its session.
         const session = operation.path === '/api/auth/logout' ? (await visitor.signUp()).token : token
         const key = operation.auth?.scheme === 'apiKey' ? secret : session
-        for (const [body, headers, status] of [
-          ['{', {}, 400],
-          ['[]', {}, 400],
-          ['x', { 'content-type': 'text/plain' }, 415],
-          [`"${'x'.repeat(1_048_576 + 1024)}"`, {}, 413],
-        ] as const) {
+        for (const [body, headers, status] of operation.form ? NO_FORMS : NO_JSON) {
           const reply = await send(method, `${gateway.url}${path}`, {
             key,
             body,

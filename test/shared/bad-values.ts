@@ -40,6 +40,8 @@ export const BAD: Record<string, string[]> = {
   DATABASE_POOL: ['1'],
   HEALTH_PORT: ['x'],
   EMBEDDING_CONCURRENCY: ['0'],
+  SPEECH_CONCURRENCY: ['0'],
+  TRANSCRIPTION_CONCURRENCY: ['0'],
   IMAGE_CONCURRENCY: ['0'],
   LOGIN_RATE_LIMIT: ['0'],
   MAIL_CONCURRENCY: ['0'],

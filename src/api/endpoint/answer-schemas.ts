@@ -96,16 +96,28 @@ export const searchPricing = z.strictObject({
   }),
 })
 
+/** The price of speech. */
+export const speechPricing = z
+  .strictObject({ perCharacter: rate, perCharacters: z.int().optional(), minimum: rate.optional() })
+  .meta({
+    description:
+      'Speech: credits for `perCharacters` characters (1 if absent); at least `minimum` a call, if it is stated.',
+  })
+
+/** The price of what has `pricing`. */
+export const anyPricing = z.union([pricing, searchPricing, speechPricing])
+
 const resolution = z.string().optional()
 
 const prices = z
   .array(z.union([z.strictObject({ resolution, perSecond: rate }), z.strictObject({ resolution, credits: rate })]))
   .meta({
-    description: 'Images and videos: the first row that fits gives the price; `perSecond` × seconds is rounded up.',
+    description:
+      'Media and transcriptions: the first row that fits gives the price; `perSecond` × seconds is rounded up.',
   })
 
 /** A price as its version has it. */
-const price = z.union([pricing, searchPricing, z.strictObject({ credits: rate }), z.strictObject({ prices })])
+const price = z.union([anyPricing, z.strictObject({ credits: rate }), z.strictObject({ prices })])
 
 const seconds = z.number().gt(0).lte(MAX_SECONDS)
 
@@ -155,7 +167,7 @@ export const model = z
       description:
         'Rankings: the tokens of a document, with the query, that count as one document, if the model states it.',
     }),
-    pricing: z.union([pricing, searchPricing]).optional(),
+    pricing: anyPricing.optional(),
     prices: prices.optional(),
     ...options,
   })

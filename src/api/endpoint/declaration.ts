@@ -157,8 +157,9 @@ export type Writer<D extends Declaration> = (
   ctx: Context & { state: RequestState },
 ) => void | Promise<void>
 
-/** What may be wrong with any JSON body. */
-const BODY_ERRORS = ['invalid_json', 'payload_too_large', 'unsupported_media_type'] as const satisfies ErrorCode[]
+/** What may be wrong with any body, and with JSON. */
+const BODY_ERRORS = ['payload_too_large', 'unsupported_media_type'] as const satisfies ErrorCode[]
+const JSON_ERRORS = ['invalid_json', ...BODY_ERRORS] as const satisfies ErrorCode[]
 
 /** What can happen to every request that looks something up. */
 const SERVICE_ERRORS = ['internal_error', 'service_unavailable'] as const satisfies ErrorCode[]
@@ -174,10 +175,11 @@ const longestBody = ({ form, maxBodyBytes, auth }: Declaration): number =>
   form ? longestForm(form) : (maxBodyBytes ?? MAX_BODY_BYTES[auth === null ? 'anybody' : 'known'])
 
 /** The codes that a declaration states, and those that its holder, its limits, its fields and its body bring along. */
-function codesOf({ auth, limits = [], params, query, anthropic, body, errors }: Declaration): ReadonlySet<ErrorCode> {
+function codesOf(declaration: Declaration): ReadonlySet<ErrorCode> {
+  const { auth, limits = [], params, query, anthropic, body, form, errors } = declaration
   return new Set<ErrorCode>([
     ...(auth?.errors ?? []),
-    ...(body ? BODY_ERRORS : []),
+    ...(body ? (form && !form.orJson ? BODY_ERRORS : JSON_ERRORS) : []),
     ...(params ? ['not_found' as const] : []),
     ...(query || anthropic?.query ? ['invalid_request' as const] : []),
     ...errors,

@@ -24,11 +24,11 @@ const DOORS: readonly [path: RegExp, sentence: string][] = [
   [/^\/(fim\/)?completions$|^\/(engines|edits)(\/|$)/, `${SPEAKS}, not completions of a text: send messages instead.`],
   [
     /^\/(realtime|assistants|threads|files|uploads|batches|vector_stores|fine_tuning|evals|conversations)(\/|$)/,
-    `This gateway has no such API. ${SPEAKS}, images, videos, embeddings, moderations and rankings.`,
+    `This gateway has no such API. ${SPEAKS}, images, videos, embeddings, moderations, rankings, speech and transcriptions.`,
   ],
   [
     /^\/(containers|skills|chatkit|audio|images\/(edits|variations)|credits|auth)(\/|$)/,
-    `This gateway has no such API. ${SPEAKS}, images, videos, embeddings, moderations and rankings.`,
+    `This gateway has no such API. ${SPEAKS}, images, videos, embeddings, moderations, rankings, speech and transcriptions.`,
   ],
 ]
 

@@ -17,6 +17,8 @@ const MAX_QUEUED: Record<Modality, number> = {
   embedding: 20_000,
   moderation: 20_000,
   rerank: 20_000,
+  speech: 10_000,
+  transcription: 10_000,
 }
 
 /** How many calls one web process waits for: each holds a connection and its answer in memory. */
@@ -33,7 +35,7 @@ export type Load = ReturnType<typeof createLoad>
 
 /** Watches the queues until `stop`. */
 export function createLoad(queues: Queues, replies: Pick<Replies, 'waiting'>, log: Log) {
-  const queued: Record<Modality, number> = { chat: 0, image: 0, video: 0, embedding: 0, moderation: 0, rerank: 0 }
+  const queued = Object.fromEntries(MODALITIES.map((modality) => [modality, 0])) as Record<Modality, number>
   const look = async (): Promise<void> => {
     try {
       for (const modality of MODALITIES) queued[modality] = await queues.depth(modality)

@@ -6,7 +6,7 @@ import type { ChatModel, Model } from '../../shared/catalogue/catalogue.ts'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
 import type { ChatOptions } from '../../shared/requests/chat-fields.ts'
 import { dollarsOf } from '../../shared/requests/dollars.ts'
-import { model, ok, pricing, searchPricing } from '../endpoint/answer-schemas.ts'
+import { anyPricing, model, ok, pricing, searchPricing, speechPricing } from '../endpoint/answer-schemas.ts'
 
 /** Where models of a modality are called. */
 export const ENDPOINTS_OF: Readonly<Record<Modality, readonly string[]>> = {
@@ -16,6 +16,8 @@ export const ENDPOINTS_OF: Readonly<Record<Modality, readonly string[]>> = {
   embedding: ['/v1/embeddings'],
   moderation: ['/v1/moderations'],
   rerank: ['/v1/rerank'],
+  speech: ['/v1/audio/speech'],
+  transcription: ['/v1/audio/transcriptions', '/v1/audio/translations'],
 }
 
 /** What calls of a modality take and give, in every model. */
@@ -26,6 +28,8 @@ const MODALITIES_OF: Readonly<Record<Modality, { input: readonly string[]; outpu
   embedding: { input: ['text'], output: ['embeddings'] },
   moderation: { input: ['text', 'image'], output: ['text'] },
   rerank: { input: ['text'], output: ['rerank'] },
+  speech: { input: ['text'], output: ['audio'] },
+  transcription: { input: ['audio'], output: ['text'] },
 }
 
 /** What message parts carry which a chat takes only if it prices them in `partTokens`, by the names there. */
@@ -93,7 +97,13 @@ export const listedModel = model
     supported_parameters: z.array(z.string()).meta({ description: 'Chats: what every upstream of the model is sent.' }),
     supported_endpoints: z.array(z.string()).meta({ description: 'The paths at which the model is called.' }),
     pricing: z
-      .union([pricing, searchPricing, pricing.extend(dollars), searchPricing.extend(dollars), z.strictObject(dollars)])
+      .union([
+        anyPricing,
+        pricing.extend(dollars),
+        searchPricing.extend(dollars),
+        speechPricing.extend(dollars),
+        z.strictObject(dollars),
+      ])
       .optional()
       .meta({
         description:

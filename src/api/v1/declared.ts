@@ -68,6 +68,14 @@ export const callHeaders = z.object({
   'Idempotent-Replayed': z.string().optional().meta({ description: '`true`: this request joined an earlier one.' }),
 })
 
+const credits = z.string().regex(/^\d+$/).optional()
+
+/** On the answers that have no room for credits and balance. */
+export const paidHeaders = callHeaders.extend({
+  'X-Credits': credits.meta({ description: 'Credits charged, where the body does not say it.' }),
+  'X-Balance': credits.meta({ description: 'Credits left, where the body does not say it.' }),
+})
+
 /** On the answers of chats. */
 export const chatHeaders = callHeaders.extend({
   'X-Max-Output-Tokens': z.string().optional().meta({ description: 'The limit of output that the upstream was sent.' }),

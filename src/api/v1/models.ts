@@ -14,8 +14,8 @@ import type {
 import { offerTo } from '../../shared/catalogue/catalogue.ts'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
 import { leastMediaCost } from '../../shared/requests/media-options.ts'
-import type { ChatPrice, EmbeddingPrice, RerankPrice } from '../../shared/requests/pricing.ts'
-import { callCost, chatCost, outputLimit, searchCost } from '../../shared/requests/pricing.ts'
+import type { ChatPrice, EmbeddingPrice, RerankPrice, SpeechPrice } from '../../shared/requests/pricing.ts'
+import { callCost, chatCost, mediaCost, outputLimit, searchCost, speechCost } from '../../shared/requests/pricing.ts'
 import { shownPrice } from '../../shared/requests/shown-price.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { ok } from '../endpoint/answer-schemas.ts'
@@ -48,7 +48,7 @@ export type ModelEntry = {
   description?: string
   /** The version of its price, for `X-Price-Version`. */
   priceVersion: string
-  pricing?: ChatPrice | EmbeddingPrice | RerankPrice
+  pricing?: ChatPrice | EmbeddingPrice | RerankPrice | SpeechPrice
   /** Chats: the most tokens of input and output together, where the catalogue states it. */
   contextLength?: number
   /** Chats: the most output tokens of a choice, where the catalogue states it, and those of a chat that names none. */
@@ -58,7 +58,7 @@ export type ModelEntry = {
   maxDimensions?: number
   /** Rankings: the tokens that count as one document, where the catalogue states it. */
   documentTokens?: number
-  /** Media: the rows of the price, where it has some. */
+  /** Media and transcriptions: the rows of the price, where it has some. */
   prices?: MediaModel['prices']
   /** Media: what the catalogue states. */
   durations?: MediaModel['durations']
@@ -109,6 +109,10 @@ function fieldsOf(model: Model) {
       return rerankFieldsOf(model)
     case 'moderation':
       return {}
+    case 'speech':
+      return { pricing: shownPrice(model.price) }
+    case 'transcription':
+      return { prices: shownPrice(model.price).prices }
     case 'image':
     case 'video':
       return optionsOf(model)
@@ -133,7 +137,7 @@ const chatFieldsOf = (model: ChatModel) => ({
 })
 
 /** The least that a call costs, in credits. */
-function leastCost(model: Model): number {
+export function leastCost(model: Model): number {
   switch (model.modality) {
     case 'chat':
     case 'embedding':
@@ -142,6 +146,10 @@ function leastCost(model: Model): number {
       return searchCost(model.price, 1)
     case 'moderation':
       return callCost(model.price)
+    case 'speech':
+      return speechCost(model.price, 1)
+    case 'transcription':
+      return mediaCost(model.price, { duration: 1 })!
     case 'image':
     case 'video':
       return leastMediaCost(model, model.price) ?? 0

@@ -7,7 +7,6 @@ import type { Model } from '../../shared/catalogue/catalogue.ts'
 import { isPaidByTokens } from '../../shared/catalogue/catalogue.ts'
 import { fundsOf, payable } from '../../shared/accounts/summary.ts'
 import { mostTokens } from '../../shared/accounts/token-allowance.ts'
-import { chatCost } from '../../shared/requests/pricing.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { credits, id, ok } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
@@ -17,8 +16,10 @@ import type { JsonObject } from '../middleware/json-body.ts'
 import { apiKey } from '../endpoint/auth.ts'
 import { chatKind } from './chat.ts'
 import { allowanceHeaders, callRequestHeaders, gateway } from './declared.ts'
+import { speechKind } from './audio/speech.ts'
 import { embeddingKind } from './embeddings.ts'
 import { imageKind, videoKind } from './media.ts'
+import { leastCost } from './models.ts'
 import { moderationKind } from './moderations.ts'
 import { rerankKind } from './rerank.ts'
 import type { CallOrder } from './calls/call-order.ts'
@@ -50,6 +51,7 @@ const ORDERS: Record<string, Order> = {
   '/v1/embeddings': ordered(embeddingKind),
   '/v1/moderations': ordered(moderationKind),
   '/v1/rerank': ordered(rerankKind),
+  '/v1/audio/speech': ordered(speechKind),
 }
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -90,6 +92,9 @@ function quoted(
   return { charge: less?.charge ?? order.charge, affordable: less !== null && less !== undefined }
 }
 
+/** Whether a call may cost less in the end than it is charged. */
+const isByTokens = ({ modality }: Model): boolean => modality === 'chat' || modality === 'embedding'
+
 /** Quotes a call. Nothing is charged, recorded or sent. */
 export const quoteCall = endpoint({
   ...gateway,
@@ -127,7 +132,7 @@ export const quoteCall = endpoint({
     ok: true,
     model: model.id,
     credits: charge,
-    minimum: isPaidByTokens(model) ? chatCost(model.price, { input: 0, output: 0 }) : charge,
+    minimum: isPaidByTokens(model) ? leastCost(model) : charge,
     maximum: charge,
     balance: funds.balance,
     affordable,

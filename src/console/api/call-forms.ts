@@ -15,6 +15,11 @@ export type MediaFields = { model: string; prompt: string; image_url?: string; r
 export type InputFields = { model: string; input: string }
 export type RerankFields = { model: string; query: string; documents: string[] }
 
+export type SpeechFields = { model: string; voice: string; input: string }
+
+/** A form: `file` is a path on the machine of whoever runs it. */
+export type TranscriptionFields = { model: string; file: string }
+
 /** The APIs of chats, by the names that their makers gave them. */
 export const DIALECT_WORDS: Readonly<Record<Dialect, string>> = {
   chat: 'Chat Completions',
@@ -32,4 +37,6 @@ export const PATHS = {
   embedding: '/v1/embeddings',
   moderation: '/v1/moderations',
   rerank: '/v1/rerank',
+  speech: '/v1/audio/speech',
+  transcription: '/v1/audio/transcriptions',
 } as const satisfies Record<Dialect | Exclude<Modality, 'chat'>, string>

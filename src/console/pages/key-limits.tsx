@@ -24,6 +24,8 @@ const KINDS = [
   ['embedding', 'Embeddings'],
   ['moderation', 'Moderations'],
   ['rerank', 'Rankings'],
+  ['speech', 'Speech'],
+  ['transcription', 'Transcriptions'],
 ] as const
 
 type Texts = Record<string, string>

@@ -24,6 +24,8 @@ const KIND_WORDS: Record<string, string> = {
   embedding: 'Embedding',
   moderation: 'Moderation',
   rerank: 'Rerank',
+  speech: 'Speech',
+  transcription: 'Transcription',
 }
 
 const KINDS = [['', 'Any kind'], ...Object.entries(KIND_WORDS)] as (readonly [string, string])[]
@@ -82,7 +84,8 @@ export function ModelsPage({ params, query }: PageProps) {
     <Page title="Models">
       <p class="soft">
         Chats and embeddings are billed by the token, images and videos by the piece or by the second, moderations by
-        the call, rankings by the search. Failed calls cost nothing.
+        the call, rankings by the search, speech by the character, transcriptions by the second. Failed calls cost
+        nothing.
       </p>
       <Finder query={query} />
       <List of={models} empty={none}>

@@ -223,7 +223,7 @@ function curlOf(call: CallRecord): string {
   const base = location.origin
   const fetched = `curl -s ${base}/v1/calls/${call.id} -H "Authorization: Bearer $TOLLGATE_KEY"`
   const made = similarCurl(call, base)
-  return call.status === 'rejected' || call.modality === 'embedding'
+  return call.status === 'rejected' || call.modality === 'embedding' || call.modality === 'speech'
     ? `# send a similar call\n${made}`
     : `# fetch its answer again\n${fetched}\n\n# send a similar call (prompts are not stored)\n${made}`
 }

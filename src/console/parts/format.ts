@@ -102,6 +102,10 @@ export const MILLION = 1_000_000
 /** The price of a model in a line. */
 export function priceText({ modality, pricing, prices, credits: least }: ModelEntry): string {
   if (pricing && 'perSearch' in pricing) return `${credits(pricing.perSearch)} a search`
+  if (pricing && 'perCharacter' in pricing) {
+    const { perCharacter, perCharacters = 1 } = pricing
+    return `${credits((perCharacter * MILLION) / perCharacters)} per 1M characters`
+  }
   if (pricing) {
     const { input, cachedInput, output, perTokens, perCall } = pricing
     const ofMillion = (price: number): string => credits((price * MILLION) / perTokens)
@@ -110,6 +114,7 @@ export function priceText({ modality, pricing, prices, credits: least }: ModelEn
     const each = perCall ? ` · ${credits(perCall)} a call` : ''
     return `${ofMillion(input)} in${cached}${made} per 1M tokens${each}`
   }
+  if (modality === 'transcription') return `${credits(least)} per second`
   return `${prices ? 'from ' : ''}${credits(least)} per ${modality}`
 }
 

@@ -16,7 +16,16 @@
  */
 
 /** What a model makes. One queue each. */
-export const MODALITIES = ['chat', 'image', 'video', 'embedding', 'moderation', 'rerank'] as const
+export const MODALITIES = [
+  'chat',
+  'image',
+  'video',
+  'embedding',
+  'moderation',
+  'rerank',
+  'speech',
+  'transcription',
+] as const
 /** What a model makes. */
 export type Modality = (typeof MODALITIES)[number]
 
@@ -52,9 +61,11 @@ export const DEADLINE_SECONDS: Record<Modality, number> = {
   embedding: 300,
   moderation: 300,
   rerank: 300,
+  speech: 300,
+  transcription: 600,
 }
 
-/** Bytes of requests that one account may have open at once, with their files: 64 MB of these, and what asks for them. */
+/** Bytes of requests that one account may have open at once: 64 MB of files, and what asks for them. */
 export const MAX_REQUEST_BYTES = 65 * 1024 * 1024
 
 /** How long a new call may wait before the reconciler checks whether its job still exists. */
@@ -63,9 +74,9 @@ export const QUEUED_LEASE_SECONDS = 6
 /** How long a running call may stay silent. Workers renew the leases of their calls well before that. */
 export const RUNNING_LEASE_SECONDS = 20
 
-/** Whether something of an open call may have reached a reader: chat streams are relayed while they run. */
+/** Whether something of an open call may have reached a reader: streams of chats and sound are relayed meanwhile. */
 export const mayHaveDelivered = ({ modality, status }: { modality: Modality; status: CallStatus }): boolean =>
-  modality === 'chat' && status === 'running'
+  (modality === 'chat' || modality === 'speech') && status === 'running'
 
 /** How long a web process has to settle a stream whose worker was lost, before the call is refunded. */
 export const SETTLE_LOST_SECONDS = 5

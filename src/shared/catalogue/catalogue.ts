@@ -4,7 +4,15 @@
 import { z } from 'zod'
 import type { Modality } from '../calls/lifecycle.ts'
 import { DEFAULT_STEP, MAX_SECONDS, fitsStep } from '../requests/media-options.ts'
-import type { CallPrice, ChatPrice, EmbeddingPrice, MediaPrice, RerankPrice, Share } from '../requests/pricing.ts'
+import type {
+  CallPrice,
+  ChatPrice,
+  EmbeddingPrice,
+  MediaPrice,
+  RerankPrice,
+  Share,
+  SpeechPrice,
+} from '../requests/pricing.ts'
 import { onceValid } from './checks.ts'
 import type { GroupLimits } from './groups.ts'
 import { groupsSchema } from './groups.ts'
@@ -18,6 +26,10 @@ import {
   mediaCosts,
   mediaPrices,
   searchPricing,
+  speechCosts,
+  speechPricing,
+  transcriptionCosts,
+  transcriptionPrices,
   zeroPrices,
 } from './price-schema.ts'
 import type { WrittenPrice } from './price-schema.ts'
@@ -31,7 +43,7 @@ export type Protocol = (typeof PROTOCOLS)[number]
 
 /** What each protocol can serve. A catalogue with a model that its upstream's protocol cannot serve is refused. */
 export const SERVED: Record<Protocol, readonly Modality[]> = {
-  openai: ['chat', 'image', 'video', 'embedding', 'moderation', 'rerank'],
+  openai: ['chat', 'image', 'video', 'embedding', 'moderation', 'rerank', 'speech', 'transcription'],
   anthropic: ['chat'],
   responses: ['chat'],
   fal: ['image', 'video'],
@@ -199,6 +211,24 @@ const rerankModel = z
   })
   .superRefine(refuseZero, onceValid('pricing', 'free'))
 
+const speechModel = z
+  .strictObject({
+    ...modelFields,
+    modality: z.literal('speech'),
+    upstreams: entriesWith(speechCosts, {}),
+    pricing: speechPricing,
+  })
+  .superRefine(refuseZero, onceValid('pricing', 'free'))
+
+const transcriptionModel = z
+  .strictObject({
+    ...modelFields,
+    modality: z.literal('transcription'),
+    upstreams: entriesWith(transcriptionCosts, {}),
+    prices: transcriptionPrices,
+  })
+  .superRefine(refuseZero, onceValid('prices', 'free'))
+
 /** The whole content of a catalogue. */
 export const catalogueSchema = z.strictObject({
   /** What a credit is worth, in micro-dollars; without it there are no margins. */
@@ -208,7 +238,15 @@ export const catalogueSchema = z.strictObject({
   groups: groupsSchema,
   upstreams: z.record(name, upstreamSchema),
   models: z.array(
-    z.discriminatedUnion('modality', [chatModel, mediaModel, embeddingModel, moderationModel, rerankModel]),
+    z.discriminatedUnion('modality', [
+      chatModel,
+      mediaModel,
+      embeddingModel,
+      moderationModel,
+      rerankModel,
+      speechModel,
+      transcriptionModel,
+    ]),
   ),
 })
 
@@ -229,12 +267,14 @@ type RouteWith<Cost> = Omit<z.infer<z.ZodObject<typeof entryFields>>, 'upstream'
  * One of the upstreams of a model: its name there, and what is changed in the request. `contextLength`: the most tokens
  * that it takes of a chat, as its entry states it, or else the model.
  */
-export type Route = RouteWith<ChatCost | EmbeddingCost | MediaCost | CallCost | SearchCost>
+export type Route = RouteWith<ChatCost | EmbeddingCost | SpeechCost | MediaCost | CallCost | SearchCost>
 
 /** What a call costs at an upstream, in micro-dollars. */
 type ChatCost = z.infer<typeof chatCosts>
 /** What embeddings cost at an upstream, in micro-dollars. */
 type EmbeddingCost = z.infer<typeof embeddingCosts>
+/** What speech costs at an upstream, in micro-dollars. */
+type SpeechCost = z.infer<typeof speechCosts>
 /** What a picture or a video costs at an upstream, in micro-dollars. */
 type MediaCost = z.infer<typeof mediaCosts>
 
@@ -255,8 +295,19 @@ export type EmbeddingModel = z.infer<typeof embeddingModel> & Offered<EmbeddingP
 export type ModerationModel = z.infer<typeof moderationModel> & Offered<CallPrice>
 /** A model of rankings with its routes and its price. */
 export type RerankModel = z.infer<typeof rerankModel> & Offered<RerankPrice>
+/** A model of speech with its routes and its price. */
+export type SpeechModel = z.infer<typeof speechModel> & Offered<SpeechPrice>
+/** A model of transcriptions with its routes and its price. */
+export type TranscriptionModel = z.infer<typeof transcriptionModel> & Offered<MediaPrice>
 /** A model of the catalogue. */
-export type Model = ChatModel | MediaModel | EmbeddingModel | ModerationModel | RerankModel
+export type Model =
+  | ChatModel
+  | MediaModel
+  | EmbeddingModel
+  | ModerationModel
+  | RerankModel
+  | SpeechModel
+  | TranscriptionModel
 
 /** Whether a model is paid by its tokens: its calls are settled on what was used. */
 export const isPaidByTokens = (model: Model): model is ChatModel | EmbeddingModel =>

@@ -1,6 +1,7 @@
 /**
  * Whether a catalogue sells anything below its cost. Pure. `marginFaults` is what `admin catalogue check` fails by.
  */
+import { MOST_CHARACTERS } from '../requests/speech.ts'
 import type { MediaOptions } from '../requests/media-options.ts'
 import { UNSTATED_MAX_SECONDS, offeredShapes } from '../requests/media-options.ts'
 import type {
@@ -12,8 +13,9 @@ import type {
   MediaShape,
   RerankPrice,
   Share,
+  SpeechPrice,
 } from '../requests/pricing.ts'
-import { WHOLE_PRICE, callCost, chatCost, mediaCost, mediaMicroUsd, searchCost } from '../requests/pricing.ts'
+import { WHOLE_PRICE, callCost, chatCost, mediaCost, mediaMicroUsd, searchCost, speechCost } from '../requests/pricing.ts'
 
 type EntryWith<Cost> = { upstream: string; cost?: Cost }
 /** As it is written: a cost need not state a minimum. */
@@ -31,12 +33,26 @@ type PricedModeration = {
 }
 type PricedRerank = { modality: 'rerank'; pricing: RerankPrice; upstreams: readonly EntryWith<RerankPrice>[] }
 type PricedChat = { modality: 'chat'; pricing: ChatPrice; upstreams: readonly EntryWith<WrittenCost>[] }
+type PricedSpeech = { modality: 'speech'; pricing: SpeechPrice; upstreams: readonly EntryWith<SpeechPrice>[] }
+type PricedTranscription = {
+  modality: 'transcription'
+  prices: { perSecond: number }[]
+  upstreams: readonly EntryWith<{ perSecond: number }>[]
+}
 type PricedMedia = MediaOptions & {
   credits?: number
   prices?: MediaPriceRow[]
   upstreams: readonly EntryWith<MediaCost>[]
 }
-type PricedModel = (PricedChat | PricedEmbedding | PricedModeration | PricedRerank | PricedMedia) & {
+type PricedModel = (
+  | PricedChat
+  | PricedEmbedding
+  | PricedModeration
+  | PricedRerank
+  | PricedSpeech
+  | PricedTranscription
+  | PricedMedia
+) & {
   id?: string
   enabled?: boolean
 }
@@ -100,12 +116,23 @@ function modelFaults(model: PricedModel, sale: Sale): MarginFault[] {
       return faultsOf(model.upstreams, ({ perSearch }, path) =>
         flatFaults(perSearch, searchCost({ ...model.pricing, ...sale.share }, 1), 'a search', { sale, path }),
       )
+    case 'speech':
+      return faultsOf(model.upstreams, (cost, path) => speechFaults(model.pricing, cost, sale, path))
+    case 'transcription': {
+      const sold = mediaCost({ prices: model.prices, ...sale.share }, { duration: HOUR })!
+      return faultsOf(model.upstreams, ({ perSecond }, path) =>
+        flatFaults(perSecond * HOUR, sold, 'an hour', { sale, path }),
+      )
+    }
     default: {
       const entries: readonly EntryWith<MediaCost>[] = model.upstreams
       return faultsOf(entries, (cost, path) => mediaFaults(model, cost, sale, path))
     }
   }
 }
+
+/** Seconds of an hour: with fewer, the credits of a group would be those of rounding. */
+const HOUR = 3600
 
 /** What is sold below its cost, whatever is asked for. Both are micro-dollars. */
 function flatFaults(
@@ -181,6 +208,16 @@ function mediaFaults(model: PricedMedia, cost: MediaCost, { share, credit }: Sal
   const { shape, costs, sold } = worst
   const what = [shape.duration && `${shape.duration} s`, shape.resolution].filter(Boolean).join(' of ')
   return [{ path, message: `costs ${costs} micro-dollars${what && ` for ${what}`}, sold for ${sold}` }]
+}
+
+/** Costs rise in steps, as prices do: every length that a request may have is looked at. */
+function speechFaults(price: SpeechPrice, cost: SpeechPrice, { share, credit }: Sale, path: string): MarginFault[] {
+  for (let characters = 1; characters <= MOST_CHARACTERS; characters++) {
+    const [costs, sold] = [speechCost(cost, characters), BigInt(speechCost({ ...price, ...share }, characters)) * BigInt(credit)]
+    if (BigInt(costs) > sold)
+      return [{ path, message: `costs ${costs} micro-dollars for ${characters} characters, sold for ${sold}` }]
+  }
+  return []
 }
 
 const definedOf = ({ duration }: MediaShape): MediaShape => (duration === undefined ? {} : { duration })

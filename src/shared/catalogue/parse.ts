@@ -103,6 +103,10 @@ function offeredAt(model: WrittenModel, offer: Pick<Model, 'version' | 'routes'>
       return { ...model, ...offer, price: model.pricing }
     case 'moderation':
       return { ...model, ...offer, price: { credits: model.credits } }
+    case 'speech':
+      return { ...model, ...offer, price: model.pricing }
+    case 'transcription':
+      return { ...model, ...offer, price: { prices: model.prices } }
     case 'image':
     case 'video':
       return { ...model, ...offer, price: mediaPriceOf(model) }

@@ -46,6 +46,19 @@ export const searchPricing = z.strictObject({ perSearch: rate })
 
 /** What a call costs at its upstream, in micro-dollars, whatever it asks for. */
 export const callCosts = z.strictObject({ perCall: amount })
+const characterRates = { perCharacter: rate, perCharacters: tokenRates.perTokens.optional() }
+
+/** The price of speech, in credits. */
+export const speechPricing = z.strictObject({ ...characterRates, minimum: amount.optional() })
+
+/** What speech costs at its upstream, in micro-dollars. */
+export const speechCosts = speechPricing
+
+/** The price of transcriptions, in credits. */
+export const transcriptionPrices = z.array(z.strictObject({ perSecond: ofASecond })).length(1)
+
+/** What transcriptions cost at their upstream, in micro-dollars. */
+export const transcriptionCosts = z.strictObject({ perSecond: ofASecond })
 
 const resolution = z.string().regex(RESOLUTION).optional()
 
@@ -66,7 +79,11 @@ export const mediaCosts = z.union(
 
 /** A price as it is written in a model. */
 export type WrittenPrice = {
-  pricing?: z.infer<typeof chatPricing> | z.infer<typeof embeddingPricing> | z.infer<typeof searchPricing>
+  pricing?:
+    | z.infer<typeof chatPricing>
+    | z.infer<typeof embeddingPricing>
+    | z.infer<typeof searchPricing>
+    | z.infer<typeof speechPricing>
   prices?: z.infer<typeof mediaPrices>
   credits?: number
 }
@@ -74,8 +91,8 @@ export type WrittenPrice = {
 /** Where in a model a price of nothing stands; empty if none does. */
 export function zeroPrices({ pricing, prices, credits }: WrittenPrice): (string | number)[][] {
   if (pricing) {
-    const { perTokens: _per, ...rates }: Record<string, number | undefined> = pricing
-    return Object.values(rates).every((one) => one === 0) ? [['pricing']] : []
+    const { perTokens: _tokens, perCharacters: _characters, ...rates } = pricing as Record<string, number | undefined>
+    return Object.values(rates).every((one = 0) => one === 0) ? [['pricing']] : []
   }
   if (credits === 0) return [['credits']]
   return (prices ?? []).flatMap((row, at) => {

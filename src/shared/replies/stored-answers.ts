@@ -107,10 +107,15 @@ function frameOf(call: EndedCall): Frame {
   const money = `"credits":${call.credits},"balance":${call.balanceAfter}`
   if (call.dialect !== null && call.dialect !== 'chat')
     return { head: '', skipStart: 0, skipEnd: 2, tail: `,${money}}}` }
-  return COUNTS_TOKENS.has(call.modality)
+  // Nothing of it is stored: it was sent as it came.
+  if (call.modality === 'speech') return { head: '', skipStart: 0, skipEnd: 0, tail: '' }
+  return TOKENS_OR_SECONDS.has(call.modality)
     ? { head: '{"ok":true,', skipStart: 1, skipEnd: 2, tail: `,${money}}}` }
     : { head: '{"ok":true,', skipStart: 1, skipEnd: 1, tail: `,"usage":{${money},"latencyMs":${call.latencyMs}}}` }
 }
+
+/** Those whose outputs have a `usage`. */
+const TOKENS_OR_SECONDS: ReadonlySet<Modality> = new Set(['chat', 'embedding', 'transcription'])
 
 /** Errors of other APIs have a `type` of their own in the place of ours. */
 function frameOfFailure({ callId, dialect, errorType }: EndedCall & { status: 'failed' }): Frame {

@@ -40,6 +40,12 @@ export type MediaPriceRow =
 /** Media: a fixed number of credits a call, or rows of which the first that fits counts. */
 export type MediaPrice = { credits: number } | { prices: MediaPriceRow[] }
 
+/**
+ * Speech: for every `perCharacters` characters (1 where absent) `perCharacter`, and at least `minimum` a call. Credits
+ * where it is a price, micro-dollars where it is a cost.
+ */
+export type SpeechPrice = { perCharacter: number; perCharacters?: number; minimum?: number }
+
 /** How much of a price the accounts of a group pay, in ten-thousandths; all of it where absent. */
 export type Share = { priceBasisPoints?: number }
 
@@ -47,7 +53,7 @@ export type Share = { priceBasisPoints?: number }
  * The price that is pinned on a call's row when it opens, with the share of its account's group: later changes of
  * catalogue and groups do not touch it.
  */
-export type Price = (ChatPrice | EmbeddingPrice | MediaPrice | RerankPrice | CallPrice) & Share
+export type Price = (ChatPrice | EmbeddingPrice | MediaPrice | RerankPrice | CallPrice | SpeechPrice) & Share
 
 /** The basis points of a whole price. */
 export const WHOLE_PRICE = 10_000
@@ -141,6 +147,15 @@ export const searchCost = (price: RerankPrice & Share, searches: number): number
 
 /** What a moderation costs, in credits. */
 export const callCost = (price: CallPrice & Share): number => wholeCredits(price, [BigInt(price.credits), 1n])
+
+/** What so many characters cost as speech: `max(minimum, characters × perCharacter / perCharacters)`, rounded up. */
+export function speechCost(price: SpeechPrice & Share, characters: number): number {
+  const { perCharacter, perCharacters = 1, minimum = 0 } = price
+  const per = BigInt(perCharacters)
+  const due = BigInt(characters) * BigInt(perCharacter)
+  const least = BigInt(minimum) * per
+  return wholeCredits(price, [due > least ? due : least, per])
+}
 
 /** What a picture or a video costs at its upstream, in micro-dollars: by the second, or as a whole. */
 export type MediaCost = { perSecond: number; perCall?: undefined } | { perCall: number; perSecond?: undefined }

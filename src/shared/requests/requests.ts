@@ -5,9 +5,18 @@
 import type { EmbeddingRequest } from './embeddings.ts'
 import type { ModerationRequest } from './moderations.ts'
 import type { RerankRequest } from './rerank.ts'
+import type { SpeechRequest } from './speech.ts'
+import type { TranscriptionRequest } from './transcriptions.ts'
 
 /** What a call asks for. */
-export type CallRequest = ChatRequest | MediaRequest | EmbeddingRequest | ModerationRequest | RerankRequest
+export type CallRequest =
+  | ChatRequest
+  | MediaRequest
+  | EmbeddingRequest
+  | ModerationRequest
+  | RerankRequest
+  | SpeechRequest
+  | TranscriptionRequest
 
 /** One message; content is a text, an array of parts, or null for an assistant's tool calls. */
 export type ChatMessage = { role: string; content?: unknown; [field: string]: unknown }

@@ -6,7 +6,7 @@ import type { Share } from './pricing.ts'
 import { WHOLE_PRICE } from './pricing.ts'
 
 /** Numbers of a price that are no credits: for how many of what they are. */
-const COUNTS: readonly string[] = ['perTokens']
+const COUNTS: readonly string[] = ['perTokens', 'perCharacters']
 
 /** The credits of a price, however deep they stand, as `change` makes them. */
 const withCredits = <P>(price: P, change: (credits: number) => number): P =>

@@ -3,7 +3,7 @@
  * in it is unknown too: it never counts as zero (docs/pricing.md#what-a-call-costs-you).
  */
 import type { MediaShape, Tokens } from '../../shared/requests/pricing.ts'
-import { chatCost, mediaMicroUsd, searchCost } from '../../shared/requests/pricing.ts'
+import { chatCost, mediaMicroUsd, searchCost, speechCost } from '../../shared/requests/pricing.ts'
 import type { Route } from '../../shared/catalogue/catalogue.ts'
 import type { UpstreamUsage } from '../upstreams/adapter.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
@@ -47,11 +47,15 @@ export function chatMicroUsd(
 
 /** What a picture, a video, or a moderation, which has no shape, costs at a route, by the catalogue. */
 export const shapeMicroUsd = ({ cost }: Pick<Route, 'cost'>, shape: MediaShape): number | null =>
-  cost && !('perTokens' in cost || 'perSearch' in cost) ? mediaMicroUsd(cost, shape) : null
+  cost && !('perTokens' in cost || 'perSearch' in cost || 'perCharacter' in cost) ? mediaMicroUsd(cost, shape) : null
 
 /** What so many searches cost at a route, by the catalogue. */
 export const searchMicroUsd = ({ cost }: Pick<Route, 'cost'>, searches: number): number | null =>
   cost && 'perSearch' in cost ? searchCost(cost, searches) : null
+
+/** What so many characters of speech cost at a route, by the catalogue. */
+export const speechMicroUsd = ({ cost }: Pick<Route, 'cost'>, characters: number): number | null =>
+  cost && 'perCharacter' in cost ? speechCost(cost, characters) : null
 
 /**
  * HTTP statuses that may come from something between us and the upstream, which gives up while the upstream goes on:

@@ -34,6 +34,8 @@ type Settings = Pick<
   | 'EMBEDDING_CONCURRENCY'
   | 'MODERATION_CONCURRENCY'
   | 'RERANK_CONCURRENCY'
+  | 'SPEECH_CONCURRENCY'
+  | 'TRANSCRIPTION_CONCURRENCY'
 >
 
 /** The places of this process, none taken yet. */
@@ -47,6 +49,8 @@ export function createJobPlaces(config: Settings, queues: Pick<Queues, 'queue'>)
     embedding: placesOf('embedding', config.EMBEDDING_CONCURRENCY),
     moderation: placesOf('moderation', config.MODERATION_CONCURRENCY),
     rerank: placesOf('rerank', config.RERANK_CONCURRENCY),
+    speech: placesOf('speech', config.SPEECH_CONCURRENCY),
+    transcription: placesOf('transcription', config.TRANSCRIPTION_CONCURRENCY),
   }
   return {
     /**

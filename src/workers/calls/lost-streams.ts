@@ -28,4 +28,4 @@ export async function leaveToReader(
 }
 
 const isStream = ({ name, data }: Job<CallJob>): boolean =>
-  name === 'chat' && (data.request as ChatRequest | null)?.stream === true
+  name === 'speech' || (name === 'chat' && (data.request as ChatRequest | null)?.stream === true)

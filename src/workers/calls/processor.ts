@@ -40,6 +40,8 @@ import { runEmbedding } from './run-embedding.ts'
 import { cancelTask, runMedia } from './run-media.ts'
 import { runModeration } from './run-moderation.ts'
 import { runRerank } from './run-rerank.ts'
+import { runSpeech } from './run-speech.ts'
+import { runTranscription } from './run-transcription.ts'
 import { ReferenceRefused } from './references.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
 import type { UsageBounds } from '../upstreams/believed-usage.ts'
@@ -240,6 +242,10 @@ async function askUpstreams(deps: WorkerDeps, model: Model | null, run: Run): Pr
       return runModeration(deps, model, run)
     case 'rerank':
       return runRerank(deps, model, run)
+    case 'speech':
+      return runSpeech(deps, model, run)
+    case 'transcription':
+      return runTranscription(deps, model, run)
     case 'image':
     case 'video':
       return runMedia(deps, model, run)

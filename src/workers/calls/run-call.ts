@@ -100,6 +100,8 @@ const OPERATIONS: Record<Modality, string> = {
   embedding: 'embeddings',
   moderation: 'moderation',
   rerank: 'rerank',
+  speech: 'generate_content',
+  transcription: 'generate_content',
 }
 
 /** Asks an upstream something, as a span with the attributes of OpenTelemetry's conventions for generative AI. */

@@ -10,6 +10,8 @@ import type { Fields } from '../../shared/platform/fields.ts'
 import type { EmbeddingRequest } from '../../shared/requests/embeddings.ts'
 import type { ModerationRequest } from '../../shared/requests/moderations.ts'
 import type { RerankRequest } from '../../shared/requests/rerank.ts'
+import type { SpeechRequest } from '../../shared/requests/speech.ts'
+import type { Transcript, TranscriptionRequest } from '../../shared/requests/transcriptions.ts'
 import type { ChatRequest, MediaRequest } from '../../shared/requests/requests.ts'
 import type { UpstreamFile } from './multipart.ts'
 import type { UpstreamRef } from '../../shared/calls/types.ts'
@@ -165,6 +167,19 @@ export type ModerationAdapter = Asking<ModerationRequest, Moderation[]>
 /** A ranking over one HTTP request. */
 export type RerankAdapter = Asking<RerankRequest, Ranking>
 
+/**
+ * Speech over one HTTP request, whose sound is taken as it comes. `take` is waited for, so that no more is read than
+ * can be passed on.
+ */
+export type SpeechAdapter = (
+  request: SpeechRequest,
+  context: UpstreamContext,
+  take: (sound: Uint8Array) => Promise<void>,
+) => Promise<void>
+
+/** Transcriptions over one HTTP request; the file is the first of `context.files`. */
+export type TranscriptionAdapter = (request: TranscriptionRequest, context: UpstreamContext) => Promise<Transcript>
+
 /** A protocol: how it serves each modality; absent where it does not. */
 export type Adapter = {
   chat?: ChatAdapter
@@ -173,6 +188,8 @@ export type Adapter = {
   embedding?: EmbeddingAdapter
   moderation?: ModerationAdapter
   rerank?: RerankAdapter
+  speech?: SpeechAdapter
+  transcription?: TranscriptionAdapter
 }
 
 /**

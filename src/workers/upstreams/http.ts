@@ -27,12 +27,22 @@ export type Timeouts = { connectMs: number } & Record<RequestKind, Patience>
  * - `chat`, `image`: a whole answer that is made while we wait. Only the call's deadline knows how long it may take
  *   before its headers come.
  * - `stream`: a chat stream; reasoning models think long before the first piece.
- * - `embedding`: like an image; its answer may be large.
+ * - `embedding`, `transcription`: like an image; their answers may be large.
  * - `brief`: the same; its answer is about as long as its request.
+ * - `speech`: sound, which comes as it is made.
  * - `submit`: the submission of a task, with a data URI perhaps.
  * - `poll`: reading or cancelling a task.
  */
-type RequestKind = 'chat' | 'stream' | 'image' | 'embedding' | 'brief' | 'submit' | 'poll'
+type RequestKind =
+  | 'chat'
+  | 'stream'
+  | 'image'
+  | 'embedding'
+  | 'brief'
+  | 'speech'
+  | 'transcription'
+  | 'submit'
+  | 'poll'
 
 /** The time-outs that production runs with. */
 export const TIMEOUTS: Timeouts = {
@@ -42,6 +52,8 @@ export const TIMEOUTS: Timeouts = {
   image: { headersMs: 0, bodyMs: 60_000 },
   embedding: { headersMs: 0, bodyMs: 60_000 },
   brief: { headersMs: 0, bodyMs: 60_000 },
+  speech: { headersMs: 0, bodyMs: 60_000 },
+  transcription: { headersMs: 0, bodyMs: 60_000 },
   submit: { headersMs: 60_000, bodyMs: 60_000 },
   poll: { headersMs: 15_000, bodyMs: 15_000 },
 }
@@ -54,6 +66,8 @@ const MAX_BYTES = {
   embedding: 96 * MEGABYTE,
   // Some upstreams repeat the documents that they rank.
   brief: 40 * MEGABYTE,
+  speech: 128 * MEGABYTE,
+  transcription: 16 * MEGABYTE,
   submit: MEGABYTE,
   poll: 96 * MEGABYTE,
 } as const
@@ -68,7 +82,14 @@ const MAX_ERROR_BYTES = 64 * 1024
  * Kinds that are never sent a second time. A connection that had idled may be closed by the other side in the very
  * moment it is used, so these get a fresh one each; chats and polls are repeated instead.
  */
-const SENT_ONCE: ReadonlySet<RequestKind> = new Set(['image', 'embedding', 'brief', 'submit'])
+const SENT_ONCE: ReadonlySet<RequestKind> = new Set([
+  'image',
+  'embedding',
+  'brief',
+  'speech',
+  'transcription',
+  'submit',
+])
 
 /** One request. `path` is added to the upstream's base address; `url` is one that the upstream itself named. */
 export type UpstreamRequest = {

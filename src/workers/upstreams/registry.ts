@@ -26,6 +26,8 @@ import { createOpenaiEmbeddings } from './openai/embeddings.ts'
 import { createOpenaiImages } from './openai/images.ts'
 import { createOpenaiModerations } from './openai/moderations.ts'
 import { createOpenaiRerank } from './openai/rerank.ts'
+import { createOpenaiSpeech } from './openai/speech.ts'
+import { createOpenaiTranscriptions } from './openai/transcriptions.ts'
 import { openaiVideos } from './openai/videos.ts'
 import { createTaskAdapter } from './tasks/engine.ts'
 import type { TaskPreset } from './tasks/engine.ts'
@@ -152,6 +154,8 @@ function createAdapters({ http }: Connections): Record<Protocol, Adapter> {
       embedding: createOpenaiEmbeddings(byBearer),
       moderation: createOpenaiModerations(byBearer),
       rerank: createOpenaiRerank(byBearer),
+      speech: createOpenaiSpeech(byBearer),
+      transcription: createOpenaiTranscriptions(byBearer),
     },
     anthropic: { chat: createAnthropicChat(http(anthropicKey)) },
     responses: { chat: createResponsesChat(byBearer) },

@@ -1,6 +1,14 @@
 import { expect } from 'chai'
 import { until } from '../../../scripts/harness/until.ts'
+import { silence } from '../../shared/sound/fixtures.ts'
 import type { Requests } from '../support/visitor.ts'
+
+function formOf(fields: Record<string, string>): FormData {
+  const form = new FormData()
+  for (const [name, text] of Object.entries({ model: 'sandbox-transcription', ...fields })) form.append(name, text)
+  form.append('file', new Blob([new Uint8Array(silence(1))]), 'speech.wav')
+  return form
+}
 
 /** API keys, calls of models, and the records that they leave. */
 export const requests: Requests = {
@@ -36,6 +44,10 @@ export const requests: Requests = {
     await caller('POST', '/v1/moderations', { input: ['a lighthouse', 'a fox'] })
     const ranked = { model: 'sandbox-rerank', query: 'a fox', documents: ['a lighthouse', 'a fox'], top_n: 1 }
     await caller('POST', '/v1/rerank', { ...ranked, return_documents: true })
+    await caller('POST', '/v1/audio/speech', { model: 'sandbox-speech', voice: 'alloy', input: 'a lighthouse' })
+    await caller('POST', '/v1/audio/transcriptions', formOf({ response_format: 'verbose_json' }))
+    await caller('POST', '/v1/audio/transcriptions', formOf({ response_format: 'vtt' }))
+    await caller('POST', '/v1/audio/translations', formOf({}))
     const chat = { model: 'sandbox-chat', messages: [{ role: 'user', content: 'hello' }] }
     await caller('POST', '/v1/chat/completions', chat)
     await caller('POST', '/v1/chat/completions', { ...chat, stream: true })

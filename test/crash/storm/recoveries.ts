@@ -53,6 +53,8 @@ export function recoveriesOf(
     embedding: [],
     moderation: [],
     rerank: [],
+    speech: [],
+    transcription: [],
   }
   const rows = new Map(calls.map((call) => [call.id, call]))
   for (const program of dead.filter(({ kind }) => kind === 'worker')) {

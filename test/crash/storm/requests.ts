@@ -1,4 +1,5 @@
 import type { Reply } from '../../../scripts/harness/http.ts'
+import { silence } from '../../shared/sound/fixtures.ts'
 
 /** Request bodies by kind; each prompt names its request in the sandbox's bill. */
 export const KINDS: readonly {
@@ -67,7 +68,24 @@ export const KINDS: readonly {
     body: (query) => ({ model: 'sandbox-rerank', query: `${query} [delay 200]`, documents: ['a', 'b'] }),
     mayBeSent: 1,
   },
+  {
+    path: 'audio/speech',
+    body: (input) => ({ model: 'sandbox-speech', voice: 'alloy', input: `${input} [chunks 4 20]` }),
+    mayBeSent: 1,
+    isNotStored: true,
+  },
+  { path: 'audio/transcriptions', body: (prompt) => formOf(`${prompt} [delay 200]`), mayBeSent: 1 },
 ]
+
+const SOUND = new Uint8Array(silence(1))
+
+function formOf(prompt: string): FormData {
+  const form = new FormData()
+  form.append('model', 'sandbox-transcription')
+  form.append('prompt', prompt)
+  form.append('file', new Blob([SOUND]), 'speech.wav')
+  return form
+}
 
 /** A request, and its answer once there is one. */
 export type Sent = {

@@ -3,6 +3,7 @@ import { CALL_PATH } from './call-path.ts'
 import { OF_CATALOGUE } from './catalogue.ts'
 import { CHARGING } from './charging.ts'
 import { OF_DEDUCTIONS } from './deductions.ts'
+import { OF_AUDIO } from './audio.ts'
 import { OF_EMBEDDINGS } from './embeddings.ts'
 import { ENDING } from './ending.ts'
 import { OF_GROUPS } from './groups.ts'
@@ -35,6 +36,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...OF_USAGE,
   ...OF_READING,
   ...OF_MESSAGES,
+  ...OF_AUDIO,
   ...OF_EMBEDDINGS,
   ...OF_GROUPS,
   ...OF_SMALL_CALLS,

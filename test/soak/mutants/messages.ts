@@ -198,8 +198,8 @@ export const OF_MESSAGES: readonly Mutant[] = [
     edits: [
       {
         file: 'src/api/v1/calls/place-call.ts',
-        find: 'identityOf(ctx, asked.dialect ?? asked.model.modality, asked.body)',
-        replace: 'identityOf(ctx, asked.model.modality, asked.body)',
+        find: 'identityOf(ctx, asked.sort ?? asked.dialect ?? asked.model.modality, asked.body)',
+        replace: 'identityOf(ctx, asked.sort ?? asked.model.modality, asked.body)',
       },
     ],
     tests: [HOSTILE_MESSAGES],

@@ -50,6 +50,8 @@ export const HASTY: Timeouts = {
   image: short,
   embedding: short,
   brief: short,
+  speech: short,
+  transcription: short,
   submit: short,
   poll: short,
 }

@@ -14,6 +14,9 @@ import type { Hold } from '../../server/response-memory.ts'
 /** What writing the body of an answer needs. */
 export type BodyDeps = Pick<WebDeps, 'responseMemory' | 'longAnswers'>
 
+/** Sends the answer of an ended call. @throws ApiError overloaded where too much waits for its readers already. */
+export type SendAnswer = (ctx: Context, deps: BodyDeps, answer: Answer | LongAnswer) => Promise<void>
+
 /**
  * Sends the stored bytes of an answer as they are.
  * @throws ApiError overloaded where too much waits for its readers already.

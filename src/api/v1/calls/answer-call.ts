@@ -14,6 +14,7 @@ import { traceFields } from '../../../shared/platform/process/trace.ts'
 import type { WebDeps } from '../../deps.ts'
 import { onFinished } from '../../server/on-finished.ts'
 import type { BodyDeps } from './answer-body.ts'
+import type { SendAnswer } from './answer-body.ts'
 import { bodyOf, sendAnswer } from './answer-body.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
 
@@ -36,21 +37,22 @@ type Patience = { ms: number; afterwards: 'accepted' | 'heartbeat'; preference: 
 /**
  * Waits for a placed call and answers in the form that the client prefers. A client that disconnects does not end its
  * call.
- * @param isStored whether the answer can be fetched later: else its client has to wait, whatever it prefers
+ * @param how `isStored`: whether the answer can be fetched later; else its client has to wait, whatever it prefers.
+ * `send` sends what is no JSON, before which no sign of life may come.
  */
 export async function answerWhenDone(
   ctx: CallContext,
   deps: AnswerDeps,
   placed: PlacedCall,
-  { isStored = true }: { isStored?: boolean } = {},
+  { isStored = true, send }: { isStored?: boolean; send?: SendAnswer } = {},
 ): Promise<void> {
-  const patience = patienceOf(ctx, deps.config, isStored)
+  const patience = patienceOf(ctx, deps.config, isStored, send === undefined)
   const outcome = await waitOutcome(ctx, placed, patience, deps.stopping)
   switch (outcome.is) {
     case 'answered':
       failpoint('call.answering', placed.callId)
       joinableIfLeft(ctx, deps, placed.callId)
-      return deliver(ctx, deps, placed, outcome.answer)
+      return deliver(ctx, deps, placed, outcome.answer, send)
     case 'left':
       return handleDisconnect(ctx, deps, placed)
     case 'late':
@@ -88,9 +90,10 @@ export async function deliver(
   deps: AnswerDeps,
   placed: PlacedCall,
   answer: Answer | LongAnswer,
+  send: SendAnswer = sendAnswer,
 ): Promise<void> {
   try {
-    await sendAnswer(ctx, deps, answer)
+    await send(ctx, deps, answer)
   } catch (error) {
     await recordAbandoned(ctx, deps, placed.callId)
     throw error
@@ -112,11 +115,17 @@ export function answerAccepted(
   ctx.body = { ok: true, id, status: placed.status }
 }
 
-function patienceOf(ctx: CallContext, config: AnswerDeps['config'], isStored: boolean): Patience | null {
+function patienceOf(
+  ctx: CallContext,
+  config: AnswerDeps['config'],
+  isStored: boolean,
+  mayBeat: boolean,
+): Patience | null {
   const own = isStored ? preferenceOf(ctx) : null
   if (own) return own
   if (config.LONG_CALL_REPLY === 'wait') return null
   const afterwards = isStored && knowsAccepted(ctx) ? config.LONG_CALL_REPLY : 'heartbeat'
+  if (afterwards === 'heartbeat' && !mayBeat) return null
   return { ms: config.LONG_CALL_AFTER_SECONDS * 1000, afterwards, preference: null }
 }
 

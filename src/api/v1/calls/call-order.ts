@@ -35,6 +35,8 @@ export type CallOrder = {
   estimate: Tokens | null
   charge: number
   body: Record<string, unknown>
+  /** What else it is than a call of its modality or dialect: the same body asks for something else then. */
+  sort?: string | undefined
   /** The files of its form, as far as it refers to them by their places. */
   files?: readonly FormFile[] | undefined
   /** In which a chat is asked, where that is not chat completions, and the betas that its upstream may be asked for. */

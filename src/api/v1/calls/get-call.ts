@@ -14,7 +14,9 @@ import { apiKey } from '../../endpoint/auth.ts'
 import { answerAccepted, unlessStopped } from './answer-call.ts'
 import type { BodyDeps } from './answer-body.ts'
 import { sendAnswer } from './answer-body.ts'
-import { READ_LIMITS, TOLD_ERRORS, accepted, callHeaders, chatResult, gateway, mediaResult } from '../declared.ts'
+import { READ_LIMITS, TOLD_ERRORS, accepted, chatResult, gateway, mediaResult, paidHeaders } from '../declared.ts'
+import { sendTranscript } from '../audio/sent-transcript.ts'
+import { transcriptResult } from '../audio/transcriptions.ts'
 import { messageResult } from '../messages/messages.ts'
 import { joinWithin } from './joined-calls.ts'
 
@@ -45,8 +47,9 @@ export const fetchCall = endpoint({
   answers: {
     200: {
       description: 'The result.',
-      schema: z.union([mediaResult, chatResult, messageResult]),
-      headers: callHeaders,
+      schema: z.union([mediaResult, chatResult, messageResult, transcriptResult]),
+      content: { 'text/plain': z.string(), 'text/vtt': z.string() },
+      headers: paidHeaders,
     },
     202: { ...accepted, description: 'The call is still running.' },
   },
@@ -57,11 +60,12 @@ export const fetchCall = endpoint({
   ctx.state.callId = state.callId
   ctx.set('X-Call-Id', publicId('call', state.callId))
   if (state.state === 'expired' || state.state === 'passing') throw new ApiError('result_expired')
-  if (state.state === 'ended') return sendAnswer(ctx, deps, state.answer)
+  const send = state.modality === 'transcription' ? sendTranscript : sendAnswer
+  if (state.state === 'ended') return send(ctx, deps, state.answer)
   if (!query.wait) return answerAccepted(ctx, state, null)
   const answer = await waitFor(deps, state, query.wait)
-  if (answer && isLong(answer) && answer.isPassing) throw new ApiError('result_expired')
-  if (answer) return sendAnswer(ctx, deps, answer)
+  if (answer && (isLong(answer) ? answer.isPassing : answer.body === '')) throw new ApiError('result_expired')
+  if (answer) return send(ctx, deps, answer)
   const now = await readState(deps.db, state.callId)
   answerAccepted(ctx, now?.state === 'open' ? now : state, null)
 })

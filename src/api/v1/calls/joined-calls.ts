@@ -137,6 +137,7 @@ export async function joinCall(
       joined: true,
       hasEnded: true,
       relayed: null,
+      charged: null,
       status: 'running',
       wait: { answer: Promise.resolve(state.answer), cancel: () => {} },
     }
@@ -144,7 +145,7 @@ export async function joinCall(
   const hasBegun = (): void => onUpdate({ type: 'running' })
   if (state.status === 'running') hasBegun()
   const wait = await joinWithin(deps, state, hasBegun)
-  return { callId, joined: true, hasEnded: false, status: state.status, relayed: null, wait }
+  return { callId, joined: true, hasEnded: false, status: state.status, relayed: null, charged: null, wait }
 }
 
 /** When a refused request may be sent again, in seconds. */

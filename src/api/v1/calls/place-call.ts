@@ -31,7 +31,8 @@ import { identityOf, joinCall, joinClaimed, joinRetried } from './joined-calls.t
 import type { CallContext, PlacedCall } from './placed-call.ts'
 import { isAboveLimit, withinLimit } from './token-limit.ts'
 import { refusalOf } from './unopened-calls.ts'
-import type { RelayedStream } from './relayed-stream.ts'
+import type { Relayed } from './relayed-stream.ts'
+import { RelayedSound } from '../audio/relayed-sound.ts'
 
 type PlaceDeps = Pick<
   WebDeps,
@@ -69,7 +70,7 @@ export async function placeCall(
   asked: CallOrder,
   onUpdate?: (update: CallUpdate) => void,
 ): Promise<PlacedCall> {
-  const identity = identityOf(ctx, asked.dialect ?? asked.model.modality, asked.body)
+  const identity = identityOf(ctx, asked.sort ?? asked.dialect ?? asked.model.modality, asked.body)
   requireUpstream(asked.model)
   maxCreditsOf(ctx)
   await prepareCallback(ctx.req.headers, deps, ctx.state.principal.accountId)
@@ -83,7 +84,7 @@ export async function placeCall(
   if (!outcome.opened) throw await refusalOf(deps, request, order, outcome)
   ctx.state.opened = true
   if ('max_tokens' in order.request) ctx.set('X-Max-Output-Tokens', String(order.request.max_tokens))
-  const placed = expectAnswer(deps, request, isStreamed(order.request), onUpdate)
+  const placed = expectAnswer(deps, { request, relayed: relayedOf(deps, order) }, outcome.balance, onUpdate)
   // Before the job is enqueued, so that both are sent in one write and no follower sees the end of the call first.
   deps.replies.publishEvent(request.accountId, { callId: request.id, status: 'queued', balance: outcome.balance })
   try {
@@ -127,11 +128,10 @@ const isShort = (refusal: string): boolean => refusal === 'insufficient_credits'
 /** Waits for a call that was opened, and is yet to be enqueued. */
 function expectAnswer(
   deps: PlaceDeps,
-  request: OpenRequest,
-  streamed: boolean,
+  { request, relayed }: { request: OpenRequest; relayed: Relayed | null },
+  balance: number,
   onUpdate: (update: CallUpdate) => void = () => {},
 ): PlacedCall {
-  const relayed = streamed ? deps.relayed.begin(request.dialect) : null
   const pass = (update: CallUpdate): void => {
     deps.unstarted.release(request.id)
     placed.status = 'running'
@@ -143,7 +143,16 @@ function expectAnswer(
   }
   const endDelivered = relayed && ((overdue: boolean) => endRelayed(deps, relayed, request, { overdue, onUpdate }))
   const wait = deps.replies.expect(request.id, request.deadlineSeconds * 1000, pass, over, endDelivered)
-  const placed: PlacedCall = { callId: request.id, wait, status: 'queued', joined: false, hasEnded: false, relayed }
+  const charged = { credits: request.amount, balance }
+  const placed: PlacedCall = {
+    callId: request.id,
+    wait,
+    status: 'queued',
+    joined: false,
+    hasEnded: false,
+    relayed,
+    charged,
+  }
   return placed
 }
 
@@ -153,7 +162,7 @@ function expectAnswer(
  */
 async function endRelayed(
   { calls, log }: PlaceDeps,
-  relayed: RelayedStream,
+  relayed: Relayed,
   request: OpenRequest,
   { overdue, onUpdate }: { overdue: boolean; onUpdate: (update: CallUpdate) => void },
 ): Promise<Ended | null> {
@@ -223,6 +232,12 @@ async function keepFiles({ db, calls }: PlaceDeps, id: CallId, files: readonly F
 /** A third of the lease of a call that waits, in ms. */
 const HOLD_MS = (QUEUED_LEASE_SECONDS * 1000) / 3
 
+/** What keeps count of what is sent on while the call runs; null where it is answered at its end. */
+function relayedOf({ relayed }: PlaceDeps, { model, request, dialect }: CallOrder): Relayed | null {
+  if (model.modality === 'speech') return new RelayedSound()
+  return isStreamed(request) ? relayed.begin(dialect) : null
+}
+
 const isStreamed = (request: CallOrder['request']): boolean => 'stream' in request && request.stream === true
 
 /** What a worker would read of the row of a chat. */
@@ -235,8 +250,9 @@ const rowOf = ({ model, replyTo, amount, price }: OpenRequest, estimate: Tokens)
 })
 
 /**
- * Enqueues the call, after its files were put where its worker finds them. If Redis takes no job, the charge is refunded, unless a worker has begun the call after all (the
- * job was taken, its acknowledgement lost): then the call goes on.
+ * Enqueues the call, after its files were put where its worker finds them. If Redis takes no job, the charge is
+ * refunded, unless a worker has begun the call after all (the job was taken, its acknowledgement lost): then the call
+ * goes on.
  */
 async function enqueue(
   ctx: CallContext,

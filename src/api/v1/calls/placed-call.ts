@@ -5,7 +5,7 @@ import type { Context } from 'koa'
 import type { Principal } from '../../../shared/accounts/key-lookup.ts'
 import type { CallId } from '../../../shared/platform/ids.ts'
 import type { Wait } from '../../../shared/replies/reply-channel.ts'
-import type { RelayedStream } from './relayed-stream.ts'
+import type { Relayed } from './relayed-stream.ts'
 import type { RequestState } from '../../middleware/request-context.ts'
 
 /**
@@ -19,7 +19,9 @@ export type PlacedCall = {
   status: 'queued' | 'running'
   joined: boolean
   hasEnded: boolean
-  relayed: RelayedStream | null
+  relayed: Relayed | null
+  /** What this request has charged, and what that left; null where another request had opened the call. */
+  charged: { credits: number; balance: number } | null
 }
 
 /** The context of a request that places a call. */

@@ -49,6 +49,12 @@ type Room = { take: (bytes: number) => boolean; give: (bytes: number) => void }
 type Charged = Pick<OpenRequest, 'model' | 'price' | 'amount' | 'estimate'>
 type Chunks = CallUpdate & { type: 'chunks' }
 
+/** What a web process has sent on of one call, and what that call is settled on where its worker is lost. */
+export type Relayed = Pick<
+  RelayedStream,
+  'take' | 'hasBegun' | 'isWhole' | 'leave' | 'settlement' | 'lastChunks' | 'release'
+>
+
 /** One stream: its chunks in their order, their words counted, and its answer as far as there is room for it. */
 export class RelayedStream {
   private readonly room: Room

@@ -36,7 +36,7 @@ import { GroupChanged } from './unopened-calls.ts'
 /** What a body asks for, and what it costs. */
 export type Parsed = Pick<
   CallOrder,
-  'request' | 'estimate' | 'charge' | 'lowerTo' | 'betas' | 'droppedTools' | 'deadlineSeconds'
+  'request' | 'estimate' | 'charge' | 'sort' | 'lowerTo' | 'betas' | 'droppedTools' | 'deadlineSeconds'
 >
 
 /** What is specific to a modality. */

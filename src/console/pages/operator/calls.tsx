@@ -103,6 +103,8 @@ const MODALITIES = [
   ['embedding', 'Embedding'],
   ['moderation', 'Moderation'],
   ['rerank', 'Rerank'],
+  ['speech', 'Speech'],
+  ['transcription', 'Transcription'],
 ] as const
 
 const DIALECTS = [['', 'Any API'], ...Object.entries(DIALECT_WORDS)] as (readonly [string, string])[]

@@ -20,6 +20,7 @@ const PRICING_FIELDS: Readonly<Record<string, readonly string[]>> = {
   chat: ['input', 'output', 'cachedInput', 'cacheWrite', 'perTokens', 'perCall', 'minimum'],
   embedding: ['input', 'perTokens', 'minimum'],
   rerank: ['perSearch'],
+  speech: ['perCharacter', 'perCharacters', 'minimum'],
 }
 
 function pricesOf(model: Fields, at: number): Price[] {

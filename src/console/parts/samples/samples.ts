@@ -1,8 +1,17 @@
 /**
  * A request as code: in each API that it can be made by, and each language.
  */
-import type { ChatFields, Dialect, InputFields, MediaFields, RerankFields } from '../../api/call-forms.ts'
+import type {
+  ChatFields,
+  Dialect,
+  InputFields,
+  MediaFields,
+  RerankFields,
+  SpeechFields,
+  TranscriptionFields,
+} from '../../api/call-forms.ts'
 import { DIALECT_WORDS } from '../../api/call-forms.ts'
+import { speech, transcriptions } from './audio.ts'
 import { chatCompletions } from './chat-completions.ts'
 import { embeddings } from './embeddings.ts'
 import { images } from './images.ts'
@@ -20,6 +29,8 @@ export type Example =
   | { kind: 'video'; fields: MediaFields }
   | { kind: 'embedding' | 'moderation'; fields: InputFields }
   | { kind: 'rerank'; fields: RerankFields }
+  | { kind: 'speech'; fields: SpeechFields }
+  | { kind: 'transcription'; fields: TranscriptionFields }
 
 /** A request to a model, with the words of a chat, or of what has a prompt or an input. */
 export function exampleOf(
@@ -34,6 +45,10 @@ export function exampleOf(
       return { kind: modality, fields: { model: id, input: words.prompt } }
     case 'rerank':
       return { kind: 'rerank', fields: { model: id, query: words.prompt, documents: ['A fox.', 'A lighthouse.'] } }
+    case 'speech':
+      return { kind: 'speech', fields: { model: id, voice: 'alloy', input: words.prompt } }
+    case 'transcription':
+      return { kind: 'transcription', fields: { model: id, file: 'speech.mp3' } }
     case 'image':
     case 'video':
       return { kind: modality, fields: { model: id, prompt: words.prompt } }
@@ -66,6 +81,10 @@ export function samplesOf({ kind, fields }: Example, origin: string): Sample[] {
       return samplesBy(moderations, fields, origin)
     case 'rerank':
       return samplesBy(rankings, fields, origin)
+    case 'speech':
+      return samplesBy(speech, fields, origin)
+    case 'transcription':
+      return samplesBy(transcriptions, fields, origin)
     case 'image':
       return samplesBy(images, fields, origin)
     case 'video':

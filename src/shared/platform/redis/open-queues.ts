@@ -25,6 +25,8 @@ export const WORKER_TIMES: Record<QueueName, { lockDuration: number; stalledInte
   embedding: { lockDuration: 5000, stalledInterval: 2500 },
   moderation: { lockDuration: 5000, stalledInterval: 2500 },
   rerank: { lockDuration: 5000, stalledInterval: 2500 },
+  speech: { lockDuration: 5000, stalledInterval: 2500 },
+  transcription: { lockDuration: 5000, stalledInterval: 2500 },
   mail: { lockDuration: 30_000, stalledInterval: 10_000 },
   payments: { lockDuration: 30_000, stalledInterval: 10_000 },
   webhooks: { lockDuration: 30_000, stalledInterval: 10_000 },

@@ -1,0 +1,108 @@
+/**
+ * POST /v1/audio/speech.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import { z } from 'zod'
+import type { SpeechModel } from '../../../shared/catalogue/catalogue.ts'
+import { ApiError } from '../../../shared/platform/errors.ts'
+import { aboutField } from '../../../shared/platform/field-errors.ts'
+import { optional } from '../../../shared/requests/field-schemas.ts'
+import { speechCost } from '../../../shared/requests/pricing.ts'
+import type { SpeechRequest } from '../../../shared/requests/speech.ts'
+import { MAX_CHARACTERS, SPEECH_TYPES, chargedCharacters, charactersIn } from '../../../shared/requests/speech.ts'
+import { apiKey } from '../../endpoint/auth.ts'
+import type { JsonObject } from '../../middleware/json-body.ts'
+import { modelId, parseBody } from '../calls/call-schemas.ts'
+import type { CallKind } from '../calls/serve-call.ts'
+import { callEndpoint } from '../calls/serve-call.ts'
+import { CALL_ERRORS, CALL_LIMITS, callRequestHeaders, gateway, paidHeaders } from '../declared.ts'
+import { answerWithSound } from './sound-answer.ts'
+
+const spoken = z
+  .string()
+  .refine(
+    (text) => text.length <= 2 * MAX_CHARACTERS && charactersIn(text) <= MAX_CHARACTERS,
+    `must have at most ${MAX_CHARACTERS.toLocaleString('en-US')} characters`,
+  )
+
+const voiceName = z.string().min(1).max(200)
+
+const speechBody = z
+  .strictObject({
+    model: modelId,
+    input: spoken
+      .refine((text) => text.trim() !== '', 'must not be empty')
+      .meta({ description: 'The text: at most 4,096 characters.' }),
+    voice: z
+      .union([voiceName, z.strictObject({ id: voiceName })], 'must be the name of a voice, or {"id"} of one')
+      .meta({ description: 'A voice of the model.' }),
+    instructions: optional(spoken).meta({ description: 'How it is spoken; its characters are charged too.' }),
+    response_format: optional(z.enum(Object.keys(SPEECH_TYPES) as (keyof typeof SPEECH_TYPES)[])).meta({
+      description: '`mp3` if absent.',
+    }),
+    speed: optional(z.number().min(0.25).max(4)),
+    stream_format: optional(z.enum(['audio', 'sse'])).meta({ description: '`audio` alone: sound, as it comes.' }),
+  })
+  .meta({ id: 'SpeechRequest' })
+
+type AskedSpeech = { request: SpeechRequest; estimate: null; charge: number }
+
+/** What is asked for and what it costs. @throws ApiError invalid_request */
+function parse(body: JsonObject, model: SpeechModel, headers: IncomingHttpHeaders = {}): AskedSpeech {
+  if (/\brespond-async\b/i.test(String(headers.prefer)))
+    throw refusal('Prefer', 'cannot be respond-async: sound is not stored, so that it cannot be fetched later')
+  const {
+    model: _model,
+    stream_format: streamFormat,
+    response_format: format = 'mp3',
+    instructions,
+    speed,
+    ...asked
+  } = parseBody(speechBody, body)
+  if (streamFormat === 'sse') throw refusal('stream_format', 'must be "audio": no upstream of this model has events')
+  const request: SpeechRequest = {
+    ...asked,
+    ...(instructions !== undefined && { instructions }),
+    response_format: format,
+    ...(speed !== undefined && { speed }),
+  }
+  requireSent(request, model)
+  return { request, estimate: null, charge: speechCost(model.price, chargedCharacters(request)) }
+}
+
+/** What no upstream would be sent must not be asked for in vain. */
+function requireSent(request: SpeechRequest, { upstreams }: SpeechModel): void {
+  for (const field of ['instructions', 'speed'] as const) {
+    if (request[field] === undefined) continue
+    const isFixed = upstreams.some(({ drop, set }) => drop.includes(field) || Object.hasOwn(set, field))
+    if (isFixed) throw refusal(field, 'is not taken by this model')
+  }
+}
+
+const refusal = (param: string, fault: string): ApiError =>
+  new ApiError('invalid_request', { param, message: aboutField(param, fault) })
+
+/** What is specific to speech. */
+export const speechKind: CallKind<SpeechModel, AskedSpeech> = { modality: 'speech', parse, answer: answerWithSound }
+
+const sounds = Object.fromEntries(Object.values(SPEECH_TYPES).map((type) => [type, null]))
+
+/** Speaks a text. Charged by its characters, and in full from the first byte of sound on. */
+export const createSpeech = callEndpoint(
+  {
+    ...gateway,
+    method: 'post',
+    path: '/v1/audio/speech',
+    summary: 'Speak a text',
+    description:
+      'The sound is sent as it comes. An error before its first byte is JSON, and refunded; what breaks off after it ' +
+      'ends its connection, and is charged. Sound is not stored: whoever comes back for it gets 410 `result_expired`.',
+    auth: apiKey,
+    limits: CALL_LIMITS,
+    headers: callRequestHeaders.omit({ Prefer: true }),
+    body: speechBody,
+    answers: { 200: { description: 'The sound.', content: sounds, headers: paidHeaders } },
+    errors: CALL_ERRORS,
+  },
+  speechKind,
+)

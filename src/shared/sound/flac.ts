@@ -1,0 +1,78 @@
+/**
+ * FLAC (RFC 9639): each frame says how many samples it has. The number of samples that the head states is not believed.
+ */
+import type { SoundReader } from './reader.ts'
+import { NoSound, secondsAt } from './reader.ts'
+
+/** Blocks before the first frame. */
+const MAX_BLOCKS = 1000
+
+/** The longest head of a frame, in bytes. */
+const HEAD_BYTES = 16
+
+/** What a frame takes besides its samples where nothing can be pressed, as a share of them. */
+const OVERHEAD = 1.05
+
+/** The seconds of a FLAC file. @throws NoSound */
+export async function flacSeconds(file: SoundReader): Promise<number> {
+  const { from, rate, bitsPerSecond } = await headOf(file)
+  let samples = 0
+  let place = from
+  for (;;) {
+    place = await file.find(0xff, place)
+    if (place < 0) break
+    const head = frameHead(await file.at(place, HEAD_BYTES))
+    samples += head?.samples ?? 0
+    place += head?.bytes ?? 1
+  }
+  if (samples === 0) throw new NoSound('is a FLAC file without sound')
+  return Math.max(samples / rate, secondsAt(file.bytes - from, bitsPerSecond * OVERHEAD))
+}
+
+async function headOf(file: SoundReader): Promise<{ from: number; rate: number; bitsPerSecond: number }> {
+  const info = await file.at(4, 38)
+  if (info.length < 38 || (info[0]! & 0x7f) !== 0) throw new NoSound('is a FLAC file with a broken head')
+  const packed = info.readUInt32BE(14)
+  const rate = packed >>> 12
+  const channels = ((packed >>> 9) & 7) + 1
+  const bits = ((packed >>> 4) & 31) + 1
+  if (rate < 4000 || rate > 655_350) throw new NoSound('is a FLAC file with a broken head')
+  let place = 4
+  for (let blocks = 0; blocks < MAX_BLOCKS; blocks++) {
+    const head = await file.at(place, 4)
+    if (head.length < 4) break
+    place += 4 + head.readUIntBE(1, 3)
+    if (head[0]! & 0x80) return { from: place, rate, bitsPerSecond: rate * channels * bits }
+  }
+  throw new NoSound('is a FLAC file with a broken head')
+}
+
+/** The head of a frame: how long it is, and how many samples its frame has. Null where none stands here. */
+function frameHead(bytes: Buffer): { bytes: number; samples: number } | null {
+  if (bytes.length < 6 || bytes[0] !== 0xff || (bytes[1]! & 0xfe) !== 0xf8) return null
+  const [sizeCode, rateCode] = [bytes[2]! >> 4, bytes[2]! & 15]
+  if (sizeCode === 0 || rateCode === 15 || (bytes[3]! & 1) !== 0 || bytes[3]! >> 4 > 10) return null
+  // Its number is written as a character of UTF-8 would be.
+  const ones = Math.clz32(~(bytes[4]! << 24))
+  if (ones === 1 || ones > 7) return null
+  let place = 4 + Math.max(1, ones)
+  const sizeBytes = sizeCode === 6 ? 1 : sizeCode === 7 ? 2 : 0
+  if (bytes.length < place + sizeBytes + 3) return null
+  const stated = sizeBytes === 0 ? 0 : bytes.readUIntBE(place, sizeBytes)
+  place += sizeBytes + (rateCode === 12 ? 1 : rateCode > 12 ? 2 : 0)
+  if (bytes.length <= place || crc8(bytes.subarray(0, place)) !== bytes[place]) return null
+  return { bytes: place + 1, samples: sizeBytes > 0 ? stated + 1 : SIZES[sizeCode]! }
+}
+
+/** Samples of a frame by the code of its size. */
+const SIZES = [0, 192, 576, 1152, 2304, 4608, 0, 0, 256, 512, 1024, 2048, 4096, 8192, 16_384, 32_768]
+
+/** The check of a head: the polynomial x^8 + x^2 + x + 1. */
+export function crc8(bytes: Uint8Array): number {
+  let crc = 0
+  for (const byte of bytes) {
+    crc ^= byte
+    for (let bit = 0; bit < 8; bit++) crc = crc & 0x80 ? ((crc << 1) ^ 7) & 0xff : crc << 1
+  }
+  return crc
+}

@@ -1,0 +1,160 @@
+/**
+ * M4A (ISO base media files) with AAC or ALAC: the number of samples of its sound, whole or in fragments, by what one
+ * of them lasts. The length that its heads state counts only where it is more.
+ */
+import type { SoundReader } from './reader.ts'
+import { NoSound, secondsAt } from './reader.ts'
+
+/** Boxes of one file, and the longest table that is read of one. */
+const MAX = { boxes: 100_000, bytes: 8_000_000, depth: 8 }
+
+/** The highest bit rate that is plausible: of AAC with many channels, of ALAC in stereo. */
+const MOST_BITS = { mp4a: 1_536_000, alac: 9_216_000 }
+
+/** Boxes that have others in them. */
+const PARENTS = new Set(['moov', 'trak', 'mdia', 'minf', 'stbl', 'moof', 'traf', 'edts', 'udta'])
+
+/** Rates of AAC by their index (ISO 14496-3). */
+const AAC_RATES = [96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8000, 7350]
+
+type Track = {
+  isSound: boolean
+  timescale: number
+  coding: keyof typeof MOST_BITS | null
+  sampleSeconds: number
+  samples: number
+  stated: number
+  bytes: number
+}
+
+const noTrack = (): Track => ({
+  isSound: false,
+  timescale: 0,
+  coding: null,
+  sampleSeconds: 0,
+  samples: 0,
+  stated: 0,
+  bytes: 0,
+})
+
+/** The seconds of an M4A file. @throws NoSound */
+export async function m4aSeconds(file: SoundReader): Promise<number> {
+  const walk = new Walk(file)
+  await walk.within(0, file.bytes, 0)
+  const sound = walk.tracks.filter(({ isSound }) => isSound)
+  if (sound.length === 0) throw new NoSound('is an MP4 file without sound')
+  if (sound.some(({ coding }) => coding === null))
+    throw new NoSound('is an MP4 file of a coding that is not taken: send AAC or ALAC')
+  const seconds = Math.max(...sound.map((track) => secondsOf(track, walk.fragmentSamples, walk.dataBytes)))
+  if (!(seconds > 0)) throw new NoSound('is an MP4 file without sound')
+  return seconds
+}
+
+function secondsOf(track: Track, fragmentSamples: number, dataBytes: number): number {
+  const { timescale, coding, sampleSeconds, samples, stated, bytes } = track
+  const inFragments = samples === 0 ? fragmentSamples : 0
+  return Math.max(
+    timescale > 0 ? stated / timescale : 0,
+    (samples + inFragments) * sampleSeconds,
+    secondsAt(inFragments > 0 ? dataBytes : Math.min(bytes, dataBytes), MOST_BITS[coding!]),
+  )
+}
+
+class Walk {
+  readonly tracks: Track[] = []
+  fragmentSamples = 0
+  dataBytes = 0
+  private boxes = 0
+  private readonly file: SoundReader
+
+  constructor(file: SoundReader) {
+    this.file = file
+  }
+
+  /** Goes through the boxes between two places. */
+  async within(from: number, until: number, depth: number): Promise<void> {
+    for (let place = from; place + 8 <= until;) {
+      if (++this.boxes > MAX.boxes) throw new NoSound('has too many boxes')
+      const head = await this.file.at(place, 16)
+      if (head.length < 8) return
+      const type = head.toString('latin1', 4, 8)
+      const [stated, headBytes] = sizeOf(head)
+      const end = stated === 0 ? until : Math.min(place + stated, until)
+      if (end < place + headBytes) return
+      if (type === 'trak') this.tracks.push(noTrack())
+      if (type === 'mdat') this.dataBytes += end - place - headBytes
+      else if (PARENTS.has(type) && depth < MAX.depth) await this.within(place + headBytes, end, depth + 1)
+      else await this.read(type, place + headBytes, end)
+      place = end
+    }
+  }
+
+  private async read(type: string, from: number, end: number): Promise<void> {
+    const readBox = READERS[type]
+    if (!readBox) return
+    const box = await this.file.at(from, Math.min(end - from, MAX.bytes))
+    if (type === 'trun') this.fragmentSamples += box.length >= 8 ? box.readUInt32BE(4) : 0
+    else readBox(box, this.tracks.at(-1) ?? noTrack())
+  }
+}
+
+function sizeOf(head: Buffer): [stated: number, headBytes: number] {
+  const size = head.readUInt32BE(0)
+  if (size !== 1) return [size, 8]
+  return [head.length < 16 ? 0 : Number(head.readBigUInt64BE(8)), 16]
+}
+
+/** How the boxes of a track are read. Of a table only the entries that are there count. */
+const READERS: Record<string, (box: Buffer, track: Track) => void> = {
+  trun: () => {},
+  hdlr: (box, track) => {
+    if (box.toString('latin1', 8, 12) === 'soun') track.isSound = true
+  },
+  mdhd: (box, track) => {
+    const place = box[0] === 1 ? 20 : 12
+    if (box.length >= place + 4) track.timescale = box.readUInt32BE(place)
+  },
+  stts: (box, track) => {
+    for (const place of entriesOf(box, 4, 8, 8)) track.stated += box.readUInt32BE(place) * box.readUInt32BE(place + 4)
+  },
+  stsz: (box, track) => {
+    if (box.length < 12) return
+    const [each, count] = [box.readUInt32BE(4), box.readUInt32BE(8)]
+    track.samples = count
+    track.bytes = each * count
+    if (each === 0) for (const place of entriesOf(box, 8, 12, 4)) track.bytes += box.readUInt32BE(place)
+  },
+  stsd: (box, track) => {
+    const coding = box.toString('latin1', 12, 16)
+    if (coding !== 'mp4a' && coding !== 'alac') return
+    track.coding = coding
+    track.sampleSeconds = coding === 'mp4a' ? aacSeconds(box) : alacSeconds(box)
+  },
+}
+
+function* entriesOf(box: Buffer, countAt: number, from: number, size: number): Generator<number> {
+  if (box.length < from) return
+  const count = Math.min(box.readUInt32BE(countAt), Math.floor((box.length - from) / size))
+  for (let entry = 0; entry < count; entry++) yield from + entry * size
+}
+
+/** What a sample of AAC lasts: 1,024 at the rate that its decoder is set to, which its own description states. */
+function aacSeconds(box: Buffer): number {
+  const esds = box.indexOf('esds')
+  // A descriptor of the decoder's own settings: its tag, a length of up to four bytes, then the settings.
+  let place = esds < 0 ? -1 : box.indexOf(5, esds + 8)
+  if (place < 0) return 1024 / 8000
+  do place++
+  while ((box[place] ?? 0) & 0x80)
+  const settings = ((box[place + 1] ?? 0) << 8) | (box[place + 2] ?? 0)
+  return 1024 / (AAC_RATES[(settings >> 7) & 15] ?? 8000)
+}
+
+function alacSeconds(box: Buffer): number {
+  const settings = box.indexOf('alac', 16)
+  if (settings < 0 || box.length < settings + 32) throw new NoSound('is an MP4 file with a broken head')
+  const [samples, rate] = [box.readUInt32BE(settings + 8), box.readUInt32BE(settings + 28)]
+  if (rate < 4000 || rate > 384_000 || samples < 1 || samples > 65_536)
+    throw new NoSound('is an MP4 file with a broken head')
+  return samples / rate
+}

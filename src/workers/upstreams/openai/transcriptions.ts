@@ -1,0 +1,71 @@
+/**
+ * Transcriptions of OpenAI's kind. JSON is asked for whatever the customer wants: texts and subtitles say nothing of
+ * what was billed, and are made of it here.
+ */
+import { asFields, isText } from '../../../shared/platform/fields.ts'
+import type { Fields } from '../../../shared/platform/fields.ts'
+import type { Timed, Transcript, TranscriptFormat } from '../../../shared/requests/transcriptions.ts'
+import type { TranscriptionAdapter } from '../adapter.ts'
+import { applyRules } from '../body-rules.ts'
+import { failureIn, malformedAnswer } from '../failures.ts'
+import type { UpstreamHttp } from '../http.ts'
+import type { FormPart } from '../multipart.ts'
+
+/** The forms that need to know when something is said. */
+const NEED_TIMES: ReadonlySet<TranscriptFormat> = new Set(['srt', 'vtt', 'verbose_json'])
+
+/** The transcriptions of every server that speaks OpenAI's wire format. */
+export function createOpenaiTranscriptions(http: UpstreamHttp): TranscriptionAdapter {
+  return async ({ task, format, seconds: _seconds, file, ...options }, context) => {
+    const fields = applyRules(
+      { ...options, model: context.route.model, response_format: NEED_TIMES.has(format) ? 'verbose_json' : 'json' },
+      context.route,
+    )
+    const [upload] = context.files ?? []
+    if (!upload) throw malformedAnswer('the call has no file')
+    const parts = [...partsOf(fields), { name: 'file', file: { ...upload, ...file } }]
+    const path = task === 'translate' ? '/audio/translations' : '/audio/transcriptions'
+    const answer = await http.json({ method: 'POST', kind: 'transcription', path, body: { parts } }, context)
+    const failure = failureIn(answer)
+    if (failure) throw failure
+    return transcriptOf(answer)
+  }
+}
+
+/** The texts of a form; a list is as many parts, with brackets behind its name. */
+const partsOf = (fields: Fields): FormPart[] =>
+  Object.entries(fields).flatMap(([name, value]): FormPart[] =>
+    Array.isArray(value)
+      ? value.map((one: unknown) => ({ name: `${name}[]`, text: textOf(one) }))
+      : [{ name, text: textOf(value) }],
+  )
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
+
+/** @throws UpstreamError `unknown` where there is no text */
+function transcriptOf({ text, language, segments, words, usage }: Fields): Transcript {
+  if (typeof text !== 'string') throw malformedAnswer('the answer has no text')
+  const billed = asFields(usage).seconds
+  return {
+    text,
+    language: isText(language) ? language : null,
+    segments: timedIn(segments, 'text'),
+    words: timedIn(words, 'word'),
+    billedSeconds: typeof billed === 'number' && billed >= 0 && Number.isFinite(billed) ? billed : null,
+  }
+}
+
+/** The parts of a list that say when they are heard; null where there is none. */
+function timedIn(list: unknown, said: string): Timed[] | null {
+  if (!Array.isArray(list)) return null
+  const timed = list.flatMap((one: unknown) => {
+    const part = asFields(one)
+    const { start, end } = part
+    const text = part[said]
+    if (typeof text !== 'string' || !isTime(start) || !isTime(end)) return []
+    return [{ ...part, start, end, text }]
+  })
+  return timed.length === 0 ? null : timed
+}
+
+const isTime = (value: unknown): value is number => typeof value === 'number' && value >= 0 && Number.isFinite(value)
