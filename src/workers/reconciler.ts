@@ -118,7 +118,7 @@ async function deleteOldRecords({ db, config }: WorkerDeps): Promise<void> {
 async function emptyDeletedAccounts({ db, results }: WorkerDeps): Promise<void> {
   for (const account of await accountsToEmpty(db, BATCH)) {
     const calls = await callsWithMedia(db, account, BATCH)
-    for (const { resultUrl } of calls) {
+    for (const resultUrl of calls.flatMap(({ resultUrls }) => resultUrls)) {
       const name = parseMediaName(resultUrl.slice(resultUrl.lastIndexOf('/') + 1))
       if (name) await results.remove(name)
     }

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { imageKind, videoKind } from '../../src/api/v1/media.ts'
+import { imageKind } from '../../src/api/v1/images/images.ts'
+import { videoKind } from '../../src/api/v1/media.ts'
 import type { MediaPrice } from '../../src/shared/requests/pricing.ts'
 import type { MediaModel, Protocol } from '../../src/shared/catalogue/catalogue.ts'
 import { ApiError } from '../../src/shared/platform/errors.ts'

@@ -89,10 +89,15 @@ const resolution = z.string().optional()
 
 const prices = z
   .array(
-    z.union([z.strictObject({ resolution, perSecond: z.int() }), z.strictObject({ resolution, credits: z.int() })]),
+    z.union([
+      z.strictObject({ resolution, perSecond: z.int() }),
+      z.strictObject({ resolution, size: z.string().optional(), quality: z.string().optional(), credits: z.int() }),
+    ]),
   )
   .meta({
-    description: 'Images and videos: the first row that fits gives the price; `perSecond` × seconds is rounded up.',
+    description:
+      'Images and videos: the first row that fits gives the price of a picture or a video; `perSecond` × seconds is ' +
+      'rounded up.',
   })
 
 /** A price as its version has it. */
@@ -118,6 +123,11 @@ const options = {
     .min(1)
     .optional()
     .meta({ description: 'Images and videos: the resolutions offered, if the model states them.' }),
+  sizes: z.array(z.string()).min(1).optional().meta({ description: 'Images: the sizes offered, if the model states them.' }),
+  qualities: z.array(z.string()).min(1).optional().meta({
+    description: 'Images: the qualities offered, if the model states them.',
+  }),
+  maxPromptLength: z.int().optional().meta({ description: 'Images: the longest prompt, in characters; 2,000 if absent.' }),
 }
 
 /** A model as the console lists it. */
@@ -205,7 +215,9 @@ export const call = z
     upstream: z.string().nullable(),
     attempts: z.int(),
     keyId: id('key'),
-    resultUrl: z.string().nullable(),
+    resultUrl: z.string().nullable().meta({ description: 'The address of the result, or of the first picture.' }),
+    resultUrls: z.array(z.string()).meta({ description: 'The addresses of all results.' }),
+    pictures: z.int().nullable().meta({ description: 'Images: how many pictures were delivered.' }),
     createdAt: time,
     finishedAt: time.nullable(),
     count: z.int().meta({ description: 'How many equal refusals within a minute this record combines; otherwise 1.' }),

@@ -52,6 +52,10 @@ export type ModelEntry = {
   /** Media: what the catalogue states. */
   durations?: MediaModel['durations']
   resolutions?: string[]
+  /** Images: the same. */
+  sizes?: string[]
+  qualities?: string[]
+  maxPromptLength?: number
 }
 
 /** The one refusal of a model that is not there, and of one that the key may not call. */
@@ -116,10 +120,13 @@ const chatFieldsOf = (model: ChatModel) => ({
 const leastCost = (model: Model): number =>
   'pricing' in model ? chatCost(model.price, { input: 0, output: 0 }) : (leastMediaCost(model, model.price) ?? 0)
 
-const optionsOf = ({ prices, durations, resolutions }: MediaModel) => ({
+const optionsOf = ({ prices, durations, resolutions, sizes, qualities, maxPromptLength }: MediaModel) => ({
   ...(prices && { prices }),
   ...(durations && { durations }),
   ...(resolutions && { resolutions }),
+  ...(sizes && { sizes }),
+  ...(qualities && { qualities }),
+  ...(maxPromptLength !== undefined && { maxPromptLength }),
 })
 
 /** A model as `/v1` shows it: with what clients read. */

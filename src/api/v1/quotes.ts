@@ -5,7 +5,9 @@ import { z } from 'zod'
 import type { Principal } from '../../shared/accounts/key-lookup.ts'
 import type { Model } from '../../shared/catalogue/catalogue.ts'
 import { fundsOf, payable } from '../../shared/accounts/summary.ts'
+import { leastMediaCost } from '../../shared/requests/media-options.ts'
 import { chatCost } from '../../shared/requests/pricing.ts'
+import type { MediaRequest } from '../../shared/requests/requests.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { credits, id, ok } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
@@ -16,7 +18,8 @@ import { apiKey } from '../endpoint/auth.ts'
 import { chatKind } from './chat.ts'
 import { allowanceHeaders, callRequestHeaders, gateway } from './declared.ts'
 import { embeddingKind } from './embeddings.ts'
-import { imageKind, videoKind } from './media.ts'
+import { imageKind } from './images/images.ts'
+import { videoKind } from './media.ts'
 import type { CallOrder } from './calls/call-order.ts'
 import { requireUpstream } from './calls/place-call.ts'
 import { maxCreditsOf, versionOf } from './calls/price-guards.ts'
@@ -74,6 +77,14 @@ function quoted(order: CallOrder, credits: number | null, least: number): { char
   return { charge: less?.charge ?? order.charge, affordable: less !== null && less !== undefined }
 }
 
+/** The least that a call costs which succeeds, in credits: of pictures one, as cheap as it may come. */
+function leastOf({ model, request }: CallOrder, charge: number): number {
+  if ('pricing' in model) return chatCost(model.price, { input: 0, output: 0 })
+  if (model.modality !== 'image') return charge
+  const { resolution, size, quality } = request as MediaRequest
+  return Math.min(charge, leastMediaCost(model, model.price, { resolution, size, quality }) ?? charge)
+}
+
 /** Quotes a call. Nothing is charged, recorded or sent. */
 export const quoteCall = endpoint({
   ...gateway,
@@ -109,7 +120,7 @@ export const quoteCall = endpoint({
     ok: true,
     model: model.id,
     credits: charge,
-    minimum: 'pricing' in model ? chatCost(model.price, { input: 0, output: 0 }) : charge,
+    minimum: leastOf(asked, charge),
     maximum: charge,
     balance: funds.balance,
     affordable,

@@ -3,13 +3,13 @@
  */
 import type { MediaOptions } from '../requests/media-options.ts'
 import { UNSTATED_MAX_SECONDS, offeredShapes } from '../requests/media-options.ts'
+import type { MediaShape } from '../requests/media-rows.ts'
 import type {
   ChatPrice,
   EmbeddingPrice,
   MediaCost,
   MediaPrice,
   MediaPriceRow,
-  MediaShape,
 } from '../requests/pricing.ts'
 import { chatCost, mediaCost, mediaMicroUsd } from '../requests/pricing.ts'
 
@@ -116,7 +116,8 @@ function mediaFaults(model: PricedMedia, cost: MediaCost, credit: number, path: 
     .find(({ costs, sold }) => BigInt(costs) > sold)
   if (!worst) return []
   const { shape, costs, sold } = worst
-  const what = [shape.duration && `${shape.duration} s`, shape.resolution].filter(Boolean).join(' of ')
+  const { duration, resolution, size, quality } = shape
+  const what = [duration && `${duration} s`, resolution, size, quality].filter(Boolean).join(' of ')
   return [{ path, message: `costs ${costs} micro-dollars${what && ` for ${what}`}, sold for ${sold}` }]
 }
 

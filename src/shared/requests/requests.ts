@@ -90,11 +90,31 @@ export function unstreamed<R extends CallRequest>(request: R): R {
 }
 
 /** An image or video request. `image_url` is http(s) or a `data:` image whose spelling the web has checked. */
-export type MediaRequest = {
+export type MediaRequest = PictureFields & {
   prompt: string
   image_url?: string
   /** `1K`, `720p`, `1024x1024`, `16:9`… */
   resolution?: string
   /** Videos: seconds, > 0 and ≤ 600. */
   duration?: number
+}
+
+/** What pictures alone are asked for, in OpenAI's names. */
+export type PictureFields = {
+  /** How many; one where it is absent. */
+  n?: number
+  /** Width and height, `1024x1536`, in the place of a resolution; absent: the upstream's choice. */
+  size?: string
+  /** `low`, `high`…; absent: the upstream's choice. */
+  quality?: string
+  background?: string
+  output_format?: string
+  output_compression?: number
+  moderation?: string
+  style?: string
+  input_fidelity?: string
+  seed?: number
+  user?: string
+  /** How their client wants them; never sent on. */
+  response_format?: 'url' | 'b64_json'
 }

@@ -3,10 +3,9 @@
  */
 import type { MediaModel, Model, Route } from '../../shared/catalogue/catalogue.ts'
 import type { UpstreamRef } from '../../shared/calls/types.ts'
-import { mediaOutput } from '../../shared/replies/stored-answers.ts'
+import { routesFor } from '../../shared/catalogue/media-routes.ts'
 import type { MediaRequest } from '../../shared/requests/requests.ts'
 import { publicId } from '../../shared/platform/ids.ts'
-import { mediaName, mediaUrl } from '../../shared/media/media.ts'
 import { failpoint } from '../../shared/platform/process/failpoints.ts'
 import type { WorkerDeps } from '../deps.ts'
 import { DeadlinePassed } from './held-calls.ts'
@@ -14,9 +13,10 @@ import type { Outcome, Run } from './run-call.ts'
 import { aboutRun, callerOf, inSpan, sendTo, upstreamFailure } from './run-call.ts'
 import { shapeMicroUsd } from './costs.ts'
 import { withReferences } from './references.ts'
+import { collectMedia } from './collect-media.ts'
 import { NotStored } from './results.ts'
 import { FetchFailed } from '../fetching/failure.ts'
-import type { MediaSource, TaskMediaAdapter } from '../upstreams/adapter.ts'
+import type { Made, TaskMediaAdapter } from '../upstreams/adapter.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
 
 /** How much longer than the next poll a task's lease lasts, in seconds. */
@@ -32,7 +32,7 @@ const FAILED_POLL_PAUSE_MS = 3000
 const REFUSED_MS = 60_000
 
 /** What an upstream has accepted, and what that costs there by the catalogue, in micro-dollars. */
-type Submitted = { route: Route; cost: number | null } & ({ done: MediaSource } | { ref: UpstreamRef })
+type Submitted = { route: Route; cost: number | null } & ({ done: Made } | { ref: UpstreamRef })
 
 /** Runs a media call to its end, or to its next poll. @throws UpstreamError when it failed for good. */
 export async function runMedia(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Outcome> {
@@ -42,7 +42,7 @@ export async function runMedia(deps: WorkerDeps, model: MediaModel, run: Run): P
   if (!submitted) return upstreamFailure('The worker was lost while the upstream may have had the request.')
   const { route, cost } = submitted
   const costing = { ...run, call: { ...run.call, upstream: route.upstream.name, costMicroUsd: cost } }
-  if ('done' in submitted) return collect(deps, model, costing, route, submitted.done)
+  if ('done' in submitted) return collectMedia(deps, model, costing, route, submitted.done)
   const { ref } = submitted
   if (!(await persist(deps, costing, route, ref, 0))) return { is: 'lost' }
   return continueTask(deps, model, { ...costing, call: { ...costing.call, upstreamRef: ref } }, ref)
@@ -53,9 +53,10 @@ async function submit(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Su
   const adapterOf = (route: Route) => deps.upstreams.mediaAdapterOf(route, model.modality)
   return withReferences(deps, run, (references) => {
     const prepare = (route: Route) => references.prepare(route, adapterOf(route))
-    return deps.upstreams.tryRoutes(model, { ...callerOf(run), prepare }, async (route) => {
+    const routes = routesFor(model.routes, request)
+    return deps.upstreams.tryRoutes({ ...model, routes }, { ...callerOf(run), prepare }, async (route) => {
       const adapter = adapterOf(route)
-      const cost = shapeMicroUsd(route, request)
+      const cost = shapeMicroUsd(route, request, request.n)
       const sent = references.requestFor(request, route, adapter)
       const upload = references.uploadFor(request, route, adapter)
       return sendTo(run, route, async () =>
@@ -73,7 +74,7 @@ async function findLost(deps: WorkerDeps, model: MediaModel, run: Run): Promise<
     const adapter = deps.upstreams.mediaAdapterOf(route, model.modality)
     if (adapter.kind !== 'task' || !adapter.find) continue
     const ref = await adapter.find(request, contextOf(route, run), run.call.startedAt)
-    if (ref) return { route, ref, cost: shapeMicroUsd(route, request) }
+    if (ref) return { route, ref, cost: shapeMicroUsd(route, request, request.n) }
   }
   return null
 }
@@ -117,7 +118,7 @@ async function continueTask(deps: WorkerDeps, model: MediaModel, run: Run, ref: 
       deps.log.warn({ ...aboutRun(run), upstream: route.upstream.name, err: task.error }, 'task failed')
       return upstreamFailure('The upstream could not produce the result.')
     }
-    if (task.state === 'succeeded') return await collect(deps, model, run, route, task.media)
+    if (task.state === 'succeeded') return await collectMedia(deps, model, run, route, task.made)
     const { refusedSince: _refused, ...again } = ref
     if (task.progress !== null)
       await deps.publisher.update(run.call.replyTo, run.call.id, { type: 'progress', progress: task.progress })
@@ -178,50 +179,4 @@ export async function cancelTask(
   await adapter
     .cancel(run.call.upstreamRef, context)
     .catch((error: unknown) => deps.log.warn({ ...aboutRun(run), err: error }, 'task not cancelled'))
-}
-
-/** Stores the result and settles at the model's price. */
-async function collect(
-  deps: WorkerDeps,
-  model: MediaModel,
-  run: Run,
-  route: Route,
-  source: MediaSource,
-): Promise<Outcome> {
-  const { call, signal, spent } = run
-  spent.is(source.costMicroUsd ?? call.costMicroUsd)
-  failpoint('result.keeping', call.id)
-  const url =
-    route.upstream.results === 'link' && source.from === 'url' && !source.headers
-      ? source.url
-      : mediaUrl(
-          deps.config.BASE_URL,
-          await deps.results.keep(
-            {
-              kind: model.modality,
-              source: traced(source, run),
-              upstream: route.upstream,
-              name: (extension) => mediaName(deps.config.APP_SECRET, call.id, 0, extension),
-            },
-            signal,
-          ),
-        )
-  failpoint('result.kept', call.id)
-  return {
-    is: 'settled',
-    settlement: {
-      cost: call.charged,
-      tokens: null,
-      costMicroUsd: spent.total,
-      upstream: route.upstream.name,
-      resultUrl: url,
-      output: mediaOutput(Math.floor(Date.now() / 1000), [url]),
-    },
-  }
-}
-
-/** A download that carries the upstream's key goes to the upstream itself, and carries the trace too. */
-function traced(source: MediaSource, { traceparent }: Run): MediaSource {
-  if (source.from === 'bytes' || !source.headers || !traceparent) return source
-  return { ...source, headers: { ...source.headers, traceparent } }
 }

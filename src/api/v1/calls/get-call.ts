@@ -14,7 +14,7 @@ import { apiKey } from '../../endpoint/auth.ts'
 import { answerAccepted, unlessStopped } from './answer-call.ts'
 import type { BodyDeps } from './answer-body.ts'
 import { sendAnswer } from './answer-body.ts'
-import { READ_LIMITS, TOLD_ERRORS, accepted, callHeaders, chatResult, gateway, mediaResult } from '../declared.ts'
+import { READ_LIMITS, TOLD_ERRORS, accepted, callHeaders, chatResult, gateway, imagesResult, mediaResult } from '../declared.ts'
 import { messageResult } from '../messages/messages.ts'
 import { joinWithin } from './joined-calls.ts'
 
@@ -45,7 +45,7 @@ export const fetchCall = endpoint({
   answers: {
     200: {
       description: 'The result.',
-      schema: z.union([mediaResult, chatResult, messageResult]),
+      schema: z.union([mediaResult, imagesResult, chatResult, messageResult]),
       headers: callHeaders,
     },
     202: { ...accepted, description: 'The call is still running.' },

@@ -2,14 +2,15 @@
  * Images of OpenAI's kind: made from a prompt, or edited from a picture, within one request.
  */
 import type { MediaRequest } from '../../../shared/requests/requests.ts'
-import type { DirectMediaAdapter, MediaSource, UpstreamContext } from '../adapter.ts'
+import { sizeOf } from '../../../shared/requests/sizes.ts'
+import type { DirectMediaAdapter, Made, UpstreamContext } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
 import { failureIn, malformedAnswer } from '../failures.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import { formOf } from '../form.ts'
 import type { UpstreamHttp, UpstreamRequest } from '../http.ts'
-import { pictureIn } from '../media-source.ts'
-import { sizeOf } from '../sizes.ts'
+import { picturesIn } from '../media-source.ts'
+import { pictureFields } from '../picture-fields.ts'
 
 /** The images of every server that speaks OpenAI's wire format. */
 export function createOpenaiImages(http: UpstreamHttp): DirectMediaAdapter {
@@ -20,18 +21,15 @@ export function createOpenaiImages(http: UpstreamHttp): DirectMediaAdapter {
       const answer = await http.json(outgoing(request, context), context)
       const failure = failureIn(answer)
       if (failure) throw failure
-      return firstImage(answer)
+      return madeImages(answer, request)
     },
   }
 }
 
 /** An edit is an upload of the picture, which is fetched here: OpenAI takes no address. Seedream does, as `image`. */
-function outgoing(
-  { prompt, image_url: imageUrl, resolution }: MediaRequest,
-  { route, upload }: UpstreamContext,
-): UpstreamRequest {
-  const size = sizeOf('image', resolution)
-  const fields: Fields = { model: route.model, prompt, ...(size && { size }) }
+function outgoing(request: MediaRequest, { route, upload }: UpstreamContext): UpstreamRequest {
+  const { prompt, image_url: imageUrl, resolution, size = sizeOf('image', resolution) } = request
+  const fields: Fields = { model: route.model, prompt, size, ...pictureFields(request) }
   const post = { method: 'POST', kind: 'image' } as const
   if (!upload) {
     const json = applyRules({ ...fields, image_url: imageUrl }, route)
@@ -41,9 +39,17 @@ function outgoing(
   return { ...post, path: '/images/edits', body: { form } }
 }
 
-/** The first image of an answer. @throws UpstreamError `unknown` where there is none */
-export function firstImage(answer: Fields): MediaSource {
-  const picture = pictureIn(answer)
-  if (!picture) throw malformedAnswer('the answer has no image')
-  return picture
+/**
+ * The images of an answer, as many as were asked for at the most, and what it says of their size and quality.
+ * @throws UpstreamError `unknown` where there is none
+ */
+export function madeImages(answer: Fields, { n = 1 }: MediaRequest): Made {
+  const files = picturesIn(answer, n)
+  if (files.length === 0) throw malformedAnswer('the answer has no image')
+  const { size, quality } = answer
+  return {
+    files,
+    ...(typeof size === 'string' && { size: size.toLowerCase() }),
+    ...(typeof quality === 'string' && { quality: quality.toLowerCase() }),
+  }
 }

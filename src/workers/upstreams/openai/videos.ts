@@ -7,7 +7,7 @@ import type { UpstreamContext } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import { formOf } from '../form.ts'
-import { sizeOf } from '../sizes.ts'
+import { sizeOf } from '../../../shared/requests/sizes.ts'
 import { taskFailure } from '../failures.ts'
 import type { TaskPreset, TaskReport } from '../tasks/engine.ts'
 import { standing, wordOf } from '../tasks/states.ts'
@@ -45,7 +45,7 @@ function reportOf(answer: Fields, content: string): TaskReport {
   const { progress, error } = answer
   switch (standing(answer)) {
     case 'done':
-      return { is: 'done', address: content, needsKey: true }
+      return { is: 'done', addresses: [content], needsKey: true }
     case 'failed':
       return { is: 'failed', error: taskFailure(wordOf(answer), error) }
     case 'running':

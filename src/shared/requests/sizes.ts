@@ -1,6 +1,6 @@
 /**
  * From `resolution`, which is a tier (`1K`, `720p`), a ratio (`16:9`) or a size (`1024x1024`), to the `size` that
- * upstreams of OpenAI's kind want.
+ * upstreams of OpenAI's kind want. Pure.
  */
 
 /** Sizes of images by tier. Ratios get the three sizes that every model of OpenAI's has. */
