@@ -763,6 +763,16 @@ CREATE INDEX sessions_account ON sessions USING btree (account_id);
 CREATE INDEX sessions_expiry ON sessions USING btree (expires_at);
 CREATE INDEX sessions_user ON sessions USING btree (user_id, id);
 
+-- Files of forms while their call is open (src/shared/requests/uploads.ts); swept when it has ended.
+CREATE TABLE uploads (
+  call_id uuid NOT NULL, -- Whose file.
+  place integer NOT NULL, -- Which of the files of its form, from 0.
+  chunk integer NOT NULL, -- Which part of the file, from 0.
+  bytes bytea NOT NULL, -- At most 1 MB.
+  CONSTRAINT uploads_pkey PRIMARY KEY (call_id, place, chunk),
+  CONSTRAINT uploads_chunk_small CHECK ((octet_length(bytes) <= 1048576))
+);
+
 -- People who sign in. Nothing of the money hangs on them: that is the account's.
 CREATE TABLE users (
   id uuid NOT NULL, -- UUIDv7, made by the caller. Never leaves the server: clients know the account.

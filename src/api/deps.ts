@@ -49,6 +49,8 @@ export type WebDeps = {
   longAnswers: LongAnswers
   /** Bytes of bodies that have not come whole yet. */
   bodyMemory: BodyMemory
+  /** Bytes of forms whose calls are not placed yet: their files lie on the disk. */
+  uploadSpace: BodyMemory
   /** Bodies that wait to be parsed. */
   largeBodies: LargeBodies
   /** Bytes of answers that their clients have not taken yet. */

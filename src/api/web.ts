@@ -33,7 +33,7 @@ import { createMediaReader } from '../shared/media/reader.ts'
 import { startTelemetry } from '../shared/platform/telemetry/start.ts'
 import { createApp } from './app.ts'
 import { createGuesses } from './endpoint/password-guesses.ts'
-import { BodyMemory, bodyMemoryBounds } from './server/body-memory.ts'
+import { BodyMemory, UPLOAD_BOUNDS, bodyMemoryBounds } from './server/body-memory.ts'
 import { LargeBodies } from './endpoint/large-body-queue.ts'
 import { createLimits } from './endpoint/rate-limits.ts'
 import { listen } from './server/listen.ts'
@@ -127,6 +127,7 @@ const createBounds = (redis: Redis, config: Config) => ({
   limits: createLimits(redis, config),
   guesses: createGuesses(redis, config),
   bodyMemory: new BodyMemory(bodyMemoryBounds(config.MAX_BODY_BYTES)),
+  uploadSpace: new BodyMemory(UPLOAD_BOUNDS),
   largeBodies: new LargeBodies(),
   responseMemory: new ResponseMemory(),
   joins: new Quota(MAX_JOINS),

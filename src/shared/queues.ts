@@ -13,6 +13,7 @@ import { failpoint } from './platform/process/failpoints.ts'
 import { createLargeRequests } from './requests/large-requests.ts'
 import type { Tokens } from './requests/pricing.ts'
 import type { CallRequest } from './requests/requests.ts'
+import type { UploadedFile } from './requests/uploads.ts'
 import type { Trace } from './platform/process/trace.ts'
 import type { DueWebhook } from './webhooks/deliveries.ts'
 
@@ -33,6 +34,8 @@ export type CallJob = Trace & {
   deadlineAt: number
   /** What the row of a chat says. Absent: another call. */
   row?: ChatRow
+  /** The files of its form, which wait in Postgres until it has ended (`uploads.ts`). */
+  files?: UploadedFile[]
   /** Redis may have had a job for this call before, and lost it while a worker had it. */
   again?: boolean
 }

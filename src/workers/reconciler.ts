@@ -16,6 +16,7 @@ import { deleteExpiredSessions } from '../shared/users/sessions.ts'
 import { expireGrants } from '../shared/ledger/ledger.ts'
 import { parseMediaName } from '../shared/media/media.ts'
 import { deleteOldCalls, freeIdempotencyKeys, deleteExpiredResults } from '../shared/calls/retention.ts'
+import { sweepUploads } from '../shared/requests/uploads.ts'
 import { deletePassed } from '../shared/replies/passing-answers.ts'
 import { deleteOldEvents } from '../shared/payments/events.ts'
 import { noticeLowBalances } from '../shared/payments/settings.ts'
@@ -70,6 +71,7 @@ export function createReconciler(deps: WorkerDeps) {
     expiringGrants: () => tellOfGrants(deps.db, BATCH),
     results: () => deleteExpiredResults(deps.db, 10 * BATCH),
     passing: () => deletePassed(deps.db),
+    uploads: () => sweepUploads(deps.db),
     keys: () => freeIdempotencyKeys(deps.db, 10 * BATCH),
     records: () => deleteOldRecords(deps),
     media: hourly(() => deps.results.sweep(deps.config.MEDIA_TTL_DAYS)),

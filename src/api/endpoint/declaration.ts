@@ -10,6 +10,8 @@ import type { ErrorCode } from '../../shared/platform/errors.ts'
 import type { Trace } from '../../shared/platform/process/trace.ts'
 import type { WebDeps } from '../deps.ts'
 import type { LimitUse } from './rate-limits.ts'
+import type { DeclaredForm } from '../forms/declared-form.ts'
+import { longestForm } from '../forms/declared-form.ts'
 import type { Views } from '../operator/recorded-views.ts'
 import { MAX_BODY_BYTES } from '../middleware/body-bytes.ts'
 import type { Envelope, RequestState } from '../middleware/request-context.ts'
@@ -77,6 +79,8 @@ export type Declaration = {
   headers?: z.ZodObject
   /** `ignored`: nothing is asked for, but whatever comes must be a JSON object. */
   body?: z.ZodType | 'ignored'
+  /** Present where the body is a form, whose texts and files `body` checks: of endpoints that place calls. */
+  form?: DeclaredForm
   /** The longest body, where it is not what `auth` implies: 1 MB with a login or a key, 16 kB without. */
   maxBodyBytes?: number
   /** How much longer than a call's (MAX_BODY_BYTES) its body may be. */
@@ -163,8 +167,11 @@ const SERVICE_ERRORS = ['internal_error', 'service_unavailable'] as const satisf
 export const servedOf = <const D extends Declaration>(declaration: D) => ({
   ...declaration,
   codes: codesOf(declaration),
-  maxBodyBytes: declaration.maxBodyBytes ?? MAX_BODY_BYTES[declaration.auth === null ? 'anybody' : 'known'],
+  maxBodyBytes: longestBody(declaration),
 })
+
+const longestBody = ({ form, maxBodyBytes, auth }: Declaration): number =>
+  form ? longestForm(form) : (maxBodyBytes ?? MAX_BODY_BYTES[auth === null ? 'anybody' : 'known'])
 
 /** The codes that a declaration states, and those that its holder, its limits, its fields and its body bring along. */
 function codesOf({ auth, limits = [], params, query, anthropic, body, errors }: Declaration): ReadonlySet<ErrorCode> {

@@ -26,7 +26,7 @@ const SECURITY: Record<Auth<unknown>['scheme'], readonly string[]> = {
 
 /** The operation in OpenAPI's own form. */
 export function openApiOperation(operation: Described): ZodOpenApiOperationObject {
-  const { tag, summary, description, auth, params, headers, body, bodyIsOptional = false } = operation
+  const { tag, summary, description, auth, params, headers, body, form, bodyIsOptional = false } = operation
   const query = operation.query ?? operation.anthropic?.query
   return {
     operationId: operationId(operation),
@@ -37,11 +37,20 @@ export function openApiOperation(operation: Described): ZodOpenApiOperationObjec
     requestParams: { ...(params && { path: params }), ...(query && { query }), ...(headers && { header: headers }) },
     ...(body &&
       body !== 'ignored' && {
-        requestBody: { required: !bodyIsOptional, content: { 'application/json': { schema: body } } },
+        requestBody: {
+          required: !bodyIsOptional,
+          content: Object.fromEntries(typesOf(form).map((type) => [type, { schema: body }])),
+        },
       }),
     responses: { ...answersOf(operation), ...errorAnswers(operation) },
   }
 }
+
+/** The media types of a body. */
+const typesOf = (form: Described['form']): string[] => [
+  ...(form ? ['multipart/form-data'] : []),
+  ...(!form || form.orJson ? ['application/json'] : []),
+]
 
 /** `GET /v1/calls/:id` → `get_v1_calls_id`: a name for generated clients. */
 const operationId = ({ method, path }: Described): string =>

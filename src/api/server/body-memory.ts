@@ -18,6 +18,9 @@ export const bodyMemoryBounds = (maxBodyBytes: number): typeof MAX_BYTES => ({
   slowPerSender: Math.max(MAX_BYTES.slowPerSender, maxBodyBytes),
 })
 
+/** The bounds of forms, whose files lie on the disk: of slow ones of a sender two of the largest are possible. */
+export const UPLOAD_BOUNDS: typeof MAX_BYTES = { slowPerSender: 130 * MEGABYTE, perProcess: 1024 * MEGABYTE }
+
 /**
  * A body is slow when it is not whole after so many ticks of so many ms. Ticks of the event loop are counted and no
  * time: what came while this process was busy must be read before its client can be called slow.

@@ -52,8 +52,8 @@ export const DEADLINE_SECONDS: Record<Modality, number> = {
   embedding: 300,
 }
 
-/** Bytes of requests that one account may have open at once: Redis holds them, in memory. */
-export const MAX_REQUEST_BYTES = 64 * 1024 * 1024
+/** Bytes of requests that one account may have open at once, with their files: 64 MB of these, and what asks for them. */
+export const MAX_REQUEST_BYTES = 65 * 1024 * 1024
 
 /** How long a new call may wait before the reconciler checks whether its job still exists. */
 export const QUEUED_LEASE_SECONDS = 6

@@ -11,6 +11,7 @@ import { mostInput } from '../../shared/requests/pricing.ts'
 import { mostTokens } from '../../shared/requests/embeddings.ts'
 import type { EmbeddingRequest } from '../../shared/requests/embeddings.ts'
 import type { ChatRequest } from '../../shared/requests/requests.ts'
+import { areUploaded, dropUploads } from '../../shared/requests/uploads.ts'
 import type { Answer, LongAnswer } from '../../shared/replies/stored-answers.ts'
 import type { BegunCall, Ended, RefundGuard } from '../../shared/calls/types.ts'
 import { readState } from '../../shared/reports/call-records.ts'
@@ -221,7 +222,7 @@ async function runCall(
 async function askUpstreams(deps: WorkerDeps, model: Model | null, run: Run): Promise<Outcome> {
   const { call } = run
   if (!model) return upstreamFailure('The model is no longer offered.')
-  if (run.job.request === null && !call.upstreamRef) {
+  if (!call.upstreamRef && !(await isWhole(deps, run))) {
     return upstreamFailure('The request was lost before it was sent to an upstream.')
   }
   if (call.remainingMs <= 0) return tooLate(deps, model, run)
@@ -235,6 +236,10 @@ async function askUpstreams(deps: WorkerDeps, model: Model | null, run: Run): Pr
       return runMedia(deps, model, run)
   }
 }
+
+/** Whether what lies beside a job for its upstream is still there. */
+const isWhole = async ({ db }: WorkerDeps, { job, call }: Run): Promise<boolean> =>
+  job.request !== null && (!job.files || (await areUploaded(db, call.id, job.files)))
 
 /**
  * Publishes that a call has begun: for media at once, before their progress. Returns the timer of a later
@@ -290,7 +295,7 @@ async function finish(deps: WorkerDeps, call: BegunCall, { job, token }: Handed,
     case 'pending':
       // From here on only the reference in the row is needed, so the prompt is removed from Redis.
       if (job.data.request !== null) {
-        await deps.queues.requests.drop(job.data)
+        await forget(deps, job.data)
         await job.updateData({ ...job.data, request: null })
       }
       await job.moveToDelayed(Date.now() + outcome.againAfterMs, token)
@@ -308,8 +313,14 @@ const refundOf = ({ attempt }: BegunCall, { costMicroUsd, upstream }: Outcome & 
   upstream,
 })
 
+/** Removes what lies beside a job for its upstream. */
+async function forget({ db, queues }: WorkerDeps, job: CallJob): Promise<void> {
+  await queues.requests.drop(job)
+  if (job.files) await dropUploads(db, job.callId)
+}
+
 async function publishOutcome(deps: WorkerDeps, job: CallJob, ended: Ended<Answer | LongAnswer> | null): Promise<void> {
-  deps.queues.requests.drop(job).catch(reportDefect)
+  forget(deps, job).catch(reportDefect)
   if (!ended) return publishEnd(deps, job)
   const { requestId, traceparent } = job
   const { callId, accountId, status } = ended

@@ -8,10 +8,12 @@ import type { GatewayError } from '../../shared/platform/errors.ts'
 import { RETRY_SECONDS, gatewayError } from '../../shared/platform/errors.ts'
 import { failpoint } from '../../shared/platform/process/failpoints.ts'
 import { publicId } from '../../shared/platform/ids.ts'
+import { readUpload } from '../../shared/requests/uploads.ts'
 import type { CallJob } from '../../shared/queues.ts'
 import { traceFields } from '../../shared/platform/process/trace.ts'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
 import type { SpanAttributes, Telemetry } from '../../shared/platform/telemetry/telemetry.ts'
+import type { WorkerDeps } from '../deps.ts'
 import { FetchFailed } from '../fetching/failure.ts'
 import { MediaRefused } from '../storage/refused.ts'
 import type { CustomersFault } from '../upstreams/adapter.ts'
@@ -19,6 +21,7 @@ import { NOT_ACCEPTED, UpstreamError } from '../upstreams/adapter.ts'
 import type { HeldCall } from './held-calls.ts'
 import { failureMicroUsd } from './costs.ts'
 import type { Spending } from './costs.ts'
+import type { UpstreamFile } from '../upstreams/multipart.ts'
 import type { UsageBounds } from '../upstreams/believed-usage.ts'
 
 /** What a runner gets. */
@@ -51,6 +54,10 @@ export const aboutRun = ({ call, job }: Pick<Run, 'call' | 'job'>) => ({
 
 /** On whose behalf its upstreams are asked. */
 export const callerOf = ({ call, signal }: Run) => ({ account: call.accountId, signal })
+
+/** The files of the form that a call came as, for its upstreams; absent where it was none. */
+export const filesOf = ({ db }: Pick<WorkerDeps, 'db'>, { call, job }: Run): UpstreamFile[] | undefined =>
+  job.files?.map((file) => ({ ...file, open: () => readUpload(db, call.id, file) }))
 
 /** How the work on a call ended. */
 export type Outcome =

@@ -10,6 +10,7 @@ import type { Fields } from '../../shared/platform/fields.ts'
 import type { EmbeddingRequest } from '../../shared/requests/embeddings.ts'
 import type { CameAs } from '../../shared/requests/media-rows.ts'
 import type { ChatRequest, MediaRequest } from '../../shared/requests/requests.ts'
+import type { UpstreamFile } from './multipart.ts'
 import type { UpstreamRef } from '../../shared/calls/types.ts'
 
 /** A picture that a customer referred to: the pieces of its file, and what that is called in a form. */
@@ -25,6 +26,8 @@ export type UpstreamContext = {
   callId: string
   /** The picture whose bytes an adapter that `uploads` sends; absent where there is none. */
   upload?: Reference | undefined
+  /** The files of the form that the call came as, in their order; absent where it was none. */
+  files?: readonly UpstreamFile[] | undefined
   /** The dialect that a chat was asked in; chat completions where it is absent. */
   dialect?: Dialect | undefined
   /** The input that a stream names at its beginning where its upstream does not, in tokens. */

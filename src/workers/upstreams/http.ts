@@ -12,6 +12,8 @@ import type { UpstreamContext } from './adapter.ts'
 import { UpstreamError } from './adapter.ts'
 import { markConnectError, malformedAnswer, statusFailure, transportFailure } from './failures.ts'
 import type { Fields } from '../../shared/platform/fields.ts'
+import type { FormPart } from './multipart.ts'
+import { encodeForm } from './multipart.ts'
 import { readAnswer } from './reader.ts'
 import type { AnswerBody } from './reader.ts'
 
@@ -63,7 +65,7 @@ const SENT_ONCE: ReadonlySet<RequestKind> = new Set(['image', 'embedding', 'subm
 export type UpstreamRequest = {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   kind: RequestKind
-  body?: { json: unknown } | { form: FormData }
+  body?: { json: unknown } | { form: FormData } | { parts: readonly FormPart[] }
   headers?: Record<string, string>
 } & ({ path: string } | { url: string })
 
@@ -187,6 +189,7 @@ function optionsFor(
 ): Dispatcher.DispatchOptions {
   const { origin, pathname, search } = addressOf(request, upstream)
   const { method, body } = request
+  const encoded = body && 'parts' in body ? encodeForm(body.parts) : null
   return {
     origin,
     path: `${pathname}${search}`,
@@ -200,11 +203,17 @@ function optionsFor(
       ...(method === 'POST' && { 'idempotency-key': callId }),
       ...(traceparent && { traceparent }),
       ...(body && 'json' in body && { 'content-type': 'application/json' }),
+      ...encoded?.headers,
       ...request.headers,
       ...ownHeaders(upstream, authorize),
     },
-    body: body === undefined ? null : 'json' in body ? JSON.stringify(body.json) : body.form,
+    body: encoded?.body ?? bodyOfRequest(body),
   }
+}
+
+function bodyOfRequest(body: UpstreamRequest['body']): string | FormData | null {
+  if (body === undefined || 'parts' in body) return null
+  return 'json' in body ? JSON.stringify(body.json) : body.form
 }
 
 /** Whether a status is that of an answer, and not of an error. */

@@ -5,6 +5,7 @@ import type { Model } from '../../../shared/catalogue/catalogue.ts'
 import type { Dialect } from '../../../shared/dialects/dialect.ts'
 import type { ChatPrice, Tokens } from '../../../shared/requests/pricing.ts'
 import { chatCharge, limitWithin } from '../../../shared/requests/pricing.ts'
+import type { FormFile } from '../../forms/form-file.ts'
 import type { CallRequest } from '../../../shared/requests/requests.ts'
 
 /** What a chat costs with a lower limit of its output. */
@@ -37,6 +38,8 @@ export type CallOrder = {
   estimate: Tokens | null
   charge: number
   body: Record<string, unknown>
+  /** The files of its form, as far as it refers to them by their places. */
+  files?: readonly FormFile[] | undefined
   /** In which a chat is asked, where that is not chat completions, and the betas that its upstream may be asked for. */
   dialect?: Dialect | undefined
   betas?: string[] | undefined

@@ -4,16 +4,19 @@
 import { fundsOf, payable } from '../../../shared/accounts/summary.ts'
 import type { Model } from '../../../shared/catalogue/catalogue.ts'
 import { ApiError, gatewayError } from '../../../shared/platform/errors.ts'
+import type { CallId } from '../../../shared/platform/ids.ts'
 import { publicId } from '../../../shared/platform/ids.ts'
 import { WORKER_LOST } from '../../../shared/calls/chat-settlement.ts'
-import { DEADLINE_SECONDS } from '../../../shared/calls/lifecycle.ts'
+import { DEADLINE_SECONDS, QUEUED_LEASE_SECONDS } from '../../../shared/calls/lifecycle.ts'
 import type { Ended, OpenOutcome, OpenRequest } from '../../../shared/calls/types.ts'
+import { putUpload } from '../../../shared/requests/uploads.ts'
 import type { Tokens } from '../../../shared/requests/pricing.ts'
 import type { CallUpdate } from '../../../shared/replies/channels.ts'
 import type { CallJob, ChatRow } from '../../../shared/queues.ts'
 import { traceFields } from '../../../shared/platform/process/trace.ts'
 import { ofQueue } from '../../../shared/platform/telemetry/telemetry.ts'
 import type { WebDeps } from '../../deps.ts'
+import type { FormFile } from '../../forms/form-file.ts'
 import { prefersAsync } from './answer-call.ts'
 import { callbackUrlOf, prepareCallback } from './callback-url.ts'
 import type { CallOrder } from './call-order.ts'
@@ -155,7 +158,7 @@ async function endRelayed(
 function openRequest(
   ctx: CallContext,
   { config, replies }: PlaceDeps,
-  { model, request, dialect, estimate, charge, deadlineSeconds }: CallOrder,
+  { model, request, files, dialect, estimate, charge, deadlineSeconds }: CallOrder,
   identity: Identity,
   guarded: OpenRequest['guarded'],
 ): OpenRequest {
@@ -179,14 +182,31 @@ function openRequest(
       identity.idempotencyKey === null ? null : { key: identity.idempotencyKey, seconds: config.RESULT_TTL_SECONDS },
     requestHash: identity.hash,
     joinsLeft: !identity.isNew && identity.idempotencyKey === null,
-    // As the job carries it: what Redis holds until the call has ended.
-    requestBytes: Buffer.byteLength(JSON.stringify(request)),
+    // As the job carries it, and its files: what waits until the call has ended.
+    requestBytes: Buffer.byteLength(JSON.stringify(request)) + bytesOf(files),
     secretVersion: principal.secretVersion,
     address: principal.address === '' ? null : principal.address,
     isAsync: prefersAsync(ctx) || ('background' in request && request.background === true),
     callbackUrl: callbackUrlOf(ctx.req.headers),
   }
 }
+
+const bytesOf = (files: CallOrder['files'] = []): number => files.reduce((sum, { bytes }) => sum + bytes, 0)
+
+/** Puts the files of a call where its worker finds them. The call is held meanwhile: nobody else takes it for lost. */
+async function keepFiles({ db, calls }: PlaceDeps, id: CallId, files: readonly FormFile[]): Promise<void> {
+  const lease = setInterval(() => {
+    calls.renew([id], QUEUED_LEASE_SECONDS).catch(() => {})
+  }, HOLD_MS)
+  try {
+    for (const file of files) await putUpload(db, id, file.place, file.chunks())
+  } finally {
+    clearInterval(lease)
+  }
+}
+
+/** A third of the lease of a call that waits, in ms. */
+const HOLD_MS = (QUEUED_LEASE_SECONDS * 1000) / 3
 
 const isStreamed = (request: CallOrder['request']): boolean => 'stream' in request && request.stream === true
 
@@ -199,7 +219,7 @@ const rowOf = ({ model, replyTo, amount }: OpenRequest, estimate: Tokens): ChatR
 })
 
 /**
- * Enqueues the call. If Redis takes no job, the charge is refunded, unless a worker has begun the call after all (the
+ * Enqueues the call, after its files were put where its worker finds them. If Redis takes no job, the charge is refunded, unless a worker has begun the call after all (the
  * job was taken, its acknowledgement lost): then the call goes on.
  */
 async function enqueue(
@@ -223,12 +243,14 @@ async function enqueue(
     requestId,
     traceparent: span?.traceparent ?? ctx.state.traceparent,
     deadlineAt: Date.now() + request.deadlineSeconds * 1000,
+    ...(order.files?.length && { files: order.files.map((file) => file.reference()) }),
     ...(request.modality === 'chat' && request.estimate && { row: rowOf(request, request.estimate) }),
   }
   const put = (again: boolean) =>
     deps.queues.enqueueCall(request.modality, again ? { ...job, again } : job, outstanding)
-  deps.unstarted.hold(request.id, () => put(true))
   try {
+    if (order.files?.length) await keepFiles(deps, request.id, order.files)
+    deps.unstarted.hold(request.id, () => put(true))
     await put(false)
     span?.end()
   } catch (error) {

@@ -16,6 +16,8 @@ import { servedOf } from '../../endpoint/declaration.ts'
 import type { WebDeps } from '../../deps.ts'
 import type { JsonObject } from '../../middleware/json-body.ts'
 import { readJsonBody } from '../../middleware/json-body.ts'
+import type { SentForm } from '../../forms/read-form.ts'
+import { isJson, readForm } from '../../forms/read-form.ts'
 import type { RequestState, Served } from '../../middleware/request-context.ts'
 import { countersOf } from '../../endpoint/serve.ts'
 import { authenticateKey, mayCall, refuseHolder } from '../../endpoint/auth.ts'
@@ -39,7 +41,7 @@ export type CallKind<M extends Model, P extends Parsed> = {
   modality: M['modality']
   /** In which a chat is asked, where that is not chat completions. */
   dialect?: Dialect
-  /** What is asked of the model by a JSON object. @throws ApiError that names the field at fault. */
+  /** What is asked of the model by a JSON object or a form. @throws ApiError that names the field at fault. */
   parse: (body: JsonObject, model: M, headers?: IncomingHttpHeaders) => P
   /** The body with what it only refers to. @throws ApiError where that cannot be found */
   resolve?: (deps: WebDeps, body: JsonObject, holder: Principal) => Promise<JsonObject>
@@ -76,30 +78,45 @@ function serveCall<M extends Model, P extends Parsed>(
 ): Middleware<RequestState> {
   const { dialect, answer } = kind
   const counters = countersOf(declared, deps)
-  const maxBodyBytes = kind.maxBodyBytes?.(deps.config) ?? deps.config.MAX_BODY_BYTES
+  const maxBodyBytes = longestBody(declared, kind, deps.config)
   const endpoint = { ...declared, maxBodyBytes }
   return async (ctx) => {
     beginAt(ctx, endpoint)
     const principal = await authenticateKey(deps, ctx)
     const call = assignCallId(ctx as Context & { state: RequestState }, principal)
     let body: JsonObject | null = null
+    let form: SentForm | null = null
     try {
       refuseHolder(principal)
       for (const count of counters) await count(ctx, principal)
-      body = await readJsonBody(ctx, deps, principal.accountId)
+      if (declared.form && !(declared.form.orJson && isJson(ctx))) {
+        form = await readForm(ctx, deps, declared.form, principal.accountId)
+      }
+      body = form ? form.fields : await readJsonBody(ctx, deps, principal.accountId)
       const resolved = kind.resolve ? await kind.resolve(deps, body, principal) : body
       // A retry has the body that was sent.
       const asked = { ...orderOf(deps, kind, resolved, principal, ctx.req.headers), dialect }
-      const order = { ...orderForReader(ctx, asked), body }
+      const order = { ...orderForReader(ctx, asked), body, files: form?.files }
       if (order.droppedTools?.length) ctx.set('X-Tollgate-Tools-Dropped', order.droppedTools.join(', '))
       const updates = bufferUpdates()
       const placed = await placeCall(call, deps, order, updates.onUpdate)
+      // Their worker has them now, or those of the call that was joined.
+      await form?.release()
       await answer(call, deps, placed, { ...order, updates })
     } catch (thrown) {
       throw await refuse(call, deps, kind, body ? modelOf(body) : '', thrown)
+    } finally {
+      await form?.release()
     }
   }
 }
+
+/** The longest body of an endpoint, in bytes. */
+const longestBody = (
+  { form, maxBodyBytes }: Declaration & Served,
+  kind: Pick<CallKind<never, never>, 'maxBodyBytes'>,
+  config: WebDeps['config'],
+): number => (form ? maxBodyBytes : (kind.maxBodyBytes?.(config) ?? config.MAX_BODY_BYTES))
 
 /**
  * What a body asks for, and what that costs: the checks of a call from its model to the last of its fields. Calls and

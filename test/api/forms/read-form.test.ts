@@ -1,0 +1,209 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { connect } from 'node:net'
+import { expect } from 'chai'
+import { until } from '../../../scripts/harness/until.ts'
+import type { DeclaredForm } from '../../../src/api/forms/declared-form.ts'
+import type { FormServer, Read } from './form-server.ts'
+import { startFormServer, uploadsLeft } from './form-server.ts'
+
+const KB = 1024
+const MB = 1024 * KB
+
+const FORM: DeclaredForm = {
+  files: { file: { most: 1, maxBytes: 3 * MB }, image: { most: 3, maxBytes: MB } },
+  maxFileBytes: 4 * MB,
+  lists: ['words'],
+}
+
+const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
+
+const part = (head: string, body: string | Buffer): Buffer =>
+  Buffer.concat([
+    Buffer.from(`--b\r\nContent-Disposition: form-data; ${head}\r\n\r\n`),
+    Buffer.from(body),
+    Buffer.from('\r\n'),
+  ])
+
+const END = Buffer.from('--b--\r\n')
+
+describe('a form', () => {
+  let server: FormServer
+  before(async () => {
+    server = await startFormServer(FORM)
+  })
+  after(() => server.stop())
+  afterEach(async () => {
+    await until('all forms are read', () => server.reading() === 0)
+    expect(uploadsLeft()).to.deep.equal([])
+    expect(server.counted()).to.equal(0)
+  })
+
+  const sendForm = async (form: FormData): Promise<Read> =>
+    (await (await fetch(server.url, { method: 'POST', body: form })).json()) as Read
+
+  const sendBytes = async (body: Buffer, type = 'multipart/form-data; boundary=b', headers = {}): Promise<Read> => {
+    const init = { method: 'POST', body: new Uint8Array(body), headers: { 'content-type': type, ...headers } }
+    return (await (await fetch(server.url, init)).json()) as Read
+  }
+
+  it('gives its texts as an object, and its files in order with their bytes, names and types', async () => {
+    const bytes = [randomBytes(2 * MB + 7), randomBytes(10), randomBytes(0), randomBytes(KB)]
+    const form = new FormData()
+    form.append('model', 'sandbox')
+    form.append('file', new Blob([bytes[0]!], { type: 'audio/mpeg' }), 'speech')
+    form.append('image', new Blob([bytes[1]!]), '1.png')
+    form.append('words[]', 'word')
+    form.append('image[]', new Blob([bytes[2]!]), '2.png')
+    form.append('words', 'segment')
+    form.append('image', new Blob([bytes[3]!]), 'ü.png')
+    const { fields } = await sendForm(form)
+    const file = (at: number, name: string, type = 'application/octet-stream') => {
+      const hash = sha256(bytes[at]!)
+      return { name, type, bytes: bytes[at]!.length, sha256: hash, read: hash }
+    }
+    expect(fields).to.deep.equal({
+      model: 'sandbox',
+      file: file(0, 'speech', 'audio/mpeg'),
+      image: [file(1, '1.png'), file(2, '2.png'), file(3, 'ü.png')],
+      words: ['word', 'segment'],
+    })
+  })
+
+  const big = (bytes: number): Blob => new Blob([Buffer.alloc(bytes)])
+
+  const REFUSED: [what: string, parts: [name: string, value: string | Blob][], status: number, param: string | null][] =
+    [
+      [
+        'a second file of a name that is there once',
+        [
+          ['file', big(1)],
+          ['file', big(1)],
+        ],
+        400,
+        'file',
+      ],
+      [
+        'a second file of it with brackets',
+        [
+          ['file', big(1)],
+          ['file[]', big(1)],
+        ],
+        400,
+        'file',
+      ],
+      [
+        'a second text of a name',
+        [
+          ['model', 'x'],
+          ['model', 'y'],
+        ],
+        400,
+        'model',
+      ],
+      ['a text in place of a file', [['file', 'x']], 400, 'file'],
+      ['a file that it does not have', [['other', big(1)]], 400, 'other'],
+      ['a file named as what every object has', [['__proto__', big(1)]], 400, '__proto__'],
+      ['more files of a name than it has', Array.from({ length: 4 }, () => ['image', big(1)]), 400, 'image'],
+      ['a file that is too large', [['image', big(MB + 1)]], 413, null],
+      [
+        'files that are too large together',
+        [
+          ['file', big(3 * MB)],
+          ['image', big(MB)],
+          ['image', big(1)],
+        ],
+        413,
+        null,
+      ],
+      [
+        'texts that are too long together',
+        [
+          ['model', 'x'.repeat(700 * KB)],
+          ['prompt', 'x'.repeat(400 * KB)],
+        ],
+        413,
+        null,
+      ],
+      ['more than 128 parts', Array.from({ length: 5000 }, (_, at) => [`x${at}`, 'x']), 400, null],
+    ]
+  for (const [what, parts, status, param] of REFUSED) {
+    it(`is refused with ${what}`, async () => {
+      const form = new FormData()
+      for (const [name, value] of parts) {
+        if (typeof value === 'string') form.append(name, value)
+        else form.append(name, value, 'x')
+      }
+      const read = await sendForm(form)
+      expect([read.status, read.error?.type, read.error?.param], read.error?.message).to.deep.equal([
+        status,
+        status === 413 ? 'payload_too_large' : 'invalid_request',
+        param,
+      ])
+    })
+  }
+
+  it('takes a file of exactly its largest size', async () => {
+    const form = new FormData()
+    form.append('file', big(3 * MB), 'x')
+    form.append('image', big(MB), 'x')
+    expect((await sendForm(form)).status).to.equal(200)
+  })
+
+  it('takes `__proto__` for a name as any other', async () => {
+    const { fields } = await sendBytes(Buffer.concat([part('name="__proto__"', 'x'), END]))
+    expect(Object.keys(fields as object)).to.deep.equal(['__proto__'])
+  })
+
+  const BROKEN: [what: string, body: Buffer][] = [
+    ['without its end', part('name="model"', 'x')],
+    ['cut off in a file', Buffer.concat([part('name="file"; filename="x"', 'x')]).subarray(0, -3)],
+    ['cut off in a head', Buffer.from('--b\r\nContent-Dispo')],
+    ['that is none', Buffer.from('{"model": "x"}')],
+    ['of nothing', Buffer.alloc(0)],
+    ['with a part without a name', Buffer.concat([part('filename="x"', 'x'), END])],
+  ]
+  for (const [what, body] of BROKEN) {
+    it(`${what} is refused`, async () => {
+      const { status, error } = await sendBytes(body)
+      expect([status, error?.type]).to.deep.equal([400, 'invalid_request'])
+    })
+  }
+
+  it('with a head of megabytes is bounded', async () => {
+    const head = `name="file"; filename="${'x'.repeat(200 * KB)}"\r\nX-More: ${'y'.repeat(MB)}`
+    const { status } = await sendBytes(Buffer.concat([part(head, 'x'), END]))
+    expect(status).to.be.oneOf([200, 400])
+  })
+
+  for (const type of ['application/json', 'text/plain', 'multipart/mixed; boundary=b', '']) {
+    it(`of the type "${type}" is 415`, async () => {
+      const { status } = await sendBytes(END, type)
+      expect(status).to.equal(415)
+    })
+  }
+
+  it('without a boundary is refused, and one that is compressed', async () => {
+    expect((await sendBytes(END, 'multipart/form-data')).status).to.equal(400)
+    expect((await sendBytes(END, undefined, { 'content-encoding': 'gzip' })).status).to.equal(415)
+  })
+
+  it('that says or turns out to be longer than it may be is 413', async () => {
+    const body = new Blob([part('name="other"', Buffer.alloc(5 * MB))]).stream()
+    const headers = { 'content-type': 'multipart/form-data; boundary=b' }
+    const response = await fetch(server.url, { method: 'POST', body, duplex: 'half', headers } as RequestInit)
+    expect(response.status).to.equal(413)
+    expect((await sendBytes(Buffer.alloc(5 * MB + 1))).status).to.equal(413)
+  })
+
+  it('leaves nothing where its client goes away in the middle of a file', async () => {
+    const { port } = new URL(server.url)
+    const socket = connect({ host: '127.0.0.1', port: Number(port) })
+    const head = `POST / HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: ${MB}\r\n\r\n`
+    socket.on('error', () => {})
+    socket.write(head)
+    socket.write(part('name="file"; filename="x"', Buffer.alloc(200 * KB)))
+    await until('the file comes', () => uploadsLeft().length === 1 && server.counted() > 0)
+    socket.destroy()
+    await until('nothing is left', () => uploadsLeft().length === 0 && server.reading() === 0)
+  })
+})
