@@ -88,6 +88,7 @@ import { serveMetrics } from './ops/scrape.ts'
 import { fetchCall } from './v1/calls/get-call.ts'
 import { completeChat } from './v1/chat.ts'
 import { createEmbeddings } from './v1/embeddings.ts'
+import { editImages } from './v1/images/edits.ts'
 import { makeImage } from './v1/images/images.ts'
 import { makeVideo } from './v1/media.ts'
 import { showKey } from './v1/key.ts'
@@ -104,6 +105,7 @@ const gateway = [
   showModel,
   showKey,
   makeImage,
+  editImages,
   makeVideo,
   createEmbeddings,
   completeChat,

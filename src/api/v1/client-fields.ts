@@ -11,7 +11,7 @@ import { model, ok, pricing } from '../endpoint/answer-schemas.ts'
 /** Where models of a modality are called. */
 export const ENDPOINTS_OF: Readonly<Record<Modality, readonly string[]>> = {
   chat: ['/v1/chat/completions', '/v1/messages', '/v1/responses'],
-  image: ['/v1/images/generations'],
+  image: ['/v1/images/generations', '/v1/images/edits'],
   video: ['/v1/videos/generations'],
   embedding: ['/v1/embeddings'],
 }

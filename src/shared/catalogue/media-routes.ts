@@ -27,19 +27,27 @@ const UNKNOWN: Record<Protocol, readonly string[]> = {
   responses: [],
 }
 
+/** What is uploaded. A route that drops `image_url` edits nothing. */
+const OF_FILES: ReadonlySet<string> = new Set(['images', 'mask'] satisfies (keyof MediaRequest)[])
+
+/** Whether a route takes pictures as files: OpenAI's form, unless the route says that its server takes an address. */
+const takesFiles = ({ upstream, rename }: Route): boolean =>
+  upstream.protocol === 'openai' && !Object.hasOwn(rename, 'image_url')
+
 /** A fidelity that upstreams bill as more input: it passes where the operator allows it. */
 const isDearer = (field: string, value: unknown): boolean => field === 'input_fidelity' && value !== 'low'
 
 /** What a request names besides its prompt, its shape and the form of its answer. */
 const namedFields = (request: MediaRequest): (keyof MediaRequest)[] => [
   ...((request.n ?? 1) > 1 ? (['n'] as const) : []),
-  ...(request.image_url === undefined ? [] : (['image_url'] as const)),
+  ...(['image_url', 'images', 'mask'] as const).filter((field) => request[field] !== undefined),
   ...FREE.filter((field) => request[field] !== undefined),
 ]
 
 /** Whether a route sends what is asked for in a field. */
 function sends(route: Route, request: MediaRequest, field: keyof MediaRequest): boolean {
   const { upstream, drop, set, allow } = route
+  if (OF_FILES.has(field)) return takesFiles(route) && !drop.includes('image_url') && !drop.includes(field)
   if (drop.includes(field) || UNKNOWN[upstream.protocol].includes(field)) return false
   if (isDearer(field, request[field]) && !allow.includes(field)) return false
   return !Object.hasOwn(set, field) || set[field] === request[field]

@@ -2,6 +2,7 @@
  * A validated request (`src/api/v1/calls/call-schemas.ts`): the part of a job that upstream adapters read. It travels
  * in the job; of it only the input of a response that is stored rests in Postgres.
  */
+import type { MediaExtension } from '../media/media.ts'
 import type { EmbeddingRequest } from './embeddings.ts'
 
 /** What a call asks for. */
@@ -99,6 +100,9 @@ export type MediaRequest = PictureFields & {
   duration?: number
 }
 
+/** A picture among the files of a call's form: its place there, and its type by its bytes. */
+export type UploadedPicture = { place: number; extension: MediaExtension }
+
 /** What pictures alone are asked for, in OpenAI's names. */
 export type PictureFields = {
   /** How many; one where it is absent. */
@@ -115,6 +119,9 @@ export type PictureFields = {
   input_fidelity?: string
   seed?: number
   user?: string
+  /** The pictures to edit, in their order, and where: files of the form that the call came as. */
+  images?: readonly UploadedPicture[]
+  mask?: UploadedPicture
   /** How their client wants them; never sent on. */
   response_format?: 'url' | 'b64_json'
 }

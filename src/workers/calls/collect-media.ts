@@ -18,6 +18,24 @@ import { shapeMicroUsd } from './costs.ts'
 import type { Outcome, Run } from './run-call.ts'
 import { aboutRun } from './run-call.ts'
 
+/**
+ * What of an image's request decides its end. It is kept beside the reference of a task, because the request itself,
+ * with its prompt, is forgotten once it was sent.
+ */
+export type AskedPictures = Pick<MediaRequest, 'n' | 'resolution' | 'size' | 'quality' | 'response_format'>
+
+/** That part of a request. */
+export const askedPictures = ({ n, resolution, size, quality, response_format }: MediaRequest): AskedPictures => ({
+  ...(n !== undefined && { n }),
+  ...(resolution !== undefined && { resolution }),
+  ...(size !== undefined && { size }),
+  ...(quality !== undefined && { quality }),
+  ...(response_format !== undefined && { response_format }),
+})
+
+/** What was made at a route. `asked`: of pictures; absent of a task that an earlier release has submitted. */
+export type Collected = { route: Route; made: Made; asked: AskedPictures | undefined }
+
 /** A result that a customer can be given: its address, and its name in our storage where it is there. */
 type Kept = { url: string; name: MediaName | null }
 
@@ -31,18 +49,17 @@ export async function collectMedia(
   deps: WorkerDeps,
   model: MediaModel,
   run: Run,
-  route: Route,
-  made: Made,
+  collected: Collected,
 ): Promise<Outcome> {
   const { call, spent } = run
-  const request = run.job.request as MediaRequest
-  const files = made.files.slice(0, request.n ?? 1)
+  const { route, made, asked } = collected
+  const files = made.files.slice(0, asked?.n ?? 1)
   const came = offeredOf(model, made)
-  const isOfPictures = model.modality === 'image'
-  const cost = isOfPictures ? shapeMicroUsd(route, shapeAsCame(request, came), files.length) : call.costMicroUsd
-  spent.is(made.costMicroUsd ?? cost)
+  spent.is(
+    made.costMicroUsd ?? (asked ? shapeMicroUsd(route, shapeAsCame(asked, came), files.length) : call.costMicroUsd),
+  )
   failpoint('result.keeping', call.id)
-  const kept = await keepAll(deps, model, run, route, files)
+  const kept = await keepAll(deps, model, run, { ...collected, files })
   failpoint('result.kept', call.id)
   const [first, ...more] = kept.map(({ url }) => url) as [string, ...string[]]
   const created = Math.floor(Date.now() / 1000)
@@ -50,18 +67,23 @@ export async function collectMedia(
   return {
     is: 'settled',
     settlement: {
-      cost: isOfPictures ? settledPictures(call.price as MediaPrice, request, pictures) : call.charged,
+      cost: asked ? settledPictures(call.price as MediaPrice, asked, pictures) : call.charged,
       tokens: null,
       costMicroUsd: spent.total,
       upstream: route.upstream.name,
       resultUrl: first,
-      ...(isOfPictures && { pictures: kept.length, moreResultUrls: more }),
-      output: wantsBytes(request) ? imagesOutput(created, kept.map(({ name }) => name!)) : mediaOutput(created, [first, ...more]),
+      ...(model.modality === 'image' && { pictures: kept.length, moreResultUrls: more }),
+      output: wantsBytes(asked)
+        ? imagesOutput(
+            created,
+            kept.map(({ name }) => name!),
+          )
+        : mediaOutput(created, [first, ...more]),
     },
   }
 }
 
-const wantsBytes = ({ response_format: format }: MediaRequest): boolean => format === 'b64_json'
+const wantsBytes = (asked: AskedPictures | undefined): boolean => asked?.response_format === 'b64_json'
 
 /** What an upstream says of its pictures, as far as the model offers it: anything else says nothing of their price. */
 const offeredOf = ({ sizes = [], qualities = [] }: MediaModel, { size, quality }: Made): CameAs => ({
@@ -74,19 +96,18 @@ async function keepAll(
   deps: WorkerDeps,
   model: MediaModel,
   run: Run,
-  route: Route,
-  files: readonly MediaSource[],
+  collected: Collected & { files: readonly MediaSource[] },
 ): Promise<Kept[]> {
   const kept: Kept[] = []
   let failure: UpstreamError | null = null
-  for (const [index, source] of files.entries()) {
+  for (const [index, source] of collected.files.entries()) {
     try {
-      kept.push(await keep(deps, model, run, route, source, index))
+      kept.push(await keep(deps, model, run, { ...collected, source, index }))
     } catch (error) {
       // Whatever else there is would fail alike: our own storage, or the end of the work.
       if (!(error instanceof UpstreamError) || run.signal.aborted) throw error
       failure ??= error
-      deps.log.warn({ ...aboutRun(run), upstream: route.upstream.name, err: error }, 'a result was not kept')
+      deps.log.warn({ ...aboutRun(run), upstream: collected.route.upstream.name, err: error }, 'a result was not kept')
     }
   }
   if (kept.length > 0) return kept
@@ -97,13 +118,11 @@ async function keep(
   deps: WorkerDeps,
   { modality: kind }: MediaModel,
   run: Run,
-  { upstream }: Route,
-  source: MediaSource,
-  index: number,
+  { route: { upstream }, asked, source, index }: Collected & { source: MediaSource; index: number },
 ): Promise<Kept> {
   const { call, signal } = run
   const isLink = upstream.results === 'link' && source.from === 'url' && !source.headers
-  if (isLink && !wantsBytes(run.job.request as MediaRequest)) return { url: source.url, name: null }
+  if (isLink && !wantsBytes(asked)) return { url: source.url, name: null }
   const name = await deps.results.keep(
     {
       kind,

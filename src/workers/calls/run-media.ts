@@ -10,14 +10,16 @@ import { failpoint } from '../../shared/platform/process/failpoints.ts'
 import type { WorkerDeps } from '../deps.ts'
 import { DeadlinePassed } from './held-calls.ts'
 import type { Outcome, Run } from './run-call.ts'
-import { aboutRun, callerOf, inSpan, sendTo, upstreamFailure } from './run-call.ts'
+import { aboutRun, callerOf, filesOf, inSpan, sendTo, upstreamFailure } from './run-call.ts'
 import { shapeMicroUsd } from './costs.ts'
 import { withReferences } from './references.ts'
-import { collectMedia } from './collect-media.ts'
+import { askedPictures, collectMedia } from './collect-media.ts'
+import type { AskedPictures } from './collect-media.ts'
 import { NotStored } from './results.ts'
 import { FetchFailed } from '../fetching/failure.ts'
 import type { Made, TaskMediaAdapter } from '../upstreams/adapter.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
+import { toldWords } from '../upstreams/told-words.ts'
 
 /** How much longer than the next poll a task's lease lasts, in seconds. */
 const POLL_LEASE_MARGIN_SECONDS = 20
@@ -42,11 +44,17 @@ export async function runMedia(deps: WorkerDeps, model: MediaModel, run: Run): P
   if (!submitted) return upstreamFailure('The worker was lost while the upstream may have had the request.')
   const { route, cost } = submitted
   const costing = { ...run, call: { ...run.call, upstream: route.upstream.name, costMicroUsd: cost } }
-  if ('done' in submitted) return collectMedia(deps, model, costing, route, submitted.done)
-  const { ref } = submitted
+  if ('done' in submitted) {
+    return collectMedia(deps, model, costing, { route, made: submitted.done, asked: askedOf(model, run) })
+  }
+  const ref = { ...submitted.ref, asked: askedOf(model, run) }
   if (!(await persist(deps, costing, route, ref, 0))) return { is: 'lost' }
   return continueTask(deps, model, { ...costing, call: { ...costing.call, upstreamRef: ref } }, ref)
 }
+
+/** What of an image's request decides its end; of videos nothing does. */
+const askedOf = ({ modality }: MediaModel, { job }: Run): AskedPictures | undefined =>
+  modality === 'image' ? askedPictures(job.request as MediaRequest) : undefined
 
 async function submit(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Submitted> {
   const request = run.job.request as MediaRequest
@@ -59,13 +67,27 @@ async function submit(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Su
       const cost = shapeMicroUsd(route, request, request.n)
       const sent = references.requestFor(request, route, adapter)
       const upload = references.uploadFor(request, route, adapter)
+      const context = { ...contextOf(route, run), upload, files: filesOf(deps, run) }
       return sendTo(run, route, async () =>
         adapter.kind === 'direct'
-          ? { route, cost, done: await adapter.generate(sent, { ...contextOf(route, run), upload }) }
-          : { route, cost, ref: await adapter.submit(sent, { ...contextOf(route, run), upload }) },
-      )
+          ? { route, cost, done: await adapter.generate(sent, context) }
+          : { route, cost, ref: await adapter.submit(sent, context) },
+      ).catch((error: unknown) => {
+        tellWords(error, route, run)
+        throw error
+      })
     })
   })
+}
+
+/**
+ * An edit of uploaded pictures fails in the words of its upstream, which speaks the API that it was asked in: they say
+ * what is wrong with the pictures, such as the size of a mask.
+ */
+function tellWords(error: unknown, route: Route, { call, job }: Run): void {
+  const request = job.request as MediaRequest
+  if (error instanceof UpstreamError && request.images)
+    error.told = toldWords(error, route, { request, model: call.model })
 }
 
 async function findLost(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Submitted | null> {
@@ -118,7 +140,10 @@ async function continueTask(deps: WorkerDeps, model: MediaModel, run: Run, ref: 
       deps.log.warn({ ...aboutRun(run), upstream: route.upstream.name, err: task.error }, 'task failed')
       return upstreamFailure('The upstream could not produce the result.')
     }
-    if (task.state === 'succeeded') return await collectMedia(deps, model, run, route, task.made)
+    if (task.state === 'succeeded') {
+      const { asked } = ref as { asked?: AskedPictures }
+      return await collectMedia(deps, model, run, { route, made: task.made, asked })
+    }
     const { refusedSince: _refused, ...again } = ref
     if (task.progress !== null)
       await deps.publisher.update(run.call.replyTo, run.call.id, { type: 'progress', progress: task.progress })

@@ -26,7 +26,7 @@ export type Asked = {
   idempotencyKey: string | null
   account: { id: AccountId }
   keyId: KeyId
-  /** A picture or a video of the dearer kind. */
+  /** Several pictures, or a video, of the dearer kind. */
   large: boolean
 }
 
@@ -119,6 +119,10 @@ function contextOf(asked: Asked, callId: CallId): CallContext {
   } as unknown as CallContext
 }
 
+/** How many pictures are asked for. */
+export const picturesOf = ({ modality, large }: Pick<Asked, 'modality' | 'large'>): number =>
+  modality === 'image' && large ? 3 : 1
+
 /** What is asked for: a length and a resolution of a video, a resolution of a picture. */
 export function shapeOf({ modality, large }: Pick<Asked, 'modality' | 'large'>): MediaShape {
   if (modality === 'image') return large ? { resolution: IMAGE.resolutions[1] } : {}
@@ -132,7 +136,9 @@ function orderOf(simulation: Simulation, asked: Asked): CallOrder {
   if (model.modality === 'image' || model.modality === 'video') {
     const shape = shapeOf(asked)
     const body = { model: model.id, prompt }
-    return { model, request: { prompt, ...shape }, estimate: null, charge: mediaCost(model.price, shape)!, body }
+    const n = picturesOf(asked)
+    const request = { prompt, ...shape, ...(n > 1 && { n }) }
+    return { model, request, estimate: null, charge: mediaCost(model.price, shape, n)!, body }
   }
   if (model.modality !== 'chat') throw new Error(`no schedule asks for ${model.modality}`)
   if (dialect === 'responses') {

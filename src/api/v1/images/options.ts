@@ -68,9 +68,11 @@ function offeredQuality({ qualities = [] }: MediaModel, quality: string): string
 /** @throws ApiError invalid_request that names what no upstream of the model would be sent */
 export function requireServed({ routes }: MediaModel, request: MediaRequest): void {
   const field = unservedField(routes, request)
-  if (field !== null)
-    throw new ApiError('invalid_request', { param: field, message: `${field}: this model does not take it.` })
+  if (field !== null) throw doesNotTake(field === 'images' ? 'image' : field)
 }
+
+const doesNotTake = (param: string): ApiError =>
+  new ApiError('invalid_request', { param, message: `${param}: this model does not take it.` })
 
 const notOffered = (param: string, offered: readonly string[]): ApiError =>
   new ApiError('invalid_request', {
