@@ -123,11 +123,18 @@ const options = {
     .min(1)
     .optional()
     .meta({ description: 'Images and videos: the resolutions offered, if the model states them.' }),
-  sizes: z.array(z.string()).min(1).optional().meta({ description: 'Images: the sizes offered, if the model states them.' }),
+  sizes: z
+    .array(z.string())
+    .min(1)
+    .optional()
+    .meta({ description: 'Images: the sizes offered, if the model states them.' }),
   qualities: z.array(z.string()).min(1).optional().meta({
     description: 'Images: the qualities offered, if the model states them.',
   }),
-  maxPromptLength: z.int().optional().meta({ description: 'Images: the longest prompt, in characters; 2,000 if absent.' }),
+  maxPromptLength: z
+    .int()
+    .optional()
+    .meta({ description: 'Images: the longest prompt, in characters; 2,000 if absent.' }),
 }
 
 /** A model as the console lists it. */

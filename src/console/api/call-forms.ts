@@ -8,7 +8,16 @@ export type { Dialect }
 export type ChatMessage = { role: 'system' | 'user' | 'assistant'; content: string }
 /** A chat, as chat completions have it. */
 export type ChatFields = { model: string; messages: ChatMessage[]; max_tokens?: number; temperature?: number }
-export type MediaFields = { model: string; prompt: string; image_url?: string; resolution?: string; duration?: number }
+export type MediaFields = {
+  model: string
+  prompt: string
+  image_url?: string
+  resolution?: string
+  duration?: number
+  n?: number
+  size?: string
+  quality?: string
+}
 
 export type EmbeddingFields = { model: string; input: string }
 

@@ -4,13 +4,7 @@
 import type { MediaOptions } from '../requests/media-options.ts'
 import { UNSTATED_MAX_SECONDS, offeredShapes } from '../requests/media-options.ts'
 import type { MediaShape } from '../requests/media-rows.ts'
-import type {
-  ChatPrice,
-  EmbeddingPrice,
-  MediaCost,
-  MediaPrice,
-  MediaPriceRow,
-} from '../requests/pricing.ts'
+import type { ChatPrice, EmbeddingPrice, MediaCost, MediaPrice, MediaPriceRow } from '../requests/pricing.ts'
 import { chatCost, mediaCost, mediaMicroUsd } from '../requests/pricing.ts'
 
 type EntryWith<Cost> = { upstream: string; cost?: Cost }

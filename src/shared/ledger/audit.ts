@@ -98,6 +98,14 @@ const INVARIANTS: Record<string, string> = {
       FROM calls c
       WHERE status = 'succeeded' AND price ->> 'perTokens' IS NOT NULL AND cached_input_tokens IS NOT NULL
     ) c WHERE credits + credits_uncollected NOT IN (due, least(due, 2 * credits_precharged))`,
+  'an image call costs the pictures that it delivered, each at a row of its price': `
+    SELECT c.id AS call_id, c.pictures, c.credits, c.credits_uncollected, c.price FROM calls c
+    WHERE c.pictures IS NOT NULL AND NOT EXISTS (
+      SELECT FROM jsonb_array_elements(coalesce(c.price -> 'prices', jsonb_build_array(c.price))) r
+      WHERE c.credits + c.credits_uncollected = c.pictures * (r ->> 'credits')::numeric)`,
+  'no image call costs more than it was charged for its pictures': `
+    SELECT c.id AS call_id, c.pictures, c.credits, c.credits_uncollected, c.credits_precharged FROM calls c
+    WHERE c.pictures IS NOT NULL AND c.credits + c.credits_uncollected > c.credits_precharged`,
   "an account's debt is what was left uncollected, less what was collected or forgiven since": `
     SELECT acc.id AS account_id, acc.debt, coalesce(c.uncollected, 0) AS uncollected, coalesce(e.collected,
       0) AS collected

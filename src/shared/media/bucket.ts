@@ -75,7 +75,10 @@ export async function isInBucket({ sdk, client, name: bucket, keyOf }: Bucket, n
 }
 
 /** The bytes of a result; null where it is not in its bucket. @throws the SDK's error if the bucket cannot be asked */
-export async function objectOf({ sdk, client, name: bucket, keyOf }: Bucket, name: MediaName): Promise<Readable | null> {
+export async function objectOf(
+  { sdk, client, name: bucket, keyOf }: Bucket,
+  name: MediaName,
+): Promise<Readable | null> {
   try {
     const { Body: body } = await client.send(new sdk.GetObjectCommand({ Bucket: bucket, Key: keyOf(name) }))
     return (body as Readable | undefined) ?? null

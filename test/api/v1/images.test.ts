@@ -263,10 +263,7 @@ describe('POST /v1/images/generations, with the fields of OpenAI', () => {
     const long = 'é'.repeat(32_000)
     const finished = { model: 'finished-image', quality: 'low', size: '64x64' }
     expect((await make({ ...finished, prompt: long })).reply.status).to.equal(200)
-    for (const fields of [
-      { ...finished, prompt: `${long}é` },
-      { prompt: 'é'.repeat(2001) },
-    ]) {
+    for (const fields of [{ ...finished, prompt: `${long}é` }, { prompt: 'é'.repeat(2001) }]) {
       const { reply } = await make(fields)
       expect([reply.status, reply.json.error.type]).to.deep.equal([400, 'invalid_prompt'])
     }

@@ -37,6 +37,9 @@ export const MESSAGE_ESTIMATE = 'test/shared/dialects/messages/estimate.test.ts'
 export const PASSED_MESSAGES = 'test/workers/upstreams/anthropic/pass.test.ts'
 export const MESSAGE_MONEY = 'test/api/v1/messages-money.test.ts'
 export const HOSTILE_MESSAGES = 'test/api/v1/hostile-messages.test.ts'
+export const IMAGES = 'test/api/v1/images.test.ts'
+export const IMAGE_EDITS = 'test/api/v1/image-edits.test.ts'
+export const PICTURE_PRICES = 'test/shared/requests/picture-prices.test.ts'
 export const RELAYED = 'test/api/v1/calls/relayed-stream.test.ts'
 
 /** The tests that must pass where no bug is planted. */
@@ -76,4 +79,7 @@ export const KILLING_TESTS = [
   MESSAGE_MONEY,
   HOSTILE_MESSAGES,
   RELAYED,
+  IMAGES,
+  IMAGE_EDITS,
+  PICTURE_PRICES,
 ]

@@ -8,6 +8,7 @@ import { ENDING } from './ending.ts'
 import { OF_MESSAGES } from './messages.ts'
 import type { Mutant } from './mutant.ts'
 import { OF_PAYMENTS } from './payments.ts'
+import { OF_PICTURES } from './pictures.ts'
 import { PRICES } from './prices.ts'
 import { OF_READING } from './reading.ts'
 import { OF_SHARING } from './sharing.ts'
@@ -28,4 +29,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...OF_READING,
   ...OF_MESSAGES,
   ...OF_EMBEDDINGS,
+  ...OF_PICTURES,
 ]

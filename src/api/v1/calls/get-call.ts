@@ -14,7 +14,16 @@ import { apiKey } from '../../endpoint/auth.ts'
 import { answerAccepted, unlessStopped } from './answer-call.ts'
 import type { BodyDeps } from './answer-body.ts'
 import { sendAnswer } from './answer-body.ts'
-import { READ_LIMITS, TOLD_ERRORS, accepted, callHeaders, chatResult, gateway, imagesResult, mediaResult } from '../declared.ts'
+import {
+  READ_LIMITS,
+  TOLD_ERRORS,
+  accepted,
+  callHeaders,
+  chatResult,
+  gateway,
+  imagesResult,
+  mediaResult,
+} from '../declared.ts'
 import { messageResult } from '../messages/messages.ts'
 import { joinWithin } from './joined-calls.ts'
 

@@ -38,7 +38,11 @@ export function orderOfPictures(model: MediaModel, asked: MediaRequest, headers:
 
 /** @throws ApiError invalid_request where the model has no price for this: it is never made for nothing. */
 function chargeFor({ price }: MediaModel, { resolution, size, quality, n = 1 }: MediaRequest): number {
-  const charge = mediaCost(price, { ...(resolution && { resolution }), ...(size && { size }), ...(quality && { quality }) }, n)
+  const charge = mediaCost(
+    price,
+    { ...(resolution && { resolution }), ...(size && { size }), ...(quality && { quality }) },
+    n,
+  )
   if (charge !== null) return charge
   const param = size === undefined ? 'resolution' : 'size'
   const asked = [size ?? resolution ?? 'a request without a resolution', quality].filter(Boolean).join(' in quality ')

@@ -23,7 +23,12 @@ export function falTasks(modality: 'image' | 'video'): TaskPreset {
       method: 'POST',
       path: `/${route.model}`,
       // Most models there call them so.
-      body: { json: applyRules(inputOf(request), { ...route, rename: { n: 'num_images', size: 'image_size', ...route.rename } }) },
+      body: {
+        json: applyRules(inputOf(request), {
+          ...route,
+          rename: { n: 'num_images', size: 'image_size', ...route.rename },
+        }),
+      },
     }),
     accepted: ({ request_id: id, status_url: status, response_url: response, cancel_url: cancel }) => ({
       id,
