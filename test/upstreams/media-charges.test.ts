@@ -31,13 +31,17 @@ const MODEL = {
   price: PRICES,
 } as unknown as MediaModel
 
-/** What the upstream bills for an image: 90 for 4K, 25 for all else. */
-const IMAGE_PRICES: MediaPrice = { prices: [{ resolution: '4K', credits: 90 }, { credits: 25 }] }
+/** What the upstream bills for an image: 90 for 4K, 25 for what is said to be of low quality, 60 for all else. */
+const IMAGE_PRICES: MediaPrice = {
+  prices: [{ resolution: '4K', credits: 90 }, { quality: 'low', credits: 25 }, { credits: 60 }],
+}
 
 const IMAGE_MODEL = {
   id: 'image',
   modality: 'image',
   resolutions: ['1K', '2K', '4K'],
+  sizes: ['1536x1024'],
+  qualities: ['low', 'high'],
   ...IMAGE_PRICES,
   price: IMAGE_PRICES,
 } as unknown as MediaModel
@@ -86,6 +90,46 @@ const bodies = fc
   )
   .map(([fields, more]) => ({ ...more, ...fields }))
 
+/** What is asked of pictures: what has a price, what has none at any upstream, and what must not pass. */
+const pictures = fc
+  .tuple(
+    fc.record(
+      {
+        n: fc.oneof(fc.integer({ min: 1, max: 10 }), value),
+        quality: fc.constantFrom<unknown>('low', 'high', 'auto', 'max', 7),
+        size: fc.constantFrom('1536x1024', 'auto', '4096x4096'),
+        resolution: fc.constantFrom('1K', '4K', '8K'),
+        background: fc.constantFrom('opaque', 'blue'),
+        output_format: fc.constantFrom('png', 'jpeg'),
+        seed: fc.oneof(fc.integer(), value),
+        user: fc.constant('ada'),
+        input_fidelity: fc.constantFrom('low', 'high'),
+        stream: fc.boolean(),
+        partial_images: fc.constantFrom(0, 1),
+        response_format: fc.constantFrom('url', 'b64_json'),
+        image_url: picture,
+      },
+      { requiredKeys: [] },
+    ),
+    fc.dictionary(fc.constantFrom('num_images', 'num_outputs', 'steps', 'aspect_ratio', 'upscale', 'width'), value),
+  )
+  .map(([fields, more]) => {
+    // Most of what is wrong is left out, so that enough requests are sent.
+    const { resolution: tier, stream, partial_images: partial, ...rest } = fields
+    const area = rest.size === undefined || rest.size === 'auto' ? { resolution: tier } : {}
+    if (rest.size === 'auto' && tier !== undefined) delete rest.size
+    return {
+      ...more,
+      ...rest,
+      ...area,
+      ...(stream === false && { stream }),
+      ...(partial === 0 && { partial_images: 0 }),
+    }
+  })
+
+/** Fields that change a picture, and nothing that anybody bills. */
+const FREE = ['background', 'output_format', 'seed', 'user']
+
 /** What a request comes to: its charge and what its upstream was sent; null where it was refused before any charge. */
 type Played = { charge: number; sent: Record<string, unknown> } | null
 
@@ -109,14 +153,14 @@ describe('the charge of any image or video', () => {
     fields: object,
   ): Promise<Played> {
     const body = { ...fields, model: model.id, prompt: prompted() }
+    const context = world.context(protocol, { model: `sandbox/${modality}` })
     let asked: ReturnType<typeof parse>
     try {
-      asked = parse(body, model)
+      asked = parse(body, { ...model, routes: [context.route] })
     } catch (error) {
       if (error instanceof ApiError) return null
       throw error
     }
-    const context = world.context(protocol, { model: `sandbox/${modality}` })
     const adapter = world.upstreams.mediaAdapterOf(context.route, modality as 'image' | 'video')
     if (adapter.kind === 'task') await adapter.submit(asked.request, context)
     else await adapter.generate(asked.request, context)
@@ -126,11 +170,12 @@ describe('the charge of any image or video', () => {
   /** Plays many requests, and gives what was sent, but for what has no price, to be billed. */
   async function playAll(
     of: [kind: typeof imageKind, model: MediaModel],
+    asked: fc.Arbitrary<object>,
     bill: (sent: Record<string, unknown>) => { least: number; below: number },
   ): Promise<void> {
     const counts = { sent: 0, refused: 0 }
     await fc.assert(
-      fc.asyncProperty(fc.constantFrom(...PROTOCOLS), bodies, async (protocol, fields) => {
+      fc.asyncProperty(fc.constantFrom(...PROTOCOLS), asked, async (protocol, fields) => {
         const played = await play(...of, protocol, fields)
         counts[played ? 'sent' : 'refused']++
         if (!played) return
@@ -149,7 +194,7 @@ describe('the charge of any image or video', () => {
   }
 
   it('is that of all that the upstream of a video is sent, or it is refused before any charge', () =>
-    playAll([videoKind, MODEL], ({ duration: length, seconds, resolution: tier, size, ...more }) => {
+    playAll([videoKind, MODEL], bodies, ({ duration: length, seconds, resolution: tier, size, ...more }) => {
       expect(more, 'nothing that was not priced').to.deep.equal({})
       const tenths = Number(length ?? seconds) * 10
       expect(Math.round(tenths), 'no more than was asked in steps').to.be.closeTo(tenths, 1e-9)
@@ -160,9 +205,14 @@ describe('the charge of any image or video', () => {
     })).timeout(180_000 + 50 * REQUESTS)
 
   it('is that of all that the upstream of an image is sent, or it is refused before any charge', () =>
-    playAll([imageKind, IMAGE_MODEL], ({ resolution: tier, size, ...more }) => {
-      expect(more, 'nothing that was not priced').to.deep.equal({})
-      const least = /4K|3840/.test(String(tier ?? size)) ? 90 : 25
+    playAll([imageKind, IMAGE_MODEL], pictures, (sent) => {
+      const { resolution: tier, size, image_size: area, quality, n, num_images, num_outputs, ...more } = sent
+      const fidelity = more.input_fidelity ?? 'low'
+      expect(fidelity, 'no fidelity that is billed').to.equal('low')
+      const { input_fidelity: _fidelity, ...others } = more
+      expect(FREE, 'nothing that was not priced').to.include.members(Object.keys(others))
+      const each = /4K|3840/.test(String(tier ?? size ?? area)) ? 90 : quality === 'low' ? 25 : 60
+      const least = each * Number(n ?? num_images ?? num_outputs ?? 1)
       return { least, below: least + 1 }
     })).timeout(180_000 + 50 * REQUESTS)
 })

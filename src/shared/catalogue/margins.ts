@@ -3,7 +3,6 @@
  */
 import type { MediaOptions } from '../requests/media-options.ts'
 import { UNSTATED_MAX_SECONDS, offeredShapes } from '../requests/media-options.ts'
-import type { MediaShape } from '../requests/media-rows.ts'
 import type { ChatPrice, EmbeddingPrice, MediaCost, MediaPrice, MediaPriceRow } from '../requests/pricing.ts'
 import { chatCost, mediaCost, mediaMicroUsd } from '../requests/pricing.ts'
 
@@ -104,7 +103,7 @@ function mediaFaults(model: PricedMedia, cost: MediaCost, credit: number, path: 
   const worst = offeredShapes(model)
     .flatMap((shape) => {
       const credits = mediaCost(price, shape)
-      const costs = mediaMicroUsd(cost, { duration: UNSTATED_MAX_SECONDS, ...definedOf(shape) })
+      const costs = mediaMicroUsd(cost, { duration: UNSTATED_MAX_SECONDS, ...shape })
       return credits === null || costs === null ? [] : [{ shape, costs, sold: BigInt(credits) * BigInt(credit) }]
     })
     .find(({ costs, sold }) => BigInt(costs) > sold)
@@ -114,5 +113,3 @@ function mediaFaults(model: PricedMedia, cost: MediaCost, credit: number, path: 
   const what = [duration && `${duration} s`, resolution, size, quality].filter(Boolean).join(' of ')
   return [{ path, message: `costs ${costs} micro-dollars${what && ` for ${what}`}, sold for ${sold}` }]
 }
-
-const definedOf = ({ duration }: MediaShape): MediaShape => (duration === undefined ? {} : { duration })

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { PIXEL_URI } from '../../support/pixel.ts'
 import type { Requests } from '../support/visitor.ts'
 
 /** API keys, calls of models, and the records that they leave. */
@@ -23,6 +24,9 @@ export const requests: Requests = {
     const fields = { model: 'sandbox-image', prompt: 'a lighthouse', resolution: '1K' }
     const image = await caller('POST', '/v1/images/generations', fields)
     expect(image.status, image.text).to.equal(200)
+    const pictures = { ...fields, n: 2, response_format: 'b64_json' }
+    await caller('POST', '/v1/images/generations', pictures)
+    await caller('POST', '/v1/images/edits', { ...pictures, image_url: PIXEL_URI })
     await caller('POST', '/v1/videos/generations', { model: 'sandbox-video', prompt: 'a lighthouse', duration: 1 })
     await caller('POST', '/v1/embeddings', { model: 'sandbox-embedding', input: ['a lighthouse', 'a fox'] })
     const chat = { model: 'sandbox-chat', messages: [{ role: 'user', content: 'hello' }] }

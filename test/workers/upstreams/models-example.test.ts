@@ -25,7 +25,7 @@ for (const file of ['models.example.json', 'models.json']) {
     it('states for each model what can be requested at its price', () => {
       for (const model of catalogue.models.values()) {
         if (model.modality === 'embedding') expect(model.maxDimensions, model.id).to.be.a('number')
-        else if (model.modality !== 'chat') expect(model.resolutions, model.id).to.be.an('array')
+        else if (model.modality !== 'chat') expect(model.sizes ?? model.resolutions, model.id).to.be.an('array')
         else {
           expect(model, model.id).to.have.property('partTokens').that.has.property('image')
           expect(model.maxOutputTokens, model.id).to.be.a('number')

@@ -14,7 +14,7 @@ export const mediaOf = (kind: 'image' | 'video'): Writers<MediaFields> => [
       lines(
         OPENAI.python(origin),
         `answer = client.post("${PATHS[kind].slice(3)}", body=${python(fields)}, cast_to=object)`,
-        'print(answer["data"][0]["url"])',
+        'print(*(one["url"] for one in answer["data"]))',
       ),
   ],
   [
@@ -25,7 +25,7 @@ export const mediaOf = (kind: 'image' | 'video'): Writers<MediaFields> => [
         `const answer = await client.post('${PATHS[kind].slice(3)}', {`,
         `  body: ${javaScript(fields).replaceAll('\n', '\n  ')},`,
         '})',
-        'console.log(answer.data[0].url)',
+        'console.log(...answer.data.map(({ url }) => url))',
       ),
   ],
 ]
