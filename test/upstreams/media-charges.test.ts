@@ -90,22 +90,26 @@ const bodies = fc
   )
   .map(([fields, more]) => ({ ...more, ...fields }))
 
+/** Most of them good: of many fields, one that is bad is enough for a refusal. */
+const mostly = (good: unknown[], ...bad: unknown[]) =>
+  fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...good) }, { weight: 1, arbitrary: fc.constantFrom(...bad) })
+
 /** What is asked of pictures: what has a price, what has none at any upstream, and what must not pass. */
 const pictures = fc
   .tuple(
     fc.record(
       {
-        n: fc.oneof(fc.integer({ min: 1, max: 10 }), value),
-        quality: fc.constantFrom<unknown>('low', 'high', 'auto', 'max', 7),
-        size: fc.constantFrom('1536x1024', 'auto', '4096x4096'),
-        resolution: fc.constantFrom('1K', '4K', '8K'),
-        background: fc.constantFrom('opaque', 'blue'),
-        output_format: fc.constantFrom('png', 'jpeg'),
-        seed: fc.oneof(fc.integer(), value),
+        n: mostly([1, 2, 3, 10, null], 0, 11, 2.5, '2'),
+        quality: mostly(['low', 'high', 'auto', null], 'max', 7),
+        size: mostly(['1536x1024', 'auto', null], '4096x4096'),
+        resolution: mostly(['1K', '4K', null], '8K'),
+        background: mostly(['opaque'], 'blue'),
+        output_format: mostly(['png', 'jpeg'], 'svg'),
+        seed: mostly([0, 7, -1], 'x', 1.5),
         user: fc.constant('ada'),
-        input_fidelity: fc.constantFrom('low', 'high'),
-        stream: fc.boolean(),
-        partial_images: fc.constantFrom(0, 1),
+        input_fidelity: mostly(['low', null], 'high'),
+        stream: mostly([false, null], true),
+        partial_images: mostly([0, null], 1),
         response_format: fc.constantFrom('url', 'b64_json'),
         image_url: picture,
       },
@@ -114,17 +118,10 @@ const pictures = fc
     fc.dictionary(fc.constantFrom('num_images', 'num_outputs', 'steps', 'aspect_ratio', 'upscale', 'width'), value),
   )
   .map(([fields, more]) => {
-    // Most of what is wrong is left out, so that enough requests are sent.
-    const { resolution: tier, stream, partial_images: partial, ...rest } = fields
-    const area = rest.size === undefined || rest.size === 'auto' ? { resolution: tier } : {}
-    if (rest.size === 'auto' && tier !== undefined) delete rest.size
-    return {
-      ...more,
-      ...rest,
-      ...area,
-      ...(stream === false && { stream }),
-      ...(partial === 0 && { partial_images: 0 }),
-    }
+    const asked: Record<string, unknown> = { ...more, ...fields }
+    // Both together are refused: one of them is left out most of the time.
+    if (asked.size !== '4096x4096') delete asked[asked.n === 1 ? 'size' : 'resolution']
+    return asked
   })
 
 /** Fields that change a picture, and nothing that anybody bills. */

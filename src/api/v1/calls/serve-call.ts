@@ -78,10 +78,11 @@ function serveCall<M extends Model, P extends Parsed>(
 ): Middleware<RequestState> {
   const { dialect, answer } = kind
   const counters = countersOf(declared, deps)
-  const maxBodyBytes = longestBody(declared, kind, deps.config)
-  const endpoint = { ...declared, maxBodyBytes }
+  const { form: takenForm } = declared
+  const ofJson = { ...declared, maxBodyBytes: kind.maxBodyBytes?.(deps.config) ?? deps.config.MAX_BODY_BYTES }
   return async (ctx) => {
-    beginAt(ctx, endpoint)
+    const isForm = takenForm !== undefined && !(takenForm.orJson && isJson(ctx))
+    beginAt(ctx, isForm ? declared : ofJson)
     const principal = await authenticateKey(deps, ctx)
     const call = assignCallId(ctx as Context & { state: RequestState }, principal)
     let body: JsonObject | null = null
@@ -89,9 +90,7 @@ function serveCall<M extends Model, P extends Parsed>(
     try {
       refuseHolder(principal)
       for (const count of counters) await count(ctx, principal)
-      if (declared.form && !(declared.form.orJson && isJson(ctx))) {
-        form = await readForm(ctx, deps, declared.form, principal.accountId)
-      }
+      if (isForm) form = await readForm(ctx, deps, takenForm, principal.accountId)
       body = form ? form.fields : await readJsonBody(ctx, deps, principal.accountId)
       const resolved = kind.resolve ? await kind.resolve(deps, body, principal) : body
       // A retry has the body that was sent.
@@ -110,13 +109,6 @@ function serveCall<M extends Model, P extends Parsed>(
     }
   }
 }
-
-/** The longest body of an endpoint, in bytes. */
-const longestBody = (
-  { form, maxBodyBytes }: Declaration & Served,
-  kind: Pick<CallKind<never, never>, 'maxBodyBytes'>,
-  config: WebDeps['config'],
-): number => (form ? maxBodyBytes : (kind.maxBodyBytes?.(config) ?? config.MAX_BODY_BYTES))
 
 /**
  * What a body asks for, and what that costs: the checks of a call from its model to the last of its fields. Calls and
