@@ -8,7 +8,7 @@ module.exports = {
     { name: 'shared-is-below', severity: 'error', comment: 'shared never imports the processes that use it.',
       from: { path: '^src/shared' }, to: { path: '^src/(api|workers|admin|console)' } },
     { name: 'pure-files-import-nothing', severity: 'error', comment: 'Rules as data: no database, no queue, no HTTP.',
-      from: { path: '^src/shared/(platform/(errors|ids)|calls/lifecycle|requests/(pricing|media-options))\\.ts$' }, to: { pathNot: '^src/shared/(platform/(errors|ids)|calls/lifecycle|requests/(pricing|media-options))\\.ts$', dependencyTypesNot: ['core'] } },
+      from: { path: '^src/shared/(platform/(errors|ids)|calls/lifecycle|requests/(pricing|media-options|media-rows|sizes))\\.ts$' }, to: { pathNot: '^src/shared/(platform/(errors|ids)|calls/lifecycle|requests/(pricing|media-options|media-rows|sizes))\\.ts$', dependencyTypesNot: ['core'] } },
     { name: 'ledger-knows-no-calls', severity: 'error', comment: 'The ledger moves credits; why they move is not its business.',
       from: { path: '^src/shared/ledger' }, to: { path: '^src/shared/(calls|requests|replies|reports|accounts|users|mail)' } },
     { name: 'platform-is-below', severity: 'error', comment: 'The platform knows no domain: it imports nothing above it.',

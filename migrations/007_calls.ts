@@ -47,7 +47,9 @@ export const up = (db: Knex): Promise<void> =>
       upstream text, -- The upstream that served or failed it, by its name in the catalogue.
       upstream_ref jsonb, -- The upstream's own task, so that another worker can go on with it.
       attempts integer NOT NULL DEFAULT 0, -- How often a worker began it.
-      result_url text, -- Where the media result is.
+      result_url text, -- Where the media result is, or the first of them.
+      more_result_urls text[], -- Where the further pictures are.
+      pictures quantity, -- How many pictures were delivered (image).
       seconds numeric, -- The length that was asked for (video).
       resolution text, -- The resolution that was asked for (video).
       progress smallint, -- In percent, as far as its upstream has told (video); never falls.
@@ -103,7 +105,13 @@ export const up = (db: Knex): Promise<void> =>
           AND (idempotency_key IS NULL OR request_hash IS NOT NULL)),
       CONSTRAINT calls_count_positive CHECK (count >= 1),
       -- Whatever an upstream reports: nothing is settled above twice what was charged before.
-      CONSTRAINT calls_cost_within_twice_the_charge CHECK (credits + credits_uncollected <= 2 * credits_precharged)
+      CONSTRAINT calls_cost_within_twice_the_charge CHECK (credits + credits_uncollected <= 2 * credits_precharged),
+      -- Only what was delivered has a number, and pictures are never settled above their charge.
+      CONSTRAINT calls_pictures_were_delivered
+        CHECK (pictures IS NULL OR (modality = 'image' AND status = 'succeeded' AND pictures >= 1
+          AND credits + credits_uncollected <= credits_precharged)),
+      CONSTRAINT calls_more_results_of_pictures
+        CHECK (more_result_urls IS NULL OR cardinality(more_result_urls) < coalesce(pictures, 0))
     ) WITH (fillfactor = 80, ${FEW_EARLY_STATISTICS});
     -- Behind the console's lists of calls and its usage: pages are intervals of (created_at, id), and a day is one too.
     CREATE INDEX calls_account_time ON calls (account_id, created_at DESC, id DESC);

@@ -244,6 +244,9 @@ CREATE TABLE calls (
   resolution text, -- The resolution that was asked for (video).
   progress smallint, -- In percent, as far as its upstream has told (video); never falls.
   deleted_at timestamptz, -- When its owner deleted it (video). From then on it has no result, and no client can see it.
+  result_url text, -- Where the media result is, or the first of them.
+  more_result_urls text[], -- Where the further pictures are.
+  pictures quantity, -- How many pictures were delivered (image).
   request_id text, -- X-Request-Id of the request that opened it.
   reply_to text, -- The web process that waits for it.
   idempotency_key text, -- The client's Idempotency-Key; null after its time.
@@ -280,8 +283,10 @@ CREATE TABLE calls (
   CONSTRAINT calls_failed_cost_nothing CHECK (((status <> ALL (ARRAY['failed'::text, 'rejected'::text])) OR ((credits)::bigint = 0))),
   CONSTRAINT calls_idempotency_whole CHECK ((((idempotency_key IS NULL) = (idempotency_expires_at IS NULL)) AND ((idempotency_key IS NULL) OR (request_hash IS NOT NULL)))),
   CONSTRAINT calls_modality_known CHECK ((modality = ANY (ARRAY['chat'::text, 'image'::text, 'video'::text, 'embedding'::text]))),
+  CONSTRAINT calls_more_results_of_pictures CHECK (((more_result_urls IS NULL) OR (cardinality(more_result_urls) < COALESCE((pictures)::bigint, (0)::bigint)))),
   CONSTRAINT calls_open_hold_their_charge CHECK (((status <> ALL (ARRAY['queued'::text, 'running'::text])) OR (((credits)::bigint = (credits_precharged)::bigint) AND (price IS NOT NULL) AND (lease_until IS NOT NULL) AND (deadline_at IS NOT NULL)))),
   CONSTRAINT calls_progress_in_percent CHECK (((progress >= 0) AND (progress <= 100))),
+  CONSTRAINT calls_pictures_were_delivered CHECK (((pictures IS NULL) OR ((modality = 'image'::text) AND (status = 'succeeded'::text) AND ((pictures)::bigint >= 1) AND (((credits)::bigint + (credits_uncollected)::bigint) <= (credits_precharged)::bigint)))),
   CONSTRAINT calls_rejected_were_not_charged CHECK (((status <> 'rejected'::text) OR ((credits_precharged)::bigint = 0))),
   CONSTRAINT calls_repeated_tokens_were_written CHECK (((repeated_input_tokens)::bigint <= (cache_write_tokens)::bigint)),
   CONSTRAINT calls_status_known CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'rejected'::text])))

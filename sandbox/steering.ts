@@ -153,6 +153,13 @@ export const WORDS = {
     outputForm,
   ),
 
+  pictures: word('media', '[pictures N]', 'make N pictures, however many were asked for', atMost(20)),
+  quality: word(
+    'media',
+    '[quality NAME]',
+    'the quality of pictures where none is asked for, as the answer says it',
+    text,
+  ),
   'wrong-type': word('media', '[wrong-type]', 'an SVG in place of an image, an HTML page in place of a video', flag),
   'lying-type': word('media', '[lying-type]', 'the same bytes under the content type of real media', flag),
   'broken-image': word('media', '[broken-image]', 'media that begins correctly and cannot be decoded', flag),

@@ -124,7 +124,8 @@ BEGIN
     repeated_input_tokens = o.repeated_input_tokens, output_tokens = o.output_tokens,
     -- Nothing was sent of a call that no worker began.
     cost_micro_usd = CASE WHEN c.attempts = 0 THEN 0 ELSE o.cost_micro_usd END,
-    upstream = coalesce(o.upstream, c.upstream), result_url = o.result_url, finished_at = moment,
+    upstream = coalesce(o.upstream, c.upstream), result_url = o.result_url,
+    more_result_urls = o.more_result_urls, pictures = o.pictures, finished_at = moment,
     -- A call that we ourselves could not place, or for which its upstream had no room, counts as refused: its key is
     -- free for the client's next try.
     idempotency_key = CASE WHEN o.error_type = ANY (passing) THEN NULL ELSE c.idempotency_key END,
@@ -133,9 +134,10 @@ BEGIN
   FROM ROWS FROM (jsonb_to_recordset(outcomes) AS (
     status text, http_status integer, error_type text, input_tokens bigint, cached_input_tokens bigint,
     cache_write_tokens bigint, repeated_input_tokens bigint, output_tokens bigint, cost_micro_usd bigint, upstream text,
-    result_url text
+    result_url text, more_result_urls text[], pictures bigint
   )) WITH ORDINALITY AS o (status, http_status, error_type, input_tokens, cached_input_tokens, cache_write_tokens,
-    repeated_input_tokens, output_tokens, cost_micro_usd, upstream, result_url, place)
+    repeated_input_tokens, output_tokens, cost_micro_usd, upstream, result_url, more_result_urls, pictures,
+    place)
   JOIN unnest(places, ended, kept, lost, balances) AS e (place, id, kept, lost, balance) ON e.place = o.place
   WHERE c.id = e.id AND c.id = ANY (ended);
   INSERT INTO call_results (call_id, output, expires_at)

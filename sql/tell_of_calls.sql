@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION tell_of_calls(ended uuid[]) RETURNS void LANGUAGE sql
       c.modality IN ('image', 'video') OR c.is_async AS is_awaited_elsewhere,
       json_build_object('type', 'call.' || c.status, 'timestamp', iso_time(c.finished_at), 'data', json_build_object(
         'call', public_id('call', c.id), 'status', c.status, 'model', c.model, 'modality', c.modality,
-        'credits', c.credits, 'balance', c.balance_after, 'error', c.error_type))::text AS body
+        'pictures', c.pictures, 'credits', c.credits, 'balance', c.balance_after, 'error', c.error_type))::text AS body
     FROM calls c JOIN accounts acc ON acc.id = c.account_id AND acc.has_webhooks
     WHERE c.id = ANY (ended) AND c.status IN ('succeeded', 'failed')
   )

@@ -140,6 +140,16 @@ const BAD: Record<string, Record<string, Row[]>> = {
       { ...SUCCEEDED, credits_precharged: 4, credits: 9 },
       { ...SUCCEEDED, credits_precharged: 4, credits: 4, credits_uncollected: 5 },
     ],
+    calls_pictures_were_delivered: [
+      { ...SUCCEEDED, modality: 'video', pictures: 1 },
+      { ...SUCCEEDED, modality: 'image', pictures: 0 },
+      { ...QUEUED, modality: 'image', pictures: 1 },
+      { ...SUCCEEDED, modality: 'image', pictures: 1, credits_precharged: 4, credits: 5 },
+    ],
+    calls_more_results_of_pictures: [
+      { ...SUCCEEDED, more_result_urls: ['https://example.com/b.png'] },
+      { ...SUCCEEDED, modality: 'image', pictures: 1, more_result_urls: ['https://example.com/b.png'] },
+    ],
     credits_not_negative: [
       { ...SUCCEEDED, credits: -1 },
       { ...SUCCEEDED, credits_precharged: -1 },

@@ -12,6 +12,12 @@ const compress = promisify(deflate)
 /** Compressed pixels by size. They are indexes into a palette, so a prompt changes only the palette. */
 const pixelsBySize = new Map<string, Promise<Buffer>>()
 
+/** Width and height of a PNG, as its header says; undefined for anything else. */
+export const pngSize = (bytes: Buffer): PixelSize | undefined =>
+  bytes.length >= 24 && bytes.subarray(0, SIGNATURE.length).equals(SIGNATURE)
+    ? { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) }
+    : undefined
+
 /** A PNG of this size: a sky with a disc, in colours that are derived from the seed. */
 export async function drawPng(size: PixelSize, seed: string): Promise<Buffer> {
   return assemble(size, seed, await compressedPixels(size))

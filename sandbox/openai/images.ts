@@ -5,6 +5,7 @@ import { FILLER_MARK } from '../http/outlet.ts'
 import { publish } from '../media/files.ts'
 import { looksLikeImage } from '../media/kinds.ts'
 import { render } from '../media/render.ts'
+import { pngSize } from '../media/png.ts'
 import { pixelSize } from '../media/size.ts'
 import { asText, Refusal } from '../wire.ts'
 import type { Fields } from '../wire.ts'
@@ -40,6 +41,18 @@ function checkPictures({ body }: Exchange): void {
     const message = `Invalid file '${file.field}': its bytes are no image.`
     throw new Refusal({ status: 400, message, code: 'invalid_image_format', param: file.field })
   }
+  const mask = body.files.find((file) => file.field === 'mask')
+  const [area, masked] = [pictures[0], mask].map((file) => file && pngSize(file.bytes))
+  if (area && masked && (area.width !== masked.width || area.height !== masked.height)) {
+    const message = 'Invalid mask image - mask size does not match image size.'
+    throw new Refusal({ status: 400, message, code: 'invalid_image_file', param: 'mask' })
+  }
+}
+
+/** As OpenAI's: its models of pictures always answer with bytes, and refuse to be asked for a form. */
+function checkForm({ model, body: { fields } }: Exchange): void {
+  if (!model.includes('gpt-image') || fields['response_format'] === undefined) return
+  throw invalid("Unknown parameter: 'response_format'.", 'response_format')
 }
 
 async function makeImages(exchange: Exchange): Promise<void> {
@@ -50,13 +63,16 @@ async function makeImages(exchange: Exchange): Promise<void> {
   } = exchange
   if (!exchange.model) throw invalid('you must provide a model parameter', 'model')
   if (!prompt) throw invalid("Missing required parameter: 'prompt'.", 'prompt')
+  checkForm(exchange)
   const n = Number(fields['n'] ?? 1)
   if (!Number.isInteger(n) || n < 1 || n > 10) throw invalid('n must be from 1 to 10', 'n')
   const wantsUrl = fields['response_format'] === 'url' || exchange.model.includes('url')
   const linked = wantsUrl || steering['result-url'] !== undefined
   await admit(exchange, linked ? 'linked' : 'inline')
   const size = pixelSize(fields)
-  const seeds = Array.from({ length: steering.empty ? 0 : n }, (_, at) => (at === 0 ? prompt : `${prompt} #${at}`))
+  const seeds = Array.from({ length: steering.empty ? 0 : (steering.pictures ?? n) }, (_, at) =>
+    at === 0 ? prompt : `${prompt} #${at}`,
+  )
   const data = await Promise.all(
     seeds.map(async (seed): Promise<Fields> => {
       const medium = { kind: 'image', size, seed, steering } as const
@@ -67,11 +83,16 @@ async function makeImages(exchange: Exchange): Promise<void> {
     created: Math.floor(Date.now() / 1000),
     background: 'opaque',
     output_format: 'png',
-    quality: 'low',
+    quality: qualityOf(exchange),
     size: `${size.width}x${size.height}`,
     data,
     ...usageOf(exchange, n),
   })
+}
+
+const qualityOf = ({ body: { fields }, steering }: Exchange): string => {
+  const asked = asText(fields['quality'])
+  return asked === '' || asked === 'auto' ? (steering.quality ?? 'low') : asked
 }
 
 /** The bytes as base64; under `[big]` with room for the filler. */

@@ -30,7 +30,7 @@ async function makeImages(exchange: Exchange): Promise<void> {
   if (!Number.isInteger(n) || (n as number) < 1 || (n as number) > 10) throw invalid('n must be from 1 to 10', 'n')
   await admit(exchange, 'inline')
   const size = pixelSize(fields)
-  const count = steering.empty ? 0 : (n as number)
+  const count = steering.empty ? 0 : (steering.pictures ?? (n as number))
   const data = await Promise.all(
     Array.from({ length: count }, async (_, at) => ({
       b64_json: await inlineImage({ kind: 'image', size, seed: at === 0 ? prompt : `${prompt} #${at}`, steering }),

@@ -14,6 +14,8 @@ export interface Task {
   readonly steering: Steering
   readonly kind: MediaKind
   readonly size: PixelSize
+  /** How many pictures it makes; a video is one. */
+  readonly pictures: number
   /** Milliseconds since the epoch. */
   readonly createdAt: number
   readonly durationMs: number

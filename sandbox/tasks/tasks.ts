@@ -22,6 +22,7 @@ export function startTask(exchange: Exchange, kind: MediaKind, asked: Fields, ec
     steering,
     kind,
     size: pixelSize(asked),
+    pictures: steering.pictures ?? (Number(asked['num_images'] ?? asked['num_outputs'] ?? asked['n']) || 1),
     createdAt: Date.now(),
     // Never zero, because progress is divided by it.
     durationMs: Math.max(1, seconds * 1000),
@@ -72,7 +73,11 @@ export function cancelTask(task: Task): boolean {
 /** The addresses of what a task has made; none under `[empty]`. They are the same each time. */
 export function resultUrls(exchange: Exchange, task: Task): readonly string[] {
   if (task.steering.empty) return []
-  task.urls ??= [publish(exchange, { ...mediumOf(task), prompt: task.prompt })]
+  const medium = mediumOf(task)
+  const seeds = Array.from({ length: task.kind === 'image' ? task.pictures : 1 }, (_, at) =>
+    at === 0 ? medium.seed : `${medium.seed} #${at}`,
+  )
+  task.urls ??= seeds.map((seed) => publish(exchange, { ...medium, seed, prompt: task.prompt }))
   return task.urls
 }
 

@@ -101,7 +101,9 @@ import { completeChat } from './v1/chat.ts'
 import { createSpeech } from './v1/audio/speech.ts'
 import { createTranscription, createTranslation } from './v1/audio/transcriptions.ts'
 import { createEmbeddings } from './v1/embeddings.ts'
-import { makeImage, makeVideo } from './v1/media.ts'
+import { editImages } from './v1/images/edits.ts'
+import { makeImage } from './v1/images/images.ts'
+import { makeVideo } from './v1/media.ts'
 import { createModeration } from './v1/moderations.ts'
 import { rankDocuments } from './v1/rerank.ts'
 import { showKey } from './v1/key.ts'
@@ -120,6 +122,7 @@ const gateway = [
   showModel,
   showKey,
   makeImage,
+  editImages,
   makeVideo,
   createVideo,
   listVideos,

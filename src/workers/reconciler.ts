@@ -133,9 +133,9 @@ async function emptyDeletedAccounts(deps: WorkerDeps): Promise<void> {
 /** Removes the results of these calls, and forgets where they were. */
 async function removeMedia(
   { db, results }: WorkerDeps,
-  calls: readonly { id: CallId; resultUrl: string }[],
+  calls: readonly { id: CallId; resultUrls: string[] }[],
 ): Promise<void> {
-  for (const { resultUrl } of calls) {
+  for (const resultUrl of calls.flatMap(({ resultUrls }) => resultUrls)) {
     const name = nameInUrl(resultUrl)
     if (name) await results.remove(name)
   }

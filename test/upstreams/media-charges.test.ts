@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { imageKind, videoKind } from '../../src/api/v1/media.ts'
+import { imageKind } from '../../src/api/v1/images/images.ts'
+import { videoKind } from '../../src/api/v1/media.ts'
 import type { MediaPrice } from '../../src/shared/requests/pricing.ts'
 import type { MediaModel, Protocol } from '../../src/shared/catalogue/catalogue.ts'
 import { ApiError } from '../../src/shared/platform/errors.ts'
@@ -30,13 +31,17 @@ const MODEL = {
   price: PRICES,
 } as unknown as MediaModel
 
-/** What the upstream bills for an image: 90 for 4K, 25 for all else. */
-const IMAGE_PRICES: MediaPrice = { prices: [{ resolution: '4K', credits: 90 }, { credits: 25 }] }
+/** What the upstream bills for an image: 90 for 4K, 25 for what is said to be of low quality, 60 for all else. */
+const IMAGE_PRICES: MediaPrice = {
+  prices: [{ resolution: '4K', credits: 90 }, { quality: 'low', credits: 25 }, { credits: 60 }],
+}
 
 const IMAGE_MODEL = {
   id: 'image',
   modality: 'image',
   resolutions: ['1K', '2K', '4K'],
+  sizes: ['1536x1024'],
+  qualities: ['low', 'high'],
   ...IMAGE_PRICES,
   price: IMAGE_PRICES,
 } as unknown as MediaModel
@@ -85,6 +90,43 @@ const bodies = fc
   )
   .map(([fields, more]) => ({ ...more, ...fields }))
 
+/** Most of them good: of many fields, one that is bad is enough for a refusal. */
+const mostly = (good: unknown[], ...bad: unknown[]) =>
+  fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...good) }, { weight: 1, arbitrary: fc.constantFrom(...bad) })
+
+/** What is asked of pictures: what has a price, what has none at any upstream, and what must not pass. */
+const pictures = fc
+  .tuple(
+    fc.record(
+      {
+        n: mostly([1, 2, 3, 10, null], 0, 11, 2.5, '2'),
+        quality: mostly(['low', 'high', 'auto', null], 'max', 7),
+        size: mostly(['1536x1024', 'auto', null], '4096x4096'),
+        resolution: mostly(['1K', '4K', null], '8K'),
+        background: mostly(['opaque'], 'blue'),
+        output_format: mostly(['png', 'jpeg'], 'svg'),
+        seed: mostly([0, 7, -1], 'x', 1.5),
+        user: fc.constant('ada'),
+        input_fidelity: mostly(['low', null], 'high'),
+        stream: mostly([false, null], true),
+        partial_images: mostly([0, null], 1),
+        response_format: fc.constantFrom('url', 'b64_json'),
+        image_url: picture,
+      },
+      { requiredKeys: [] },
+    ),
+    fc.dictionary(fc.constantFrom('num_images', 'num_outputs', 'steps', 'aspect_ratio', 'upscale', 'width'), value),
+  )
+  .map(([fields, more]) => {
+    const asked: Record<string, unknown> = { ...more, ...fields }
+    // Both together are refused: one of them is left out most of the time.
+    if (asked.size !== '4096x4096') delete asked[asked.n === 1 ? 'size' : 'resolution']
+    return asked
+  })
+
+/** Fields that change a picture, and nothing that anybody bills. */
+const FREE = ['background', 'output_format', 'seed', 'user']
+
 /** What a request comes to: its charge and what its upstream was sent; null where it was refused before any charge. */
 type Played = { charge: number; sent: Record<string, unknown> } | null
 
@@ -108,14 +150,14 @@ describe('the charge of any image or video', () => {
     fields: object,
   ): Promise<Played> {
     const body = { ...fields, model: model.id, prompt: prompted() }
+    const context = world.context(protocol, { model: `sandbox/${modality}` })
     let asked: ReturnType<typeof parse>
     try {
-      asked = parse(body, model)
+      asked = parse(body, { ...model, routes: [context.route] })
     } catch (error) {
       if (error instanceof ApiError) return null
       throw error
     }
-    const context = world.context(protocol, { model: `sandbox/${modality}` })
     const adapter = world.upstreams.mediaAdapterOf(context.route, modality as 'image' | 'video')
     if (adapter.kind === 'task') await adapter.submit(asked.request, context)
     else await adapter.generate(asked.request, context)
@@ -125,11 +167,12 @@ describe('the charge of any image or video', () => {
   /** Plays many requests, and gives what was sent, but for what has no price, to be billed. */
   async function playAll(
     of: [kind: typeof imageKind, model: MediaModel],
+    asked: fc.Arbitrary<object>,
     bill: (sent: Record<string, unknown>) => { least: number; below: number },
   ): Promise<void> {
     const counts = { sent: 0, refused: 0 }
     await fc.assert(
-      fc.asyncProperty(fc.constantFrom(...PROTOCOLS), bodies, async (protocol, fields) => {
+      fc.asyncProperty(fc.constantFrom(...PROTOCOLS), asked, async (protocol, fields) => {
         const played = await play(...of, protocol, fields)
         counts[played ? 'sent' : 'refused']++
         if (!played) return
@@ -148,7 +191,7 @@ describe('the charge of any image or video', () => {
   }
 
   it('is that of all that the upstream of a video is sent, or it is refused before any charge', () =>
-    playAll([videoKind, MODEL], ({ duration: length, seconds, resolution: tier, size, ...more }) => {
+    playAll([videoKind, MODEL], bodies, ({ duration: length, seconds, resolution: tier, size, ...more }) => {
       expect(more, 'nothing that was not priced').to.deep.equal({})
       const tenths = Number(length ?? seconds) * 10
       expect(Math.round(tenths), 'no more than was asked in steps').to.be.closeTo(tenths, 1e-9)
@@ -159,9 +202,14 @@ describe('the charge of any image or video', () => {
     })).timeout(180_000 + 50 * REQUESTS)
 
   it('is that of all that the upstream of an image is sent, or it is refused before any charge', () =>
-    playAll([imageKind, IMAGE_MODEL], ({ resolution: tier, size, ...more }) => {
-      expect(more, 'nothing that was not priced').to.deep.equal({})
-      const least = /4K|3840/.test(String(tier ?? size)) ? 90 : 25
+    playAll([imageKind, IMAGE_MODEL], pictures, (sent) => {
+      const { resolution: tier, size, image_size: area, quality, n, num_images, num_outputs, ...more } = sent
+      const fidelity = more.input_fidelity ?? 'low'
+      expect(fidelity, 'no fidelity that is billed').to.equal('low')
+      const { input_fidelity: _fidelity, ...others } = more
+      expect(FREE, 'nothing that was not priced').to.include.members(Object.keys(others))
+      const each = /4K|3840/.test(String(tier ?? size ?? area)) ? 90 : quality === 'low' ? 25 : 60
+      const least = each * Number(n ?? num_images ?? num_outputs ?? 1)
       return { least, below: least + 1 }
     })).timeout(180_000 + 50 * REQUESTS)
 })

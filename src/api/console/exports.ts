@@ -31,6 +31,7 @@ const CALL_COLUMNS = [
   'creditsUncollected',
   'inputTokens',
   'outputTokens',
+  'pictures',
   'latencyMs',
   'upstream',
   'attempts',

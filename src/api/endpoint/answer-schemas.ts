@@ -110,10 +110,16 @@ export const anyPricing = z.union([pricing, searchPricing, speechPricing])
 const resolution = z.string().optional()
 
 const prices = z
-  .array(z.union([z.strictObject({ resolution, perSecond: rate }), z.strictObject({ resolution, credits: rate })]))
+  .array(
+    z.union([
+      z.strictObject({ resolution, perSecond: rate }),
+      z.strictObject({ resolution, size: z.string().optional(), quality: z.string().optional(), credits: rate }),
+    ]),
+  )
   .meta({
     description:
-      'Media and transcriptions: the first row that fits gives the price; `perSecond` × seconds is rounded up.',
+      'Media and transcriptions: the first row that fits gives the price, of a picture or of a video; `perSecond` × ' +
+      'seconds is rounded up.',
   })
 
 /** A price as its version has it. */
@@ -139,6 +145,18 @@ const options = {
     .min(1)
     .optional()
     .meta({ description: 'Images and videos: the resolutions offered, if the model states them.' }),
+  sizes: z
+    .array(z.string())
+    .min(1)
+    .optional()
+    .meta({ description: 'Images: the sizes offered, if the model states them.' }),
+  qualities: z.array(z.string()).min(1).optional().meta({
+    description: 'Images: the qualities offered, if the model states them.',
+  }),
+  maxPromptLength: z
+    .int()
+    .optional()
+    .meta({ description: 'Images: the longest prompt, in characters; 2,000 if absent.' }),
 }
 
 /** A model as the console lists it. */
@@ -230,7 +248,9 @@ export const call = z
     upstream: z.string().nullable(),
     attempts: z.int(),
     keyId: id('key'),
-    resultUrl: z.string().nullable(),
+    resultUrl: z.string().nullable().meta({ description: 'The address of the result, or of the first picture.' }),
+    resultUrls: z.array(z.string()).meta({ description: 'The addresses of all results.' }),
+    pictures: z.int().nullable().meta({ description: 'Images: how many pictures were delivered.' }),
     createdAt: time,
     finishedAt: time.nullable(),
     count: z.int().meta({ description: 'How many equal refusals within a minute this record combines; otherwise 1.' }),

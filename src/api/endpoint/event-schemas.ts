@@ -12,6 +12,7 @@ const call = z.strictObject({
   status: z.enum(['succeeded', 'failed']),
   model: z.string(),
   modality: z.enum(MODALITIES),
+  pictures: z.int().nullable().meta({ description: 'Images: how many were delivered; null of other calls.' }),
   credits: credits.meta({ description: 'What it cost.' }),
   balance: credits,
   error: z.string().nullable().meta({ description: 'The code of its error, where it failed.' }),

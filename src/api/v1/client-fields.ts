@@ -11,7 +11,7 @@ import { anyPricing, model, ok, pricing, searchPricing, speechPricing } from '..
 /** Where models of a modality are called. */
 export const ENDPOINTS_OF: Readonly<Record<Modality, readonly string[]>> = {
   chat: ['/v1/chat/completions', '/v1/messages', '/v1/responses'],
-  image: ['/v1/images/generations'],
+  image: ['/v1/images/generations', '/v1/images/edits'],
   video: ['/v1/videos/generations', '/v1/videos'],
   embedding: ['/v1/embeddings'],
   moderation: ['/v1/moderations'],

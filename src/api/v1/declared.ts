@@ -132,15 +132,20 @@ export const callUsage = z.strictObject({
   latencyMs: z.int().meta({ description: 'Milliseconds from accepting the request to the end of the call.' }),
 })
 
+const created = z.int().meta({ description: 'Unix seconds.' })
+const addressed = z.strictObject({ url: z.url() })
+
 /** An image or a video. */
 export const mediaResult = z
-  .strictObject({
-    ok,
-    created: z.int().meta({ description: 'Unix seconds.' }),
-    data: z.array(z.strictObject({ url: z.url() })).min(1),
-    usage: callUsage,
-  })
+  .strictObject({ ok, created, data: z.array(addressed).min(1), usage: callUsage })
   .meta({ id: 'MediaResult' })
+
+const picture = z.strictObject({ b64_json: z.base64().meta({ description: 'The bytes of the picture.' }) })
+
+/** Images: with their addresses, or with their bytes where `response_format` asks for these. */
+export const imagesResult = z
+  .strictObject({ ok, created, data: z.union([z.array(addressed).min(1), z.array(picture).min(1)]), usage: callUsage })
+  .meta({ id: 'ImagesResult', description: 'The pictures in the order of the upstream.' })
 
 const choice = z.looseObject({
   index: z.int(),

@@ -1,6 +1,7 @@
 /**
- * POST /v1/images/generations and POST /v1/videos/generations.
+ * POST /v1/videos/generations, and what images have in common with it.
  */
+import type { z } from 'zod'
 import type { MediaModel } from '../../shared/catalogue/catalogue.ts'
 import {
   defaultDuration,
@@ -28,58 +29,63 @@ import {
 import { answerWithEvents, wantsEvents } from './calls/media-events.ts'
 import type { UpdateListener } from './calls/call-updates.ts'
 import type { CallContext, PlacedCall } from './calls/placed-call.ts'
-import { imageBody, parseBody, videoBody } from './calls/call-schemas.ts'
+import { parseBody, videoBody } from './calls/call-schemas.ts'
 import type { CallKind } from './calls/serve-call.ts'
 import { callEndpoint } from './calls/serve-call.ts'
+import { requireServed } from './images/options.ts'
 
-const declared = {
-  ...gateway,
-  method: 'post',
-  description: 'The price of what is asked for is charged first, and refunded if the call fails.',
-  auth: apiKey,
-  limits: CALL_LIMITS,
-  headers: callRequestHeaders,
-  answers: {
-    200: {
-      description: 'The result.',
-      schema: mediaResult,
-      headers: callHeaders,
-      content: { 'text/event-stream': MEDIA_EVENTS },
+/** The declaration of an endpoint of media. @param result what it answers */
+export const declaredMedia = <Result extends z.ZodType>(result: Result) =>
+  ({
+    ...gateway,
+    method: 'post',
+    auth: apiKey,
+    limits: CALL_LIMITS,
+    headers: callRequestHeaders,
+    answers: {
+      200: {
+        description: 'The result.',
+        schema: result,
+        headers: callHeaders,
+        content: { 'text/event-stream': MEDIA_EVENTS },
+      },
+      202: accepted,
     },
-    202: accepted,
-  },
-  errors: ['invalid_prompt', ...CALL_ERRORS],
-} as const
+    errors: ['invalid_prompt', ...CALL_ERRORS],
+  }) as const
 
-/** Parses a request, and finds its price: of what the upstream is going to be sent. */
-const parseWith = (schema: typeof imageBody | typeof videoBody) => (body: JsonObject, model: MediaModel) => {
-  const { model: _model, ...asked } = parseBody(schema, body)
-  return mediaOrder(model, asked)
-}
-
-const answer = (ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, { updates }: { updates: UpdateListener }) =>
+/** Answers in the form that its client wants: with the result, with events, or with where to fetch it. */
+export const answerMedia = (
+  ctx: CallContext,
+  deps: AnswerDeps,
+  placed: PlacedCall,
+  { updates }: { updates: UpdateListener },
+) =>
   wantsEvents(ctx) && !prefersAsync(ctx)
     ? answerWithEvents(ctx, deps, placed, updates)
     : answerWhenDone(ctx, deps, placed)
 
-/** A request of media, and its price. */
+/** A checked request for media, and its charge. */
 export type AskedMedia = { request: MediaRequest; estimate: null; charge: number }
 
-/** What is specific to images. */
-export const imageKind: CallKind<MediaModel, AskedMedia> = { modality: 'image', parse: parseWith(imageBody), answer }
+/** Parses a request, and finds its price: of what the upstream is going to be sent. */
+function parse(body: JsonObject, model: MediaModel): AskedMedia {
+  const { model: _model, ...asked } = parseBody(videoBody, body)
+  return mediaOrder(model, asked)
+}
 
 /** What is specific to videos. */
-export const videoKind: CallKind<MediaModel, AskedMedia> = { modality: 'video', parse: parseWith(videoBody), answer }
-
-/** Makes an image, or edits the one at `image_url`. */
-export const makeImage = callEndpoint(
-  { ...declared, path: '/v1/images/generations', summary: 'Make or edit an image', body: imageBody },
-  imageKind,
-)
+export const videoKind: CallKind<MediaModel, AskedMedia> = { modality: 'video', parse, answer: answerMedia }
 
 /** Makes a video. */
 export const makeVideo = callEndpoint(
-  { ...declared, path: '/v1/videos/generations', summary: 'Make a video', body: videoBody },
+  {
+    ...declaredMedia(mediaResult),
+    path: '/v1/videos/generations',
+    summary: 'Make a video',
+    description: 'The price of what is asked for is charged first, and refunded if the call fails.',
+    body: videoBody,
+  },
   videoKind,
 )
 
@@ -94,7 +100,9 @@ const OWN_NAMES: OptionNames = { duration: 'duration', resolution: 'resolution' 
  */
 export function mediaOrder(model: MediaModel, asked: MediaRequest, names: OptionNames = OWN_NAMES): AskedMedia {
   const request = resolveOptions(model, asked, names)
-  return { request, estimate: null, charge: chargeFor(model, request, names) }
+  const charge = chargeFor(model, request, names)
+  requireServed(model, request)
+  return { request, estimate: null, charge }
 }
 
 /**

@@ -63,6 +63,10 @@ export type ModelEntry = {
   /** Media: what the catalogue states. */
   durations?: MediaModel['durations']
   resolutions?: string[]
+  /** Images: the same. */
+  sizes?: string[]
+  qualities?: string[]
+  maxPromptLength?: number
 }
 
 /** The one refusal of a model that is not there, and of one that the key may not call. */
@@ -156,10 +160,13 @@ export function leastCost(model: Model): number {
   }
 }
 
-const optionsOf = ({ price, durations, resolutions }: MediaModel) => ({
+const optionsOf = ({ price, durations, resolutions, sizes, qualities, maxPromptLength }: MediaModel) => ({
   ...('prices' in price && { prices: shownPrice(price).prices }),
   ...(durations && { durations }),
   ...(resolutions && { resolutions }),
+  ...(sizes && { sizes }),
+  ...(qualities && { qualities }),
+  ...(maxPromptLength !== undefined && { maxPromptLength }),
 })
 
 /** A model as `/v1` shows it: with what clients read. */

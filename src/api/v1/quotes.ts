@@ -7,6 +7,9 @@ import type { Model } from '../../shared/catalogue/catalogue.ts'
 import { isPaidByTokens } from '../../shared/catalogue/catalogue.ts'
 import { fundsOf, payable } from '../../shared/accounts/summary.ts'
 import { mostTokens } from '../../shared/accounts/token-allowance.ts'
+import { leastMediaCost } from '../../shared/requests/media-options.ts'
+import { chatCost } from '../../shared/requests/pricing.ts'
+import type { MediaRequest } from '../../shared/requests/requests.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { credits, id, ok } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
@@ -18,8 +21,8 @@ import { chatKind } from './chat.ts'
 import { allowanceHeaders, callRequestHeaders, gateway } from './declared.ts'
 import { speechKind } from './audio/speech.ts'
 import { embeddingKind } from './embeddings.ts'
-import { imageKind, videoKind } from './media.ts'
-import { leastCost } from './models.ts'
+import { imageKind } from './images/images.ts'
+import { videoKind } from './media.ts'
 import { moderationKind } from './moderations.ts'
 import { rerankKind } from './rerank.ts'
 import type { CallOrder } from './calls/call-order.ts'
@@ -92,8 +95,13 @@ function quoted(
   return { charge: less?.charge ?? order.charge, affordable: less !== null && less !== undefined }
 }
 
-/** Whether a call may cost less in the end than it is charged. */
-const isByTokens = ({ modality }: Model): boolean => modality === 'chat' || modality === 'embedding'
+/** The least that a call costs which succeeds, in credits: of pictures one, as cheap as it may come. */
+function leastOf({ model, request }: CallOrder, charge: number): number {
+  if (isPaidByTokens(model)) return chatCost(model.price, { input: 0, output: 0 })
+  if (model.modality !== 'image') return charge
+  const { resolution, size, quality } = request as MediaRequest
+  return Math.min(charge, leastMediaCost(model, model.price, { resolution, size, quality }) ?? charge)
+}
 
 /** Quotes a call. Nothing is charged, recorded or sent. */
 export const quoteCall = endpoint({
@@ -132,7 +140,7 @@ export const quoteCall = endpoint({
     ok: true,
     model: model.id,
     credits: charge,
-    minimum: isPaidByTokens(model) ? leastCost(model) : charge,
+    minimum: leastOf(asked, charge),
     maximum: charge,
     balance: funds.balance,
     affordable,

@@ -9,7 +9,16 @@ export type { Dialect }
 export type ChatMessage = { role: 'system' | 'user' | 'assistant'; content: string }
 /** A chat, as chat completions have it. */
 export type ChatFields = { model: string; messages: ChatMessage[]; max_tokens?: number; temperature?: number }
-export type MediaFields = { model: string; prompt: string; image_url?: string; resolution?: string; duration?: number }
+export type MediaFields = {
+  model: string
+  prompt: string
+  image_url?: string
+  resolution?: string
+  duration?: number
+  n?: number
+  size?: string
+  quality?: string
+}
 
 /** Embeddings and moderations. */
 export type InputFields = { model: string; input: string }

@@ -21,7 +21,7 @@ type GatewayAnswer = { error?: { type: Problem['code']; message: string } }
 export type BegunCall<Update> = { callId: string | null; updates: AsyncGenerator<Update> }
 
 export type ChatUpdate = { text: string } | { cost: Cost }
-export type MediaUpdate = { status: 'queued' | 'running' } | { progress: number } | { url: string; cost: Cost }
+export type MediaUpdate = { status: 'queued' | 'running' } | { progress: number } | { urls: string[]; cost: Cost }
 
 async function begin(path: string, key: string, body: object, accept: string, signal: AbortSignal): Promise<Response> {
   const response = await fetch(path, {
@@ -107,7 +107,7 @@ async function* mediaUpdate(response: Response): AsyncGenerator<MediaUpdate> {
   for await (const { event, data } of readEvents(response.body!)) {
     const update = JSON.parse(data) as MediaData
     if (event === 'error') throw new Problem(update.error!.type, update.error!.message)
-    else if (event === 'result') yield { url: update.data![0]!.url, cost: update.usage! }
+    else if (event === 'result') yield { urls: update.data!.map(({ url }) => url), cost: update.usage! }
     else if (event === 'progress') yield { progress: update.progress! }
     else yield { status: update.status! }
   }

@@ -6,7 +6,7 @@ import type { CallRecord, ModelEntry } from '../api/endpoints.ts'
 import { getCall, getModels } from '../api/endpoints.ts'
 import { CallAnswer } from '../parts/call-answer.tsx'
 import { CallDialog } from '../parts/call-dialog.tsx'
-import { Curl, ErrorNote, Facts, Media, Trail } from '../parts/call-details.tsx'
+import { Curl, ErrorNote, AllMedia, Facts, Trail } from '../parts/call-details.tsx'
 import { priceText } from '../parts/format.ts'
 import { onCall, onRefresh } from '../state/account.ts'
 import { useLoad } from '../state/load.ts'
@@ -40,7 +40,7 @@ export function CallDrawer({ id, keyNames, close }: { id: string; keyNames: Map<
           {data.call.dialect && data.call.status === 'succeeded' && (
             <CallAnswer key={data.call.id} id={data.call.id} dialect={data.call.dialect} />
           )}
-          {data.call.resultUrl && <Media url={data.call.resultUrl} modality={data.call.modality} />}
+          <AllMedia urls={data.call.resultUrls} modality={data.call.modality} />
           <Facts
             call={data.call}
             keyName={keyNames.get(data.call.keyId)}

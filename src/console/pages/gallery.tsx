@@ -55,16 +55,16 @@ export function GalleryPage({ query }: PageProps) {
   )
 }
 
-/** The results that are still kept, and how many are not. */
+/** The results that are still kept, each picture of a call by itself, and of how many calls none is. */
 function Pieces({ calls }: { calls: CallRecord[] }) {
-  const kept = calls.filter((call): call is Kept => call.resultUrl !== null)
-  const gone = calls.length - kept.length
+  const kept = calls.flatMap((call) => call.resultUrls.map((url) => ({ call, url })))
+  const gone = calls.filter(({ resultUrls }) => resultUrls.length === 0).length
   return (
     <>
       {kept.length > 0 && (
         <ul class="gallery">
-          {kept.map((call) => (
-            <Piece key={call.id} call={call} />
+          {kept.map(({ call, url }) => (
+            <Piece key={url} call={call} url={url} />
           ))}
         </ul>
       )}
@@ -78,11 +78,9 @@ function Pieces({ calls }: { calls: CallRecord[] }) {
   )
 }
 
-type Kept = CallRecord & { resultUrl: string }
-
 /** One picture or video. Where it cannot be shown, its place says whether it is gone, or has a link. */
-function Piece({ call }: { call: Kept }) {
-  const address = ownAddress(call.resultUrl)
+function Piece({ call, url }: { call: CallRecord; url: string }) {
+  const address = ownAddress(url)
   const { failure, check } = useLoadFailure(address)
   return (
     <li>

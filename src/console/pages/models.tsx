@@ -163,13 +163,15 @@ const PriceLine = ({ model }: { model: ModelEntry }) => (
 
 /** What is known of a model beside its price; nothing where that is nothing. */
 function Facts({ model, latency }: { model: ModelEntry; latency: ModelLatency | undefined }) {
-  const { contextLength, maxDimensions, resolutions, durations } = model
+  const { contextLength, maxDimensions, resolutions, durations, sizes, qualities } = model
   const facts: [string, ComponentChildren][] = [
     ['Context', contextLength !== undefined && `${number(contextLength)} tokens`],
     ['Latency (24 h)', latency && <Took latency={latency} />],
     ['Duration', durations && durationsText(durations)],
     ['Dimensions', maxDimensions !== undefined && `up to ${number(maxDimensions)}`],
     ['Resolution', resolutions?.join(', ')],
+    ['Size', sizes?.join(', ')],
+    ['Quality', qualities?.join(', ')],
   ]
   const known = facts.filter(([, fact]) => Boolean(fact))
   return known.length === 0 ? null : (
@@ -244,12 +246,18 @@ function ModelPage({ id, models, latency, problem, reload }: OneModel & { reload
   )
 }
 
+type Row = NonNullable<ModelEntry['prices']>[number]
+
+/** What a row is of, as "1024x1024, high". */
+const wordsOf = (row: Row): string =>
+  ['resolution', 'size', 'quality'].flatMap((field) => (row as Record<string, unknown>)[field] ?? []).join(', ')
+
 /** The rows of a media price, in the order in which the first that fits is taken. */
 const Rows = ({ model: { modality, prices = [] } }: { model: ModelEntry }) => (
   <ul>
     {prices.map((row) => (
       <li key={JSON.stringify(row)}>
-        {'resolution' in row && row.resolution !== undefined ? `${row.resolution}: ` : 'Otherwise: '}
+        {wordsOf(row) || 'Otherwise'}:{' '}
         {'perSecond' in row && row.perSecond !== undefined
           ? `${credits(row.perSecond)} a second`
           : `${credits('credits' in row ? (row.credits ?? 0) : 0)} per ${modality}`}

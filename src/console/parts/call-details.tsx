@@ -187,8 +187,17 @@ export function useLoadFailure(address: string): { failure: 'gone' | 'unreachabl
   return { failure, check }
 }
 
-/** The picture or film, as long as it is kept. */
-export function Media({ url, modality }: { url: string; modality: CallRecord['modality'] }) {
+/** All that a call has made, as long as it is kept. */
+export const AllMedia = ({ urls, modality }: { urls: string[]; modality: CallRecord['modality'] }) => (
+  <>
+    {urls.map((url) => (
+      <Media key={url} url={url} modality={modality} />
+    ))}
+  </>
+)
+
+/** A picture or film, as long as it is kept. */
+function Media({ url, modality }: { url: string; modality: CallRecord['modality'] }) {
   const address = ownAddress(url)
   const { failure, check } = useLoadFailure(address)
   if (failure)

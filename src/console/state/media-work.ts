@@ -19,12 +19,12 @@ export type Work = {
   /** Percent, if the upstream reports it. */
   progress: number | null
   problem: Problem | null
-  url: string | null
+  urls: string[]
   cost: Cost | null
   callId: string | null
 }
 
-const IDLE: Work = { busy: false, status: '', progress: null, problem: null, url: null, cost: null, callId: null }
+const IDLE: Work = { busy: false, status: '', progress: null, problem: null, urls: [], cost: null, callId: null }
 
 /** The latest of each kind. */
 export const works: Record<'image' | 'video', Signal<Work>> = { image: signal(IDLE), video: signal(IDLE) }
@@ -51,7 +51,7 @@ export async function makeMedia(kind: 'image' | 'video', fields: MediaFields): P
     const { callId, updates } = await withPlaygroundKey((key) => media(kind, key, fields, over))
     put({ callId })
     for await (const one of updates) {
-      if ('url' in one) put(one)
+      if ('urls' in one) put(one)
       else if ('progress' in one) put({ progress: one.progress, status: 'Running…' })
       else put({ status: one.status === 'queued' ? 'Waiting in the queue…' : 'Running…' })
     }

@@ -11,21 +11,24 @@ export async function forgetAnswers(trx: Trx, accountId: AccountId): Promise<voi
     .update({ idempotency_key: null, idempotency_expires_at: null })
 }
 
-/** Calls of an account whose media result has not been removed, with its address. */
+/** Calls of an account whose media results have not been removed, with their addresses. */
 export const callsWithMedia = async (
   db: Db,
   accountId: AccountId,
   limit: number,
-): Promise<{ id: CallId; resultUrl: string }[]> =>
+): Promise<{ id: CallId; resultUrls: string[] }[]> =>
   db('calls')
     .where({ account_id: accountId })
     .whereNotNull('result_url')
     .limit(limit)
-    .select<{ id: CallId; resultUrl: string }[]>('id', 'result_url as resultUrl')
+    .select<{ id: CallId; resultUrls: string[] }[]>(
+      'id',
+      db.raw('result_url || coalesce(more_result_urls, \'{}\') AS "resultUrls"'),
+    )
 
 /** Forgets where the media results of these calls were. */
 export async function forgetMedia(db: Db, ids: readonly CallId[]): Promise<void> {
   await db('calls')
     .whereIn('id', [...ids])
-    .update({ result_url: null })
+    .update({ result_url: null, more_result_urls: null })
 }

@@ -179,6 +179,8 @@ export class Calls {
         ...countsOf(settlement.tokens),
         cost_micro_usd: settlement.costMicroUsd ?? undefined,
         result_url: settlement.resultUrl,
+        more_result_urls: settlement.moreResultUrls?.length ? settlement.moreResultUrls : undefined,
+        pictures: settlement.pictures,
         result_seconds: this.limits.resultSeconds,
       },
       output,

@@ -35,6 +35,8 @@ export type OutcomeRow = {
   cost_micro_usd?: number
   upstream?: string
   result_url?: string | null
+  more_result_urls?: readonly string[] | undefined
+  pictures?: number | undefined
   result_seconds: number
 }
 

@@ -144,6 +144,9 @@ export type Settlement = {
   /** Null where it is not known. */
   upstream: string | null
   resultUrl: string | null
+  /** Of an image call: how many pictures were delivered, and the addresses of all but the first. */
+  pictures?: number
+  moreResultUrls?: readonly string[]
   /** The stored body, as `src/shared/replies/stored-answers.ts` makes it; empty where it is not stored. */
   output: string
   /** The bytes of a body that is not stored, but on its way (`passing-answers.ts`). */

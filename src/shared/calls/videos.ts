@@ -96,9 +96,9 @@ export const deleteVideo = (db: Db, accountId: AccountId, id: CallId): Promise<V
   })
 
 /** Deleted videos whose file has not been removed, with its address. */
-export const deletedWithMedia = async (db: Db, limit: number): Promise<{ id: CallId; resultUrl: string }[]> =>
+export const deletedWithMedia = async (db: Db, limit: number): Promise<{ id: CallId; resultUrls: string[] }[]> =>
   db('calls')
     .whereNotNull('deleted_at')
     .whereNotNull('result_url')
     .limit(limit)
-    .select<{ id: CallId; resultUrl: string }[]>('id', 'result_url as resultUrl')
+    .select<{ id: CallId; resultUrls: string[] }[]>('id', db.raw('ARRAY[result_url] AS "resultUrls"'))

@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import type { Modality } from '../calls/lifecycle.ts'
-import { DEFAULT_STEP, MAX_SECONDS, fitsStep } from '../requests/media-options.ts'
+import { DEFAULT_STEP, MAX_PICTURES, MAX_SECONDS, MAX_STATED_PROMPT, fitsStep } from '../requests/media-options.ts'
 import type {
   CallPrice,
   ChatPrice,
@@ -13,6 +13,7 @@ import type {
   Share,
   SpeechPrice,
 } from '../requests/pricing.ts'
+import { MAX_CALL_CREDITS } from '../requests/pricing.ts'
 import { onceValid } from './checks.ts'
 import type { GroupLimits } from './groups.ts'
 import { groupsSchema } from './groups.ts'
@@ -25,6 +26,8 @@ import {
   embeddingPricing,
   mediaCosts,
   mediaPrices,
+  pictureQuality,
+  pictureSize,
   searchPricing,
   speechCosts,
   speechPricing,
@@ -164,9 +167,13 @@ const mediaModel = z
       )
       .optional(),
     resolutions: z.array(z.string().regex(RESOLUTION)).min(1).optional(),
+    sizes: z.array(pictureSize).min(1).max(100).optional(),
+    qualities: z.array(pictureQuality).min(1).max(100).optional(),
+    maxPromptLength: z.int().min(1).max(MAX_STATED_PROMPT).optional(),
   })
   .superRefine(refuseZero, onceValid('credits', 'prices', 'free'))
   .superRefine(checkMedia, onceValid('modality', 'durations', 'credits', 'prices'))
+  .superRefine(checkPictures, onceValid('modality', 'credits', 'prices', 'sizes', 'qualities', 'maxPromptLength'))
 
 /** A picture has no length; a price by the second needs one; and a model has one price. */
 function checkMedia(model: WrittenPrice & { modality: string; durations?: unknown }, context: Check): void {
@@ -180,6 +187,25 @@ function checkMedia(model: WrittenPrice & { modality: string; durations?: unknow
     if (!('perSecond' in row) || durations !== undefined) continue
     context.addIssue({ code: 'custom', path: ['prices', at, 'perSecond'], message: 'needs the model\'s "durations"' })
   }
+}
+
+/** What only pictures have; and of theirs, the most that a call may ask for must have a price that it can be charged. */
+function checkPictures(model: WrittenPrice & Record<string, unknown> & { modality: string }, context: Check): void {
+  const { credits = 0, prices = [] } = model
+  const fault = (path: (string | number)[], message: string) => context.addIssue({ code: 'custom', path, message })
+  if (model.modality === 'image') {
+    const most = Math.floor(MAX_CALL_CREDITS / MAX_PICTURES)
+    const tooDear = `must be at most ${most}: a call may ask for ${MAX_PICTURES} pictures`
+    if (credits > most) fault(['credits'], tooDear)
+    for (const [at, row] of prices.entries())
+      if ('credits' in row && row.credits > most) fault(['prices', at, 'credits'], tooDear)
+    return
+  }
+  for (const field of ['sizes', 'qualities', 'maxPromptLength'])
+    if (model[field] !== undefined) fault([field], 'is of models of images alone')
+  for (const [at, row] of prices.entries())
+    for (const field of ['size', 'quality'])
+      if (Object.hasOwn(row, field)) fault(['prices', at, field], 'is of models of images alone')
 }
 
 const embeddingModel = z

@@ -10,7 +10,6 @@ import type {
   MediaCost,
   MediaPrice,
   MediaPriceRow,
-  MediaShape,
   RerankPrice,
   Share,
   SpeechPrice,
@@ -200,24 +199,24 @@ function mediaFaults(model: PricedMedia, cost: MediaCost, { share, credit }: Sal
   const worst = offeredShapes(model)
     .flatMap((shape) => {
       const credits = mediaCost(price, shape)
-      const costs = mediaMicroUsd(cost, { duration: UNSTATED_MAX_SECONDS, ...definedOf(shape) })
+      const costs = mediaMicroUsd(cost, { duration: UNSTATED_MAX_SECONDS, ...shape })
       return credits === null || costs === null ? [] : [{ shape, costs, sold: BigInt(credits) * BigInt(credit) }]
     })
     .find(({ costs, sold }) => BigInt(costs) > sold)
   if (!worst) return []
   const { shape, costs, sold } = worst
-  const what = [shape.duration && `${shape.duration} s`, shape.resolution].filter(Boolean).join(' of ')
+  const { duration, resolution, size, quality } = shape
+  const what = [duration && `${duration} s`, resolution, size, quality].filter(Boolean).join(' of ')
   return [{ path, message: `costs ${costs} micro-dollars${what && ` for ${what}`}, sold for ${sold}` }]
 }
 
 /** Costs rise in steps, as prices do: every length that a request may have is looked at. */
 function speechFaults(price: SpeechPrice, cost: SpeechPrice, { share, credit }: Sale, path: string): MarginFault[] {
   for (let characters = 1; characters <= MOST_CHARACTERS; characters++) {
-    const [costs, sold] = [speechCost(cost, characters), BigInt(speechCost({ ...price, ...share }, characters)) * BigInt(credit)]
+    const costs = speechCost(cost, characters)
+    const sold = BigInt(speechCost({ ...price, ...share }, characters)) * BigInt(credit)
     if (BigInt(costs) > sold)
       return [{ path, message: `costs ${costs} micro-dollars for ${characters} characters, sold for ${sold}` }]
   }
   return []
 }
-
-const definedOf = ({ duration }: MediaShape): MediaShape => (duration === undefined ? {} : { duration })

@@ -59,22 +59,44 @@ export const transcriptionPrices = z.array(z.strictObject({ perSecond: ofASecond
 
 /** What transcriptions cost at their upstream, in micro-dollars. */
 export const transcriptionCosts = z.strictObject({ perSecond: ofASecond })
+/** A width and a height, of a picture. */
+export const pictureSize = z.string().regex(/^[1-9]\d{0,4}x[1-9]\d{0,4}$/, 'must be a width and a height, as 1024x1536')
+
+/** What a quality may be called: `auto` is none. */
+export const pictureQuality = z.string().regex(/^(?!auto$)[a-z0-9_-]{1,32}$/, 'must be a word, and not "auto"')
 
 const resolution = z.string().regex(RESOLUTION).optional()
 
-/** A row of the prices of a model of pictures or videos: by the second or as a whole, of one resolution or of any. */
+const ofPicture = { resolution, size: pictureSize.optional(), quality: pictureQuality.optional() }
+
+/**
+ * A row of the prices of a model of pictures or videos: by the second or as a whole; of one resolution, size or quality,
+ * or of any.
+ */
 const mediaRow = z.union(
-  [z.strictObject({ resolution, perSecond: ofASecond }), z.strictObject({ resolution, credits: amount })],
-  'a row is {"resolution"?, "perSecond"} or {"resolution"?, "credits"}, in whole credits',
+  [z.strictObject({ resolution, perSecond: ofASecond }), z.strictObject({ ...ofPicture, credits: amount })],
+  'a row is {"resolution"?, "perSecond"} or {"resolution"?, "size"?, "quality"?, "credits"}, in whole credits',
 )
 
 /** The rows, of which the first that fits counts. */
 export const mediaPrices = z.array(mediaRow).min(1).max(100)
 
-/** What a picture or a video costs at its upstream, in micro-dollars: by the second, or as a whole. */
+/**
+ * What a picture or a video costs at its upstream, in micro-dollars: by the second, as a whole, or of pictures in rows,
+ * of which the first that fits counts.
+ */
 export const mediaCosts = z.union(
-  [z.strictObject({ perSecond: ofASecond }), callCosts],
-  'a cost is {"perSecond"} or {"perCall"}, in whole micro-dollars',
+  [
+    z.strictObject({ perSecond: ofASecond }),
+    callCosts,
+    z.strictObject({
+      rows: z
+        .array(z.strictObject({ ...ofPicture, perCall: amount }))
+        .min(1)
+        .max(100),
+    }),
+  ],
+  'a cost is {"perSecond"}, {"perCall"} or {"rows"} of {"size"?, "quality"?, "perCall"}, in whole micro-dollars',
 )
 
 /** A price as it is written in a model. */

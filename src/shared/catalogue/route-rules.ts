@@ -60,13 +60,19 @@ export type RouteRules = {
 }
 
 /** What the rules of a model depend on. */
-export type RuledModel = { modality?: unknown; durations?: unknown; resolutions?: unknown }
+export type RuledModel = {
+  modality?: unknown
+  durations?: unknown
+  resolutions?: unknown
+  sizes?: unknown
+  qualities?: unknown
+}
 
 /** Every fault of the rules of one of a model's upstreams; paths begin in that entry. */
 export const faultsOfRules = (rules: RouteRules, model: RuledModel): RuleFault[] => [
   ...Object.entries(rules.rename ?? {}).flatMap(([from, to]) => at(`rename.${from}`, faultOfRename(from, to, model))),
   ...(rules.drop ?? []).flatMap((name, index) => at(`drop[${index}]`, faultOfDrop(name, model))),
-  ...Object.keys(rules.set ?? {}).flatMap((name) => at(`set.${name}`, faultOfSet(name, rules.rename ?? {}))),
+  ...Object.keys(rules.set ?? {}).flatMap((name) => at(`set.${name}`, faultOfSet(name, rules.rename ?? {}, model))),
   ...(rules.allow ?? []).flatMap((name, index) => at(`allow[${index}]`, faultOfName(name) ?? faultOfFixed(name))),
 ]
 
@@ -110,17 +116,35 @@ function isWhole(durations: unknown): boolean {
   return Number.isInteger(min) && Number.isInteger(step)
 }
 
-/** Of what a model offers in one way only, there is nothing to send where the upstream makes nothing else. */
-function faultOfDrop(name: string, { durations, resolutions }: RuledModel): string | null {
-  const offered = kindOf(name) === LENGTHS ? durations : kindOf(name) === SHAPES ? resolutions : undefined
+/**
+ * Of what a model offers in one way only, there is nothing to send where the upstream makes nothing else. An upstream
+ * that makes one picture a call drops `n`: requests for more go to others, or are refused.
+ */
+function faultOfDrop(name: string, model: RuledModel): string | null {
+  if (name === 'n' && model.modality === 'image') return null
+  const offered = offeredIn(name, model)
   if (Array.isArray(offered) && offered.length === 1) return faultOfName(name)
-  return faultOfName(name) ?? faultOfFixed(name)
+  return faultOfName(name) ?? faultOfFixed(name) ?? faultOfOffered(name, model)
 }
+
+/** What a model offers of a field. */
+function offeredIn(name: string, { durations, resolutions, sizes, qualities }: RuledModel): unknown {
+  if (kindOf(name) === LENGTHS) return durations
+  if (name === 'quality') return qualities
+  if (name === 'size') return sizes ?? resolutions
+  return kindOf(name) === SHAPES ? resolutions : undefined
+}
+
+/** A quality that a customer may choose is sent as it was charged. */
+const faultOfOffered = (name: string, { qualities }: RuledModel): string | null =>
+  name === 'quality' && Array.isArray(qualities) && qualities.length > 1
+    ? '"quality" is among what the model offers: it is sent as it was charged'
+    : null
 
 const SHAPES = kindOf('resolution')
 
-function faultOfSet(name: string, rename: Readonly<Record<string, string>>): string | null {
-  const wrong = faultOfName(name) ?? faultOfFixed(name)
+function faultOfSet(name: string, rename: Readonly<Record<string, string>>, model: RuledModel): string | null {
+  const wrong = faultOfName(name) ?? faultOfFixed(name) ?? faultOfOffered(name, model)
   const source = Object.keys(rename).find((from) => isFixed(from) && rename[from]!.split(':')[0] === name)
   return wrong ?? (source === undefined ? null : `"${source}" is renamed to it, and is sent as it was charged`)
 }

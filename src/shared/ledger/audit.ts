@@ -108,6 +108,15 @@ const INVARIANTS: Record<string, string> = {
     ) g ON g.version = c.catalogue_version AND g.name = c.group_name
     WHERE (c.group_name IS NOT NULL OR c.price -> 'priceBasisPoints' IS NOT NULL)
       AND coalesce((c.price ->> 'priceBasisPoints')::integer, 10000) <> coalesce(g.points, 10000)`,
+  'an image call costs the pictures that it delivered, each at a row of its price': `
+    SELECT c.id AS call_id, c.pictures, c.credits, c.credits_uncollected, c.price FROM calls c
+    WHERE c.pictures IS NOT NULL AND NOT EXISTS (
+      SELECT FROM jsonb_array_elements(coalesce(c.price -> 'prices', jsonb_build_array(c.price))) r
+      WHERE c.credits + c.credits_uncollected = ceil(c.pictures * (r ->> 'credits')::numeric
+        * coalesce((c.price ->> 'priceBasisPoints')::integer, 10000) / 10000))`,
+  'no image call costs more than it was charged for its pictures': `
+    SELECT c.id AS call_id, c.pictures, c.credits, c.credits_uncollected, c.credits_precharged FROM calls c
+    WHERE c.pictures IS NOT NULL AND c.credits + c.credits_uncollected > c.credits_precharged`,
   "an account's debt is what was left uncollected, less what was collected or forgiven since": `
     SELECT acc.id AS account_id, acc.debt, coalesce(c.uncollected, 0) AS uncollected, coalesce(e.collected,
       0) AS collected

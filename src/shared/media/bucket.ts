@@ -2,6 +2,7 @@
  * The S3 bucket of media results. The SDK is loaded with the first use: it costs start-up time and memory that a
  * gateway which keeps its results on a disk need not pay.
  */
+import type { Readable } from 'node:stream'
 import type * as Sdk from '@aws-sdk/client-s3'
 import type { StorageLocation } from '../platform/config/storage-url.ts'
 import type { MediaName } from './media.ts'
@@ -69,6 +70,20 @@ export async function isInBucket({ sdk, client, name: bucket, keyOf }: Bucket, n
     return true
   } catch (error) {
     if (error instanceof sdk.S3ServiceException && error.$metadata.httpStatusCode === 404) return false
+    throw error
+  }
+}
+
+/** The bytes of a result; null where it is not in its bucket. @throws the SDK's error if the bucket cannot be asked */
+export async function objectOf(
+  { sdk, client, name: bucket, keyOf }: Bucket,
+  name: MediaName,
+): Promise<Readable | null> {
+  try {
+    const { Body: body } = await client.send(new sdk.GetObjectCommand({ Bucket: bucket, Key: keyOf(name) }))
+    return (body as Readable | undefined) ?? null
+  } catch (error) {
+    if (error instanceof sdk.S3ServiceException && error.$metadata.httpStatusCode === 404) return null
     throw error
   }
 }

@@ -2,15 +2,16 @@
  * The reading side of the media storage, which is all that the web process has of it. The writing side is
  * `src/workers/storage`.
  */
-import { stat } from 'node:fs/promises'
+import { open as openFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import type { Config } from '../platform/config/config.ts'
 import type { StorageLocation } from '../platform/config/storage-url.ts'
 import type { MediaName, MediaType } from './media.ts'
 import { parseStorageUrl } from '../platform/config/storage-url.ts'
 import { contentTypeOf, mediaFile } from './media.ts'
 import type { S3Access } from './bucket.ts'
-import { bucketAt, isInBucket, signedUrl } from './bucket.ts'
+import { bucketAt, isInBucket, objectOf, signedUrl } from './bucket.ts'
 
 /** The part of the configuration that says where media results are. */
 export type StorageSettings = Pick<Config, 'STORAGE_URL' | 'S3_ENDPOINT'>
@@ -28,6 +29,8 @@ export type MediaReader = {
    * @throws when the storage cannot be reached
    */
   locate(name: MediaName, method: 'GET' | 'HEAD'): Promise<MediaLocation | null>
+  /** The bytes of a result, or null when there is none (any more). @throws when the storage cannot be reached */
+  open(name: MediaName): Promise<Readable | null>
 }
 
 /** How long a signed address of a bucket stays good, in seconds: long enough to watch a video to its end. */
@@ -56,6 +59,14 @@ function fileReader(folder: string): MediaReader {
         throw error
       }
     },
+    open: async (name) => {
+      try {
+        return (await openFile(join(folder, mediaFile(name)))).createReadStream()
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+        throw error
+      }
+    },
   }
 }
 
@@ -67,5 +78,6 @@ function bucketReader(location: StorageLocation & { kind: 's3' }, access: S3Acce
       if (!(await isInBucket(bucket, name))) return null
       return { kind: 'redirect', url: await signedUrl(bucket, name, method, SIGNED_SECONDS) }
     },
+    open: async (name) => objectOf(await open(), name),
   }
 }

@@ -53,7 +53,9 @@ export type Reply = { callId: CallId } & (
  * for it, and a web process would hold the answers of many calls at once.
  */
 export const endOf = (callId: CallId, answer: Answer | LongAnswer): Reply =>
-  isLong(answer) || answer.body.length > INLINE_BYTES ? { callId, kind: 'stored' } : { callId, kind: 'end', answer }
+  isLong(answer) || answer.pictures || answer.body.length > INLINE_BYTES
+    ? { callId, kind: 'stored' }
+    : { callId, kind: 'end', answer }
 
 /**
  * A reply as text: the call's id (36 characters), a word, and bodies and chunks as they are, so that neither side

@@ -19,11 +19,13 @@ import {
 import type { CallId } from '../platform/ids.ts'
 import { publicId } from '../platform/ids.ts'
 import type { Dialect } from '../dialects/dialect.ts'
+import type { MediaName } from '../media/media.ts'
+import { parseMediaName } from '../media/media.ts'
 
 import type { CallStatus, Modality } from '../calls/lifecycle.ts'
 
-/** A finished HTTP answer. */
-export type Answer = { status: number; body: string }
+/** A finished HTTP answer. `pictures`: names in its body, in whose places the bytes of stored pictures are sent. */
+export type Answer = { status: number; body: string; pictures?: readonly MediaName[] }
 
 /**
  * What stands around a stored output in its answer. `skipStart` and `skipEnd`: how many characters of the output, all
@@ -69,13 +71,25 @@ export type EndedCall = { callId: CallId; dialect: Dialect | null; httpStatus: n
 export const mediaOutput = (created: number, urls: string[]): string =>
   JSON.stringify({ created, data: urls.map((url) => ({ url })) })
 
+/** The stored output of an image call whose client wants bytes: their names in our storage stand for them. */
+export const imagesOutput = (created: number, names: MediaName[]): string =>
+  JSON.stringify({ created, data: names.map((name) => ({ b64_json: name })) })
+
+/** A place where the bytes of a picture belong. A quote within any other text of JSON would be escaped. */
+const PICTURE = /"b64_json":"([^"]*)"/g
+
+const picturesOf = (output: string): MediaName[] =>
+  [...output.matchAll(PICTURE)].flatMap(([, name]) => parseMediaName(name!) ?? [])
+
 /** The stored output of a failed call. */
 export const errorOutput = (error: GatewayError): string => JSON.stringify(error)
 
 /** The answer of an ended call. */
 export function answerOf(call: EndedCall, output: string): Answer {
   const { head, skipStart, skipEnd, tail } = frameOf(call)
-  return { status: statusOf(call), body: `${head}${output.slice(skipStart, output.length - skipEnd)}${tail}` }
+  const body = `${head}${output.slice(skipStart, output.length - skipEnd)}${tail}`
+  const pictures = call.status === 'succeeded' && call.modality === 'image' ? picturesOf(output) : []
+  return { status: statusOf(call), body, ...(pictures.length > 0 && { pictures }) }
 }
 
 /** The answer of an ended call whose output has so many bytes and stays where it is stored. */

@@ -54,7 +54,11 @@ export type CallRecord = {
   upstream: string | null
   attempts: number
   keyId: string
+  /** The first of its results, and all of them; none where they are no longer kept. */
   resultUrl: string | null
+  resultUrls: string[]
+  /** How many pictures were delivered; null for other kinds. */
+  pictures: number | null
   createdAt: string
   finishedAt: string | null
   count: number
@@ -172,6 +176,8 @@ export const RECORD_COLUMNS = [
   'attempts',
   'key_id',
   'result_url',
+  'more_result_urls',
+  'pictures',
   'created_at',
   'finished_at',
   'count',
@@ -200,6 +206,8 @@ export type RecordRow = {
   attempts: number
   key_id: KeyId
   result_url: string | null
+  more_result_urls: string[] | null
+  pictures: number | null
   created_at: Date
   finished_at: Date | null
   count: number
@@ -258,6 +266,8 @@ export function recordOf(row: RecordRow): CallRecord {
     attempts: row.attempts,
     keyId: publicId('key', row.key_id),
     resultUrl: row.result_url,
+    resultUrls: row.result_url === null ? [] : [row.result_url, ...(row.more_result_urls ?? [])],
+    pictures: row.pictures,
     createdAt: row.created_at.toISOString(),
     finishedAt: row.finished_at?.toISOString() ?? null,
     count: row.count,

@@ -1,8 +1,9 @@
 /**
- * Which durations and resolutions a media model offers, and what is sent where a request names none. Only what the
- * catalogue offers has a price, so nothing else passes. Pure: the console uses it too.
+ * Which durations, resolutions, sizes and qualities a media model offers, and what is sent where a request names none.
+ * Only what the catalogue offers has a price, so nothing else passes. Pure: the console uses it too.
  */
-import type { MediaPrice, MediaShape } from './pricing.ts'
+import type { MediaShape } from './media-rows.ts'
+import type { MediaPrice } from './pricing.ts'
 import { mediaCost } from './pricing.ts'
 
 /** From `min` in steps of `step` (`DEFAULT_STEP` if absent) up to `max`, which is one of them, in seconds. */
@@ -11,8 +12,26 @@ type Range = { min: number; max: number; default?: number; step?: number }
 /** The seconds of a video: those of a list, or of a range. */
 type Durations = number[] | Range
 
-/** What the catalogue states about a model. */
-export type MediaOptions = { modality: 'image' | 'video'; durations?: Durations; resolutions?: string[] }
+/** What the catalogue states about a model. Only pictures have sizes and qualities. */
+export type MediaOptions = {
+  modality: 'image' | 'video'
+  durations?: Durations
+  resolutions?: string[]
+  sizes?: string[]
+  qualities?: string[]
+}
+
+/** The most pictures of a call: as OpenAI has it. */
+export const MAX_PICTURES = 10
+
+/** The longest prompt of a picture or a video where its model states none, in code points. */
+export const MAX_PROMPT = 2000
+
+/** The longest prompt that a model of pictures may state, in code points. */
+export const MAX_STATED_PROMPT = 32_000
+
+/** What leaves a size or a quality to the upstream, as naming none does. */
+export const AUTO = 'auto'
 
 /** The longest duration that any model may offer, in seconds. */
 export const MAX_SECONDS = 600
@@ -75,9 +94,9 @@ export function durationChoices({ durations }: Pick<MediaOptions, 'durations'>):
   return choices.map((seconds) => Number(seconds.toFixed(9)))
 }
 
-/** The resolutions that a model offers. */
-export const offeredResolutions = ({ modality, resolutions }: MediaOptions): readonly string[] =>
-  resolutions ?? UNSTATED_RESOLUTIONS[modality]
+/** The resolutions that a model offers: none where it states only sizes. */
+export const offeredResolutions = ({ modality, resolutions, sizes }: MediaOptions): readonly string[] =>
+  resolutions ?? (sizes ? [] : UNSTATED_RESOLUTIONS[modality])
 
 /** The offered durations as words: `4 or 8 seconds`, `1 to 10 seconds`. */
 export function durationsText({ durations }: Pick<MediaOptions, 'durations'>): string {
@@ -87,16 +106,30 @@ export function durationsText({ durations }: Pick<MediaOptions, 'durations'>): s
 }
 
 /** Everything that may be asked of a model, but for durations between the shortest and the longest. */
-export function offeredShapes({ modality, durations, resolutions }: MediaOptions): MediaShape[] {
+export function offeredShapes({ modality, durations, resolutions, sizes, qualities }: MediaOptions): MediaShape[] {
   const lengths =
     durations === undefined ? [undefined] : Array.isArray(durations) ? durations : [durations.min, durations.max]
-  // Where a model states no resolutions, a request that names none is sent on without one.
-  const sizes = resolutions ?? [undefined, ...UNSTATED_RESOLUTIONS[modality]]
-  return lengths.flatMap((duration) => sizes.map((resolution) => ({ duration, resolution })))
+  // Where a model states nothing, a request that names nothing is sent on without a resolution.
+  const resolved = resolutions ?? (sizes ? [] : [undefined, ...UNSTATED_RESOLUTIONS[modality]])
+  const areas: MediaShape[] = [
+    ...resolved.map((resolution) => (resolution === undefined ? {} : { resolution })),
+    ...(sizes ?? []).map((size) => ({ size })),
+  ]
+  const finishes: MediaShape[] = qualities?.map((quality) => ({ quality })) ?? [{}]
+  return lengths.flatMap((duration) =>
+    areas.flatMap((area) =>
+      finishes.map((finish) => ({ ...(duration !== undefined && { duration }), ...area, ...finish })),
+    ),
+  )
 }
 
-/** The least that anything costs which a model offers, in credits; null where nothing it offers has a price. */
-export function leastMediaCost(options: MediaOptions, price: MediaPrice): number | null {
-  const costs = offeredShapes(options).flatMap((shape) => mediaCost(price, shape) ?? [])
+/**
+ * The least that one picture or one video costs which a model offers, in credits; null where none has a price.
+ * @param asked what it must be
+ */
+export function leastMediaCost(options: MediaOptions, price: MediaPrice, asked: MediaShape = {}): number | null {
+  const isAsked = (shape: MediaShape): boolean =>
+    Object.entries(asked).every(([field, value]) => value === undefined || shape[field as keyof MediaShape] === value)
+  const costs = offeredShapes(options).flatMap((shape) => (isAsked(shape) ? (mediaCost(price, shape) ?? []) : []))
   return costs.length > 0 ? Math.min(...costs) : null
 }

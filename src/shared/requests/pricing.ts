@@ -4,6 +4,8 @@
  *
  * Every kind of price says exactly what is due, as a fraction; `wholeCredits` alone makes credits of that.
  */
+import type { CameAs, Exact, MediaShape, RowShape } from './media-rows.ts'
+import { dearestOf, shapeAsCame } from './media-rows.ts'
 
 /**
  * Chat: for every `perTokens` tokens `output`, and `input` for uncached input, `cachedInput` for what it
@@ -32,12 +34,11 @@ export type CallPrice = { credits: number }
 /** What is paid by tokens. What has no price of output has no output. */
 type TokenPrice = Omit<ChatPrice, 'output'> & { output?: number }
 
-/** What a picture or a video of a resolution (of any, where it names none) costs: by the second, or as a whole. */
-export type MediaPriceRow =
-  | { resolution?: string; perSecond: number; credits?: undefined }
-  | { resolution?: string; credits: number; perSecond?: undefined }
+/** What a picture or a video of a shape costs: by the second, or as a whole. */
+export type MediaPriceRow = RowShape &
+  ({ perSecond: number; credits?: undefined } | { credits: number; perSecond?: undefined })
 
-/** Media: a fixed number of credits a call, or rows of which the first that fits counts. */
+/** Media: a fixed number of credits a picture or a video, or rows of which the first that fits counts. */
 export type MediaPrice = { credits: number } | { prices: MediaPriceRow[] }
 
 /**
@@ -79,14 +80,8 @@ export type Tokens = {
 /** All input tokens: uncached, read from a cache, written to one. */
 export const allInput = ({ input, cached = 0, written = 0 }: Tokens): number => input + cached + written
 
-/** What decides the price of a picture or a video: what the upstream is sent. */
-export type MediaShape = { resolution?: string; duration?: number }
-
 /** The largest number of credits one call may move: far below 2^53, so that sums stay exact in JavaScript too. */
 export const MAX_CALL_CREDITS = 1_000_000_000_000
-
-/** What is exactly due: a numerator and its denominator. */
-type Exact = readonly [due: bigint, of: bigint]
 
 /** A fraction, rounded up. */
 const ceilOf = ([due, of]: Exact): bigint => (due + of - 1n) / of
@@ -127,18 +122,55 @@ export function chatCharge(price: ChatPrice & Share, estimate: Tokens): number {
   return chatCost({ ...price, input: dearest }, estimate)
 }
 
-/** What a picture or a video costs, in credits; null where no row of its price fits it: then it must not be made. */
-export function mediaCost(price: MediaPrice & Share, shape: MediaShape): number | null {
+/**
+ * What a video costs, or so many pictures, in credits: the most that they can turn out to cost, where their size or
+ * quality is left to the upstream. Null where no row of the price fits: then they must not be made.
+ */
+export function mediaCost(price: MediaPrice & Share, shape: MediaShape, pictures = 1): number | null {
   const due = dueForMedia(price, shape)
-  return due && wholeCredits(price, due)
+  return due && wholeCredits(price, [due[0] * BigInt(pictures), due[1]])
 }
 
-function dueForMedia(price: MediaPrice, { resolution, duration }: MediaShape): Exact | null {
+function dueForMedia(price: MediaPrice, shape: MediaShape): Exact | null {
   if ('credits' in price) return [BigInt(price.credits), 1n]
-  const row = price.prices.find((one) => one.resolution === undefined || one.resolution === resolution)
-  if (row === undefined) return null
-  if (row.perSecond === undefined) return [BigInt(row.credits), 1n]
-  return duration === undefined ? null : productOf(row.perSecond, duration)
+  return dearestOf(price.prices, shape, (row) => {
+    if (row.perSecond === undefined) return [BigInt(row.credits), 1n]
+    return shape.duration === undefined ? null : productOf(row.perSecond, shape.duration)
+  })
+}
+
+/**
+ * What pictures are settled at, in credits: those that were delivered, at the price of what came, and never above what
+ * was charged for them.
+ */
+export function settledPictures(
+  price: MediaPrice & Share,
+  shape: MediaShape,
+  { came, pictures, charged }: { came: CameAs; pictures: number; charged: number },
+): number {
+  const cost = mediaCost(price, shapeAsCame(shape, came), pictures) ?? mediaCost(price, shape, pictures)
+  return Math.min(cost ?? charged, charged)
+}
+
+/**
+ * What a picture or a video costs at its upstream, in micro-dollars: by the second, as a whole, or of pictures in rows,
+ * of which the first that fits counts.
+ */
+export type MediaCost =
+  | { perSecond: number; perCall?: undefined; rows?: undefined }
+  | { perCall: number; perSecond?: undefined; rows?: undefined }
+  | { rows: (RowShape & { perCall: number })[]; perSecond?: undefined; perCall?: undefined }
+
+/** What one picture or one video of this shape costs at its upstream, in micro-dollars, rounded up; null: unknown. */
+export function mediaMicroUsd({ perSecond, perCall, rows }: MediaCost, shape: MediaShape): number | null {
+  if (perCall !== undefined) return perCall
+  const { duration } = shape
+  const due = rows
+    ? dearestOf(rows, shape, (row) => [BigInt(row.perCall), 1n])
+    : perSecond === undefined || duration === undefined
+      ? null
+      : productOf(perSecond, duration)
+  return due && Number(ceilOf(due))
 }
 
 /** What so many searches cost: credits of a price, micro-dollars of a cost. */
@@ -155,15 +187,6 @@ export function speechCost(price: SpeechPrice & Share, characters: number): numb
   const due = BigInt(characters) * BigInt(perCharacter)
   const least = BigInt(minimum) * per
   return wholeCredits(price, [due > least ? due : least, per])
-}
-
-/** What a picture or a video costs at its upstream, in micro-dollars: by the second, or as a whole. */
-export type MediaCost = { perSecond: number; perCall?: undefined } | { perCall: number; perSecond?: undefined }
-
-/** What a picture or a video of this shape costs at its upstream, in micro-dollars, rounded up; null: unknown. */
-export function mediaMicroUsd({ perSecond, perCall }: MediaCost, { duration }: MediaShape): number | null {
-  if (perCall !== undefined) return perCall
-  return perSecond === undefined || duration === undefined ? null : Number(ceilOfProduct(perSecond, duration))
 }
 
 /** `ceil(factor × decimal)`: see `productOf`. */

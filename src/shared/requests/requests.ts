@@ -2,6 +2,7 @@
  * A validated request (`src/api/v1/calls/call-schemas.ts`): the part of a job that upstream adapters read. It travels
  * in the job; of it only the input of a response that is stored rests in Postgres.
  */
+import type { MediaExtension } from '../media/media.ts'
 import type { EmbeddingRequest } from './embeddings.ts'
 import type { ModerationRequest } from './moderations.ts'
 import type { RerankRequest } from './rerank.ts'
@@ -111,11 +112,37 @@ export const placeOfUpload = (url: unknown): number | null =>
  * An image or video request. `image_url` is http(s), a `data:` image whose spelling the web has checked, or the address
  * of an upload.
  */
-export type MediaRequest = {
+export type MediaRequest = PictureFields & {
   prompt: string
   image_url?: string
   /** `1K`, `720p`, `1024x1024`, `16:9`… */
   resolution?: string
   /** Videos: seconds, > 0 and ≤ 600. */
   duration?: number
+}
+
+/** A picture among the files of a call's form: its place there, and its type by its bytes. */
+export type UploadedPicture = { place: number; extension: MediaExtension }
+
+/** What pictures alone are asked for, in OpenAI's names. */
+export type PictureFields = {
+  /** How many; one where it is absent. */
+  n?: number
+  /** Width and height, `1024x1536`, in the place of a resolution; absent: the upstream's choice. */
+  size?: string
+  /** `low`, `high`…; absent: the upstream's choice. */
+  quality?: string
+  background?: string
+  output_format?: string
+  output_compression?: number
+  moderation?: string
+  style?: string
+  input_fidelity?: string
+  seed?: number
+  user?: string
+  /** The pictures to edit, in their order, and where: files of the form that the call came as. */
+  images?: readonly UploadedPicture[]
+  mask?: UploadedPicture
+  /** How their client wants them; never sent on. */
+  response_format?: 'url' | 'b64_json'
 }

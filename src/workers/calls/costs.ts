@@ -2,7 +2,8 @@
  * What a call costs its operator, in whole micro-dollars, rounded up. Null is unknown, and a sum with something unknown
  * in it is unknown too: it never counts as zero (docs/pricing.md#what-a-call-costs-you).
  */
-import type { MediaShape, Tokens } from '../../shared/requests/pricing.ts'
+import type { MediaShape } from '../../shared/requests/media-rows.ts'
+import type { Tokens } from '../../shared/requests/pricing.ts'
 import { chatCost, mediaMicroUsd, searchCost, speechCost } from '../../shared/requests/pricing.ts'
 import type { Route } from '../../shared/catalogue/catalogue.ts'
 import type { UpstreamUsage } from '../upstreams/adapter.ts'
@@ -45,9 +46,12 @@ export function chatMicroUsd(
   return cost && 'perTokens' in cost ? chatCost(cost, tokens) : null
 }
 
-/** What a picture, a video, or a moderation, which has no shape, costs at a route, by the catalogue. */
-export const shapeMicroUsd = ({ cost }: Pick<Route, 'cost'>, shape: MediaShape): number | null =>
-  cost && !('perTokens' in cost || 'perSearch' in cost || 'perCharacter' in cost) ? mediaMicroUsd(cost, shape) : null
+/** What a video, so many pictures, or a moderation, which has no shape, costs at a route, by the catalogue. */
+export function shapeMicroUsd({ cost }: Pick<Route, 'cost'>, shape: MediaShape, pictures = 1): number | null {
+  if (!cost || 'perTokens' in cost || 'perSearch' in cost || 'perCharacter' in cost) return null
+  const each = mediaMicroUsd(cost, shape)
+  return each === null ? null : each * pictures
+}
 
 /** What so many searches cost at a route, by the catalogue. */
 export const searchMicroUsd = ({ cost }: Pick<Route, 'cost'>, searches: number): number | null =>

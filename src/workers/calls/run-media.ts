@@ -2,22 +2,24 @@
  * An image or video call at its upstreams: at once, or as a task that is submitted, persisted, polled and collected.
  */
 import type { MediaModel, Model, Route } from '../../shared/catalogue/catalogue.ts'
-import type { Settlement, UpstreamRef } from '../../shared/calls/types.ts'
-import { mediaOutput } from '../../shared/replies/stored-answers.ts'
+import type { UpstreamRef } from '../../shared/calls/types.ts'
+import { routesFor } from '../../shared/catalogue/media-routes.ts'
 import type { MediaRequest } from '../../shared/requests/requests.ts'
 import { publicId } from '../../shared/platform/ids.ts'
-import { mediaName, mediaUrl } from '../../shared/media/media.ts'
 import { failpoint } from '../../shared/platform/process/failpoints.ts'
 import type { WorkerDeps } from '../deps.ts'
 import { Cancelled, DeadlinePassed } from './held-calls.ts'
 import type { Outcome, Run } from './run-call.ts'
-import { aboutRun, callerOf, inSpan, sendTo, upstreamFailure } from './run-call.ts'
+import { aboutRun, callerOf, filesOf, inSpan, sendTo, upstreamFailure } from './run-call.ts'
 import { shapeMicroUsd } from './costs.ts'
 import { withReferences } from './references.ts'
+import { askedPictures, collectMedia } from './collect-media.ts'
+import type { AskedPictures } from './collect-media.ts'
 import { NotStored } from './results.ts'
 import { FetchFailed } from '../fetching/failure.ts'
-import type { MediaSource, TaskMediaAdapter, TaskState } from '../upstreams/adapter.ts'
+import type { Made, TaskMediaAdapter, TaskState } from '../upstreams/adapter.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
+import { toldWords } from '../upstreams/told-words.ts'
 
 /** How much longer than the next poll a task's lease lasts, in seconds. */
 const POLL_LEASE_MARGIN_SECONDS = 20
@@ -32,7 +34,7 @@ const FAILED_POLL_PAUSE_MS = 3000
 const REFUSED_MS = 60_000
 
 /** What an upstream has accepted, and what that costs there by the catalogue, in micro-dollars. */
-type Submitted = { route: Route; cost: number | null } & ({ done: MediaSource } | { ref: UpstreamRef })
+type Submitted = { route: Route; cost: number | null } & ({ done: Made } | { ref: UpstreamRef })
 
 /** Runs a media call to its end, or to its next poll. @throws UpstreamError when it failed for good. */
 export async function runMedia(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Outcome> {
@@ -49,29 +51,50 @@ export async function runMedia(deps: WorkerDeps, model: MediaModel, run: Run): P
   if (!submitted) return upstreamFailure('The worker was lost while the upstream may have had the request.')
   const { route, cost } = submitted
   const costing = { ...run, call: { ...run.call, upstream: route.upstream.name, costMicroUsd: cost } }
-  if ('done' in submitted) return collect(deps, model, costing, route, submitted.done)
-  const { ref } = submitted
+  if ('done' in submitted) {
+    return collectMedia(deps, model, costing, { route, made: submitted.done, asked: askedOf(model, run) })
+  }
+  const ref = { ...submitted.ref, asked: askedOf(model, run) }
   if (!(await persist(deps, costing, route, { ref, pollAfterMs: 0 }))) return { is: 'lost' }
   return continueTask(deps, model, { ...costing, call: { ...costing.call, upstreamRef: ref } }, ref)
 }
+
+/** What of an image's request decides its end; of videos nothing does. */
+const askedOf = ({ modality }: MediaModel, { job }: Run): AskedPictures | undefined =>
+  modality === 'image' ? askedPictures(job.request as MediaRequest) : undefined
 
 async function submit(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Submitted> {
   const request = run.job.request as MediaRequest
   const adapterOf = (route: Route) => deps.upstreams.mediaAdapterOf(route, model.modality)
   return withReferences(deps, run, (references) => {
     const prepare = (route: Route) => references.prepare(route, adapterOf(route))
-    return deps.upstreams.tryRoutes(model, { ...callerOf(run), prepare }, async (route) => {
+    const routes = routesFor(model.routes, request)
+    return deps.upstreams.tryRoutes({ ...model, routes }, { ...callerOf(run), prepare }, async (route) => {
       const adapter = adapterOf(route)
-      const cost = shapeMicroUsd(route, request)
+      const cost = shapeMicroUsd(route, request, request.n)
       const sent = references.requestFor(request, route, adapter)
       const upload = references.uploadFor(request, route, adapter)
+      const context = { ...contextOf(route, run), upload, files: filesOf(deps, run) }
       return sendTo(run, route, async () =>
         adapter.kind === 'direct'
-          ? { route, cost, done: await adapter.generate(sent, { ...contextOf(route, run), upload }) }
-          : { route, cost, ref: await adapter.submit(sent, { ...contextOf(route, run), upload }) },
-      )
+          ? { route, cost, done: await adapter.generate(sent, context) }
+          : { route, cost, ref: await adapter.submit(sent, context) },
+      ).catch((error: unknown) => {
+        tellWords(error, route, run)
+        throw error
+      })
     })
   })
+}
+
+/**
+ * An edit of uploaded pictures fails in the words of its upstream, which speaks the API that it was asked in: they say
+ * what is wrong with the pictures, such as the size of a mask.
+ */
+function tellWords(error: unknown, route: Route, { call, job }: Run): void {
+  const request = job.request as MediaRequest
+  if (error instanceof UpstreamError && request.images)
+    error.told = toldWords(error, route, { request, model: call.model })
 }
 
 async function findLost(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Submitted | null> {
@@ -80,7 +103,7 @@ async function findLost(deps: WorkerDeps, model: MediaModel, run: Run): Promise<
     const adapter = deps.upstreams.mediaAdapterOf(route, model.modality)
     if (adapter.kind !== 'task' || !adapter.find) continue
     const ref = await adapter.find(request, contextOf(route, run), run.call.startedAt)
-    if (ref) return { route, ref, cost: shapeMicroUsd(route, request) }
+    if (ref) return { route, ref, cost: shapeMicroUsd(route, request, request.n) }
   }
   return null
 }
@@ -125,7 +148,10 @@ async function continueTask(deps: WorkerDeps, model: MediaModel, run: Run, ref: 
       return upstreamFailure('The upstream could not produce the result.')
     }
     if (run.call.isDeleted) return await endDeleted(deps, model, run, route, task)
-    if (task.state === 'succeeded') return await collect(deps, model, run, route, task.media)
+    if (task.state === 'succeeded') {
+      const { asked } = ref as { asked?: AskedPictures }
+      return await collectMedia(deps, model, run, { route, made: task.made, asked })
+    }
     const { refusedSince: _refused, ...again } = ref
     if (task.progress !== null)
       await deps.publisher.update(run.call.replyTo, run.call.id, { type: 'progress', progress: task.progress })
@@ -175,13 +201,23 @@ async function endDeleted(
   route: Route,
   task: TaskState | null,
 ): Promise<Outcome> {
-  if (task?.state === 'succeeded') run.spent.is(task.media.costMicroUsd ?? run.call.costMicroUsd)
+  if (task?.state === 'succeeded') run.spent.is(task.made.costMicroUsd ?? run.call.costMicroUsd)
   else {
     run.spent.add(null)
     await cancelTask(deps, model, run)
     failpoint('task.cancelled', run.call.id)
   }
-  return settled(run, route, { resultUrl: null, output: '' })
+  return {
+    is: 'settled',
+    settlement: {
+      cost: run.call.charged,
+      tokens: null,
+      costMicroUsd: run.spent.total,
+      upstream: route.upstream.name,
+      resultUrl: null,
+      output: '',
+    },
+  }
 }
 
 /** How long cancelling a task at its upstream may take, in ms. */
@@ -204,52 +240,4 @@ export async function cancelTask(
   await adapter
     .cancel(run.call.upstreamRef, context)
     .catch((error: unknown) => deps.log.warn({ ...aboutRun(run), err: error }, 'task not cancelled'))
-}
-
-/** Stores the result and settles at the model's price. */
-async function collect(
-  deps: WorkerDeps,
-  model: MediaModel,
-  run: Run,
-  route: Route,
-  source: MediaSource,
-): Promise<Outcome> {
-  const { call, signal, spent } = run
-  spent.is(source.costMicroUsd ?? call.costMicroUsd)
-  failpoint('result.keeping', call.id)
-  const url =
-    route.upstream.results === 'link' && source.from === 'url' && !source.headers
-      ? source.url
-      : mediaUrl(
-          deps.config.BASE_URL,
-          await deps.results.keep(
-            {
-              kind: model.modality,
-              source: traced(source, run),
-              upstream: route.upstream,
-              name: (extension) => mediaName(deps.config.APP_SECRET, call.id, 0, extension),
-            },
-            signal,
-          ),
-        )
-  failpoint('result.kept', call.id)
-  return settled(run, route, { resultUrl: url, output: mediaOutput(Math.floor(Date.now() / 1000), [url]) })
-}
-
-/** Settled at the price of the call. */
-const settled = ({ call, spent }: Run, route: Route, result: Pick<Settlement, 'resultUrl' | 'output'>): Outcome => ({
-  is: 'settled',
-  settlement: {
-    cost: call.charged,
-    tokens: null,
-    costMicroUsd: spent.total,
-    upstream: route.upstream.name,
-    ...result,
-  },
-})
-
-/** A download that carries the upstream's key goes to the upstream itself, and carries the trace too. */
-function traced(source: MediaSource, { traceparent }: Run): MediaSource {
-  if (source.from === 'bytes' || !source.headers || !traceparent) return source
-  return { ...source, headers: { ...source.headers, traceparent } }
 }

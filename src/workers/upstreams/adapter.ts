@@ -8,6 +8,7 @@ import type { Dialect } from '../../shared/dialects/dialect.ts'
 import type { Seal } from '../../shared/dialects/seal.ts'
 import type { Fields } from '../../shared/platform/fields.ts'
 import type { EmbeddingRequest } from '../../shared/requests/embeddings.ts'
+import type { CameAs } from '../../shared/requests/media-rows.ts'
 import type { ModerationRequest } from '../../shared/requests/moderations.ts'
 import type { RerankRequest } from '../../shared/requests/rerank.ts'
 import type { SpeechRequest } from '../../shared/requests/speech.ts'
@@ -94,27 +95,29 @@ export type ChatAdapter = {
   count?(request: ChatRequest, context: UpstreamContext): Promise<number>
 }
 
-/**
- * Where a media result's bytes are. `headers` (a key) go to `url`'s own origin only. `costMicroUsd`: what its upstream
- * says that it cost, where it says so.
- */
-export type MediaSource = { costMicroUsd?: number } & (
+/** Where a media result's bytes are. `headers` (a key) go to `url`'s own origin only. */
+export type MediaSource =
   | { from: 'url'; url: string; headers?: Record<string, string> }
   | { from: 'bytes'; bytes: Uint8Array }
-)
+
+/**
+ * What an upstream has made: its pictures in their order, at least one, or one video. `costMicroUsd`: what it says that
+ * all of them cost; size and quality of pictures as it says them, where it does.
+ */
+export type Made = { files: readonly MediaSource[]; costMicroUsd?: number } & CameAs
 
 /** Media over one HTTP request, which blocks until the result is there. */
 export type DirectMediaAdapter = {
   kind: 'direct'
   /** It sends the bytes of a picture, not its address: `handoverOf`. */
   uploads?: boolean
-  generate(request: MediaRequest, context: UpstreamContext): Promise<MediaSource>
+  generate(request: MediaRequest, context: UpstreamContext): Promise<Made>
 }
 
 /** Where a task stands. Unknown status words are `running`: the call's deadline ends it. */
 export type TaskState =
   | { state: 'running'; progress: number | null; pollAfterMs: number }
-  | { state: 'succeeded'; media: MediaSource }
+  | { state: 'succeeded'; made: Made }
   | { state: 'failed'; error: UpstreamError }
 
 /**

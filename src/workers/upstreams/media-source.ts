@@ -64,23 +64,26 @@ const MAX_DEPTH = 5
 const MIN_BASE64 = 24
 
 /**
- * The first picture in an answer, in whichever field and form; null where there is none. What is empty, or no picture
- * by its form, is passed over.
+ * The first pictures in an answer, in whichever field and form, in their order: all in a list, and in an object those
+ * of the first field that has any. What is empty, or no picture by its form, is passed over.
+ * @param most how many are looked for: what comes beyond is not even decoded
  */
-export function pictureIn(value: unknown, depth = 0): MediaSource | null {
+export function picturesIn(value: unknown, most: number, depth = 0): MediaSource[] {
   if (typeof value === 'string') return pictureOf(value.trim())
-  if (depth > MAX_DEPTH || typeof value !== 'object' || value === null) return null
+  if (depth > MAX_DEPTH || typeof value !== 'object' || value === null) return []
   const fields = asFields(value)
-  const places: unknown[] = Array.isArray(value) ? value : OF_PICTURES.map((name) => fields[name])
+  const isList = Array.isArray(value)
+  const places: unknown[] = isList ? value : OF_PICTURES.map((name) => fields[name])
+  const found: MediaSource[] = []
   for (const place of places) {
-    const found = pictureIn(place, depth + 1)
-    if (found) return found
+    if (found.length >= (isList ? most : 1)) break
+    found.push(...picturesIn(place, most - found.length, depth + 1))
   }
-  return null
+  return found
 }
 
-function pictureOf(text: string): MediaSource | null {
-  if (/^https?:\/\//i.test(text)) return URL.canParse(text) ? sourceOf(text) : null
+function pictureOf(text: string): MediaSource[] {
+  if (/^https?:\/\//i.test(text)) return URL.canParse(text) ? [sourceOf(text)] : []
   const base64 = text.replace(/^data:[^,]{0,200};base64,/i, '')
-  return base64.length >= MIN_BASE64 && !NO_BASE64.test(base64) ? bytesOf(base64) : null
+  return base64.length >= MIN_BASE64 && !NO_BASE64.test(base64) ? [bytesOf(base64)] : []
 }

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { until } from '../../../scripts/harness/until.ts'
 import { silence } from '../../shared/sound/fixtures.ts'
+import { PIXEL_URI } from '../../support/pixel.ts'
 import type { Requests } from '../support/visitor.ts'
 
 function formOf(fields: Record<string, string>): FormData {
@@ -32,6 +33,9 @@ export const requests: Requests = {
     const fields = { model: 'sandbox-image', prompt: 'a lighthouse', resolution: '1K' }
     const image = await caller('POST', '/v1/images/generations', fields)
     expect(image.status, image.text).to.equal(200)
+    const pictures = { ...fields, n: 2, response_format: 'b64_json' }
+    await caller('POST', '/v1/images/generations', pictures)
+    await caller('POST', '/v1/images/edits', { ...pictures, image_url: PIXEL_URI })
     await caller('POST', '/v1/videos/generations', { model: 'sandbox-video', prompt: 'a lighthouse', duration: 1 })
     const video = await caller('POST', '/v1/videos', { model: 'sandbox-video', prompt: 'a lighthouse', seconds: '1' })
     const at = `/v1/videos/${video.json.id}`

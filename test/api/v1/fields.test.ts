@@ -138,7 +138,7 @@ describe('the fields of a call', () => {
   })
 
   it('of images and videos that are unknown are ignored', async () => {
-    expect(await image({ n: 50, size: 'huge', user: null, constructor: { prototype: { x: 1 } } })).to.equal(OK)
+    expect(await image({ steps: 50, cfg: 'huge', user: null, constructor: { prototype: { x: 1 } } })).to.equal(OK)
     expect(
       await verdict(IMAGES, '{"model":"sandbox-image","prompt":"x","__proto__":{"polluted":true},"toString":1}'),
     ).to.equal(OK)

@@ -16,7 +16,7 @@ import { reportedBy, wordsOf } from '../simulation/upstream.ts'
 import type { Manner } from '../simulation/upstream.ts'
 import { LONGEST_ANSWER, MAX_OUTSTANDING } from '../simulation/simulation.ts'
 import type { Prices, Simulation } from '../simulation/simulation.ts'
-import { searchesAsked, shapeOf } from '../simulation/clients.ts'
+import { picturesOf, searchesAsked, shapeOf } from '../simulation/clients.ts'
 import type { Asked, Request } from '../simulation/clients.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { withHistory } from './schedule-run.ts'
@@ -200,12 +200,18 @@ function checkCost({ simulation, prices }: ScheduleRun, request: Request, row: C
   expect(paid, about).to.equal(costOf(row, price.chat, whole))
 }
 
+/** How many pictures, or videos, its upstream has delivered. */
+function deliveredOf(asked: Asked, { missing }: Manner): number {
+  const n = picturesOf(asked)
+  return Math.min(n, Math.max(1, n - missing))
+}
+
 /** What a call costs that is no chat: of all but embeddings its charge. */
 function fixedCost(price: Prices, asked: Asked, row: CallRow, manner: Manner): number | null {
   switch (asked.modality) {
     case 'image':
     case 'video':
-      return mediaCost(price[asked.modality], shapeOf(asked.modality, asked))
+      return mediaCost(price[asked.modality], shapeOf(asked.modality, asked), deliveredOf(asked, manner))
     case 'moderation':
       return callCost(price.moderation)
     case 'rerank':

@@ -25,6 +25,7 @@ export type Ask = {
   usage: Tokens | null
   long: boolean
   polls: number
+  missing: number
   taskFails: boolean
 }
 
@@ -97,6 +98,7 @@ const ask: fc.Arbitrary<Ask> = record({
   usage: fc.option(usage, { freq: 4 }),
   long: fc.integer({ min: 0, max: 4 }).map((n) => n === 0),
   polls: fc.nat({ max: 2 }),
+  missing: fc.integer({ min: -1, max: 2 }),
   taskFails: fc.integer({ min: 0, max: 5 }).map((n) => n === 0),
 })
 

@@ -16,7 +16,7 @@ import type { CallOrder } from '../../../src/api/v1/calls/call-order.ts'
 import type { Answer, LongAnswer } from '../../../src/shared/replies/stored-answers.ts'
 import { newCallId } from '../../../src/shared/reports/call-records.ts'
 import { chatCharge, estimateTokens, mediaCost, outputLimit } from '../../../src/shared/requests/pricing.ts'
-import type { MediaShape } from '../../../src/shared/requests/pricing.ts'
+import type { MediaShape } from '../../../src/shared/requests/media-rows.ts'
 import { offerTo } from '../../../src/shared/catalogue/catalogue.ts'
 import type { CallUpdate } from '../../../src/shared/replies/channels.ts'
 import type { ErrorCode } from '../../../src/shared/platform/errors.ts'
@@ -34,7 +34,7 @@ export type Asked = {
   idempotencyKey: string | null
   account: { id: AccountId; group: string | null }
   keyId: KeyId
-  /** A picture, a video or a ranking of the dearer kind. */
+  /** Several pictures, a video or a ranking of the dearer kind. */
   large: boolean
 }
 
@@ -145,6 +145,10 @@ function contextOf(asked: Asked, callId: CallId): CallContext {
   } as unknown as CallContext
 }
 
+/** How many pictures are asked for. */
+export const picturesOf = ({ modality, large }: Pick<Asked, 'modality' | 'large'>): number =>
+  modality === 'image' && large ? 3 : 1
+
 /** What is asked for: a length and a resolution of a video, a resolution of a picture. */
 export function shapeOf(modality: 'image' | 'video', { large }: Pick<Asked, 'large'>): MediaShape {
   if (modality === 'image') return large ? { resolution: IMAGE.resolutions[1] } : {}
@@ -166,7 +170,9 @@ function orderOf(simulation: Simulation, asked: Asked): CallOrder {
     case 'video': {
       const shape = shapeOf(model.modality, asked)
       const body = { model: model.id, prompt }
-      return { model, request: { prompt, ...shape }, estimate: null, charge: mediaCost(model.price, shape)!, body }
+      const n = picturesOf(asked)
+      const request = { prompt, ...shape, ...(n > 1 && { n }) }
+      return { model, request, estimate: null, charge: mediaCost(model.price, shape, n)!, body }
     }
     case 'embedding': {
       const body = { model: model.id, input: `${prompt} ${TEXT}` }

@@ -14,7 +14,7 @@ import type {
   ChatResult,
   DirectMediaAdapter,
   FailureKind,
-  MediaSource,
+  Made,
   TaskMediaAdapter,
   TaskState,
   TakeEvent,
@@ -32,6 +32,8 @@ export type Manner = {
   long: boolean
   /** How many polls a task takes. */
   polls: number
+  /** How many pictures fewer than asked for an image call gets; more where it is negative. One at least. */
+  missing: number
   /** A task that was accepted and then failed. */
   taskFails: boolean
 }
@@ -139,9 +141,12 @@ export class Upstream {
   private direct(process: Process): DirectMediaAdapter {
     return {
       kind: 'direct',
-      generate: async ({ prompt }: MediaRequest, context): Promise<MediaSource> => {
+      generate: async ({ prompt, n = 1 }: MediaRequest, context): Promise<Made> => {
         await this.ask(process, prompt, context)
-        return { from: 'bytes', bytes: Buffer.from(prompt) }
+        const made = Math.max(1, n - this.manners.get(prompt)!.missing)
+        return {
+          files: Array.from({ length: made }, (_, at) => ({ from: 'bytes', bytes: Buffer.from(`${prompt} ${at}`) })),
+        }
       },
     }
   }
@@ -165,7 +170,7 @@ export class Upstream {
     const manner = this.manners.get(task.prompt)!
     if (++task.polls <= manner.polls) return { state: 'running', progress: null, pollAfterMs: 1000 }
     if (manner.taskFails) return { state: 'failed', error: new UpstreamError('rejected', 'as asked') }
-    return { state: 'succeeded', media: { from: 'bytes', bytes: Buffer.from(task.prompt) } }
+    return { state: 'succeeded', made: { files: [{ from: 'bytes', bytes: Buffer.from(task.prompt) }] } }
   }
 
   /** One request. It takes effect even if nobody gets the answer. */

@@ -41,6 +41,11 @@ export const KINDS: readonly {
   },
   { path: 'images/generations', body: (prompt) => ({ model: 'sandbox-image', prompt }), mayBeSent: 1 },
   {
+    path: 'images/generations',
+    body: (prompt) => ({ model: 'sandbox-image', prompt: `${prompt} [pictures 2]`, n: 3 }),
+    mayBeSent: 1,
+  },
+  {
     path: 'chat/completions',
     body: (content) => ({ model: 'sandbox-chat', messages: [{ role: 'user', content: `${content} [delay 200]` }] }),
     mayBeSent: 4,

@@ -2,14 +2,8 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { MAX_CALL_CREDITS, chatCharge, chatCost, mediaCost, shareOf } from '../../../src/shared/requests/pricing.ts'
 import { priceOfShown, shownPrice } from '../../../src/shared/requests/shown-price.ts'
-import type {
-  CallPrice,
-  ChatPrice,
-  MediaPrice,
-  MediaShape,
-  Share,
-  Tokens,
-} from '../../../src/shared/requests/pricing.ts'
+import type { MediaShape } from '../../../src/shared/requests/media-rows.ts'
+import type { CallPrice, ChatPrice, MediaPrice, Share, Tokens } from '../../../src/shared/requests/pricing.ts'
 import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { seed } from '../../crash/scale.ts'

@@ -164,6 +164,21 @@ export const FALSIFICATIONS: [title: string, sql: string, of: (it: Scene) => unk
     ],
   ],
   [
+    'pictures that were delivered and not charged',
+    'UPDATE calls SET pictures = 1 WHERE id = ?',
+    (it) => [it.settled],
+    ['an image call costs the pictures that it delivered, each at a row of its price'],
+  ],
+  [
+    'pictures that cost more than was charged for them',
+    'UPDATE calls SET pictures = 1, credits_uncollected = 20 WHERE id = ?',
+    (it) => [it.settled],
+    [
+      'no image call costs more than it was charged for its pictures',
+      "an account's debt is what was left uncollected, less what was collected or forgiven since",
+    ],
+  ],
+  [
     'a chat with more output than it may have',
     'UPDATE calls SET estimated_output_tokens = 1 WHERE id = ?',
     (it) => [it.chat],

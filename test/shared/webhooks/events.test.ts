@@ -71,6 +71,7 @@ describe('an event', () => {
         status: 'succeeded',
         model: 'some-image',
         modality: 'image',
+        pictures: null,
         credits: 7,
         balance: 93,
         error: null,

@@ -56,6 +56,9 @@ export const GROUPS = 'test/api/v1/groups.test.ts'
 export const GROUPS_OF_CATALOGUE = 'test/shared/catalogue/groups.test.ts'
 export const GROUP_OF_CHARGE = 'test/shared/calls/groups.test.ts'
 export const MARGINS = 'test/shared/catalogue/margins.test.ts'
+export const IMAGES = 'test/api/v1/images.test.ts'
+export const IMAGE_EDITS = 'test/api/v1/image-edits.test.ts'
+export const PICTURE_PRICES = 'test/shared/requests/picture-prices.test.ts'
 export const RELAYED = 'test/api/v1/calls/relayed-stream.test.ts'
 export const EVENTS = 'test/shared/webhooks/events.test.ts'
 export const OPERATORS_EVENTS = 'test/shared/webhooks/operators-events.test.ts'
@@ -121,4 +124,7 @@ export const KILLING_TESTS = [
   DELIVERIES,
   TRIES,
   HEALTH,
+  IMAGES,
+  IMAGE_EDITS,
+  PICTURE_PRICES,
 ]

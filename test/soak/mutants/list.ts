@@ -11,6 +11,7 @@ import { ENQUEUING } from './enqueuing.ts'
 import { OF_MESSAGES } from './messages.ts'
 import type { Mutant } from './mutant.ts'
 import { OF_PAYMENTS } from './payments.ts'
+import { OF_PICTURES } from './pictures.ts'
 import { PRICES } from './prices.ts'
 import { OF_READING } from './reading.ts'
 import { OF_SMALL_CALLS } from './small-calls.ts'
@@ -42,4 +43,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...OF_SMALL_CALLS,
   ...OF_WEBHOOKS,
   ...OF_VIDEOS,
+  ...OF_PICTURES,
 ]

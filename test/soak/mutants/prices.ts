@@ -39,7 +39,11 @@ export const PRICES: readonly Mutant[] = [
     name: 'what has no price is free',
     why: 'What fits no row is never made for nothing.',
     edits: [
-      { file: PRICING_SOURCE, find: 'if (row === undefined) return null', replace: 'if (row === undefined) return 0' },
+      {
+        file: PRICING_SOURCE,
+        find: 'return due === null ? null : limited',
+        replace: 'return due === null ? 0 : limited',
+      },
     ],
     tests: [ARITHMETIC, 'test/api/v1/media-prices.test.ts'],
   },

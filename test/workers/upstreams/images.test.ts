@@ -33,8 +33,8 @@ for (const protocol of ['openai', 'openrouter'] satisfies Protocol[]) {
     after(() => world.close())
 
     it('returns the bytes of the image', async () => {
-      const source = await image.generate({ prompt: promptOf('a cat') }, world.context(protocol))
-      expect(source.from === 'bytes' && Buffer.from(source.bytes).subarray(0, 8).toString('hex')).to.equal(PNG)
+      const [source] = (await image.generate({ prompt: promptOf('a cat') }, world.context(protocol))).files
+      expect(source?.from === 'bytes' && Buffer.from(source.bytes).subarray(0, 8).toString('hex')).to.equal(PNG)
     })
 
     for (const [words, kind] of FAILURES) {
@@ -46,8 +46,8 @@ for (const protocol of ['openai', 'openrouter'] satisfies Protocol[]) {
     }
 
     it('accepts an image whose answer is larger than that of a chat may be', async () => {
-      const source = await image.generate({ prompt: promptOf('[big 33]') }, world.context(protocol))
-      expect(source.from === 'bytes' && source.bytes.length).to.be.greaterThan(24 * 1024 * 1024)
+      const [source] = (await image.generate({ prompt: promptOf('[big 33]') }, world.context(protocol))).files
+      expect(source?.from === 'bytes' && source.bytes.length).to.be.greaterThan(24 * 1024 * 1024)
     })
   })
 }
@@ -99,12 +99,12 @@ describe('an image request to OpenAI', () => {
 
   it('can be answered with an address, which is fetched without the key', async () => {
     const image = world.upstreams.adapterOf('openai').image as DirectMediaAdapter
-    const own = await image.generate({ prompt: promptOf('own') }, world.context('openai', { model: 'makes-url' }))
+    const [own] = (await image.generate({ prompt: promptOf('own') }, world.context('openai', { model: 'makes-url' })))
+      .files
     expect(own).to.include({ from: 'url' }).and.not.to.have.property('headers')
-    const foreign = await image.generate(
-      { prompt: '[result-url https://files.example.com/a.png]' },
-      world.context('openai'),
-    )
+    const {
+      files: [foreign],
+    } = await image.generate({ prompt: '[result-url https://files.example.com/a.png]' }, world.context('openai'))
     expect(foreign).to.deep.equal({ from: 'url', url: 'https://files.example.com/a.png' })
   })
 

@@ -28,7 +28,7 @@ for (const file of ['models.example.json', 'models.json']) {
         else if (model.modality === 'rerank') expect(model.documentTokens, model.id).to.be.a('number')
         else if (model.modality === 'moderation') expect(model.price.credits, model.id).to.be.a('number')
         else if (model.modality === 'image' || model.modality === 'video')
-          expect(model.resolutions, model.id).to.be.an('array')
+          expect(model.sizes ?? model.resolutions, model.id).to.be.an('array')
         else if (model.modality === 'chat') {
           expect(model, model.id).to.have.property('partTokens').that.has.property('image')
           expect(model.maxOutputTokens, model.id).to.be.a('number')

@@ -71,7 +71,7 @@ for (const [protocol, modality, model] of KINDS) {
 
     it('are submitted, polled by any worker, and end with an address of the result', async () => {
       const task = await run('a tide')
-      expect(task).to.deep.nested.include({ state: 'succeeded', 'media.from': 'url' })
+      expect(task).to.deep.nested.include({ state: 'succeeded', 'made.files[0].from': 'url' })
     })
 
     it('are billed once, however often they are polled', async () => {
@@ -284,12 +284,15 @@ describe('addresses from an upstream', () => {
     const tasks = world.upstreams.adapterOf('openrouter').video as TaskMediaAdapter
     const context = world.context('openrouter')
     const own = await endOf(tasks, await tasks.submit({ prompt: promptOf('own') }, context), context)
-    expect(own).to.deep.nested.include({ state: 'succeeded', 'media.headers': { authorization: 'Bearer made-up' } })
+    expect(own).to.deep.nested.include({
+      state: 'succeeded',
+      'made.files[0].headers': { authorization: 'Bearer made-up' },
+    })
     const prompt = promptOf('[result-url https://files.example.com/a.mp4]')
     const foreign = await endOf(tasks, await tasks.submit({ prompt }, context), context)
     expect(foreign).to.deep.equal({
       state: 'succeeded',
-      media: { from: 'url', url: 'https://files.example.com/a.mp4', costMicroUsd: 200_000 },
+      made: { files: [{ from: 'url', url: 'https://files.example.com/a.mp4' }], costMicroUsd: 200_000 },
     })
     await world.close()
   })
@@ -307,7 +310,7 @@ describe('addresses from an upstream', () => {
       const tasks = world.upstreams.adapterOf(protocol)[modality] as TaskMediaAdapter
       const context = world.context(protocol, { model: `some/${modality}` })
       const task = await endOf(tasks, await tasks.submit({ prompt: promptOf(`[output ${form}]`) }, context), context)
-      expect(task, `${protocol} ${form}`).to.deep.nested.include({ state: 'succeeded', 'media.from': 'url' })
+      expect(task, `${protocol} ${form}`).to.deep.nested.include({ state: 'succeeded', 'made.files[0].from': 'url' })
     }
     await world.close()
   })

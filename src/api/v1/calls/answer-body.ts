@@ -10,16 +10,18 @@ import type { ErrorCode, GatewayError } from '../../../shared/platform/errors.ts
 import { RETRY_SECONDS, shouldRetry } from '../../../shared/platform/errors.ts'
 import type { WebDeps } from '../../deps.ts'
 import type { Hold } from '../../server/response-memory.ts'
+import type { PicturesAnswer } from './picture-bytes.ts'
+import { hasPictures, piecesWithPictures, requirePictures } from './picture-bytes.ts'
 
 /** What writing the body of an answer needs. */
-export type BodyDeps = Pick<WebDeps, 'responseMemory' | 'longAnswers'>
+export type BodyDeps = Pick<WebDeps, 'responseMemory' | 'longAnswers' | 'media'>
 
 /** Sends the answer of an ended call. @throws ApiError overloaded where too much waits for its readers already. */
 export type SendAnswer = (ctx: Context, deps: BodyDeps, answer: Answer | LongAnswer) => Promise<void>
 
 /**
  * Sends the stored bytes of an answer as they are.
- * @throws ApiError overloaded where too much waits for its readers already.
+ * @throws ApiError overloaded where too much waits for its readers already, and as `bodyOf`.
  */
 export async function sendAnswer(ctx: Context, deps: BodyDeps, answer: Answer | LongAnswer): Promise<void> {
   const body = bodyOf(deps, deps.responseMemory.hold(ctx), answer)
@@ -43,20 +45,26 @@ function setRetryHeaders({ res }: Context, body: string): void {
 
 /**
  * The body as what Koa sends; a promise only of one that has to be read.
- * @throws ApiError overloaded.
+ * @throws ApiError overloaded; result_expired and service_unavailable where it has pictures that cannot be read.
  */
 export function bodyOf(
-  { longAnswers }: Pick<BodyDeps, 'longAnswers'>,
+  { longAnswers, media }: Pick<BodyDeps, 'longAnswers' | 'media'>,
   hold: Hold,
   answer: Answer | LongAnswer,
 ): string | Promise<Readable> {
-  hold.require(isLong(answer) ? READER_BYTES : Buffer.byteLength(answer.body))
-  return isLong(answer) ? readerOf(longAnswers, answer) : answer.body
+  const isRead = isLong(answer) || hasPictures(answer)
+  hold.require(isRead ? READER_BYTES : Buffer.byteLength(answer.body))
+  if (isLong(answer)) return readerOf(longAnswers.pieces(answer))
+  return hasPictures(answer) ? readerOfPictures(media, answer) : answer.body
 }
 
-/** Reads the beginning of a long body at once, so that one that cannot be read at all is answered with an error. */
-async function readerOf(longAnswers: BodyDeps['longAnswers'], answer: LongAnswer): Promise<Readable> {
-  const pieces = longAnswers.pieces(answer)
+async function readerOfPictures(media: BodyDeps['media'], answer: PicturesAnswer): Promise<Readable> {
+  await requirePictures(media, answer)
+  return readerOf(piecesWithPictures(media, answer))
+}
+
+/** Reads the beginning of a body at once, so that one that cannot be read at all is answered with an error. */
+async function readerOf(pieces: AsyncGenerator<Buffer, void, void>): Promise<Readable> {
   const head = [await nextOf(pieces), await nextOf(pieces)]
   // Nothing is read ahead of the piece that the socket is taking.
   return Readable.from(following(Buffer.concat(head), pieces), { objectMode: false, highWaterMark: 1 })

@@ -12,11 +12,8 @@ import { NEEDS_ALLOW, isBilled } from '../../../shared/requests/billed-fields.ts
 import { chatOptions } from '../../../shared/requests/chat-fields.ts'
 import { chatMessages } from '../../../shared/requests/chat-messages.ts'
 import { optional } from '../../../shared/requests/field-schemas.ts'
-import { MAX_SECONDS } from '../../../shared/requests/media-options.ts'
+import { MAX_PROMPT, MAX_SECONDS } from '../../../shared/requests/media-options.ts'
 import type { JsonObject } from '../../middleware/json-body.ts'
-
-/** Longest prompt, in code points. */
-const MAX_PROMPT = 2000
 
 /** The `model` of a body. */
 export const modelId = z
@@ -27,14 +24,21 @@ export const modelId = z
 
 const codePoints = (text: string): number => Array.from(text).length
 
-const prompt = z
-  .string()
-  .refine((text) => text.trim() !== '', 'must not be empty')
-  .refine(
-    (text) => text.length <= 2 * MAX_PROMPT && codePoints(text) <= MAX_PROMPT,
-    `must be at most ${MAX_PROMPT.toLocaleString('en-US')} characters`,
-  )
-  .meta({ description: 'At most 2,000 characters.' })
+/** What is wrong with the length of a prompt of at most so many code points; null where that is nothing. */
+export const promptFault = (text: string, most: number): string | null =>
+  text.length <= 2 * most && codePoints(text) <= most
+    ? null
+    : `must be at most ${most.toLocaleString('en-US')} characters`
+
+/** What is to be made, in at most so many code points. */
+export const promptOf = (most: number) =>
+  z
+    .string()
+    .refine((text) => text.trim() !== '', 'must not be empty')
+    .superRefine((text, context) => {
+      const fault = promptFault(text, most)
+      if (fault !== null) context.addIssue({ code: 'custom', message: fault })
+    })
 
 /** The address of a picture, or a `data:` URI. */
 export const imageUrl = z
@@ -46,23 +50,14 @@ export const imageUrl = z
   .overwrite(plainImageUrl)
   .meta({ description: 'http(s) address or data: image. Private addresses are refused.' })
 
-const resolution = z.string().regex(RESOLUTION, 'must be at most 32 letters, digits, colons and hyphens')
-
-/** The body of an image call. Unknown fields are ignored, and never passed on. */
-export const imageBody = z
-  .object({
-    model: modelId,
-    prompt,
-    image_url: optional(imageUrl),
-    resolution: optional(resolution),
-  })
-  .meta({ id: 'ImageRequest' })
+/** A resolution of a picture or a video. */
+export const resolution = z.string().regex(RESOLUTION, 'must be at most 32 letters, digits, colons and hyphens')
 
 /** The body of a video call. Unknown fields are ignored, and never passed on. */
 export const videoBody = z
   .object({
     model: modelId,
-    prompt,
+    prompt: promptOf(MAX_PROMPT).meta({ description: 'At most 2,000 characters.' }),
     image_url: optional(imageUrl),
     resolution: optional(resolution),
     duration: optional(z.number().gt(0).lte(MAX_SECONDS)).meta({ description: 'Seconds; one that the model offers.' }),

@@ -14,7 +14,16 @@ import { apiKey } from '../../endpoint/auth.ts'
 import { answerAccepted, unlessStopped } from './answer-call.ts'
 import type { BodyDeps } from './answer-body.ts'
 import { sendAnswer } from './answer-body.ts'
-import { READ_LIMITS, TOLD_ERRORS, accepted, chatResult, gateway, mediaResult, paidHeaders } from '../declared.ts'
+import {
+  READ_LIMITS,
+  TOLD_ERRORS,
+  accepted,
+  chatResult,
+  gateway,
+  imagesResult,
+  mediaResult,
+  paidHeaders,
+} from '../declared.ts'
 import { sendTranscript } from '../audio/sent-transcript.ts'
 import { transcriptResult } from '../audio/transcriptions.ts'
 import { messageResult } from '../messages/messages.ts'
@@ -47,7 +56,7 @@ export const fetchCall = endpoint({
   answers: {
     200: {
       description: 'The result.',
-      schema: z.union([mediaResult, chatResult, messageResult, transcriptResult]),
+      schema: z.union([mediaResult, imagesResult, chatResult, messageResult, transcriptResult]),
       content: { 'text/plain': z.string(), 'text/vtt': z.string() },
       headers: paidHeaders,
     },

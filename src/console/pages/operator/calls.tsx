@@ -7,7 +7,7 @@ import type { AnyCall, AnyCallQuery } from '../../api/operator.ts'
 import { getAnyCall, getAnyCalls, getUpstreams } from '../../api/operator.ts'
 import { getModels } from '../../api/endpoints.ts'
 import { Email, Empty, Time } from '../../parts/basics.tsx'
-import { ErrorNote, Facts, Media, Trail } from '../../parts/call-details.tsx'
+import { AllMedia, ErrorNote, Facts, Trail } from '../../parts/call-details.tsx'
 import { CallDialog } from '../../parts/call-dialog.tsx'
 import { CREDITS, MODEL, STATUS, TOOK } from '../../parts/call-table.tsx'
 import { Collapsible } from '../../parts/collapsible.tsx'
@@ -184,7 +184,7 @@ function CallDrawer({ id, close }: { id: string; close: () => void }) {
           {data.call.resultUrl && (
             <details>
               <summary>Result</summary>
-              <Media url={data.call.resultUrl} modality={data.call.modality} />
+              <AllMedia urls={data.call.resultUrls} modality={data.call.modality} />
             </details>
           )}
         </>

@@ -36,8 +36,8 @@ function pricesOf(model: Fields, at: number): Price[] {
   return listOf(model.prices).flatMap((row, nth) => {
     if (!isFields(row)) return []
     const name = 'perSecond' in row ? 'perSecond' : 'credits'
-    const shown = typeof row.resolution === 'string' ? `${name} at ${row.resolution}` : name
-    return [{ path: [...start, 'prices', nth, name], name: shown, value: row[name] }]
+    const of = [row.resolution, row.size, row.quality].filter((one) => typeof one === 'string').join(', ')
+    return [{ path: [...start, 'prices', nth, name], name: of === '' ? name : `${name} at ${of}`, value: row[name] }]
   })
 }
 

@@ -2,12 +2,18 @@
  * Images, edited images and videos, with how far they are.
  */
 import { useState } from 'preact/hooks'
-import { defaultDuration, durationChoices, offeredResolutions } from '../../../shared/requests/media-options.ts'
+import {
+  MAX_PICTURES,
+  MAX_PROMPT,
+  defaultDuration,
+  durationChoices,
+  offeredResolutions,
+} from '../../../shared/requests/media-options.ts'
 import type { ModelEntry } from '../../api/endpoints.ts'
 import type { MediaFields } from '../../api/call-forms.ts'
 import { Action, Empty, ErrorMessage } from '../../parts/basics.tsx'
 import { Choice, Field } from '../../parts/forms.tsx'
-import { Media } from '../../parts/call-details.tsx'
+import { AllMedia } from '../../parts/call-details.tsx'
 import type { Work } from '../../state/media-work.ts'
 import { makeMedia, works } from '../../state/media-work.ts'
 import { AsCode, Ceiling, ModelChoice, Receipt, Setup } from './parts.tsx'
@@ -31,7 +37,7 @@ export function MediaPlayground({ kind, models, model, choose }: Props) {
   const work = works[kind].value
   const [prompt, setPrompt] = useState('')
   const [image, setImage] = useState('')
-  const [latest, setLatest] = useState<Chosen>({ resolution: '', duration: '' })
+  const [latest, setLatest] = useState<Chosen>(NOTHING)
   const chosen = stillOffered(kind, model, latest)
   const fields: MediaFields = {
     model: model.id,
@@ -39,6 +45,9 @@ export function MediaPlayground({ kind, models, model, choose }: Props) {
     ...(image && { image_url: image }),
     ...(chosen.resolution && { resolution: chosen.resolution }),
     ...(chosen.duration && { duration: Number(chosen.duration) }),
+    ...(chosen.size && { size: chosen.size }),
+    ...(chosen.quality && { quality: chosen.quality }),
+    ...(chosen.n && { n: Number(chosen.n) }),
   }
   const most = useQuote(kind, fields, ceilingOf(model))
   const shown = { ...fields, ...(image.startsWith('data:') && { image_url: `${image.slice(0, 30)}…` }) }
@@ -58,7 +67,7 @@ export function MediaPlayground({ kind, models, model, choose }: Props) {
             <textarea
               id="prompt"
               rows={4}
-              maxLength={2000}
+              maxLength={model.maxPromptLength ?? MAX_PROMPT}
               placeholder="a red fox in snow"
               value={prompt}
               onInput={(event) => setPrompt(event.currentTarget.value)}
@@ -69,7 +78,7 @@ export function MediaPlayground({ kind, models, model, choose }: Props) {
           <div class="row between deed">
             <Ceiling most={most} />
             <Action type="submit" busy={work.busy} busyText="Generating…">
-              {image ? 'Generate from image' : `Generate ${kind}`}
+              {image ? 'Generate from image' : chosen.n ? 'Generate images' : `Generate ${kind}`}
             </Action>
           </div>
         </form>
@@ -80,25 +89,49 @@ export function MediaPlayground({ kind, models, model, choose }: Props) {
   )
 }
 
-/** What was chosen; empty: the model's default. */
-type Chosen = { resolution: string; duration: string }
+/** What was chosen; empty: the model's default, or one picture. */
+type Chosen = { resolution: string; duration: string; size: string; quality: string; n: string }
+
+const NOTHING: Chosen = { resolution: '', duration: '', size: '', quality: '', n: '' }
 
 type OptionsProps = { kind: 'image' | 'video'; model: ModelEntry; chosen: Chosen; put: (chosen: Chosen) => void }
 
-/** The durations and resolutions that the model offers. */
+/** The durations, resolutions, sizes and qualities that the model offers, and how many pictures. */
 function Options({ kind, model, chosen, put }: OptionsProps) {
   const seconds = defaultDuration(model)
+  const set = (field: keyof Chosen) => (event: Event) =>
+    put({ ...chosen, [field]: (event.currentTarget as HTMLSelectElement).value })
   return (
     <div class="columns">
-      <Choice
-        label="Resolution"
-        value={chosen.resolution}
-        options={[
-          ['', withDefault(model.resolutions?.[0])],
-          ...resolutionsOf(kind, model).map((one) => [one, one] as const),
-        ]}
-        onChange={(event) => put({ ...chosen, resolution: event.currentTarget.value })}
-      />
+      {resolutionsOf(kind, model).length > 0 && (
+        <Choice
+          label="Resolution"
+          value={chosen.resolution}
+          options={[
+            ['', withDefault(model.resolutions?.[0])],
+            ...resolutionsOf(kind, model).map((one) => [one, one] as const),
+          ]}
+          // A size says the same: one of them is asked for.
+          onChange={(event) => put({ ...chosen, resolution: event.currentTarget.value, size: '' })}
+        />
+      )}
+      {model.sizes && (
+        <Choice
+          label="Size"
+          value={chosen.size}
+          options={[['', 'Automatic'], ...model.sizes.map((one) => [one, one] as const)]}
+          onChange={(event) => put({ ...chosen, size: event.currentTarget.value, resolution: '' })}
+        />
+      )}
+      {model.qualities && (
+        <Choice
+          label="Quality"
+          value={chosen.quality}
+          options={[['', 'Automatic'], ...model.qualities.map((one) => [one, one] as const)]}
+          onChange={set('quality')}
+        />
+      )}
+      {kind === 'image' && <Choice label="Images" value={chosen.n} options={COUNTS} onChange={set('n')} />}
       {kind === 'video' && (
         <Choice
           label="Duration"
@@ -107,23 +140,32 @@ function Options({ kind, model, chosen, put }: OptionsProps) {
             ['', withDefault(seconds === undefined ? undefined : `${seconds} s`)],
             ...durationChoices(model).map((one) => [String(one), `${one} s`] as const),
           ]}
-          onChange={(event) => put({ ...chosen, duration: event.currentTarget.value })}
+          onChange={set('duration')}
         />
       )}
     </div>
   )
 }
 
+/** How many pictures; one is what a request that names none gets. */
+const COUNTS: (readonly [string, string])[] = Array.from({ length: MAX_PICTURES }, (_, at) =>
+  at === 0 ? (['', '1'] as const) : ([String(at + 1), String(at + 1)] as const),
+)
+
 const withDefault = (value: string | undefined): string => (value === undefined ? 'Default' : `Default (${value})`)
 
-const resolutionsOf = (modality: 'image' | 'video', { resolutions }: ModelEntry): readonly string[] =>
-  offeredResolutions({ modality, ...(resolutions && { resolutions }) })
+const resolutionsOf = (modality: 'image' | 'video', { resolutions, sizes }: ModelEntry): readonly string[] =>
+  offeredResolutions({ modality, ...(resolutions && { resolutions }), ...(sizes && { sizes }) })
 
 /** What of a choice the model offers: another model may have been chosen since. */
-function stillOffered(kind: 'image' | 'video', model: ModelEntry, { resolution, duration }: Chosen): Chosen {
+function stillOffered(kind: 'image' | 'video', model: ModelEntry, chosen: Chosen): Chosen {
+  const { resolution, duration, size, quality, n } = chosen
   return {
     resolution: resolutionsOf(kind, model).includes(resolution) ? resolution : '',
     duration: kind === 'video' && durationChoices(model).includes(Number(duration)) ? duration : '',
+    size: model.sizes?.includes(size) ? size : '',
+    quality: model.qualities?.includes(quality) ? quality : '',
+    n: kind === 'image' ? n : '',
   }
 }
 
@@ -180,8 +222,8 @@ function Result({ kind, work }: { kind: 'image' | 'video'; work: Work }) {
         </div>
       )}
       <ErrorMessage problem={work.problem} />
-      {work.url ? (
-        <Media url={work.url} modality={kind} />
+      {work.urls.length > 0 ? (
+        <AllMedia urls={work.urls} modality={kind} />
       ) : (
         !work.busy &&
         !work.problem && (

@@ -15,7 +15,7 @@ export const images: Writers<MediaFields> = [
       lines(
         OPENAI.python(origin),
         `answer = client.post("${PATHS.image.slice(3)}", body=${python(fields)}, cast_to=object)`,
-        'print(answer["data"][0]["url"])',
+        'print(*(one["url"] for one in answer["data"]))',
       ),
   ],
   [
@@ -26,7 +26,7 @@ export const images: Writers<MediaFields> = [
         `const answer = await client.post('${PATHS.image.slice(3)}', {`,
         `  body: ${javaScript(fields).replaceAll('\n', '\n  ')},`,
         '})',
-        'console.log(answer.data[0].url)',
+        'console.log(...answer.data.map(({ url }) => url))',
       ),
   ],
 ]

@@ -1,4 +1,5 @@
 /** Which bytes are which type: the one table of the formats that are stored. */
+import { imageTypeOf } from '../../../shared/media/image-type.ts'
 import type { MediaExtension } from '../../../shared/media/media.ts'
 import { gif } from './gif.ts'
 import { jpeg } from './jpeg.ts'
@@ -30,11 +31,9 @@ const NO_VIDEO = /^(avif|avis|mif1|msf1|miaf|hei[cmsx]|hev[cmsx]|jxl |jpg[12x]|M
 
 /** The type that a file's first `SNIFF_BYTES` show, or null for every type that is not stored. */
 export function sniff(head: Buffer): MediaExtension | null {
+  const image = imageTypeOf(head)
+  if (image !== null) return image
   const text = head.toString('latin1', 0, 16)
-  if (text.startsWith('\x89PNG\r\n\x1a\n')) return 'png'
-  if (text.startsWith('\xff\xd8\xff')) return 'jpg'
-  if (text.startsWith('GIF87a') || text.startsWith('GIF89a')) return 'gif'
-  if (text.startsWith('RIFF') && text.startsWith('WEBP', 8)) return 'webp'
   if (text.startsWith('ftyp', 4)) return brandOf(text.slice(8, 12))
   if (text.startsWith('\x1a\x45\xdf\xa3')) return docTypeOf(head) === 'webm' ? 'webm' : null
   return null

@@ -2,14 +2,18 @@
  * Images of OpenAI's kind: made from a prompt, or edited from a picture, within one request.
  */
 import type { MediaRequest } from '../../../shared/requests/requests.ts'
-import type { DirectMediaAdapter, MediaSource, UpstreamContext } from '../adapter.ts'
+import { sizeOf } from '../../../shared/requests/sizes.ts'
+import { MEDIA_TYPES } from '../../../shared/media/media.ts'
+import type { UploadedPicture } from '../../../shared/requests/requests.ts'
+import type { DirectMediaAdapter, Made, UpstreamContext } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
 import { failureIn, malformedAnswer } from '../failures.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
-import { formOf } from '../form.ts'
+import { formOf, textsOf } from '../form.ts'
 import type { UpstreamHttp, UpstreamRequest } from '../http.ts'
-import { pictureIn } from '../media-source.ts'
-import { sizeOf } from '../../../shared/requests/sizes.ts'
+import { picturesIn } from '../media-source.ts'
+import type { FormPart } from '../multipart.ts'
+import { pictureFields } from '../picture-fields.ts'
 
 /** The images of every server that speaks OpenAI's wire format. */
 export function createOpenaiImages(http: UpstreamHttp): DirectMediaAdapter {
@@ -20,19 +24,24 @@ export function createOpenaiImages(http: UpstreamHttp): DirectMediaAdapter {
       const answer = await http.json(outgoing(request, context), context)
       const failure = failureIn(answer)
       if (failure) throw failure
-      return firstImage(answer)
+      return madeImages(answer, request)
     },
   }
 }
 
-/** An edit is an upload of the picture, which is fetched here: OpenAI takes no address. Seedream does, as `image`. */
-function outgoing(
-  { prompt, image_url: imageUrl, resolution }: MediaRequest,
-  { route, upload }: UpstreamContext,
-): UpstreamRequest {
-  const size = sizeOf('image', resolution)
-  const fields: Fields = { model: route.model, prompt, ...(size && { size }) }
+/**
+ * An edit is an upload: of the pictures that were uploaded here, or of the one at an address, which is fetched here.
+ * OpenAI takes no address; Seedream does, as `image`.
+ */
+function outgoing(request: MediaRequest, context: UpstreamContext): UpstreamRequest {
+  const { route, upload } = context
+  const { prompt, image_url: imageUrl, resolution, size = sizeOf('image', resolution) } = request
+  const fields: Fields = { model: route.model, prompt, size, ...pictureFields(request) }
   const post = { method: 'POST', kind: 'image' } as const
+  if (request.images) {
+    const parts = [...textsOf(applyRules(fields, route)), ...picturesOf(request, context)]
+    return { ...post, path: '/images/edits', body: { parts } }
+  }
   if (!upload) {
     const json = applyRules({ ...fields, image_url: imageUrl }, route)
     return { ...post, path: '/images/generations', body: { json } }
@@ -41,9 +50,27 @@ function outgoing(
   return { ...post, path: '/images/edits', body: { form } }
 }
 
-/** The first image of an answer. @throws UpstreamError `unknown` where there is none */
-export function firstImage(answer: Fields): MediaSource {
-  const picture = pictureIn(answer)
-  if (!picture) throw malformedAnswer('the answer has no image')
-  return picture
+/** The pictures of an edit in their order, and its mask: one is `image`, several are `image[]`, as OpenAI's SDKs have it. */
+function picturesOf({ images = [], mask }: MediaRequest, { files = [] }: UpstreamContext): FormPart[] {
+  const partOf = (name: string, { place, extension }: UploadedPicture): FormPart => ({
+    name,
+    file: { ...files[place]!, name: `${name.replace('[]', '')}-${place}.${extension}`, type: MEDIA_TYPES[extension] },
+  })
+  const name = images.length === 1 ? 'image' : 'image[]'
+  return [...images.map((one) => partOf(name, one)), ...(mask ? [partOf('mask', mask)] : [])]
+}
+
+/**
+ * The images of an answer, as many as were asked for at the most, and what it says of their size and quality.
+ * @throws UpstreamError `unknown` where there is none
+ */
+export function madeImages(answer: Fields, { n = 1 }: MediaRequest): Made {
+  const files = picturesIn(answer, n)
+  if (files.length === 0) throw malformedAnswer('the answer has no image')
+  const { size, quality } = answer
+  return {
+    files,
+    ...(typeof size === 'string' && { size: size.toLowerCase() }),
+    ...(typeof quality === 'string' && { quality: quality.toLowerCase() }),
+  }
 }

@@ -45,7 +45,7 @@ function reportOf(answer: Fields, content: string): TaskReport {
   const { progress, error } = answer
   switch (standing(answer)) {
     case 'done':
-      return { is: 'done', address: content, needsKey: true }
+      return { is: 'done', addresses: [content], needsKey: true }
     case 'failed':
       return { is: 'failed', error: taskFailure(wordOf(answer), error) }
     case 'running':

@@ -25,7 +25,7 @@ export type TaskRef = { id: string; submittedAt: number; urls: Record<string, st
 export type TaskReport =
   | { is: 'running'; progress?: number | null }
   | { is: 'failed'; error: UpstreamError }
-  | { is: 'done'; address: string | null; needsKey?: boolean; costMicroUsd?: number | null }
+  | { is: 'done'; addresses: readonly string[]; needsKey?: boolean; costMicroUsd?: number | null }
   | { is: 'fetch'; request: Unsent<'GET'> }
 
 /** How an upstream does tasks. */
@@ -148,10 +148,7 @@ function stateOf(report: TaskReport, running: Running, keyFor: KeyFor): TaskStat
     case 'failed':
       return { state: 'failed', error: report.error }
     case 'done':
-      return ended(report.address, (address) => ({
-        ...sourceOf(address, report.needsKey ? keyFor(address) : undefined),
-        ...costed(report.costMicroUsd),
-      }))
+      return ended(report, (address) => sourceOf(address, report.needsKey ? keyFor(address) : undefined))
     case 'fetch':
       return running
   }
@@ -161,13 +158,22 @@ function stateOf(report: TaskReport, running: Running, keyFor: KeyFor): TaskStat
 export const costed = (costMicroUsd: number | null | undefined): { costMicroUsd?: number } =>
   costMicroUsd === null || costMicroUsd === undefined ? {} : { costMicroUsd }
 
-/** A task that succeeded without a result has failed: asking again would bring the same answer. */
-function ended(address: string | null, source: (address: string) => MediaSource): TaskState {
-  if (address === null) return { state: 'failed', error: malformedAnswer('the task has ended without a result') }
-  try {
-    return { state: 'succeeded', media: source(address) }
-  } catch (error) {
-    if (!(error instanceof UpstreamError)) throw error
-    return { state: 'failed', error }
+/**
+ * A task that succeeded without a result has failed: asking again would bring the same answer. Addresses that cannot be
+ * used are passed over while others can.
+ */
+function ended({ addresses, costMicroUsd }: TaskReport & { is: 'done' }, source: (address: string) => MediaSource) {
+  const files: MediaSource[] = []
+  let failure = malformedAnswer('the task has ended without a result')
+  for (const address of addresses) {
+    try {
+      files.push(source(address))
+    } catch (error) {
+      if (!(error instanceof UpstreamError)) throw error
+      failure = error
+    }
   }
+  return files.length > 0
+    ? ({ state: 'succeeded', made: { files, ...costed(costMicroUsd) } } as const)
+    : ({ state: 'failed', error: failure } as const)
 }

@@ -7,7 +7,8 @@ import type { UpstreamError } from '../adapter.ts'
 import { isText } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import type { Authorize } from '../http.ts'
-import { addressIn } from './media-address.ts'
+import { inputOf } from '../picture-fields.ts'
+import { addressesIn } from './media-address.ts'
 import { taskFailure } from '../failures.ts'
 import type { TaskPreset, TaskRef, TaskReport } from './engine.ts'
 import { standing, wordOf } from './states.ts'
@@ -18,10 +19,16 @@ export const falKey: Authorize = (key) => ({ authorization: `Key ${key}` })
 /** The preset of fal for one modality. */
 export function falTasks(modality: 'image' | 'video'): TaskPreset {
   return {
-    submission: ({ prompt, image_url, duration, resolution }, { route }) => ({
+    submission: (request, { route }) => ({
       method: 'POST',
       path: `/${route.model}`,
-      body: { json: applyRules({ prompt, image_url, duration, resolution }, route) },
+      // Most models there call them so.
+      body: {
+        json: applyRules(inputOf(request), {
+          ...route,
+          rename: { n: 'num_images', size: 'image_size', ...route.rename },
+        }),
+      },
     }),
     accepted: ({ request_id: id, status_url: status, response_url: response, cancel_url: cancel }) => ({
       id,
@@ -29,7 +36,7 @@ export function falTasks(modality: 'image' | 'video'): TaskPreset {
     }),
     status: ({ urls }) => ({ method: 'GET', url: urls.status ?? '' }),
     report: (answer, task) => reportOf(answer, task),
-    result: (answer) => ({ is: 'done', address: addressIn(answer, modality) }),
+    result: (answer) => ({ is: 'done', addresses: addressesIn(answer, modality) }),
     refusedResult,
     cancellation: ({ urls }) => (urls.cancel === undefined ? null : { method: 'PUT', url: urls.cancel }),
     pace: 0.5,

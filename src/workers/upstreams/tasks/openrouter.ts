@@ -6,9 +6,10 @@ import type { DirectMediaAdapter } from '../adapter.ts'
 import { failureIn, taskFailure } from '../failures.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import type { UpstreamHttp } from '../http.ts'
-import { firstImage } from '../openai/images.ts'
+import { madeImages } from '../openai/images.ts'
+import { pictureFields } from '../picture-fields.ts'
 import { reportedCost } from '../usage.ts'
-import { addressIn } from './media-address.ts'
+import { addressesIn } from './media-address.ts'
 import { costed } from './engine.ts'
 import type { TaskPreset, TaskReport } from './engine.ts'
 import { standing, wordOf } from './states.ts'
@@ -29,12 +30,14 @@ function shapeOf(resolution: string | undefined): Fields {
 export function createOpenrouterImages(http: UpstreamHttp): DirectMediaAdapter {
   return {
     kind: 'direct',
-    async generate({ prompt, image_url: image, resolution }, context) {
+    async generate(request, context) {
+      const { prompt, image_url: image, resolution, size } = request
       const json = applyRules(
         {
           model: context.route.model,
           prompt,
-          ...shapeOf(resolution),
+          ...shapeOf(size ?? resolution),
+          ...pictureFields(request),
           ...(image !== undefined && { input_references: [imagePart(image)] }),
         },
         context.route,
@@ -42,7 +45,7 @@ export function createOpenrouterImages(http: UpstreamHttp): DirectMediaAdapter {
       const answer = await http.json({ method: 'POST', kind: 'image', path: '/images', body: { json } }, context)
       const failure = failureIn(answer)
       if (failure) throw failure
-      return { ...firstImage(answer), ...costed(reportedCost(answer.usage)) }
+      return { ...madeImages(answer, request), ...costed(reportedCost(answer.usage)) }
     },
   }
 }
@@ -80,7 +83,7 @@ function reportOf(answer: Fields): TaskReport {
     case 'done':
       return {
         is: 'done',
-        address: addressIn(unsigned, 'video') ?? addressIn(urls, 'video'),
+        addresses: [...addressesIn(unsigned, 'video'), ...addressesIn(urls, 'video')],
         needsKey: true,
         costMicroUsd: reportedCost(usage),
       }

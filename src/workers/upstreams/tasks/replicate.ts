@@ -5,7 +5,8 @@ import { applyRules } from '../body-rules.ts'
 import type { MediaRequest } from '../../../shared/requests/requests.ts'
 import type { UpstreamContext } from '../adapter.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
-import { addressIn } from './media-address.ts'
+import { inputOf } from '../picture-fields.ts'
+import { addressesIn } from './media-address.ts'
 import { taskFailure } from '../failures.ts'
 import type { TaskPreset, TaskReport } from './engine.ts'
 import { standing, wordOf } from './states.ts'
@@ -25,10 +26,10 @@ export function replicateTasks(modality: 'image' | 'video'): TaskPreset {
 }
 
 /** Official models have an address each; others are named by their version, `owner/name:version` or its bare hash. */
-function submission({ prompt, image_url: image, duration, resolution }: MediaRequest, { route }: UpstreamContext) {
-  // No model there calls it `image_url`; `image` is the most common name.
-  const rename = { image_url: 'image', ...route.rename }
-  const input = applyRules({ prompt, image_url: image, duration, resolution }, { ...route, rename })
+function submission(request: MediaRequest, { route }: UpstreamContext) {
+  // No model there has our names; these are the most common.
+  const rename = { image_url: 'image', n: 'num_outputs', ...route.rename }
+  const input = applyRules(inputOf(request), { ...route, rename })
   const { model } = route
   return model.includes('/') && !model.includes(':')
     ? ({ method: 'POST', path: `/models/${model}/predictions`, body: { json: { input } } } as const)
@@ -38,7 +39,7 @@ function submission({ prompt, image_url: image, duration, resolution }: MediaReq
 function reportOf(answer: Fields, modality: 'image' | 'video'): TaskReport {
   switch (standing(answer)) {
     case 'done':
-      return { is: 'done', address: addressIn(answer.output, modality) }
+      return { is: 'done', addresses: addressesIn(answer.output, modality) }
     case 'failed':
       return { is: 'failed', error: taskFailure(wordOf(answer), answer.error) }
     case 'running':

@@ -1,0 +1,107 @@
+/**
+ * POST /v1/images/edits: a form with the pictures to edit, as OpenAI's SDKs send it, or JSON with the address of one.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import { z } from 'zod'
+import type { MediaModel } from '../../../shared/catalogue/catalogue.ts'
+import { IMAGE_HEAD_BYTES, imageTypeOf } from '../../../shared/media/image-type.ts'
+import type { MediaExtension } from '../../../shared/media/media.ts'
+import { ApiError } from '../../../shared/platform/errors.ts'
+import { optional } from '../../../shared/requests/field-schemas.ts'
+import type { MediaRequest, UploadedPicture } from '../../../shared/requests/requests.ts'
+import { formFile } from '../../forms/declared-form.ts'
+import { FormFile } from '../../forms/form-file.ts'
+import type { JsonObject } from '../../middleware/json-body.ts'
+import { parseBody } from '../calls/call-schemas.ts'
+import type { CallKind } from '../calls/serve-call.ts'
+import { callEndpoint } from '../calls/serve-call.ts'
+import { TOLD_ERRORS, imagesResult } from '../declared.ts'
+import type { AskedMedia } from '../media.ts'
+import { answerMedia, declaredMedia } from '../media.ts'
+import { formFields, imageBody } from './body.ts'
+import { orderOfPictures } from './images.ts'
+import { requireShortPrompt } from './options.ts'
+
+const MEGABYTE = 1024 * 1024
+
+/** The pictures of a form. */
+const FILES = {
+  files: { image: { most: 16, maxBytes: 20 * MEGABYTE }, mask: { most: 1, maxBytes: 20 * MEGABYTE } },
+  maxFileBytes: 64 * MEGABYTE,
+  orJson: true,
+} as const
+
+/** The body of an edit: of a form its texts and files, or JSON. */
+const editBody = imageBody
+  .extend({
+    ...formFields,
+    image: optional(z.array(formFile)).meta({
+      description: 'The pictures to edit, in their order: up to 16 parts `image` or `image[]`, of up to 20 MB each.',
+    }),
+    mask: optional(formFile).meta({ description: 'Where to edit: a picture of the same size, transparent there.' }),
+  })
+  .meta({ id: 'ImageEditRequest' })
+
+type Edit = z.infer<typeof imageBody> & Partial<Pick<z.infer<typeof editBody>, 'image' | 'mask'>>
+
+/** The types of a form's pictures by their bytes: what a client says of them is often wrong, and is not sent on. */
+const TYPES = Symbol('the types of files')
+type Types = ReadonlyMap<FormFile, MediaExtension | null>
+
+/** Looks at the first bytes of each file. */
+async function withTypes(body: JsonObject): Promise<JsonObject> {
+  const files = [body.image, body.mask].flat().filter((one) => one instanceof FormFile)
+  const types = files.map(
+    async (file) => [file, imageTypeOf(await file.read(0, IMAGE_HEAD_BYTES))] as [FormFile, MediaExtension | null],
+  )
+  return { ...body, [TYPES]: new Map(await Promise.all(types)) }
+}
+
+/** A file of a form as it is sent on. @throws ApiError invalid_request where it is no picture */
+function pictureOf(field: string, file: FormFile, types: Types): UploadedPicture {
+  const extension = types.get(file)
+  if (extension) return { place: file.place, extension }
+  throw refusal(field, 'must be a PNG, JPEG, WebP or GIF image.')
+}
+
+const refusal = (param: string, fault: string): ApiError =>
+  new ApiError('invalid_request', { param, message: `${param} ${fault}` })
+
+/** What is asked for and what it costs at the most. Only forms write numbers as texts. @throws ApiError */
+function parse(body: JsonObject, model: MediaModel, headers: IncomingHttpHeaders = {}): AskedMedia {
+  const { [TYPES]: types = new Map() } = body as { [TYPES]?: Types }
+  const isForm = /^multipart\//i.test(headers['content-type'] ?? '')
+  requireShortPrompt(body.prompt, model)
+  const parsed: Edit = parseBody(isForm ? editBody : imageBody, body)
+  const { model: _model, stream: _stream, partial_images: _partial, image = [], mask, ...asked } = parsed
+  if (asked.image_url === undefined && image.length === 0) throw refusal('image', 'is required.')
+  if (asked.image_url !== undefined && image.length > 0) throw refusal('image_url', 'stands beside files: send either.')
+  if (asked.image_url !== undefined && mask) throw refusal('mask', 'needs the picture to edit as a file, image.')
+  const request: MediaRequest = {
+    ...asked,
+    ...(image.length > 0 && { images: image.map((file) => pictureOf('image', file, types)) }),
+    ...(mask && { mask: pictureOf('mask', mask, types) }),
+  }
+  return orderOfPictures(model, request, headers)
+}
+
+/** Edits pictures. */
+export const editImages = callEndpoint(
+  {
+    ...declaredMedia(imagesResult),
+    path: '/v1/images/edits',
+    summary: 'Edit images',
+    description:
+      'A form with the pictures to edit, as SDKs of OpenAI send it, or JSON with the `image_url` of one. Charged and ' +
+      'settled as images that are made.',
+    form: FILES,
+    body: editBody,
+    errors: [...declaredMedia(imagesResult).errors, ...TOLD_ERRORS],
+  },
+  {
+    modality: 'image',
+    resolve: (_deps, body) => withTypes(body),
+    parse,
+    answer: answerMedia,
+  } satisfies CallKind<MediaModel, AskedMedia>,
+)

@@ -1,0 +1,235 @@
+import { expect } from 'chai'
+import OpenAI, { BadRequestError, toFile } from 'openai'
+import { drawPng } from '../../../sandbox/media/png.ts'
+import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import type { Gateway } from '../../../scripts/harness/harness.ts'
+import { startGateway } from '../../../scripts/harness/harness.ts'
+import { post } from '../../../scripts/harness/http.ts'
+import { countsOf, prompted } from '../../../scripts/harness/calling.ts'
+import { until } from '../../../scripts/harness/until.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { PIXEL, PIXEL_URI } from '../../support/pixel.ts'
+import { imageModels } from './support/image-models.ts'
+
+const EDITS = '/v1/images/edits'
+
+describe("POST /v1/images/edits, and images by OpenAI's own SDK", () => {
+  let gateway: Gateway
+  let account: TestAccount
+  let small: Buffer
+  let wide: Buffer
+  before(async () => {
+    gateway = await startGateway({}, (catalogue) => {
+      const { sandbox } = catalogue.upstreams as Record<string, { baseUrl: string }>
+      const baseUrl = `${new URL(sandbox!.baseUrl).origin}/fal`
+      Object.assign(catalogue.upstreams, { linking: sandbox, falling: { ...sandbox, protocol: 'fal', baseUrl } })
+      catalogue.models.push(...(imageModels() as never[]))
+    })
+    account = await anAccount(gateway.db, 100_000)
+    small = await drawPng({ width: 16, height: 16 }, 'small')
+    wide = await drawPng({ width: 32, height: 16 }, 'wide')
+  })
+  after(() => gateway.stop())
+  afterEach(async () => {
+    await until('uploads are removed', async () => (await gateway.db('uploads').count().first())!.count === 0)
+    await expectBooksToBalance(gateway.db)
+  })
+
+  const client = (): OpenAI => new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: account.key, maxRetries: 0 })
+  const png = (bytes: Buffer, name = 'a.png') => toFile(bytes, name, { type: 'image/png' })
+
+  type Sent = { fields: Record<string, unknown>; files: { field: string; name: string; type: string; bytes: number }[] }
+  const sentFor = (prompt: string) => {
+    const line = gateway.sandbox.journal(prompt)[0]!
+    return { path: line.path, ...(line.body as Sent) }
+  }
+
+  async function send(form: FormData, headers: Record<string, string> = {}) {
+    const authorization = `Bearer ${account.key}`
+    const response = await fetch(`${gateway.url}${EDITS}`, {
+      method: 'POST',
+      headers: { authorization, ...headers },
+      body: form,
+    })
+    return { status: response.status, json: JSON.parse(await response.text()) }
+  }
+
+  function formOf(fields: Record<string, string>, ...files: [field: string, bytes: Buffer, type?: string][]): FormData {
+    const form = new FormData()
+    for (const [name, value] of Object.entries({ model: 'sandbox-image', ...fields })) form.append(name, value)
+    for (const [field, bytes, type = 'image/png'] of files)
+      form.append(field, new Blob([new Uint8Array(bytes)], { type }), `${field}.png`)
+    return form
+  }
+
+  it('images.generate: several pictures, in a size and a quality, with their addresses or their bytes', async () => {
+    const made = await client().images.generate({
+      model: 'finished-image',
+      prompt: prompted(),
+      n: 2,
+      size: '64x64' as never,
+      quality: 'low',
+      user: 'ada',
+    })
+    expect(made.created).to.be.a('number')
+    expect(made.data!.map(({ url }) => typeof url)).to.deep.equal(['string', 'string'])
+    expect(made.usage).to.include({ credits: 10 })
+    const bytes = await client().images.generate({
+      model: 'sandbox-image',
+      prompt: prompted(),
+      response_format: 'b64_json',
+    })
+    expect(Buffer.from(bytes.data![0]!.b64_json!, 'base64').subarray(1, 4).toString()).to.equal('PNG')
+  })
+
+  it('images.edit: one image', async () => {
+    const prompt = prompted()
+    const edited = await client().images.edit({ model: 'sandbox-image', prompt, image: await png(small) })
+    expect(edited.data).to.have.length(1)
+    expect(edited.usage).to.include({ credits: 40 })
+    const sent = sentFor(prompt)
+    expect(sent.path).to.equal(EDITS)
+    expect(sent.fields).to.deep.equal({ model: 'image-sandbox', prompt })
+    expect(sent.files).to.deep.equal([{ field: 'image', name: 'image-0.png', type: 'image/png', bytes: small.length }])
+  })
+
+  it('images.edit: several images and a mask, all in their order, with every other field', async () => {
+    const prompt = prompted()
+    const edited = await client().images.edit({
+      model: 'finished-image',
+      prompt,
+      image: [await png(small), await png(wide), await png(small)],
+      mask: await png(small),
+      n: 2,
+      size: '64x96' as never,
+      quality: 'low',
+      background: 'opaque',
+      output_compression: 50,
+      stream: false,
+      response_format: 'b64_json',
+    })
+    expect(edited.data!.every(({ b64_json: bytes }) => bytes !== undefined)).to.equal(true)
+    expect(edited.usage).to.include({ credits: 14 })
+    const { fields, files } = sentFor(prompt)
+    expect(fields).to.deep.equal({
+      model: 'gpt-image-sandbox',
+      prompt,
+      n: '2',
+      size: '64x96',
+      quality: 'low',
+      background: 'opaque',
+      output_compression: '50',
+    })
+    expect(files.map(({ field, bytes }) => [field, bytes])).to.deep.equal([
+      ['image[]', small.length],
+      ['image[]', wide.length],
+      ['image[]', small.length],
+      ['mask', small.length],
+    ])
+  })
+
+  for (const [what, names] of [
+    ['image', ['image', 'image']],
+    ['image[]', ['image[]', 'image[]']],
+    ['both', ['image', 'image[]']],
+  ] as const) {
+    it(`parts named ${what}: all reach the upstream in their order (E4.1)`, async () => {
+      const prompt = prompted()
+      const { status, json } = await send(formOf({ prompt }, [names[0], wide], [names[1], small]))
+      expect(status, JSON.stringify(json)).to.equal(200)
+      expect(sentFor(prompt).files.map(({ bytes }) => bytes)).to.deep.equal([wide.length, small.length])
+    })
+  }
+
+  it('pictures have the type of their bytes, whatever their client says', async () => {
+    const prompt = prompted()
+    await send(formOf({ prompt }, ['image', small, 'application/octet-stream']))
+    expect(sentFor(prompt).files[0]).to.include({ type: 'image/png', name: 'image-0.png' })
+  })
+
+  it("a mask of another size fails with the upstream's words, refunded (E4.9)", async () => {
+    const before = await balanceOf(gateway.db, account.id)
+    const edit = client().images.edit({
+      model: 'sandbox-image',
+      prompt: prompted(),
+      image: await png(small),
+      mask: await png(wide),
+    })
+    const error = await edit.then(
+      () => null,
+      (thrown: unknown) => thrown,
+    )
+    expect(error).to.be.an.instanceOf(BadRequestError)
+    expect((error as BadRequestError).message).to.include('mask size does not match image size')
+    expect(await balanceOf(gateway.db, account.id)).to.equal(before)
+  })
+
+  const REFUSED: [what: string, form: () => FormData, status: number, param: string | null][] = [
+    ['no image', () => formOf({ prompt: 'x' }), 400, 'image'],
+    ['no prompt', () => formOf({}, ['image', small]), 400, 'prompt'],
+    ['what is no image', () => formOf({ prompt: 'x' }, ['image', Buffer.from('<svg/>')]), 400, 'image'],
+    [
+      'a mask that is no image',
+      () => formOf({ prompt: 'x' }, ['image', small], ['mask', Buffer.from('%')]),
+      400,
+      'mask',
+    ],
+    ['an image as a text', () => formOf({ prompt: 'x', image: PIXEL }), 400, 'image'],
+    [
+      'an address beside files',
+      () => formOf({ prompt: 'x', image_url: PIXEL_URI }, ['image', small]),
+      400,
+      'image_url',
+    ],
+    ['a bad number', () => formOf({ prompt: 'x', n: 'two' }, ['image', small]), 400, 'n'],
+    ['a stream', () => formOf({ prompt: 'x', stream: 'true' }, ['image', small]), 400, 'stream'],
+    ['two masks', () => formOf({ prompt: 'x' }, ['image', small], ['mask', small], ['mask', small]), 400, 'mask'],
+    [
+      'seventeen images',
+      () => formOf({ prompt: 'x' }, ...Array.from({ length: 17 }, () => ['image', small] as [string, Buffer])),
+      400,
+      'image',
+    ],
+    ['more than 20 MB', () => formOf({ prompt: 'x' }, ['image', Buffer.alloc(20 * 1024 * 1024 + 1)]), 413, null],
+    ['an upstream without forms', () => formOf({ model: 'task-image', prompt: 'x' }, ['image', small]), 400, 'image'],
+    ['a model that edits nothing', () => formOf({ model: 'plain-image', prompt: 'x' }, ['image', small]), 400, 'image'],
+  ]
+  for (const [what, form, status, param] of REFUSED) {
+    it(`refuses ${what} before any charge`, async () => {
+      const before = await countsOf(gateway.db, account)
+      const reply = await send(form())
+      expect([reply.status, reply.json.error.param], JSON.stringify(reply.json)).to.deep.equal([status, param])
+      const after = await countsOf(gateway.db, account)
+      expect(after).to.include({ charged: before.charged, entries: before.entries })
+    })
+  }
+
+  it('JSON with an address is an edit too, here and at /v1/images/generations', async () => {
+    for (const path of [EDITS, '/v1/images/generations']) {
+      const prompt = prompted()
+      const body = { model: 'sandbox-image', prompt, image_url: PIXEL_URI, n: 2 }
+      const reply = await post(`${gateway.url}${path}`, account.key, body)
+      expect(reply.json.usage, reply.text).to.include({ credits: 80 })
+      expect(sentFor(prompt)).to.include({ path: EDITS })
+    }
+    const body = { model: 'sandbox-image', prompt: 'x', image_url: PIXEL_URI, n: '2' }
+    const reply = await post(`${gateway.url}${EDITS}`, account.key, body)
+    expect([reply.status, reply.json.error.param]).to.deep.equal([400, 'n'])
+  })
+
+  it('the same form with the same Idempotency-Key is one call, and another picture is a conflict', async () => {
+    const headers = { 'Idempotency-Key': prompted() }
+    const prompt = prompted()
+    const first = await send(formOf({ prompt }, ['image', small]), headers)
+    expect((await send(formOf({ prompt }, ['image', small]), headers)).json).to.deep.equal(first.json)
+    expect(gateway.sandbox.billed(prompt).total).to.equal(1)
+    expect((await send(formOf({ prompt }, ['image', wide]), headers)).status).to.equal(422)
+  })
+
+  it('what was uploaded is gone after the call, however it ends', async () => {
+    for (const words of ['', '[fail]', '[status 400]', '[pictures 0]'])
+      await send(formOf({ prompt: prompted(words) }, ['image', small]))
+    await until('uploads are removed', async () => (await gateway.db('uploads').count().first())!.count === 0)
+  })
+})

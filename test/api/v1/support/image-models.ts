@@ -1,0 +1,50 @@
+/** Models of images with every shape of price, for the catalogue of a test. */
+export function imageModels(): Record<string, unknown>[] {
+  const served = (model: string, more: object = {}) => ({ upstreams: [{ upstream: 'sandbox', model, ...more }] })
+  return [
+    {
+      id: 'finished-image',
+      modality: 'image',
+      sizes: ['64x64', '64x96'],
+      qualities: ['low', 'high'],
+      maxPromptLength: 32_000,
+      prices: [
+        { size: '64x64', quality: 'low', credits: 5 },
+        { size: '64x96', quality: 'low', credits: 7 },
+        { quality: 'high', credits: 50 },
+      ],
+      ...served('gpt-image-sandbox'),
+    },
+    {
+      id: 'gappy-image',
+      modality: 'image',
+      sizes: ['64x64', '64x96'],
+      prices: [{ size: '64x64', credits: 9 }],
+      ...served('image-sandbox'),
+    },
+    { id: 'single-image', modality: 'image', credits: 11, ...served('image-sandbox', { drop: ['n', 'seed'] }) },
+    {
+      id: 'faithful-image',
+      modality: 'image',
+      credits: 12,
+      ...served('image-sandbox', { allow: ['input_fidelity'] }),
+    },
+    { id: 'plain-image', modality: 'image', credits: 13, ...served('image-sandbox', { drop: ['image_url'] }) },
+    {
+      id: 'linked-image',
+      modality: 'image',
+      credits: 14,
+      upstreams: [{ upstream: 'linking', model: 'url-sandbox' }],
+    },
+    {
+      id: 'routed-image',
+      modality: 'image',
+      credits: 15,
+      upstreams: [
+        { upstream: 'sandbox', model: 'first-sandbox', drop: ['n'] },
+        { upstream: 'sandbox', model: 'second-sandbox' },
+      ],
+    },
+    { id: 'task-image', modality: 'image', credits: 16, upstreams: [{ upstream: 'falling', model: 'some/image' }] },
+  ]
+}
