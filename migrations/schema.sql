@@ -73,7 +73,7 @@ CREATE TABLE api_keys (
   CONSTRAINT api_keys_allowed_ips_count CHECK (((cardinality(allowed_ips) >= 1) AND (cardinality(allowed_ips) <= 50))),
   CONSTRAINT api_keys_hash_is_sha256 CHECK ((octet_length(key_hash) = 32)),
   CONSTRAINT api_keys_max_outstanding_positive CHECK ((max_outstanding > 0)),
-  CONSTRAINT api_keys_modalities_known CHECK (((cardinality(modalities) >= 1) AND (modalities <@ ARRAY['chat'::text, 'image'::text, 'video'::text, 'embedding'::text]))),
+  CONSTRAINT api_keys_modalities_known CHECK (((cardinality(modalities) >= 1) AND (modalities <@ ARRAY['chat'::text, 'image'::text, 'video'::text, 'embedding'::text, 'speech'::text, 'transcription'::text]))),
   CONSTRAINT api_keys_models_count CHECK (((cardinality(models) >= 1) AND (cardinality(models) <= 100))),
   CONSTRAINT api_keys_name_length CHECK ((char_length(name) <= 60)),
   CONSTRAINT api_keys_outstanding_not_negative CHECK ((outstanding_calls >= 0)),
@@ -206,7 +206,7 @@ CREATE TABLE calls (
   id uuid NOT NULL, -- UUIDv7, made by the web process before the charge; call_… in text.
   account_id uuid NOT NULL, -- Who pays.
   key_id uuid NOT NULL, -- The API key it came with.
-  modality text NOT NULL, -- chat, image, video or embedding: its queue.
+  modality text NOT NULL, -- chat, image, video, embedding, speech or transcription: its queue.
   dialect text, -- In which a chat was asked, and is answered, where that is not chat completions.
   model text NOT NULL, -- The gateway's model id as asked for.
   status text NOT NULL, -- queued, running, succeeded, failed or rejected; see src/shared/calls/lifecycle.ts.
@@ -260,7 +260,7 @@ CREATE TABLE calls (
   CONSTRAINT calls_error_where_refused CHECK (((status = ANY (ARRAY['failed'::text, 'rejected'::text])) = (error_type IS NOT NULL))),
   CONSTRAINT calls_failed_cost_nothing CHECK (((status <> ALL (ARRAY['failed'::text, 'rejected'::text])) OR ((credits)::bigint = 0))),
   CONSTRAINT calls_idempotency_whole CHECK ((((idempotency_key IS NULL) = (idempotency_expires_at IS NULL)) AND ((idempotency_key IS NULL) OR (request_hash IS NOT NULL)))),
-  CONSTRAINT calls_modality_known CHECK ((modality = ANY (ARRAY['chat'::text, 'image'::text, 'video'::text, 'embedding'::text]))),
+  CONSTRAINT calls_modality_known CHECK ((modality = ANY (ARRAY['chat'::text, 'image'::text, 'video'::text, 'embedding'::text, 'speech'::text, 'transcription'::text]))),
   CONSTRAINT calls_open_hold_their_charge CHECK (((status <> ALL (ARRAY['queued'::text, 'running'::text])) OR (((credits)::bigint = (credits_precharged)::bigint) AND (price IS NOT NULL) AND (lease_until IS NOT NULL) AND (deadline_at IS NOT NULL)))),
   CONSTRAINT calls_rejected_were_not_charged CHECK (((status <> 'rejected'::text) OR ((credits_precharged)::bigint = 0))),
   CONSTRAINT calls_repeated_tokens_were_written CHECK (((repeated_input_tokens)::bigint <= (cache_write_tokens)::bigint)),
