@@ -86,6 +86,7 @@ const GUESTS: Record<string, string[]> = {
 const SHARED_WITH_BROWSERS = [
   'requests/pricing',
   'requests/media-options',
+  'requests/sizes',
   'reports/margin-csv',
   'payments/currencies',
 ].map((name) => `src/shared/${name}.ts`)

@@ -8,7 +8,7 @@ import { startGateway } from '../../../scripts/harness/harness.ts'
 import { get } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { outstandingOf } from '../../shared/calls/opening.ts'
-import { CHAT, IMAGES, VIDEOS } from '../../../scripts/harness/calling.ts'
+import { CHAT, IMAGES, OPENAI_VIDEOS, VIDEOS } from '../../../scripts/harness/calling.ts'
 import type { Answered } from './support/floods.ts'
 import { UncaughtFaults, sendAll } from './support/floods.ts'
 import type { Sending } from './support/random-requests.ts'
@@ -23,6 +23,10 @@ const KEYS = [
   'image_url',
   'resolution',
   'duration',
+  'seconds',
+  'size',
+  'input_reference',
+  'input_reference[image_url]',
   'max_tokens',
   'max_completion_tokens',
   'temperature',
@@ -84,6 +88,16 @@ const FIELDS: Record<string, fc.Arbitrary<object>> = {
     },
     { requiredKeys: ['model', 'prompt'] },
   ),
+  [OPENAI_VIDEOS]: fc.record(
+    {
+      model: mostly(fc.constantFrom('unavailable-video', 'disabled-image'), fc.constant('sandbox-video'), 4),
+      prompt: media.prompt,
+      seconds: mostly(fc.constantFrom('1', 1), nasty),
+      size: mostly(fc.constant('1280x720'), nasty),
+      input_reference: mostly(fc.constant(null), fc.oneof(nasty, fc.record({ image_url: nasty }))),
+    },
+    { requiredKeys: ['model', 'prompt'] },
+  ),
 }
 const odd = fc.constantFrom(
   '/v1/models',
@@ -95,9 +109,10 @@ const odd = fc.constantFrom(
   '/v1/images/generations/',
 )
 
-const sending: fc.Arbitrary<Sending> = mostly(fc.constantFrom(CHAT, CHAT, IMAGES, IMAGES, VIDEOS), odd).chain((path) =>
-  sendingOf(path, spoilt(FIELDS[path] ?? FIELDS[CHAT]!, KEYS)),
-)
+const sending: fc.Arbitrary<Sending> = mostly(
+  fc.constantFrom(CHAT, CHAT, IMAGES, IMAGES, VIDEOS, OPENAI_VIDEOS),
+  odd,
+).chain((path) => sendingOf(path, spoilt(FIELDS[path] ?? FIELDS[CHAT]!, KEYS)))
 
 /** The statuses that a request can get, whatever is wrong with it. */
 const ALLOWED = new Set([200, 202, 400, 401, 402, 404, 405, 410, 413, 415, 417, 422, 429])
