@@ -18,6 +18,7 @@ type Place = { url: string }
 export const CHAT = '/v1/chat/completions'
 export const IMAGES = '/v1/images/generations'
 export const VIDEOS = '/v1/videos/generations'
+export const OPENAI_VIDEOS = '/v1/videos'
 export const EMBEDDINGS = '/v1/embeddings'
 export const MODERATIONS = '/v1/moderations'
 export const RERANK = '/v1/rerank'

@@ -95,6 +95,7 @@ const SHARED_WITH_BROWSERS = [
   'requests/pricing',
   'requests/shown-price',
   'requests/media-options',
+  'requests/sizes',
   'reports/margin-csv',
   'payments/currencies',
 ].map((name) => `src/shared/${name}.ts`)

@@ -81,8 +81,8 @@ export class CallImages {
   }
 
   /**
-   * The images at addresses, in data URIs, or in files of the call's form. Too many at once wait for each other, in the order they came, those of
-   * one account apart.
+   * The images at addresses, in data URIs, or in files of the call's form. Too many at once wait for each other, in
+   * the order they came, those of one account apart.
    * @throws FetchFailed; MediaRefused for what is not a complete PNG, JPEG, WebP or GIF within the limits; the call's
    *   reason
    */

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { startGateway } from '../../../scripts/harness/harness.ts'
-import { CHAT, EMBEDDINGS, IMAGES, MODERATIONS, RERANK, VIDEOS } from '../../../scripts/harness/calling.ts'
+import { CHAT, EMBEDDINGS, IMAGES, MODERATIONS, OPENAI_VIDEOS, RERANK, VIDEOS } from '../../../scripts/harness/calling.ts'
 import type { Answered } from './support/floods.ts'
 import { fuzz } from './support/fuzzing.ts'
 import type { Sending } from './support/random-requests.ts'
@@ -14,6 +14,10 @@ const KEYS = [
   'image_url',
   'resolution',
   'duration',
+  'seconds',
+  'size',
+  'input_reference',
+  'input_reference[image_url]',
   'max_tokens',
   'max_completion_tokens',
   'temperature',
@@ -80,6 +84,16 @@ const FIELDS: Record<string, fc.Arbitrary<object>> = {
     },
     { requiredKeys: ['model', 'prompt'] },
   ),
+  [OPENAI_VIDEOS]: fc.record(
+    {
+      model: mostly(fc.constantFrom('unavailable-video', 'disabled-image'), fc.constant('sandbox-video'), 4),
+      prompt: media.prompt,
+      seconds: mostly(fc.constantFrom('1', 1), nasty),
+      size: mostly(fc.constant('1280x720'), nasty),
+      input_reference: mostly(fc.constant(null), fc.oneof(nasty, fc.record({ image_url: nasty }))),
+    },
+    { requiredKeys: ['model', 'prompt'] },
+  ),
   [EMBEDDINGS]: fc.record(
     {
       model: mostly(fc.constant('sandbox-embedding'), fc.constantFrom('sandbox-chat', 'nothing')),
@@ -118,7 +132,7 @@ const odd = fc.constantFrom(
 )
 
 const sending: fc.Arbitrary<Sending> = mostly(
-  fc.constantFrom(CHAT, CHAT, IMAGES, IMAGES, VIDEOS, EMBEDDINGS, MODERATIONS, RERANK),
+  fc.constantFrom(CHAT, CHAT, IMAGES, IMAGES, VIDEOS, OPENAI_VIDEOS, EMBEDDINGS, MODERATIONS, RERANK),
   odd,
 ).chain((path) => sendingOf(path, spoilt(FIELDS[path] ?? FIELDS[CHAT]!, KEYS)))
 

@@ -23,7 +23,7 @@ export async function removeVideo(deps: DeleteDeps, accountId: AccountId, id: Ca
   return true
 }
 
-/** How long a deletion waits for the end of its call, in seconds: it ends soon, and whoever looks then sees its cost. */
+/** How long a deletion waits for the end of its call, in seconds: whoever looks after it sees what the call cost. */
 const STOP_SECONDS = 10
 
 const DELETED = gatewayError('upstream_failed', 'The video was deleted before it began. It cost nothing.')
