@@ -107,8 +107,8 @@ export const listedModel = model
       .optional()
       .meta({
         description:
-          'All but media and moderations: the price in credits. Where the operator has stated what a credit is worth, ' +
-          'every model has its price in US dollars beside it, as exact decimals.',
+          'All but media and moderations: the price in credits. Where the operator has stated what a credit is ' +
+          'worth, every model has its price in US dollars beside it, as exact decimals.',
       }),
   })
   .meta({ id: 'ListedModel' })

@@ -11,7 +11,7 @@ import { searchMicroUsd } from './costs.ts'
 import type { Outcome, Run } from './run-call.ts'
 import { runOnce } from './run-once.ts'
 
-/** How many times the searches that were charged an upstream can have billed. */
+/** An upstream is believed to have billed up to this many times the searches that were charged. */
 const MOST_TIMES = 100
 
 /** Runs a ranking to its end. @throws UpstreamError when every try failed */

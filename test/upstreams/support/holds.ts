@@ -101,7 +101,10 @@ async function play({ upstreams, billing }: Deps, { dialect, parse }: Holding, a
   return { protocol, request, sent: bill.body, allow, rules }
 }
 
-/** Declares the test that no body of a dialect is billed for more than is held for it. `title`: after "is not passed". */
+/**
+ * Declares the test that no body of a dialect is billed for more than is held for it. `title`: what does not pass the
+ * hold.
+ */
 export function holds(what: 'message' | 'response', title: string, holding: Holding): void {
   describe(`the hold of any ${what}`, () => {
     let deps: Deps
