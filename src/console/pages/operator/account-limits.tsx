@@ -16,7 +16,7 @@ const FIELDS = [
 const textOf = (limit: number | null): string => (limit === null ? '' : String(limit))
 
 /** What the texts of the form change. A field that was emptied lifts its limit. */
-export const changesOf = (texts: Record<string, string>, limits: OperatedAccount['limits']): AccountLimits =>
+const changesOf = (texts: Record<string, string>, limits: OperatedAccount['limits']): AccountLimits =>
   Object.fromEntries(
     FIELDS.flatMap(([name]) => {
       const text = (texts[name] ?? '').trim()
