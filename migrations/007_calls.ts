@@ -26,6 +26,7 @@ export const up = (db: Knex): Promise<void> =>
       id uuid NOT NULL, -- UUIDv7, made by the web process before the charge; call_… in text.
       account_id uuid NOT NULL, -- Who pays.
       key_id uuid NOT NULL, -- The API key it came with.
+      user_id uuid NOT NULL, -- Whose key that is: the member whose call it is.
       modality text NOT NULL, -- chat, image, video or embedding: its queue.
       dialect text, -- In which a chat was asked, and is answered, where that is not chat completions.
       model text NOT NULL, -- The gateway's model id as asked for.
@@ -99,7 +100,8 @@ export const up = (db: Knex): Promise<void> =>
     CREATE INDEX calls_account_time ON calls (account_id, created_at DESC, id DESC);
     CREATE UNIQUE INDEX calls_folded_refusals ON calls (key_id, modality, model, error_type, fold_minute)
       WHERE fold_minute IS NOT NULL;
-    CREATE UNIQUE INDEX calls_idempotency ON calls (account_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
+    CREATE UNIQUE INDEX calls_idempotency ON calls (account_id, idempotency_key, user_id)
+      WHERE idempotency_key IS NOT NULL;
     CREATE INDEX calls_idempotency_expiry ON calls (idempotency_expires_at) WHERE idempotency_key IS NOT NULL;
     CREATE INDEX calls_of_errors ON calls (id) WHERE error_type IS NOT NULL;
     -- What is open, oldest first. Not by lease_until: a call's begin and every renewal of its lease change that, and an

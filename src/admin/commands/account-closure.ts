@@ -1,5 +1,6 @@
 /** account delete · account export · session list · session revoke */
 import { randomBytes } from 'node:crypto'
+import { allOf } from '../../shared/accounts/members.ts'
 import { listKeys } from '../../shared/accounts/shown-key.ts'
 import { listCalls } from '../../shared/reports/call-list.ts'
 import type { CallPosition } from '../../shared/reports/call-list.ts'
@@ -27,6 +28,8 @@ const PAGE = 1000
 const sentence = (kept: KeptBecause): string => {
   if (kept.is === 'deleted') return 'The account was deleted already.'
   if (kept.is === 'password') return 'The password has changed meanwhile.'
+  if (kept.is === 'owning')
+    return `Its owner owns the organisation "${kept.organisation}": delete that, or have it handed over, first.`
   if (kept.is === 'running')
     return `${kept.calls} calls of the account have not ended yet: suspend it, and wait for them.`
   if (kept.is === 'paying')
@@ -43,7 +46,7 @@ const sentence = (kept: KeptBecause): string => {
 async function* everythingOf(db: Db, user: UserRow): AsyncGenerator<object> {
   const id = user.account_id
   yield { type: 'account', ...presentUser(user), status: user.status, role: user.role, debt: user.debt }
-  for (const key of await listKeys(db, id)) yield { type: 'key', ...key }
+  for (const key of await listKeys(db, allOf(id))) yield { type: 'key', ...key }
   for (const session of await listSessions(db, user.id, null)) yield { type: 'session', ...session }
   const { settings, card } = await billingOf(db, id, null)
   yield { type: 'billing', ...settings, card: presentCard(card) }
@@ -61,7 +64,7 @@ async function* everythingOf(db: Db, user: UserRow): AsyncGenerator<object> {
     before = next
   }
   for (let after: CallPosition | null = null; ;) {
-    const { calls, next } = await listCalls(db, id, {}, PAGE, after)
+    const { calls, next } = await listCalls(db, allOf(id), {}, PAGE, after)
     for (const call of calls) yield { type: 'call', ...call }
     if (next === null) break
     after = next

@@ -3,6 +3,7 @@
  */
 import { createKey, revokeKey, rotateKey } from '../../shared/accounts/api-keys.ts'
 import { changeKey } from '../../shared/accounts/key-limits.ts'
+import { seenBy } from '../../shared/accounts/members.ts'
 import { listKeys } from '../../shared/accounts/shown-key.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { done } from '../endpoint/answer-schemas.ts'
@@ -39,15 +40,12 @@ export const makeKey = endpoint({
     200: { description: 'The key with its secret, which is shown only this once.', schema: newKeyAnswer },
   },
   errors: ['invalid_request', 'too_many_keys', 'rate_limited'],
-}).handle(
-  ({ db, log, config, catalogue }: KeyDeps) =>
-    async ({ auth: { accountId, sessionId }, body: { name, ...limits }, request }) => {
-      checkLimits(limits, config)
-      const { secret, key } = await createKey(db, accountId, name, limits, sessionId)
-      logSecurity(log, request, 'key_made', accountId)
-      return { ok: true, secret, key, warnings: warningsOf(limits, request, catalogue.current()) }
-    },
-)
+}).handle(({ db, log, config, catalogue }: KeyDeps) => async ({ auth, body: { name, ...limits }, request }) => {
+  checkLimits(limits, config)
+  const { secret, key } = await createKey(db, auth.accountId, name, limits, auth)
+  logSecurity(log, request, 'key_made', auth.accountId)
+  return { ok: true, secret, key, warnings: warningsOf(limits, request, catalogue.current()) }
+})
 
 /** Lists the keys, revoked ones too. */
 export const showKeys = endpoint({
@@ -55,9 +53,10 @@ export const showKeys = endpoint({
   method: 'get',
   path: '/api/keys',
   summary: 'List the API keys',
+  description: 'A member sees their own; owner and admins see those of all members.',
   answers: listedKeys,
   errors: [],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth }) => ({ ok: true, data: await listKeys(db, auth.accountId) }))
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth }) => ({ ok: true, data: await listKeys(db, seenBy(auth)) }))
 
 const NO_KEY = 'There is no such key, or it was revoked.'
 
@@ -73,11 +72,11 @@ export const editKey = endpoint({
   body: keyChangesBody,
   answers: { 200: { description: 'The key as it is now.', schema: keyAnswer } },
   errors: ['invalid_request'],
-}).handle(({ db, log, config, catalogue }: KeyDeps) => async ({ auth: { accountId }, params, body, request }) => {
+}).handle(({ db, log, config, catalogue }: KeyDeps) => async ({ auth, params, body, request }) => {
   checkLimits(body, config)
-  const key = await changeKey(db, params.id, body, accountId)
+  const key = await changeKey(db, params.id, body, seenBy(auth))
   if (!key) throw new ApiError('not_found', { message: NO_KEY })
-  logSecurity(log, request, 'key_changed', accountId)
+  logSecurity(log, request, 'key_changed', auth.accountId)
   return { ok: true, key, warnings: warningsOf(body, request, catalogue.current()) }
 })
 
@@ -87,10 +86,10 @@ export const renewKey = endpoint({
   ...rotation,
   path: '/api/keys/:id/rotate',
   summary: 'Rotate an API key',
-}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth: { accountId }, params, body, request }) => {
-  const rotated = await rotateKey(db, params.id, body.graceSeconds, accountId)
+}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth, params, body, request }) => {
+  const rotated = await rotateKey(db, params.id, body.graceSeconds, seenBy(auth))
   if (!rotated) throw new ApiError('not_found', { message: NO_KEY })
-  logSecurity(log, request, 'key_rotated', accountId)
+  logSecurity(log, request, 'key_rotated', auth.accountId)
   return { ok: true, secret: rotated.secret, key: rotated.key }
 })
 
@@ -103,8 +102,8 @@ export const endKey = endpoint({
   description: 'The key is refused everywhere from now on. Calls that were already charged continue.',
   answers: { 200: { description: 'The key has been revoked.', schema: done } },
   errors: [],
-}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth: { accountId }, params, request }) => {
-  if (!(await revokeKey(db, accountId, params.id))) throw new ApiError('not_found')
-  logSecurity(log, request, 'key_revoked', accountId)
+}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth, params, request }) => {
+  if (!(await revokeKey(db, seenBy(auth), params.id))) throw new ApiError('not_found')
+  logSecurity(log, request, 'key_revoked', auth.accountId)
   return { ok: true }
 })

@@ -2,6 +2,7 @@
  * /api/operator/accounts: finding accounts, granting credits, suspending and activating.
  */
 import { z } from 'zod'
+import { allOf } from '../../shared/accounts/members.ts'
 import { summaryOf } from '../../shared/accounts/summary.ts'
 import type { LiveSession } from '../../shared/users/sessions.ts'
 import type { AccountStatus } from '../../shared/accounts/accounts.ts'
@@ -107,7 +108,7 @@ export const showOperated = endpoint({
     findAccount(db, params.id),
     summaryOf(db, params.id),
     listGrants(db, params.id),
-    listCalls(db, params.id, {}, LATEST, null),
+    listCalls(db, allOf(params.id), {}, LATEST, null),
     listActions(db, { accountId: params.id, changes: true }, LATEST),
   ])
   if (!account || !standing) throw new ApiError('not_found')

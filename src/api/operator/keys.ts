@@ -2,6 +2,7 @@
  * /api/operator: the keys of any account.
  */
 import { z } from 'zod'
+import { allOf } from '../../shared/accounts/members.ts'
 import { listKeys } from '../../shared/accounts/shown-key.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { findAccount } from '../../shared/operators/accounts.ts'
@@ -30,7 +31,7 @@ export const showKeysOf = endpoint({
   errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ params }) => {
   if (!(await findAccount(db, params.id))) throw new ApiError('not_found')
-  return { ok: true, data: await listKeys(db, params.id) }
+  return { ok: true, data: await listKeys(db, allOf(params.id)) }
 })
 
 /** Changes the name or the limits of any key. */

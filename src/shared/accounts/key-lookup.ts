@@ -5,7 +5,7 @@ import { batched } from '../platform/postgres/batcher.ts'
 import type { Db } from '../platform/postgres/db.ts'
 import { isUnreachable } from '../platform/postgres/db.ts'
 import { runPrepared, textArray } from '../platform/postgres/prepared.ts'
-import type { AccountId, KeyId } from '../platform/ids.ts'
+import type { AccountId, KeyId, UserId } from '../platform/ids.ts'
 import type { Modality } from '../calls/lifecycle.ts'
 import type { AccountStatus } from './accounts.ts'
 import { hexHashOf, looksLikeKey } from './api-keys.ts'
@@ -14,6 +14,8 @@ import { hexHashOf, looksLikeKey } from './api-keys.ts'
 export type Principal = {
   keyId: KeyId
   accountId: AccountId
+  /** The member whose key it is. */
+  userId: UserId
   status: AccountStatus
   /** Which of the key's secrets was sent: a charge looks at it again. */
   secretVersion: number
@@ -41,6 +43,7 @@ type PrincipalRow = {
   place: number
   id: KeyId
   account_id: AccountId
+  user_id: UserId
   status: AccountStatus
   version: number
   address_allowed: boolean
@@ -84,7 +87,7 @@ async function findPrincipals(db: Db, asked: Asked[]): Promise<(PrincipalRow | n
 const FIND = {
   name: 'find_principals',
   text: `
-    SELECT asked.place, k.id, k.account_id, acc.status, k.version, k.models, k.modalities, k.rate_limit,
+    SELECT asked.place, k.id, k.account_id, k.user_id, acc.status, k.version, k.models, k.modalities, k.rate_limit,
       k.address_allowed
     FROM unnest((SELECT $1::bytea[]), (SELECT $2::text[])) WITH ORDINALITY AS asked (hash, address, place)
     CROSS JOIN LATERAL (
@@ -100,6 +103,7 @@ const FIND = {
 const principalOf = (row: PrincipalRow, address: string): Principal => ({
   keyId: row.id,
   accountId: row.account_id,
+  userId: row.user_id,
   status: row.status,
   secretVersion: row.version,
   address,

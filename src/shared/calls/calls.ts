@@ -323,6 +323,7 @@ function outcomeOf(request: OpenRequest, row: OpenRow): OpenOutcome {
     case 'account_suspended':
     case 'model_not_allowed':
     case 'key_budget_exceeded':
+    case 'member_budget_exceeded':
     case 'price_above_limit':
     case 'price_changed':
     case 'insufficient_credits':

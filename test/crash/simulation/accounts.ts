@@ -1,31 +1,41 @@
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
-import type { Period } from '../../../src/shared/accounts/shown-key.ts'
+import type { Period } from '../../../src/shared/accounts/budgets.ts'
 import { newId } from '../../../src/shared/platform/ids.ts'
 import type { AccountId, GrantId, KeyId } from '../../../src/shared/platform/ids.ts'
 
-/** What the keys of an account may spend in a period: the first has no budget where there is only one number. */
-export type Limits = { period: Period; credits: number[] }
+/**
+ * What the keys of an account, and the member whose they are, may spend in a period: the first key has no budget where
+ * there is only one number, and the member where theirs is null.
+ */
+export type Limits = { period: Period; credits: number[]; member: number | null }
 
 /** An account with two keys. */
 export type Account = { id: AccountId; keyIds: KeyId[]; grants: GrantId[]; period: Period | null }
 
 /**
- * Makes an account with its grants, without an owner, in one statement: thousands of simulations begin with it. The
- * first grant expires first.
+ * Makes an account of one member with its grants, in one statement: thousands of simulations begin with it. The first
+ * grant expires first.
  */
 export async function openAccount(db: Db, amounts: readonly number[], limits: Limits | null): Promise<Account> {
   const id = newId('account')
-  const keyIds = [newId('key'), newId('key')]
+  const [userId, keyIds] = [newId('user'), [newId('key'), newId('key')]]
   const budgets = (limits?.credits ?? []).map(() => newId('budget'))
   const grants = amounts.map(() => newId('grant'))
   const total = amounts.reduce((sum, amount) => sum + amount, 0)
   await db.raw(
     `
     WITH u AS (
+      INSERT INTO users (id, email, password_hash) VALUES (:userId, 'simulated-' || :userId || '@example.com', 'none')
+    ), acc AS (
       INSERT INTO accounts (id, credits, ledger_seq, keys_limited) VALUES (:id, :total, :count, :limited)
+    ), m AS (
+      INSERT INTO members (user_id, account_id, role) VALUES (:userId, :id, 'owner')
+    ), mb AS (
+      INSERT INTO budgets (id, account_id, scope, user_id, credits, period)
+      SELECT :memberBudget, :id, 'member', :userId, :member::bigint, :period WHERE :member::bigint IS NOT NULL
     ), k AS (
-      INSERT INTO api_keys (id, account_id, name, key_hash, hint)
-      SELECT key, :id, 'k', sha256(key::text::bytea), '' FROM unnest(:keyIds::uuid[]) key
+      INSERT INTO api_keys (id, account_id, user_id, name, key_hash, hint)
+      SELECT key, :id, :userId, 'k', sha256(key::text::bytea), '' FROM unnest(:keyIds::uuid[]) key
     ), b AS (
       INSERT INTO budgets (id, account_id, scope, key_id, credits, period)
       SELECT b.id, :id, 'key', b.key, b.credits, :period
@@ -40,9 +50,13 @@ export async function openAccount(db: Db, amounts: readonly number[], limits: Li
     SELECT :id, nth, id, 'grant', amount, sum(amount) OVER (ORDER BY nth) FROM made`,
     {
       id,
+      userId,
+      memberBudget: newId('budget'),
+      member: limits?.member ?? null,
       total,
       count: amounts.length,
-      limited: limits !== null,
+      // Two keys without limits, whose member has none either, are no limits.
+      limited: limits !== null && (limits.credits.length > 0 || limits.member !== null),
       keyIds,
       budgets,
       budgetKeys: keyIds.toReversed().slice(0, budgets.length),

@@ -49,7 +49,7 @@ export function requireUpstream({ routes }: Pick<Model, 'routes'>): void {
 /**
  * Charges and enqueues a call, or joins the one that this request is a retry of.
  * @param onUpdate gets the worker's updates while a call of this request's own runs; of one that it joins, its start.
- * @throws ApiError upstream_unavailable, price_above_limit, price_changed, key_budget_exceeded, insufficient_credits,
+ * @throws ApiError upstream_unavailable, price_above_limit, price_changed, insufficient_credits, or that a budget is spent,
  * rate_limited (too many open), account_suspended, unauthorized, ip_not_allowed, model_not_allowed (all four: changed a
  * moment ago), idempotency_conflict, overloaded, service_unavailable (nothing stays charged).
  */
@@ -98,7 +98,7 @@ async function open(
   for (let lowerings = 0; ; lowerings++) {
     const request = openRequest(ctx, deps, order, identity, priceGuard(ctx, order))
     const outcome = await deps.calls.open(request)
-    if (!('refusal' in outcome) || !isShort(outcome.refusal)) return { order, request, outcome }
+    if (!('refusal' in outcome) || !SHORT.has(outcome.refusal)) return { order, request, outcome }
     const funds = await fundsOf(deps.db, request)
     const credits = funds && payable(funds)
     const less = credits !== null && lowerings < LOWERINGS && order.lowerTo?.(credits, deps.config.MIN_OUTPUT_TOKENS)
@@ -107,7 +107,7 @@ async function open(
   }
 }
 
-const isShort = (refusal: string): boolean => refusal === 'insufficient_credits' || refusal === 'key_budget_exceeded'
+const SHORT: ReadonlySet<string> = new Set(['insufficient_credits', 'key_budget_exceeded', 'member_budget_exceeded'])
 
 /** Waits for a call that was opened, and is yet to be enqueued. */
 function expectAnswer(
