@@ -82,9 +82,9 @@ export const redeem = endpoint({
   errors: ['invalid_request', 'invalid_code', 'code_used', 'forbidden'],
 }).handle(({ config, db, replies }: Pick<WebDeps, 'config' | 'db' | 'replies'>) => {
   const mailboxes = createMailboxes(config)
-  return async ({ auth: { accountId }, body }) => {
-    const redeemed = await redeemCode(db, mailboxes, accountId, body.code)
-    replies.publishEvent(accountId, { callId: null, balance: redeemed.balance })
+  return async ({ auth, body }) => {
+    const redeemed = await redeemCode(db, mailboxes, auth, body.code)
+    replies.publishEvent(auth.accountId, { callId: null, balance: redeemed.balance })
     return { ok: true, ...redeemed }
   }
 })

@@ -7,7 +7,12 @@ import { id, role, time, user } from '../endpoint/answer-schemas.ts'
 
 /** An account, as operators see it. */
 export const operatedAccount = user
-  .extend({ status: z.enum(['active', 'suspended']), role })
+  .extend({
+    kind: z.enum(['personal', 'organisation']),
+    name: z.string().meta({ description: "An organisation's name; empty for a person's own account." }),
+    status: z.enum(['active', 'suspended']),
+    role,
+  })
   .meta({ id: 'OperatedAccount' })
 
 /** An account in a list. */

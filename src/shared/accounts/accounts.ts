@@ -22,7 +22,7 @@ export async function openAccount(
 
 /**
  * Suspends or activates an account; false when there is none, or it was deleted. Suspending ends the sessions that act
- * for it; its keys obey at their next request.
+ * for it, and all of a person whose own account it is, who cannot log in any more; its keys obey at their next request.
  */
 export async function setStatus(trx: Trx, id: AccountId, status: AccountStatus): Promise<boolean> {
   const found = (await trx('accounts').where({ id }).whereNull('deleted_at').update({ status })) === 1

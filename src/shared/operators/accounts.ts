@@ -1,18 +1,23 @@
 /** Accounts as operators see them. */
 import type { Knex } from 'knex'
-import type { AccountStatus } from '../accounts/accounts.ts'
+import type { AccountKind, AccountStatus } from '../accounts/accounts.ts'
 import type { Role, User, UserRow } from '../users/users.ts'
 import { USER_COLUMNS, presentUser } from '../users/users.ts'
 import type { Db } from '../platform/postgres/db.ts'
 import type { AccountId } from '../platform/ids.ts'
 import { parseId } from '../platform/ids.ts'
 
-/** An account as operators see it: its owner's address and name, and what they may do. */
-export type OperatedAccount = User & { status: AccountStatus; role: Role }
+/**
+ * An account as operators see it: its owner's address and name, and what they may do. `name`: an organisation's; empty
+ * for a person's own account.
+ */
+export type OperatedAccount = User & { kind: AccountKind; name: string; status: AccountStatus; role: Role }
 
 /** What operators see of an account. */
-const presentOperated = (row: UserRow): OperatedAccount => ({
+export const presentOperated = (row: UserRow): OperatedAccount => ({
   ...presentUser(row),
+  kind: row.kind,
+  name: row.account_name,
   status: row.status,
   role: row.role,
 })
@@ -51,7 +56,7 @@ export const STANDINGS = ['debt', 'suspended', 'unverified'] as const
 /** What operators can filter accounts by. */
 type Standing = (typeof STANDINGS)[number]
 
-/** `text`: a part of the owner's address, or the account's id; empty finds all. */
+/** `text`: a part of the owner's address or of an organisation's name, or the account's id; empty finds all. */
 export type AccountSearch = { text: string; standing?: Standing; sort: Sort }
 
 /** The last account of a page: what it was sorted by, if by anything but its id, and its id. */
@@ -72,7 +77,10 @@ export async function findAccounts(
   const rows = await accountsWithOwners(db)
     .modify((query) => {
       if (id) void query.where('accounts.id', id)
-      else if (text !== '') void query.whereRaw('strpos(users.email, ?) > 0', [text.toLowerCase()])
+      else if (text !== '') {
+        const part = text.toLowerCase()
+        void query.whereRaw('(strpos(users.email, ?) > 0 OR strpos(lower(accounts.name), ?) > 0)', [part, part])
+      }
       if (standing === 'debt' || sort === 'debt') void query.where('accounts.debt', '>', 0)
       if (standing === 'suspended') void query.where('accounts.status', 'suspended')
       if (standing === 'unverified') void query.whereNull('users.email_verified_at')

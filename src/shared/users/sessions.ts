@@ -133,11 +133,12 @@ export async function endSessions(trx: Db | Trx, userId: UserId, except: Session
 }
 
 /**
- * Ends all sessions that act for an account. A statement of its own after the account's row was locked, as
- * `endSessions`.
+ * Ends all sessions that act for an account, and all of the person whose own account it is, whatever they act for. A
+ * statement of its own after the account's row was locked, as `endSessions`.
  */
 export async function endSessionsOfAccount(trx: Trx, accountId: AccountId): Promise<void> {
-  await trx('sessions').where({ account_id: accountId }).delete()
+  const person = trx('members').where({ account_id: accountId, account_kind: 'personal' }).select('user_id')
+  await trx('sessions').where({ account_id: accountId }).orWhereIn('user_id', person).delete()
 }
 
 /** The live sessions of a user, newest first. */

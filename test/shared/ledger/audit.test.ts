@@ -1,10 +1,11 @@
 import { expect } from 'chai'
 import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
+import { setMemberBudget } from '../../../src/shared/accounts/member-changes.ts'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import { newId, parseId } from '../../../src/shared/platform/ids.ts'
 import { chatCost } from '../../../src/shared/requests/pricing.ts'
-import type { KeyId } from '../../../src/shared/platform/ids.ts'
+import type { AccountId } from '../../../src/shared/platform/ids.ts'
 import { audit, auditActive } from '../../../src/shared/ledger/audit.ts'
 import { deduct } from '../../../src/shared/ledger/deductions.ts'
 import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
@@ -41,11 +42,13 @@ describe('the audit', () => {
     const { id: payment } = await aPaidPayment(db, account.id)
     const terms = { credits: 5, maxUses: 2, expiresAt: null, creditsExpireAt: null, note: null }
     const { code, made } = await createCode(db, null, terms)
-    await redeemCode(db, mailboxes, account.id, code)
+    await redeemCode(db, mailboxes, { userId: account.userId, accountId: account.id }, code)
     const chat = await opened(calls, account, 9, { modality: 'chat', price: PRICE })
     const tokens = { input: 10, cached: 100, written: 20, output: 3, inputAgain: 5 }
     await calls.settle(chat, 'chat', { ...aResult(chatCost(PRICE, tokens)), tokens })
     await changeKey(db, account.keyId, { maxOutstanding: 10, budget: { credits: 100, period: 'total' } })
+    const member = { userId: account.userId, accountId: account.id }
+    await db.transaction((trx) => setMemberBudget(trx, member, { credits: 200, period: 'total' }))
     const [settled, refunded, open] = [
       await opened(calls, account, 30),
       await opened(calls, account, 20),
@@ -66,8 +69,8 @@ describe('the audit', () => {
     })
   }
 
-  const budgetOf = async (keyId: KeyId): Promise<string> =>
-    (await db('budgets').where({ key_id: keyId }).first<{ id: string }>('id')).id
+  const budgetsOf = async (accountId: AccountId): Promise<string[]> =>
+    await db('budgets').where({ account_id: accountId }).pluck<string[]>('id')
 
   /** The invariants that this account breaks, by the audit. */
   async function broken(look = audit): Promise<string[]> {
@@ -75,7 +78,7 @@ describe('the audit', () => {
     const mine = [
       scene.account.id,
       scene.account.keyId,
-      await budgetOf(scene.account.keyId),
+      ...(await budgetsOf(scene.account.id)),
       ...scene.account.grants,
       scene.settled,
       scene.refunded,
