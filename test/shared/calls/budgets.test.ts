@@ -275,11 +275,10 @@ describe('the budget of a key, judged by the charge', () => {
 
   describe('a mail about a budget', () => {
     const mailsOf = ({ userId }: TestAccount): Promise<number[]> =>
-      db('budget_notices')
-        .join('mails', 'mails.id', 'mail_id')
+      db('mails')
         .where({ user_id: userId, kind: 'budget', status: 'queued' })
-        .orderBy('mails.created_at')
-        .pluck('percent')
+        .orderBy('created_at')
+        .pluck(db.raw("(details ->> 'percent')::integer") as unknown as string)
 
     async function proven(credits: number, period: Period): Promise<TestAccount> {
       const account = await withBudget(credits, period)
