@@ -5,4 +5,5 @@ LANGUAGE sql STABLE AS $$
   UNION ALL
   SELECT b.* FROM budgets b WHERE b.account_id = of_account AND b.user_id = of_member
 $$;
-COMMENT ON FUNCTION budgets_of IS 'The budgets that the calls of a key use: its own, and that of the member whose it is.';
+COMMENT ON FUNCTION budgets_of
+  IS 'The budgets that the calls of a key use: its own, and that of the member whose it is.';

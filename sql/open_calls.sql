@@ -40,8 +40,8 @@ DECLARE
   known uuid[];
   names text[] := '{}';
   named uuid[] := '{}';
-  -- By place in "keys": how many calls the batch has opened with the key, and its budget and that of its member, both by
-  -- their places in "budgets". By those: their ids, their credits, and what is used of them before and by the batch.
+  -- By place in "keys": how many calls the batch has opened with the key, and its budget and that of its member, by
+  -- their places in "budget_ids". By those: their credits, and what was used of them before the batch, and is now.
   key_place integer;
   calls_of integer[];
   budgets_of_keys integer[];
@@ -190,8 +190,8 @@ BEGIN
     price_version, estimated_input_tokens, estimated_output_tokens, credits_precharged, credits, request_id, reply_to,
     idempotency_key, idempotency_expires_at, request_hash, request_bytes, lease_until, deadline_at, created_at,
     is_async, callback_url)
-  SELECT u.id, u.account_id, u.key_id, o.user_id, u.modality, u.dialect, u.model, u.catalogue_version, 'queued', u.price,
-    u.price_version, u.estimated_input, u.estimated_output, u.amount, u.amount, u.request_id, u.reply_to,
+  SELECT u.id, u.account_id, u.key_id, o.user_id, u.modality, u.dialect, u.model, u.catalogue_version, 'queued',
+    u.price, u.price_version, u.estimated_input, u.estimated_output, u.amount, u.amount, u.request_id, u.reply_to,
     u.idempotency_key,
     CASE WHEN u.idempotency_key IS NOT NULL THEN now() + make_interval(secs => u.idempotency_seconds) END,
     decode(u.request_hash, 'hex'), u.request_bytes, now() + make_interval(secs => u.lease_seconds),
@@ -234,5 +234,5 @@ END $$;
 COMMENT ON FUNCTION open_calls IS
   'Charges and opens calls: for each an outcome of opened, exists, left (by what it may be a retry of), '
   'price_above_limit, price_changed, '
-  'insufficient_credits, key_budget_exceeded, member_budget_exceeded, too_many_calls, too_many_calls_of_key, too_many_bytes, '
-  'account_suspended, unauthorized, ip_not_allowed or model_not_allowed.';
+  'insufficient_credits, key_budget_exceeded, member_budget_exceeded, too_many_calls, too_many_calls_of_key, '
+  'too_many_bytes, account_suspended, unauthorized, ip_not_allowed or model_not_allowed.';

@@ -66,7 +66,11 @@ export async function aMember(
   return { ...person, ...(await actingFor(db, id, person.userId)) }
 }
 
-async function actingFor(db: Db, id: AccountId, userId: UserId): Promise<Pick<TestMember, 'id' | 'key' | 'keyId' | 'token'>> {
+async function actingFor(
+  db: Db,
+  id: AccountId,
+  userId: UserId,
+): Promise<Pick<TestMember, 'id' | 'key' | 'keyId' | 'token'>> {
   const session = { userId, accountId: id, passwordHash: 'none', userAgent: '', ip: '' }
   const { sessionId, token } = (await openSession(db, session))!
   const made = await createKey(db, id, 'test', {}, { userId, sessionId })

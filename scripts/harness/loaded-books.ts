@@ -123,7 +123,8 @@ const CALLS = `
     estimated_output_tokens, credits_precharged, credits, balance_after, input_tokens, output_tokens, http_status,
     error_type, latency_ms, upstream, attempts, request_id, reply_to, request_hash, lease_until, deadline_at,
     created_at, started_at, started_by, finished_at)
-  SELECT id, account_id, key_id, user_id, modality, 'bench-' || modality, CASE WHEN failed THEN 'failed' ELSE 'succeeded' END,
+  SELECT id, account_id, key_id, user_id, modality, 'bench-' || modality,
+    CASE WHEN failed THEN 'failed' ELSE 'succeeded' END,
     '{"input": 100, "output": 300, "perTokens": 1000, "minimum": 1}', 30, 200, ${CHARGE},
     CASE WHEN failed THEN 0 ELSE ${COST} END, ${GRANT} - ${PAID_BEFORE} - CASE WHEN failed THEN 0 ELSE ${COST} END,
     20, 80, CASE WHEN failed THEN 502 ELSE 200 END,

@@ -16,7 +16,8 @@ export async function inventCalls(db: Db, accountId: AccountId, keyId: KeyId, co
     INSERT INTO calls (id, account_id, key_id, user_id, modality, model, status, price, credits_precharged, credits,
       balance_after, input_tokens, output_tokens, http_status, error_type, latency_ms, upstream, attempts, request_id,
       created_at, started_at, finished_at)
-    SELECT ${idAt('kind.at')}, k.account_id, k.id, k.user_id, kind.modality, kind.model, kind.status, '{"credits": 1}', kind.credits,
+    SELECT ${idAt('kind.at')}, k.account_id, k.id, k.user_id, kind.modality, kind.model, kind.status,
+      '{"credits": 1}', kind.credits,
       CASE WHEN kind.status = 'succeeded' THEN kind.credits ELSE 0 END, 1000,
       CASE WHEN kind.modality = 'chat' THEN 200 END, CASE WHEN kind.modality = 'chat' THEN 300 END,
       CASE WHEN kind.status = 'succeeded' THEN 200 ELSE 502 END,

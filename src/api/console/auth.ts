@@ -150,9 +150,9 @@ export const deleteOwnAccount = endpoint({
   summary: 'Delete the account',
   description:
     'Address, name, sessions, keys, mails and results go; ledger and call records stay without a name. It cannot be ' +
-    'undone. 409 `conflict` while calls are open or payments undecided, while the account has a debt, while there are ' +
-    'credits, unless they are given up, and while you own an organisation, which it names: delete it or hand it over ' +
-    'first. Your memberships of other organisations end.',
+    'undone. 409 `conflict` while calls are open or payments undecided, while the account has a debt, while there ' +
+    'are credits, unless they are given up, and while you own an organisation, which it names: delete it or hand it ' +
+    'over first. Your memberships of other organisations end.',
   auth: session,
   limits: [{ limit: 'passwordChanges', per: 'user' }],
   body: z

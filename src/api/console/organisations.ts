@@ -91,8 +91,8 @@ export const endOrganisation = endpoint({
   summary: 'Delete an organisation',
   description:
     'For its owner. Its name, keys, memberships and results go; ledger and call records stay without a name. It is ' +
-    'refused as the deletion of an account is: 409 `conflict` while calls are open or payments undecided, while there ' +
-    'is a debt, and while there are credits, unless they are given up.',
+    'refused as the deletion of an account is: 409 `conflict` while calls are open or payments undecided, while ' +
+    'there is a debt, and while there are credits, unless they are given up.',
   limits: [{ limit: 'passwordChanges', per: 'user' }],
   params: pathId('account', 'The `id` of an organisation.'),
   body: z

@@ -1,6 +1,6 @@
 /**
- * Who may use an endpoint: a user who is logged in, by their role for the account that they act for; an operator; or the
- * holder of an API key. What somebody may not is 403 `forbidden`.
+ * Who may use an endpoint: a user who is logged in, by their role for the account that they act for; an operator; or
+ * the holder of an API key. What somebody may not is 403 `forbidden`.
  *
  * | role for the account | endpoints |
  * |---|---|

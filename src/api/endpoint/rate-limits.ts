@@ -13,8 +13,8 @@ import { createNetworkLimit } from './network-limits.ts'
 export type Limits = ReturnType<typeof createLimits>
 
 /**
- * Says that an endpoint's requests count against a limit, separately for the networks of each client, each account, each
- * user, or each key with a limit of its own. By user where an account is no bound: anybody can make more of them.
+ * Says that an endpoint's requests count against a limit, separately for the networks of each client, each account,
+ * each user, or each key with a limit of its own. By user where an account is no bound: anybody can make more of them.
  */
 export type LimitUse = {
   /** Counts once for each so many bytes of a body that it begins, and for the most where its length is not said. */

@@ -170,7 +170,8 @@ export const suspendAccount = endpoint({
   method: 'post',
   path: '/api/operator/accounts/:id/suspend',
   summary: 'Suspend an account',
-  description: 'Ends its sessions and refuses its keys at once. You cannot suspend an account that you are a member of.',
+  description:
+    'Ends its sessions and refuses its keys at once. You cannot suspend an account that you are a member of.',
   body: 'ignored',
   answers: { 200: { description: 'The account is suspended.', schema: statusAnswer } },
   errors: ['invalid_request'],

@@ -28,7 +28,8 @@ export type BudgetRow = { credits: number | null; period: Period; used: number; 
 
 /** SQL: when the window of a budget `b` ends that begins at a moment; null for a total. */
 export const windowEnd = (start: string): string =>
-  `CASE WHEN b.period <> 'total' THEN (${start} AT TIME ZONE 'UTC' + ('1 ' || b.period)::interval) AT TIME ZONE 'UTC' END`
+  `CASE WHEN b.period <> 'total'
+    THEN (${start} AT TIME ZONE 'UTC' + ('1 ' || b.period)::interval) AT TIME ZONE 'UTC' END`
 
 /** SQL: the columns of a `BudgetRow`, of a budget `b` and its window `w`. */
 export const BUDGET_COLUMNS = `b.credits, b.period, coalesce(w.used, 0) AS used,

@@ -13,8 +13,8 @@ export type AccountSummary = { credits: number; debt: number; held: number; runn
 
 /**
  * What an account can be charged at this moment with a key, in credits. `spendable`: its balance without grants past
- * their time. `keyBudget`, `memberBudget`: what is left of the budget of the key, and of the member whose it is; null where there
- * is none.
+ * their time. `keyBudget`, `memberBudget`: what is left of the budget of the key, and of the member whose it is; null
+ * where there is none.
  */
 export type Funds = {
   balance: number

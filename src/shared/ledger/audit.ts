@@ -24,7 +24,8 @@ const IS_KEPT = "c.status = 'succeeded' AND EXISTS (SELECT FROM call_results r W
 const BUDGETED = ['c.key_id = b.key_id', 'c.account_id = b.account_id AND c.user_id = b.user_id']
   .map(
     (isOf) => `SELECT b.id AS budget_id, budget_window(b.period, c.created_at) AS starts_at, c.id AS call_id, c.status,
-      c.credits + c.credits_uncollected AS cost FROM budgets b JOIN calls c ON ${isOf} AND c.created_at >= b.created_at`,
+      c.credits + c.credits_uncollected AS cost
+      FROM budgets b JOIN calls c ON ${isOf} AND c.created_at >= b.created_at`,
   )
   .join(' UNION ALL ')
 

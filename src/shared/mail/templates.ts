@@ -1,6 +1,6 @@
 /**
- * The mails: text and HTML rendered from one description. Pure. The only user input in them are addresses, and the names
- * of keys and organisations; all are escaped, and none stands in a subject.
+ * The mails: text and HTML rendered from one description. Pure. The only user input in them are addresses, and the
+ * names of keys and organisations; all are escaped, and none stands in a subject.
  */
 import type { BudgetNotice } from '../accounts/budget-notices.ts'
 import type { InvitationNotice } from '../accounts/invitations.ts'

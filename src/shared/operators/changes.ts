@@ -143,9 +143,9 @@ export type Deletion = {
 }
 
 /**
- * Deletes an account, for an operator or for its owner: its name, sessions, keys, card and answers go, its media results
- * within minutes; with a person's own account the person, their address, mails and memberships. The ledger, the payments
- * and the records of calls stay, exact, and nobody's.
+ * Deletes an account, for an operator or for its owner: its name, sessions, keys, card and answers go, its media
+ * results within minutes; with a person's own account the person, their address, mails and memberships. The ledger, the
+ * payments and the records of calls stay, exact, and nobody's.
  * @param deletion `userId`: of its owner.
  * @returns null if it was deleted.
  */

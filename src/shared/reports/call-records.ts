@@ -85,8 +85,8 @@ export async function readState(db: Db, id: CallId, holder?: Membership): Promis
   const { rows } = await db
     .raw<{ rows: StateRow[] }>(
       `
-    SELECT c.id, c.account_id, c.user_id, c.modality, c.dialect, c.status, c.http_status, c.error_type, c.credits, c.balance_after,
-      c.latency_ms, c.reply_to,
+    SELECT c.id, c.account_id, c.user_id, c.modality, c.dialect, c.status, c.http_status, c.error_type, c.credits,
+      c.balance_after, c.latency_ms, c.reply_to,
       encode(c.request_hash, 'hex') AS request_hash,
       (extract(epoch FROM c.deadline_at - now()) * 1000)::bigint AS deadline_in_ms,
       octet_length(r.output) AS output_bytes, octet_length(p.output) AS passing_bytes,

@@ -1,6 +1,6 @@
 /**
- * Leaving: a user deletes the account that is theirs, or an organisation that they own, with the password. What goes and what stays is
- * docs/accounts-and-mail.md#accounts-over-their-life.
+ * Leaving: a user deletes the account that is theirs, or an organisation that they own, with the password. What goes
+ * and what stays is docs/accounts-and-mail.md#accounts-over-their-life.
  */
 import { randomBytes } from 'node:crypto'
 import { organisationOf } from '../accounts/organisations.ts'

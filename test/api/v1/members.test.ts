@@ -59,7 +59,10 @@ describe('members at the gateway', () => {
       expect([refused.status, refused.json.error.type]).to.deep.equal([402, 'member_budget_exceeded'])
       expect(refused.json.error.message).to.contain('your budget in this account')
       expect(Date.parse(refused.json.error.resetsAt)).to.be.within(midnight.getTime() - 86_400_000, midnight.getTime())
-      expect(await recordOf(gateway.db, refused)).to.include({ status: 'rejected', errorType: 'member_budget_exceeded' })
+      expect(await recordOf(gateway.db, refused)).to.include({
+        status: 'rejected',
+        errorType: 'member_budget_exceeded',
+      })
       await changeMember(gateway.db, memberOf(member), { budget: null })
       const other = await image(gateway, member, prompted())
       expect([other.status, other.json.error.type]).to.deep.equal([402, 'key_budget_exceeded'])
@@ -138,7 +141,10 @@ describe('members at the gateway', () => {
 
   it('see their own records, and owner and admins all, by member too', async () => {
     const organisation = await anOrganisation(gateway.db, 10_000)
-    const [one, other] = [await aMember(gateway.db, organisation), await aMember(gateway.db, organisation, { role: 'admin' })]
+    const [one, other] = [
+      await aMember(gateway.db, organisation),
+      await aMember(gateway.db, organisation, { role: 'admin' }),
+    ]
     await image(gateway, one, prompted())
     await image(gateway, other, prompted())
     const api = async (path: string, { token }: TestMember) => await get(`${gateway.url}${path}`, token)

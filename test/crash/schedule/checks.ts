@@ -260,7 +260,8 @@ async function checkEntries(db: Db, ids: readonly AccountId[]): Promise<void> {
     SELECT w.*, b.credits FROM budget_windows w JOIN budgets b ON b.id = w.budget_id
     WHERE b.account_id = ANY (?::uuid[]) AND w.used > b.credits + (
       SELECT coalesce(sum(greatest(0, c.credits + c.credits_uncollected - c.credits_precharged)), 0) FROM calls c
-      WHERE (c.key_id = b.key_id OR c.account_id = b.account_id AND c.user_id = b.user_id) AND budget_window(b.period, c.created_at) = w.starts_at)`,
+      WHERE (c.key_id = b.key_id OR c.account_id = b.account_id AND c.user_id = b.user_id)
+        AND budget_window(b.period, c.created_at) = w.starts_at)`,
     [[...ids]],
   )
   expect(overrun, `a budget was overrun: ${JSON.stringify(overrun)}`).to.deep.equal([])

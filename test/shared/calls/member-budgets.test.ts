@@ -120,9 +120,13 @@ describe('the budget of a member, judged by the charge', () => {
     const call = await opened(verbs(db), member, 50)
     await db.transaction(async (trx) => {
       const back = "- interval '1 day'"
-      await trx('calls').where({ id: call }).update({ created_at: trx.raw(`created_at ${back}`) })
+      await trx('calls')
+        .where({ id: call })
+        .update({ created_at: trx.raw(`created_at ${back}`) })
       const budgets = trx('budgets').where({ account_id: organisation.id })
-      await trx('budget_windows').whereIn('budget_id', budgets.clone().select('id')).update({ starts_at: trx.raw(`starts_at ${back}`) })
+      await trx('budget_windows')
+        .whereIn('budget_id', budgets.clone().select('id'))
+        .update({ starts_at: trx.raw(`starts_at ${back}`) })
       await budgets.update({ created_at: '-infinity' })
     })
     const next = await opened(verbs(db), member, 45)
@@ -145,7 +149,9 @@ describe('the budget of a member, judged by the charge', () => {
     await changeMember(db, memberOf(member), { budget: { credits: 60, period: 'week' } })
     expect(await usedOf(member)).to.equal(0)
     await changeMember(db, memberOf(member), { budget: null })
-    expect(await db('accounts').where({ id: organisation.id }).first('keys_limited')).to.deep.equal({ keys_limited: false })
+    expect(await db('accounts').where({ id: organisation.id }).first('keys_limited')).to.deep.equal({
+      keys_limited: false,
+    })
     expect(wordOf(await verbs(db).open(anOrder(member, 1000)))).to.equal('opened')
   })
 

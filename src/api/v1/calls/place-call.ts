@@ -49,7 +49,7 @@ export function requireUpstream({ routes }: Pick<Model, 'routes'>): void {
 /**
  * Charges and enqueues a call, or joins the one that this request is a retry of.
  * @param onUpdate gets the worker's updates while a call of this request's own runs; of one that it joins, its start.
- * @throws ApiError upstream_unavailable, price_above_limit, price_changed, insufficient_credits, or that a budget is spent,
+ * @throws ApiError upstream_unavailable, price_above_limit, price_changed, insufficient_credits, a spent budget,
  * rate_limited (too many open), account_suspended, unauthorized, ip_not_allowed, model_not_allowed (all four: changed a
  * moment ago), idempotency_conflict, overloaded, service_unavailable (nothing stays charged).
  */

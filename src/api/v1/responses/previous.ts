@@ -1,6 +1,6 @@
 /**
- * What a request takes over from earlier responses of its key's holder: all of one (`previous_response_id`), or single items
- * (`item_reference`). It is resolved before the hold, because it is input that is billed.
+ * What a request takes over from earlier responses of its key's holder: all of one (`previous_response_id`), or single
+ * items (`item_reference`). It is resolved before the hold, because it is input that is billed.
  */
 import type { Membership } from '../../../shared/accounts/members.ts'
 import { findResponses } from '../../../shared/calls/stored-responses.ts'
