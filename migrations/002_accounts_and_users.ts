@@ -20,7 +20,7 @@ export const up = (db: Knex): Promise<void> =>
 
     -- People who sign in. Nothing of the money hangs on them: that is the account's.
     CREATE TABLE users (
-      id uuid NOT NULL, -- UUIDv7, made by the caller. Never leaves the server: clients know the account.
+      id uuid NOT NULL, -- UUIDv7, made by the caller; usr_… in text.
       email text NOT NULL, -- ASCII, lowercased.
       password_hash text NOT NULL, -- argon2id, PHC string.
       display_name text NOT NULL DEFAULT '', -- At most 60 code points; empty when none.
@@ -40,6 +40,8 @@ export const up = (db: Knex): Promise<void> =>
     -- Who pays. The row is the lock of everything that moves its credits.
     CREATE TABLE accounts (
       id uuid NOT NULL, -- UUIDv7, made by the caller; acc_… in text.
+      kind text NOT NULL DEFAULT 'personal', -- personal: of one person; or organisation, which may have members.
+      name text NOT NULL DEFAULT '', -- What an organisation is called; empty for a personal one, and once deleted.
       status text NOT NULL DEFAULT 'active', -- active or suspended (set by an operator).
       credits credits NOT NULL DEFAULT 0, -- Balance in whole credits = sum of the account's ledger entries.
       -- Credits that calls and reversals left uncollected, less what was collected. Beside it nothing can be spent.
@@ -50,7 +52,8 @@ export const up = (db: Knex): Promise<void> =>
       -- Bytes of the requests of its open calls, which Redis holds; bounds an account.
       request_bytes quantity NOT NULL DEFAULT 0,
       created_at timestamptz NOT NULL DEFAULT now(), -- When it was opened.
-      -- Whether a key of it has a budget, or a limit of open calls or tokens: statements look for them only then.
+      -- Whether keys of it are limited, by a budget of theirs or of their member, in their open calls or in their tokens:
+      -- statements look for that only then.
       keys_limited boolean NOT NULL DEFAULT false,
       deleted_at timestamptz, -- When it was deleted: nobody can tell whose it was; its ledger and calls stay.
       emptied_at timestamptz, -- When the last of its media results had been removed after that.
@@ -67,6 +70,11 @@ export const up = (db: Knex): Promise<void> =>
       -- Tokens of the calls of that window: what they reserved, or what they came to once they have ended.
       token_window_used quantity NOT NULL DEFAULT 0,
       CONSTRAINT accounts_pkey PRIMARY KEY (id),
+      CONSTRAINT accounts_of_kind UNIQUE (id, kind),
+      CONSTRAINT accounts_kind_known CHECK (kind IN ('personal', 'organisation')),
+      CONSTRAINT accounts_name_length CHECK (char_length(name) <= 60),
+      CONSTRAINT accounts_organisations_are_named
+        CHECK ((kind = 'organisation' AND deleted_at IS NULL) = (name <> '')),
       CONSTRAINT accounts_status_known CHECK (status IN ('active', 'suspended')),
       CONSTRAINT accounts_outstanding_not_negative CHECK (outstanding_calls >= 0),
       CONSTRAINT accounts_deleted_are_suspended CHECK (deleted_at IS NULL OR status = 'suspended'),
@@ -97,16 +105,22 @@ export const up = (db: Knex): Promise<void> =>
     CREATE TABLE members (
       user_id uuid NOT NULL, -- Who.
       account_id uuid NOT NULL, -- For which account.
-      role text NOT NULL, -- owner: may do everything. The only role there is.
-      -- Since when. A login acts for the account that its user has been a member of for longest.
-      created_at timestamptz NOT NULL DEFAULT now(),
+      account_kind text NOT NULL DEFAULT 'personal', -- The kind of that account.
+      -- owner: may do everything; admin: all but what ends the account or hands it over; member: own keys and calls.
+      role text NOT NULL,
+      created_at timestamptz NOT NULL DEFAULT now(), -- Since when.
       CONSTRAINT members_pkey PRIMARY KEY (user_id, account_id),
-      CONSTRAINT members_account_fkey FOREIGN KEY (account_id) REFERENCES accounts (id),
+      CONSTRAINT members_account_fkey FOREIGN KEY (account_id, account_kind) REFERENCES accounts (id, kind),
       CONSTRAINT members_user_fkey FOREIGN KEY (user_id) REFERENCES users (id),
-      CONSTRAINT members_role_known CHECK (role IN ('owner'))
+      CONSTRAINT members_personal_accounts_have_an_owner_alone CHECK (role = 'owner' OR account_kind = 'organisation'),
+      CONSTRAINT members_role_known CHECK (role IN ('owner', 'admin', 'member'))
     );
-    -- Whoever an account belongs to is one person: the address that operators know it by.
+    CREATE INDEX members_account ON members (account_id, created_at);
+    -- Whoever an account belongs to is one person: the address that operators know it by. That there is one at all is
+    -- said by a trigger (sql/keep_an_owner.sql).
     CREATE UNIQUE INDEX members_one_owner ON members (account_id) WHERE role = 'owner';
+    -- A person has one account of their own: a login begins with it, and sign-up credits are given to it.
+    CREATE UNIQUE INDEX members_one_personal_account ON members (user_id) WHERE account_kind = 'personal';
 
     -- Logins that hold. One that ended is deleted.
     CREATE TABLE sessions (

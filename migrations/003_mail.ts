@@ -12,11 +12,11 @@ export const up = (db: Knex): Promise<void> =>
     -- The outbox: written with what causes a mail, delivered by the mail workers.
     CREATE TABLE mails (
       id uuid NOT NULL, -- UUIDv7; mail_… in text. Message-ID and link are made of it.
-      -- verification, reset, address, address_notice, access, key_rotated, budget, receipt, low_balance, top_up_failed
-      -- or top_up_off.
+      -- verification, reset, address, address_notice, access, key_rotated, budget, receipt, low_balance, top_up_failed,
+      -- top_up_off or invitation.
       kind text NOT NULL,
       recipient text NOT NULL, -- The address, ASCII, lowercased.
-      user_id uuid, -- The user whom it is about; null for a reset.
+      user_id uuid, -- The user whom it is about; null for a reset and an invitation.
       -- queued, sending, sent, skipped (no mail was due) or dead (given up, a dead letter).
       status text NOT NULL DEFAULT 'queued',
       tries integer NOT NULL DEFAULT 0, -- Times that a worker took it.
@@ -31,11 +31,11 @@ export const up = (db: Knex): Promise<void> =>
       CONSTRAINT mails_finished_or_not CHECK ((status IN ('sent', 'skipped', 'dead')) = (finished_at IS NOT NULL)),
       CONSTRAINT mails_kind_known
         CHECK (kind IN ('verification', 'reset', 'address', 'address_notice', 'budget', 'receipt', 'low_balance',
-          'top_up_off', 'access', 'key_rotated', 'top_up_failed')),
+          'top_up_off', 'access', 'key_rotated', 'top_up_failed', 'invitation')),
       CONSTRAINT mails_note_length CHECK (char_length(note) <= 500),
       CONSTRAINT mails_recipient_is_lowercase
         CHECK (recipient = lower(recipient) AND length(recipient) BETWEEN 3 AND 254),
-      CONSTRAINT mails_reset_knows_no_account CHECK ((kind = 'reset') = (user_id IS NULL)),
+      CONSTRAINT mails_know_their_user CHECK ((kind IN ('reset', 'invitation')) = (user_id IS NULL)),
       CONSTRAINT mails_status_known CHECK (status IN ('queued', 'sending', 'sent', 'skipped', 'dead')),
       CONSTRAINT mails_tries_not_negative CHECK (tries >= 0)
     );

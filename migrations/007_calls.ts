@@ -26,6 +26,7 @@ export const up = (db: Knex): Promise<void> =>
       id uuid NOT NULL, -- UUIDv7, made by the web process before the charge; call_… in text.
       account_id uuid NOT NULL, -- Who pays.
       key_id uuid NOT NULL, -- The API key it came with.
+      user_id uuid NOT NULL, -- Whose key that is: the member whose call it is.
       -- chat, image, video, embedding, moderation, rerank, speech or transcription: its queue.
       modality text NOT NULL,
       dialect text, -- In which a chat was asked, and is answered, where that is not chat completions.
@@ -117,7 +118,8 @@ export const up = (db: Knex): Promise<void> =>
     CREATE INDEX calls_account_time ON calls (account_id, created_at DESC, id DESC);
     CREATE UNIQUE INDEX calls_folded_refusals ON calls (key_id, modality, model, error_type, fold_minute)
       WHERE fold_minute IS NOT NULL;
-    CREATE UNIQUE INDEX calls_idempotency ON calls (account_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
+    CREATE UNIQUE INDEX calls_idempotency ON calls (account_id, idempotency_key, user_id)
+      WHERE idempotency_key IS NOT NULL;
     CREATE INDEX calls_idempotency_expiry ON calls (idempotency_expires_at) WHERE idempotency_key IS NOT NULL;
     -- Without the status, for the same reason as "calls_open" below: each begin would write into every index.
     CREATE INDEX calls_videos ON calls (account_id, created_at DESC, id DESC)

@@ -86,7 +86,7 @@ export const up = async (db: Knex): Promise<void> => {
     ALTER TABLE mails DROP CONSTRAINT mails_kind_known,
       ADD CONSTRAINT mails_kind_known
         CHECK (kind IN ('verification', 'reset', 'address', 'address_notice', 'budget', 'receipt', 'low_balance',
-          'top_up_off', 'access', 'key_rotated', 'top_up_failed', 'webhook_off')) NOT VALID;
+          'top_up_off', 'access', 'key_rotated', 'top_up_failed', 'invitation', 'webhook_off')) NOT VALID;
     ALTER TABLE accounts ADD COLUMN has_webhooks boolean NOT NULL DEFAULT false;
     COMMENT ON COLUMN accounts.has_webhooks IS 'Whether it has a webhook: statements write events only then.';
     ALTER TABLE calls ADD COLUMN is_async boolean NOT NULL DEFAULT false,
@@ -103,7 +103,7 @@ export async function down(db: Knex): Promise<void> {
     ALTER TABLE mails DROP CONSTRAINT mails_kind_known,
       ADD CONSTRAINT mails_kind_known
         CHECK (kind IN ('verification', 'reset', 'address', 'address_notice', 'budget', 'receipt', 'low_balance',
-          'top_up_off', 'access', 'key_rotated', 'top_up_failed'));
+          'top_up_off', 'access', 'key_rotated', 'top_up_failed', 'invitation'));
     ALTER TABLE calls DROP COLUMN callback_url, DROP COLUMN is_async;
     ALTER TABLE accounts DROP COLUMN has_webhooks;
     DROP TABLE grant_notices, webhook_deliveries, webhooks`)

@@ -12,6 +12,8 @@ CREATE DOMAIN quantity AS bigint
 -- Who pays. The row is the lock of everything that moves its credits.
 CREATE TABLE accounts (
   id uuid NOT NULL, -- UUIDv7, made by the caller; acc_… in text.
+  kind text NOT NULL DEFAULT 'personal'::text, -- personal: of one person; or organisation, which may have members.
+  name text NOT NULL DEFAULT ''::text, -- What an organisation is called; empty for a personal one, and once deleted.
   status text NOT NULL DEFAULT 'active'::text, -- active or suspended (set by an operator).
   credits credits NOT NULL DEFAULT 0, -- Balance in whole credits = sum of the account's ledger entries.
   debt credits NOT NULL DEFAULT 0, -- Credits that calls and reversals left uncollected, less what was collected. Beside it nothing can be spent.
@@ -19,7 +21,7 @@ CREATE TABLE accounts (
   outstanding_calls integer NOT NULL DEFAULT 0, -- Calls that have not ended; bounds an account and orders the queues.
   request_bytes quantity NOT NULL DEFAULT 0, -- Bytes of the requests of its open calls, which Redis holds; bounds an account.
   created_at timestamptz NOT NULL DEFAULT now(), -- When it was opened.
-  keys_limited boolean NOT NULL DEFAULT false, -- Whether a key of it has a budget or a limit of open calls: statements look for them only then.
+  keys_limited boolean NOT NULL DEFAULT false, -- Whether keys of it are limited, by a budget of theirs or of their member, or in their open calls: statements look for that only then.
   deleted_at timestamptz, -- When it was deleted: nobody can tell whose it was; its ledger and calls stay.
   emptied_at timestamptz, -- When the last of its media results had been removed after that.
   low_balance_below credits, -- A balance below it is worth a mail; null: none is wanted.
@@ -28,10 +30,14 @@ CREATE TABLE accounts (
   top_up_state text NOT NULL DEFAULT 'armed'::text, -- armed, due (crossed, a worker is to pay) or done.
   has_webhooks boolean NOT NULL DEFAULT false, -- Whether it has a webhook: statements write events only then.
   CONSTRAINT accounts_pkey PRIMARY KEY (id),
+  CONSTRAINT accounts_of_kind UNIQUE (id, kind),
   CONSTRAINT accounts_deleted_are_suspended CHECK (((deleted_at IS NULL) OR (status = 'suspended'::text))),
   CONSTRAINT accounts_emptied_were_deleted CHECK (((emptied_at IS NULL) OR (deleted_at IS NOT NULL))),
+  CONSTRAINT accounts_kind_known CHECK ((kind = ANY (ARRAY['personal'::text, 'organisation'::text]))),
   CONSTRAINT accounts_low_balance_positive CHECK (((low_balance_below)::bigint > 0)),
   CONSTRAINT accounts_low_balance_state_known CHECK ((low_balance_state = ANY (ARRAY['armed'::text, 'due'::text, 'done'::text]))),
+  CONSTRAINT accounts_name_length CHECK ((char_length(name) <= 60)),
+  CONSTRAINT accounts_organisations_are_named CHECK ((((kind = 'organisation'::text) AND (deleted_at IS NULL)) = (name <> ''::text))),
   CONSTRAINT accounts_outstanding_not_negative CHECK ((outstanding_calls >= 0)),
   CONSTRAINT accounts_status_known CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text]))),
   CONSTRAINT accounts_top_up_positive CHECK (((top_up_below)::bigint > 0)),
@@ -49,7 +55,8 @@ CREATE TRIGGER accounts_watch_balance BEFORE UPDATE ON accounts FOR EACH ROW WHE
 CREATE TABLE api_keys (
   id uuid NOT NULL, -- UUIDv7; key_… in text.
   account_id uuid NOT NULL, -- Whose credits it spends.
-  name text NOT NULL, -- The owner's label, at most 60 code points.
+  user_id uuid NOT NULL, -- The member of the account who made it: whose key it is.
+  name text NOT NULL, -- Their label, at most 60 code points.
   key_hash bytea NOT NULL, -- SHA-256 of the whole key.
   hint text NOT NULL, -- First 7 and last 4 characters, to recognise it by.
   created_at timestamptz NOT NULL DEFAULT now(), -- When it was made.
@@ -66,10 +73,17 @@ CREATE TABLE api_keys (
   previous_hash bytea, -- SHA-256 of the secret before the last rotation, if it had a grace.
   previous_until timestamptz, -- Until when that secret is still good.
   secret_ended_at timestamptz, -- When an operator ended its secret: nobody has one until its owner rotates the key; null: its secret is good.
+  holder_id uuid DEFAULT 
+CASE
+    WHEN (revoked_at IS NULL) THEN user_id
+    ELSE NULL::uuid
+END, -- Whose it is while it is not revoked: only members of an account have such keys of it.
   CONSTRAINT api_keys_pkey PRIMARY KEY (id),
   CONSTRAINT api_keys_hash_key UNIQUE (key_hash),
   CONSTRAINT api_keys_of_account UNIQUE (id, account_id),
   CONSTRAINT api_keys_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT api_keys_holders_are_members FOREIGN KEY (holder_id, account_id) REFERENCES members(user_id, account_id),
+  CONSTRAINT api_keys_user_fkey FOREIGN KEY (user_id) REFERENCES users(id),
   CONSTRAINT api_keys_allowed_ips_count CHECK (((cardinality(allowed_ips) >= 1) AND (cardinality(allowed_ips) <= 50))),
   CONSTRAINT api_keys_hash_is_sha256 CHECK ((octet_length(key_hash) = 32)),
   CONSTRAINT api_keys_max_outstanding_positive CHECK ((max_outstanding > 0)),
@@ -83,7 +97,9 @@ CREATE TABLE api_keys (
   CONSTRAINT api_keys_rate_limit_positive CHECK ((rate_limit > 0))
 );
 CREATE INDEX api_keys_account ON api_keys USING btree (account_id, id);
+CREATE INDEX api_keys_held ON api_keys USING btree (holder_id, account_id) WHERE (holder_id IS NOT NULL);
 CREATE UNIQUE INDEX api_keys_previous_hash ON api_keys USING btree (previous_hash) WHERE (previous_hash IS NOT NULL);
+CREATE INDEX api_keys_user ON api_keys USING btree (user_id, account_id, id);
 CREATE INDEX api_keys_valid ON api_keys USING btree (account_id, id) WHERE (revoked_at IS NULL);
 CREATE TRIGGER api_keys_tell AFTER INSERT OR UPDATE OF revoked_at ON api_keys FOR EACH ROW EXECUTE FUNCTION tell_of_key();
 
@@ -147,18 +163,15 @@ END)
 );
 CREATE INDEX billing_settings_top_up_retry ON billing_settings USING btree (top_up_retry_at) WHERE (top_up_retry_at IS NOT NULL);
 
--- Which marks of a window were passed: each is mailed at most once.
+-- Which marks of a window were passed: each is told of at most once.
 CREATE TABLE budget_notices (
   budget_id uuid NOT NULL, -- Of which budget.
   starts_at timestamptz NOT NULL, -- Of which window.
   percent integer NOT NULL, -- The mark: 80 or 100 percent of the budget.
-  mail_id uuid, -- The mail about it; null where a higher mark was passed at once, or the mail was swept.
   CONSTRAINT budget_notices_pkey PRIMARY KEY (budget_id, starts_at, percent),
-  CONSTRAINT budget_notices_mail_fkey FOREIGN KEY (mail_id) REFERENCES mails(id) ON DELETE SET NULL,
   CONSTRAINT budget_notices_window_fkey FOREIGN KEY (budget_id, starts_at) REFERENCES budget_windows(budget_id, starts_at) ON UPDATE CASCADE ON DELETE CASCADE,
   CONSTRAINT budget_notices_percent_known CHECK ((percent = ANY (ARRAY[80, 100])))
 );
-CREATE UNIQUE INDEX budget_notices_mail ON budget_notices USING btree (mail_id) WHERE (mail_id IS NOT NULL);
 
 -- What was used of a budget, a row for each day, week or month with calls.
 CREATE TABLE budget_windows (
@@ -175,20 +188,22 @@ CREATE TRIGGER budget_windows_notify AFTER INSERT OR UPDATE OF used ON budget_wi
 CREATE TABLE budgets (
   id uuid NOT NULL, -- UUIDv7. A budget of another period is another budget.
   account_id uuid NOT NULL, -- Whose credits.
-  scope text NOT NULL, -- Whose calls count: those of a key. The only scope there is.
+  scope text NOT NULL, -- Whose calls count: those of a key, or those of a member with all their keys.
   key_id uuid, -- The key of that scope.
+  user_id uuid, -- The member of that scope; the budget ends with the membership.
   credits credits NOT NULL, -- The most credits of a window; 0 allows nothing.
   period text NOT NULL, -- total, day, week (from Monday) or month, in UTC.
   created_at timestamptz NOT NULL DEFAULT now(), -- Since when every call of its scope is counted.
   CONSTRAINT budgets_pkey PRIMARY KEY (id),
   CONSTRAINT budgets_key_key UNIQUE (key_id),
+  CONSTRAINT budgets_member_key UNIQUE (account_id, user_id),
   CONSTRAINT budgets_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT budgets_key_fkey FOREIGN KEY (key_id, account_id) REFERENCES api_keys(id, account_id),
+  CONSTRAINT budgets_member_fkey FOREIGN KEY (user_id, account_id) REFERENCES members(user_id, account_id) ON DELETE CASCADE,
   CONSTRAINT budgets_period_known CHECK ((period = ANY (ARRAY['total'::text, 'day'::text, 'week'::text, 'month'::text]))),
-  CONSTRAINT budgets_scope_known CHECK ((scope = 'key'::text)),
-  CONSTRAINT budgets_scope_names_its_holder CHECK (((scope = 'key'::text) = (key_id IS NOT NULL)))
+  CONSTRAINT budgets_scope_known CHECK ((scope = ANY (ARRAY['key'::text, 'member'::text]))),
+  CONSTRAINT budgets_scope_names_its_holder CHECK ((((scope = 'key'::text) = (key_id IS NOT NULL)) AND ((scope = 'member'::text) = (user_id IS NOT NULL))))
 );
-CREATE INDEX budgets_account ON budgets USING btree (account_id);
 
 -- What a call produced, so that its answer can be fetched again; swept after its time.
 CREATE TABLE call_results (
@@ -207,6 +222,8 @@ CREATE TABLE calls (
   account_id uuid NOT NULL, -- Who pays.
   key_id uuid NOT NULL, -- The API key it came with.
   modality text NOT NULL, -- chat, image, video, embedding, speech or transcription: its queue.
+  user_id uuid NOT NULL, -- Whose key that is: the member whose call it is.
+  modality text NOT NULL, -- chat, image, video or embedding: its queue.
   dialect text, -- In which a chat was asked, and is answered, where that is not chat completions.
   model text NOT NULL, -- The gateway's model id as asked for.
   status text NOT NULL, -- queued, running, succeeded, failed or rejected; see src/shared/calls/lifecycle.ts.
@@ -268,7 +285,7 @@ CREATE TABLE calls (
 ) WITH (fillfactor=80, autovacuum_analyze_threshold=5000, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_insert_threshold=5000);
 CREATE INDEX calls_account_time ON calls USING btree (account_id, created_at DESC, id DESC);
 CREATE UNIQUE INDEX calls_folded_refusals ON calls USING btree (key_id, modality, model, error_type, fold_minute) WHERE (fold_minute IS NOT NULL);
-CREATE UNIQUE INDEX calls_idempotency ON calls USING btree (account_id, idempotency_key) WHERE (idempotency_key IS NOT NULL);
+CREATE UNIQUE INDEX calls_idempotency ON calls USING btree (account_id, idempotency_key, user_id) WHERE (idempotency_key IS NOT NULL);
 CREATE INDEX calls_idempotency_expiry ON calls USING btree (idempotency_expires_at) WHERE (idempotency_key IS NOT NULL);
 CREATE INDEX calls_of_errors ON calls USING btree (id) WHERE (error_type IS NOT NULL);
 CREATE INDEX calls_open ON calls USING btree (created_at) WHERE (finished_at IS NULL);
@@ -395,6 +412,37 @@ CREATE CONSTRAINT TRIGGER grants_are_missed_by_payments AFTER DELETE ON grants D
 CREATE CONSTRAINT TRIGGER grants_keep_matching_payments AFTER UPDATE OF amount, origin, payment_id ON grants DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.payment_id IS NOT NULL) OR (new.payment_id IS NOT NULL))) EXECUTE FUNCTION check_payment();
 CREATE CONSTRAINT TRIGGER grants_match_payments AFTER INSERT ON grants DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.payment_id IS NOT NULL)) EXECUTE FUNCTION check_payment();
 
+-- Invitations that can still be accepted. One that was accepted or revoked is deleted.
+CREATE TABLE invitations (
+  id uuid NOT NULL, -- UUIDv7; inv_… in text.
+  account_id uuid NOT NULL, -- To which organisation.
+  account_kind text NOT NULL DEFAULT 'organisation'::text, -- The kind of that account.
+  email text NOT NULL, -- Who is invited: ASCII, lowercased.
+  role text NOT NULL, -- What they become: admin or member.
+  budget_credits credits, -- The budget that they get, as in budgets; null: none.
+  budget_period text, -- Its period.
+  invited_by uuid NOT NULL, -- Which member invites them. The invitation ends with that membership.
+  mail_id uuid NOT NULL, -- The mail with the link, of whose id the token is made. Its row may be gone.
+  token_hash bytea NOT NULL, -- SHA-256 of the token.
+  created_at timestamptz NOT NULL DEFAULT now(), -- When.
+  expires_at timestamptz NOT NULL, -- From then on the token is refused.
+  CONSTRAINT invitations_pkey PRIMARY KEY (id),
+  CONSTRAINT invitations_once_an_address UNIQUE (account_id, email),
+  CONSTRAINT invitations_token_hash_key UNIQUE (token_hash),
+  CONSTRAINT invitations_account_fkey FOREIGN KEY (account_id, account_kind) REFERENCES accounts(id, kind),
+  CONSTRAINT invitations_inviter_fkey FOREIGN KEY (invited_by, account_id) REFERENCES members(user_id, account_id) ON DELETE CASCADE,
+  CONSTRAINT invitations_budget_whole CHECK (((budget_credits IS NULL) = (budget_period IS NULL))),
+  CONSTRAINT invitations_email_is_lowercase CHECK (((email = lower(email)) AND ((length(email) >= 3) AND (length(email) <= 254)))),
+  CONSTRAINT invitations_hash_is_sha256 CHECK ((octet_length(token_hash) = 32)),
+  CONSTRAINT invitations_live_a_week CHECK ((expires_at <= (created_at + '7 days'::interval))),
+  CONSTRAINT invitations_period_known CHECK ((budget_period = ANY (ARRAY['total'::text, 'day'::text, 'week'::text, 'month'::text]))),
+  CONSTRAINT invitations_role_known CHECK ((role = ANY (ARRAY['admin'::text, 'member'::text]))),
+  CONSTRAINT invitations_to_organisations_alone CHECK ((account_kind = 'organisation'::text))
+);
+CREATE INDEX invitations_expiry ON invitations USING btree (expires_at);
+CREATE INDEX invitations_inviter ON invitations USING btree (invited_by, account_id);
+CREATE INDEX invitations_mail ON invitations USING btree (mail_id);
+
 -- Work that one process does at a time, whatever happens to Redis.
 CREATE TABLE leases (
   name text NOT NULL, -- The work.
@@ -477,9 +525,9 @@ CREATE INDEX mailbox_mails_old ON mailbox_mails USING btree (counted_at);
 -- The outbox: written with what causes a mail, delivered by the mail workers.
 CREATE TABLE mails (
   id uuid NOT NULL, -- UUIDv7; mail_… in text. Message-ID and link are made of it.
-  kind text NOT NULL, -- verification, reset, address, address_notice, access, key_rotated, budget, receipt, low_balance, top_up_failed or top_up_off.
+  kind text NOT NULL, -- verification, reset, address, address_notice, access, key_rotated, budget, receipt, low_balance, top_up_failed, top_up_off or invitation.
   recipient text NOT NULL, -- The address, ASCII, lowercased.
-  user_id uuid, -- The user whom it is about; null for a reset.
+  user_id uuid, -- The user whom it is about; null for a reset and an invitation.
   status text NOT NULL DEFAULT 'queued'::text, -- queued, sending, sent, skipped (no mail was due) or dead (given up, a dead letter).
   tries integer NOT NULL DEFAULT 0, -- Times that a worker took it.
   next_try_at timestamptz NOT NULL DEFAULT now(), -- When it may be taken; while sending, when its worker counts as dead.
@@ -490,10 +538,10 @@ CREATE TABLE mails (
   CONSTRAINT mails_pkey PRIMARY KEY (id),
   CONSTRAINT mails_user_fkey FOREIGN KEY (user_id) REFERENCES users(id),
   CONSTRAINT mails_finished_or_not CHECK (((status = ANY (ARRAY['sent'::text, 'skipped'::text, 'dead'::text])) = (finished_at IS NOT NULL))),
-  CONSTRAINT mails_kind_known CHECK ((kind = ANY (ARRAY['verification'::text, 'reset'::text, 'address'::text, 'address_notice'::text, 'budget'::text, 'receipt'::text, 'low_balance'::text, 'top_up_off'::text, 'access'::text, 'key_rotated'::text, 'top_up_failed'::text, 'webhook_off'::text]))) NOT VALID,
+  CONSTRAINT mails_kind_known CHECK ((kind = ANY (ARRAY['verification'::text, 'reset'::text, 'address'::text, 'address_notice'::text, 'budget'::text, 'receipt'::text, 'low_balance'::text, 'top_up_off'::text, 'access'::text, 'key_rotated'::text, 'top_up_failed'::text, 'invitation'::text, 'webhook_off'::text]))) NOT VALID,
+  CONSTRAINT mails_know_their_user CHECK (((kind = ANY (ARRAY['reset'::text, 'invitation'::text])) = (user_id IS NULL))),
   CONSTRAINT mails_note_length CHECK ((char_length(note) <= 500)),
   CONSTRAINT mails_recipient_is_lowercase CHECK (((recipient = lower(recipient)) AND ((length(recipient) >= 3) AND (length(recipient) <= 254)))),
-  CONSTRAINT mails_reset_knows_no_account CHECK (((kind = 'reset'::text) = (user_id IS NULL))),
   CONSTRAINT mails_status_known CHECK ((status = ANY (ARRAY['queued'::text, 'sending'::text, 'sent'::text, 'skipped'::text, 'dead'::text]))),
   CONSTRAINT mails_tries_not_negative CHECK ((tries >= 0))
 );
@@ -507,14 +555,19 @@ CREATE TRIGGER mails_tell AFTER UPDATE OF status ON mails FOR EACH ROW WHEN (((n
 CREATE TABLE members (
   user_id uuid NOT NULL, -- Who.
   account_id uuid NOT NULL, -- For which account.
-  role text NOT NULL, -- owner: may do everything. The only role there is.
-  created_at timestamptz NOT NULL DEFAULT now(), -- Since when. A login acts for the account that its user has been a member of for longest.
+  account_kind text NOT NULL DEFAULT 'personal'::text, -- The kind of that account.
+  role text NOT NULL, -- owner: may do everything; admin: all but what ends the account or hands it over; member: own keys and calls.
+  created_at timestamptz NOT NULL DEFAULT now(), -- Since when.
   CONSTRAINT members_pkey PRIMARY KEY (user_id, account_id),
-  CONSTRAINT members_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT members_account_fkey FOREIGN KEY (account_id, account_kind) REFERENCES accounts(id, kind),
   CONSTRAINT members_user_fkey FOREIGN KEY (user_id) REFERENCES users(id),
-  CONSTRAINT members_role_known CHECK ((role = 'owner'::text))
+  CONSTRAINT members_personal_accounts_have_an_owner_alone CHECK (((role = 'owner'::text) OR (account_kind = 'organisation'::text))),
+  CONSTRAINT members_role_known CHECK ((role = ANY (ARRAY['owner'::text, 'admin'::text, 'member'::text])))
 );
+CREATE INDEX members_account ON members USING btree (account_id, created_at);
 CREATE UNIQUE INDEX members_one_owner ON members USING btree (account_id) WHERE (role = 'owner'::text);
+CREATE UNIQUE INDEX members_one_personal_account ON members USING btree (user_id) WHERE (account_kind = 'personal'::text);
+CREATE CONSTRAINT TRIGGER members_keep_an_owner AFTER DELETE OR UPDATE ON members DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION keep_an_owner();
 
 -- The links that were mailed. A row stays as long as its mail, so that a late try cannot revive a spent link.
 CREATE TABLE one_time_tokens (
@@ -775,7 +828,7 @@ CREATE TABLE uploads (
 
 -- People who sign in. Nothing of the money hangs on them: that is the account's.
 CREATE TABLE users (
-  id uuid NOT NULL, -- UUIDv7, made by the caller. Never leaves the server: clients know the account.
+  id uuid NOT NULL, -- UUIDv7, made by the caller; usr_… in text.
   email text NOT NULL, -- ASCII, lowercased.
   password_hash text NOT NULL, -- argon2id, PHC string.
   display_name text NOT NULL DEFAULT ''::text, -- At most 60 code points; empty when none.
@@ -854,6 +907,9 @@ CREATE FUNCTION budget_allows(budget bigint, used bigint, charge bigint) RETURNS
 -- When the window of a budget begins that this moment lies in.
 CREATE FUNCTION budget_window(period text, moment timestamptz) RETURNS timestamptz;
 
+-- The budgets that the calls of a key use: its own, and that of the member whose it is.
+CREATE FUNCTION budgets_of(of_account uuid, of_key uuid, of_member uuid) RETURNS SETOF budgets;
+
 -- Refuses ledger entries that do not match their call, or name a grant of another account.
 CREATE FUNCTION check_ledger() RETURNS trigger;
 
@@ -884,10 +940,13 @@ CREATE FUNCTION grant_ends_at(expires_at timestamptz, revived_until timestamptz)
 -- A moment in ISO 8601, UTC, with milliseconds.
 CREATE FUNCTION iso_time(moment timestamptz) RETURNS text;
 
+-- Refuses that an account which was not deleted has no owner.
+CREATE FUNCTION keep_an_owner() RETURNS trigger;
+
 -- Refuses changes of what was ordered, and of what was paid.
 CREATE FUNCTION keep_payment_terms() RETURNS trigger;
 
--- Keeps what the calls of swept records used of a budget.
+-- Keeps what the calls of swept records used of budgets.
 CREATE FUNCTION keep_swept_use() RETURNS trigger;
 
 -- Whether a key may be used from this address; empty or null: not known.
@@ -896,16 +955,19 @@ CREATE FUNCTION key_allows_address(key api_keys, address text) RETURNS boolean;
 -- Whether a key may be used at a moment with this one of its secrets.
 CREATE FUNCTION key_is_valid(key api_keys, secret integer, moment timestamptz) RETURNS boolean;
 
+-- Notes whether keys of an account are limited, after their limits were changed.
+CREATE FUNCTION mark_limited(marked uuid) RETURNS void;
+
 -- Moves credits: entries, grants and balances; returns the accounts where some came back so late that they expired.
 CREATE FUNCTION move_credits(moment timestamptz, accounts_of uuid[], grants_of uuid[], amounts bigint[], kinds text[], calls_of uuid[] DEFAULT NULL::uuid[], payment uuid DEFAULT NULL::uuid, deduction uuid DEFAULT NULL::uuid, remark text DEFAULT NULL::text) RETURNS uuid[];
 
 -- A new UUIDv7.
 CREATE FUNCTION new_id() RETURNS uuid;
 
--- Asks for the mail about a budget of which 80 or 100 percent is used.
+-- Tells of a budget of which 80 or 100 percent is used.
 CREATE FUNCTION notify_of_budget() RETURNS trigger;
 
--- Charges and opens calls: for each an outcome of opened, exists, left (by what it may be a retry of), price_above_limit, price_changed, insufficient_credits, key_budget_exceeded, too_many_calls, too_many_calls_of_key, too_many_bytes, account_suspended, unauthorized, ip_not_allowed or model_not_allowed.
+-- Charges and opens calls: for each an outcome of opened, exists, left (by what it may be a retry of), price_above_limit, price_changed, insufficient_credits, key_budget_exceeded, member_budget_exceeded, too_many_calls, too_many_calls_of_key, too_many_bytes, account_suspended, unauthorized, ip_not_allowed or model_not_allowed.
 CREATE FUNCTION open_calls(requests jsonb, max_outstanding integer, max_request_bytes bigint) RETURNS TABLE(id uuid, outcome text, existing_id uuid, balance bigint, outstanding integer) SET plan_cache_mode=force_generic_plan;
 
 -- The text form of an id that clients see.

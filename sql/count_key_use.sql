@@ -6,11 +6,7 @@ LANGUAGE sql AS $$
     SELECT count(*) FROM calls c WHERE c.finished_at IS NULL AND c.account_id = k.account_id AND c.key_id = k.id) END
   WHERE k.id = counted_key;
 
-  UPDATE accounts acc SET keys_limited = EXISTS (
-    SELECT FROM api_keys k LEFT JOIN budgets b ON b.key_id = k.id
-    WHERE k.account_id = acc.id
-      AND (b.id IS NOT NULL OR k.max_outstanding IS NOT NULL OR k.tokens_per_minute IS NOT NULL))
-  WHERE acc.id = (SELECT k.account_id FROM api_keys k WHERE k.id = counted_key);
+  SELECT mark_limited(k.account_id) FROM api_keys k WHERE k.id = counted_key;
 $$;
 COMMENT ON FUNCTION count_key_use
   IS 'Counts the open calls of a key, and marks its account, after its limits were changed.';

@@ -171,14 +171,15 @@ BEGIN
     FROM (SELECT c.key_id, count(*)::integer AS calls FROM calls c WHERE c.id = ANY (ended) GROUP BY 1) s
     WHERE k.id = s.key_id AND k.max_outstanding IS NOT NULL;
 
-    -- The window that a call was opened in is lowered by what came back, and raised by what was charged beyond the
-    -- pre-charge, whether that could be collected or not. A call from before its key had the budget is not counted.
+    -- The windows that a call was opened in, of its key and of its member, are lowered by what came back, and raised by
+    -- what was charged beyond the pre-charge, whether that could be collected or not. A call from before a budget was
+    -- set is not counted.
     UPDATE budget_windows w SET used = w.used + s.change
     FROM (
       SELECT b.id, budget_window(b.period, c.created_at) AS starts_at,
         sum(c.credits + c.credits_uncollected - c.credits_precharged)::bigint AS change
-      FROM calls c JOIN budgets b ON b.key_id = c.key_id AND c.created_at >= b.created_at
-      WHERE c.id = ANY (ended)
+      FROM calls c CROSS JOIN LATERAL budgets_of(c.account_id, c.key_id, c.user_id) b
+      WHERE c.id = ANY (ended) AND c.created_at >= b.created_at
       GROUP BY 1, 2
     ) s
     WHERE w.budget_id = s.id AND w.starts_at = s.starts_at AND s.change <> 0;

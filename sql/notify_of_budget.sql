@@ -1,9 +1,9 @@
--- Asks for the mail about a budget of which 80 or 100 percent is used, in the statement that uses them: a mail for the
--- highest mark that is passed, once a window. It goes to the owner, if their address is verified.
+-- Tells of a budget of which 80 or 100 percent is used, in the statement that uses them: by mails for the highest mark
+-- that is passed, once a window, and by an event where it is spent. Of a key's budget its holder is told, of a member's
+-- they and the admins; by mail those whose address is verified.
 CREATE OR REPLACE FUNCTION notify_of_budget() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   mark integer;
-  mail uuid;
 BEGIN
   IF TG_OP = 'UPDATE' AND NEW.used <= OLD.used THEN RETURN NULL; END IF;
   INSERT INTO budget_notices (budget_id, starts_at, percent)
@@ -16,21 +16,20 @@ BEGIN
     AND n.starts_at = NEW.starts_at);
   IF mark = 100 THEN
     PERFORM tell_webhooks(b.account_id, 'budget.exceeded', jsonb_build_object('budget', public_id('budget', b.id),
-      'key', public_id('key', b.key_id), 'credits', b.credits, 'used', NEW.used, 'startsAt', iso_time(NEW.starts_at)))
+      b.scope, CASE b.scope WHEN 'key' THEN public_id('key', b.key_id) ELSE public_id('usr', b.user_id) END,
+      'credits', b.credits, 'used', NEW.used, 'startsAt', iso_time(NEW.starts_at)))
     FROM budgets b JOIN accounts acc ON acc.id = b.account_id AND acc.has_webhooks WHERE b.id = NEW.budget_id;
   END IF;
-  mail := new_id();
-  INSERT INTO mails (id, kind, recipient, user_id)
-  SELECT mail, 'budget', u.email, u.id
-  FROM budgets b JOIN members m ON m.account_id = b.account_id AND m.role = 'owner' JOIN users u ON u.id = m.user_id
-  WHERE b.id = NEW.budget_id AND u.email_verified_at IS NOT NULL;
-  IF FOUND THEN
-    UPDATE budget_notices n SET mail_id = mail
-    WHERE n.budget_id = NEW.budget_id AND n.starts_at = NEW.starts_at AND n.percent = mark;
-  END IF;
+  INSERT INTO mails (id, kind, recipient, user_id, details)
+  SELECT new_id(), 'budget', u.email, u.id,
+    jsonb_build_object('budget', b.id, 'startsAt', NEW.starts_at, 'percent', mark)
+  FROM budgets b JOIN members m ON m.account_id = b.account_id JOIN users u ON u.id = m.user_id
+  WHERE b.id = NEW.budget_id AND u.email_verified_at IS NOT NULL
+    AND (m.user_id = coalesce(b.user_id, (SELECT k.user_id FROM api_keys k WHERE k.id = b.key_id))
+      OR b.scope = 'member' AND m.role IN ('owner', 'admin'));
   RETURN NULL;
 END $$;
 
 CREATE TRIGGER budget_windows_notify AFTER INSERT OR UPDATE OF used ON budget_windows
   FOR EACH ROW EXECUTE FUNCTION notify_of_budget();
-COMMENT ON FUNCTION notify_of_budget IS 'Asks for the mail about a budget of which 80 or 100 percent is used.';
+COMMENT ON FUNCTION notify_of_budget IS 'Tells of a budget of which 80 or 100 percent is used.';

@@ -38,16 +38,22 @@ DECLARE
   -- The current account: beside "balance" and "outstanding", the bytes of its open requests.
   holder uuid;
   held_bytes bigint;
-  -- Calls that there are, by their ids, and by account and Idempotency-Key: before the batch, and by it.
+  -- Calls that there are, by their ids, and by account, member and Idempotency-Key: before the batch, and by it.
   known uuid[];
   names text[] := '{}';
   named uuid[] := '{}';
-  -- By place in "keys": the budget, what is used of it, and what the batch has opened with the key.
+  -- By place in "keys": how many calls the batch has opened with the key, and its budget and that of its member, by
+  -- their places in "budget_ids". By those: their credits, and what was used of them before the batch, and is now.
   key_place integer;
-  budgets_of bigint[];
-  used_of bigint[];
   calls_of integer[];
-  credits_of bigint[];
+  budgets_of_keys integer[];
+  budgets_of_members integer[];
+  budget_ids uuid[] := '{}';
+  most_of bigint[];
+  used_before bigint[];
+  used_of bigint[];
+  of_key integer;
+  of_member integer;
   -- The tokens of a call, those that the batch has reserved for the current account, and those with each key.
   tokens bigint;
   tokens_taken bigint;
@@ -56,6 +62,7 @@ DECLARE
   places bigint[] := '{}';
   opened uuid[] := '{}';
   holders uuid[] := '{}';
+  members uuid[] := '{}';
   amounts bigint[] := '{}';
   bytes bigint[] := '{}';
   new_prices uuid[] := '{}';
@@ -79,20 +86,27 @@ BEGIN
     UPDATE calls c SET idempotency_key = NULL, idempotency_expires_at = NULL
     WHERE c.account_id = ANY (account_ids) AND c.idempotency_expires_at <= now()
       AND c.idempotency_key = ANY (idempotency_keys);
-    SELECT array_agg(c.account_id || ' ' || c.idempotency_key), array_agg(c.id) INTO names, named
+    SELECT array_agg(c.account_id || ' ' || c.user_id || ' ' || c.idempotency_key), array_agg(c.id) INTO names, named
     FROM calls c WHERE c.account_id = ANY (account_ids) AND c.idempotency_key = ANY (idempotency_keys);
   END IF;
   IF keys_limited THEN
-    SELECT array_agg(b.credits ORDER BY k.place), array_agg(coalesce(w.used, 0) ORDER BY k.place)
-    INTO budgets_of, used_of
-    FROM unnest(keys) WITH ORDINALITY AS k (id, place)
-    LEFT JOIN budgets b ON b.key_id = k.id AND b.key_id = ANY (keys)
+    SELECT array_agg(b.id), array_agg(b.credits), array_agg(coalesce(w.used, 0)) INTO budget_ids, most_of, used_before
+    FROM (
+      SELECT DISTINCT ON (b.id) b.* FROM api_keys k CROSS JOIN LATERAL budgets_of(k.account_id, k.id, k.user_id) b
+      WHERE k.id = ANY (keys) AND k.account_id = ANY (account_ids) ORDER BY b.id
+    ) b
     LEFT JOIN budget_windows w ON w.budget_id = b.id AND w.starts_at = budget_window(b.period, moment);
+    SELECT array_agg(array_position(budget_ids, kb.id) ORDER BY u.place),
+      array_agg(array_position(budget_ids, mb.id) ORDER BY u.place)
+    INTO budgets_of_keys, budgets_of_members
+    FROM unnest(keys) WITH ORDINALITY AS u (id, place) LEFT JOIN api_keys k ON k.id = u.id AND k.id = ANY (keys)
+    LEFT JOIN budgets kb ON kb.key_id = k.id AND kb.id = ANY (budget_ids)
+    LEFT JOIN budgets mb ON mb.account_id = k.account_id AND mb.user_id = k.user_id AND mb.id = ANY (budget_ids);
+    used_of := used_before;
   END IF;
   known := ARRAY(SELECT c.id FROM calls c WHERE c.id = ANY (ids));
 
   calls_of := array_fill(0, ARRAY[cardinality(keys)]);
-  credits_of := array_fill(0::bigint, ARRAY[cardinality(keys)]);
   tokens_of := array_fill(0::bigint, ARRAY[cardinality(keys)]);
   FOR r IN
     SELECT u.*, acc.status, acc.credits, acc.debt, acc.outstanding_calls, acc.request_bytes AS open_bytes,
@@ -100,7 +114,7 @@ BEGIN
       key_is_valid(k, u.secret_version, moment) AS key_is_valid,
       key_allows_address(k, u.address) AS key_allows_address,
       acc.group_name IS NOT DISTINCT FROM u.group_name AS is_in_group,
-      k.models, k.modalities, k.max_outstanding AS most_of_key, k.outstanding_calls AS open_of_key,
+      k.user_id, k.models, k.modalities, k.max_outstanding AS most_of_key, k.outstanding_calls AS open_of_key,
       k.last_used_at,
       acc.tokens_per_minute, acc.token_window_at, acc.token_window_used,
       k.tokens_per_minute AS tokens_of_key, k.token_window_at AS key_window_at, k.token_window_used AS key_window_used
@@ -124,10 +138,12 @@ BEGIN
       tokens_taken := 0;
     END IF;
     key_place := array_position(keys, r.key_id);
+    of_key := budgets_of_keys[key_place];
+    of_member := budgets_of_members[key_place];
     id := r.id;
     -- An earlier try of this very request, or another one of this Idempotency-Key.
     existing_id := CASE WHEN r.id = ANY (known) THEN r.id
-      ELSE named[array_position(names, r.account_id || ' ' || r.idempotency_key)] END;
+      ELSE named[array_position(names, r.account_id || ' ' || r.user_id || ' ' || r.idempotency_key)] END;
     outcome := CASE
       -- First: an earlier try had committed, whatever was revoked since.
       WHEN existing_id = r.id THEN 'exists'
@@ -147,8 +163,8 @@ BEGIN
       WHEN NOT r.is_in_group THEN 'group_changed'
       WHEN r.guarded IS NOT NULL THEN r.guarded
       WHEN r.open_of_key + calls_of[key_place] >= r.most_of_key THEN 'too_many_calls_of_key'
-      WHEN NOT budget_allows(budgets_of[key_place], used_of[key_place] + credits_of[key_place], r.amount)
-        THEN 'key_budget_exceeded'
+      WHEN NOT budget_allows(most_of[of_member], used_of[of_member], r.amount) THEN 'member_budget_exceeded'
+      WHEN NOT budget_allows(most_of[of_key], used_of[of_key], r.amount) THEN 'key_budget_exceeded'
       WHEN outstanding >= coalesce(r.most_open, max_outstanding) THEN 'too_many_calls'
       WHEN held_bytes + r.request_bytes > max_request_bytes THEN 'too_many_bytes'
       WHEN tokens > 0 AND (
@@ -162,17 +178,19 @@ BEGIN
       outstanding := outstanding + 1;
       held_bytes := held_bytes + r.request_bytes;
       calls_of[key_place] := calls_of[key_place] + 1;
-      credits_of[key_place] := credits_of[key_place] + r.amount;
+      IF of_key IS NOT NULL THEN used_of[of_key] := used_of[of_key] + r.amount; END IF;
+      IF of_member IS NOT NULL THEN used_of[of_member] := used_of[of_member] + r.amount; END IF;
       tokens_taken := tokens_taken + tokens;
       tokens_of[key_place] := tokens_of[key_place] + tokens;
       known := known || r.id;
       places := places || r.place;
       opened := opened || r.id;
       holders := holders || r.account_id;
+      members := members || r.user_id;
       amounts := amounts || r.amount;
       bytes := bytes || r.request_bytes;
       IF r.idempotency_key IS NOT NULL THEN
-        names := names || (r.account_id || ' ' || r.idempotency_key);
+        names := names || (r.account_id || ' ' || r.user_id || ' ' || r.idempotency_key);
         named := named || r.id;
       END IF;
       IF r.is_new_price AND r.price_version IS NOT NULL THEN new_prices := new_prices || r.price_version; END IF;
@@ -199,12 +217,12 @@ BEGIN
     ORDER BY u.price_version
     ON CONFLICT DO NOTHING;
   END IF;
-  INSERT INTO calls (id, account_id, key_id, modality, dialect, model, catalogue_version, status, price,
+  INSERT INTO calls (id, account_id, key_id, user_id, modality, dialect, model, catalogue_version, status, price,
     price_version, estimated_input_tokens, estimated_output_tokens, credits_precharged, credits, request_id, reply_to,
     idempotency_key, idempotency_expires_at, request_hash, request_bytes, lease_until, deadline_at, created_at,
     is_async, callback_url, group_name, seconds, resolution)
-  SELECT u.id, u.account_id, u.key_id, u.modality, u.dialect, u.model, u.catalogue_version, 'queued', u.price,
-    u.price_version, u.estimated_input, u.estimated_output, u.amount, u.amount, u.request_id, u.reply_to,
+  SELECT u.id, u.account_id, u.key_id, o.user_id, u.modality, u.dialect, u.model, u.catalogue_version, 'queued',
+    u.price, u.price_version, u.estimated_input, u.estimated_output, u.amount, u.amount, u.request_id, u.reply_to,
     u.idempotency_key,
     CASE WHEN u.idempotency_key IS NOT NULL THEN now() + make_interval(secs => u.idempotency_seconds) END,
     decode(u.request_hash, 'hex'), u.request_bytes, now() + make_interval(secs => u.lease_seconds),
@@ -219,7 +237,7 @@ BEGIN
   )) WITH ORDINALITY AS u (id, account_id, key_id, modality, dialect, model, catalogue_version, price, price_version,
     estimated_input, estimated_output, amount, request_id, reply_to, idempotency_key, idempotency_seconds, request_hash,
     request_bytes, lease_seconds, deadline_seconds, is_async, callback_url, group_name, seconds, resolution, place)
-  WHERE u.place = ANY (places);
+  JOIN unnest(places, members) AS o (place, user_id) ON o.place = u.place;
   PERFORM spend_credits(moment, holders, amounts, 'charge', opened);
   UPDATE accounts acc SET outstanding_calls = acc.outstanding_calls + s.calls,
     request_bytes = acc.request_bytes + s.bytes
@@ -236,16 +254,19 @@ BEGIN
     FROM unnest(keys, calls_of) AS s (key_id, calls)
     WHERE k.id = s.key_id AND s.calls > 0 AND k.id = ANY (keys) AND k.max_outstanding IS NOT NULL;
 
+    -- Of every call of its scope a budget has the window, of those that cost nothing too.
     INSERT INTO budget_windows AS w (budget_id, starts_at, used)
-    SELECT b.id, budget_window(b.period, moment), s.credits
-    FROM unnest(keys, calls_of, credits_of) AS s (key_id, calls, credits)
-    JOIN budgets b ON b.key_id = s.key_id AND b.key_id = ANY (keys)
-    WHERE s.calls > 0
+    SELECT b.id, budget_window(b.period, moment), s.used - s.before
+    FROM unnest(budget_ids, used_before, used_of) WITH ORDINALITY AS s (budget_id, before, used, place)
+    JOIN budgets b ON b.id = s.budget_id AND b.id = ANY (budget_ids)
+    WHERE EXISTS (SELECT FROM unnest(calls_of, budgets_of_keys, budgets_of_members) AS c (calls, of_key, of_member)
+      WHERE c.calls > 0 AND s.place IN (c.of_key, c.of_member))
+    ORDER BY b.id
     ON CONFLICT (budget_id, starts_at) DO UPDATE SET used = w.used + EXCLUDED.used;
   END IF;
 END $$;
 COMMENT ON FUNCTION open_calls IS
   'Charges and opens calls: for each an outcome of opened, exists, left (by what it may be a retry of), '
   'group_changed, price_above_limit, price_changed, '
-  'insufficient_credits, key_budget_exceeded, too_many_calls, too_many_calls_of_key, too_many_bytes, '
-  'too_many_tokens, account_suspended, unauthorized, ip_not_allowed or model_not_allowed.';
+  'insufficient_credits, key_budget_exceeded, member_budget_exceeded, too_many_calls, too_many_calls_of_key, '
+  'too_many_bytes, too_many_tokens, account_suspended, unauthorized, ip_not_allowed or model_not_allowed.';

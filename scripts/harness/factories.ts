@@ -2,7 +2,13 @@ import type { Db } from '../../src/shared/platform/postgres/db.ts'
 import { newId } from '../../src/shared/platform/ids.ts'
 import type { AccountId, GrantId, KeyId, UserId } from '../../src/shared/platform/ids.ts'
 import { createMailboxes } from '../../src/shared/users/mailboxes.ts'
+import { openSession } from '../../src/shared/users/sessions.ts'
 import { createUser } from '../../src/shared/users/users.ts'
+import { openAccount } from '../../src/shared/accounts/accounts.ts'
+import type { Budget } from '../../src/shared/accounts/budgets.ts'
+import { setMemberBudget } from '../../src/shared/accounts/member-changes.ts'
+import type { GivenRole } from '../../src/shared/accounts/members.ts'
+import { addMember } from '../../src/shared/accounts/members.ts'
 import { createKey } from '../../src/shared/accounts/api-keys.ts'
 import { grant } from '../../src/shared/ledger/ledger.ts'
 import type { Origin } from '../../src/shared/ledger/ledger.ts'
@@ -28,6 +34,47 @@ export async function anAccount(db: Db, wanted: TestGrant[] | number = []): Prom
   const grants: GrantId[] = []
   for (const one of typeof wanted === 'number' ? [{ amount: wanted }] : wanted) grants.push(await aGrant(db, id, one))
   return { id, userId, email, key: secret, keyId, grants }
+}
+
+/** Somebody who acts for an organisation: a key of it that is theirs, and a session that acts for it. */
+export type TestMember = TestAccount & { token: string }
+
+/** An organisation with so many credits, with its owner. */
+export async function anOrganisation(db: Db, credits = 0): Promise<TestMember> {
+  const id = newId('account')
+  const owner = await anAccount(db)
+  await db.transaction(async (trx) => {
+    await openAccount(trx, id, { kind: 'organisation', name: 'Engines' })
+    await addMember(trx, { userId: owner.userId, accountId: id }, 'owner')
+  })
+  const grants = credits > 0 ? [await aGrant(db, id, { amount: credits })] : []
+  return { ...owner, ...(await actingFor(db, id, owner.userId)), grants }
+}
+
+/** Another member of an organisation. */
+export async function aMember(
+  db: Db,
+  { id }: Pick<TestAccount, 'id'>,
+  { role = 'member', budget = null }: { role?: GivenRole; budget?: Budget | null } = {},
+): Promise<TestMember> {
+  const person = await anAccount(db)
+  const member = { userId: person.userId, accountId: id }
+  await db.transaction(async (trx) => {
+    await addMember(trx, member, role)
+    if (budget) await setMemberBudget(trx, member, budget)
+  })
+  return { ...person, ...(await actingFor(db, id, person.userId)) }
+}
+
+async function actingFor(
+  db: Db,
+  id: AccountId,
+  userId: UserId,
+): Promise<Pick<TestMember, 'id' | 'key' | 'keyId' | 'token'>> {
+  const session = { userId, accountId: id, passwordHash: 'none', userAgent: '', ip: '' }
+  const { sessionId, token } = (await openSession(db, session))!
+  const made = await createKey(db, id, 'test', {}, { userId, sessionId })
+  return { id, key: made.secret, keyId: made.id, token }
 }
 
 /** Makes a grant. An expired one is granted first and then moved into the past, since it cannot be granted. */

@@ -42,10 +42,10 @@ export async function loadAccounts(db: Db, count: number): Promise<LoadedAccount
   )
   await db.raw(
     `
-    INSERT INTO api_keys (id, account_id, name, key_hash, hint, created_at)
-    SELECT id, account_id, 'loaded', decode(hash, 'hex'), 'tg_…', now() - interval '31 days'
-    FROM unnest(?::uuid[], ?::uuid[], ?::text[]) AS key (id, account_id, hash)`,
-    [accounts.map(({ keyId }) => keyId), accounts.map(({ id }) => id), hashes],
+    INSERT INTO api_keys (id, account_id, user_id, name, key_hash, hint, created_at)
+    SELECT id, account_id, user_id, 'loaded', decode(hash, 'hex'), 'tg_…', now() - interval '31 days'
+    FROM unnest(?::uuid[], ?::uuid[], ?::uuid[], ?::text[]) AS key (id, account_id, user_id, hash)`,
+    [accounts.map(({ keyId }) => keyId), accounts.map(({ id }) => id), accounts.map(({ userId }) => userId), hashes],
   )
   return accounts
 }
@@ -92,16 +92,16 @@ async function planHistory(trx: Trx, accounts: readonly LoadedAccount[], calls: 
   await trx.raw(
     `
     CREATE TEMP TABLE loaded_account ON COMMIT DROP AS
-    SELECT place - 1 AS place, account_id, key_id
-    FROM unnest(?::uuid[], ?::uuid[]) WITH ORDINALITY AS account (account_id, key_id, place)`,
-    [accounts.map(({ id }) => id), accounts.map(({ keyId }) => keyId)],
+    SELECT place - 1 AS place, account_id, key_id, user_id
+    FROM unnest(?::uuid[], ?::uuid[], ?::uuid[]) WITH ORDINALITY AS account (account_id, key_id, user_id, place)`,
+    [accounts.map(({ id }) => id), accounts.map(({ keyId }) => keyId), accounts.map(({ userId }) => userId)],
   )
   await trx.raw(
     `
     CREATE TEMP TABLE loaded_call ON COMMIT DROP AS
     SELECT (substr(ms, 1, 8) || '-' || substr(ms, 9, 4) || '-7' || substr(noise, 1, 3) || '-8' || substr(noise, 4,
       3) || '-' || substr(noise, 7, 12))::uuid AS id,
-      account_id, key_id, k, n, created_at, k % ${FAILED_EVERY} = 0 AS failed,
+      account_id, key_id, user_id, k, n, created_at, k % ${FAILED_EVERY} = 0 AS failed,
       CASE n % 20 WHEN 0 THEN 'image' WHEN 1 THEN 'video' ELSE 'chat' END AS modality
     FROM (
       SELECT n, CASE WHEN n % 10 = 0 OR :others::bigint = 0 THEN 0
@@ -119,11 +119,12 @@ async function planHistory(trx: Trx, accounts: readonly LoadedAccount[], calls: 
 }
 
 const CALLS = `
-  INSERT INTO calls (id, account_id, key_id, modality, model, status, price, estimated_input_tokens,
+  INSERT INTO calls (id, account_id, key_id, user_id, modality, model, status, price, estimated_input_tokens,
     estimated_output_tokens, credits_precharged, credits, balance_after, input_tokens, output_tokens, http_status,
     error_type, latency_ms, upstream, attempts, request_id, reply_to, request_hash, lease_until, deadline_at,
     created_at, started_at, started_by, finished_at)
-  SELECT id, account_id, key_id, modality, 'bench-' || modality, CASE WHEN failed THEN 'failed' ELSE 'succeeded' END,
+  SELECT id, account_id, key_id, user_id, modality, 'bench-' || modality,
+    CASE WHEN failed THEN 'failed' ELSE 'succeeded' END,
     '{"input": 100, "output": 300, "perTokens": 1000, "minimum": 1}', 30, 200, ${CHARGE},
     CASE WHEN failed THEN 0 ELSE ${COST} END, ${GRANT} - ${PAID_BEFORE} - CASE WHEN failed THEN 0 ELSE ${COST} END,
     20, 80, CASE WHEN failed THEN 502 ELSE 200 END,

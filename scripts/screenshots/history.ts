@@ -13,10 +13,11 @@ const idAt = (at: string): string =>
 export async function inventCalls(db: Db, accountId: AccountId, keyId: KeyId, count: number): Promise<void> {
   await db.raw(
     `
-    INSERT INTO calls (id, account_id, key_id, modality, model, status, price, credits_precharged, credits,
+    INSERT INTO calls (id, account_id, key_id, user_id, modality, model, status, price, credits_precharged, credits,
       balance_after, input_tokens, output_tokens, http_status, error_type, latency_ms, upstream, attempts, request_id,
       created_at, started_at, finished_at)
-    SELECT ${idAt('kind.at')}, ?, ?, kind.modality, kind.model, kind.status, '{"credits": 1}', kind.credits,
+    SELECT ${idAt('kind.at')}, k.account_id, k.id, k.user_id, kind.modality, kind.model, kind.status,
+      '{"credits": 1}', kind.credits,
       CASE WHEN kind.status = 'succeeded' THEN kind.credits ELSE 0 END, 1000,
       CASE WHEN kind.modality = 'chat' THEN 200 END, CASE WHEN kind.modality = 'chat' THEN 300 END,
       CASE WHEN kind.status = 'succeeded' THEN 200 ELSE 502 END,
@@ -33,8 +34,9 @@ export async function inventCalls(db: Db, accountId: AccountId, keyId: KeyId, co
         now() - interval '2 minutes' - (30.0 * power(n::float / ?, 1.15)) * interval '1 day' AS at
       FROM generate_series(1, ?::integer) n
     ) kind
+    JOIN api_keys k ON k.account_id = ? AND k.id = ?
     WHERE extract(isodow FROM kind.at) < 7 OR kind.credits % 3 = 0`,
-    [accountId, keyId, count, count],
+    [count, count, accountId, keyId],
   )
   await db.raw('ANALYZE calls')
 }

@@ -2,9 +2,8 @@
  * What a command of the operator's command line is.
  */
 import type { Db } from '../shared/platform/postgres/db.ts'
-import { ownerOf } from '../shared/accounts/members.ts'
 import { parseId } from '../shared/platform/ids.ts'
-import { findMember, findUserByEmail } from '../shared/users/users.ts'
+import { findOwner, findUserByEmail } from '../shared/users/users.ts'
 import type { UserRow } from '../shared/users/users.ts'
 import { parseEmail } from '../shared/users/emails.ts'
 
@@ -29,7 +28,7 @@ export type Report<Json = Record<string, unknown>> = {
 
 /** A command of `npm run admin`: how it is called, what it does, and what it prints. */
 export type Command<Json = Record<string, unknown>> = {
-  /** As in the help: `credits grant <email> <amount>`. */
+  /** As in the help: `credits grant <email> <amount>`. Where an `<email>` stands, the id of an account is taken too. */
   usage: string
   summary: string
   /** Names of its options beside `--json`. */
@@ -40,16 +39,16 @@ export type Command<Json = Record<string, unknown>> = {
 }
 
 /**
- * The user of an address with the account that they act for, or the owner of an account's id. @throws CommandError
- * where there is none.
+ * The account that an argument `<email>` means: that of an id, with its owner, else a person's own, by their address.
+ * @throws CommandError where there is none.
  */
-export async function accountOf(db: Db, email: string | undefined): Promise<UserRow> {
-  const accountId = parseId('account', email ?? '')
-  const userId = accountId && (await ownerOf(db, accountId))
-  const owner = accountId && userId && (await findMember(db, { userId, accountId }))
-  if (owner) return owner
-  const parsed = parseEmail(email)
-  const user = parsed === null ? null : await findUserByEmail(db, parsed)
-  if (!user) throw new CommandError(`There is no account with the ${accountId ? 'id' : 'address'} ${email}.`)
+export async function accountOf(db: Db, named: string | undefined): Promise<UserRow> {
+  const id = parseId('account', named ?? '')
+  const owned = id && (await findOwner(db, id))
+  if (owned) return owned
+  if (id) throw new CommandError(`There is no account with the id ${named}.`)
+  const email = parseEmail(named)
+  const user = email === null ? null : await findUserByEmail(db, email)
+  if (!user) throw new CommandError(`There is no account with the address ${named}.`)
   return user
 }

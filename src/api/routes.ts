@@ -27,13 +27,16 @@ import {
   verify,
 } from './console/email.ts'
 import { accountEvents } from './console/events.ts'
-import { exportCalls, exportLedger } from './console/exports.ts'
+import { exportCalls, exportLedger, exportMembers } from './console/exports.ts'
 import { showGrants } from './console/grants.ts'
 import { editKey, endKey, makeKey, renewKey, showKeys } from './console/keys.ts'
+import { endInvitation, joinOrganisation, makeInvitation, showInvitations } from './console/invitations.ts'
 import { showLedger } from './console/ledger.ts'
 import { sendTestMail, showMail } from './console/mail.ts'
+import { editMember, endMember, handOver, leaveOrganisation, showMembers } from './console/members.ts'
+import { endOrganisation, makeOrganisation, showAccounts, switchAccount } from './console/organisations.ts'
 import { revokeSession, revokeOtherSessions, showSessions } from './console/sessions.ts'
-import { showKeyUsage, showLatency, showUsage } from './console/usage.ts'
+import { showKeyUsage, showLatency, showMemberUsage, showUsage } from './console/usage.ts'
 import {
   editWebhook,
   endWebhook,
@@ -173,6 +176,23 @@ const accounts = [
   sendTestMail,
 ] as const
 
+/** `/api`: the accounts that somebody may act for, and who else may. */
+const organisations = [
+  showAccounts,
+  switchAccount,
+  makeOrganisation,
+  endOrganisation,
+  showMembers,
+  leaveOrganisation,
+  editMember,
+  endMember,
+  handOver,
+  makeInvitation,
+  showInvitations,
+  joinOrganisation,
+  endInvitation,
+] as const
+
 /** `/api`: the keys of an account, and what was called, used and paid. */
 const records = [
   makeKey,
@@ -189,9 +209,11 @@ const records = [
   showLedger,
   exportCalls,
   exportLedger,
+  exportMembers,
   showGrants,
   showUsage,
   showKeyUsage,
+  showMemberUsage,
   showLatency,
 ] as const
 
@@ -288,6 +310,7 @@ const service = [showBanner, receiveStripeEvent, serveMedia, healthz, readyz, se
 export const endpoints = [
   ...gateway,
   ...accounts,
+  ...organisations,
   ...records,
   ...billing,
   ...webhooks,

@@ -14,6 +14,7 @@ import { publicId } from '../shared/platform/ids.ts'
 import { underLease } from '../shared/platform/postgres/leases.ts'
 import { failpoint } from '../shared/platform/process/failpoints.ts'
 import { deleteOldNetworks } from '../shared/users/login-networks.ts'
+import { deleteExpiredInvitations } from '../shared/accounts/invitations.ts'
 import { deleteExpiredSessions } from '../shared/users/sessions.ts'
 import { expireGrants } from '../shared/ledger/ledger.ts'
 import { nameInUrl } from '../shared/media/media.ts'
@@ -78,6 +79,7 @@ export function createReconciler(deps: WorkerDeps) {
     records: () => deleteOldRecords(deps),
     media: hourly(() => deps.results.sweep(deps.config.MEDIA_TTL_DAYS)),
     sessions: hourly(() => deleteExpiredSessions(deps.db)),
+    invitations: hourly(() => deleteExpiredInvitations(deps.db)),
     loginNetworks: hourly(() => deleteOldNetworks(deps.db)),
     oldMails: hourly(() => deleteOldMails(deps.db)),
     oldMailCounts: hourly(() => deleteOldCounts(deps.db)),

@@ -143,7 +143,9 @@ describe("the operator's commands of payments", () => {
 
   it('make codes, list them and disable them', async () => {
     const { id, code } = await run('codes create', [], { credits: '9', uses: '2' })
-    expect((await redeemCode(db, mailboxes, account.id, code)).balance).to.equal(9)
+    expect((await redeemCode(db, mailboxes, { userId: account.userId, accountId: account.id }, code)).balance).to.equal(
+      9,
+    )
     const { codes } = await run('codes list')
     expect(codes[0]).to.include({ id, credits: 9, uses: 1, maxUses: 2, disabledAt: null })
     expect((await run('codes disable', [id])).disabledAt).to.be.a('string')

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { allOf } from '../../src/shared/accounts/members.ts'
 import { newSecret } from '../../src/shared/accounts/api-keys.ts'
 import { createKeyLookup } from '../../src/shared/accounts/key-lookup.ts'
 import { listKeys } from '../../src/shared/accounts/shown-key.ts'
@@ -61,42 +62,42 @@ const aRetry = ({ id, keyId }: LoadedAccount) => ({
 /** Every list and look-up in the code, by what runs it, and the index that it must use. */
 export const READS: Record<string, Record<string, Read>> = {
   'the console': {
-    calls: { read: ({ db, mine }) => listCalls(db, mine.id, {}, 50, null), index: 'calls_account_time' },
+    calls: { read: ({ db, mine }) => listCalls(db, allOf(mine.id), {}, 50, null), index: 'calls_account_time' },
     'a later page of calls': {
-      read: ({ db, mine }) => listCalls(db, mine.id, {}, 50, place),
+      read: ({ db, mine }) => listCalls(db, allOf(mine.id), {}, 50, place),
       index: 'calls_account_time',
     },
     'calls of a model': {
-      read: ({ db, mine }) => listCalls(db, mine.id, { model: 'bench-video' }, 50, null),
+      read: ({ db, mine }) => listCalls(db, allOf(mine.id), { model: 'bench-video' }, 50, null),
       index: 'calls_account_time',
     },
     'calls of a modality': {
-      read: ({ db, mine }) => listCalls(db, mine.id, { modality: 'image' }, 50, place),
+      read: ({ db, mine }) => listCalls(db, allOf(mine.id), { modality: 'image' }, 50, place),
       index: 'calls_account_time',
     },
     'calls of a status': {
-      read: ({ db, mine }) => listCalls(db, mine.id, { status: 'failed' }, 50, null),
+      read: ({ db, mine }) => listCalls(db, allOf(mine.id), { status: 'failed' }, 50, null),
       index: 'calls_account_time',
       sorts: true,
     },
     'calls that run': {
-      read: ({ db, mine }) => listCalls(db, mine.id, { status: 'running' }, 50, null),
+      read: ({ db, mine }) => listCalls(db, allOf(mine.id), { status: 'running' }, 50, null),
       index: 'calls_',
       sorts: true,
     },
     'calls of a key': {
-      read: ({ db, mine }) => listCalls(db, mine.id, { keyId: mine.keyId }, 50, null),
+      read: ({ db, mine }) => listCalls(db, allOf(mine.id), { keyId: mine.keyId }, 50, null),
       index: 'calls_account_time',
     },
     'calls of some days': {
-      read: ({ db, mine }) => listCalls(db, mine.id, { from: day(9), before: day(2) }, 50, place),
+      read: ({ db, mine }) => listCalls(db, allOf(mine.id), { from: day(9), before: day(2) }, 50, place),
       index: 'calls_account_time',
     },
     'calls by every filter': {
       read: ({ db, mine }) =>
         listCalls(
           db,
-          mine.id,
+          allOf(mine.id),
           {
             model: 'bench-chat',
             modality: 'chat',
@@ -111,9 +112,9 @@ export const READS: Record<string, Record<string, Read>> = {
       index: 'calls_account_time',
       sorts: true,
     },
-    'a call': { read: ({ db, mine, call }) => findRecord(db, call, mine.id), index: 'calls_pkey' },
+    'a call': { read: ({ db, mine, call }) => findRecord(db, call, allOf(mine.id)), index: 'calls_pkey' },
     'some calls': {
-      read: ({ db, mine, call }) => findRecords(db, [call, newId('call')], mine.id),
+      read: ({ db, mine, call }) => findRecords(db, [call, newId('call')], allOf(mine.id)),
       index: 'calls_',
       sorts: true,
     },
@@ -124,17 +125,17 @@ export const READS: Record<string, Record<string, Read>> = {
       sorts: true,
     },
     usage: {
-      read: ({ db, mine }) => usageByDay(db, mine.id, date(29), date(0)),
+      read: ({ db, mine }) => usageByDay(db, allOf(mine.id), date(29), date(0)),
       index: 'calls_account_time',
       sorts: true,
     },
     'usage by key': {
-      read: ({ db, mine }) => keyUsageByDay(db, mine.id, date(29), date(0)),
+      read: ({ db, mine }) => keyUsageByDay(db, allOf(mine.id), date(29), date(0)),
       index: 'calls_account_time',
       sorts: true,
     },
     latency: {
-      read: ({ db, mine }) => latencyOfAccount(db, mine.id, date(29), date(0)),
+      read: ({ db, mine }) => latencyOfAccount(db, allOf(mine.id), date(29), date(0)),
       index: 'calls_account_time',
       sorts: true,
     },
@@ -145,7 +146,7 @@ export const READS: Record<string, Record<string, Read>> = {
       index: 'ledger_entries_pkey',
     },
     grants: { read: ({ db, mine }) => listGrants(db, mine.id), index: 'grants_account', sorts: true },
-    keys: { read: ({ db, mine }) => listKeys(db, mine.id), index: 'api_keys_', sorts: true },
+    keys: { read: ({ db, mine }) => listKeys(db, allOf(mine.id)), index: 'api_keys_', sorts: true },
     sessions: {
       read: ({ db, mine }) => listSessions(db, mine.userId, newId('session')),
       index: 'sessions_user',

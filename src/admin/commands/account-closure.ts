@@ -1,5 +1,9 @@
 /** account delete · account export · session list · session revoke */
 import { randomBytes } from 'node:crypto'
+import { listInvitations } from '../../shared/accounts/invitations.ts'
+import { allOf } from '../../shared/accounts/members.ts'
+import { accountsActedFor } from '../../shared/accounts/organisations.ts'
+import { listMembers } from '../../shared/accounts/shown-member.ts'
 import { listKeys } from '../../shared/accounts/shown-key.ts'
 import { listCalls } from '../../shared/reports/call-list.ts'
 import type { CallPosition } from '../../shared/reports/call-list.ts'
@@ -8,6 +12,7 @@ import { parseId, publicId } from '../../shared/platform/ids.ts'
 import type { Db } from '../../shared/platform/postgres/db.ts'
 import { listEntries, listGrants } from '../../shared/ledger/ledger.ts'
 import { listActions } from '../../shared/operators/actions.ts'
+import { presentOperated } from '../../shared/operators/accounts.ts'
 import type { KeptBecause } from '../../shared/operators/changes.ts'
 import { deleteAccount, recordExport, revokeSessions } from '../../shared/operators/changes.ts'
 import { cancelUnpaid } from '../../shared/payments/cancel.ts'
@@ -16,7 +21,6 @@ import { billingOf, presentCard } from '../../shared/payments/settings.ts'
 import { hashPassword } from '../../shared/users/passwords.ts'
 import { listSessions } from '../../shared/users/sessions.ts'
 import type { UserRow } from '../../shared/users/users.ts'
-import { presentUser } from '../../shared/users/users.ts'
 import type { Command } from '../command.ts'
 import { CommandError, accountOf } from '../command.ts'
 import { findPaymentDeps } from './payments.ts'
@@ -27,6 +31,8 @@ const PAGE = 1000
 const sentence = (kept: KeptBecause): string => {
   if (kept.is === 'deleted') return 'The account was deleted already.'
   if (kept.is === 'password') return 'The password has changed meanwhile.'
+  if (kept.is === 'owning')
+    return `Its owner owns the organisation "${kept.organisation}": delete that, or have it handed over, first.`
   if (kept.is === 'running')
     return `${kept.calls} calls of the account have not ended yet: suspend it, and wait for them.`
   if (kept.is === 'paying')
@@ -42,9 +48,15 @@ const sentence = (kept: KeptBecause): string => {
 /** All that is known about an account, a line each: what it is (`type`), and its fields as its owner sees them. */
 async function* everythingOf(db: Db, user: UserRow): AsyncGenerator<object> {
   const id = user.account_id
-  yield { type: 'account', ...presentUser(user), status: user.status, role: user.role, debt: user.debt }
-  for (const key of await listKeys(db, id)) yield { type: 'key', ...key }
-  for (const session of await listSessions(db, user.id, null)) yield { type: 'session', ...session }
+  yield { type: 'account', ...presentOperated(user), debt: user.debt }
+  for (const member of await listMembers(db, allOf(id))) yield { type: 'member', ...member }
+  for (const invitation of await listInvitations(db, id)) yield { type: 'invitation', ...invitation }
+  for (const key of await listKeys(db, allOf(id))) yield { type: 'key', ...key }
+  if (user.kind === 'personal') {
+    const others = (await accountsActedFor(db, user.id)).filter(({ accountId }) => accountId !== id)
+    for (const { accountId: _id, ...membership } of others) yield { type: 'membership', ...membership }
+    for (const session of await listSessions(db, user.id, null)) yield { type: 'session', ...session }
+  }
   const { settings, card } = await billingOf(db, id, null)
   yield { type: 'billing', ...settings, card: presentCard(card) }
   for (let before: PaymentId | null = null; ;) {
@@ -61,7 +73,7 @@ async function* everythingOf(db: Db, user: UserRow): AsyncGenerator<object> {
     before = next
   }
   for (let after: CallPosition | null = null; ;) {
-    const { calls, next } = await listCalls(db, id, {}, PAGE, after)
+    const { calls, next } = await listCalls(db, allOf(id), {}, PAGE, after)
     for (const call of calls) yield { type: 'call', ...call }
     if (next === null) break
     after = next
@@ -74,7 +86,8 @@ export const accountClosureCommands: Command[] = [
   {
     usage: 'account delete <email> [--force]',
     summary:
-      'Delete an account with its address, name, sessions, keys, card, mails, answers and media. Its ledger, ' +
+      'Delete an account with its address, name, sessions, keys, card, mails, answers and media; of an organisation, ' +
+      'whose id is given, its members stay as people. Its ledger, ' +
       'payments and call records stay, without a name. With --force even beside credits, a debt or undecided payments.',
     flags: ['force'],
     run: async (db, [email], { force }) => {

@@ -28,8 +28,17 @@ import { passwordFrom, warnOfArgument } from '../passwords.ts'
 /** The most accounts that are listed. */
 const LISTED = 200
 
+/** What `--json` says of an account. */
+const described = (user: UserRow) => ({
+  ...presentUser(user),
+  kind: user.kind,
+  name: user.account_name,
+  status: user.status,
+})
+
 function report(user: UserRow, sentence: string): Report {
   const facts = [
+    ...(user.kind === 'organisation' ? [`organisation "${user.account_name}"`] : []),
     user.status,
     ...(user.role === 'admin' ? ['operator'] : []),
     ...(user.group_name === null ? [] : [`group ${user.group_name}`]),
@@ -40,8 +49,7 @@ function report(user: UserRow, sentence: string): Report {
   ]
   return {
     json: {
-      ...presentUser(user),
-      status: user.status,
+      ...described(user),
       ...(user.group_name !== null && { group: user.group_name }),
       ...(user.debt > 0 && { debt: user.debt }),
     },
@@ -78,7 +86,7 @@ export const accountCommands: Command[] = [
   },
   {
     usage: `account list [--search <text>] [--standing ${STANDINGS.join('|')}] [--sort ${SORTS.join('|')}]`,
-    summary: `List at most ${LISTED} accounts, newest first; --search by part of the address.`,
+    summary: `List at most ${LISTED} accounts, newest first; --search by part of the address or the name.`,
     options: ['search', 'standing', 'sort'],
     run: async (db, _args, { search = '', standing, sort = 'newest' }) => {
       const order = SORTS.find((one) => one === sort)
@@ -87,7 +95,19 @@ export const accountCommands: Command[] = [
       if (standing !== undefined && !only) throw new CommandError(`--standing must be one of ${STANDINGS.join(', ')}.`)
       const { accounts } = await findAccounts(db, { text: search, standing: only, sort: order }, LISTED)
       const lines = accounts.map((one) =>
-        [one.createdAt, one.id, one.status, one.role, one.group ?? '-', `${one.credits} credits`, one.email].join('  '),
+        [
+          one.createdAt,
+          one.id,
+          one.kind,
+          one.status,
+          one.role,
+          one.group ?? '-',
+          `${one.credits} credits`,
+          one.email,
+          one.name,
+        ]
+          .join('  ')
+          .trimEnd(),
       )
       return { json: { accounts }, text: lines.length === 0 ? 'No accounts found.' : lines.join('\n') }
     },
@@ -141,7 +161,7 @@ export const accountCommands: Command[] = [
       await setAccountRole(db, null, user.account_id, role)
       return {
         ...report({ ...user, role }, `The role is now ${role}.`),
-        json: { ...presentUser(user), status: user.status, role },
+        json: { ...described(user), role },
       }
     },
   },

@@ -6,6 +6,7 @@ import { effectiveLimits } from '../../shared/accounts/effective-limits.ts'
 import { keyLimitFields, keyName } from '../../shared/accounts/key-fields.ts'
 import type { KeyChanges } from '../../shared/accounts/key-limits.ts'
 import type { ApiKey } from '../../shared/accounts/shown-key.ts'
+import { allOf } from '../../shared/accounts/members.ts'
 import { listKeys } from '../../shared/accounts/shown-key.ts'
 import { readUsualLimits } from '../../shared/platform/config/config.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
@@ -36,7 +37,7 @@ export const keyCommands: Command[] = [
     usage: 'key list <email>',
     summary: 'List the API keys of an account with their limits.',
     run: async (db, [email]) => {
-      const keys = await listKeys(db, (await accountOf(db, email)).account_id)
+      const keys = await listKeys(db, allOf((await accountOf(db, email)).account_id))
       return { json: { keys }, text: keys.map(lineOf).join('\n') || 'No keys.' }
     },
   },

@@ -10,7 +10,7 @@ import { presentPayment } from '../../shared/payments/orders.ts'
 import { credits, ok } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
-import { session } from '../endpoint/auth.ts'
+import { manager } from '../endpoint/auth.ts'
 import { paymentAnswer, sells } from './answers.ts'
 
 const wanted = z
@@ -40,7 +40,7 @@ export const beginCheckout = endpoint({
   tag: 'Billing',
   summary: 'Buy credits',
   description: 'Answers with the address of the checkout page.',
-  auth: session,
+  auth: manager,
   offered: sells,
   limits: [{ limit: 'checkouts', per: 'account' }],
   body: wanted,
@@ -63,8 +63,8 @@ export const redeem = endpoint({
   tag: 'Billing',
   summary: 'Redeem a code',
   description: 'Once for each mailbox, whatever accounts it had before.',
-  auth: session,
-  limits: [{ limit: 'redemptions', per: 'account' }],
+  auth: manager,
+  limits: [{ limit: 'redemptions', per: 'user' }],
   body: z
     .object({
       code: z
@@ -82,9 +82,9 @@ export const redeem = endpoint({
   errors: ['invalid_request', 'invalid_code', 'code_used', 'forbidden'],
 }).handle(({ config, db, replies }: Pick<WebDeps, 'config' | 'db' | 'replies'>) => {
   const mailboxes = createMailboxes(config)
-  return async ({ auth: { accountId }, body }) => {
-    const redeemed = await redeemCode(db, mailboxes, accountId, body.code)
-    replies.publishEvent(accountId, { callId: null, balance: redeemed.balance })
+  return async ({ auth, body }) => {
+    const redeemed = await redeemCode(db, mailboxes, auth, body.code)
+    replies.publishEvent(auth.accountId, { callId: null, balance: redeemed.balance })
     return { ok: true, ...redeemed }
   }
 })

@@ -11,12 +11,12 @@ import { done, ok } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { creditAmount } from '../endpoint/fields.ts'
-import { session } from '../endpoint/auth.ts'
+import { manager } from '../endpoint/auth.ts'
 import { billing, sells, settings } from './answers.ts'
 
 type Deps = Pick<WebDeps, 'db' | 'catalogue' | 'payments'>
 
-const declared = { tag: 'Billing', auth: session, offered: sells } as const
+const declared = { tag: 'Billing', auth: manager, offered: sells } as const
 
 /** Shows what can be bought, and the account's settings and card. */
 export const showBilling = endpoint({

@@ -18,10 +18,10 @@ import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { pageCursor, pageLimit } from '../endpoint/fields.ts'
 import { pathId } from '../endpoint/path-id.ts'
-import { session } from '../endpoint/auth.ts'
+import { manager } from '../endpoint/auth.ts'
 import { payment, paymentAnswer, paymentWithLedger, sells } from './answers.ts'
 
-const declared = { tag: 'Billing', auth: session, offered: sells } as const
+const declared = { tag: 'Billing', auth: manager, offered: sells } as const
 const params = pathId('payment', 'The `id` of a payment.')
 
 /** Lists the orders, newest first. */

@@ -2,6 +2,7 @@
  * GET /api/account, GET /api/models and their latency: what the console shows on every page, and what it can call.
  */
 import { z } from 'zod'
+import { organisationOf } from '../../shared/accounts/organisations.ts'
 import { summaryOf } from '../../shared/accounts/summary.ts'
 import { latencyOfModels } from '../../shared/reports/latency.ts'
 import type { Catalogue } from '../../shared/catalogue/catalogue.ts'
@@ -14,6 +15,7 @@ import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { presentModels } from '../v1/models.ts'
 import { session } from '../endpoint/auth.ts'
+import { actingFor } from '../endpoint/member-schemas.ts'
 
 const buyingOf = ({ PAYMENTS, CREDITS_HELP_URL }: WebDeps['config'], catalogue: Catalogue) => ({
   provider: PAYMENTS ?? null,
@@ -31,16 +33,21 @@ export const showState = endpoint({
   answers: {
     200: {
       description: 'The account, its role, its balance, and the credits held by open calls.',
-      schema: accountState,
+      schema: accountState.extend(actingFor),
     },
   },
   errors: [],
 }).handle(({ db, config, catalogue }: Pick<WebDeps, 'db' | 'config' | 'catalogue'>) => async ({ auth }) => {
-  const [user, standing] = await Promise.all([findMember(db, auth), summaryOf(db, auth.accountId)])
+  const [user, organisation, standing] = await Promise.all([
+    findMember(db, auth),
+    organisationOf(db, auth),
+    summaryOf(db, auth.accountId),
+  ])
   return {
     ok: true,
     user: presentUser(user!),
     role: user!.role,
+    organisation,
     ...standing!,
     buying: buyingOf(config, catalogue.current()),
   }

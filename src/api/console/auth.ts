@@ -2,6 +2,7 @@
  * /api/auth: registration, login, logout, and the account itself.
  */
 import { z } from 'zod'
+import { organisationOf } from '../../shared/accounts/organisations.ts'
 import type { AccountId } from '../../shared/platform/ids.ts'
 import { cancelUnpaid } from '../../shared/payments/cancel.ts'
 import { parseEmail } from '../../shared/users/emails.ts'
@@ -17,6 +18,7 @@ import { ApiError } from '../../shared/platform/errors.ts'
 import { done, ok, user, userAnswer } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
+import { meAnswer } from '../endpoint/member-schemas.ts'
 import { session } from '../endpoint/auth.ts'
 import { PASSWORD_ERRORS, avatarUrl, displayName, emailAddress, newPassword } from './account-fields.ts'
 import { enqueueMail } from './enqueue-mail.ts'
@@ -95,12 +97,13 @@ export const showAccount = endpoint({
   tag,
   summary: 'Show the account',
   auth: session,
-  answers: { 200: { description: 'The account.', schema: userAnswer } },
+  description: 'The credits are those of the account that the session acts for; so is the role.',
+  answers: { 200: { description: 'Who is logged in, and for which account.', schema: meAnswer } },
   errors: [],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth }) => ({
-  ok: true,
-  user: presentUser((await findMember(db, auth))!),
-}))
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth }) => {
+  const [user, organisation] = await Promise.all([findMember(db, auth), organisationOf(db, auth)])
+  return { ok: true, user: presentUser(user!), organisation, role: auth.role }
+})
 
 /** Changes what is sent of the profile. */
 export const changeAccount = endpoint({
@@ -147,10 +150,11 @@ export const deleteOwnAccount = endpoint({
   summary: 'Delete the account',
   description:
     'Address, name, sessions, keys, mails and results go; ledger and call records stay without a name. It cannot be ' +
-    'undone. 409 `conflict` while calls are open or payments undecided, while the account has a debt, and while ' +
-    'there are credits, unless they are given up.',
+    'undone. 409 `conflict` while calls are open or payments undecided, while the account has a debt, while there ' +
+    'are credits, unless they are given up, and while you own an organisation, which it names: delete it or hand it ' +
+    'over first. Your memberships of other organisations end.',
   auth: session,
-  limits: [{ limit: 'passwordChanges', per: 'account' }],
+  limits: [{ limit: 'passwordChanges', per: 'user' }],
   body: z
     .object({
       password: z.string({ error: 'is required' }),
@@ -166,7 +170,7 @@ export const deleteOwnAccount = endpoint({
     throw new ApiError('invalid_request', { message: 'email must be the address of your account.', param: 'email' })
   const sender = { address: request.device().ip, known: true }
   const cancel = async (id: AccountId): Promise<void> => (payments ? cancelUnpaid(payments, id) : undefined)
-  await leave(db, { ...auth, password, giveUpCredits, sender, cancelUnpaid: cancel })
+  await leave(db, { userId: auth.userId, password, giveUpCredits, sender, cancelUnpaid: cancel })
   logSecurity(log, request, 'account_deleted', auth.accountId)
   return { ok: true }
 })
@@ -179,7 +183,7 @@ export const replacePassword = endpoint({
   summary: 'Change password',
   description: 'All other sessions end.',
   auth: session,
-  limits: [{ limit: 'passwordChanges', per: 'account' }],
+  limits: [{ limit: 'passwordChanges', per: 'user' }],
   body: z
     .object({ currentPassword: z.string({ error: 'is required' }), password: newPassword })
     .meta({ id: 'PasswordRequest' }),

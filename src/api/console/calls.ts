@@ -2,6 +2,7 @@
  * /api/calls: the call records of an account.
  */
 import { z } from 'zod'
+import { seenBy } from '../../shared/accounts/members.ts'
 import { CALL_STATUSES, MODALITIES } from '../../shared/calls/lifecycle.ts'
 import { DIALECTS } from '../../shared/dialects/dialect.ts'
 import type { CallFilter, CallPosition } from '../../shared/reports/call-list.ts'
@@ -16,7 +17,7 @@ import { endpoint } from '../endpoint/endpoint.ts'
 import { pathId } from '../endpoint/path-id.ts'
 import { session } from '../endpoint/auth.ts'
 import { createCursors } from './cursors.ts'
-import { endOf, keyId, moment, pageCursor, pageLimit, startOf } from '../endpoint/fields.ts'
+import { endOf, keyId, memberId, moment, pageCursor, pageLimit, startOf } from '../endpoint/fields.ts'
 import { isStorable } from '../../shared/platform/storable.ts'
 
 /** What a list of calls can be narrowed to. */
@@ -33,6 +34,7 @@ export const callFilter = {
     .meta({ description: 'Chats that were asked in this API; `chat` is chat completions.' }),
   status: z.enum(CALL_STATUSES, { error: `must be one of ${CALL_STATUSES.join(', ')}` }).optional(),
   keyId: keyId.optional().meta({ description: 'Calls made with this key.' }),
+  memberId: memberId.optional().meta({ description: 'Calls made with keys of this member.' }),
   from: moment
     .optional()
     .meta({ description: 'Calls accepted at or after this: a day in UTC, or a time with its zone.' }),
@@ -47,15 +49,17 @@ export const showCalls = endpoint({
   path: '/api/calls',
   tag: 'Records',
   summary: 'List calls',
+  description: 'A member sees their own; owner and admins see those of all members.',
   auth: session,
   query: callsQuery,
   answers: { 200: { description: 'A page of calls, newest first.', schema: pageOf(call) } },
   errors: [],
 }).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => {
   const cursors = createCursors(config.APP_SECRET, 'calls')
-  return async ({ auth: { accountId }, query: { cursor, limit, ...fields } }) => {
+  return async ({ auth, query: { cursor, limit, ...fields } }) => {
+    const { accountId } = auth
     const after = cursor === undefined ? null : positionOf(cursors.read(accountId, cursor))
-    const { calls, next } = await listCalls(db, accountId, filterOf(fields), limit, after)
+    const { calls, next } = await listCalls(db, seenBy(auth), filterOf(fields), limit, after)
     return { ok: true, data: calls, nextCursor: cursors.write(accountId, placeOf(next)) }
   }
 })
@@ -97,7 +101,7 @@ export const showCall = endpoint({
   answers: { 200: { description: 'The call and its ledger entries, in order.', schema: callWithLedger } },
   errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, params: { id } }) => {
-  const found = await findRecord(db, id, auth.accountId)
+  const found = await findRecord(db, id, seenBy(auth))
   if (!found) throw new ApiError('not_found')
   const [origin, ledger] = await Promise.all([findOrigin(db, id), entriesOfCall(db, id)])
   return { ok: true, call: found, startedAt: origin?.startedAt ?? null, ledger }

@@ -70,7 +70,7 @@ export const changeAddress = endpoint({
   auth: session,
   // A network has as many addresses mailed by changes and registrations, of however many accounts.
   limits: [
-    { limit: 'addressChanges', per: 'account' },
+    { limit: 'addressChanges', per: 'user' },
     { limit: 'registrations', per: 'client' },
   ],
   body: z.object({ email: emailAddress, password: z.string({ error: 'is required' }) }).meta({ id: 'AddressRequest' }),

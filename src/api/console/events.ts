@@ -8,7 +8,7 @@ import type { Context } from 'koa'
 import type { LiveSession } from '../../shared/users/sessions.ts'
 import { findSession } from '../../shared/users/sessions.ts'
 import { roleOf } from '../../shared/users/users.ts'
-import type { Membership } from '../../shared/accounts/members.ts'
+import { seenBy } from '../../shared/accounts/members.ts'
 import { summaryOf } from '../../shared/accounts/summary.ts'
 import type { AccountEvent } from '../../shared/replies/channels.ts'
 import { findRecords } from '../../shared/reports/call-records.ts'
@@ -51,11 +51,12 @@ type Deps = Pick<WebDeps, 'config' | 'db' | 'redis' | 'replies' | 'responseMemor
 export function followAccount(deps: Deps, checkMs = SESSION_CHECK_MS) {
   const streams = new Quota({ perAccount: MAX_STREAMS, perProcess: MAX_STREAMS_IN_PROCESS })
   const places = { redis: deps.redis, prefix: deps.config.REDIS_PREFIX, most: MAX_STREAMS }
-  return async ({ auth: { userId, accountId } }: { auth: LiveSession }, ctx: Context): Promise<void> => {
+  return async ({ auth }: { auth: LiveSession }, ctx: Context): Promise<void> => {
+    const { accountId } = auth
     const token = bearerToken(ctx.get('authorization'))
     // Before anything is awaited, so that concurrent requests see the count.
     if (!streams.take(accountId, 1)) throw refusalOf(streams.of(accountId))
-    const changes = new Changes(deps, { userId, accountId })
+    const changes = new Changes(deps, auth)
     let leave = (): void => {}
     let place: StreamPlace | null = null
     const forget = (): void => {
@@ -76,7 +77,7 @@ export function followAccount(deps: Deps, checkMs = SESSION_CHECK_MS) {
     const { renew } = place
     const check = setInterval(() => {
       renew()
-      checkSession(deps, token, stream).catch(reportDefect)
+      checkSession(deps, token, auth, stream).catch(reportDefect)
     }, checkMs)
     const end = (): void => stream.end()
     deps.draining.addEventListener('abort', end)
@@ -97,11 +98,12 @@ function refusalOf(held: number): ApiError {
   })
 }
 
-async function checkSession({ db }: Deps, token: string, events: EventStream): Promise<void> {
+/** A stream ends with its session, and with what that sees: a page that comes back gets what it may see now. */
+async function checkSession({ db }: Deps, token: string, begun: LiveSession, events: EventStream): Promise<void> {
   // While Postgres is down, the session counts as live.
-  const holds = await findSession(db, token).catch(() => 'unknown' as const)
-  if (holds !== null) return
-  events.send('{}', 'signed_out')
+  const now = await findSession(db, token).catch(() => begun)
+  if (now?.accountId === begun.accountId && now.role === begun.role) return
+  if (now === null) events.send('{}', 'signed_out')
   events.end()
 }
 
@@ -111,7 +113,7 @@ async function checkSession({ db }: Deps, token: string, events: EventStream): P
  */
 class Changes {
   private readonly deps: Deps
-  private readonly member: Membership
+  private readonly session: LiveSession
   private events: EventStream | null = null
   private calls = new Set<CallId>()
   private missed = false
@@ -120,9 +122,9 @@ class Changes {
   private timer: NodeJS.Timeout | undefined
   private over = false
 
-  constructor(deps: Deps, member: Membership) {
+  constructor(deps: Deps, session: LiveSession) {
     this.deps = deps
-    this.member = member
+    this.session = session
   }
 
   add(event: AccountEvent | null): void {
@@ -164,11 +166,11 @@ class Changes {
     this.changed = false
     this.sending = true
     try {
-      const { userId, accountId } = this.member
+      const { userId, accountId } = this.session
       const [role, summary, records] = await Promise.all([
         roleOf(db, userId),
         summaryOf(db, accountId),
-        ids.length === 0 ? [] : findRecords(db, ids, accountId),
+        ids.length === 0 ? [] : findRecords(db, ids, seenBy(this.session)),
       ])
       if (this.over) return
       for (const record of records) events.send(JSON.stringify(record), 'call')

@@ -3,18 +3,21 @@
  */
 import type { Context } from 'koa'
 import { z } from 'zod'
+import { seenBy } from '../../shared/accounts/members.ts'
 import type { CallPosition } from '../../shared/reports/call-list.ts'
 import { listCalls } from '../../shared/reports/call-list.ts'
 import { listEntries } from '../../shared/ledger/ledger.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import type { AccountId } from '../../shared/platform/ids.ts'
+import { daysQuery } from '../endpoint/fields.ts'
 import { CSV_PAGE, csv, csvQuery, sendCsv } from '../endpoint/csv.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { onFinished } from '../server/on-finished.ts'
 import { Quota } from '../endpoint/quota.ts'
-import { session } from '../endpoint/auth.ts'
+import { manager, session } from '../endpoint/auth.ts'
 import { callFilter, filterOf } from './calls.ts'
+import { memberUsage } from './usage.ts'
 
 const CALL_COLUMNS = [
   'id',
@@ -37,6 +40,7 @@ const CALL_COLUMNS = [
   'attempts',
   'keyId',
   'count',
+  'memberId',
 ] as const
 
 const ENTRY_COLUMNS = [
@@ -51,7 +55,7 @@ const ENTRY_COLUMNS = [
   'id',
 ] as const
 
-const declared = { method: 'get', tag: 'Records', auth: session, errors: [] } as const
+const declared = { method: 'get', tag: 'Records', errors: [] } as const
 
 /** Downloads of one account at once, of each kind, in this process. */
 const AT_ONCE = { perAccount: 2, perProcess: 100 }
@@ -62,17 +66,18 @@ const RETRY_SECONDS = 10
 /** Exports the calls that a filter leaves, newest first. */
 export const exportCalls = endpoint({
   ...declared,
+  auth: session,
   path: '/api/exports/calls',
   summary: 'Export calls as CSV',
   query: z.object({ ...callFilter, ...csvQuery }),
   answers: csv('All calls, newest first, with a header line.'),
 }).write(({ db }: Pick<WebDeps, 'db'>) => {
   const downloads = new Quota(AT_ONCE)
-  return ({ auth: { accountId }, query }, ctx) => {
+  return ({ auth, query }, ctx) => {
     const filter = filterOf(query)
-    hold(downloads, accountId, ctx)
+    hold(downloads, auth.accountId, ctx)
     sendCsv(ctx, 'calls', CALL_COLUMNS, query, async (after: CallPosition | null) => {
-      const { calls, next } = await listCalls(db, accountId, filter, CSV_PAGE, after)
+      const { calls, next } = await listCalls(db, seenBy(auth), filter, CSV_PAGE, after)
       return { rows: calls, next }
     })
   }
@@ -81,6 +86,7 @@ export const exportCalls = endpoint({
 /** Exports the ledger, newest first. */
 export const exportLedger = endpoint({
   ...declared,
+  auth: manager,
   path: '/api/exports/ledger',
   summary: 'Export the ledger as CSV',
   query: z.object(csvQuery),
@@ -93,6 +99,34 @@ export const exportLedger = endpoint({
       const { entries, next } = await listEntries(db, accountId, CSV_PAGE, before)
       return { rows: entries, next }
     })
+  }
+})
+
+const MEMBER_COLUMNS = [
+  'day',
+  'memberId',
+  'email',
+  'calls',
+  'failed',
+  'credits',
+  'inputTokens',
+  'outputTokens',
+] as const
+
+/** Exports what the members used, by day. */
+export const exportMembers = endpoint({
+  ...declared,
+  auth: manager,
+  path: '/api/exports/members',
+  summary: 'Export the usage of members as CSV',
+  query: daysQuery.extend(csvQuery),
+  answers: csv('What `GET /api/usage/members` lists, with a header line.'),
+}).write(({ db }: Pick<WebDeps, 'db'>) => {
+  const downloads = new Quota(AT_ONCE)
+  const read = memberUsage(db)
+  return ({ auth: { accountId }, query: { bom, ...days } }, ctx) => {
+    hold(downloads, accountId, ctx)
+    sendCsv(ctx, 'members', MEMBER_COLUMNS, { bom }, async () => ({ rows: await read(accountId, days), next: null }))
   }
 })
 

@@ -5,7 +5,7 @@ import { listGrants } from '../../shared/ledger/ledger.ts'
 import { grant, listOf } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
-import { session } from '../endpoint/auth.ts'
+import { manager } from '../endpoint/auth.ts'
 
 /** Lists the grants, newest first. Their remainders add up to the balance. */
 export const showGrants = endpoint({
@@ -14,7 +14,7 @@ export const showGrants = endpoint({
   tag: 'Records',
   summary: 'List the grants',
   description: 'Their remainders add up to the balance.',
-  auth: session,
+  auth: manager,
   answers: { 200: { description: 'All grants, newest first.', schema: listOf(grant) } },
   errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth }) => ({

@@ -4,6 +4,7 @@
 import { standingOf } from '../../shared/accounts/account-limits.ts'
 import { createKey, revokeKey, rotateKey } from '../../shared/accounts/api-keys.ts'
 import { changeKey } from '../../shared/accounts/key-limits.ts'
+import { seenBy } from '../../shared/accounts/members.ts'
 import { listKeys } from '../../shared/accounts/shown-key.ts'
 import { offerTo } from '../../shared/catalogue/catalogue.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
@@ -42,10 +43,9 @@ export const makeKey = endpoint({
   },
   errors: ['invalid_request', 'too_many_keys', 'rate_limited'],
 }).handle(({ db, log, config, catalogue }: KeyDeps) => async ({ auth, body: { name, ...limits }, request }) => {
-  const { accountId, sessionId } = auth
-  checkLimits({ config, catalogue }, await standingOf(db, accountId), limits)
-  const { secret, key } = await createKey(db, accountId, name, limits, sessionId)
-  logSecurity(log, request, 'key_made', accountId)
+  checkLimits({ config, catalogue }, await standingOf(db, auth.accountId), limits)
+  const { secret, key } = await createKey(db, auth.accountId, name, limits, auth)
+  logSecurity(log, request, 'key_made', auth.accountId)
   return { ok: true, secret, key, warnings: warningsOf(limits, request, offerTo(catalogue.current(), auth)) }
 })
 
@@ -55,9 +55,10 @@ export const showKeys = endpoint({
   method: 'get',
   path: '/api/keys',
   summary: 'List the API keys',
+  description: 'A member sees their own; owner and admins see those of all members.',
   answers: listedKeys,
   errors: [],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth }) => ({ ok: true, data: await listKeys(db, auth.accountId) }))
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth }) => ({ ok: true, data: await listKeys(db, seenBy(auth)) }))
 
 const NO_KEY = 'There is no such key, or it was revoked.'
 
@@ -75,7 +76,7 @@ export const editKey = endpoint({
   errors: ['invalid_request'],
 }).handle(({ db, log, config, catalogue }: KeyDeps) => async ({ auth, params, body, request }) => {
   checkLimits({ config, catalogue }, await standingOf(db, auth.accountId), body)
-  const key = await changeKey(db, params.id, body, auth.accountId)
+  const key = await changeKey(db, params.id, body, seenBy(auth))
   if (!key) throw new ApiError('not_found', { message: NO_KEY })
   logSecurity(log, request, 'key_changed', auth.accountId)
   return { ok: true, key, warnings: warningsOf(body, request, offerTo(catalogue.current(), auth)) }
@@ -87,10 +88,10 @@ export const renewKey = endpoint({
   ...rotation,
   path: '/api/keys/:id/rotate',
   summary: 'Rotate an API key',
-}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth: { accountId }, params, body, request }) => {
-  const rotated = await rotateKey(db, params.id, body.graceSeconds, accountId)
+}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth, params, body, request }) => {
+  const rotated = await rotateKey(db, params.id, body.graceSeconds, seenBy(auth))
   if (!rotated) throw new ApiError('not_found', { message: NO_KEY })
-  logSecurity(log, request, 'key_rotated', accountId)
+  logSecurity(log, request, 'key_rotated', auth.accountId)
   return { ok: true, secret: rotated.secret, key: rotated.key }
 })
 
@@ -103,8 +104,8 @@ export const endKey = endpoint({
   description: 'The key is refused everywhere from now on. Calls that were already charged continue.',
   answers: { 200: { description: 'The key has been revoked.', schema: done } },
   errors: [],
-}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth: { accountId }, params, request }) => {
-  if (!(await revokeKey(db, accountId, params.id))) throw new ApiError('not_found')
-  logSecurity(log, request, 'key_revoked', accountId)
+}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth, params, request }) => {
+  if (!(await revokeKey(db, seenBy(auth), params.id))) throw new ApiError('not_found')
+  logSecurity(log, request, 'key_revoked', auth.accountId)
   return { ok: true }
 })

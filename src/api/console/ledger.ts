@@ -6,7 +6,7 @@ import { listEntries } from '../../shared/ledger/ledger.ts'
 import { entry, pageOf } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
-import { session } from '../endpoint/auth.ts'
+import { manager } from '../endpoint/auth.ts'
 import { createCursors } from './cursors.ts'
 import { pageCursor, pageLimit } from '../endpoint/fields.ts'
 
@@ -16,7 +16,7 @@ export const showLedger = endpoint({
   path: '/api/ledger',
   tag: 'Records',
   summary: 'List ledger entries',
-  auth: session,
+  auth: manager,
   query: z.object({ limit: pageLimit, cursor: pageCursor }),
   answers: { 200: { description: 'A page of the ledger, newest first.', schema: pageOf(entry) } },
   errors: [],

@@ -4,7 +4,8 @@
  */
 import { LRUCache } from 'lru-cache'
 import type { DayUsage } from '../../shared/reports/usage.ts'
-import type { AccountId, KeyId } from '../../shared/platform/ids.ts'
+import type { Seen } from '../../shared/accounts/members.ts'
+import type { KeyId } from '../../shared/platform/ids.ts'
 
 const DAY_MS = 86_400_000
 
@@ -15,12 +16,12 @@ const GRACE_MS = 3_600_000
 const MAX_KEPT_DAYS = 20_000
 
 /** Adds up the usage of some days, oldest first. `keyId`: only what came with this key. */
-type AddUp<Row> = (accountId: AccountId, from: string, to: string, keyId: KeyId | null) => Promise<DayUsage<Row>[]>
+type AddUp<Row> = (seen: Seen, from: string, to: string, keyId: KeyId | null) => Promise<DayUsage<Row>[]>
 
 /** Reads usage; keeps the days of which nothing can change any more. */
 export class UsageDays<Row extends { day: string }> {
   private readonly addUp: AddUp<Row>
-  /** By account, key and day. */
+  /** By account, member, key and day. */
   private readonly kept = new LRUCache<string, Omit<DayUsage<Row>, 'open'>[]>({ max: MAX_KEPT_DAYS })
 
   constructor(addUp: AddUp<Row>) {
@@ -31,17 +32,12 @@ export class UsageDays<Row extends { day: string }> {
    * The rows of the days `from` to `to` (YYYY-MM-DD, inclusive), oldest first.
    * @param keyId only what came with this key.
    */
-  async read(
-    accountId: AccountId,
-    from: string,
-    to: string,
-    keyId: KeyId | null = null,
-  ): Promise<Omit<DayUsage<Row>, 'open'>[]> {
-    const place = (day: string): string => `${accountId} ${keyId} ${day}`
+  async read(seen: Seen, from: string, to: string, keyId: KeyId | null = null): Promise<Omit<DayUsage<Row>, 'open'>[]> {
+    const place = (day: string): string => `${seen.accountId} ${seen.memberId} ${keyId} ${day}`
     const known = new Map(daysOf(from, to).map((day) => [day, this.kept.get(place(day))]))
     const missing = [...known.keys()].filter((day) => known.get(day) === undefined)
     if (missing.length > 0) {
-      const rows = await this.addUp(accountId, missing[0]!, missing.at(-1)!, keyId)
+      const rows = await this.addUp(seen, missing[0]!, missing.at(-1)!, keyId)
       for (const day of missing) {
         const own = rows.filter((row) => row.day === day)
         known.set(day, own.map(withoutOpen))

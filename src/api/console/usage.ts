@@ -1,17 +1,22 @@
 /**
- * GET /api/usage and GET /api/usage/keys: what an account used, by day, and by model or key. GET /api/usage/latency:
+ * GET /api/usage, GET /api/usage/keys and GET /api/usage/members: what an account used, by day, and by model, key or
+ * member. GET /api/usage/latency:
  * how long its calls took.
  */
 import { z } from 'zod'
+import { allOf, seenBy } from '../../shared/accounts/members.ts'
+import { listMembers } from '../../shared/accounts/shown-member.ts'
 import { dayOf, daysOf } from '../../shared/reports/days.ts'
 import { latencyOfAccount } from '../../shared/reports/latency.ts'
 import { MODALITIES } from '../../shared/calls/lifecycle.ts'
-import { keyUsageByDay, usageByDay } from '../../shared/reports/usage.ts'
+import { keyUsageByDay, memberUsageByDay, usageByDay } from '../../shared/reports/usage.ts'
+import type { AccountId } from '../../shared/platform/ids.ts'
 import { publicId } from '../../shared/platform/ids.ts'
+import type { Db } from '../../shared/platform/postgres/db.ts'
 import { credits, id, latency, listOf, ok } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
-import { session } from '../endpoint/auth.ts'
+import { manager, session } from '../endpoint/auth.ts'
 import { daysQuery, keyId } from '../endpoint/fields.ts'
 import { UsageDays } from './usage-days.ts'
 
@@ -29,6 +34,15 @@ const usageRow = z
 
 const keyUsageRow = z.strictObject({ day: z.iso.date(), keyId: id('key'), ...used }).meta({ id: 'KeyUsage' })
 
+const memberUsageRow = z
+  .strictObject({
+    day: z.iso.date(),
+    memberId: id('usr'),
+    email: z.string().nullable().meta({ description: 'null for somebody who is a member no longer.' }),
+    ...used,
+  })
+  .meta({ id: 'MemberUsage' })
+
 const declared = { method: 'get', tag: 'Records', auth: session, errors: [] } as const
 
 const ofKey = keyId.optional().meta({ description: 'Only calls made with this key.' })
@@ -43,10 +57,10 @@ export const showUsage = endpoint({
     200: { description: 'One row for each day and model with calls, oldest first.', schema: listOf(usageRow) },
   },
 }).handle(({ db }: Pick<WebDeps, 'db'>) => {
-  const usage = new UsageDays((accountId, from, to, key) => usageByDay(db, accountId, from, to, key))
+  const usage = new UsageDays((seen, from, to, key) => usageByDay(db, seen, from, to, key))
   return async ({ auth, query }) => {
     const { from, to } = daysOf(query, dayOf(Date.now()))
-    return { ok: true, data: await usage.read(auth.accountId, from, to, query.keyId) }
+    return { ok: true, data: await usage.read(seenBy(auth), from, to, query.keyId) }
   }
 })
 
@@ -60,12 +74,42 @@ export const showKeyUsage = endpoint({
     200: { description: 'One row for each day and key with calls, oldest first.', schema: listOf(keyUsageRow) },
   },
 }).handle(({ db }: Pick<WebDeps, 'db'>) => {
-  const usage = new UsageDays((accountId, from, to) => keyUsageByDay(db, accountId, from, to))
+  const usage = new UsageDays((seen, from, to) => keyUsageByDay(db, seen, from, to))
   return async ({ auth, query }) => {
     const { from, to } = daysOf(query, dayOf(Date.now()))
-    const rows = await usage.read(auth.accountId, from, to)
+    const rows = await usage.read(seenBy(auth), from, to)
     return { ok: true, data: rows.map((row) => ({ ...row, keyId: publicId('key', row.keyId) })) }
   }
+})
+
+/** Reads which members of an account used what on some days. */
+export function memberUsage(db: Db) {
+  const usage = new UsageDays((seen, from, to) => memberUsageByDay(db, seen, from, to))
+  return async (accountId: AccountId, days: z.output<typeof daysQuery>) => {
+    const { from, to } = daysOf(days, dayOf(Date.now()))
+    const seen = allOf(accountId)
+    const [rows, members] = await Promise.all([usage.read(seen, from, to), listMembers(db, seen)])
+    const emails = new Map(members.map((one) => [one.id, one.email]))
+    return rows.map(({ memberId: member, ...row }) => {
+      const memberId = publicId('user', member)
+      return { ...row, memberId, email: emails.get(memberId) ?? null }
+    })
+  }
+}
+
+/** Shows which members used what on some days. */
+export const showMemberUsage = endpoint({
+  ...declared,
+  auth: manager,
+  path: '/api/usage/members',
+  summary: 'Usage by day and member',
+  query: daysQuery,
+  answers: {
+    200: { description: 'One row for each day and member with calls, oldest first.', schema: listOf(memberUsageRow) },
+  },
+}).handle(({ db }: Pick<WebDeps, 'db'>) => {
+  const read = memberUsage(db)
+  return async ({ auth, query }) => ({ ok: true, data: await read(auth.accountId, query) })
 })
 
 const accountLatency = z.strictObject({
@@ -86,6 +130,6 @@ export const showLatency = endpoint({
   answers: { 200: { description: 'The median and the 95th percentile.', schema: accountLatency } },
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, query }) => {
   const { from, to } = daysOf(query, dayOf(Date.now()))
-  const { keys, ...found } = await latencyOfAccount(db, auth.accountId, from, to, query.keyId)
+  const { keys, ...found } = await latencyOfAccount(db, seenBy(auth), from, to, query.keyId)
   return { ok: true, ...found, keys: keys.map((row) => ({ ...row, keyId: publicId('key', row.keyId) })) }
 })

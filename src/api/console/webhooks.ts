@@ -21,7 +21,7 @@ import {
 } from '../../shared/webhooks/webhooks.ts'
 import type { WebDeps } from '../deps.ts'
 import { done } from '../endpoint/answer-schemas.ts'
-import { session } from '../endpoint/auth.ts'
+import { manager } from '../endpoint/auth.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { pageCursor, pageLimit } from '../endpoint/fields.ts'
 import { pathId } from '../endpoint/path-id.ts'
@@ -39,7 +39,7 @@ import {
 import { createCursors } from './cursors.ts'
 import { logSecurity } from './security-log.ts'
 
-const declared = { tag: 'Webhooks', auth: session } as const
+const declared = { tag: 'Webhooks', auth: manager } as const
 const onWebhook = { ...declared, params: pathId('webhook', 'The `id` of a webhook.') } as const
 
 type WebhookDeps = Pick<WebDeps, 'db' | 'log' | 'config'>

@@ -51,7 +51,7 @@ export function errorSchema(envelope: Envelope, codes: readonly ErrorCode[]): z.
     return z.strictObject({ ok: z.literal(false), error: code, message, ...conflict })
   }
   const resetsAt = time.nullable().meta({
-    description: 'For `key_budget_exceeded`: when the budget resets; null for a total budget.',
+    description: 'For a budget that is spent: when it resets; null for a total budget.',
   })
   const more = codes.includes('key_budget_exceeded') ? { resetsAt: resetsAt.optional() } : {}
   if (envelope === 'anthropic') {
@@ -248,6 +248,7 @@ export const call = z
     upstream: z.string().nullable(),
     attempts: z.int(),
     keyId: id('key'),
+    memberId: id('usr').meta({ description: 'The member whose key that is.' }),
     resultUrl: z.string().nullable().meta({ description: 'The address of the result, or of the first picture.' }),
     resultUrls: z.array(z.string()).meta({ description: 'The addresses of all results.' }),
     pictures: z.int().nullable().meta({ description: 'Images: how many pictures were delivered.' }),

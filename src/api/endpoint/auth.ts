@@ -1,7 +1,18 @@
-/** Who may use an endpoint: a user who is logged in, an operator, or the holder of an API key. */
+/**
+ * Who may use an endpoint: a user who is logged in, by their role for the account that they act for; an operator; or
+ * the holder of an API key. What somebody may not is 403 `forbidden`.
+ *
+ * | role for the account | endpoints |
+ * |---|---|
+ * | every member | `session`: themselves, the balance, their own keys, calls and usage |
+ * | owner and admins | `manager`: members, invitations, the ledger, grants, billing, webhooks; and of what a `session`
+ *   lists, that of all members |
+ * | owner | `owner`: handing the account over |
+ */
 import type { ParameterizedContext } from 'koa'
 import type { Principal } from '../../shared/accounts/key-lookup.ts'
 import type { Model } from '../../shared/catalogue/catalogue.ts'
+import type { MemberRole } from '../../shared/accounts/members.ts'
 import type { LiveSession } from '../../shared/users/sessions.ts'
 import { findSession } from '../../shared/users/sessions.ts'
 import { roleOf } from '../../shared/users/users.ts'
@@ -23,6 +34,28 @@ export const session: Auth<LiveSession> = {
     (ctx) =>
       sessionOf(db, ctx),
 }
+
+/** A user who is logged in, and has one of these roles for the account that they act for at this moment. */
+const withRole = (...roles: MemberRole[]): Auth<LiveSession> => ({
+  scheme: 'sessionToken',
+  roles,
+  errors: ['unauthorized', 'forbidden', 'rate_limited'],
+  find:
+    ({ db }) =>
+    async (ctx) => {
+      const found = await sessionOf(db, ctx)
+      if (!roles.includes(found.role)) {
+        throw new ApiError('forbidden', { message: `This is for ${roles.join(' and ')} of the account.` })
+      }
+      return found
+    },
+})
+
+/** The owner and the admins of an account. */
+export const manager = withRole('owner', 'admin')
+
+/** The owner of an account. */
+export const owner = withRole('owner')
 
 /** A user whose role is `admin` at this moment. */
 export const operator: Auth<LiveSession> & { sees: 'others' } = {

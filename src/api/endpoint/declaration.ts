@@ -4,6 +4,7 @@
  */
 import type { Context, Middleware, ParameterizedContext } from 'koa'
 import type { z } from 'zod'
+import type { MemberRole } from '../../shared/accounts/members.ts'
 import type { Device } from '../../shared/users/sessions.ts'
 import type { Config } from '../../shared/platform/config/config.ts'
 import type { ErrorCode } from '../../shared/platform/errors.ts'
@@ -22,6 +23,7 @@ type Tag =
   | 'Account'
   | 'Mail'
   | 'API keys'
+  | 'Organisations'
   | 'Records'
   | 'Billing'
   | 'Webhooks'
@@ -34,6 +36,8 @@ export type Auth<Holder> = {
   scheme: 'apiKey' | 'sessionToken' | 'metricsToken'
   /** The codes that everybody else is refused with. */
   errors: readonly ErrorCode[]
+  /** Of a user who is logged in: the roles that may, for the account that they act for; every one where absent. */
+  roles?: readonly MemberRole[]
   /** They see what is not their own: their endpoints declare `views`. */
   sees?: 'others'
   /** Finds who sends a request. @throws ApiError one of `errors`. */

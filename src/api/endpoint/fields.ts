@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import { DEFAULT_DAYS, MAX_DAYS } from '../../shared/reports/days.ts'
-import type { KeyId } from '../../shared/platform/ids.ts'
+import type { KeyId, UserId } from '../../shared/platform/ids.ts'
 import { parseId } from '../../shared/platform/ids.ts'
 import { MAX_GRANT_CREDITS } from '../../shared/ledger/ledger.ts'
 import { isStorable } from '../../shared/platform/storable.ts'
@@ -91,5 +91,13 @@ export const keyId = z.string({ error: 'must appear only once' }).transform((tex
   const id = parseId('key', text)
   if (id) return id
   context.addIssue({ code: 'custom', message: 'is not a key id' })
+  return z.NEVER
+})
+
+/** The id of a member. */
+export const memberId = z.string({ error: 'must appear only once' }).transform((text, context): UserId => {
+  const id = parseId('user', text)
+  if (id) return id
+  context.addIssue({ code: 'custom', message: 'is not the id of a member' })
   return z.NEVER
 })

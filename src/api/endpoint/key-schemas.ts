@@ -6,28 +6,21 @@ import type { Standing } from '../../shared/accounts/account-limits.ts'
 import { MAX_GRACE_SECONDS } from '../../shared/accounts/api-keys.ts'
 import { keyLimitFields, keyName } from '../../shared/accounts/key-fields.ts'
 import type { KeyChanges } from '../../shared/accounts/key-limits.ts'
-import { PERIODS } from '../../shared/accounts/shown-key.ts'
 import { MODALITIES } from '../../shared/calls/lifecycle.ts'
 import type { Offer } from '../../shared/catalogue/catalogue.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { nearestName } from '../../shared/platform/config/near-names.ts'
 import type { WebDeps } from '../deps.ts'
-import { credits, id, listOf, ok, time } from './answer-schemas.ts'
+import { id, listOf, ok, time } from './answer-schemas.ts'
+import { shownBudget } from './budget-schemas.ts'
 import type { RequestFacts } from './declaration.ts'
 import { limitsOf } from './holder-limits.ts'
-
-const shownBudget = z.strictObject({
-  credits,
-  period: z.enum(PERIODS),
-  used: z.int().meta({ description: 'Credits of its calls in this period, pre-charges of open calls included.' }),
-  remaining: z.int().meta({ description: 'Credits left; never negative.' }),
-  resetsAt: time.nullable().meta({ description: 'When the next period begins; null for `total`.' }),
-})
 
 /** A key with its limits. */
 export const shownKey = z
   .strictObject({
     id: id('key'),
+    memberId: id('usr').meta({ description: 'The member whose it is.' }),
     name: z.string(),
     hint: z.string().meta({ description: 'Its first 7 and last 4 characters.' }),
     createdAt: time,

@@ -15,7 +15,8 @@ export type Limits = ReturnType<typeof createLimits>
 
 /**
  * Says that an endpoint's requests count against a limit, separately for the networks of each client, each account,
- * each account by its own limit (`holder`: of a key), or each key with a limit of its own.
+ * each account by its own limit (`holder`: of a key), each user, or each key with a limit of its own. By user where an
+ * account is no bound: anybody can make more of them.
  */
 export type LimitUse = {
   /** Counts once for each so many bytes of a body that it begins, and for the most where its length is not said. */
@@ -24,7 +25,7 @@ export type LimitUse = {
   shown?: boolean
 } & (
   | { limit: NetworkLimits; per: 'client' }
-  | { limit: Exclude<keyof Limits, NetworkLimits>; per: 'account' | 'holder' | 'key' }
+  | { limit: Exclude<keyof Limits, NetworkLimits>; per: 'account' | 'holder' | 'user' | 'key' }
 )
 
 /** The limits that are counted by the networks of clients. */
@@ -42,6 +43,7 @@ const QUOTES_PER_MINUTE = 600
 const FORGOTS_PER_HOUR = 60
 const TEST_MAILS_PER_TEN_MINUTES = 5
 const ADDRESS_CHANGES_PER_HOUR = 10
+const INVITATIONS_PER_HOUR = 100
 const REDEMPTIONS_PER_HOUR = 10
 const CHECKOUTS_PER_HOUR = 100
 const PAYMENT_READS_PER_MINUTE = 120
@@ -99,6 +101,7 @@ export function createLimits(redis: Redis, config: Config) {
     forgots: networkLimit('forgots', FORGOTS_PER_HOUR, HOUR),
     passwordChanges: consoleLimit('passwords', config.LOGIN_RATE_LIMIT, TEN_MINUTES),
     addressChanges: consoleLimit('addresses', ADDRESS_CHANGES_PER_HOUR, HOUR),
+    invitations: consoleLimit('invitations', INVITATIONS_PER_HOUR, HOUR),
     links: networkLimit('links', LINKS_PER_MINUTE, 60),
     webhooks: networkLimit('webhooks', WEBHOOKS_PER_MINUTE, 60),
     testMails: consoleLimit('testmails', TEST_MAILS_PER_TEN_MINUTES, TEN_MINUTES),

@@ -3,6 +3,7 @@
  */
 import type { Context, Middleware, ParameterizedContext } from 'koa'
 import type { z } from 'zod'
+import type { Membership } from '../../shared/accounts/members.ts'
 import type { Principal } from '../../shared/accounts/key-lookup.ts'
 import type { AccountId } from '../../shared/platform/ids.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
@@ -133,10 +134,11 @@ function counter({ limit: name, per, perBytes, shown }: LimitUse, deps: WebDeps)
       return rateLimit === null ? null : showTaken(ctx, shown, () => limit.take(keyId, { points: rateLimit }))
     }
   }
-  const keyOf =
-    per === 'client'
-      ? (ctx: Request) => clientAddress(ctx.req, config.TRUST_PROXY)
-      : (_ctx: Request, auth: unknown) => (auth as { accountId: AccountId }).accountId
+  const keyOf = (ctx: Request, auth: unknown): string => {
+    if (per === 'client') return clientAddress(ctx.req, config.TRUST_PROXY)
+    const { userId, accountId } = auth as Membership
+    return per === 'user' ? userId : accountId
+  }
   const countOf = (ctx: Request) => (perBytes === undefined ? {} : { count: Math.ceil(bytesOf(ctx) / perBytes) || 1 })
   return (ctx, auth) => showTaken(ctx, shown, () => limit.take(keyOf(ctx, auth), countOf(ctx)))
 }

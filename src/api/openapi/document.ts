@@ -23,6 +23,10 @@ const TAGS = [
   { name: 'Account', description: 'Registration, login, sessions, profile, e-mail verification and password reset.' },
   { name: 'Mail', description: 'How mails are sent.' },
   { name: 'API keys', description: 'The keys of the gateway.' },
+  {
+    name: 'Organisations',
+    description: 'Accounts with several members: who may act for them, and what they may spend.',
+  },
   { name: 'Records', description: 'Call records, usage, grants and the ledger.' },
   { name: 'Billing', description: 'Buying credits; only where the operator has set `PAYMENTS`. Redemption codes.' },
   { name: 'Webhooks', description: 'Where an account wants to be told of events.' },

@@ -14,7 +14,7 @@ import { commonHeaders, retryHeaders } from './headers.ts'
 
 /** What the document describes of an endpoint. */
 export type Described = Omit<Endpoint, 'auth' | 'limits' | 'errors' | 'offered' | 'serve'> & {
-  auth: Pick<Auth<unknown>, 'scheme'> | null
+  auth: Pick<Auth<unknown>, 'scheme' | 'roles'> | null
 }
 
 /** The security schemes of the document by which a holder can be known: any of them will do. */
@@ -26,13 +26,14 @@ const SECURITY: Record<Auth<unknown>['scheme'], readonly string[]> = {
 
 /** The operation in OpenAPI's own form. */
 export function openApiOperation(operation: Described): ZodOpenApiOperationObject {
-  const { tag, summary, description, auth, params, headers, body, form, bodyIsOptional = false } = operation
+  const { tag, summary, auth, params, headers, body, form, bodyIsOptional = false } = operation
+  const description = [operation.description, whoMay(auth?.roles)].filter((one) => one !== undefined).join('\n\n')
   const query = operation.query ?? operation.anthropic?.query
   return {
     operationId: operationId(operation),
     tags: [tag],
     summary,
-    ...(description !== undefined && { description }),
+    ...(description !== '' && { description }),
     security: auth ? SECURITY[auth.scheme].map((scheme) => ({ [scheme]: [] })) : [],
     requestParams: { ...(params && { path: params }), ...(query && { query }), ...(headers && { header: headers }) },
     ...(body &&
@@ -45,6 +46,10 @@ export function openApiOperation(operation: Described): ZodOpenApiOperationObjec
     responses: { ...answersOf(operation), ...errorAnswers(operation) },
   }
 }
+
+/** Which members of an account may use an operation, where that is not every one. */
+const whoMay = (roles: Auth<unknown>['roles']): string | undefined =>
+  roles && `Only for ${roles.join(' and ')} of the account: others get 403 \`forbidden\`.`
 
 /** The media types of a body. */
 const typesOf = (form: Described['form']): string[] => [

@@ -2,6 +2,7 @@
  * /api/operator/accounts: finding accounts, granting credits, suspending and activating.
  */
 import { z } from 'zod'
+import { allOf, roleIn } from '../../shared/accounts/members.ts'
 import { summaryOf } from '../../shared/accounts/summary.ts'
 import type { LiveSession } from '../../shared/users/sessions.ts'
 import type { AccountStatus } from '../../shared/accounts/accounts.ts'
@@ -40,7 +41,7 @@ export const searchAccounts = endpoint({
   path: '/api/operator/accounts',
   summary: 'Find accounts',
   query: z.object({
-    search: searchText('Part of an e-mail address, or the id of an account.'),
+    search: searchText('Part of an e-mail address or of the name of an organisation, or the id of an account.'),
     standing: z
       .enum(STANDINGS, { error: `must be one of ${STANDINGS.join(', ')}` })
       .optional()
@@ -108,7 +109,7 @@ export const showOperated = endpoint({
     findAccount(db, params.id),
     summaryOf(db, params.id),
     listGrants(db, params.id),
-    listCalls(db, params.id, {}, LATEST, null),
+    listCalls(db, allOf(params.id), {}, LATEST, null),
     listActions(db, { accountId: params.id, changes: true }, LATEST),
   ])
   if (!account || !standing) throw new ApiError('not_found')
@@ -171,7 +172,8 @@ export const suspendAccount = endpoint({
   method: 'post',
   path: '/api/operator/accounts/:id/suspend',
   summary: 'Suspend an account',
-  description: 'Ends its sessions and refuses its keys at once. You cannot suspend your own account.',
+  description:
+    'Ends its sessions and refuses its keys at once. You cannot suspend an account that you are a member of.',
   body: 'ignored',
   answers: { 200: { description: 'The account is suspended.', schema: statusAnswer } },
   errors: ['invalid_request'],
@@ -225,7 +227,7 @@ async function changeStatus(
   account: AccountId,
   status: AccountStatus,
 ): Promise<OperatedAccount> {
-  if (account === by.accountId) {
+  if (await roleIn(db, { userId: by.userId, accountId: account })) {
     throw new ApiError('invalid_request', { message: 'You cannot suspend or activate your own account.' })
   }
   if (!(await setAccountStatus(db, by.userId, account, status))) throw new ApiError('not_found')

@@ -8,6 +8,8 @@ import { id, role, time, user } from '../endpoint/answer-schemas.ts'
 /** An account, as operators see it. */
 export const operatedAccount = user
   .extend({
+    kind: z.enum(['personal', 'organisation']),
+    name: z.string().meta({ description: "An organisation's name; empty for a person's own account." }),
     status: z.enum(['active', 'suspended']),
     role,
     group: z.string().nullable().meta({ description: 'Its group of the catalogue; null if it is in none.' }),

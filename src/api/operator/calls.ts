@@ -2,7 +2,7 @@
  * /api/operator/calls: the calls of everybody.
  */
 import { z } from 'zod'
-import { accountOfKey } from '../../shared/accounts/api-keys.ts'
+import { holderOfKey } from '../../shared/accounts/api-keys.ts'
 import type { AnyCallFilter } from '../../shared/reports/all-calls.ts'
 import { listAnyCalls } from '../../shared/reports/all-calls.ts'
 import { findOrigin, findRecord } from '../../shared/reports/call-records.ts'
@@ -72,7 +72,7 @@ async function ownerOf(db: Db, text: string, { keyId }: AnyCallFilter): Promise<
     text === '' ? undefined : (parseId('account', text) ?? (await findUserByEmail(db, text.toLowerCase()))?.account_id)
   if (text !== '' && named === undefined) return null
   if (!keyId) return named
-  const holder = await accountOfKey(db, keyId)
+  const holder = (await holderOfKey(db, keyId))?.accountId ?? null
   return named === undefined || named === holder ? holder : null
 }
 

@@ -3,6 +3,7 @@
  */
 import { z } from 'zod'
 import { standingOfKey } from '../../shared/accounts/account-limits.ts'
+import { allOf } from '../../shared/accounts/members.ts'
 import { listKeys } from '../../shared/accounts/shown-key.ts'
 import { offerTo } from '../../shared/catalogue/catalogue.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
@@ -32,7 +33,7 @@ export const showKeysOf = endpoint({
   errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ params }) => {
   if (!(await findAccount(db, params.id))) throw new ApiError('not_found')
-  return { ok: true, data: await listKeys(db, params.id) }
+  return { ok: true, data: await listKeys(db, allOf(params.id)) }
 })
 
 /** Changes the name or the limits of any key. */

@@ -30,6 +30,7 @@ export const CALL_ERRORS = [
   'price_above_limit',
   'price_changed',
   'key_budget_exceeded',
+  'member_budget_exceeded',
   'insufficient_credits',
   'upstream_unavailable',
   'overloaded',

@@ -149,6 +149,7 @@ const ADVICE: Partial<Record<string, string>> = {
   invalid_prompt: 'A prompt must have 1 to 2,000 characters.',
   invalid_messages: 'The field messages must be a list of at least one {role, content}.',
   key_budget_exceeded: 'The budget of the key is spent. Raise it on the Keys page, or use another key.',
+  member_budget_exceeded: 'The budget of the member is spent. An admin of the organisation can raise it.',
   model_not_allowed: 'The key may not call this model. Change its limits on the Keys page, or use another key.',
   ip_not_allowed: 'The key may not be used from that IP address. Change its limits on the Keys page.',
   email_unverified: 'The e-mail address of the account is not verified. Open the link in our e-mail first.',

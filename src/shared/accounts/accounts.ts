@@ -8,14 +8,21 @@ import { endSessionsOfAccount } from '../users/sessions.ts'
 /** A suspended account can neither log in nor call. */
 export type AccountStatus = 'active' | 'suspended'
 
+/** `personal`: of one person. `organisation`: may have members, and has a name. */
+export type AccountKind = 'personal' | 'organisation'
+
 /** Opens an account without credits. */
-export async function openAccount(trx: Trx, id: AccountId): Promise<void> {
-  await trx('accounts').insert({ id })
+export async function openAccount(
+  trx: Trx,
+  id: AccountId,
+  { kind, name }: { kind: AccountKind; name: string } = { kind: 'personal', name: '' },
+): Promise<void> {
+  await trx('accounts').insert({ id, kind, name })
 }
 
 /**
  * Suspends or activates an account; false when there is none, or it was deleted. Suspending ends the sessions that act
- * for it; its keys obey at their next request.
+ * for it, and all of a person whose own account it is, who cannot log in any more; its keys obey at their next request.
  */
 export async function setStatus(trx: Trx, id: AccountId, status: AccountStatus): Promise<boolean> {
   const found = (await trx('accounts').where({ id }).whereNull('deleted_at').update({ status })) === 1
@@ -24,22 +31,27 @@ export async function setStatus(trx: Trx, id: AccountId, status: AccountStatus):
 }
 
 /** What decides whether an account may be deleted: credits, calls that have not ended, and whether it was before. */
-export type Deletable = { credits: number; debt: number; running: number; isDeleted: boolean }
+export type Deletable = { kind: AccountKind; credits: number; debt: number; running: number; isDeleted: boolean }
 
-/** Reads an account and locks its row until the transaction ends: no call is opened meanwhile. */
-export async function lockToDelete(trx: Trx, id: AccountId): Promise<Deletable> {
-  const { rows } = await trx.raw<{ rows: Deletable[] }>(
+/**
+ * Reads an account and locks its row until the transaction ends: no call is opened meanwhile.
+ * @param others accounts whose rows are locked with it, in one order.
+ */
+export async function lockToDelete(trx: Trx, id: AccountId, others: readonly AccountId[] = []): Promise<Deletable> {
+  const { rows } = await trx.raw<{ rows: (Deletable & { id: AccountId })[] }>(
     `
-    SELECT credits, debt, outstanding_calls AS running, deleted_at IS NOT NULL AS "isDeleted"
-    FROM accounts WHERE id = ? FOR UPDATE`,
-    [id],
+    SELECT id, kind, credits, debt, outstanding_calls AS running, deleted_at IS NOT NULL AS "isDeleted"
+    FROM accounts WHERE id = ANY (?) ORDER BY id FOR UPDATE`,
+    [[id, ...others]],
   )
-  return rows[0]!
+  return rows.find((row) => row.id === id)!
 }
 
 /** Marks an account as deleted. The row must be locked. Its media results are removed by the reconciler. */
 export async function markDeleted(trx: Trx, id: AccountId): Promise<void> {
-  await trx('accounts').where({ id }).update({ status: 'suspended', deleted_at: trx.fn.now(), group_name: null })
+  await trx('accounts')
+    .where({ id })
+    .update({ status: 'suspended', name: '', deleted_at: trx.fn.now(), group_name: null })
   await endSessionsOfAccount(trx, id)
 }
 

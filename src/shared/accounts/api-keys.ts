@@ -6,11 +6,14 @@ import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import { ApiError } from '../platform/errors.ts'
-import type { AccountId, KeyId, SessionId } from '../platform/ids.ts'
+import type { AccountId, KeyId, UserId } from '../platform/ids.ts'
 import { newId } from '../platform/ids.ts'
+import type { LiveSession } from '../users/sessions.ts'
 import { isLive } from '../users/sessions.ts'
 import type { KeyChanges } from './key-limits.ts'
-import { lockOwner, setLimits } from './key-limits.ts'
+import { lockAccountOf, setLimits } from './key-limits.ts'
+import type { Membership, Seen } from './members.ts'
+import { lockAccountsOf, ownedBy, ownerOf } from './members.ts'
 import type { ApiKey } from './shown-key.ts'
 import { findKey } from './shown-key.ts'
 
@@ -59,16 +62,17 @@ function freshSecret(): { secret: string; hash: Buffer; hint: string } {
   return { secret, hash: hashOf(secret), hint: `${secret.slice(0, 7)}…${secret.slice(-4)}` }
 }
 
-/** How many keys of an account may be valid at a time. */
+/** How many keys of a member may be valid at a time. */
 const MAX_VALID = 100
 
-/** How many keys an account may make in 24 hours. */
+/** How many keys a member may make in 24 hours. */
 const MAX_PER_DAY = 1000
 
 /**
  * Makes a key and answers its secret, which is shown this once. The account's row is locked meanwhile, so that keys
  * which are made at the same time count each other.
- * @param session who makes it: a session that ends meanwhile leaves no key behind.
+ * @param session who makes it, and whose it is: a session that ends meanwhile leaves no key behind. The account's owner
+ * where absent, for operators.
  * @throws ApiError too_many_keys; rate_limited if too many were made in a day; unauthorized if the account was deleted
  * or the session has ended.
  */
@@ -77,36 +81,38 @@ export async function createKey(
   accountId: AccountId,
   name: string,
   limits: Omit<KeyChanges, 'name'> = {},
-  session?: SessionId,
+  session?: Pick<LiveSession, 'userId' | 'sessionId'>,
 ): Promise<NewKey> {
   const id = newId('key')
   const { secret, hash, hint } = freshSecret()
   return await db.transaction(async (trx) => {
     const held = await trx('accounts').where({ id: accountId }).whereNull('deleted_at').forNoKeyUpdate().first('id')
-    if (!held || (session && !(await isLive(trx, session)))) throw new ApiError('unauthorized')
-    await refuseTooMany(trx, accountId)
-    await trx('api_keys').insert({ id, account_id: accountId, name, key_hash: hash, hint })
+    if (!held || (session && !(await isLive(trx, session.sessionId)))) throw new ApiError('unauthorized')
+    const userId = session?.userId ?? (await ownerOf(trx, accountId))!
+    await refuseTooMany(trx, { userId, accountId })
+    await trx('api_keys').insert({ id, account_id: accountId, user_id: userId, name, key_hash: hash, hint })
     if (Object.values(limits).some((limit) => limit != null)) await setLimits(trx, id, accountId, limits)
     return { id, secret, key: (await findKey(trx, id))! }
   })
 }
 
-/** Reads only the newest thousand keys and the valid ones: an account may have made any number. */
-async function refuseTooMany(trx: Trx, accountId: AccountId): Promise<void> {
+/** Reads only the newest thousand keys and the valid ones: a member may have made any number. */
+async function refuseTooMany(trx: Trx, { userId, accountId }: Membership): Promise<void> {
   const {
     rows: [counts],
   } = await trx.raw<{ rows: { valid: number; waitSeconds: number | null }[] }>(
     `
-    SELECT (SELECT count(*) FROM api_keys WHERE account_id = :accountId AND revoked_at IS NULL) AS valid,
+    SELECT (SELECT count(*) FROM api_keys WHERE holder_id = :userId AND account_id = :accountId) AS valid,
       (SELECT cast(ceil(extract(epoch FROM created_at - now())) + 86400 AS int) FROM api_keys
-        WHERE account_id = :accountId ORDER BY id DESC OFFSET ${MAX_PER_DAY - 1} LIMIT 1) AS "waitSeconds"`,
-    { accountId },
+        WHERE user_id = :userId AND account_id = :accountId ORDER BY id DESC OFFSET ${MAX_PER_DAY - 1} LIMIT 1)
+        AS "waitSeconds"`,
+    { userId, accountId },
   )
   if (counts!.valid >= MAX_VALID) throw new ApiError('too_many_keys')
   const { waitSeconds } = counts!
   if (waitSeconds === null || waitSeconds <= 0) return
   throw new ApiError('rate_limited', {
-    message: `An account can create at most ${MAX_PER_DAY} keys a day.`,
+    message: `At most ${MAX_PER_DAY} keys can be made a day.`,
     retryAfterSeconds: waitSeconds,
   })
 }
@@ -117,17 +123,12 @@ export const MAX_GRACE_SECONDS = 604_800
 /**
  * Gives a key another secret; everything else of it stays. The secret before is good for `graceSeconds` more, and the
  * one before that for no longer.
- * @param accountId keeps it to the keys of that account.
+ * @param seen keeps it to these keys.
  * @returns null if there is no such key, or it was revoked.
  */
-export async function rotateKey(
-  db: Db | Trx,
-  id: KeyId,
-  graceSeconds: number,
-  accountId?: AccountId,
-): Promise<NewKey | null> {
+export async function rotateKey(db: Db | Trx, id: KeyId, graceSeconds: number, seen?: Seen): Promise<NewKey | null> {
   const { secret, hash, hint } = freshSecret()
-  const key = await replaceSecret(db, id, accountId, {
+  const key = await replaceSecret(db, id, seen, {
     // Of a secret that was ended nothing goes on.
     previous_hash: graceSeconds > 0 ? db.raw('CASE WHEN secret_ended_at IS NULL THEN key_hash END') : null,
     previous_until:
@@ -157,50 +158,54 @@ export const endSecret = (trx: Trx, id: KeyId): Promise<ApiKey | null> =>
 const replaceSecret = (
   db: Db | Trx,
   id: KeyId,
-  accountId: AccountId | undefined,
+  seen: Seen | undefined,
   columns: Record<string, unknown>,
 ): Promise<ApiKey | null> =>
   db.transaction(async (trx) => {
-    const owner = await lockOwner(trx, id, accountId)
-    if (!owner) return null
+    const accountId = await lockAccountOf(trx, id, seen)
+    if (!accountId) return null
     await trx('api_keys')
       .where({ id })
       .update({ ...columns, secret_version: trx.raw('secret_version + 1') })
-    await setLimits(trx, id, owner, {})
+    await setLimits(trx, id, accountId, {})
     return await findKey(trx, id)
   })
 
-/** Whose key this is; null if there is none. */
-export async function accountOfKey(db: Db | Trx, id: KeyId): Promise<AccountId | null> {
-  const row = await db('api_keys').where({ id }).first<{ account_id: AccountId } | undefined>('account_id')
-  return row?.account_id ?? null
-}
+/** Whose key this is, and of which account; null if there is none. */
+export const holderOfKey = async (db: Db | Trx, id: KeyId): Promise<Membership | null> =>
+  (await db('api_keys').where({ id }).first<Membership | undefined>({ userId: 'user_id', accountId: 'account_id' })) ??
+  null
 
 /**
  * Revokes a key; repeating it changes nothing. Every process refuses it from the next statement on.
- * @returns false if the account has no key of that id.
+ * @returns false if there is no key of that id among these.
  */
-export async function revokeKey(db: Db | Trx, accountId: AccountId, id: KeyId): Promise<boolean> {
+export async function revokeKey(db: Db | Trx, seen: Seen, id: KeyId): Promise<boolean> {
   const changed = await db('api_keys')
-    .where({ id, account_id: accountId })
+    .where({ id, ...ownedBy(seen) })
     .update({ revoked_at: db.raw('coalesce(revoked_at, now())') })
   return changed === 1
 }
 
-/** How many keys of an account are good. */
-export async function countValidKeys(db: Db | Trx, accountId: AccountId): Promise<number> {
+/** How many keys of a user are good, of all accounts together. */
+export async function countValidKeys(db: Db | Trx, userId: UserId): Promise<number> {
   const row = await db('api_keys')
-    .where({ account_id: accountId })
+    .where({ holder_id: userId })
     .whereRaw('key_is_valid(api_keys, NULL, now())')
     .count({ valid: '*' })
     .first<{ valid: number }>()
   return Number(row.valid)
 }
 
-/** Revokes every key of an account, also one that is just being made. @returns how many. */
-export async function revokeKeys(trx: Trx, accountId: AccountId): Promise<number> {
-  await trx('accounts').where({ id: accountId }).forNoKeyUpdate().select('id')
-  return trx('api_keys').where({ account_id: accountId }).whereNull('revoked_at').update({ revoked_at: trx.fn.now() })
+/** Revokes every key of a user, of all accounts, also one that is just being made. @returns how many. */
+export async function revokeKeysOfUser(trx: Trx, userId: UserId): Promise<number> {
+  await lockAccountsOf(trx, userId)
+  return trx('api_keys').where({ holder_id: userId }).update({ revoked_at: trx.fn.now() })
+}
+
+/** Revokes every key that a member has of an account. The account's row must be locked. */
+export async function revokeKeysOfMember(trx: Trx, { userId, accountId }: Membership): Promise<void> {
+  await trx('api_keys').where({ holder_id: userId, account_id: accountId }).update({ revoked_at: trx.fn.now() })
 }
 
 /** Revokes every key of an account, and removes what identifies their owner. */

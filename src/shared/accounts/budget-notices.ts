@@ -1,12 +1,17 @@
 /**
  * What a mail about a budget says. The statement that uses the budget asks for the mail (sql/notify_of_budget.sql).
  */
+import type { MailDetails } from '../mail/mails.ts'
+import type { UserId } from '../platform/ids.ts'
 import type { Trx } from '../platform/postgres/db.ts'
-import type { MailId } from '../platform/ids.ts'
+import { windowEnd } from './budgets.ts'
 
-/** That `percent` of a key's budget were used. `resetsAt`: when its window ends; null for a total. */
+/**
+ * That `percent` of a budget were used: of a key, by its name, or of a member of an organisation, who may be the
+ * reader. `resetsAt`: when its window ends; null for a total.
+ */
 export type BudgetNotice = {
-  keyName: string
+  whose: { key: string } | { email: string; organisation: string; isYou: boolean }
   percent: 80 | 100
   used: number
   credits: number
@@ -14,29 +19,43 @@ export type BudgetNotice = {
 }
 
 type NoticeRow = {
-  name: string
-  percent: 80 | 100
+  key: string | null
+  user_id: UserId
+  email: string
+  organisation: string
   used: number
   credits: number
   resets_at: Date | null
 }
 
-/** What a mail is about, as it stands now; null if the budget was lifted or the key revoked since. */
-export async function noticeOf(trx: Trx, mailId: MailId): Promise<BudgetNotice | null> {
+/**
+ * What a mail is about, as it stands now; null if the budget was lifted or the key revoked since.
+ * @param details of the mail: the budget, its window, and the mark
+ */
+export async function noticeOf(
+  trx: Trx,
+  { budget, startsAt, percent }: MailDetails,
+  reader: UserId | null,
+): Promise<BudgetNotice | null> {
   const { rows } = await trx.raw<{ rows: NoticeRow[] }>(
     `
-    SELECT k.name, n.percent, w.used, b.credits,
-      CASE WHEN b.period <> 'total'
-        THEN (n.starts_at AT TIME ZONE 'UTC' + ('1 ' || b.period)::interval) AT TIME ZONE 'UTC' END AS resets_at
-    FROM budget_notices n
-    JOIN budget_windows w ON w.budget_id = n.budget_id AND w.starts_at = n.starts_at
-    JOIN budgets b ON b.id = n.budget_id
-    JOIN api_keys k ON k.id = b.key_id
-    WHERE n.mail_id = ? AND k.revoked_at IS NULL`,
-    [mailId],
+    SELECT k.name AS key, b.user_id, u.email, acc.name AS organisation, w.used, b.credits,
+      ${windowEnd('w.starts_at')} AS resets_at
+    FROM budget_windows w JOIN budgets b ON b.id = w.budget_id JOIN accounts acc ON acc.id = b.account_id
+    LEFT JOIN api_keys k ON k.id = b.key_id AND k.revoked_at IS NULL
+    LEFT JOIN users u ON u.id = b.user_id
+    WHERE w.budget_id = :budget AND w.starts_at = cast(:startsAt AS timestamptz)
+      AND (k.id IS NOT NULL OR u.id IS NOT NULL)`,
+    { budget: budget ?? null, startsAt: startsAt ?? null },
   )
-  const row = rows[0]
-  return row
-    ? { keyName: row.name, percent: row.percent, used: row.used, credits: row.credits, resetsAt: row.resets_at }
-    : null
+  const [row] = rows
+  if (!row) return null
+  const { key, user_id: member, email, organisation, used, credits, resets_at: resetsAt } = row
+  return {
+    whose: key === null ? { email, organisation, isYou: member === reader } : { key },
+    percent: percent as 80 | 100,
+    used,
+    credits,
+    resetsAt,
+  }
 }

@@ -5,8 +5,8 @@
 import { z } from 'zod'
 import { MODALITIES } from '../calls/lifecycle.ts'
 import { parseRange } from '../platform/net/ranges.ts'
+import { PERIODS } from './budgets.ts'
 import { maxOutstanding, tokensPerMinute } from './limit-fields.ts'
-import { PERIODS } from './shown-key.ts'
 import { isStorable } from '../platform/storable.ts'
 import { label } from '../platform/text-fields.ts'
 
@@ -44,10 +44,12 @@ const expiry = z.iso
   .transform((text) => new Date(text))
   .refine((at) => at.getTime() > Date.now(), 'must be in the future')
 
-const budget = z.object({
+/** A budget of a key, or of a member. */
+export const budget = z.object({
   credits: z.int().min(0).meta({ description: 'Credits; 0 allows nothing.' }),
   period: z.enum(PERIODS).meta({
-    description: 'A day, a week (from Monday) or a month in UTC, or all time. All calls of the key in it count.',
+    description:
+      'A day, a week (from Monday) or a month in UTC, or all time. All calls of the key (or member) in it count.',
   }),
 })
 

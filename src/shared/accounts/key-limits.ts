@@ -4,14 +4,14 @@
  */
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { AccountId, KeyId } from '../platform/ids.ts'
-import { newId } from '../platform/ids.ts'
 import { UNCOUNTED_TOKENS } from './account-limits.ts'
 import type { Modality } from '../calls/lifecycle.ts'
-import type { ApiKey, Period } from './shown-key.ts'
+import type { Budget } from './budgets.ts'
+import { setBudget } from './budgets.ts'
+import type { Seen } from './members.ts'
+import { ownedBy } from './members.ts'
+import type { ApiKey } from './shown-key.ts'
 import { findKey } from './shown-key.ts'
-
-/** How many credits the calls of a key may cost in a period; 0 allows nothing. */
-export type Budget = { credits: number; period: Period }
 
 /** What may be set of a key; null lifts a limit, what is absent stays. */
 export type KeyChanges = {
@@ -30,27 +30,22 @@ export type KeyChanges = {
 
 /**
  * Changes a key that is not revoked.
- * @param accountId keeps it to the keys of that account.
+ * @param seen keeps it to these keys.
  * @returns the key as it is then; null if there is none.
  */
-export async function changeKey(
-  db: Db | Trx,
-  id: KeyId,
-  changes: KeyChanges,
-  accountId?: AccountId,
-): Promise<ApiKey | null> {
+export async function changeKey(db: Db | Trx, id: KeyId, changes: KeyChanges, seen?: Seen): Promise<ApiKey | null> {
   return await db.transaction(async (trx) => {
-    const owner = await lockOwner(trx, id, accountId)
-    if (!owner) return null
-    await setLimits(trx, id, owner, changes)
+    const accountId = await lockAccountOf(trx, id, seen)
+    if (!accountId) return null
+    await setLimits(trx, id, accountId, changes)
     return await findKey(trx, id)
   })
 }
 
 /** Locks the account of a key that is not revoked. @returns the account; null if there is no such key. */
-export async function lockOwner(trx: Trx, id: KeyId, accountId?: AccountId): Promise<AccountId | null> {
+export async function lockAccountOf(trx: Trx, id: KeyId, seen?: Seen): Promise<AccountId | null> {
   const key = await trx('api_keys')
-    .where({ id, ...(accountId && { account_id: accountId }) })
+    .where({ id, ...(seen && ownedBy(seen)) })
     .first<{ account_id: AccountId } | undefined>('account_id')
   if (!key) return null
   await trx('accounts').where({ id: key.account_id }).forNoKeyUpdate().select('id')
@@ -62,7 +57,9 @@ export async function lockOwner(trx: Trx, id: KeyId, accountId?: AccountId): Pro
 export async function setLimits(trx: Trx, id: KeyId, accountId: AccountId, changes: KeyChanges): Promise<void> {
   const columns = columnsOf(changes)
   if (Object.keys(columns).length > 0) await trx('api_keys').where({ id }).update(columns)
-  if (changes.budget !== undefined) await setBudget(trx, id, accountId, changes.budget)
+  if (changes.budget !== undefined) {
+    await setBudget(trx, accountId, { scope: 'key', keyId: id }, changes.budget)
+  }
   await trx.raw('SELECT count_key_use(?)', [id])
 }
 
@@ -82,28 +79,3 @@ const columnsOf = (changes: KeyChanges): Record<string, unknown> =>
       ...(changes.tokensPerMinute === null && UNCOUNTED_TOKENS),
     }).filter(([, value]) => value !== undefined),
   )
-
-/**
- * A budget counts the calls that are opened from when it is set. One of another period is another budget, and begins at
- * zero; other credits for the same period leave what was used as it is.
- */
-async function setBudget(trx: Trx, id: KeyId, accountId: AccountId, budget: Budget | null): Promise<void> {
-  await trx('budgets')
-    .where({ key_id: id })
-    .modify((query) => {
-      if (budget) void query.whereNot({ period: budget.period })
-    })
-    .delete()
-  if (!budget) return
-  await trx('budgets')
-    .insert({
-      id: newId('budget'),
-      account_id: accountId,
-      scope: 'key',
-      key_id: id,
-      ...budget,
-      created_at: trx.raw('clock_timestamp()'),
-    })
-    .onConflict('key_id')
-    .merge(['credits'])
-}

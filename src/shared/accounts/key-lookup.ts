@@ -5,7 +5,7 @@ import { batched } from '../platform/postgres/batcher.ts'
 import type { Db } from '../platform/postgres/db.ts'
 import { isUnreachable } from '../platform/postgres/db.ts'
 import { runPrepared, textArray } from '../platform/postgres/prepared.ts'
-import type { AccountId, KeyId } from '../platform/ids.ts'
+import type { AccountId, KeyId, UserId } from '../platform/ids.ts'
 import type { Modality } from '../calls/lifecycle.ts'
 import type { Standing } from './account-limits.ts'
 import type { AccountStatus } from './accounts.ts'
@@ -17,6 +17,8 @@ import { allowancesOf } from './token-allowance.ts'
 export type Principal = {
   keyId: KeyId
   accountId: AccountId
+  /** The member whose key it is. */
+  userId: UserId
   status: AccountStatus
   /** Which of the key's secrets was sent: a charge looks at it again. */
   secretVersion: number
@@ -46,6 +48,7 @@ type PrincipalRow = {
   place: number
   id: KeyId
   account_id: AccountId
+  user_id: UserId
   status: AccountStatus
   version: number
   address_allowed: boolean
@@ -92,7 +95,7 @@ async function findPrincipals(db: Db, asked: Asked[]): Promise<(PrincipalRow | n
 const FIND = {
   name: 'find_principals',
   text: `
-    SELECT asked.place, k.id, k.account_id, acc.status, k.version, k.models, k.modalities, k.rate_limit,
+    SELECT asked.place, k.id, k.account_id, k.user_id, acc.status, k.version, k.models, k.modalities, k.rate_limit,
       k.address_allowed, acc.group_name,
       acc.rate_limit AS account_rate_limit, acc.max_outstanding AS account_max_outstanding,
       token_allowance(acc.tokens_per_minute, acc.token_window_at, acc.token_window_used, 0, now()) AS account_tokens,
@@ -111,6 +114,7 @@ const FIND = {
 const principalOf = (row: PrincipalRow, address: string): Principal => ({
   keyId: row.id,
   accountId: row.account_id,
+  userId: row.user_id,
   status: row.status,
   secretVersion: row.version,
   address,

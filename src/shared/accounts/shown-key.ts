@@ -2,30 +2,18 @@
  * A key as its owner and operators see it, with its limits and what is used of its budget.
  */
 import type { Db, Trx } from '../platform/postgres/db.ts'
-import type { AccountId, KeyId } from '../platform/ids.ts'
+import type { AccountId, KeyId, UserId } from '../platform/ids.ts'
 import { publicId } from '../platform/ids.ts'
 import type { Modality } from '../calls/lifecycle.ts'
-
-/** How long a window of a budget is. Windows are those of UTC; a week begins on Monday. */
-export const PERIODS = ['total', 'day', 'week', 'month'] as const
-/** After which time a budget begins anew; `total` never does. */
-export type Period = (typeof PERIODS)[number]
-
-/**
- * A budget and what was used of it in the window that runs. `used` can exceed `credits`: a settlement counts whatever
- * it comes to. `resetsAt`: when the next window begins; null for a total.
- */
-type ShownBudget = {
-  credits: number
-  period: Period
-  used: number
-  remaining: number
-  resetsAt: string | null
-}
+import type { BudgetRow, ShownBudget } from './budgets.ts'
+import { BUDGET_COLUMNS, JOIN_WINDOW, presentBudget } from './budgets.ts'
+import type { Seen } from './members.ts'
 
 /** A key: never the secret. `hint`: its first 7 and last 4 characters. A limit is null if there is none. */
 export type ApiKey = {
   id: string
+  /** The member whose it is. */
+  memberId: string
   name: string
   hint: string
   createdAt: string
@@ -49,8 +37,9 @@ export type ApiKey = {
   secretEndedAt: string | null
 }
 
-type KeyRow = {
+type KeyRow = BudgetRow & {
   id: KeyId
+  user_id: UserId
   name: string
   hint: string
   created_at: Date
@@ -65,36 +54,31 @@ type KeyRow = {
   tokens_per_minute: number | null
   previous_until: Date | null
   secret_ended_at: Date | null
-  credits: number | null
-  period: Period
-  used: number
-  resets_at: Date | null
 }
 
-const COLUMNS = `k.id, k.name, k.hint, k.created_at, k.last_used_at, k.revoked_at, k.expires_at, k.models, k.modalities,
-  k.allowed_ips, k.rate_limit, k.max_outstanding, k.tokens_per_minute, k.secret_ended_at,
-  CASE WHEN k.previous_until > now() THEN k.previous_until END AS previous_until,
-  b.credits, b.period, coalesce(w.used, 0) AS used,
-  CASE WHEN b.period <> 'total' THEN (budget_window(b.period, now()) AT TIME ZONE 'UTC'
-    + ('1 ' || b.period)::interval) AT TIME ZONE 'UTC' END AS resets_at`
+const COLUMNS = `k.id, k.user_id, k.name, k.hint, k.created_at, k.last_used_at, k.revoked_at, k.expires_at, k.models,
+  k.modalities, k.allowed_ips, k.rate_limit, k.max_outstanding, k.tokens_per_minute, k.secret_ended_at,
+  CASE WHEN k.previous_until > now() THEN k.previous_until END AS previous_until, ${BUDGET_COLUMNS}`
 
-const BUDGET = `LEFT JOIN budgets b ON b.key_id = k.id
-  LEFT JOIN budget_windows w ON w.budget_id = b.id AND w.starts_at = budget_window(b.period, now())`
+const BUDGET = `LEFT JOIN budgets b ON b.key_id = k.id ${JOIN_WINDOW}`
 
 /** How many of its revoked keys an account is shown. */
 const MAX_REVOKED = 1000
 
-/** The keys of an account, newest first: all that are valid, and the newest thousand of those that were revoked. */
-export async function listKeys(db: Db, accountId: AccountId): Promise<ApiKey[]> {
+/**
+ * The keys of an account, or of a member of it, newest first: all that are valid, and the newest thousand of those that
+ * were revoked.
+ */
+export async function listKeys(db: Db, { accountId, memberId }: Seen): Promise<ApiKey[]> {
+  const whose = `account_id = :accountId${memberId ? ' AND user_id = :memberId' : ''}`
   const { rows } = await db.raw<{ rows: KeyRow[] }>(
     `
     SELECT ${COLUMNS} FROM (
-      SELECT * FROM api_keys WHERE account_id = :accountId AND revoked_at IS NULL
+      SELECT * FROM api_keys WHERE ${whose} AND revoked_at IS NULL
       UNION ALL
-      (SELECT * FROM api_keys WHERE account_id = :accountId AND revoked_at IS NOT NULL
-        ORDER BY id DESC LIMIT ${MAX_REVOKED})
+      (SELECT * FROM api_keys WHERE ${whose} AND revoked_at IS NOT NULL ORDER BY id DESC LIMIT ${MAX_REVOKED})
     ) k ${BUDGET} ORDER BY k.id DESC`,
-    { accountId },
+    { accountId, ...(memberId && { memberId }) },
   )
   return rows.map(presentKey)
 }
@@ -111,6 +95,7 @@ export async function findKey(db: Db | Trx, id: KeyId): Promise<ApiKey | null> {
 
 const presentKey = (row: KeyRow): ApiKey => ({
   id: publicId('key', row.id),
+  memberId: publicId('user', row.user_id),
   name: row.name,
   hint: row.hint,
   createdAt: row.created_at.toISOString(),
@@ -123,12 +108,7 @@ const presentKey = (row: KeyRow): ApiKey => ({
   rateLimit: row.rate_limit,
   maxOutstanding: row.max_outstanding,
   tokensPerMinute: row.tokens_per_minute,
-  budget: budgetOf(row),
+  budget: presentBudget(row),
   previousSecretUntil: row.previous_until?.toISOString() ?? null,
   secretEndedAt: row.secret_ended_at?.toISOString() ?? null,
 })
-
-function budgetOf({ credits, period, used, resets_at }: KeyRow): ShownBudget | null {
-  if (credits === null) return null
-  return { credits, period, used, remaining: Math.max(0, credits - used), resetsAt: resets_at?.toISOString() ?? null }
-}

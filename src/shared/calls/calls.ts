@@ -333,6 +333,7 @@ function outcomeOf(request: OpenRequest, row: OpenRow): OpenOutcome {
     case 'group_changed':
     case 'key_budget_exceeded':
     case 'tokens_above_limit':
+    case 'member_budget_exceeded':
     case 'price_above_limit':
     case 'price_changed':
     case 'insufficient_credits':

@@ -1,11 +1,11 @@
 /**
- * Retries: which unanswered call of the same account and request a retry joins. A retry takes a call over by one
+ * Retries: which unanswered call of the same member and request a retry joins. A retry takes a call over by one
  * guarded update, so that of several retries each gets another call. One that an SDK numbers is known to be one, and
  * searches for its call itself; for the others `sql/claim_left_call.sql` does so when they would open another.
  */
 import { KEY_MAY_CALL } from '../accounts/key-lookup.ts'
 import type { Db } from '../platform/postgres/db.ts'
-import type { AccountId, CallId, KeyId } from '../platform/ids.ts'
+import type { AccountId, CallId, KeyId, UserId } from '../platform/ids.ts'
 
 /** How old a call may be that a retry joins, in seconds. */
 const RETRY_WINDOW_SECONDS = 600
@@ -17,9 +17,9 @@ const RETRY_WINDOW_SECONDS = 600
 const DEATH_MARGIN_SECONDS = 2
 
 /**
- * A retry. `keyId`: the key that it came with; `requestHash` in hex; `replyTo`: the web process that will answer it.
+ * A retry. `keyId`: the key that it came with; `userId`: the member whose it is; `requestHash` in hex; `replyTo`: the web process that will answer it.
  */
-export type Retry = { accountId: AccountId; keyId: KeyId; requestHash: string; replyTo: string }
+export type Retry = { accountId: AccountId; userId: UserId; keyId: KeyId; requestHash: string; replyTo: string }
 
 /** A web process that is gone. `lastSeenMs`: its last heartbeat, Unix time in ms; null if it left none. */
 export type DeadProcess = { address: string; lastSeenMs: number | null }
@@ -37,7 +37,7 @@ const ANSWERABLE = `(c.finished_at IS NULL AND c.deleted_at IS NULL
  * account, since no charge checks it again.
  */
 const OF_REQUEST = `c.account_id = :accountId AND c.request_hash = decode(:requestHash, 'hex')
-  AND ${KEY_MAY_CALL}`
+  AND c.user_id = :userId AND ${KEY_MAY_CALL}`
 const OF_RETRY = `${OF_REQUEST} AND c.created_at > now() - make_interval(secs => :window)`
 
 /**
@@ -117,7 +117,7 @@ export async function giveUpLeft(db: Db, id: CallId): Promise<boolean> {
  * its status, and found by the conditions of the index `calls_to_join`: by `finished_at` or `created_at` as they stand,
  * Postgres would go through the open calls of every account.
  */
-export async function waitingProcesses(db: Db, { accountId, keyId, requestHash }: Retry): Promise<string[]> {
+export async function waitingProcesses(db: Db, { accountId, userId, keyId, requestHash }: Retry): Promise<string[]> {
   const { rows } = await db
     .raw<{ rows: { address: string }[] }>(
       `
@@ -125,7 +125,7 @@ export async function waitingProcesses(db: Db, { accountId, keyId, requestHash }
     WHERE ${OF_REQUEST} AND c.created_at + make_interval(secs => :window) > now()
       AND (c.finished_at IS NULL OR c.abandoned_at IS NOT NULL)
       AND c.status IN ('queued', 'running') AND c.abandoned_at IS NULL`,
-      { accountId, keyId, requestHash, window: RETRY_WINDOW_SECONDS },
+      { accountId, userId, keyId, requestHash, window: RETRY_WINDOW_SECONDS },
     )
     .options({ name: 'waiting_processes' })
   return rows.map(({ address }) => address)

@@ -6,7 +6,7 @@ import type { Db } from '../platform/postgres/db.ts'
 import { isUnreachable } from '../platform/postgres/db.ts'
 import type { ErrorCode } from '../platform/errors.ts'
 import { statusOf } from '../platform/errors.ts'
-import type { AccountId, CallId, KeyId } from '../platform/ids.ts'
+import type { AccountId, CallId, KeyId, UserId } from '../platform/ids.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { Modality } from './lifecycle.ts'
 
@@ -15,6 +15,8 @@ export type Refusal = {
   id: CallId
   accountId: AccountId
   keyId: KeyId
+  /** Whose key it is. */
+  userId: UserId
   modality: Modality
   /** In which a chat was asked, where that is not chat completions. */
   dialect?: Dialect | undefined
@@ -65,6 +67,7 @@ type Row = {
   id: CallId
   account_id: AccountId
   key_id: KeyId
+  user_id: UserId
   modality: Modality
   dialect: Dialect | null
   model: string
@@ -87,13 +90,13 @@ async function recordRefusals(db: Db, refusals: Refusal[]): Promise<CallId[]> {
   const { rows: written } = await db
     .raw<{ rows: FoldedRow[] }>(
       `
-    INSERT INTO calls (id, account_id, key_id, modality, dialect, model, status, http_status, error_type, request_id,
-      latency_ms, finished_at, fold_minute, count)
-    SELECT id, account_id, key_id, modality, dialect, model, 'rejected', http_status, error_type, request_id,
+    INSERT INTO calls (id, account_id, key_id, user_id, modality, dialect, model, status, http_status, error_type,
+      request_id, latency_ms, finished_at, fold_minute, count)
+    SELECT id, account_id, key_id, user_id, modality, dialect, model, 'rejected', http_status, error_type, request_id,
       latency_ms, now(), CASE WHEN folded THEN date_trunc('minute', now()) END, count
-    FROM jsonb_to_recordset(?::jsonb) AS refusal (id uuid, account_id uuid, key_id uuid, modality text, dialect text,
-      model text, http_status integer, error_type text, request_id text, latency_ms bigint, folded boolean,
-      count integer)
+    FROM jsonb_to_recordset(?::jsonb) AS refusal (id uuid, account_id uuid, key_id uuid, user_id uuid, modality text,
+      dialect text, model text, http_status integer, error_type text, request_id text, latency_ms bigint,
+      folded boolean, count integer)
     ORDER BY key_id, modality, model, error_type
     ON CONFLICT (key_id, modality, model, error_type, fold_minute) WHERE fold_minute IS NOT NULL
     DO UPDATE SET count = calls.count + EXCLUDED.count, finished_at = now()
@@ -110,6 +113,7 @@ function rowOf(refusal: Refusal): Row {
     id: refusal.id,
     account_id: refusal.accountId,
     key_id: refusal.keyId,
+    user_id: refusal.userId,
     modality: refusal.modality,
     dialect: refusal.dialect ?? null,
     model: storable(refusal.model),

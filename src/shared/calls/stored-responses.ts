@@ -5,6 +5,7 @@
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 import type { Db } from '../platform/postgres/db.ts'
+import type { Membership } from '../accounts/members.ts'
 import type { AccountId, CallId } from '../platform/ids.ts'
 import { asFields } from '../platform/fields.ts'
 import type { Fields } from '../platform/fields.ts'
@@ -47,13 +48,14 @@ async function keptBytes(db: Db, accountId: AccountId): Promise<number> {
   return Number(rows[0]!.bytes)
 }
 
-/** Ends the keeping of a response. @returns whether there was one */
-export async function forgetResponse(db: Db, accountId: AccountId, callId: CallId): Promise<boolean> {
+/** Ends the keeping of a member's response. @returns whether there was one */
+export async function forgetResponse(db: Db, { userId, accountId }: Membership, callId: CallId): Promise<boolean> {
   const { rowCount } = await db.raw<{ rowCount: number }>(
     `
     DELETE FROM call_results r USING calls c
-    WHERE c.id = r.call_id AND r.call_id = :callId AND c.account_id = :accountId AND c.dialect = 'responses'`,
-    { callId, accountId },
+    WHERE c.id = r.call_id AND r.call_id = :callId AND c.account_id = :accountId AND c.user_id = :userId
+      AND c.dialect = 'responses'`,
+    { callId, userId, accountId },
   )
   return rowCount > 0
 }
@@ -62,12 +64,12 @@ export async function forgetResponse(db: Db, accountId: AccountId, callId: CallI
 export type StoredResponse = { input: Fields[]; output: Fields[] }
 
 /**
- * The stored responses among these calls.
+ * A member's stored responses among these calls.
  * @returns null where they have more than `maxBytes` together
  */
 export async function findResponses(
   db: Db,
-  accountId: AccountId,
+  holder: Membership,
   ids: readonly CallId[],
   maxBytes: number,
 ): Promise<Map<CallId, StoredResponse> | null> {
@@ -75,7 +77,7 @@ export async function findResponses(
   let left = maxBytes
   // One after the other: a compressed input may be a thousand times as long as it is stored.
   for (const id of ids) {
-    const row = await read(db, accountId, id, left)
+    const row = await read(db, holder, id, left)
     if (row === 'missing') continue
     if (row === 'too_long') return null
     left -= row.bytes
@@ -86,14 +88,14 @@ export async function findResponses(
 
 type Read = { bytes: number; response: StoredResponse } | 'missing' | 'too_long'
 
-async function read(db: Db, accountId: AccountId, id: CallId, maxBytes: number): Promise<Read> {
+async function read(db: Db, { userId, accountId }: Membership, id: CallId, maxBytes: number): Promise<Read> {
   const { rows } = await db.raw<{ rows: { output: string | null; input: Buffer }[] }>(
     `
     SELECT CASE WHEN octet_length(r.output) <= :maxBytes THEN r.output END AS output, r.input
     FROM calls c JOIN call_results r ON r.call_id = c.id
-    WHERE c.id = :id AND c.account_id = :accountId AND c.dialect = 'responses' AND c.status = 'succeeded'
-      AND r.input IS NOT NULL AND r.expires_at > now()`,
-    { id, accountId, maxBytes },
+    WHERE c.id = :id AND c.account_id = :accountId AND c.user_id = :userId AND c.dialect = 'responses'
+      AND c.status = 'succeeded' AND r.input IS NOT NULL AND r.expires_at > now()`,
+    { id, userId, accountId, maxBytes },
   )
   const [row] = rows
   if (!row) return 'missing'
@@ -112,14 +114,14 @@ function unlessTooLong(error: unknown): null {
 
 const listOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.map(asFields) : [])
 
-/** Of which model a response was asked, and when, in Unix seconds; null where there is none of this account. */
+/** Of which model a response was asked, and when, in Unix seconds; null where there is none of this member. */
 export async function findAsked(
   db: Db,
-  accountId: AccountId,
+  { userId, accountId }: Membership,
   id: CallId,
 ): Promise<{ model: string; created: number } | null> {
   const row = await db('calls')
-    .where({ id, account_id: accountId, dialect: 'responses' })
+    .where({ id, account_id: accountId, user_id: userId, dialect: 'responses' })
     .first<{ model: string; created_at: Date } | undefined>('model', 'created_at')
   return row ? { model: row.model, created: Math.floor(row.created_at.getTime() / 1000) } : null
 }

@@ -75,6 +75,7 @@ export type OpenOutcome =
         | 'price_above_limit'
         | 'price_changed'
         | 'key_budget_exceeded'
+        | 'member_budget_exceeded'
         | 'insufficient_credits'
         | 'too_many_calls'
         | 'too_many_calls_of_key'

@@ -20,6 +20,15 @@ const SHOWN_ROWS = 20
  */
 const IS_KEPT = "c.status = 'succeeded' AND EXISTS (SELECT FROM call_results r WHERE r.call_id = c.id)"
 
+/** Every call with the budgets that it uses, since these were set: that of its key, and that of its member. */
+const BUDGETED = ['c.key_id = b.key_id', 'c.account_id = b.account_id AND c.user_id = b.user_id']
+  .map(
+    (isOf) => `SELECT b.id AS budget_id, budget_window(b.period, c.created_at) AS starts_at, c.id AS call_id, c.status,
+      c.credits + c.credits_uncollected AS cost
+      FROM budgets b JOIN calls c ON ${isOf} AND c.created_at >= b.created_at`,
+  )
+  .join(' UNION ALL ')
+
 /** Invariant → query of its offending rows. */
 const INVARIANTS: Record<string, string> = {
   "a balance is the sum of its account's entries": `
@@ -195,28 +204,29 @@ const INVARIANTS: Record<string, string> = {
     SELECT acc.id AS account_id, acc.outstanding_calls, count(c.id) AS open
     FROM accounts acc LEFT JOIN calls c ON c.account_id = acc.id AND c.finished_at IS NULL
     GROUP BY acc.id, acc.outstanding_calls HAVING acc.outstanding_calls <> count(c.id)`,
-  'what was used of a budget is what the calls of its key in that window cost': `
+  'what was used of a budget is what the calls of its key or member in that window cost': `
     SELECT w.budget_id, w.starts_at, w.used, w.swept + coalesce(c.cost, 0) AS cost
     FROM budget_windows w JOIN budgets b ON b.id = w.budget_id
-    LEFT JOIN (SELECT b.id, budget_window(b.period, c.created_at) AS starts_at,
-        sum(c.credits + c.credits_uncollected)::bigint AS cost
-      FROM budgets b JOIN calls c ON c.key_id = b.key_id AND c.created_at >= b.created_at GROUP BY 1, 2) c
-      ON c.id = w.budget_id AND c.starts_at = w.starts_at
+    LEFT JOIN (SELECT budget_id, starts_at, sum(cost)::bigint AS cost FROM (${BUDGETED}) c GROUP BY 1, 2) c
+      ON c.budget_id = w.budget_id AND c.starts_at = w.starts_at
     WHERE w.used <> w.swept + coalesce(c.cost, 0)`,
-  'every call of a key is counted since it has a budget': `
-    SELECT c.id AS call_id, b.id AS budget_id FROM budgets b JOIN calls c ON c.key_id = b.key_id
-    LEFT JOIN budget_windows w ON w.budget_id = b.id AND w.starts_at = budget_window(b.period, c.created_at)
-    WHERE w.budget_id IS NULL AND c.status <> 'rejected' AND c.created_at >= b.created_at`,
+  'every call of a key or member is counted since there is a budget': `
+    SELECT c.call_id, c.budget_id FROM (${BUDGETED}) c
+    LEFT JOIN budget_windows w ON w.budget_id = c.budget_id AND w.starts_at = c.starts_at
+    WHERE w.budget_id IS NULL AND c.status <> 'rejected'`,
+  'a call is of the account and the member of its key': `
+    SELECT c.id AS call_id, c.account_id, c.user_id, k.id AS key_id FROM calls c JOIN api_keys k ON k.id = c.key_id
+    WHERE (c.account_id, c.user_id) <> (k.account_id, k.user_id)`,
   "a key's outstanding calls are its open calls, where they are limited": `
     SELECT k.id AS key_id, k.outstanding_calls, count(c.id) AS open
     FROM api_keys k LEFT JOIN calls c ON c.key_id = k.id AND c.finished_at IS NULL
     WHERE k.max_outstanding IS NOT NULL
     GROUP BY k.id, k.outstanding_calls HAVING k.outstanding_calls <> count(c.id)`,
-  'an account with a limited key says so': `
-    SELECT acc.id AS account_id, k.id AS key_id FROM accounts acc JOIN api_keys k ON k.account_id = acc.id
-    LEFT JOIN budgets b ON b.key_id = k.id
+  'an account with a budget or a limited key says so': `
+    SELECT acc.id AS account_id, b.id AS limit_id FROM accounts acc JOIN budgets b ON b.account_id = acc.id
     WHERE NOT acc.keys_limited
-      AND (b.id IS NOT NULL OR k.max_outstanding IS NOT NULL OR k.tokens_per_minute IS NOT NULL)`,
+    UNION ALL SELECT acc.id, k.id FROM accounts acc JOIN api_keys k ON k.account_id = acc.id
+    WHERE NOT acc.keys_limited AND (k.max_outstanding IS NOT NULL OR k.tokens_per_minute IS NOT NULL)`,
   // Of windows before that the records of calls may have been swept.
   'what is used of the tokens of a minute is what the calls of that window reserve, or came to': `
     SELECT w.account_id, w.key_id, w.token_window_at, w.token_window_used, sum(c.tokens)::bigint AS tokens

@@ -13,9 +13,9 @@ import { withoutSecrets } from '../platform/process/log.ts'
 
 /**
  * `address`: confirms another address of a user, and goes there; `address_notice`: notifies the current one. `access`:
- * what can use an account whose address was just proved, with a link that ends it all. `budget`: a part of a key's
- * budget is used. `webhook_off`: a webhook was disabled. `key_rotated`: an operator ended or replaced the secret of a
- * key.
+ * what can use an account whose address was just proved, with a link that ends it all. `budget`: a part of the budget
+ * of a key or a member is used. `webhook_off`: a webhook was disabled. `key_rotated`: an operator ended or replaced the
+ * secret of a key. `invitation`: to become a member of an organisation.
  */
 export const MAIL_KINDS = [
   'verification',
@@ -30,6 +30,7 @@ export const MAIL_KINDS = [
   'top_up_off',
   'key_rotated',
   'webhook_off',
+  'invitation',
 ] as const
 /** Which text a mail has. */
 export type MailKind = (typeof MAIL_KINDS)[number]
@@ -41,7 +42,7 @@ export type MailStatus = 'queued' | 'sending' | 'sent' | 'skipped' | 'dead'
 /** What a mail says beside its link: amounts, and addresses of pages or people. */
 export type MailDetails = Record<string, string | number | null>
 
-/** A mail to write. The user of a reset is not known to who asks for it, and stays null. */
+/** A mail to write. The user of a reset or an invitation is not known to who asks for it, and stays null. */
 export type NewMail = {
   id: MailId
   kind: MailKind

@@ -1,8 +1,9 @@
 /**
- * The mails: text and HTML rendered from one description. Pure. The only user input in them are addresses, and the name
- * of a key of theirs; all are escaped, and none stands in a subject.
+ * The mails: text and HTML rendered from one description. Pure. The only user input in them are addresses, and the
+ * names of keys and organisations; all are escaped, and none stands in a subject.
  */
 import type { BudgetNotice } from '../accounts/budget-notices.ts'
+import type { InvitationNotice } from '../accounts/invitations.ts'
 
 import { decimalText } from '../payments/currencies.ts'
 import { CARD_GONE, MONTHLY_CAP, failureWords } from '../payments/failures.ts'
@@ -127,22 +128,64 @@ const counted = (credits: MailDetails[string] | undefined): string => Number(cre
 
 /** Notifies the owner of a key that part of its budget is used. `keyName`: one line of the owner's own text. */
 export function budgetMail(baseUrl: string, notice: BudgetNotice): MailContent {
-  const { keyName, percent, used, credits, resetsAt } = notice
+  const { percent, used, credits, resetsAt } = notice
   const isSpent = percent === 100
+  const { thing, who, spent, left, action } = ofBudget(baseUrl, notice)
   return write({
-    subject: isSpent ? `The budget of a ${PRODUCT} key is spent` : `${percent}% of a ${PRODUCT} key's budget is used`,
+    subject: isSpent
+      ? `The budget of a ${PRODUCT} ${thing} is spent`
+      : `${percent}% of a ${PRODUCT} ${thing}'s budget is used`,
     paragraphs: [
-      `Your API key "${keyName}" at ${baseUrl} has used ${counted(used)} of the ` +
-        `${counted(credits)} credits of its budget.`,
-      isSpent
-        ? 'Calls with this key are refused until the budget resets or you raise it. Your other keys keep working.'
-        : 'When the budget is spent, calls with this key are refused. Your other keys keep working.',
+      `${who} at ${baseUrl} has used ${counted(used)} of the ${counted(credits)} credits of its budget.`,
+      isSpent ? spent : left,
       resetsAt
         ? `The budget resets at ${resetsAt.toISOString().slice(0, 16).replace('T', ' ')} UTC.`
         : 'This is a total budget: it does not reset.',
     ],
-    action: { label: 'Show my keys', url: `${baseUrl}/keys` },
+    action,
     closing: ['You get one such e-mail at 80% and one at 100% of a budget, each at most once per period.'],
+  })
+}
+
+/** What a mail about a budget says of a key, of its reader as a member, or of another member. */
+function ofBudget(baseUrl: string, { whose }: BudgetNotice) {
+  const myKeys = { label: 'Show my keys', url: `${baseUrl}/keys` }
+  if ('key' in whose) {
+    return {
+      thing: 'key',
+      who: `Your API key "${whose.key}"`,
+      spent: 'Calls with this key are refused until the budget resets or you raise it. Your other keys keep working.',
+      left: 'When the budget is spent, calls with this key are refused. Your other keys keep working.',
+      action: myKeys,
+    }
+  }
+  const { email, organisation, isYou } = whose
+  const keys = `${isYou ? 'your' : 'their'} keys of this organisation`
+  return {
+    thing: 'member',
+    who: `${isYou ? 'Your membership' : `The member ${email}`} of the organisation "${organisation}"`,
+    spent: `Calls with ${keys} are refused until the budget resets or an admin raises it.`,
+    left: `When the budget is spent, calls with ${keys} are refused.`,
+    action: isYou ? myKeys : { label: 'Show the members', url: `${baseUrl}/members` },
+  }
+}
+
+/** Invites somebody to an organisation, by the link. */
+export function invitationMail(
+  baseUrl: string,
+  address: string,
+  token: string,
+  { organisation, invitedBy, role }: Pick<InvitationNotice, 'organisation' | 'invitedBy' | 'role'>,
+): MailContent {
+  const as = role === 'admin' ? 'an admin' : 'a member'
+  return write({
+    subject: `An invitation to an organisation at ${PRODUCT}`,
+    paragraphs: [
+      `${invitedBy} invites you to the organisation "${organisation}" at ${baseUrl}, as ${as}.`,
+      `To accept, sign in with the address ${address}, or register with it, within 7 days:`,
+    ],
+    action: linkTo(baseUrl, 'invitation', 'Open the invitation', token),
+    closing: ['The link works once. If you do not want to join, ignore this e-mail: nothing changes.'],
   })
 }
 

@@ -2,7 +2,7 @@
 import type { Knex } from 'knex'
 import type { LimitRow, OwnLimits } from '../accounts/account-limits.ts'
 import { LIMIT_COLUMNS, presentLimits } from '../accounts/account-limits.ts'
-import type { AccountStatus } from '../accounts/accounts.ts'
+import type { AccountKind, AccountStatus } from '../accounts/accounts.ts'
 import type { Role, User, UserRow } from '../users/users.ts'
 import { USER_COLUMNS, presentUser } from '../users/users.ts'
 import type { Db } from '../platform/postgres/db.ts'
@@ -11,15 +11,24 @@ import { parseId } from '../platform/ids.ts'
 
 /**
  * An account as operators see it: its owner's address and name, what they may do, its group of the catalogue, and its
- * own limits.
+ * own limits. `name`: an organisation's; empty for a person's own account.
  */
-export type OperatedAccount = User & { status: AccountStatus; role: Role; group: string | null; limits: OwnLimits }
+export type OperatedAccount = User & {
+  kind: AccountKind
+  name: string
+  status: AccountStatus
+  role: Role
+  group: string | null
+  limits: OwnLimits
+}
 
 type OperatedRow = UserRow & LimitRow
 
 /** What operators see of an account. */
-const presentOperated = (row: OperatedRow): OperatedAccount => ({
+export const presentOperated = (row: OperatedRow): OperatedAccount => ({
   ...presentUser(row),
+  kind: row.kind,
+  name: row.account_name,
   status: row.status,
   role: row.role,
   group: row.group_name,
@@ -60,7 +69,7 @@ export const STANDINGS = ['debt', 'suspended', 'unverified'] as const
 /** What operators can filter accounts by. */
 type Standing = (typeof STANDINGS)[number]
 
-/** `text`: a part of the owner's address, or the account's id; empty finds all. */
+/** `text`: a part of the owner's address or of an organisation's name, or the account's id; empty finds all. */
 export type AccountSearch = { text: string; standing?: Standing; sort: Sort }
 
 /** The last account of a page: what it was sorted by, if by anything but its id, and its id. */
@@ -81,7 +90,10 @@ export async function findAccounts(
   const rows = await accountsWithOwners(db)
     .modify((query) => {
       if (id) void query.where('accounts.id', id)
-      else if (text !== '') void query.whereRaw('strpos(users.email, ?) > 0', [text.toLowerCase()])
+      else if (text !== '') {
+        const part = text.toLowerCase()
+        void query.whereRaw('(strpos(users.email, ?) > 0 OR strpos(lower(accounts.name), ?) > 0)', [part, part])
+      }
       if (standing === 'debt' || sort === 'debt') void query.where('accounts.debt', '>', 0)
       if (standing === 'suspended') void query.where('accounts.status', 'suspended')
       if (standing === 'unverified') void query.whereNull('users.email_verified_at')

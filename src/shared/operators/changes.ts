@@ -7,15 +7,18 @@ import type { AccountStatus } from '../accounts/accounts.ts'
 import { lockToDelete, markDeleted, setStatus } from '../accounts/accounts.ts'
 import { revokeAllKeys } from '../accounts/api-keys.ts'
 import { setGroup } from '../accounts/groups.ts'
-import { ownerOf } from '../accounts/members.ts'
+import { deleteInvitationsTo } from '../accounts/invitations.ts'
+import { endMembership, endOtherMemberships } from '../accounts/member-changes.ts'
+import { accountsOf, ownerOf } from '../accounts/members.ts'
+import { accountsActedFor, anyOwnedOrganisation } from '../accounts/organisations.ts'
 import { forgetAnswers } from '../calls/account-erasure.ts'
 import { holdNewest, newestGroups } from '../catalogue/versions.ts'
 import { requestReset } from '../users/password-changes.ts'
 import { forgetNetworks } from '../users/login-networks.ts'
 import { endSession, endSessions } from '../users/sessions.ts'
-import type { NewUser, Role, UserRow } from '../users/users.ts'
+import type { NewUser, Role, UserFields, UserRow } from '../users/users.ts'
 import { createUser, lockUser, pseudonymise, setRole } from '../users/users.ts'
-import type { Db } from '../platform/postgres/db.ts'
+import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { AccountId, GrantId, MailId, SessionId, UserId } from '../platform/ids.ts'
 import { publicId } from '../platform/ids.ts'
 import type { Deducted, NewDeduction } from '../ledger/deductions.ts'
@@ -151,11 +154,13 @@ export const makeAccount = async (db: Db, operator: Operator, user: NewUser): Pr
   })
 
 /**
- * Why an account was not deleted: it was before, its calls run, payments of it are undecided, it owes credits, it has
- * some that would be lost, or its password is not the one that was checked.
+ * Why an account was not deleted: it was before, or belongs to somebody else since, its owner owns an organisation too,
+ * its calls run, payments of it are undecided, it owes credits, it has some that would be lost, or its owner's password
+ * is not the one that was checked.
  */
 export type KeptBecause =
   | { is: 'deleted' }
+  | { is: 'owning'; organisation: string }
   | { is: 'running'; calls: number }
   | { is: 'paying'; payments: number }
   | { is: 'owing'; debt: number }
@@ -178,8 +183,10 @@ export type Deletion = {
 }
 
 /**
- * Deletes an account, for an operator or for its owner: its address, name, sessions, keys, card, mails and answers go,
- * its media results within minutes. The ledger, the payments and the records of calls stay, exact, and nobody's.
+ * Deletes an account, for an operator or for its owner: its name, sessions, keys, card and answers go, its media
+ * results within minutes; with a person's own account the person, their address, mails and memberships. The ledger, the
+ * payments and the records of calls stay, exact, and nobody's.
+ * @param deletion `userId`: of its owner.
  * @returns null if it was deleted.
  */
 export const deleteAccount = async (
@@ -189,8 +196,14 @@ export const deleteAccount = async (
 ): Promise<KeptBecause | null> =>
   db.transaction(async (trx) => {
     const user = await lockUser(trx, userId)
-    const { credits, debt, running, isDeleted } = await lockToDelete(trx, accountId)
-    if (isDeleted || !user) return { is: 'deleted' }
+    const { kind, credits, debt, running, isDeleted } = await lockToDelete(
+      trx,
+      accountId,
+      await accountsOf(trx, userId),
+    )
+    if (isDeleted || !user || (await ownerOf(trx, accountId)) !== userId) return { is: 'deleted' }
+    const owned = kind === 'personal' ? await anyOwnedOrganisation(trx, userId) : null
+    if (owned !== null) return { is: 'owning', organisation: owned }
     if (checked !== undefined && user.password_hash !== checked) return { is: 'password' }
     if (running > 0) return { is: 'running', calls: running }
     if (debt > 0 && !force) return { is: 'owing', debt }
@@ -202,14 +215,24 @@ export const deleteAccount = async (
     await forgetAnswers(trx, accountId)
     await closeBilling(trx, accountId)
     await deleteWebhooksOf(trx, accountId)
-    await endSessions(trx, userId)
-    await forgetNetworks(trx, userId)
-    await deleteMailsOf(trx, userId, user.email)
-    await pseudonymise(trx, userId, passwordHash)
+    if (kind === 'personal') await forgetPerson(trx, user, passwordHash)
+    else await endOtherMemberships(trx, accountId)
     await markDeleted(trx, accountId)
     await recordAction(trx, operator, 'account_deleted', accountId, { credits, ...(debt > 0 && { debt }) })
     return null
   })
+
+/** Removes a person whose own account is deleted. The rows of theirs and of all their accounts must be locked. */
+async function forgetPerson(trx: Trx, { id, email }: UserFields, passwordHash: string): Promise<void> {
+  for (const { accountId, role } of await accountsActedFor(trx, id)) {
+    if (role !== 'owner') await endMembership(trx, { userId: id, accountId })
+  }
+  await endSessions(trx, id)
+  await forgetNetworks(trx, id)
+  await deleteMailsOf(trx, id, email)
+  await deleteInvitationsTo(trx, email)
+  await pseudonymise(trx, id, passwordHash)
+}
 
 /** Sends the link that sets a new password, as its owner could ask for it. */
 export const sendPasswordReset = async (

@@ -2,11 +2,11 @@
  * What operators may change of any key, each with its record in the same transaction.
  */
 import type { NewKey } from '../accounts/api-keys.ts'
-import { accountOfKey, endSecret, revokeKey, rotateKey } from '../accounts/api-keys.ts'
+import { endSecret, holderOfKey, revokeKey, rotateKey } from '../accounts/api-keys.ts'
 import type { KeyChanges } from '../accounts/key-limits.ts'
 import { changeKey } from '../accounts/key-limits.ts'
 import type { ApiKey } from '../accounts/shown-key.ts'
-import { ownerOf } from '../accounts/members.ts'
+import { allOf } from '../accounts/members.ts'
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { KeyId, MailId } from '../platform/ids.ts'
 import { newId, publicId } from '../platform/ids.ts'
@@ -28,11 +28,11 @@ export const changeAnyKey = async (
     return key
   })
 
-/** A key whose secret was ended, and the mail that tells its owner, to be enqueued. */
+/** A key whose secret was ended, and the mail that tells its holder, to be enqueued. */
 export type EndedSecret = { key: ApiKey; mailId: MailId }
 
 /**
- * Ends the secret of any key at once. No operator sees another one: its owner makes it, and is told so by mail.
+ * Ends the secret of any key at once. No operator sees another one: its holder makes it, and is told so by mail.
  * @returns null if there is no such key, or it was revoked.
  */
 export const endSecretOfAnyKey = async (db: Db, operator: Operator, id: KeyId): Promise<EndedSecret | null> =>
@@ -40,10 +40,10 @@ export const endSecretOfAnyKey = async (db: Db, operator: Operator, id: KeyId): 
     const key = await endSecret(trx, id)
     if (!key) return null
     await recordOnKey(trx, operator, 'key_rotated', id, { secret: 'ended' })
-    return { key, mailId: await tellOwner(trx, id, key, 'ended') }
+    return { key, mailId: await tellHolder(trx, id, key, 'ended') }
   })
 
-/** Gives any key another secret; its owner is told by mail. @returns null if there is none, or it was revoked. */
+/** Gives any key another secret; its holder is told by mail. @returns null if there is none, or it was revoked. */
 export const rotateAnyKey = async (
   db: Db,
   operator: Operator,
@@ -54,21 +54,21 @@ export const rotateAnyKey = async (
     const rotated = await rotateKey(trx, id, graceSeconds)
     if (!rotated) return null
     await recordOnKey(trx, operator, 'key_rotated', id, { graceSeconds })
-    await tellOwner(trx, id, rotated.key, 'replaced')
+    await tellHolder(trx, id, rotated.key, 'replaced')
     return rotated
   })
 
 /** Revokes any key; false if there is none. */
 export const revokeAnyKey = async (db: Db, operator: Operator, id: KeyId): Promise<boolean> =>
   db.transaction(async (trx) => {
-    const accountId = await accountOfKey(trx, id)
-    const found = accountId !== null && (await revokeKey(trx, accountId, id))
+    const holder = await holderOfKey(trx, id)
+    const found = holder !== null && (await revokeKey(trx, allOf(holder.accountId), id))
     if (found) await recordOnKey(trx, operator, 'key_revoked', id, {})
     return found
   })
 
-async function tellOwner(trx: Trx, id: KeyId, { name, hint }: ApiKey, secret: 'ended' | 'replaced'): Promise<MailId> {
-  const userId = (await ownerOf(trx, (await accountOfKey(trx, id))!))!
+async function tellHolder(trx: Trx, id: KeyId, { name, hint }: ApiKey, secret: 'ended' | 'replaced'): Promise<MailId> {
+  const { userId } = (await holderOfKey(trx, id))!
   const mailId = newId('mail')
   const recipient = (await findUser(trx, userId))!.email
   await requestMail(trx, { id: mailId, kind: 'key_rotated', recipient, userId, details: { name, hint, secret } })
@@ -82,7 +82,10 @@ const recordOnKey = async (
   id: KeyId,
   details: ActionDetails,
 ): Promise<void> =>
-  recordAction(trx, operator, action, await accountOfKey(trx, id), { keyId: publicId('key', id), ...details })
+  recordAction(trx, operator, action, (await holderOfKey(trx, id))?.accountId ?? null, {
+    keyId: publicId('key', id),
+    ...details,
+  })
 
 /** Changes in words: a limit that was lifted is null. */
 const describe = ({ budget, expiresAt, ...plain }: KeyChanges): ActionDetails => ({

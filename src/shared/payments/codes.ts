@@ -3,16 +3,17 @@
  * Only its SHA-256 is stored.
  */
 import { createHash, randomInt } from 'node:crypto'
+import type { Membership } from '../accounts/members.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { Db, Trx } from '../platform/postgres/db.ts'
-import type { AccountId, CodeId, UserId } from '../platform/ids.ts'
+import type { CodeId, UserId } from '../platform/ids.ts'
 import { newId, publicId } from '../platform/ids.ts'
 import { grant, lockAccount } from '../ledger/ledger.ts'
 import { recordAction } from '../operators/actions.ts'
 import { refuseOwnCode } from '../operators/own-account.ts'
 import type { Mailboxes } from '../users/mailboxes.ts'
 import { claimGift } from '../users/mailboxes.ts'
-import { ownerAddress } from './orders.ts'
+import { findUser } from '../users/users.ts'
 
 /** Letters and digits that cannot be confused. */
 const ALPHABET = '23456789ABCDEFGHJKMNPQRSTVWXYZ'
@@ -119,13 +120,14 @@ export async function disableCode(db: Db, operator: UserId | null, id: CodeId): 
 
 /**
  * Redeems a code for an account. @returns its credits, and the balance after it.
+ * @param member who redeems it: it is their mailbox that gets the code once.
  * @throws ApiError invalid_code if it is unknown, expired or disabled; code_used where it was used up, or by this
- * account or an account of its owner's mailbox before, deleted or not.
+ * account or with this mailbox before, for whatever account, deleted or not.
  */
 export async function redeemCode(
   db: Db,
   mailboxes: Mailboxes,
-  accountId: AccountId,
+  { userId, accountId }: Membership,
   code: string,
 ): Promise<{ credits: number; balance: number }> {
   return db.transaction(async (trx) => {
@@ -140,7 +142,7 @@ export async function redeemCode(
     if (await trx('redemptions').where({ code_id: row.id, account_id: accountId }).first('code_id'))
       throw new ApiError('code_used', { message: 'This account has redeemed this code already.' })
     const grantId = newId('grant')
-    const { email } = (await ownerAddress(trx, accountId))!
+    const { email } = (await findUser(trx, userId))!
     if (!(await claimGift(trx, mailboxes(email), grantId, row.id)))
       throw new ApiError('code_used', { message: 'This code was redeemed with your e-mail address already.' })
     if (!(await use(trx, row.id))) throw new ApiError('code_used')

@@ -37,6 +37,7 @@ const CATALOGUE = {
   invalid_credentials: { status: 401, message: 'The e-mail address or password is wrong.' },
   insufficient_credits: { status: 402, message: 'The balance is too low for this call. Nothing was charged.' },
   key_budget_exceeded: { status: 402, message: 'The budget of this key is spent. Nothing was charged.' },
+  member_budget_exceeded: { status: 402, message: 'Your budget in this account is spent. Nothing was charged.' },
   ip_not_allowed: { status: 403, message: 'This key may not be used from this IP address.' },
   model_not_allowed: { status: 403, message: 'This key may not call this model.' },
   account_suspended: { status: 403, message: 'This account is suspended.' },
@@ -46,7 +47,9 @@ const CATALOGUE = {
   method_not_allowed: { status: 405, message: 'This path does not support this method.' },
   email_taken: { status: 409, message: 'An account with this e-mail address already exists.' },
   conflict: { status: 409, message: 'Somebody else has changed this in the meantime. Your request changed nothing.' },
-  too_many_keys: { status: 409, message: 'An account can have at most 100 active keys. Revoke one first.' },
+  too_many_keys: { status: 409, message: 'You can have at most 100 active keys of an account. Revoke one first.' },
+  already_member: { status: 409, message: 'This person is a member already.' },
+  last_owner: { status: 409, message: 'An account always has an owner.' },
   too_many_webhooks: { status: 409, message: 'There can be at most 10 webhooks. Delete one first.' },
   not_ready: { status: 409, message: 'The video is not ready yet.' },
   code_used: { status: 409, message: 'This code has already been used.' },
@@ -198,6 +201,7 @@ const STATUSES_OF_RESPONSES: Partial<Record<ErrorCode, number>> = {
   model_not_allowed: 404,
   insufficient_credits: 429,
   key_budget_exceeded: 429,
+  member_budget_exceeded: 429,
   payload_too_large: 400,
 }
 
@@ -214,7 +218,7 @@ export const responsesStatusOf = (code: ErrorCode): number => STATUSES_OF_RESPON
 
 /** The type of a code in the Responses API. */
 export function responsesTypeOf(code: ErrorCode): string {
-  if (code === 'insufficient_credits' || code === 'key_budget_exceeded') return 'insufficient_quota'
+  if (statusOf(code) === 402) return 'insufficient_quota'
   const status = responsesStatusOf(code)
   return TYPES_OF_RESPONSES[status] ?? (status < 500 ? 'invalid_request_error' : 'server_error')
 }

@@ -25,6 +25,7 @@ export const PREFIXES = {
   webhook: 'wh',
   event: 'evt',
   delivery: 'whd',
+  invitation: 'inv',
 } as const
 
 /** A kind of thing that has ids. */
@@ -33,7 +34,7 @@ export type IdKind = keyof typeof PREFIXES
 /** A bare UUID of a kind: what Postgres stores. The brand keeps an account's id out of a call's place. */
 export type Id<K extends IdKind> = string & { readonly __id: K }
 
-/** Users have no id outside of the server: clients know their account. */
+/** The id of a user: of a person, who may be a member of several accounts. */
 export type UserId = Id<'user'>
 /** The id of an account. */
 export type AccountId = Id<'account'>
@@ -68,6 +69,8 @@ export type WebhookId = Id<'webhook'>
 export type EventId = Id<'event'>
 /** The id of an event's delivery to one webhook. */
 export type DeliveryId = Id<'delivery'>
+/** The id of an invitation to an organisation. */
+export type InvitationId = Id<'invitation'>
 
 const POOL_BYTES = 16 * 256
 const pool = Buffer.allocUnsafe(POOL_BYTES)

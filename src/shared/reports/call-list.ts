@@ -4,7 +4,9 @@
  */
 import type { Knex } from 'knex'
 import type { Db } from '../platform/postgres/db.ts'
-import type { AccountId, CallId, KeyId } from '../platform/ids.ts'
+import type { Seen } from '../accounts/members.ts'
+import { ownedBy } from '../accounts/members.ts'
+import type { CallId, KeyId, UserId } from '../platform/ids.ts'
 import type { CallStatus, Modality } from '../calls/lifecycle.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { CallRecord, RecordRow } from './call-records.ts'
@@ -18,6 +20,8 @@ export type CallFilter = {
   dialect?: Dialect
   status?: CallStatus
   keyId?: KeyId
+  /** With a key of this member. */
+  memberId?: UserId
   /** Accepted at this moment or later. */
   from?: Date
   /** Accepted before this moment. */
@@ -38,13 +42,13 @@ export const MOMENT = "timestamptz 'epoch' + ? * interval '1 microsecond'"
 /** At most `limit` calls after the position, or the newest. */
 export async function listCalls(
   db: Db,
-  accountId: AccountId,
+  seen: Seen,
   filter: CallFilter,
   limit: number,
   after: CallPosition | null,
 ): Promise<CallPage> {
   const rows = await db('calls')
-    .where({ account_id: accountId })
+    .where(ownedBy(seen))
     .where((query) => matching(query, filter))
     .where((query) => within(query, filter))
     .modify((query) => {
@@ -61,12 +65,16 @@ export async function listCalls(
 }
 
 /** Keeps the calls that are what a filter asks for, whenever they came. */
-export function matching(query: Knex.QueryBuilder, { model, modality, dialect, status, keyId }: CallFilter): void {
+export function matching(
+  query: Knex.QueryBuilder,
+  { model, modality, dialect, status, keyId, memberId }: CallFilter,
+): void {
   void query.where({
     ...(model !== undefined && { model }),
     ...(modality && { modality }),
     ...(status && { status }),
     ...(keyId && { key_id: keyId }),
+    ...(memberId && { user_id: memberId }),
   })
   if (dialect) void query.whereRaw('coalesce(dialect, modality) = ?', [dialect])
 }

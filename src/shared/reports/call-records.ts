@@ -1,6 +1,8 @@
 /** Reading calls: the answer of one for clients that fetch it, and the record of one for operators. */
 import type { Db } from '../platform/postgres/db.ts'
-import type { AccountId, CallId, KeyId, PriceVersionId } from '../platform/ids.ts'
+import type { Membership, Seen } from '../accounts/members.ts'
+import { ownedBy } from '../accounts/members.ts'
+import type { AccountId, CallId, KeyId, PriceVersionId, UserId } from '../platform/ids.ts'
 import { newId, publicId } from '../platform/ids.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { ErrorCode } from '../platform/errors.ts'
@@ -54,6 +56,8 @@ export type CallRecord = {
   upstream: string | null
   attempts: number
   keyId: string
+  /** The member whose key that is. */
+  memberId: string
   /** The first of its results, and all of them; none where they are no longer kept. */
   resultUrl: string | null
   resultUrls: string[]
@@ -67,6 +71,7 @@ export type CallRecord = {
 type StateRow = {
   id: CallId
   account_id: AccountId
+  user_id: UserId
   modality: Modality
   dialect: Dialect | null
   error_type: ErrorCode | null
@@ -87,13 +92,14 @@ type StateRow = {
 /**
  * Where this call stands, with its answer unless that is long; null where there is no such call, or it is only the
  * record of a refusal.
+ * @param holder keeps it to the calls of that member: to others' answers a key leads no more than to other accounts'.
  */
-export async function readState(db: Db, id: CallId): Promise<CallState | null> {
+export async function readState(db: Db, id: CallId, holder?: Membership): Promise<CallState | null> {
   const { rows } = await db
     .raw<{ rows: StateRow[] }>(
       `
-    SELECT c.id, c.account_id, c.modality, c.dialect, c.status, c.http_status, c.error_type, c.credits, c.balance_after,
-      c.latency_ms, c.reply_to, c.deleted_at IS NOT NULL AS is_deleted,
+    SELECT c.id, c.account_id, c.user_id, c.modality, c.dialect, c.status, c.http_status, c.error_type, c.credits,
+      c.balance_after, c.latency_ms, c.reply_to, c.deleted_at IS NOT NULL AS is_deleted,
       encode(c.request_hash, 'hex') AS request_hash,
       (extract(epoch FROM c.deadline_at - now()) * 1000)::bigint AS deadline_in_ms,
       octet_length(r.output) AS output_bytes, octet_length(p.output) AS passing_bytes,
@@ -105,7 +111,7 @@ export async function readState(db: Db, id: CallId): Promise<CallState | null> {
     )
     .options({ name: 'read_state' })
   const row = rows[0]
-  if (!row) return null
+  if (!row || (holder && (row.account_id !== holder.accountId || row.user_id !== holder.userId))) return null
   const common = { callId: row.id, accountId: row.account_id, modality: row.modality, requestHash: row.request_hash }
   if (!hasEnded(row.status)) {
     const status = row.status as 'queued' | 'running'
@@ -175,6 +181,7 @@ export const RECORD_COLUMNS = [
   'upstream',
   'attempts',
   'key_id',
+  'user_id',
   'result_url',
   'more_result_urls',
   'pictures',
@@ -205,6 +212,7 @@ export type RecordRow = {
   upstream: string | null
   attempts: number
   key_id: KeyId
+  user_id: UserId
   result_url: string | null
   more_result_urls: string[] | null
   pictures: number | null
@@ -213,19 +221,19 @@ export type RecordRow = {
   count: number
 }
 
-/** The record of one call; null where there is none. `accountId` keeps it to that account's calls. */
-export async function findRecord(db: Db, id: CallId, accountId?: AccountId): Promise<CallRecord | null> {
+/** The record of one call; null where there is none. `seen` keeps it to these. */
+export async function findRecord(db: Db, id: CallId, seen?: Seen): Promise<CallRecord | null> {
   const row = await db('calls')
-    .where({ id, ...(accountId && { account_id: accountId }) })
+    .where({ id, ...(seen && ownedBy(seen)) })
     .first<RecordRow | undefined>(...RECORD_COLUMNS)
   return row ? recordOf(row) : null
 }
 
-/** The records of these calls of one account, the newest first. */
-export async function findRecords(db: Db, ids: readonly CallId[], accountId: AccountId): Promise<CallRecord[]> {
+/** The records of these calls, as far as they are seen, the newest first. */
+export async function findRecords(db: Db, ids: readonly CallId[], seen: Seen): Promise<CallRecord[]> {
   const rows = await db('calls')
     .whereIn('id', [...ids])
-    .where({ account_id: accountId })
+    .where(ownedBy(seen))
     .orderBy('created_at', 'desc')
     .select<RecordRow[]>(...RECORD_COLUMNS)
   return rows.map(recordOf)
@@ -265,6 +273,7 @@ export function recordOf(row: RecordRow): CallRecord {
     upstream: row.upstream,
     attempts: row.attempts,
     keyId: publicId('key', row.key_id),
+    memberId: publicId('user', row.user_id),
     resultUrl: row.result_url,
     resultUrls: row.result_url === null ? [] : [row.result_url, ...(row.more_result_urls ?? [])],
     pictures: row.pictures,

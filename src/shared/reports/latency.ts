@@ -3,7 +3,8 @@
  * calls, which are an interval of an index.
  */
 import type { Db } from '../platform/postgres/db.ts'
-import type { AccountId, KeyId } from '../platform/ids.ts'
+import type { Seen } from '../accounts/members.ts'
+import type { KeyId } from '../platform/ids.ts'
 import { firstIdAt } from '../platform/ids.ts'
 
 /** From acceptance to end, of `calls` that succeeded: half of them, and 95 in 100, were at least as fast. */
@@ -38,7 +39,7 @@ type Group = { calls: number; p50Ms: number | null; p95Ms: number | null; model:
  */
 export async function latencyOfAccount(
   db: Db,
-  accountId: AccountId,
+  { accountId, memberId }: Seen,
   from: string,
   to: string,
   keyId: KeyId | null = null,
@@ -49,15 +50,22 @@ export async function latencyOfAccount(
     SELECT model, key_id AS "keyId", ${PERCENTILES}
     FROM generate_series(:from::date::timestamp, :to::date::timestamp, interval '1 day') AS day
     CROSS JOIN LATERAL (
-      SELECT model, key_id, status, latency_ms FROM calls
+      SELECT model, key_id, user_id, status, latency_ms FROM calls
       WHERE account_id = :accountId
         AND created_at >= day AT TIME ZONE 'UTC' AND created_at < (day + interval '1 day') AT TIME ZONE 'UTC'
       ORDER BY created_at DESC, id DESC LIMIT :each
     ) newest
-    WHERE status = 'succeeded' ${keyId ? 'AND key_id = :keyId' : ''}
+    WHERE status = 'succeeded' ${keyId ? 'AND key_id = :keyId' : ''} ${memberId ? 'AND user_id = :memberId' : ''}
     GROUP BY GROUPING SETS ((), (model), (key_id))
     ORDER BY model, key_id`,
-    { from, to, accountId, each: Math.ceil(MOST_CALLS / days), ...(keyId && { keyId }) },
+    {
+      from,
+      to,
+      accountId,
+      each: Math.ceil(MOST_CALLS / days),
+      ...(keyId && { keyId }),
+      ...(memberId && { memberId }),
+    },
   )
   const known = rows.flatMap(({ p50Ms, p95Ms, ...row }) =>
     p50Ms === null || p95Ms === null ? [] : [{ ...row, p50Ms, p95Ms }],

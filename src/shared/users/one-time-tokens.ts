@@ -19,18 +19,22 @@ const LIFE_SECONDS: Record<LinkKind, number> = {
 
 const TOKEN = /^[A-Za-z0-9_-]{43}$/
 
+/** What a token is for: what the link of a mail does, or an invitation, whose token is kept with it. */
+type Purpose = LinkKind | 'invitation'
+
 /** The token of a mail: 32 bytes, base64url. */
-export type TokenMint = (purpose: LinkKind, mailId: MailId) => string
+export type TokenMint = (purpose: Purpose, mailId: MailId) => string
 
 /** Derives tokens under the server's secret: a key a purpose, so that a token of one is none of another. */
 export function createTokenMint(appSecret: string): TokenMint {
-  const keyOf = (purpose: LinkKind) =>
+  const keyOf = (purpose: Purpose) =>
     Buffer.from(hkdfSync('sha256', appSecret, '', `tollgate mail token ${purpose}`, 32))
-  const keys: Record<LinkKind, Buffer> = {
+  const keys: Record<Purpose, Buffer> = {
     verification: keyOf('verification'),
     reset: keyOf('reset'),
     address: keyOf('address'),
     access: keyOf('access'),
+    invitation: keyOf('invitation'),
   }
   return (purpose, mailId) => createHmac('sha256', keys[purpose]).update(mailId).digest('base64url')
 }

@@ -4,8 +4,7 @@
  */
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import { ApiError } from '../platform/errors.ts'
-import { countValidKeys, revokeKeys } from '../accounts/api-keys.ts'
-import type { Membership } from '../accounts/members.ts'
+import { countValidKeys, revokeKeysOfUser } from '../accounts/api-keys.ts'
 import type { AccountId, MailId, UserId } from '../platform/ids.ts'
 import { newId } from '../platform/ids.ts'
 import { requestMail } from '../mail/mails.ts'
@@ -101,12 +100,12 @@ export async function accessBy(db: Db, token: string): Promise<Access> {
   const userId = await findAccessToken(db, token)
   const user = userId && (await findUser(db, userId))
   if (!user) throw new ApiError('invalid_token')
-  return { email: user.email, ...(await accessTo(db, { userId, accountId: user.account_id })) }
+  return { email: user.email, ...(await accessTo(db, userId)) }
 }
 
-/** How many keys and sessions can use an account. */
-export const accessTo = async (db: Db | Trx, { userId, accountId }: Membership): Promise<Omit<Access, 'email'>> => ({
-  keys: await countValidKeys(db, accountId),
+/** How many keys and sessions a user has, for all accounts that they may act for. */
+export const accessTo = async (db: Db | Trx, userId: UserId): Promise<Omit<Access, 'email'>> => ({
+  keys: await countValidKeys(db, userId),
   sessions: await countSessions(db, userId),
 })
 
@@ -146,6 +145,6 @@ async function setByLink(
     await endSessions(trx, userId)
     await rememberNetwork(trx, userId, network)
     const accountId = (await findUser(trx, userId))!.account_id
-    return { accountId, keys: endsKeys(user) ? await revokeKeys(trx, accountId) : 0 }
+    return { accountId, keys: endsKeys(user) ? await revokeKeysOfUser(trx, userId) : 0 }
   })
 }

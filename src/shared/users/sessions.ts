@@ -3,8 +3,10 @@
  * stored. A session lives 7 days by the clock of Postgres, and ends by deletion.
  */
 import { createHash, randomBytes } from 'node:crypto'
+import type { AccountStatus } from '../accounts/accounts.ts'
 import type { Db, Trx } from '../platform/postgres/db.ts'
-import type { Membership } from '../accounts/members.ts'
+import { ApiError } from '../platform/errors.ts'
+import type { MemberRole, Membership } from '../accounts/members.ts'
 import type { AccountId, SessionId, UserId } from '../platform/ids.ts'
 import { newId, publicId } from '../platform/ids.ts'
 
@@ -17,8 +19,8 @@ export type NewSession = Device & Membership & { passwordHash: string }
 /** A new session. Its token is shown only this once. */
 export type OpenedSession = { sessionId: SessionId; token: string }
 
-/** Whose session it is, the account that it acts for, and the group that it is in (null: none). */
-export type LiveSession = Membership & { sessionId: SessionId; group: string | null }
+/** Whose session it is, the account that it acts for, what they may do for it, and its group (null: none). */
+export type LiveSession = Membership & { sessionId: SessionId; role: MemberRole; group: string | null }
 
 /** A session as its owner sees it. Times are ISO 8601 in UTC. */
 export type Session = {
@@ -71,11 +73,20 @@ export async function findSession(db: Db, token: string): Promise<LiveSession | 
   if (!TOKEN.test(token)) return null
   const { rows } = await db
     .raw<{
-      rows: { id: SessionId; user_id: UserId; account_id: AccountId; group_name: string | null; unnoted: boolean }[]
+      rows: {
+        id: SessionId
+        user_id: UserId
+        account_id: AccountId
+        role: MemberRole
+        group_name: string | null
+        unnoted: boolean
+      }[]
     }>(
       `
-    SELECT s.id, s.user_id, s.account_id, acc.group_name, s.last_seen_at < now() - interval '1 minute' AS unnoted
+    SELECT s.id, s.user_id, s.account_id, m.role, acc.group_name,
+      s.last_seen_at < now() - interval '1 minute' AS unnoted
     FROM sessions s JOIN accounts acc ON acc.id = s.account_id
+      JOIN members m ON m.user_id = s.user_id AND m.account_id = s.account_id
     WHERE s.token_hash = ? AND s.expires_at > now() AND acc.status = 'active'`,
       [hashOf(token)],
     )
@@ -83,7 +94,32 @@ export async function findSession(db: Db, token: string): Promise<LiveSession | 
   const row = rows[0]
   if (!row) return null
   if (row.unnoted) await db('sessions').where({ id: row.id }).update({ last_seen_at: db.fn.now() })
-  return { sessionId: row.id, userId: row.user_id, accountId: row.account_id, group: row.group_name }
+  const { id: sessionId, user_id: userId, account_id: accountId, role, group_name: group } = row
+  return { sessionId, userId, accountId, role, group }
+}
+
+/**
+ * Makes a session act for another account from now on. FOR SHARE waits for a change of the account's status, or of the
+ * membership, and looks again.
+ * @returns the status of that account; null where the user may not act for it, or the session has ended.
+ */
+export async function actFor(
+  db: Db,
+  { userId, sessionId }: LiveSession,
+  accountId: AccountId,
+): Promise<AccountStatus | null> {
+  return db.transaction(async (trx) => {
+    const { rows } = await trx.raw<{ rows: { status: AccountStatus }[] }>(
+      `
+      SELECT acc.status FROM members m JOIN accounts acc ON acc.id = m.account_id
+      WHERE m.user_id = ? AND m.account_id = ? AND acc.deleted_at IS NULL FOR SHARE`,
+      [userId, accountId],
+    )
+    const status = rows[0]?.status ?? null
+    if (status !== 'active') return status
+    const changed = await trx('sessions').where({ id: sessionId, user_id: userId }).update({ account_id: accountId })
+    return changed === 1 ? status : null
+  })
 }
 
 /** Whose session it is, and for which account; null if there is none. */
@@ -108,11 +144,12 @@ export async function endSessions(trx: Db | Trx, userId: UserId, except: Session
 }
 
 /**
- * Ends all sessions that act for an account. A statement of its own after the account's row was locked, as
- * `endSessions`.
+ * Ends all sessions that act for an account, and all of the person whose own account it is, whatever they act for. A
+ * statement of its own after the account's row was locked, as `endSessions`.
  */
 export async function endSessionsOfAccount(trx: Trx, accountId: AccountId): Promise<void> {
-  await trx('sessions').where({ account_id: accountId }).delete()
+  const person = trx('members').where({ account_id: accountId, account_kind: 'personal' }).select('user_id')
+  await trx('sessions').where({ account_id: accountId }).orWhereIn('user_id', person).delete()
 }
 
 /** The live sessions of a user, newest first. */
@@ -152,6 +189,19 @@ export async function countSessions(db: Db | Trx, userId: UserId): Promise<numbe
 /** Whether a session still is. A statement of its own after the account's row was locked, as `endSessions`. */
 export const isLive = async (trx: Trx, id: SessionId): Promise<boolean> =>
   (await trx('sessions').where({ id }).first('id')) !== undefined
+
+/**
+ * Locks the user of a session that still is: whoever is just being deleted becomes nobody's member or owner.
+ * @throws ApiError unauthorized where it has ended.
+ */
+export async function lockUserOf(
+  trx: Trx,
+  { userId, sessionId }: Pick<LiveSession, 'userId' | 'sessionId'>,
+): Promise<{ email: string }> {
+  const user = await trx('users').where({ id: userId }).forNoKeyUpdate().first<{ email: string } | undefined>('email')
+  if (!user || !(await isLive(trx, sessionId))) throw new ApiError('unauthorized')
+  return user
+}
 
 /** Deletes expired sessions. Only housekeeping: an expired session is refused anyway. */
 export const deleteExpiredSessions = async (db: Db): Promise<number> =>

@@ -1,7 +1,7 @@
 /**
  * Users: who signs in. What they spend is an account's (src/shared/accounts).
  */
-import type { AccountStatus } from '../accounts/accounts.ts'
+import type { AccountKind, AccountStatus } from '../accounts/accounts.ts'
 import { openAccount } from '../accounts/accounts.ts'
 import type { Membership } from '../accounts/members.ts'
 import { addMember } from '../accounts/members.ts'
@@ -13,8 +13,7 @@ import { publicId } from '../platform/ids.ts'
 export type Role = 'user' | 'admin'
 
 /**
- * A user as they see themselves, and the account that they act for. `id` is the account's: it is what clients know, and
- * users have none outside of the server. `credits` is the balance.
+ * A user as they see themselves, and the account that they act for: `id` is the account's, `credits` its balance.
  */
 export type User = {
   id: string
@@ -38,9 +37,14 @@ export type UserFields = {
   created_at: Date
 }
 
-/** A user, and of the account that they act for its id, status, balance and debt in credits, and its group. */
+/**
+ * A user, and of the account that they act for its id, kind, name, status, balance and debt in credits, and its group.
+ */
 export type UserRow = UserFields & {
   account_id: AccountId
+  kind: AccountKind
+  /** An organisation's; empty for a person's own account. */
+  account_name: string
   status: AccountStatus
   credits: number
   debt: number
@@ -62,6 +66,8 @@ const OWN = [
 export const USER_COLUMNS = [
   ...OWN.map((name) => `users.${name}` as const),
   'members.account_id',
+  'accounts.kind',
+  'accounts.name as account_name',
   'accounts.status',
   'accounts.credits',
   'accounts.debt',
@@ -97,7 +103,16 @@ export async function createUser(trx: Trx, user: NewUser): Promise<UserRow | nul
   if (!row) return null
   await openAccount(trx, user.accountId)
   await addMember(trx, { userId: user.id, accountId: user.accountId }, 'owner')
-  return { ...row, account_id: user.accountId, status: 'active', credits: 0, debt: 0, group_name: null }
+  return {
+    ...row,
+    account_id: user.accountId,
+    kind: 'personal',
+    account_name: '',
+    status: 'active',
+    credits: 0,
+    debt: 0,
+    group_name: null,
+  }
 }
 
 const members = (db: Db | Trx) =>
@@ -105,16 +120,20 @@ const members = (db: Db | Trx) =>
     .join('members', 'members.user_id', 'users.id')
     .join('accounts', 'accounts.id', 'members.account_id')
     .select<UserRow[]>(...USER_COLUMNS)
-    // Who may act for several accounts begins with the one that they have been a member of for longest.
-    .orderBy(['members.created_at', 'members.account_id'])
 
-/** The user of a lowercased address. */
+/** The user of a lowercased address, with their own account. */
 export const findUserByEmail = async (db: Db | Trx, email: string): Promise<UserRow | null> =>
-  (await members(db).where('users.email', email).first<UserRow | undefined>()) ?? null
+  (await members(db)
+    .where({ 'users.email': email, 'members.account_kind': 'personal' })
+    .first<UserRow | undefined>()) ?? null
 
-/** The user of an id. */
+/** The user of an id, with their own account. */
 export const findUser = async (db: Db | Trx, id: UserId): Promise<UserRow | null> =>
-  (await members(db).where('users.id', id).first<UserRow | undefined>()) ?? null
+  (await members(db).where({ 'users.id': id, 'members.account_kind': 'personal' }).first<UserRow | undefined>()) ?? null
+
+/** The owner of an account, with that account; null if there is none. */
+export const findOwner = async (db: Db | Trx, accountId: AccountId): Promise<UserRow | null> =>
+  (await members(db).where({ 'accounts.id': accountId, 'members.role': 'owner' }).first<UserRow | undefined>()) ?? null
 
 /** A user who acts for a certain account; null if they may not. */
 export const findMember = async (db: Db | Trx, { userId, accountId }: Membership): Promise<UserRow | null> =>

@@ -3,12 +3,13 @@
  * reset must not notice whether the address has an account, or has reached its limit of mails.
  */
 import { noticeOf } from '../../shared/accounts/budget-notices.ts'
+import { invitationOf } from '../../shared/accounts/invitations.ts'
 import type { Mailboxes } from '../../shared/users/mailboxes.ts'
 import type { LinkKind, TokenMint } from '../../shared/users/one-time-tokens.ts'
 import { isIssued, issueToken } from '../../shared/users/one-time-tokens.ts'
 import { accessTo } from '../../shared/users/password-changes.ts'
 import type { UserFields } from '../../shared/users/users.ts'
-import { findUser, findUserByEmail, lockUser } from '../../shared/users/users.ts'
+import { findUserByEmail, lockUser } from '../../shared/users/users.ts'
 import type { Db, Trx } from '../../shared/platform/postgres/db.ts'
 import type { CountedKind } from '../../shared/mail/allowance.ts'
 import { countMail, lockMailbox, uncountMail } from '../../shared/mail/allowance.ts'
@@ -18,6 +19,7 @@ import {
   addressMail,
   addressNotice,
   budgetMail,
+  invitationMail,
   keyMail,
   moneyMail,
   resetMail,
@@ -69,6 +71,8 @@ async function dueOf(trx: Trx, mail: ClaimedMail, terms: Terms): Promise<Due> {
   switch (kind) {
     case 'budget':
       return dueOfBudget(trx, mail, terms.baseUrl)
+    case 'invitation':
+      return dueOfInvitation(trx, mail, terms)
     case 'verification':
     case 'reset':
     case 'address':
@@ -90,10 +94,21 @@ async function dueOf(trx: Trx, mail: ClaimedMail, terms: Terms): Promise<Due> {
 
 async function dueOfBudget(trx: Trx, mail: ClaimedMail, baseUrl: string): Promise<Due> {
   if (!(await userOf(trx, mail))) return { skip: 'the account has another address' }
-  const notice = await noticeOf(trx, mail.id)
+  const notice = await noticeOf(trx, mail.details, mail.userId)
   return notice
     ? { content: budgetMail(baseUrl, notice) }
-    : { skip: 'the key was revoked, or has another budget since' }
+    : { skip: 'the key was revoked, or there is another budget since' }
+}
+
+/** The token was made with the invitation: perhaps under the secret before. */
+async function dueOfInvitation(trx: Trx, { id, recipient }: ClaimedMail, terms: Terms): Promise<Due> {
+  const { mint, previous, baseUrl } = terms
+  const notice = await invitationOf(trx, id)
+  const tokens = [mint, previous].flatMap((make) => (make ? [make('invitation', id)] : []))
+  const token = notice && tokens.find((one) => notice.isOfToken(one))
+  return token
+    ? { content: invitationMail(baseUrl, recipient, token, notice) }
+    : { skip: 'the invitation was accepted or revoked, or has expired' }
 }
 
 type LinkMail = ClaimedMail & { kind: LinkKind }
@@ -136,10 +151,8 @@ const WRITERS: Record<LinkKind, Writer> = {
   verification: async (_trx, _user, { baseUrl, recipient, token }) => verificationMail(baseUrl, recipient, token),
   reset: async (_trx, _user, { baseUrl, recipient, token }) => resetMail(baseUrl, recipient, token),
   address: async (_trx, _user, { baseUrl, recipient, token }) => addressMail(baseUrl, recipient, token),
-  access: async (trx, { id: userId }, { baseUrl, recipient, token }) => {
-    const { account_id: accountId } = (await findUser(trx, userId))!
-    return accessMail(baseUrl, recipient, token, await accessTo(trx, { userId, accountId }))
-  },
+  access: async (trx, { id }, { baseUrl, recipient, token }) =>
+    accessMail(baseUrl, recipient, token, await accessTo(trx, id)),
 }
 
 /** The user who wants to have the address that a mail goes to, their row locked, while nobody has it. */

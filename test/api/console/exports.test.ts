@@ -40,12 +40,12 @@ describe('/api/exports', () => {
     const { account, api } = await web.signedIn(Array.from({ length: 520 }, () => ({ amount: 1 })))
     await web.db.raw(
       `
-      INSERT INTO calls (id, account_id, key_id, modality, model, status, http_status, error_type, finished_at,
-        created_at)
-      SELECT gen_random_uuid(), ?, ?, 'image', 'm', 'rejected', 402, 'insufficient_credits', now(),
+      INSERT INTO calls (id, account_id, key_id, user_id, modality, model, status, http_status, error_type,
+        finished_at, created_at)
+      SELECT gen_random_uuid(), ?, ?, ?, 'image', 'm', 'rejected', 402, 'insufficient_credits', now(),
         now() - (n / 3) * interval '1 second'
       FROM generate_series(1, 1201) n`,
-      [account.id, account.keyId],
+      [account.id, account.keyId, account.userId],
     )
     const calls = await api('GET', '/api/exports/calls')
     expect(calls.headers.get('content-type')).to.match(/^text\/csv/)

@@ -129,7 +129,9 @@ describe('an address that somebody else registered before its owner', () => {
     const [session] = await listSessions(db, member.user_id, null)
     const sessionId = parseId('session', session!.id)!
     await db('sessions').where({ id: sessionId }).delete()
-    const made = await createKey(db, accountId, 'late', {}, sessionId).catch((error: unknown) => error)
+    const made = await createKey(db, accountId, 'late', {}, { userId: member.user_id, sessionId }).catch(
+      (error: unknown) => error,
+    )
     expect(made).to.include({ code: 'unauthorized' })
     expect(await db('api_keys').where({ account_id: accountId })).to.deep.equal([])
   })

@@ -188,7 +188,10 @@ describe('a hostile client of POST /v1/responses', () => {
       const reply = await post(bodyOf({ store: false }))
       const call = { callId: callOf(reply), accountId: account.id }
       await keepInput(gateway.db, call, [{ role: 'user', content: input }], mostBytes)
-      return (await findResponses(gateway.db, account.id, [call.callId], 10_000_000))!.size === 1
+      return (
+        (await findResponses(gateway.db, { userId: account.userId, accountId: account.id }, [call.callId], 10_000_000))!
+          .size === 1
+      )
     }
     const long = () => randomBytes(400_000).toString('base64')
     expect(await kept(long(), 1_000_000)).to.equal(true)

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { allOf } from '../../../src/shared/accounts/members.ts'
 import { newSecret, revokeKey } from '../../../src/shared/accounts/api-keys.ts'
 import { openSession } from '../../../src/shared/users/sessions.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
@@ -122,7 +123,7 @@ describe('keys', () => {
 
   it('answer 401 to a key from the moment it is revoked', async () => {
     expect((await get(`${gateway.url}/v1/models`, account.key)).status).to.equal(200)
-    await revokeKey(gateway.db, account.id, account.keyId)
+    await revokeKey(gateway.db, allOf(account.id), account.keyId)
     for (const reply of [await get(`${gateway.url}/v1/models`, account.key), await image(gateway, account, 'x')])
       expectError(reply, 'unauthorized')
     expect(await countsOf(gateway.db, account)).to.include({ calls: 0 })
@@ -132,7 +133,7 @@ describe('keys', () => {
     const prompt = prompted('[hold]')
     const running = image(gateway, account, prompt)
     await until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
-    await revokeKey(gateway.db, account.id, account.keyId)
+    await revokeKey(gateway.db, allOf(account.id), account.keyId)
     gateway.sandbox.release(prompt)
     expect((await running).json.usage).to.include({ credits: 40, balance: 60 })
   })

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import { expect } from 'chai'
+import { allOf } from '../../../src/shared/accounts/members.ts'
 import { Redis } from 'ioredis'
 import { createKey, revokeKey } from '../../../src/shared/accounts/api-keys.ts'
 import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
@@ -105,7 +106,7 @@ describe('a revoked or suspended key', () => {
   for (const [what, asked] of Object.entries(REQUESTS)) {
     it(`refuses ${what} once it is revoked, and records no call`, async () => {
       const before = await countsOf(gateway.db, account)
-      await revokeKey(gateway.db, account.id, account.keyId)
+      await revokeKey(gateway.db, allOf(account.id), account.keyId)
       const reply = await request(asked)
       expect([reply.status, reply.json.error.type]).to.deep.equal([401, 'unauthorized'])
       for (const name of ['x-call-id', ...ALLOWANCE, 'idempotent-replayed'])
@@ -141,7 +142,7 @@ describe('a revoked or suspended key', () => {
         'x-stainless-retry-count': '1',
       })
       await until('the request to be counted', async () => (await requestsOf(account)) > counted)
-      await revokeKey(gateway.db, account.id, keyId)
+      await revokeKey(gateway.db, allOf(account.id), keyId)
       const { statusCode, headers } = await late.finish(body)
       expect(statusCode).to.equal(401)
       for (const name of ['x-call-id', ...ALLOWANCE, 'idempotent-replayed'])
@@ -151,7 +152,7 @@ describe('a revoked or suspended key', () => {
   })
 
   it('leaves no connection open that waits for the rest of a body that is too long', async () => {
-    await revokeKey(gateway.db, account.id, account.keyId)
+    await revokeKey(gateway.db, allOf(account.id), account.keyId)
     const head = [
       `POST ${IMAGES} HTTP/1.1`,
       'Host: gateway',

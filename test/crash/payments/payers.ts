@@ -32,8 +32,8 @@ export async function openPayers(db: Db, count: number): Promise<Payer[]> {
     ), m AS (
       INSERT INTO members (user_id, account_id, role) SELECT "userId", id, 'owner' FROM one
     )
-    INSERT INTO api_keys (id, account_id, name, key_hash, hint)
-    SELECT "keyId", id, 'k', sha256("keyId"::text::bytea), '' FROM one`,
+    INSERT INTO api_keys (id, account_id, user_id, name, key_hash, hint)
+    SELECT "keyId", id, "userId", 'k', sha256("keyId"::text::bytea), '' FROM one`,
     [JSON.stringify(made)],
   )
   return made

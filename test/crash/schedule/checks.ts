@@ -165,7 +165,7 @@ function checkRefusal(
     'insufficient_credits',
     'rate_limited',
     'unauthorized',
-    ...(isLimited ? ['key_budget_exceeded'] : []),
+    ...(isLimited ? ['key_budget_exceeded', 'member_budget_exceeded'] : []),
     // Its answer has passed to those who waited for it.
     ...(isGone || isOfDeleted ? ['result_expired'] : []),
   ]
@@ -309,7 +309,8 @@ async function checkEntries(db: Db, ids: readonly AccountId[]): Promise<void> {
     SELECT w.*, b.credits FROM budget_windows w JOIN budgets b ON b.id = w.budget_id
     WHERE b.account_id = ANY (?::uuid[]) AND w.used > b.credits + (
       SELECT coalesce(sum(greatest(0, c.credits + c.credits_uncollected - c.credits_precharged)), 0) FROM calls c
-      WHERE c.key_id = b.key_id AND budget_window(b.period, c.created_at) = w.starts_at)`,
+      WHERE (c.key_id = b.key_id OR c.account_id = b.account_id AND c.user_id = b.user_id)
+        AND budget_window(b.period, c.created_at) = w.starts_at)`,
     [[...ids]],
   )
   expect(overrun, `a budget was overrun: ${JSON.stringify(overrun)}`).to.deep.equal([])

@@ -187,10 +187,11 @@ const grants = fc.array(fc.oneof(fc.integer({ min: 1, max: 150 }), fc.integer({ 
   maxLength: 3,
 })
 
-/** Budgets of keys: most are spent within a schedule. */
+/** Budgets of keys and of their member: most are spent within a schedule. */
 const limits: fc.Arbitrary<Limits> = record({
   period: fc.constantFrom('day', 'week', 'month', 'total'),
-  credits: fc.array(fc.integer({ min: 30, max: 600 }), { minLength: 1, maxLength: 2, size: 'max' }),
+  credits: fc.array(fc.integer({ min: 30, max: 600 }), { minLength: 0, maxLength: 2, size: 'max' }),
+  member: fc.option(fc.integer({ min: 30, max: 900 }), { freq: 2 }),
 })
 
 /** Tokens a minute: enough for a few chats, of which each reserves about 60. */

@@ -1,10 +1,13 @@
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
-import type { Period } from '../../../src/shared/accounts/shown-key.ts'
+import type { Period } from '../../../src/shared/accounts/budgets.ts'
 import { newId } from '../../../src/shared/platform/ids.ts'
 import type { AccountId, GrantId, KeyId } from '../../../src/shared/platform/ids.ts'
 
-/** What the keys of an account may spend in a period: the first has no budget where there is only one number. */
-export type Limits = { period: Period; credits: number[] }
+/**
+ * What the keys of an account, and the member whose they are, may spend in a period: the first key has no budget where
+ * there is only one number, and the member where theirs is null.
+ */
+export type Limits = { period: Period; credits: number[]; member: number | null }
 
 /** The tokens a minute of an account and of its first key; null: any number. */
 export type TokenLimits = { account: number | null; key: number | null }
@@ -19,8 +22,8 @@ export type Account = {
 }
 
 /**
- * Makes an account with its grants, without an owner, in one statement: thousands of simulations begin with it. The
- * first grant expires first.
+ * Makes an account of one member with its grants, in one statement: thousands of simulations begin with it. The first
+ * grant expires first.
  */
 export async function openAccount(
   db: Db,
@@ -28,18 +31,25 @@ export async function openAccount(
   { limits, tokens, group }: { limits: Limits | null; tokens: TokenLimits; group: string | null },
 ): Promise<Account> {
   const id = newId('account')
-  const keyIds = [newId('key'), newId('key')]
+  const [userId, keyIds] = [newId('user'), [newId('key'), newId('key')]]
   const budgets = (limits?.credits ?? []).map(() => newId('budget'))
   const grants = amounts.map(() => newId('grant'))
   const total = amounts.reduce((sum, amount) => sum + amount, 0)
   await db.raw(
     `
     WITH u AS (
+      INSERT INTO users (id, email, password_hash) VALUES (:userId, 'simulated-' || :userId || '@example.com', 'none')
+    ), acc AS (
       INSERT INTO accounts (id, credits, ledger_seq, keys_limited, group_name, tokens_per_minute)
       VALUES (:id, :total, :count, :limited, :group, :ofAccount)
+    ), m AS (
+      INSERT INTO members (user_id, account_id, role) VALUES (:userId, :id, 'owner')
+    ), mb AS (
+      INSERT INTO budgets (id, account_id, scope, user_id, credits, period)
+      SELECT :memberBudget, :id, 'member', :userId, :member::bigint, :period WHERE :member::bigint IS NOT NULL
     ), k AS (
-      INSERT INTO api_keys (id, account_id, name, key_hash, hint, tokens_per_minute)
-      SELECT key, :id, 'k', sha256(key::text::bytea), '', CASE nth WHEN 1 THEN :ofKey::bigint END
+      INSERT INTO api_keys (id, account_id, user_id, name, key_hash, hint, tokens_per_minute)
+      SELECT key, :id, :userId, 'k', sha256(key::text::bytea), '', CASE nth WHEN 1 THEN :ofKey::bigint END
       FROM unnest(:keyIds::uuid[]) WITH ORDINALITY AS key (key, nth)
     ), b AS (
       INSERT INTO budgets (id, account_id, scope, key_id, credits, period)
@@ -55,9 +65,13 @@ export async function openAccount(
     SELECT :id, nth, id, 'grant', amount, sum(amount) OVER (ORDER BY nth) FROM made`,
     {
       id,
+      userId,
+      memberBudget: newId('budget'),
+      member: limits?.member ?? null,
       total,
       count: amounts.length,
-      limited: limits !== null || tokens.key !== null,
+      // Two keys without limits, whose member has none either, are no limits.
+      limited: (limits !== null && (limits.credits.length > 0 || limits.member !== null)) || tokens.key !== null,
       group,
       ofAccount: tokens.account,
       ofKey: tokens.key,

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { openAccount } from '../../../src/shared/accounts/accounts.ts'
+import { removeMember } from '../../../src/shared/accounts/member-changes.ts'
 import { addMember, ownerOf } from '../../../src/shared/accounts/members.ts'
 import { newId, parseId, publicId } from '../../../src/shared/platform/ids.ts'
 import type { AccountId, UserId } from '../../../src/shared/platform/ids.ts'
@@ -25,7 +26,7 @@ describe('the members of accounts', () => {
   async function anotherAccount(owner: UserId, credits: number): Promise<AccountId> {
     const id = newId('account')
     await web.db.transaction(async (trx) => {
-      await openAccount(trx, id)
+      await openAccount(trx, id, { kind: 'organisation', name: 'Another' })
       await addMember(trx, { userId: owner, accountId: id }, 'owner')
     })
     await aGrant(web.db, id, { amount: credits })
@@ -102,8 +103,35 @@ describe('the members of accounts', () => {
     const second = await anotherAccount(userId, 1)
     const token = await sessionFor(userId, second)
     expect((await findSession(web.db, token))?.accountId).to.equal(second)
-    await web.db('members').where({ user_id: userId, account_id: second }).delete()
+    await web.db.transaction(async (trx) => {
+      await trx('members').where({ user_id: userId, account_id: second }).update({ role: 'admin' })
+      await addMember(trx, { userId: await userOf(other), accountId: second }, 'owner')
+    })
+    await removeMember(web.db, { userId, accountId: second })
     expect(await findSession(web.db, token)).to.equal(null)
     expect((await web.get('/api/auth/me', one.token)).status, 'the session for the other account').to.equal(200)
+  })
+
+  it('leave no account without an owner: the database refuses it', async () => {
+    const one = await aPerson(web)
+    const of = { user_id: await userOf(one), account_id: accountOf(one) }
+    expect(await refusal(web.db('members').where(of).delete())).to.equal('members_keep_an_owner')
+    const second = await anotherAccount(of.user_id, 1)
+    const theirs = web.db('members').where({ account_id: second })
+    expect(await refusal(theirs.update({ role: 'admin' }))).to.equal('members_keep_an_owner')
+    expect(await refusal(web.db('members').where(of).update({ role: 'member' }))).to.equal(
+      'members_personal_accounts_have_an_owner_alone',
+    )
+  })
+
+  it('have one account of their own: the database refuses a second', async () => {
+    const one = await aPerson(web)
+    const userId = await userOf(one)
+    const made = web.db.transaction(async (trx) => {
+      const accountId = newId('account')
+      await openAccount(trx, accountId)
+      await addMember(trx, { userId, accountId }, 'owner')
+    })
+    expect(await refusal(made)).to.equal('members_one_personal_account')
   })
 })

@@ -3,7 +3,7 @@ import type { KeyChanges } from '../../../src/shared/accounts/key-limits.ts'
 import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
 import { deleteOldCalls } from '../../../src/shared/calls/retention.ts'
 import { createKey } from '../../../src/shared/accounts/api-keys.ts'
-import type { Period } from '../../../src/shared/accounts/shown-key.ts'
+import type { Period } from '../../../src/shared/accounts/budgets.ts'
 import { findKey } from '../../../src/shared/accounts/shown-key.ts'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
@@ -275,11 +275,10 @@ describe('the budget of a key, judged by the charge', () => {
 
   describe('a mail about a budget', () => {
     const mailsOf = ({ userId }: TestAccount): Promise<number[]> =>
-      db('budget_notices')
-        .join('mails', 'mails.id', 'mail_id')
+      db('mails')
         .where({ user_id: userId, kind: 'budget', status: 'queued' })
-        .orderBy('mails.created_at')
-        .pluck('percent')
+        .orderBy('created_at')
+        .pluck(db.raw("(details ->> 'percent')::integer") as unknown as string)
 
     async function proven(credits: number, period: Period): Promise<TestAccount> {
       const account = await withBudget(credits, period)

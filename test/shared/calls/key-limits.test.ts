@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { allOf } from '../../../src/shared/accounts/members.ts'
 import { revokeKey, rotateKey } from '../../../src/shared/accounts/api-keys.ts'
 import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
 import type { KeyChanges } from '../../../src/shared/accounts/key-limits.ts'
@@ -98,7 +99,7 @@ describe('the limits of a key, judged by the charge', () => {
       'account_suspended',
       'exists',
     ])
-    await revokeKey(db, account.id, account.keyId)
+    await revokeKey(db, allOf(account.id), account.keyId)
     expect(await wordsOf([anOrder(other, 1), anOrder(account, 1), order])).to.deep.equal([
       'opened',
       'unauthorized',

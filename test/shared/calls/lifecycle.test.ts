@@ -49,6 +49,7 @@ describe('the table of transitions', () => {
           id,
           accountId: account.id,
           keyId: account.keyId,
+          userId: account.userId,
           modality: 'image',
           model: 'm',
           error: 'invalid_prompt',

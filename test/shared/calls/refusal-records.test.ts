@@ -25,6 +25,7 @@ describe('the records of refusals', () => {
     id: newId('call'),
     accountId: account.id,
     keyId: account.keyId,
+    userId: account.userId,
     modality: 'chat',
     model: '',
     error: 'rate_limited',

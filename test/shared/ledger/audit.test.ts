@@ -1,11 +1,12 @@
 import { expect } from 'chai'
 import { setLimitsOf } from '../../../src/shared/accounts/account-limits.ts'
 import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
+import { setMemberBudget } from '../../../src/shared/accounts/member-changes.ts'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import { newId, parseId } from '../../../src/shared/platform/ids.ts'
 import { chatCost } from '../../../src/shared/requests/pricing.ts'
-import type { KeyId } from '../../../src/shared/platform/ids.ts'
+import type { AccountId } from '../../../src/shared/platform/ids.ts'
 import { audit, auditActive } from '../../../src/shared/ledger/audit.ts'
 import { deduct } from '../../../src/shared/ledger/deductions.ts'
 import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
@@ -42,7 +43,7 @@ describe('the audit', () => {
     const { id: payment } = await aPaidPayment(db, account.id)
     const terms = { credits: 5, maxUses: 2, expiresAt: null, creditsExpireAt: null, note: null }
     const { code, made } = await createCode(db, null, terms)
-    await redeemCode(db, mailboxes, account.id, code)
+    await redeemCode(db, mailboxes, { userId: account.userId, accountId: account.id }, code)
     await db.transaction((trx) => setLimitsOf(trx, account.id, { tokensPerMinute: 1000 }))
     await changeKey(db, account.keyId, { tokensPerMinute: 1000 })
     const estimate = { input: 100, output: 5 }
@@ -50,6 +51,8 @@ describe('the audit', () => {
     const tokens = { input: 10, cached: 100, written: 20, output: 3, inputAgain: 5 }
     await calls.settle(chat, 'chat', { ...aResult(chatCost(PRICE, tokens)), tokens })
     await changeKey(db, account.keyId, { maxOutstanding: 10, budget: { credits: 100, period: 'total' } })
+    const member = { userId: account.userId, accountId: account.id }
+    await db.transaction((trx) => setMemberBudget(trx, member, { credits: 200, period: 'total' }))
     const [settled, refunded, open] = [
       await opened(calls, account, 30),
       await opened(calls, account, 20),
@@ -70,8 +73,8 @@ describe('the audit', () => {
     })
   }
 
-  const budgetOf = async (keyId: KeyId): Promise<string> =>
-    (await db('budgets').where({ key_id: keyId }).first<{ id: string }>('id')).id
+  const budgetsOf = async (accountId: AccountId): Promise<string[]> =>
+    await db('budgets').where({ account_id: accountId }).pluck<string[]>('id')
 
   /** The invariants that this account breaks, by the audit. */
   async function broken(look = audit): Promise<string[]> {
@@ -79,7 +82,7 @@ describe('the audit', () => {
     const mine = [
       scene.account.id,
       scene.account.keyId,
-      await budgetOf(scene.account.keyId),
+      ...(await budgetsOf(scene.account.id)),
       ...scene.account.grants,
       scene.settled,
       scene.refunded,

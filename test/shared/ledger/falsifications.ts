@@ -104,13 +104,31 @@ export const FALSIFICATIONS: [title: string, sql: string, of: (it: Scene) => unk
     "a budget's use that was lowered",
     'UPDATE budget_windows SET used = used - 1 WHERE budget_id = (SELECT id FROM budgets WHERE key_id = ?)',
     (it) => [it.account.keyId],
-    ['what was used of a budget is what the calls of its key in that window cost'],
+    ['what was used of a budget is what the calls of its key or member in that window cost'],
+  ],
+  [
+    "a member's use that was lowered",
+    'UPDATE budget_windows SET used = used - 1 WHERE budget_id = (SELECT id FROM budgets WHERE user_id = ?)',
+    (it) => [it.account.userId],
+    ['what was used of a budget is what the calls of its key or member in that window cost'],
+  ],
+  [
+    "a member's window that was deleted",
+    'DELETE FROM budget_windows WHERE budget_id = (SELECT id FROM budgets WHERE user_id = ?)',
+    (it) => [it.account.userId],
+    ['every call of a key or member is counted since there is a budget'],
+  ],
+  [
+    'a call that was given to another member',
+    'UPDATE calls SET user_id = gen_random_uuid() WHERE id = ?',
+    (it) => [it.settled],
+    ['a call is of the account and the member of its key'],
   ],
   [
     "a budget's window that was deleted",
     'DELETE FROM budget_windows WHERE budget_id = (SELECT id FROM budgets WHERE key_id = ?)',
     (it) => [it.account.keyId],
-    ['every call of a key is counted since it has a budget'],
+    ['every call of a key or member is counted since there is a budget'],
   ],
   [
     "a key's outstanding calls that were raised",
@@ -119,10 +137,10 @@ export const FALSIFICATIONS: [title: string, sql: string, of: (it: Scene) => unk
     ["a key's outstanding calls are its open calls, where they are limited"],
   ],
   [
-    'an account that hides its limited key',
+    'an account that hides its budgets and its limited key',
     'UPDATE accounts SET keys_limited = false WHERE id = ?',
     (it) => [it.account.id],
-    ['an account with a limited key says so'],
+    ['an account with a budget or a limited key says so'],
   ],
   [
     "tokens of an account's minute that were lost",

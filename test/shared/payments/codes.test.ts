@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
+import { ownerOf } from '../../../src/shared/accounts/members.ts'
 import type { NewCode } from '../../../src/shared/payments/codes.ts'
 import { createCode, disableCode, listCodes, redeemCode } from '../../../src/shared/payments/codes.ts'
 import { parseId } from '../../../src/shared/platform/ids.ts'
@@ -24,7 +25,8 @@ describe('redemption codes', () => {
     Promise.all(
       accounts.map(async (id) => {
         try {
-          return (await redeemCode(db, mailboxes, id, code)).balance
+          const userId = (await ownerOf(db, id))!
+          return (await redeemCode(db, mailboxes, { userId, accountId: id }, code)).balance
         } catch (error) {
           return (error as { code: string }).code
         }

@@ -30,7 +30,7 @@ describe('the tables of payments', () => {
     const [account, other] = [await anAccount(db), await anAccount(db)]
     const terms = { credits: 5, maxUses: 1, expiresAt: null, creditsExpireAt: null, note: null }
     const { code } = await createCode(db, null, terms)
-    await redeemCode(db, mailboxes, account.id, code)
+    await redeemCode(db, mailboxes, { userId: account.userId, accountId: account.id }, code)
     scene = {
       account,
       other,

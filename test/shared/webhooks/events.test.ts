@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { allOf } from '../../../src/shared/accounts/members.ts'
 import { EVENTS } from '../../../src/api/endpoint/event-schemas.ts'
 import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
 import { createKey, revokeKey } from '../../../src/shared/accounts/api-keys.ts'
@@ -172,7 +173,7 @@ describe('an event', () => {
     const account = await anAccount(db, 100)
     await aWebhook(account)
     const { id, secret } = await createKey(db, account.id, 'of the shop')
-    for (let time = 0; time < 2; time += 1) await revokeKey(db, account.id, id)
+    for (let time = 0; time < 2; time += 1) await revokeKey(db, allOf(account.id), id)
     const told = await toldTo(account)
     expect(told.map(({ type }) => type)).to.deep.equal(['key.created', 'key.revoked'])
     for (const { body } of told) expect(parseId('key', body.data.key)).to.equal(id)
@@ -192,7 +193,7 @@ describe('an event', () => {
   it('is written of a budget that is spent, once a window', async () => {
     const account = await anAccount(db, 100)
     await aWebhook(account, ['budget.exceeded'])
-    await changeKey(db, account.keyId, { budget: { credits: 20, period: 'month' } }, account.id)
+    await changeKey(db, account.keyId, { budget: { credits: 20, period: 'month' } })
     const calls = verbs(db)
     await opened(calls, account, 17)
     expect(await toldTo(account)).to.deep.equal([])

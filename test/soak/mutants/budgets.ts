@@ -1,10 +1,10 @@
 import type { Mutant } from './mutant.ts'
-import { BUDGETS, SCHEDULES } from './killing-tests.ts'
+import { BUDGETS, MEMBERS, MEMBER_BUDGETS, ORGANISATIONS, ROLES_TABLE, SCHEDULES } from './killing-tests.ts'
 
 const END_SQL = 'sql/end_calls.sql'
 const OPEN_SQL = 'sql/open_calls.sql'
 
-/** Bugs in what a budget of a key counts. */
+/** Bugs in what a budget of a key or a member counts. */
 export const OF_BUDGETS: readonly Mutant[] = [
   {
     name: 'a refund lowers the next window of a budget',
@@ -24,8 +24,8 @@ export const OF_BUDGETS: readonly Mutant[] = [
     edits: [
       {
         file: OPEN_SQL,
-        find: 'b.key_id = k.id AND b.key_id = ANY (keys)',
-        replace: 'b.key_id = k.id AND b.key_id = keys[1]',
+        find: 'kb.key_id = k.id AND kb.id = ANY (budget_ids)',
+        replace: 'kb.key_id = k.id AND kb.key_id = keys[1]',
       },
     ],
     tests: [BUDGETS],
@@ -33,7 +33,7 @@ export const OF_BUDGETS: readonly Mutant[] = [
   {
     name: 'the calls of one batch do not count for each other',
     why: 'A budget for one call must not open two that come in one statement.',
-    edits: [{ file: OPEN_SQL, find: 'used_of[key_place] + credits_of[key_place]', replace: 'used_of[key_place]' }],
+    edits: [{ file: OPEN_SQL, find: 'used_of[of_key], r.amount', replace: 'used_before[of_key], r.amount' }],
     tests: [BUDGETS],
   },
   {
@@ -54,10 +54,116 @@ export const OF_BUDGETS: readonly Mutant[] = [
     edits: [
       {
         file: END_SQL,
-        find: 'b.key_id = c.key_id AND c.created_at >= b.created_at',
-        replace: 'b.key_id = c.key_id',
+        find: 'c.id = ANY (ended) AND c.created_at >= b.created_at',
+        replace: 'c.id = ANY (ended)',
       },
     ],
     tests: [BUDGETS],
+  },
+  {
+    name: 'the calls of a batch with another key do not count for their member',
+    why: "A member's budget is one, whatever keys their calls come with.",
+    edits: [{ file: OPEN_SQL, find: 'used_of[of_member], r.amount', replace: 'used_before[of_member], r.amount' }],
+    tests: [MEMBER_BUDGETS],
+  },
+  {
+    name: 'the budget of a key is told where both are spent',
+    why: 'Where both budgets are spent, the member is told of their own, which another key does not help against.',
+    edits: [
+      {
+        file: OPEN_SQL,
+        find: "r.amount) THEN 'member_budget_exceeded'",
+        replace: "r.amount) AND of_key IS NULL THEN 'member_budget_exceeded'",
+      },
+    ],
+    tests: [MEMBER_BUDGETS],
+  },
+  {
+    name: 'a call uses the budget of its key alone',
+    why: 'A call with a limited key counts for the member whose key it is, too.',
+    edits: [
+      {
+        file: 'sql/budgets_of.sql',
+        find: 'b.account_id = of_account AND b.user_id = of_member',
+        replace:
+          'b.account_id = of_account AND b.user_id = of_member AND NOT EXISTS (SELECT FROM budgets o ' +
+          'WHERE o.key_id = of_key)',
+      },
+    ],
+    tests: [MEMBER_BUDGETS, SCHEDULES],
+  },
+  {
+    name: 'a budget of a member is set without a mark on the account',
+    why: 'Statements look for budgets only where the account says that it has some.',
+    edits: [
+      {
+        file: 'sql/mark_limited.sql',
+        find: 'EXISTS (SELECT FROM budgets b WHERE b.account_id = acc.id)',
+        replace: 'EXISTS (SELECT FROM budgets b WHERE b.account_id = acc.id AND b.key_id IS NOT NULL)',
+      },
+    ],
+    tests: [MEMBER_BUDGETS],
+  },
+  {
+    name: 'an Idempotency-Key is that of the whole account',
+    why: 'A key that one member chose never leads another to their call.',
+    edits: [
+      {
+        file: OPEN_SQL,
+        find: "array_agg(c.account_id || ' ' || c.user_id || ' ' || c.idempotency_key), array_agg(c.id) INTO names",
+        replace:
+          "array_agg(c.account_id || ' ' || (SELECT m.user_id FROM members m WHERE m.account_id = c.account_id " +
+          "AND m.user_id <> c.user_id LIMIT 1) || ' ' || c.idempotency_key), array_agg(c.id) INTO names",
+      },
+    ],
+    tests: [MEMBERS],
+  },
+  {
+    name: 'a call is shown to every key of its account',
+    why: 'What is looked up by an id is known to the holder of the key alone.',
+    edits: [
+      {
+        file: 'src/shared/reports/call-records.ts',
+        find: ' || row.user_id !== holder.userId',
+        replace: '',
+      },
+    ],
+    tests: [MEMBERS],
+  },
+  {
+    name: 'a member who is removed keeps the keys',
+    why: 'Keys of an account are good only while their holder is a member of it.',
+    edits: [
+      {
+        file: 'src/shared/accounts/member-changes.ts',
+        find: '  await revokeKeysOfMember(trx, member)\n',
+        replace: '',
+      },
+    ],
+    tests: [MEMBER_BUDGETS, MEMBERS],
+  },
+  {
+    name: 'an invitation is accepted by any mailbox',
+    why: 'Only who has the invited mailbox may accept it: links are forwarded and leak.',
+    edits: [
+      {
+        file: 'src/shared/accounts/invitations.ts',
+        find: '!accepted || mailboxOf(accepted.email) !== mailboxOf(email)',
+        replace: '!accepted',
+      },
+    ],
+    tests: [ORGANISATIONS],
+  },
+  {
+    name: 'an admin may hand the account over',
+    why: 'Who owns an account decides alone who owns it next.',
+    edits: [
+      {
+        file: 'src/api/endpoint/auth.ts',
+        find: "export const owner = withRole('owner')",
+        replace: "export const owner = withRole('owner', 'admin')",
+      },
+    ],
+    tests: [ROLES_TABLE],
   },
 ]

@@ -86,7 +86,13 @@ export const CHARGING: readonly Mutant[] = [
   {
     name: 'two calls of a batch have one Idempotency-Key',
     why: 'The second is the first again, in one statement as in two.',
-    edits: [{ file: OPEN_SQL, find: "names := names || (r.account_id || ' ' || r.idempotency_key);", replace: '' }],
+    edits: [
+      {
+        file: OPEN_SQL,
+        find: "names := names || (r.account_id || ' ' || r.user_id || ' ' || r.idempotency_key);",
+        replace: '',
+      },
+    ],
     tests: [BATCHES],
   },
   {

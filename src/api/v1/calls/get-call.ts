@@ -43,7 +43,8 @@ export const fetchCall = endpoint({
   path: '/v1/calls/:id',
   summary: 'Fetch the answer of a call',
   description:
-    'The same status and body that a waiting request would have received: a chat in the API that it was asked in. ' +
+    'For the holder of the key that it came with, with any key of theirs. The same status and body that a waiting ' +
+    'request would have received: a chat in the API that it was asked in. ' +
     'Reads have a separate rate limit.',
   auth: apiKey,
   limits: READ_LIMITS,
@@ -64,8 +65,8 @@ export const fetchCall = endpoint({
   },
   errors: ['result_expired', 'upstream_failed', ...TOLD_ERRORS, 'overloaded'],
 }).write((deps: WaitDeps & BodyDeps & Pick<WebDeps, 'db'>) => async ({ auth, params, query }, ctx) => {
-  const state = await readState(deps.db, params.id)
-  if (!state || state.accountId !== auth.accountId) throw new ApiError('not_found', { message: NO_CALL })
+  const state = await readState(deps.db, params.id, auth)
+  if (!state) throw new ApiError('not_found', { message: NO_CALL })
   ctx.state.callId = state.callId
   ctx.set('X-Call-Id', publicId('call', state.callId))
   if (state.state === 'expired' || state.state === 'passing') throw new ApiError('result_expired')

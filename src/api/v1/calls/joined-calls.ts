@@ -69,8 +69,8 @@ export async function joinRetried(
   onUpdate?: (update: CallUpdate) => void,
 ): Promise<PlacedCall | null> {
   if (!identity.isNumberedRetry || identity.isNew || identity.idempotencyKey !== null) return null
-  const { accountId, keyId } = ctx.state.principal
-  const retry = { accountId, keyId, requestHash: identity.hash, replyTo: deps.replies.address }
+  const { accountId, userId, keyId } = ctx.state.principal
+  const retry = { accountId, userId, keyId, requestHash: identity.hash, replyTo: deps.replies.address }
   const callId = await claimWithPauses(deps, retry)
   return callId && joinClaimed(ctx, deps, callId, identity, onUpdate)
 }

@@ -60,9 +60,9 @@ export function requireUpstream({ routes }: Pick<Model, 'routes'>): void {
  * Charges and enqueues a call, or joins the one that this request is a retry of.
  * @param onUpdate gets the worker's updates while a call of this request's own runs; of one that it joins, its start.
  * @throws GroupChanged; ApiError upstream_unavailable, invalid_request (more tokens than a minute has),
- * price_above_limit, price_changed, key_budget_exceeded, insufficient_credits, rate_limited (too many open, no tokens
- * left of the minute), account_suspended, unauthorized, ip_not_allowed, model_not_allowed (all four: changed a moment
- * ago), idempotency_conflict, overloaded, service_unavailable (nothing stays charged).
+ * price_above_limit, price_changed, a spent budget, insufficient_credits, rate_limited (too many open, no tokens left of
+ * the minute), account_suspended, unauthorized, ip_not_allowed, model_not_allowed (all four: changed a moment ago),
+ * idempotency_conflict, overloaded, service_unavailable (nothing stays charged).
  */
 export async function placeCall(
   ctx: CallContext,
@@ -113,7 +113,7 @@ async function open(
     const guarded = isAboveLimit(order, tokens) ? 'tokens_above_limit' : priceGuard(ctx, order)
     const request = openRequest(ctx, deps, order, identity, guarded)
     const outcome = await deps.calls.open(request)
-    if (!('refusal' in outcome) || !isShort(outcome.refusal)) return { order, request, outcome }
+    if (!('refusal' in outcome) || !SHORT.has(outcome.refusal)) return { order, request, outcome }
     const funds = await fundsOf(deps.db, request)
     const credits = funds && payable(funds)
     const bounds = credits !== null && lowerings < LOWERINGS && { credits, tokens: mostTokens(tokens) }
@@ -123,7 +123,7 @@ async function open(
   }
 }
 
-const isShort = (refusal: string): boolean => refusal === 'insufficient_credits' || refusal === 'key_budget_exceeded'
+const SHORT: ReadonlySet<string> = new Set(['insufficient_credits', 'key_budget_exceeded', 'member_budget_exceeded'])
 
 /** Waits for a call that was opened, and is yet to be enqueued. */
 function expectAnswer(

@@ -65,7 +65,7 @@ async function record(
   error: ApiError,
 ): Promise<void> {
   const {
-    principal: { accountId, keyId },
+    principal: { accountId, keyId, userId },
     callId,
     requestId,
     acceptedAt,
@@ -76,6 +76,7 @@ async function record(
       id: callId,
       accountId,
       keyId,
+      userId,
       modality,
       dialect,
       error: error.code,

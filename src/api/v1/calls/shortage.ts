@@ -8,7 +8,7 @@ import type { CallOrder } from './call-order.ts'
 export function shortageMessage(
   { charge, request }: Pick<CallOrder, 'charge' | 'request'>,
   funds: Funds | null,
-  refusal: 'insufficient_credits' | 'key_budget_exceeded',
+  refusal: 'insufficient_credits' | 'key_budget_exceeded' | 'member_budget_exceeded',
 ): string | undefined {
   if (!funds) return undefined
   if (refusal === 'insufficient_credits' && funds.debt > 0) {
@@ -17,10 +17,11 @@ export function shortageMessage(
   }
   const isChat = 'max_tokens' in request
   const limit = isChat ? ` (max_tokens ${request.max_tokens}${(request.n ?? 1) > 1 ? `, n ${request.n}` : ''})` : ''
-  const left =
-    refusal === 'key_budget_exceeded'
-      ? `${isAre(funds.budget ?? 0)} left of the budget of this key`
-      : `${isAre(funds.spendable)} left`
+  const left = {
+    insufficient_credits: `${isAre(funds.spendable)} left`,
+    key_budget_exceeded: `${isAre(funds.keyBudget ?? 0)} left of the budget of this key`,
+    member_budget_exceeded: `${isAre(funds.memberBudget ?? 0)} left of your budget in this account`,
+  }[refusal]
   const less = isChat ? ' Ask for less with a lower max_tokens.' : ''
   return `This call reserves ${credits(charge)}${limit}; ${left}.${less} Nothing was charged.`
 }

@@ -1,7 +1,7 @@
 /**
  * The error for a call that was not opened.
  */
-import { findKey } from '../../../shared/accounts/shown-key.ts'
+import { resetOf } from '../../../shared/accounts/budgets.ts'
 import { fundsOf } from '../../../shared/accounts/summary.ts'
 import type { OpenOutcome, OpenRequest } from '../../../shared/calls/types.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
@@ -50,9 +50,10 @@ export async function refusalOf(
     case 'tokens_above_limit':
       return aboveLimitError(order, tokens)
     case 'key_budget_exceeded':
+    case 'member_budget_exceeded':
       return new ApiError(refusal, {
         message: shortageMessage(order, await fundsOf(db, request), refusal),
-        resetsAt: (await findKey(db, request.keyId))?.budget?.resetsAt ?? null,
+        resetsAt: await resetOf(db, request.keyId, refusal === 'key_budget_exceeded' ? 'key' : 'member'),
       })
     case 'insufficient_credits':
       return new ApiError(refusal, { message: shortageMessage(order, await fundsOf(db, request), refusal) })

@@ -1,7 +1,8 @@
 /**
- * What a request takes over from earlier responses of its account: all of one (`previous_response_id`), or single items
- * (`item_reference`). It is resolved before the hold, because it is input that is billed.
+ * What a request takes over from earlier responses of its key's holder: all of one (`previous_response_id`), or single
+ * items (`item_reference`). It is resolved before the hold, because it is input that is billed.
  */
+import type { Membership } from '../../../shared/accounts/members.ts'
 import { findResponses } from '../../../shared/calls/stored-responses.ts'
 import type { StoredResponse } from '../../../shared/calls/stored-responses.ts'
 import { callOfItem, callOfResponse } from '../../../shared/dialects/responses/response.ts'
@@ -9,7 +10,7 @@ import { itemsOf } from '../../../shared/dialects/responses/parts.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import { asFields, isText } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
-import type { AccountId, CallId } from '../../../shared/platform/ids.ts'
+import type { CallId } from '../../../shared/platform/ids.ts'
 import type { WebDeps } from '../../deps.ts'
 import type { JsonObject } from '../../middleware/json-body.ts'
 import { inTurn } from './turns.ts'
@@ -35,7 +36,7 @@ const notFound = (param: string, id: unknown): ApiError =>
  * The body with everything that it refers to in its input.
  * @throws ApiError previous_response_not_found; context_length_exceeded for more than a body may have; rate_limited
  */
-export async function withPrevious(deps: ResolveDeps, body: JsonObject, accountId: AccountId): Promise<JsonObject> {
+export async function withPrevious(deps: ResolveDeps, body: JsonObject, holder: Membership): Promise<JsonObject> {
   const { previous_response_id: previous, input } = body
   const items = Array.isArray(input) ? input.map(asFields) : []
   const references = items.filter(isReference)
@@ -43,9 +44,9 @@ export async function withPrevious(deps: ResolveDeps, body: JsonObject, accountI
   requireNames(references)
   const named = isText(previous) ? [callOfResponse(previous)] : []
   const ids = [...new Set([...named, ...references.map(({ id }) => callOfItem(String(id)))])]
-  return await inTurn(accountId, async () => {
+  return await inTurn(holder.accountId, async () => {
     const room = deps.config.MAX_DIALECT_BODY_BYTES - Buffer.byteLength(JSON.stringify(body))
-    const found = await findAll(deps, accountId, ids, room)
+    const found = await findAll(deps, holder, ids, room)
     const before = isText(previous) ? itemsBefore(previous, found) : []
     const said = Array.isArray(input) ? items.map((item) => itemFor(item, found)) : itemsOf({ input })
     return { ...body, input: [...before, ...said] }
@@ -66,12 +67,12 @@ function requireNames(references: readonly Fields[]): void {
 
 async function findAll(
   { db }: ResolveDeps,
-  accountId: AccountId,
+  holder: Membership,
   ids: (CallId | null)[],
   maxBytes: number,
 ): Promise<ReadonlyMap<CallId, StoredResponse>> {
   const known = ids.filter((id) => id !== null)
-  const found = known.length > MAX_REFERENCES ? null : await findResponses(db, accountId, known, maxBytes)
+  const found = known.length > MAX_REFERENCES ? null : await findResponses(db, holder, known, maxBytes)
   if (found === null) throw new ApiError('context_length_exceeded', { param: 'input' })
   return found
 }

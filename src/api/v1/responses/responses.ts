@@ -35,7 +35,7 @@ export const responsesKind: CallKind<ChatModel, AskedResponse> = {
   modality: 'chat',
   dialect: 'responses',
   maxBodyBytes: ({ MAX_DIALECT_BODY_BYTES }) => MAX_DIALECT_BODY_BYTES,
-  resolve: (deps, body, { accountId }) => withPrevious(deps, body, accountId),
+  resolve: (deps, body, holder) => withPrevious(deps, body, holder),
   parse: (body, model) => {
     const { request, droppedTools } = parseResponses(body, model)
     const clamped = clampedChat(request, estimateResponses(request, model), model)

@@ -54,7 +54,7 @@ export const showResponse = endpoint({
   },
   errors: ['overloaded'],
 }).write((deps: BodyDeps & Pick<WebDeps, 'db'>) => async ({ auth, params: { id } }, ctx) => {
-  const [asked, state] = await Promise.all([findAsked(deps.db, auth.accountId, id), readState(deps.db, id)])
+  const [asked, state] = await Promise.all([findAsked(deps.db, auth, id), readState(deps.db, id)])
   if (!asked || !state || state.state === 'expired') throw missing()
   const callId = publicId('call', id)
   ctx.set('X-Call-Id', callId)
@@ -104,7 +104,7 @@ export const cancelResponse = endpoint({
   errors: ['overloaded'],
 }).write((deps: CancelDeps) => async ({ auth, params: { id } }, ctx) => {
   const { db, calls, queues, replies } = deps
-  const [asked, state] = await Promise.all([findAsked(db, auth.accountId, id), readState(db, id)])
+  const [asked, state] = await Promise.all([findAsked(db, auth, id), readState(db, id)])
   if (!asked || !state || state.state === 'expired') throw missing()
   ctx.set('X-Call-Id', publicId('call', id))
   ctx.set('Cache-Control', 'no-store')
@@ -150,8 +150,8 @@ export const listInputItems = endpoint({
   },
   errors: ['context_length_exceeded'],
 }).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => async ({ auth, params: { id }, query }) => {
-  const { accountId } = auth
-  const found = await inTurn(accountId, () => findResponses(db, accountId, [id], 2 * config.MAX_DIALECT_BODY_BYTES))
+  const most = 2 * config.MAX_DIALECT_BODY_BYTES
+  const found = await inTurn(auth.accountId, () => findResponses(db, auth, [id], most))
   if (found === null) throw new ApiError('context_length_exceeded')
   const input = found.get(id)?.input
   if (!input) throw missing()
@@ -184,6 +184,6 @@ export const deleteResponse = endpoint({
   },
   errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, params: { id } }) => {
-  if (!(await forgetResponse(db, auth.accountId, id))) throw missing()
+  if (!(await forgetResponse(db, auth, id))) throw missing()
   return { id: responseId(publicId('call', id)), object: 'response' as const, deleted: true as const }
 })

@@ -1,0 +1,90 @@
+/**
+ * Budgets: how many credits the calls of a key, or of a member with all their keys of an account, may cost in a period.
+ * The statement that charges a call checks and uses both (sql/open_calls.sql); the tighter one decides.
+ */
+import { newId } from '../platform/ids.ts'
+import type { AccountId, KeyId, UserId } from '../platform/ids.ts'
+import type { Db, Trx } from '../platform/postgres/db.ts'
+
+/** How long a window of a budget is. Windows are those of UTC; a week begins on Monday. */
+export const PERIODS = ['total', 'day', 'week', 'month'] as const
+/** After which time a budget begins anew; `total` never does. */
+export type Period = (typeof PERIODS)[number]
+
+/** How many credits the calls of a key or a member may cost in a period; 0 allows nothing. */
+export type Budget = { credits: number; period: Period }
+
+/**
+ * A budget and what was used of it in the window that runs. `used` can exceed `credits`: a settlement counts whatever
+ * it comes to. `resetsAt`: when the next window begins; null for a total.
+ */
+export type ShownBudget = Budget & { used: number; remaining: number; resetsAt: string | null }
+
+/** Whose budget it is: a key's, or a member's of an account. */
+export type BudgetHolder = { scope: 'key'; keyId: KeyId } | { scope: 'member'; userId: UserId }
+
+/** What `presentBudget` reads of a row. `credits` is null where there is no budget. */
+export type BudgetRow = { credits: number | null; period: Period; used: number; resets_at: Date | null }
+
+/** SQL: when the window of a budget `b` ends that begins at a moment; null for a total. */
+export const windowEnd = (start: string): string =>
+  `CASE WHEN b.period <> 'total'
+    THEN (${start} AT TIME ZONE 'UTC' + ('1 ' || b.period)::interval) AT TIME ZONE 'UTC' END`
+
+/** SQL: the columns of a `BudgetRow`, of a budget `b` and its window `w`. */
+export const BUDGET_COLUMNS = `b.credits, b.period, coalesce(w.used, 0) AS used,
+  ${windowEnd('budget_window(b.period, now())')} AS resets_at`
+
+/** SQL: joins the window of a budget `b` that runs. */
+export const JOIN_WINDOW = `LEFT JOIN budget_windows w ON w.budget_id = b.id
+    AND w.starts_at = budget_window(b.period, now())`
+
+/** A budget as its holder sees it; null where there is none. */
+export function presentBudget({ credits, period, used, resets_at }: BudgetRow): ShownBudget | null {
+  if (credits === null) return null
+  return { credits, period, used, remaining: Math.max(0, credits - used), resetsAt: resets_at?.toISOString() ?? null }
+}
+
+/**
+ * Sets or lifts a budget. The account's row must be locked, and be marked afterwards (sql/mark_limited.sql). A budget
+ * counts the calls that are opened from when it is set. One of another period is another budget, and begins at zero;
+ * other credits for the same period leave what was used as it is.
+ */
+export async function setBudget(
+  trx: Trx,
+  accountId: AccountId,
+  holder: BudgetHolder,
+  budget: Budget | null,
+): Promise<void> {
+  const whose = holder.scope === 'key' ? { key_id: holder.keyId } : { account_id: accountId, user_id: holder.userId }
+  await trx('budgets')
+    .where(whose)
+    .modify((query) => {
+      if (budget) void query.whereNot({ period: budget.period })
+    })
+    .delete()
+  if (!budget) return
+  await trx('budgets')
+    .insert({
+      ...whose,
+      id: newId('budget'),
+      account_id: accountId,
+      scope: holder.scope,
+      ...budget,
+      created_at: trx.raw('clock_timestamp()'),
+    })
+    .onConflict(Object.keys(whose))
+    .merge(['credits'])
+}
+
+/** When the budget of a key, or of the member whose key it is, begins anew; null for a total, and without a budget. */
+export async function resetOf(db: Db, keyId: KeyId, scope: BudgetHolder['scope']): Promise<string | null> {
+  const { rows } = await db.raw<{ rows: { resets_at: Date | null }[] }>(
+    `
+    SELECT ${windowEnd('budget_window(b.period, now())')} AS resets_at
+    FROM api_keys k CROSS JOIN LATERAL budgets_of(k.account_id, k.id, k.user_id) b
+    WHERE k.id = :keyId AND b.scope = :scope`,
+    { keyId, scope },
+  )
+  return rows[0]?.resets_at?.toISOString() ?? null
+}

@@ -1,0 +1,309 @@
+import { expect } from 'chai'
+import { PASSWORD, aPerson, anEmail, logIn } from '../../support/console.ts'
+import type { Person } from '../../support/console.ts'
+import { parseId } from '../../../src/shared/platform/ids.ts'
+import { send } from '../../../scripts/harness/http.ts'
+import type { Reply } from '../../../scripts/harness/http.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { startMailConsole } from './support/mailing.ts'
+import type { MailConsole } from './support/mailing.ts'
+
+describe('organisations', () => {
+  let mailing: MailConsole
+  before(async () => {
+    mailing = await startMailConsole()
+  })
+  after(() => mailing.stop())
+  afterEach(() => expectBooksToBalance(mailing.web.db))
+
+  const api = (method: string, path: string, token: string, body?: unknown): Promise<Reply> =>
+    send(method, `${mailing.web.url}${path}`, { key: token, body })
+
+  const errorOf = ({ status, json }: Reply): unknown[] => [status, json.error]
+
+  /** An organisation whose owner's session acts for it. */
+  async function anOrganisation(name = 'Engines'): Promise<{ id: string; owner: Person }> {
+    const owner = await aPerson(mailing.web)
+    const { json } = await api('POST', '/api/organisations', owner.token, { name })
+    const { id } = json.organisation
+    await api('POST', '/api/auth/switch', owner.token, { account: id })
+    return { id, owner }
+  }
+
+  /** The token of the newest invitation that was mailed to an address. */
+  const invited = async (email: string, nth = 1): Promise<string> => {
+    const mails = await mailing.mailbox.of(email, nth + 1)
+    return mails.filter(({ mail }) => /invitation/i.test(mail.subject!)).at(-1)!.token!
+  }
+
+  /** Somebody who has joined, whose session acts for it. */
+  async function aMember(
+    { id, owner }: { id: string; owner: Person },
+    fields: object = { role: 'member' },
+  ): Promise<Person & { userId: string }> {
+    const person = await aPerson(mailing.web)
+    await api('POST', '/api/invitations', owner.token, { email: person.email, ...fields })
+    const accepted = await api('POST', '/api/invitations/accept', person.token, { token: await invited(person.email) })
+    expect([accepted.status, accepted.json.organisation?.id]).to.deep.equal([200, id])
+    await api('POST', '/api/auth/switch', person.token, { account: id })
+    const { json } = await api('GET', '/api/members', owner.token)
+    return { ...person, userId: json.data.find((one: { email: string }) => one.email === person.email).id }
+  }
+
+  describe('making one and acting for it', () => {
+    it('makes its maker the owner, and leaves the session where it was', async () => {
+      const person = await aPerson(mailing.web)
+      const made = await api('POST', '/api/organisations', person.token, { name: ' Engines ' })
+      expect(made.json.organisation).to.deep.include({ name: 'Engines', role: 'owner' })
+      const { id } = made.json.organisation
+      const { json } = await api('GET', '/api/accounts', person.token)
+      expect(json.data).to.deep.equal([
+        { id: person.id, name: '', kind: 'personal', role: 'owner', current: true },
+        { id, name: 'Engines', kind: 'organisation', role: 'owner', current: false },
+      ])
+    })
+
+    it('lets the same token act for another account, with its credits', async () => {
+      const { id, owner } = await anOrganisation()
+      const me = (await api('GET', '/api/auth/me', owner.token)).json
+      expect([me.organisation, me.role, me.user.credits]).to.deep.equal([
+        { id, name: 'Engines', role: 'owner' },
+        'owner',
+        0,
+      ])
+      const back = await api('POST', '/api/auth/switch', owner.token, { account: owner.id })
+      expect(back.json.account).to.include({ id: owner.id, kind: 'personal', current: true })
+      expect((await api('GET', '/api/auth/me', owner.token)).json.organisation).to.equal(null)
+    })
+
+    it('is 404 for accounts that one may not act for, and 400 for a name that is none', async () => {
+      const { id } = await anOrganisation()
+      const { token } = await aPerson(mailing.web)
+      for (const account of [id, 'acc_1', `acc_${'0'.repeat(32)}`, 'usr_1']) {
+        expect(errorOf(await api('POST', '/api/auth/switch', token, { account }))).to.deep.equal([404, 'not_found'])
+      }
+      for (const name of ['', '  ', 'x'.repeat(61), 7, 'a\nb', undefined]) {
+        expect(errorOf(await api('POST', '/api/organisations', token, { name }))).to.deep.equal([
+          400,
+          'invalid_request',
+        ])
+      }
+    })
+  })
+
+  describe('invitations', () => {
+    it('are mailed, accepted once, and by the invited mailbox alone', async () => {
+      const organisation = await anOrganisation()
+      const [person, other] = [await aPerson(mailing.web), await aPerson(mailing.web)]
+      const { json } = await api('POST', '/api/invitations', organisation.owner.token, {
+        email: person.email,
+        role: 'admin',
+        budget: { credits: 50, period: 'day' },
+      })
+      expect(json.invitation).to.deep.include({
+        email: person.email,
+        role: 'admin',
+        budget: { credits: 50, period: 'day' },
+      })
+      const token = await invited(person.email)
+      const accept = (one: Person) => api('POST', '/api/invitations/accept', one.token, { token })
+      expect(errorOf(await accept(other))).to.deep.equal([400, 'invalid_token'])
+      const answers = await Promise.all([accept(person), accept(person), accept(person)])
+      expect(answers.map(({ status }) => status).toSorted()).to.deep.equal([200, 400, 400])
+      const members = (await api('GET', '/api/members', organisation.owner.token)).json.data
+      expect(members.map(({ email, role }: Record<string, string>) => [email, role])).to.deep.equal([
+        [organisation.owner.email, 'owner'],
+        [person.email, 'admin'],
+      ])
+      expect(members[1].budget).to.deep.include({ credits: 50, period: 'day', used: 0, remaining: 50 })
+      const again = { email: person.email, role: 'member' }
+      expect(errorOf(await api('POST', '/api/invitations', organisation.owner.token, again))).to.deep.equal([
+        409,
+        'already_member',
+      ])
+    })
+
+    it('are dead once revoked, expired or replaced', async () => {
+      const { owner } = await anOrganisation()
+      const person = await aPerson(mailing.web)
+      const body = { email: person.email, role: 'member' }
+      const accept = async (token: string) =>
+        errorOf(await api('POST', '/api/invitations/accept', person.token, { token }))
+      const first = (await api('POST', '/api/invitations', owner.token, body)).json.invitation
+      const firstToken = await invited(person.email)
+      expect((await api('DELETE', `/api/invitations/${first.id}`, owner.token)).status).to.equal(200)
+      expect(errorOf(await api('DELETE', `/api/invitations/${first.id}`, owner.token))).to.deep.equal([
+        404,
+        'not_found',
+      ])
+      expect(await accept(firstToken)).to.deep.equal([400, 'invalid_token'])
+      await api('POST', '/api/invitations', owner.token, body)
+      const second = await invited(person.email, 2)
+      await api('POST', '/api/invitations', owner.token, body)
+      const third = await invited(person.email, 3)
+      expect(await accept(second)).to.deep.equal([400, 'invalid_token'])
+      const listed = (await api('GET', '/api/invitations', owner.token)).json.data
+      expect(listed).to.have.length(1)
+      await mailing.web
+        .db('invitations')
+        .where({ email: person.email })
+        .update({
+          created_at: mailing.web.db.raw("now() - interval '8 days'"),
+          expires_at: mailing.web.db.raw("now() - interval '1 day'"),
+        })
+      expect(await accept(third)).to.deep.equal([400, 'invalid_token'])
+      expect((await api('GET', '/api/invitations', owner.token)).json.data).to.deep.equal([])
+    })
+
+    it('are for organisations: a person is alone in their own account', async () => {
+      const { token } = await aPerson(mailing.web)
+      const reply = await api('POST', '/api/invitations', token, { email: anEmail(), role: 'member' })
+      expect(errorOf(reply)).to.deep.equal([409, 'conflict'])
+    })
+
+    it('end with the membership, and with the role, of whoever sent them', async () => {
+      const organisation = await anOrganisation()
+      const admin = await aMember(organisation, { role: 'admin' })
+      const invite = async () =>
+        (await api('POST', '/api/invitations', admin.token, { email: anEmail(), role: 'member' })).status
+      const left = async () => (await api('GET', '/api/invitations', organisation.owner.token)).json.data.length
+      expect([await invite(), await left()]).to.deep.equal([200, 1])
+      await api('PATCH', `/api/members/${admin.userId}`, organisation.owner.token, { role: 'member' })
+      expect(await left()).to.equal(0)
+      await api('PATCH', `/api/members/${admin.userId}`, organisation.owner.token, { role: 'admin' })
+      expect([await invite(), await left()]).to.deep.equal([200, 1])
+      await api('DELETE', `/api/members/${admin.userId}`, organisation.owner.token)
+      expect(await left()).to.equal(0)
+    })
+  })
+
+  describe('members', () => {
+    it('see themselves alone, and their own keys', async () => {
+      const organisation = await anOrganisation()
+      const [one, other] = [await aMember(organisation), await aMember(organisation)]
+      const keyOf = async ({ token }: Person) => (await api('POST', '/api/keys', token, { name: 'k' })).json.key
+      const [first, second, third] = [await keyOf(one), await keyOf(other), await keyOf(organisation.owner)]
+      const seen = async ({ token }: Person) =>
+        (await api('GET', '/api/keys', token)).json.data.map(({ id }: { id: string }) => id)
+      expect(await seen(one)).to.deep.equal([first.id])
+      expect(await seen(organisation.owner)).to.deep.equal([third.id, second.id, first.id])
+      expect(first.memberId).to.equal(one.userId)
+      expect((await api('GET', '/api/members', one.token)).json.data.map(({ id }: { id: string }) => id)).to.deep.equal(
+        [one.userId],
+      )
+      for (const [method, path] of [
+        ['PATCH', `/api/keys/${second.id}`],
+        ['POST', `/api/keys/${second.id}/rotate`],
+        ['DELETE', `/api/keys/${second.id}`],
+      ] as const) {
+        expect(errorOf(await api(method, path, one.token, {})), path).to.deep.equal([404, 'not_found'])
+      }
+    })
+
+    it('lose keys and sessions at once when they are removed, and keep what is their own', async () => {
+      const organisation = await anOrganisation()
+      const member = await aMember(organisation)
+      const { secret } = (await api('POST', '/api/keys', member.token, { name: 'k' })).json
+      const works = async () => (await mailing.web.get('/v1/models', secret)).status
+      expect(await works()).to.equal(200)
+      expect((await api('DELETE', `/api/members/${member.userId}`, organisation.owner.token)).status).to.equal(200)
+      expect([await works(), (await api('GET', '/api/auth/me', member.token)).status]).to.deep.equal([401, 401])
+      const token = await logIn(mailing.web, member.email)
+      expect((await api('GET', '/api/accounts', token)).json.data).to.have.length(1)
+      expect(errorOf(await api('DELETE', `/api/members/${member.userId}`, organisation.owner.token))).to.deep.equal([
+        404,
+        'not_found',
+      ])
+    })
+
+    it('may leave, but for the owner', async () => {
+      const organisation = await anOrganisation()
+      const member = await aMember(organisation)
+      expect((await api('DELETE', '/api/members/me', member.token)).status).to.equal(200)
+      expect(errorOf(await api('DELETE', '/api/members/me', organisation.owner.token))).to.deep.equal([
+        409,
+        'last_owner',
+      ])
+    })
+
+    it('change as owner and admins say, and the owner never', async () => {
+      const organisation = await anOrganisation()
+      const [admin, member] = [await aMember(organisation, { role: 'admin' }), await aMember(organisation)]
+      const path = `/api/members/${member.userId}`
+      const changed = await api('PATCH', path, admin.token, { role: 'admin', budget: { credits: 9, period: 'week' } })
+      expect(changed.json.member).to.deep.include({ id: member.userId, role: 'admin' })
+      expect(changed.json.member.budget).to.deep.include({ credits: 9, period: 'week' })
+      expect((await api('PATCH', path, admin.token, { budget: null })).json.member.budget).to.equal(null)
+      for (const body of [
+        { role: 'owner' },
+        { role: 'king' },
+        { budget: { credits: -1, period: 'day' } },
+        { budget: 3 },
+      ]) {
+        expect(errorOf(await api('PATCH', path, admin.token, body))).to.deep.equal([400, 'invalid_request'])
+      }
+      const { json } = await api('GET', '/api/members', admin.token)
+      const owner = `/api/members/${json.data[0].id}`
+      expect(errorOf(await api('PATCH', owner, admin.token, { role: 'member' }))).to.deep.equal([409, 'last_owner'])
+      expect(errorOf(await api('DELETE', owner, admin.token))).to.deep.equal([409, 'last_owner'])
+      const budget = { budget: { credits: 1, period: 'day' } }
+      expect(errorOf(await api('PATCH', owner, admin.token, budget))).to.deep.equal([400, 'invalid_request'])
+    })
+
+    it('become owner with the password of the former, who is an admin then', async () => {
+      const organisation = await anOrganisation()
+      const member = await aMember(organisation, { role: 'member', budget: { credits: 5, period: 'day' } })
+      const hand = (password: string) =>
+        api('POST', `/api/members/${member.userId}/make-owner`, organisation.owner.token, { password })
+      expect(errorOf(await hand('wrong password 1'))).to.deep.equal([400, 'wrong_password'])
+      expect((await hand(PASSWORD)).json.member).to.deep.include({ role: 'owner', budget: null })
+      expect((await api('GET', '/api/auth/me', organisation.owner.token)).json.role).to.equal('admin')
+      expect(errorOf(await hand(PASSWORD))).to.deep.equal([403, 'forbidden'])
+    })
+  })
+
+  describe('the end of one', () => {
+    const end = (token: string, id: string, body: object = {}) =>
+      api('DELETE', `/api/organisations/${id}`, token, { name: 'Engines', password: PASSWORD, ...body })
+
+    it('takes keys, memberships and invitations along, and leaves the people', async () => {
+      const organisation = await anOrganisation()
+      const { id, owner } = organisation
+      const [admin, stranger] = [await aMember(organisation, { role: 'admin' }), await aPerson(mailing.web)]
+      const { secret } = (await api('POST', '/api/keys', admin.token, { name: 'k' })).json
+      await api('POST', '/api/invitations', owner.token, { email: anEmail(), role: 'member' })
+      expect(errorOf(await end(stranger.token, id))).to.deep.equal([404, 'not_found'])
+      expect(errorOf(await end(admin.token, id))).to.deep.equal([403, 'forbidden'])
+      expect(errorOf(await end(owner.token, id, { name: 'Other' }))).to.deep.equal([400, 'invalid_request'])
+      expect(errorOf(await end(owner.token, id, { password: 'wrong one 1' }))).to.deep.equal([400, 'wrong_password'])
+      expect(errorOf(await end(owner.token, owner.id))).to.deep.equal([404, 'not_found'])
+      expect((await end(owner.token, id)).status).to.equal(200)
+      expect((await mailing.web.get('/v1/models', secret)).status).to.equal(401)
+      expect((await api('GET', '/api/auth/me', admin.token)).status).to.equal(401)
+      const token = await logIn(mailing.web, owner.email)
+      expect((await api('GET', '/api/accounts', token)).json.data).to.have.length(1)
+      expect(await mailing.web.db('invitations').where({ account_id: parseId('account', id) })).to.deep.equal([])
+    })
+
+    it('comes before that of its owner, whom it keeps', async () => {
+      const { id, owner } = await anOrganisation('My Engines')
+      const leave = (token: string) =>
+        api('POST', '/api/auth/delete', token, { email: owner.email, password: PASSWORD, giveUpCredits: true })
+      const kept = await leave(owner.token)
+      expect(errorOf(kept)).to.deep.equal([409, 'conflict'])
+      expect(kept.json.message).to.contain('My Engines')
+      expect((await end(owner.token, id, { name: 'My Engines' })).status).to.equal(200)
+      expect((await leave(await logIn(mailing.web, owner.email))).status).to.equal(200)
+    })
+
+    it('of a member ends their memberships', async () => {
+      const organisation = await anOrganisation()
+      const member = await aMember(organisation)
+      const { secret } = (await api('POST', '/api/keys', member.token, { name: 'k' })).json
+      const body = { email: member.email, password: PASSWORD, giveUpCredits: true }
+      expect((await api('POST', '/api/auth/delete', member.token, body)).status).to.equal(200)
+      expect((await mailing.web.get('/v1/models', secret)).status).to.equal(401)
+      expect((await api('GET', '/api/members', organisation.owner.token)).json.data).to.have.length(1)
+    })
+  })
+})

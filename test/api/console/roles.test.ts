@@ -1,0 +1,149 @@
+import { expect } from 'chai'
+import type { MemberRole } from '../../../src/shared/accounts/members.ts'
+import type { Endpoint } from '../../../src/api/endpoint/declaration.ts'
+import { endpoints } from '../../../src/api/routes.ts'
+import { aMember, anOrganisation } from '../../../scripts/harness/factories.ts'
+import type { TestMember } from '../../../scripts/harness/factories.ts'
+import { startConsole } from '../../support/console.ts'
+import type { TestConsole } from '../../support/console.ts'
+
+const ROLES = ['owner', 'admin', 'member'] as const satisfies readonly MemberRole[]
+
+/** Every endpoint of `/api` that asks for a login, by who may use it for the account that their session acts for. */
+const TABLE: Record<'everyone' | 'owner and admins' | 'owner', string[]> = {
+  everyone: [
+    'post /api/auth/logout',
+    'get /api/auth/me',
+    'patch /api/auth/me',
+    'post /api/auth/password',
+    'post /api/auth/delete',
+    'get /api/auth/sessions',
+    'delete /api/auth/sessions/:id',
+    'delete /api/auth/sessions',
+    'post /api/email/resend',
+    'post /api/email/change',
+    'get /api/mail/status',
+    'post /api/mail/test',
+    'get /api/accounts',
+    'post /api/auth/switch',
+    'post /api/organisations',
+    'delete /api/organisations/:id',
+    'get /api/members',
+    'delete /api/members/me',
+    'post /api/invitations/accept',
+    'post /api/keys',
+    'get /api/keys',
+    'patch /api/keys/:id',
+    'post /api/keys/:id/rotate',
+    'delete /api/keys/:id',
+    'get /api/account',
+    'get /api/models',
+    'get /api/models/latency',
+    'get /api/events',
+    'get /api/calls',
+    'get /api/calls/:id',
+    'get /api/exports/calls',
+    'get /api/usage',
+    'get /api/usage/keys',
+    'get /api/usage/latency',
+  ],
+  'owner and admins': [
+    'patch /api/members/:id',
+    'delete /api/members/:id',
+    'post /api/invitations',
+    'get /api/invitations',
+    'delete /api/invitations/:id',
+    'get /api/ledger',
+    'get /api/grants',
+    'get /api/exports/ledger',
+    'get /api/exports/members',
+    'get /api/usage/members',
+    'get /api/billing',
+    'put /api/billing/settings',
+    'delete /api/billing/card',
+    'post /api/billing/checkout',
+    'post /api/billing/redeem',
+    'get /api/billing/payments',
+    'get /api/billing/payments/:id',
+    'post /api/billing/payments/:id/sync',
+    'post /api/billing/payments/:id/cancel',
+    'post /api/webhooks',
+    'get /api/webhooks',
+    'get /api/webhooks/callback-secret',
+    'post /api/webhooks/callback-secret/rotate',
+    'get /api/webhooks/:id',
+    'patch /api/webhooks/:id',
+    'delete /api/webhooks/:id',
+    'post /api/webhooks/:id/rotate',
+    'post /api/webhooks/:id/test',
+    'get /api/webhooks/:id/deliveries',
+    'post /api/webhooks/:id/deliveries/:delivery/redeliver',
+  ],
+  owner: ['post /api/members/:id/make-owner'],
+}
+
+const MAY: Record<keyof typeof TABLE, readonly MemberRole[]> = {
+  everyone: ROLES,
+  'owner and admins': ['owner', 'admin'],
+  owner: ['owner'],
+}
+
+describe('what each role may, of every endpoint of the console', () => {
+  let web: TestConsole
+  before(async () => {
+    web = await startConsole()
+  })
+  after(() => web.stop())
+
+  const asked = (endpoints as readonly Endpoint[]).filter(
+    ({ path, auth }) => path.startsWith('/api/') && auth?.scheme === 'sessionToken' && auth.sees !== 'others',
+  )
+  const nameOf = ({ method, path }: Endpoint): string => `${method} ${path}`
+
+  it('is in this table for each of them', () => {
+    expect(asked.map(nameOf)).to.have.members(Object.values(TABLE).flat())
+  })
+
+  it('is nothing of the operators’, for any role', async () => {
+    const { token } = await anOrganisation(web.db)
+    const theirs = (endpoints as readonly Endpoint[]).filter(
+      ({ path, offered }) => path.startsWith('/api/operator/') && (offered?.(web.config) ?? true),
+    )
+    expect(theirs.length).to.be.above(40)
+    for (const one of theirs) expect(await statusOf(one, token), nameOf(one)).to.equal('403 forbidden')
+  })
+
+  /** The status of an answer, and its error. Nothing is at the ids of the paths. */
+  async function statusOf({ method, path }: Pick<Endpoint, 'method' | 'path'>, token: string): Promise<string> {
+    const response = await fetch(`${web.url}${path.replaceAll(/:\w+/g, 'nothing')}`, {
+      method: method.toUpperCase(),
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(method !== 'get' && { body: '{}' }),
+    })
+    const isError = response.status >= 400
+    const error = isError ? ((await response.json()) as { error: string }).error : ''
+    if (!isError) await response.body?.cancel()
+    return `${response.status} ${error}`.trim()
+  }
+
+  for (const [who, names] of Object.entries(TABLE) as [keyof typeof TABLE, string[]][]) {
+    for (const name of names) {
+      it(`lets ${who} ${name}`, async () => {
+        const one = asked.find((endpoint) => nameOf(endpoint) === name)!
+        expect(one.auth!.roles ?? ROLES).to.deep.equal(MAY[who])
+        if (!(one.offered?.(web.config) ?? true)) return
+        const organisation = await anOrganisation(web.db)
+        const people: Record<MemberRole, TestMember> = {
+          owner: organisation,
+          admin: await aMember(web.db, organisation, { role: 'admin' }),
+          member: await aMember(web.db, organisation),
+        }
+        for (const role of ROLES) {
+          const status = await statusOf(one, people[role].token)
+          if (MAY[who].includes(role)) expect(status, role).not.to.match(/^401|^403 forbidden/)
+          else expect(status, role).to.equal('403 forbidden')
+        }
+      })
+    }
+  }
+})

@@ -1,0 +1,205 @@
+import { expect } from 'chai'
+import { createKey } from '../../../src/shared/accounts/api-keys.ts'
+import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
+import { changeMember, removeMember } from '../../../src/shared/accounts/member-changes.ts'
+import type { Membership } from '../../../src/shared/accounts/members.ts'
+import { listMembers } from '../../../src/shared/accounts/shown-member.ts'
+import type { Budget, Period } from '../../../src/shared/accounts/budgets.ts'
+import { deleteOldCalls } from '../../../src/shared/calls/retention.ts'
+import { openCalls } from '../../../src/shared/calls/statements.ts'
+import type { OpenRequest } from '../../../src/shared/calls/types.ts'
+import type { Db } from '../../../src/shared/platform/postgres/db.ts'
+import { gatewayError } from '../../../src/shared/platform/errors.ts'
+import type { CallId } from '../../../src/shared/platform/ids.ts'
+import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { aMember, anOrganisation, balanceOf } from '../../../scripts/harness/factories.ts'
+import type { TestMember } from '../../../scripts/harness/factories.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { withinOneDay } from '../../support/one-day.ts'
+import { aResult, anOrder, opened, verbs, wordOf } from './opening.ts'
+
+describe('the budget of a member, judged by the charge', () => {
+  let db: Db
+  before(async () => {
+    await withinOneDay()
+    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 })
+  })
+  after(() => db.destroy())
+  afterEach(() => expectBooksToBalance(db))
+
+  /** Another key of a member. */
+  async function anotherKey(holder: TestMember, budget?: Budget): Promise<TestMember> {
+    const [sessionId] = await db('sessions').where({ user_id: holder.userId }).pluck('id')
+    const { id: keyId } = await createKey(db, holder.id, 'k', { budget }, { userId: holder.userId, sessionId })
+    return { ...holder, keyId }
+  }
+
+  const memberOf = ({ id, userId }: TestMember): Membership => ({ userId, accountId: id })
+
+  const usedOf = async ({ id, userId }: TestMember): Promise<number> =>
+    (await listMembers(db, { accountId: id, memberId: userId }))[0]!.budget!.used
+
+  const wordsOf = async (orders: OpenRequest[]): Promise<string[]> =>
+    (await openCalls(db, orders, { maxOutstanding: 1000 })).map(({ outcome }) => outcome)
+
+  const refund = (id: CallId) => verbs(db).refund(id, gatewayError('upstream_failed'))
+
+  for (const period of ['total', 'day', 'week', 'month'] as Period[]) {
+    it(`opens exactly 50 of 200 parallel calls with three keys on a budget for 50 (${period})`, async () => {
+      const organisation = await anOrganisation(db, 10_000)
+      const member = await aMember(db, organisation, { budget: { credits: 350 + 6, period } })
+      const keys = [member, await anotherKey(member), await anotherKey(member)]
+      const processes = Array.from({ length: 4 }, () => verbs(db))
+      const outcomes = await Promise.all(
+        Array.from({ length: 200 }, (_, at) => processes[at % 4]!.open(anOrder(keys[at % 3]!, 7))),
+      )
+      const words = outcomes.map(wordOf)
+      expect(words.filter((word) => word === 'opened').length).to.equal(50)
+      expect(words.filter((word) => word === 'member_budget_exceeded').length).to.equal(150)
+      expect([await usedOf(member), await balanceOf(db, organisation.id)]).to.deep.equal([350, 10_000 - 350])
+    })
+  }
+
+  it('counts all keys of one member in one batch, and no other member', async () => {
+    const organisation = await anOrganisation(db, 10_000)
+    const [one, other, free] = [
+      await aMember(db, organisation, { budget: { credits: 10, period: 'day' } }),
+      await aMember(db, organisation, { budget: { credits: 20, period: 'total' } }),
+      await aMember(db, organisation),
+    ]
+    const second = await anotherKey(one)
+    const batch = [one, second, one, other, free, other, second, free].map((key) => anOrder(key, 5))
+    expect(await wordsOf(batch)).to.deep.equal([
+      'opened',
+      'opened',
+      'member_budget_exceeded',
+      'opened',
+      'opened',
+      'opened',
+      'member_budget_exceeded',
+      'opened',
+    ])
+    expect([await usedOf(one), await usedOf(other)]).to.deep.equal([10, 10])
+  })
+
+  it('stands beside that of the key: the tighter decides, and where both are spent the member is told', async () => {
+    const organisation = await anOrganisation(db, 10_000)
+    const member = await aMember(db, organisation, { budget: { credits: 30, period: 'day' } })
+    const key = await anotherKey(member, { credits: 10, period: 'month' })
+    const tried = async (holder: TestMember, amount: number) => wordOf(await verbs(db).open(anOrder(holder, amount)))
+    expect(await tried(key, 11)).to.equal('key_budget_exceeded')
+    expect(await tried(key, 10)).to.equal('opened')
+    expect(await tried(key, 1)).to.equal('key_budget_exceeded')
+    expect(await tried(member, 20)).to.equal('opened')
+    expect([await tried(key, 1), await tried(member, 1)]).to.deep.equal(Array(2).fill('member_budget_exceeded'))
+    await changeMember(db, memberOf(member), { budget: { credits: 31, period: 'day' } })
+    expect([await tried(key, 1), await tried(member, 1)]).to.deep.equal(['key_budget_exceeded', 'opened'])
+    expect(await usedOf(member)).to.equal(31)
+  })
+
+  it('gives back and takes more as a call ends: refunds, settlements below and above', async () => {
+    const organisation = await anOrganisation(db, 10_000)
+    const member = await aMember(db, organisation, { budget: { credits: 100, period: 'day' } })
+    await changeKey(db, member.keyId, { budget: { credits: 100, period: 'total' } })
+    const calls = verbs(db)
+    const [refunded, cheaper, dearer] = [
+      await opened(calls, member, 40),
+      await opened(calls, member, 30),
+      await opened(calls, member, 30),
+    ]
+    expect(await usedOf(member)).to.equal(100)
+    await refund(refunded)
+    await calls.settle(cheaper, 'image', aResult(10))
+    await calls.settle(dearer, 'image', aResult(60))
+    expect(await usedOf(member)).to.equal(70)
+  })
+
+  it('lowers the window that a call was opened in, and no other', async () => {
+    const organisation = await anOrganisation(db, 10_000)
+    const member = await aMember(db, organisation, { budget: { credits: 50, period: 'day' } })
+    const call = await opened(verbs(db), member, 50)
+    await db.transaction(async (trx) => {
+      const back = "- interval '1 day'"
+      await trx('calls')
+        .where({ id: call })
+        .update({ created_at: trx.raw(`created_at ${back}`) })
+      const budgets = trx('budgets').where({ account_id: organisation.id })
+      await trx('budget_windows')
+        .whereIn('budget_id', budgets.clone().select('id'))
+        .update({ starts_at: trx.raw(`starts_at ${back}`) })
+      await budgets.update({ created_at: '-infinity' })
+    })
+    const next = await opened(verbs(db), member, 45)
+    await refund(call)
+    expect(await usedOf(member)).to.equal(45)
+    await refund(next)
+    expect(await usedOf(member)).to.equal(0)
+  })
+
+  it('counts from when it is set, anew with another period, and on with other credits', async () => {
+    const organisation = await anOrganisation(db, 10_000)
+    const member = await aMember(db, organisation)
+    const before = await opened(verbs(db), member, 40)
+    await changeMember(db, memberOf(member), { budget: { credits: 50, period: 'day' } })
+    await opened(verbs(db), member, 10)
+    await refund(before)
+    expect(await usedOf(member)).to.equal(10)
+    await changeMember(db, memberOf(member), { budget: { credits: 60, period: 'day' } })
+    expect(await usedOf(member)).to.equal(10)
+    await changeMember(db, memberOf(member), { budget: { credits: 60, period: 'week' } })
+    expect(await usedOf(member)).to.equal(0)
+    await changeMember(db, memberOf(member), { budget: null })
+    expect(await db('accounts').where({ id: organisation.id }).first('keys_limited')).to.deep.equal({
+      keys_limited: false,
+    })
+    expect(wordOf(await verbs(db).open(anOrder(member, 1000)))).to.equal('opened')
+  })
+
+  it('of 0 allows nothing, not even a call that costs nothing', async () => {
+    const member = await aMember(db, await anOrganisation(db, 10), { budget: { credits: 0, period: 'total' } })
+    expect(wordOf(await verbs(db).open(anOrder(member, 0)))).to.equal('member_budget_exceeded')
+  })
+
+  it('stays what it was when the records of its calls are deleted', async () => {
+    const organisation = await anOrganisation(db, 10_000)
+    const member = await aMember(db, organisation, { budget: { credits: 100, period: 'total' } })
+    const call = await opened(verbs(db), member, 30)
+    await verbs(db).settle(call, 'image', aResult(20))
+    await db('call_results').where({ call_id: call }).delete()
+    while ((await deleteOldCalls(db, 0, 1000)) > 0);
+    expect(await db('calls').where({ id: call })).to.deep.equal([])
+    expect(await usedOf(member)).to.equal(20)
+  })
+
+  it('ends with the membership, while the calls that run end as they would', async () => {
+    const organisation = await anOrganisation(db, 10_000)
+    const member = await aMember(db, organisation, { budget: { credits: 100, period: 'day' } })
+    const [settled, refunded] = [await opened(verbs(db), member, 30), await opened(verbs(db), member, 20)]
+    await removeMember(db, memberOf(member))
+    expect(wordOf(await verbs(db).open(anOrder(member, 1)))).to.equal('unauthorized')
+    expect((await verbs(db).settle(settled, 'image', aResult(25)))?.status).to.equal('succeeded')
+    expect((await refund(refunded))?.status).to.equal('failed')
+    expect(await balanceOf(db, organisation.id)).to.equal(10_000 - 25)
+    expect(await db('budgets').where({ account_id: organisation.id })).to.deep.equal([])
+  })
+
+  it('is told of by one event when it is spent, and by mails to the member and the admins', async () => {
+    const organisation = await anOrganisation(db, 10_000)
+    const member = await aMember(db, organisation, { budget: { credits: 10, period: 'day' } })
+    const [admin, stranger] = [await aMember(db, organisation), await aMember(db, organisation)]
+    await changeMember(db, memberOf(admin), { role: 'admin' })
+    const people = await db('members').where({ account_id: organisation.id }).pluck('user_id')
+    await db('users').whereIn('id', people).update({ email_verified_at: db.fn.now() })
+    const mailed = () =>
+      db('mails').whereIn('user_id', people).where({ kind: 'budget' }).orderBy('id').select('user_id', 'details')
+    await opened(verbs(db), member, 8)
+    expect((await mailed()).map(({ details }) => details.percent)).to.deep.equal([80, 80, 80])
+    await opened(verbs(db), member, 1)
+    expect(await mailed()).to.have.length(3)
+    await opened(verbs(db), member, 1)
+    const all = await mailed()
+    expect(all.map(({ details }) => details.percent)).to.deep.equal([80, 80, 80, 100, 100, 100])
+    expect(all.map(({ user_id: user }) => user)).not.to.include(stranger.userId)
+    expect(all.map(({ user_id: user }) => user)).to.include.members([member.userId, admin.userId])
+  })
+})
