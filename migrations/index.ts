@@ -17,7 +17,7 @@ import * as catalogueAndOperators from './008_catalogue_and_operators.ts'
 import * as webhooks from './009_webhooks.ts'
 import * as operatorsWebhooks from './010_operators_webhooks.ts'
 import * as uploads from './011_uploads.ts'
-import * as organisations from './015_organisations.ts'
+import * as organisations from './012_organisations.ts'
 import { MigrationLock } from './lock.ts'
 import { applySql, dropSql, staleSql } from './sql.ts'
 
@@ -44,7 +44,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '009_webhooks': webhooks,
   '010_operators_webhooks': operatorsWebhooks,
   '011_uploads': uploads,
-  '015_organisations': organisations,
+  '012_organisations': organisations,
 }
 
 /** The functions of `sql/` are written for the newest schema: every step back begins with taking them out. */

@@ -12,7 +12,7 @@ import { parseId, publicId } from '../../shared/platform/ids.ts'
 import type { Db } from '../../shared/platform/postgres/db.ts'
 import { listEntries, listGrants } from '../../shared/ledger/ledger.ts'
 import { listActions } from '../../shared/operators/actions.ts'
-import { presentOperated } from '../../shared/operators/accounts.ts'
+import { findAccount } from '../../shared/operators/accounts.ts'
 import type { KeptBecause } from '../../shared/operators/changes.ts'
 import { deleteAccount, recordExport, revokeSessions } from '../../shared/operators/changes.ts'
 import { cancelUnpaid } from '../../shared/payments/cancel.ts'
@@ -48,7 +48,7 @@ const sentence = (kept: KeptBecause): string => {
 /** All that is known about an account, a line each: what it is (`type`), and its fields as its owner sees them. */
 async function* everythingOf(db: Db, user: UserRow): AsyncGenerator<object> {
   const id = user.account_id
-  yield { type: 'account', ...presentOperated(user), debt: user.debt }
+  yield { type: 'account', ...(await findAccount(db, id)), debt: user.debt }
   for (const member of await listMembers(db, allOf(id))) yield { type: 'member', ...member }
   for (const invitation of await listInvitations(db, id)) yield { type: 'invitation', ...invitation }
   for (const key of await listKeys(db, allOf(id))) yield { type: 'key', ...key }

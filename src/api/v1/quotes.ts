@@ -140,7 +140,7 @@ export const quoteCall = endpoint({
     ok: true,
     model: model.id,
     credits: charge,
-    minimum: leastOf(asked, charge),
+    minimum: leastOf(order, charge),
     maximum: charge,
     balance: funds.balance,
     affordable,

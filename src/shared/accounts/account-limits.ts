@@ -3,7 +3,7 @@
  */
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { AccountId, KeyId } from '../platform/ids.ts'
-import { accountOfKey } from './api-keys.ts'
+import { holderOfKey } from './api-keys.ts'
 
 /**
  * The limits that an account has of its own; null: none of this kind. `rateLimit`: requests a minute. `maxOutstanding`:
@@ -64,8 +64,8 @@ export async function standingOf(db: Db | Trx, id: AccountId): Promise<Standing 
 
 /** What decides the limits of the account of a key; null if there is no such key. */
 export async function standingOfKey(db: Db | Trx, id: KeyId): Promise<Standing | null> {
-  const account = await accountOfKey(db, id)
-  return account && standingOf(db, account)
+  const holder = await holderOfKey(db, id)
+  return holder && standingOf(db, holder.accountId)
 }
 
 /**

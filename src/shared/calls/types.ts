@@ -6,7 +6,8 @@ import type { AccountId, CallId, KeyId } from '../platform/ids.ts'
 import type { Answer, LongAnswer } from '../replies/stored-answers.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { CallStatus, Modality } from './lifecycle.ts'
-import type { MediaShape, Price, Tokens } from '../requests/pricing.ts'
+import type { MediaShape } from '../requests/media-rows.ts'
+import type { Price, Tokens } from '../requests/pricing.ts'
 
 /** What `open` needs to know. All amounts in credits, all times in whole seconds. */
 export type OpenRequest = {

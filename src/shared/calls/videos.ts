@@ -4,7 +4,8 @@
  */
 import type { Knex } from 'knex'
 import type { Db } from '../platform/postgres/db.ts'
-import type { AccountId, CallId } from '../platform/ids.ts'
+import type { Membership } from '../accounts/members.ts'
+import type { CallId } from '../platform/ids.ts'
 import type { CallStatus } from './lifecycle.ts'
 
 /** A video that its owner can see. Times in Unix seconds. */
@@ -38,32 +39,33 @@ const COLUMNS = `c.id, c.model, c.status, c.seconds::text AS seconds, c.resoluti
   floor(extract(epoch FROM c.created_at))::bigint AS "createdAt",
   floor(extract(epoch FROM c.finished_at))::bigint AS "finishedAt"`
 
-/** The videos of an account, without those that it has deleted, and without refusals. */
-const videosOf = (db: Db, accountId: AccountId): Knex.QueryBuilder =>
+/** The videos of a member of an account, without those that they have deleted, and without refusals. */
+const videosOf = (db: Db, { accountId, userId }: Membership): Knex.QueryBuilder =>
   db('calls AS c')
     .join('accounts AS acc', 'acc.id', 'c.account_id')
     .joinRaw(`LEFT JOIN call_results r ON r.call_id = c.id AND c.status = 'failed' AND r.expires_at > now()`)
-    .where({ 'c.account_id': accountId, 'c.modality': 'video' })
+    .where({ 'c.account_id': accountId, 'c.user_id': userId, 'c.modality': 'video' })
     .whereNull('c.deleted_at')
     .whereNot('c.status', 'rejected')
 
-/** A video of an account; null where it has none of this id. */
-export const findVideo = async (db: Db, accountId: AccountId, id: CallId): Promise<VideoRow | null> =>
-  (await videosOf(db, accountId).where('c.id', id).first<VideoRow | undefined>(db.raw(COLUMNS))) ?? null
+/** A video of a member; null where they have none of this id. */
+export const findVideo = async (db: Db, holder: Membership, id: CallId): Promise<VideoRow | null> =>
+  (await videosOf(db, holder).where('c.id', id).first<VideoRow | undefined>(db.raw(COLUMNS))) ?? null
 
 /**
- * A page of an account's videos, and one more where there are more.
- * @returns null where the account has no video that it could begin after
+ * A page of a member's videos, and one more where there are more.
+ * @returns null where they have no video that it could begin after
  */
 export async function listVideos(
   db: Db,
-  accountId: AccountId,
+  holder: Membership,
   { after, limit, order }: VideoPage,
 ): Promise<VideoRow[] | null> {
-  const place = 'SELECT p.created_at, p.id FROM calls p WHERE p.id = ? AND p.account_id = ? AND p.modality = ?'
-  const from = after && [after, accountId, 'video']
+  const place = `SELECT p.created_at, p.id FROM calls p
+    WHERE p.id = ? AND p.account_id = ? AND p.user_id = ? AND p.modality = 'video'`
+  const from = after && [after, holder.accountId, holder.userId]
   if (from && !(await db.raw<{ rowCount: number }>(place, from)).rowCount) return null
-  return await videosOf(db, accountId)
+  return await videosOf(db, holder)
     .modify((query) => {
       if (from) void query.whereRaw(`(c.created_at, c.id) ${order === 'asc' ? '>' : '<'} (${place})`, from)
     })
@@ -78,16 +80,20 @@ export async function listVideos(
 /**
  * Deletes a video for its owner: it is seen no more, and its result is kept no longer. A worker that makes it stops as
  * soon as it knows.
- * @returns its status at that moment; null where the account has no such video, or has deleted it
+ * @returns its status at that moment; null where its owner has no such video, or has deleted it
  */
-export const deleteVideo = (db: Db, accountId: AccountId, id: CallId): Promise<VideoRow['status'] | null> =>
+export const deleteVideo = (
+  db: Db,
+  { accountId, userId }: Membership,
+  id: CallId,
+): Promise<VideoRow['status'] | null> =>
   db.transaction(async (trx) => {
     const { rows } = await trx.raw<{ rows: Pick<VideoRow, 'status'>[] }>(
       `
       UPDATE calls SET deleted_at = now()
-      WHERE id = ? AND account_id = ? AND modality = 'video' AND status <> 'rejected' AND deleted_at IS NULL
+      WHERE id = ? AND account_id = ? AND user_id = ? AND modality = 'video' AND status <> 'rejected' AND deleted_at IS NULL
       RETURNING status`,
-      [id, accountId],
+      [id, accountId, userId],
     )
     if (!rows[0]) return null
     // Not in the statement above: it may have waited while the call was ended, and would not see the result of that.

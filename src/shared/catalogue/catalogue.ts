@@ -324,7 +324,7 @@ export type RerankModel = z.infer<typeof rerankModel> & Offered<RerankPrice>
 /** A model of speech with its routes and its price. */
 export type SpeechModel = z.infer<typeof speechModel> & Offered<SpeechPrice>
 /** A model of transcriptions with its routes and its price. */
-export type TranscriptionModel = z.infer<typeof transcriptionModel> & Offered<MediaPrice>
+export type TranscriptionModel = z.infer<typeof transcriptionModel> & Offered<Extract<MediaPrice, { prices: unknown }>>
 /** A model of the catalogue. */
 export type Model =
   | ChatModel

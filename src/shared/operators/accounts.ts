@@ -25,7 +25,7 @@ export type OperatedAccount = User & {
 type OperatedRow = UserRow & LimitRow
 
 /** What operators see of an account. */
-export const presentOperated = (row: OperatedRow): OperatedAccount => ({
+const presentOperated = (row: OperatedRow): OperatedAccount => ({
   ...presentUser(row),
   kind: row.kind,
   name: row.account_name,

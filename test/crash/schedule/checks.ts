@@ -216,8 +216,7 @@ function fixedCost(price: Prices, asked: Asked, row: CallRow, manner: Manner): n
       return callCost(price.moderation)
     case 'rerank':
       return searchCost(price.rerank, searchesAsked(asked))
-    case 'chat':
-    case 'embedding': {
+    default: {
       const estimate = { input: row.estimated_input_tokens ?? 0, output: 0 }
       const { input = 0 } = reportedBy(manner) ?? {}
       const bounds = { estimate, mostInput: 3 * estimate.input }

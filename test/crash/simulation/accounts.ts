@@ -1,7 +1,7 @@
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import type { Period } from '../../../src/shared/accounts/budgets.ts'
 import { newId } from '../../../src/shared/platform/ids.ts'
-import type { AccountId, GrantId, KeyId } from '../../../src/shared/platform/ids.ts'
+import type { AccountId, GrantId, KeyId, UserId } from '../../../src/shared/platform/ids.ts'
 
 /**
  * What the keys of an account, and the member whose they are, may spend in a period: the first key has no budget where
@@ -15,6 +15,7 @@ export type TokenLimits = { account: number | null; key: number | null }
 /** An account with two keys, and the group that it is in. */
 export type Account = {
   id: AccountId
+  userId: UserId
   keyIds: KeyId[]
   grants: GrantId[]
   period: Period | null
@@ -31,7 +32,8 @@ export async function openAccount(
   { limits, tokens, group }: { limits: Limits | null; tokens: TokenLimits; group: string | null },
 ): Promise<Account> {
   const id = newId('account')
-  const [userId, keyIds] = [newId('user'), [newId('key'), newId('key')]]
+  const userId = newId('user')
+  const keyIds = [newId('key'), newId('key')]
   const budgets = (limits?.credits ?? []).map(() => newId('budget'))
   const grants = amounts.map(() => newId('grant'))
   const total = amounts.reduce((sum, amount) => sum + amount, 0)
@@ -84,7 +86,7 @@ export async function openAccount(
       amounts: [...amounts],
     },
   )
-  return { id, keyIds, grants, period: limits?.period ?? null, group }
+  return { id, userId, keyIds, grants, period: limits?.period ?? null, group }
 }
 
 /** Lets a minute pass for the tokens of an account: what is reserved from now on is of other windows. */

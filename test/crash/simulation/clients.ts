@@ -21,7 +21,7 @@ import { offerTo } from '../../../src/shared/catalogue/catalogue.ts'
 import type { CallUpdate } from '../../../src/shared/replies/channels.ts'
 import type { ErrorCode } from '../../../src/shared/platform/errors.ts'
 import { ApiError } from '../../../src/shared/platform/errors.ts'
-import type { AccountId, CallId, KeyId } from '../../../src/shared/platform/ids.ts'
+import type { AccountId, CallId, KeyId, UserId } from '../../../src/shared/platform/ids.ts'
 import type { Web, Simulation } from './simulation.ts'
 import { IMAGE, MAX_OUTSTANDING, VIDEO } from './simulation.ts'
 
@@ -32,7 +32,7 @@ export type Asked = {
   prompt: string
   stream: boolean
   idempotencyKey: string | null
-  account: { id: AccountId; group: string | null }
+  account: { id: AccountId; userId: UserId; group: string | null }
   keyId: KeyId
   /** Several pictures, a video or a ranking of the dearer kind. */
   large: boolean
@@ -83,7 +83,8 @@ export class Request {
     this.isDeleted = true
     // Nobody waits for its end here: a schedule decides when that comes.
     const deps = { ...this.web.deps, stopping: AbortSignal.abort() } as unknown as DeleteDeps
-    await removeVideo(deps, this.asked.account.id, this.callId)
+    const { id: accountId, userId } = this.asked.account
+    await removeVideo(deps, { accountId, userId }, this.callId)
   }
 
   /** Clears the timers of the wait. */
@@ -128,6 +129,7 @@ function contextOf(asked: Asked, callId: CallId): CallContext {
     state: {
       principal: {
         accountId: asked.account.id,
+        userId: asked.account.userId,
         keyId: asked.keyId,
         secretVersion: 1,
         address: '',
@@ -189,6 +191,8 @@ function orderOf(simulation: Simulation, asked: Asked): CallOrder {
     }
     case 'chat':
       return chatOrderOf(model, asked)
+    default:
+      throw new Error(`no schedule asks for ${model.modality}`)
   }
 }
 

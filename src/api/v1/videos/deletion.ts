@@ -1,10 +1,11 @@
 /**
  * The deletion of a video, whatever its call is doing.
  */
+import type { Membership } from '../../../shared/accounts/members.ts'
 import { hasEnded } from '../../../shared/calls/lifecycle.ts'
 import { deleteVideo } from '../../../shared/calls/videos.ts'
 import { gatewayError } from '../../../shared/platform/errors.ts'
-import type { AccountId, CallId } from '../../../shared/platform/ids.ts'
+import type { CallId } from '../../../shared/platform/ids.ts'
 import { publicId } from '../../../shared/platform/ids.ts'
 import { failpoint } from '../../../shared/platform/process/failpoints.ts'
 import { readState } from '../../../shared/reports/call-records.ts'
@@ -14,12 +15,12 @@ import { waitFor } from '../calls/get-call.ts'
 /** What a deletion needs. */
 export type DeleteDeps = Pick<WebDeps, 'db' | 'calls' | 'queues' | 'replies' | 'joins' | 'stopping' | 'log'>
 
-/** Deletes a video of an account, and ends its call. @returns false where it has no such video */
-export async function removeVideo(deps: DeleteDeps, accountId: AccountId, id: CallId): Promise<boolean> {
-  const status = await deleteVideo(deps.db, accountId, id)
+/** Deletes a video of a member, and ends its call. @returns false where they have no such video */
+export async function removeVideo(deps: DeleteDeps, holder: Membership, id: CallId): Promise<boolean> {
+  const status = await deleteVideo(deps.db, holder, id)
   if (status === null) return false
   failpoint('call.deleted', id)
-  if (!hasEnded(status)) await stop(deps, accountId, id)
+  if (!hasEnded(status)) await stop(deps, holder, id)
   return true
 }
 
@@ -32,7 +33,7 @@ const DELETED = gatewayError('upstream_failed', 'The video was deleted before it
  * Ends the call of a deleted video: at once where no worker has begun it, else its worker does. Where this process
  * dies before that, its worker finds that it was deleted all the same.
  */
-async function stop(deps: DeleteDeps, accountId: AccountId, id: CallId): Promise<void> {
+async function stop(deps: DeleteDeps, { accountId }: Membership, id: CallId): Promise<void> {
   const { db, calls, queues, replies, log } = deps
   try {
     const ended = await calls.refund(id, DELETED, { from: 'queued' })

@@ -51,7 +51,7 @@ export const showVideo = endpoint({
   answers: { 200: { description: 'The video.', schema: video, headers: videoHeaders } },
   errors: [],
 }).write(({ db, config }: StoredDeps) => async ({ auth, params: { id } }, ctx) => {
-  const row = await findVideo(db, auth.accountId, id)
+  const row = await findVideo(db, auth, id)
   if (!row) throw missing()
   describeVideo(ctx, row)
   ctx.body = videoOf(row, config.MEDIA_TTL_DAYS)
@@ -90,7 +90,7 @@ export const listVideos = endpoint({
   const { after, limit = SOME_VIDEOS, order = 'desc' } = query
   const from = after === undefined ? null : callOfVideo(after)
   const isUnknown = after !== undefined && from === null
-  const found = isUnknown ? null : await videosOf(db, auth.accountId, { after: from, limit, order })
+  const found = isUnknown ? null : await videosOf(db, auth, { after: from, limit, order })
   if (!found) throw new ApiError('invalid_request', { param: 'after', message: 'after: there is no such video.' })
   const data = found.slice(0, limit).map((row) => videoOf(row, config.MEDIA_TTL_DAYS))
   return {
@@ -130,7 +130,7 @@ export const fetchContent = endpoint({
 }).write(
   ({ db, config, media }: StoredDeps & Pick<WebDeps, 'media'>) =>
     async ({ auth, params: { id }, query }, ctx) => {
-      const row = await findVideo(db, auth.accountId, id)
+      const row = await findVideo(db, auth, id)
       if (!row) throw missing()
       ctx.set('X-Call-Id', publicId('call', id))
       const url = contentOf(row, query.variant ?? 'video', config.MEDIA_TTL_DAYS)
@@ -171,6 +171,6 @@ export const deleteVideo = endpoint({
   },
   errors: [],
 }).handle((deps: DeleteDeps) => async ({ auth, params: { id } }) => {
-  if (!(await removeVideo(deps, auth.accountId, id))) throw missing()
+  if (!(await removeVideo(deps, auth, id))) throw missing()
   return { id: videoId(id), object: 'video.deleted' as const, deleted: true as const }
 })

@@ -32,7 +32,7 @@ export const videosKind: CallKind<MediaModel, AskedMedia> = {
 async function answerBegun(ctx: CallContext, deps: WebDeps, placed: PlacedCall, prompt: string): Promise<void> {
   placed.wait.cancel()
   joinableIfLeft(ctx, deps, placed.callId)
-  const row = await findVideo(deps.db, ctx.state.principal.accountId, placed.callId)
+  const row = await findVideo(deps.db, ctx.state.principal, placed.callId)
   // Deleted between the look at its retry and this one.
   if (!row) throw new ApiError('result_expired')
   describeVideo(ctx, row)
