@@ -6,6 +6,7 @@ import { allOf, roleIn } from '../../shared/accounts/members.ts'
 import { summaryOf } from '../../shared/accounts/summary.ts'
 import type { LiveSession } from '../../shared/users/sessions.ts'
 import type { AccountStatus } from '../../shared/accounts/accounts.ts'
+import { newestGroups } from '../../shared/catalogue/versions.ts'
 import { listCalls } from '../../shared/reports/call-list.ts'
 import type { Db } from '../../shared/platform/postgres/db.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
@@ -104,18 +105,18 @@ export const showOperated = endpoint({
     },
   },
   errors: [],
-}).handle(({ db, catalogue }: Pick<WebDeps, 'db' | 'catalogue'>) => async ({ params }) => {
-  const [account, standing, grants, { calls }, actions] = await Promise.all([
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ params }) => {
+  const [account, standing, grants, { calls }, actions, groups] = await Promise.all([
     findAccount(db, params.id),
     summaryOf(db, params.id),
     listGrants(db, params.id),
     listCalls(db, allOf(params.id), {}, LATEST, null),
     listActions(db, { accountId: params.id, changes: true }, LATEST),
+    newestGroups(db),
   ])
   if (!account || !standing) throw new ApiError('not_found')
   const { held, running: openCalls, debt } = standing
-  const groups = [...catalogue.current().groups.keys()]
-  return { ok: true, account, groups, held, openCalls, debt, grants, calls, actions }
+  return { ok: true, account, groups: Object.keys(groups), held, openCalls, debt, grants, calls, actions }
 })
 
 const GRANTABLE = ORIGINS.filter((origin) => origin !== 'signup')
