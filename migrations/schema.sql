@@ -21,29 +21,41 @@ CREATE TABLE accounts (
   outstanding_calls integer NOT NULL DEFAULT 0, -- Calls that have not ended; bounds an account and orders the queues.
   request_bytes quantity NOT NULL DEFAULT 0, -- Bytes of the requests of its open calls, which Redis holds; bounds an account.
   created_at timestamptz NOT NULL DEFAULT now(), -- When it was opened.
-  keys_limited boolean NOT NULL DEFAULT false, -- Whether keys of it are limited, by a budget of theirs or of their member, or in their open calls: statements look for that only then.
+  keys_limited boolean NOT NULL DEFAULT false, -- Whether keys of it are limited, by a budget of theirs or of their member, in their open calls or in their tokens: statements look for that only then.
   deleted_at timestamptz, -- When it was deleted: nobody can tell whose it was; its ledger and calls stay.
   emptied_at timestamptz, -- When the last of its media results had been removed after that.
   low_balance_below credits, -- A balance below it is worth a mail; null: none is wanted.
   low_balance_state text NOT NULL DEFAULT 'armed'::text, -- armed, due (crossed, a mail is to be written) or done.
   top_up_below credits, -- A balance below it is topped up; null: it is not.
   top_up_state text NOT NULL DEFAULT 'armed'::text, -- armed, due (crossed, a worker is to pay) or done.
+  group_name text, -- The group of the catalogue that it is served in; null: none.
+  rate_limit integer, -- Its own limits, which operators set; null: those of src/shared/accounts/account-limits.ts. Requests a minute.
+  max_outstanding integer, -- Calls that have not ended.
+  tokens_per_minute quantity, -- Tokens of its calls in a window of a minute; null: any number.
+  token_window_at timestamptz, -- When the newest window began in which its tokens were counted; null: none did.
+  token_window_used quantity NOT NULL DEFAULT 0, -- Tokens of the calls of that window: what they reserved, or what they came to once they have ended.
   has_webhooks boolean NOT NULL DEFAULT false, -- Whether it has a webhook: statements write events only then.
   CONSTRAINT accounts_pkey PRIMARY KEY (id),
   CONSTRAINT accounts_of_kind UNIQUE (id, kind),
   CONSTRAINT accounts_deleted_are_suspended CHECK (((deleted_at IS NULL) OR (status = 'suspended'::text))),
   CONSTRAINT accounts_emptied_were_deleted CHECK (((emptied_at IS NULL) OR (deleted_at IS NOT NULL))),
+  CONSTRAINT accounts_group_name_length CHECK (((char_length(group_name) >= 1) AND (char_length(group_name) <= 50))),
   CONSTRAINT accounts_kind_known CHECK ((kind = ANY (ARRAY['personal'::text, 'organisation'::text]))),
   CONSTRAINT accounts_low_balance_positive CHECK (((low_balance_below)::bigint > 0)),
   CONSTRAINT accounts_low_balance_state_known CHECK ((low_balance_state = ANY (ARRAY['armed'::text, 'due'::text, 'done'::text]))),
+  CONSTRAINT accounts_max_outstanding_positive CHECK ((max_outstanding > 0)),
   CONSTRAINT accounts_name_length CHECK ((char_length(name) <= 60)),
   CONSTRAINT accounts_organisations_are_named CHECK ((((kind = 'organisation'::text) AND (deleted_at IS NULL)) = (name <> ''::text))),
   CONSTRAINT accounts_outstanding_not_negative CHECK ((outstanding_calls >= 0)),
+  CONSTRAINT accounts_rate_limit_positive CHECK ((rate_limit > 0)),
   CONSTRAINT accounts_status_known CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text]))),
+  CONSTRAINT accounts_tokens_counted_where_limited CHECK ((((tokens_per_minute IS NOT NULL) OR (token_window_at IS NULL)) AND ((token_window_at IS NOT NULL) OR ((token_window_used)::bigint = 0)))),
+  CONSTRAINT accounts_tokens_per_minute_positive CHECK (((tokens_per_minute)::bigint > 0)),
   CONSTRAINT accounts_top_up_positive CHECK (((top_up_below)::bigint > 0)),
   CONSTRAINT accounts_top_up_state_known CHECK ((top_up_state = ANY (ARRAY['armed'::text, 'due'::text, 'done'::text]))),
   CONSTRAINT accounts_watch_only_what_is_set CHECK ((((low_balance_below IS NOT NULL) OR (low_balance_state = 'armed'::text)) AND ((top_up_below IS NOT NULL) OR (top_up_state = 'armed'::text))))
 ) WITH (fillfactor=70);
+CREATE INDEX accounts_in_a_group ON accounts USING btree (group_name) WHERE (group_name IS NOT NULL);
 CREATE INDEX accounts_in_debt ON accounts USING btree (id) WHERE ((debt)::bigint > 0);
 CREATE INDEX accounts_low_balance_due ON accounts USING btree (id) WHERE (low_balance_state = 'due'::text);
 CREATE INDEX accounts_suspended ON accounts USING btree (id) WHERE (status = 'suspended'::text);
@@ -69,6 +81,9 @@ CREATE TABLE api_keys (
   rate_limit integer, -- Requests a minute, beside the limit of its account; null: only that.
   max_outstanding integer, -- Calls that have not ended, beside the limit of its account; null: only that.
   outstanding_calls integer NOT NULL DEFAULT 0, -- Its calls that have not ended, counted only where max_outstanding is set.
+  tokens_per_minute quantity, -- Tokens of its calls in a window of a minute, beside those of its account.
+  token_window_at timestamptz, -- When the newest window began in which its tokens were counted; null: none did.
+  token_window_used quantity NOT NULL DEFAULT 0, -- Tokens of the calls of that window: what they reserved, or what they came to once they have ended.
   secret_version integer NOT NULL DEFAULT 1, -- Counts its secrets: each rotation makes the next one.
   previous_hash bytea, -- SHA-256 of the secret before the last rotation, if it had a grace.
   previous_until timestamptz, -- Until when that secret is still good.
@@ -87,14 +102,16 @@ END, -- Whose it is while it is not revoked: only members of an account have suc
   CONSTRAINT api_keys_allowed_ips_count CHECK (((cardinality(allowed_ips) >= 1) AND (cardinality(allowed_ips) <= 50))),
   CONSTRAINT api_keys_hash_is_sha256 CHECK ((octet_length(key_hash) = 32)),
   CONSTRAINT api_keys_max_outstanding_positive CHECK ((max_outstanding > 0)),
-  CONSTRAINT api_keys_modalities_known CHECK (((cardinality(modalities) >= 1) AND (modalities <@ ARRAY['chat'::text, 'image'::text, 'video'::text, 'embedding'::text, 'speech'::text, 'transcription'::text]))),
+  CONSTRAINT api_keys_modalities_known CHECK (((cardinality(modalities) >= 1) AND (modalities <@ ARRAY['chat'::text, 'image'::text, 'video'::text, 'embedding'::text, 'moderation'::text, 'rerank'::text, 'speech'::text, 'transcription'::text]))),
   CONSTRAINT api_keys_models_count CHECK (((cardinality(models) >= 1) AND (cardinality(models) <= 100))),
   CONSTRAINT api_keys_name_length CHECK ((char_length(name) <= 60)),
   CONSTRAINT api_keys_outstanding_not_negative CHECK ((outstanding_calls >= 0)),
   CONSTRAINT api_keys_outstanding_where_limited CHECK (((max_outstanding IS NOT NULL) OR (outstanding_calls = 0))),
   CONSTRAINT api_keys_previous_is_sha256 CHECK ((octet_length(previous_hash) = 32)),
   CONSTRAINT api_keys_previous_whole CHECK (((previous_hash IS NULL) = (previous_until IS NULL))),
-  CONSTRAINT api_keys_rate_limit_positive CHECK ((rate_limit > 0))
+  CONSTRAINT api_keys_rate_limit_positive CHECK ((rate_limit > 0)),
+  CONSTRAINT api_keys_tokens_counted_where_limited CHECK ((((tokens_per_minute IS NOT NULL) OR (token_window_at IS NULL)) AND ((token_window_at IS NOT NULL) OR ((token_window_used)::bigint = 0)))),
+  CONSTRAINT api_keys_tokens_per_minute_positive CHECK (((tokens_per_minute)::bigint > 0))
 );
 CREATE INDEX api_keys_account ON api_keys USING btree (account_id, id);
 CREATE INDEX api_keys_held ON api_keys USING btree (holder_id, account_id) WHERE (holder_id IS NOT NULL);
@@ -221,9 +238,8 @@ CREATE TABLE calls (
   id uuid NOT NULL, -- UUIDv7, made by the web process before the charge; call_… in text.
   account_id uuid NOT NULL, -- Who pays.
   key_id uuid NOT NULL, -- The API key it came with.
-  modality text NOT NULL, -- chat, image, video, embedding, speech or transcription: its queue.
   user_id uuid NOT NULL, -- Whose key that is: the member whose call it is.
-  modality text NOT NULL, -- chat, image, video or embedding: its queue.
+  modality text NOT NULL, -- chat, image, video, embedding, moderation, rerank, speech or transcription: its queue.
   dialect text, -- In which a chat was asked, and is answered, where that is not chat completions.
   model text NOT NULL, -- The gateway's model id as asked for.
   status text NOT NULL, -- queued, running, succeeded, failed or rejected; see src/shared/calls/lifecycle.ts.
@@ -242,7 +258,13 @@ CREATE TABLE calls (
   upstream text, -- The upstream that served or failed it, by its name in the catalogue.
   upstream_ref jsonb, -- The upstream's own task, so that another worker can go on with it.
   attempts integer NOT NULL DEFAULT 0, -- How often a worker began it.
-  result_url text, -- Where the media result is.
+  result_url text, -- Where the media result is, or the first of them.
+  more_result_urls text[], -- Where the further pictures are.
+  pictures quantity, -- How many pictures were delivered (image).
+  seconds numeric, -- The length that was asked for (video).
+  resolution text, -- The resolution that was asked for (video).
+  progress smallint, -- In percent, as far as its upstream has told (video); never falls.
+  deleted_at timestamptz, -- When its owner deleted it (video). From then on it has no result, and no client can see it.
   request_id text, -- X-Request-Id of the request that opened it.
   reply_to text, -- The web process that waits for it.
   idempotency_key text, -- The client's Idempotency-Key; null after its time.
@@ -264,6 +286,7 @@ CREATE TABLE calls (
   repeated_input_tokens quantity, -- Of those written, what its upstream bills once more: written for an hour (chat).
   cost_micro_usd quantity, -- What it cost at its upstreams, in micro-dollars, failed tries too; null where that is unknown.
   catalogue_version integer, -- The version of the catalogue that it was opened at: it is charged and served by that one.
+  group_name text, -- The group of its account when it was opened, whose share its price has; null: none.
   is_async boolean NOT NULL DEFAULT false, -- Whether its client asked not to wait for the answer.
   callback_url text, -- Where its client wants to be told of its end; null: nowhere.
   CONSTRAINT calls_pkey PRIMARY KEY (id),
@@ -272,24 +295,30 @@ CREATE TABLE calls (
   CONSTRAINT calls_callback_url_length CHECK ((char_length(callback_url) <= 2048)) NOT VALID,
   CONSTRAINT calls_cost_within_twice_the_charge CHECK ((((credits)::bigint + (credits_uncollected)::bigint) <= (2 * (credits_precharged)::bigint))),
   CONSTRAINT calls_count_positive CHECK ((count >= 1)),
+  CONSTRAINT calls_deleted_are_videos CHECK (((deleted_at IS NULL) OR ((modality = 'video'::text) AND (status <> 'rejected'::text)))),
   CONSTRAINT calls_dialect_known CHECK (((dialect IS NULL) OR ((modality = 'chat'::text) AND (dialect = ANY (ARRAY['messages'::text, 'responses'::text]))))),
   CONSTRAINT calls_ended_are_complete CHECK ((((status = ANY (ARRAY['queued'::text, 'running'::text])) = (finished_at IS NULL)) AND ((finished_at IS NULL) = (http_status IS NULL)))),
   CONSTRAINT calls_error_where_refused CHECK (((status = ANY (ARRAY['failed'::text, 'rejected'::text])) = (error_type IS NOT NULL))),
   CONSTRAINT calls_failed_cost_nothing CHECK (((status <> ALL (ARRAY['failed'::text, 'rejected'::text])) OR ((credits)::bigint = 0))),
   CONSTRAINT calls_idempotency_whole CHECK ((((idempotency_key IS NULL) = (idempotency_expires_at IS NULL)) AND ((idempotency_key IS NULL) OR (request_hash IS NOT NULL)))),
-  CONSTRAINT calls_modality_known CHECK ((modality = ANY (ARRAY['chat'::text, 'image'::text, 'video'::text, 'embedding'::text, 'speech'::text, 'transcription'::text]))),
+  CONSTRAINT calls_modality_known CHECK ((modality = ANY (ARRAY['chat'::text, 'image'::text, 'video'::text, 'embedding'::text, 'moderation'::text, 'rerank'::text, 'speech'::text, 'transcription'::text]))),
+  CONSTRAINT calls_more_results_of_pictures CHECK (((more_result_urls IS NULL) OR (cardinality(more_result_urls) < COALESCE((pictures)::bigint, (0)::bigint)))),
   CONSTRAINT calls_open_hold_their_charge CHECK (((status <> ALL (ARRAY['queued'::text, 'running'::text])) OR (((credits)::bigint = (credits_precharged)::bigint) AND (price IS NOT NULL) AND (lease_until IS NOT NULL) AND (deadline_at IS NOT NULL)))),
+  CONSTRAINT calls_pictures_were_delivered CHECK (((pictures IS NULL) OR ((modality = 'image'::text) AND (status = 'succeeded'::text) AND ((pictures)::bigint >= 1) AND (((credits)::bigint + (credits_uncollected)::bigint) <= (credits_precharged)::bigint)))),
+  CONSTRAINT calls_progress_in_percent CHECK (((progress >= 0) AND (progress <= 100))),
   CONSTRAINT calls_rejected_were_not_charged CHECK (((status <> 'rejected'::text) OR ((credits_precharged)::bigint = 0))),
   CONSTRAINT calls_repeated_tokens_were_written CHECK (((repeated_input_tokens)::bigint <= (cache_write_tokens)::bigint)),
   CONSTRAINT calls_status_known CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'rejected'::text])))
 ) WITH (fillfactor=80, autovacuum_analyze_threshold=5000, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_insert_threshold=5000);
 CREATE INDEX calls_account_time ON calls USING btree (account_id, created_at DESC, id DESC);
+CREATE INDEX calls_deleted_results ON calls USING btree (id) WHERE ((deleted_at IS NOT NULL) AND (result_url IS NOT NULL));
 CREATE UNIQUE INDEX calls_folded_refusals ON calls USING btree (key_id, modality, model, error_type, fold_minute) WHERE (fold_minute IS NOT NULL);
 CREATE UNIQUE INDEX calls_idempotency ON calls USING btree (account_id, idempotency_key, user_id) WHERE (idempotency_key IS NOT NULL);
 CREATE INDEX calls_idempotency_expiry ON calls USING btree (idempotency_expires_at) WHERE (idempotency_key IS NOT NULL);
 CREATE INDEX calls_of_errors ON calls USING btree (id) WHERE (error_type IS NOT NULL);
 CREATE INDEX calls_open ON calls USING btree (created_at) WHERE (finished_at IS NULL);
 CREATE INDEX calls_to_join ON calls USING btree (account_id, request_hash, id DESC) WHERE ((finished_at IS NULL) OR (abandoned_at IS NOT NULL));
+CREATE INDEX calls_videos ON calls USING btree (account_id, created_at DESC, id DESC) WHERE ((modality = 'video'::text) AND (deleted_at IS NULL));
 CREATE TRIGGER calls_swept_stay_used AFTER DELETE ON calls REFERENCING OLD TABLE AS swept FOR EACH STATEMENT EXECUTE FUNCTION keep_swept_use();
 
 -- Every version of the catalogue. The newest is the current one: rows are added, never changed.
@@ -320,6 +349,7 @@ CREATE TABLE circuit_openings (
   minute timestamptz NOT NULL, -- In which minute.
   upstream text NOT NULL, -- Of which upstream, by its name in the catalogue.
   openings integer NOT NULL, -- How often, all workers together.
+  recovered_at timestamptz, -- When the upstream was found to work again; null: not yet.
   CONSTRAINT circuit_openings_pkey PRIMARY KEY (minute, upstream),
   CONSTRAINT circuit_openings_positive CHECK ((openings > 0))
 );
@@ -600,7 +630,7 @@ CREATE TABLE operator_actions (
   CONSTRAINT operator_actions_pkey PRIMARY KEY (id),
   CONSTRAINT operator_actions_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT operator_actions_operator_fkey FOREIGN KEY (operator_id) REFERENCES users(id),
-  CONSTRAINT operator_actions_action_known CHECK ((action = ANY (ARRAY['credits_granted'::text, 'account_suspended'::text, 'account_activated'::text, 'role_changed'::text, 'mail_revived'::text, 'catalogue_applied'::text, 'catalogue_rolled_back'::text, 'key_limited'::text, 'key_rotated'::text, 'key_revoked'::text, 'account_created'::text, 'account_deleted'::text, 'account_exported'::text, 'password_reset_sent'::text, 'sessions_revoked'::text, 'payment_refunded'::text, 'payment_resolved'::text, 'code_created'::text, 'code_disabled'::text, 'debt_forgiven'::text, 'credits_deducted'::text, 'account_viewed'::text, 'mail_discarded'::text, 'actions_exported'::text, 'banner_set'::text, 'banner_removed'::text, 'webhook_created'::text, 'webhook_changed'::text, 'webhook_rotated'::text, 'webhook_removed'::text])))
+  CONSTRAINT operator_actions_action_known CHECK ((action = ANY (ARRAY['credits_granted'::text, 'account_suspended'::text, 'account_activated'::text, 'account_limited'::text, 'role_changed'::text, 'account_grouped'::text, 'mail_revived'::text, 'catalogue_applied'::text, 'catalogue_rolled_back'::text, 'key_limited'::text, 'key_rotated'::text, 'key_revoked'::text, 'account_created'::text, 'account_deleted'::text, 'account_exported'::text, 'password_reset_sent'::text, 'sessions_revoked'::text, 'payment_refunded'::text, 'payment_resolved'::text, 'code_created'::text, 'code_disabled'::text, 'debt_forgiven'::text, 'credits_deducted'::text, 'account_viewed'::text, 'mail_discarded'::text, 'actions_exported'::text, 'banner_set'::text, 'banner_removed'::text, 'webhook_created'::text, 'webhook_changed'::text, 'webhook_rotated'::text, 'webhook_removed'::text])))
 );
 CREATE INDEX operator_actions_account ON operator_actions USING btree (account_id, id DESC) WHERE (account_id IS NOT NULL);
 CREATE INDEX operator_actions_action ON operator_actions USING btree (action, id DESC);
@@ -884,6 +914,7 @@ CREATE TABLE webhooks (
   secret bytea NOT NULL, -- The signing secret, encrypted under APP_SECRET.
   previous_secret bytea, -- The one before the last rotation, encrypted too.
   previous_until timestamptz, -- Until when events are signed with that as well.
+  is_shown boolean NOT NULL DEFAULT true, -- Whether its owner was shown the secret: not one that a call made.
   failing_since timestamptz, -- The first failed try since the last success; null: the last try succeeded.
   disabled_at timestamptz, -- Since when nothing is sent.
   disabled_reason text, -- owner, gone (the receiver answered 410) or failing (five days without a success).
@@ -921,6 +952,9 @@ CREATE FUNCTION claim_left_call(of_account uuid, of_key uuid, of_request bytea, 
 
 -- Repays the debt of these accounts from what they can spend, by entries of kind collection; returns the balances after it.
 CREATE FUNCTION collect_debts(account_ids uuid[]) RETURNS TABLE(account_id uuid, balance bigint);
+
+-- Corrects what ended calls reserved of the tokens of a minute.
+CREATE FUNCTION correct_tokens(ended uuid[]) RETURNS void;
 
 -- Counts the open calls of a key, and marks its account, after its limits were changed.
 CREATE FUNCTION count_key_use(counted_key uuid) RETURNS void;
@@ -967,14 +1001,17 @@ CREATE FUNCTION new_id() RETURNS uuid;
 -- Tells of a budget of which 80 or 100 percent is used.
 CREATE FUNCTION notify_of_budget() RETURNS trigger;
 
--- Charges and opens calls: for each an outcome of opened, exists, left (by what it may be a retry of), price_above_limit, price_changed, insufficient_credits, key_budget_exceeded, member_budget_exceeded, too_many_calls, too_many_calls_of_key, too_many_bytes, account_suspended, unauthorized, ip_not_allowed or model_not_allowed.
-CREATE FUNCTION open_calls(requests jsonb, max_outstanding integer, max_request_bytes bigint) RETURNS TABLE(id uuid, outcome text, existing_id uuid, balance bigint, outstanding integer) SET plan_cache_mode=force_generic_plan;
+-- Charges and opens calls: for each an outcome of opened, exists, left (by what it may be a retry of), group_changed, price_above_limit, price_changed, insufficient_credits, key_budget_exceeded, member_budget_exceeded, too_many_calls, too_many_calls_of_key, too_many_bytes, too_many_tokens, account_suspended, unauthorized, ip_not_allowed or model_not_allowed.
+CREATE FUNCTION open_calls(requests jsonb, max_outstanding integer, max_request_bytes bigint) RETURNS TABLE(id uuid, outcome text, existing_id uuid, balance bigint, outstanding integer, account_tokens jsonb, key_tokens jsonb) SET plan_cache_mode=force_generic_plan;
 
 -- The text form of an id that clients see.
 CREATE FUNCTION public_id(prefix text, id uuid) RETURNS text;
 
 -- Refuses updates and deletions.
 CREATE FUNCTION refuse_change() RETURNS trigger;
+
+-- Reserves the tokens that calls are estimated at, where these are limited.
+CREATE FUNCTION reserve_tokens(opened uuid[], moment timestamptz) RETURNS void;
 
 -- Whether the result of a call is kept, as committed now, whatever the snapshot.
 CREATE FUNCTION result_is_kept(ended_call uuid) RETURNS boolean;
@@ -997,6 +1034,9 @@ CREATE FUNCTION tell_of_grants(batch integer) RETURNS integer;
 -- Writes the events of keys that are made and revoked.
 CREATE FUNCTION tell_of_key() RETURNS trigger;
 
+-- Tells the operators of calls that the reconciler has refunded.
+CREATE FUNCTION tell_of_lost_calls(lost uuid[]) RETURNS void;
+
 -- Tells the operators of a mail that was given up.
 CREATE FUNCTION tell_of_mail() RETURNS trigger;
 
@@ -1006,8 +1046,23 @@ CREATE FUNCTION tell_of_opening() RETURNS trigger;
 -- Writes the events of payments.
 CREATE FUNCTION tell_of_payment() RETURNS trigger;
 
+-- Tells the operators that an upstream works again.
+CREATE FUNCTION tell_of_recovery(recovered text) RETURNS void;
+
 -- Writes an event for the webhooks of an account, or of the operators.
 CREATE FUNCTION tell_webhooks(told uuid, event_type text, data jsonb) RETURNS void;
+
+-- What is left of the tokens of a minute; null where there is no limit.
+CREATE FUNCTION token_allowance(per_minute bigint, newest timestamptz, used bigint, more bigint, moment timestamptz) RETURNS jsonb;
+
+-- By how many tokens a call that has ended came to more than it reserved.
+CREATE FUNCTION token_correction(call calls) RETURNS bigint;
+
+-- How many tokens are used of the window that a moment lies in.
+CREATE FUNCTION token_use(newest timestamptz, used bigint, moment timestamptz) RETURNS bigint;
+
+-- When the window begins in which the tokens of a moment count.
+CREATE FUNCTION token_window(newest timestamptz, moment timestamptz) RETURNS timestamptz;
 
 -- Marks a crossing of the low balance and of the automatic top-up, once each.
 CREATE FUNCTION watch_balance() RETURNS trigger;

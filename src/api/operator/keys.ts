@@ -53,7 +53,11 @@ export const limitKey = endpoint({
       checkLimits({ config, catalogue }, owner, body)
       const key = await changeAnyKey(db, auth.userId, params.id, body)
       if (!key) throw new ApiError('not_found')
-      return { ok: true, key, warnings: warningsOf(body, request, offerTo(catalogue.current(), owner ?? { group: null })) }
+      return {
+        ok: true,
+        key,
+        warnings: warningsOf(body, request, offerTo(catalogue.current(), owner ?? { group: null })),
+      }
     },
 )
 

@@ -14,7 +14,15 @@ import type {
   Share,
   SpeechPrice,
 } from '../requests/pricing.ts'
-import { WHOLE_PRICE, callCost, chatCost, mediaCost, mediaMicroUsd, searchCost, speechCost } from '../requests/pricing.ts'
+import {
+  WHOLE_PRICE,
+  callCost,
+  chatCost,
+  mediaCost,
+  mediaMicroUsd,
+  searchCost,
+  speechCost,
+} from '../requests/pricing.ts'
 
 type EntryWith<Cost> = { upstream: string; cost?: Cost }
 /** As it is written: a cost need not state a minimum. */

@@ -33,16 +33,7 @@ export type Timeouts = { connectMs: number } & Record<RequestKind, Patience>
  * - `submit`: the submission of a task, with a data URI perhaps.
  * - `poll`: reading or cancelling a task.
  */
-type RequestKind =
-  | 'chat'
-  | 'stream'
-  | 'image'
-  | 'embedding'
-  | 'brief'
-  | 'speech'
-  | 'transcription'
-  | 'submit'
-  | 'poll'
+type RequestKind = 'chat' | 'stream' | 'image' | 'embedding' | 'brief' | 'speech' | 'transcription' | 'submit' | 'poll'
 
 /** The time-outs that production runs with. */
 export const TIMEOUTS: Timeouts = {

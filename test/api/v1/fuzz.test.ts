@@ -1,7 +1,15 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { startGateway } from '../../../scripts/harness/harness.ts'
-import { CHAT, EMBEDDINGS, IMAGES, MODERATIONS, OPENAI_VIDEOS, RERANK, VIDEOS } from '../../../scripts/harness/calling.ts'
+import {
+  CHAT,
+  EMBEDDINGS,
+  IMAGES,
+  MODERATIONS,
+  OPENAI_VIDEOS,
+  RERANK,
+  VIDEOS,
+} from '../../../scripts/harness/calling.ts'
 import type { Answered } from './support/floods.ts'
 import { fuzz } from './support/fuzzing.ts'
 import type { Sending } from './support/random-requests.ts'

@@ -46,7 +46,10 @@ describe('videos in the database', () => {
         status: 'queued',
       })
     }
-    expect(await findVideo(db, { accountId: account.id, userId: account.userId }, await video())).to.include({ seconds: null, resolution: null })
+    expect(await findVideo(db, { accountId: account.id, userId: account.userId }, await video())).to.include({
+      seconds: null,
+      resolution: null,
+    })
   })
 
   it('have a progress that never falls, and stays where nothing is told', async () => {
@@ -55,7 +58,9 @@ describe('videos in the database', () => {
     const told = [40, 10, null, 60]
     for (const [nth, progress] of told.entries()) {
       await calls.submitted(id, 1, { upstream: 'sandbox', ref: {}, progress }, 20)
-      expect((await findVideo(db, { accountId: account.id, userId: account.userId }, id))!.progress).to.equal([40, 40, 40, 60][nth])
+      expect((await findVideo(db, { accountId: account.id, userId: account.userId }, id))!.progress).to.equal(
+        [40, 40, 40, 60][nth],
+      )
     }
   })
 
@@ -64,7 +69,11 @@ describe('videos in the database', () => {
     await db('calls').where({ account_id: account.id }).update({ created_at: db.fn.now() })
     const seen: CallId[] = []
     for (let after: CallId | null = null; ; after = seen.at(-1)!) {
-      const page = (await listVideos(db, { accountId: account.id, userId: account.userId }, { after, limit: 1, order: 'asc' }))!
+      const page = (await listVideos(
+        db,
+        { accountId: account.id, userId: account.userId },
+        { after, limit: 1, order: 'asc' },
+      ))!
       if (page[0]) seen.push(page[0].id)
       if (page.length < 2) break
     }
@@ -74,7 +83,11 @@ describe('videos in the database', () => {
   it('begin a page after one that was deleted meanwhile', async () => {
     const [first, second] = [await video(), await video()]
     await deleteVideo(db, { accountId: account.id, userId: account.userId }, second)
-    const page = await listVideos(db, { accountId: account.id, userId: account.userId }, { after: second, limit: 5, order: 'desc' })
+    const page = await listVideos(
+      db,
+      { accountId: account.id, userId: account.userId },
+      { after: second, limit: 5, order: 'desc' },
+    )
     expect(page!.map(({ id }) => id)).to.deep.equal([first])
   })
 
@@ -83,8 +96,13 @@ describe('videos in the database', () => {
     const picture = await opened(calls, account, CREDITS)
     const id = await video()
     expect(await deleteVideo(db, { accountId: other.id, userId: other.userId }, id)).to.equal(null)
-    expect(await deleteVideo(db, { accountId: account.id, userId: account.userId }, picture), 'a picture').to.equal(null)
-    const both = await Promise.all([deleteVideo(db, { accountId: account.id, userId: account.userId }, id), deleteVideo(db, { accountId: account.id, userId: account.userId }, id)])
+    expect(await deleteVideo(db, { accountId: account.id, userId: account.userId }, picture), 'a picture').to.equal(
+      null,
+    )
+    const both = await Promise.all([
+      deleteVideo(db, { accountId: account.id, userId: account.userId }, id),
+      deleteVideo(db, { accountId: account.id, userId: account.userId }, id),
+    ])
     expect(both).to.have.members(['queued', null])
     expect(await findVideo(db, { accountId: account.id, userId: account.userId }, id)).to.equal(null)
     expect((await calls.begin(id))!.isDeleted).to.equal(true)
@@ -95,13 +113,18 @@ describe('videos in the database', () => {
       const id = await video()
       await calls.begin(id)
       const end = round % 2 === 0 ? () => settle(id) : () => calls.refund(id, gatewayError('upstream_failed'))
-      const [status, ended] = await Promise.all([deleteVideo(db, { accountId: account.id, userId: account.userId }, id), end()])
+      const [status, ended] = await Promise.all([
+        deleteVideo(db, { accountId: account.id, userId: account.userId }, id),
+        end(),
+      ])
       expect(ended, `round ${round}`).to.not.equal(null)
       expect(await db('call_results').where({ call_id: id }), `round ${round}: was ${status}`).to.deep.equal([])
       expect((await readState(db, id))?.state).to.equal('expired')
       expect(await movements(db, id, account.grants)).to.have.length(round % 2 === 0 ? 1 : 2)
     }
     const left = await deletedWithMedia(db, 10_000)
-    expect(left.filter(({ resultUrls }) => resultUrls.includes('http://gateway.test/media/x.mp4'))).to.have.length(ROUNDS / 2)
+    expect(left.filter(({ resultUrls }) => resultUrls.includes('http://gateway.test/media/x.mp4'))).to.have.length(
+      ROUNDS / 2,
+    )
   })
 })
