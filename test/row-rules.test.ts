@@ -28,6 +28,7 @@ const GOOD: Record<string, Row[]> = {
     { credits: '9007199254740991', debt: '9007199254740991' },
     { status: 'suspended', deleted_at: THEN, emptied_at: THEN },
     { low_balance_below: 1, low_balance_state: 'due', top_up_below: 1, top_up_state: 'done' },
+    { rate_limit: 1, max_outstanding: 1, tokens_per_minute: 1, token_window_at: THEN, token_window_used: 2 },
   ],
   grants: [
     { expires_at: THEN, revived_until: LATER },
@@ -64,6 +65,10 @@ const BAD: Record<string, Record<string, Row[]>> = {
     accounts_deleted_are_suspended: [{ deleted_at: THEN }],
     accounts_emptied_were_deleted: [{ emptied_at: THEN }],
     accounts_group_name_length: [{ group_name: '' }, { group_name: 'x'.repeat(51) }],
+    accounts_rate_limit_positive: [{ rate_limit: 0 }],
+    accounts_max_outstanding_positive: [{ max_outstanding: 0 }],
+    accounts_tokens_per_minute_positive: [{ tokens_per_minute: 0 }],
+    accounts_tokens_counted_where_limited: [{ token_window_at: THEN }, { tokens_per_minute: 1, token_window_used: 1 }],
     accounts_low_balance_positive: [{ low_balance_below: 0 }],
     accounts_top_up_positive: [{ top_up_below: 0 }],
     accounts_low_balance_state_known: [{ low_balance_below: 1, low_balance_state: 'other' }],
@@ -71,7 +76,7 @@ const BAD: Record<string, Record<string, Row[]>> = {
     accounts_watch_only_what_is_set: [{ low_balance_state: 'due' }, { top_up_state: 'done' }],
     credits_not_negative: [{ credits: -1 }, { debt: -1 }],
     credits_exact_in_javascript: [{ credits: '9007199254740992' }, { debt: '9007199254740992' }],
-    quantity_not_negative: [{ request_bytes: -1 }],
+    quantity_not_negative: [{ request_bytes: -1 }, { tokens_per_minute: 1, token_window_used: -1 }],
   },
   grants: {
     grants_origin_known: [{ origin: 'theft' }],
