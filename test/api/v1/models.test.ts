@@ -29,7 +29,7 @@ describe('GET /v1/models', () => {
     expect(ids).not.to.include.members(['unavailable-image'])
     for (const model of reply.json.data) {
       expect(model).to.include({ object: 'model' })
-      expect(model.modality).to.be.oneOf(['chat', 'image', 'video', 'embedding'])
+      expect(model.modality).to.be.oneOf(['chat', 'image', 'video', 'embedding', 'speech', 'transcription'])
       expect(model.credits).to.be.a('number').that.satisfies(Number.isInteger)
       expect(model.created).to.be.a('number').that.satisfies(Number.isInteger)
       expect(model.owned_by).to.be.a('string')
