@@ -71,7 +71,8 @@ async function speak(exchange: Exchange): Promise<void> {
   const input = asText(fields['input'])
   if (!exchange.model) throw invalid('you must provide a model parameter', 'model')
   if (!input) throw invalid("Missing required parameter: 'input'.", 'input')
-  if (Array.from(input).length > MAX_CHARACTERS) throw invalid(`input must have at most ${MAX_CHARACTERS} characters`, 'input')
+  if (Array.from(input).length > MAX_CHARACTERS)
+    throw invalid(`input must have at most ${MAX_CHARACTERS} characters`, 'input')
   if (!fields['voice']) throw invalid("Missing required parameter: 'voice'.", 'voice')
   const sound = SOUNDS[asText(fields['response_format']) || 'mp3']
   if (!sound) throw invalid('The sandbox speaks mp3, wav and pcm.', 'response_format')
