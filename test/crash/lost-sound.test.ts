@@ -47,7 +47,7 @@ describe('sound whose worker is killed', () => {
     return fetch(`${web.url}/v1/audio/transcriptions`, { method: 'POST', headers: headersOf(account), body: form })
   }
 
-  it('is paid in full from its first byte on and ends its connection; what said nothing, and files, are refunded', async () => {
+  it('is paid in full from its first byte on; what said nothing, and transcriptions, are refunded', async () => {
     const [speaker, waiting, sender] = await Promise.all([1, 2, 3].map(() => anAccount(installation.db, FUNDS)))
     const spoken = prompted('[hang-after 1]')
     const [silent, held] = [prompted('[hang]'), prompted('[hang]')]
