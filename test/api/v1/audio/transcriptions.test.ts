@@ -7,14 +7,7 @@ import type { Gateway } from '../../../../scripts/harness/harness.ts'
 import { startGateway } from '../../../../scripts/harness/harness.ts'
 import type { Reply } from '../../../../scripts/harness/http.ts'
 import { get } from '../../../../scripts/harness/http.ts'
-import {
-  TRANSCRIPTIONS,
-  callOf,
-  countsOf,
-  movementsOf,
-  prompted,
-  recordOf,
-} from '../../../../scripts/harness/calling.ts'
+import { TRANSCRIPTIONS, callOf, movementsOf, prompted, recordOf } from '../../../../scripts/harness/calling.ts'
 import { eventually, until } from '../../../../scripts/harness/until.ts'
 import { publicId } from '../../../../src/shared/platform/ids.ts'
 import { RECORDINGS, recording, silence } from '../../../shared/sound/fixtures.ts'
