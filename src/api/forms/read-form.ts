@@ -178,8 +178,8 @@ class Gathering {
     parser.on('file', (name, stream, fileName, _encoding, type) => {
       // A part that was refused, or is cut off, has an error of its own.
       stream.on('error', () => {})
-      if (this.fault) return void stream.resume()
-      this.writing.push(this.takeFile(name, stream, { name: fileName ?? '', type }))
+      if (this.fault) stream.resume()
+      else this.writing.push(this.takeFile(name, stream, { name: fileName ?? '', type }))
     })
     parser.on('field', (name, text, _nameTruncated, truncated) => {
       if (!this.fault) this.takeText(name, text, truncated)

@@ -1,3 +1,4 @@
+import { MODALITIES } from '../../../src/shared/calls/lifecycle.ts'
 import { expect } from 'chai'
 import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
 import { endpoints } from '../../../src/api/routes.ts'
@@ -29,7 +30,7 @@ describe('GET /v1/models', () => {
     expect(ids).not.to.include.members(['unavailable-image'])
     for (const model of reply.json.data) {
       expect(model).to.include({ object: 'model' })
-      expect(model.modality).to.be.oneOf(['chat', 'image', 'video', 'embedding', 'moderation', 'rerank'])
+      expect(MODALITIES).to.include(model.modality)
       expect(model.credits).to.be.a('number').that.satisfies(Number.isInteger)
       expect(model.created).to.be.a('number').that.satisfies(Number.isInteger)
       expect(model.owned_by).to.be.a('string')

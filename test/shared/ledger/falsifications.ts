@@ -15,6 +15,12 @@ export type Scene = {
 /** What a careless hand could do to the books, as SQL, and the invariants that must name it. */
 export const FALSIFICATIONS: [title: string, sql: string, of: (it: Scene) => unknown[], invariants: string[]][] = [
   [
+    'speech that cost less than was charged for it',
+    `UPDATE calls SET modality = 'speech' WHERE id = ?`,
+    ({ settled }) => [settled],
+    ['speech and transcriptions cost what was charged for them'],
+  ],
+  [
     'a balance that was raised',
     'UPDATE accounts SET credits = credits + 1 WHERE id = ?',
     (it) => [it.account.id],

@@ -130,7 +130,7 @@ describe('POST /v1/audio/speech', () => {
     const headers = { 'idempotency-key': prompted() }
     const text = prompted('[chunks 4 300]')
     const [first, second] = await Promise.all([listen(text, {}, headers), listen(text, {}, headers)])
-    expect([first.response.status, second.response.status].toSorted()).to.deep.equal([200, 410])
+    expect([first.response.status, second.response.status]).to.have.members([200, 410])
     expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - priceOf(Array.from(text).length))
   })
 

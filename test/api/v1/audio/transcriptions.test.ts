@@ -7,24 +7,17 @@ import type { Gateway } from '../../../../scripts/harness/harness.ts'
 import { startGateway } from '../../../../scripts/harness/harness.ts'
 import type { Reply } from '../../../../scripts/harness/http.ts'
 import { get } from '../../../../scripts/harness/http.ts'
-import {
-  TRANSCRIPTIONS,
-  callOf,
-  countsOf,
-  movementsOf,
-  prompted,
-  recordOf,
-} from '../../../../scripts/harness/calling.ts'
+import { TRANSCRIPTIONS, callOf, movementsOf, prompted, recordOf } from '../../../../scripts/harness/calling.ts'
 import { eventually, until } from '../../../../scripts/harness/until.ts'
 import { publicId } from '../../../../src/shared/platform/ids.ts'
 import { RECORDINGS, recording, silence } from '../../../shared/sound/fixtures.ts'
+import type { Field } from './send-form.ts'
+import { sendForm } from './send-form.ts'
 import { expectBooksToBalance } from '../../../support/books.ts'
 import { uploadsLeft } from '../../forms/form-server.ts'
 
 const FUNDS = 1_000_000
 const PER_SECOND = 2
-
-type Field = [name: string, value: string | Buffer, fileName?: string]
 
 describe('POST /v1/audio/transcriptions', () => {
   let gateway: Gateway
@@ -48,25 +41,11 @@ describe('POST /v1/audio/transcriptions', () => {
     await expectBooksToBalance(gateway.db)
   })
 
-  async function sendForm(
-    fields: Field[],
-    headers: Record<string, string> = {},
-    path = TRANSCRIPTIONS,
-  ): Promise<Reply> {
-    const form = new FormData()
-    for (const [name, value, fileName = 'speech'] of fields) {
-      if (typeof value === 'string') form.append(name, value)
-      else form.append(name, new Blob([new Uint8Array(value)]), fileName)
-    }
-    const init = { method: 'POST', body: form, headers: { authorization: `Bearer ${account.key}`, ...headers } }
-    const response = await fetch(`${gateway.url}${path}`, init)
-    const text = await response.text()
-    const isJson = response.headers.get('content-type')?.includes('json')
-    return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : undefined }
-  }
+  const sendTo = (fields: Field[], headers: Record<string, string> = {}, path = TRANSCRIPTIONS): Promise<Reply> =>
+    sendForm(`${gateway.url}${path}`, account.key, fields, headers)
 
   const transcribe = (more: Field[] = [], file = silence(5), headers?: Record<string, string>) =>
-    sendForm([['model', 'sandbox-transcription'], ['file', file], ...more], headers)
+    sendTo([['model', 'sandbox-transcription'], ['file', file], ...more], headers)
 
   const client = () => new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: account.key, maxRetries: 0 })
 
@@ -147,7 +126,7 @@ describe('POST /v1/audio/transcriptions', () => {
       ['response_format', 'srt'],
       ['prompt', prompted('[answer Hi.]')],
     ]
-    const reply = await sendForm([...fields, ['file', silence(3)]])
+    const reply = await sendTo([...fields, ['file', silence(3)]])
     expect(reply.text).to.equal('1\n00:00:00,000 --> 00:00:03,000\nHi.\n\n')
   })
 
@@ -175,7 +154,7 @@ describe('POST /v1/audio/transcriptions', () => {
       ['file', silence(5)],
       ['response_format', 'vtt'],
     ]
-    const translation = await sendForm(fields, headers, '/v1/audio/translations')
+    const translation = await sendTo(fields, headers, '/v1/audio/translations')
     expect(translation.json.error.type).to.equal('idempotency_conflict')
     expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - 10)
     const fetched = await get(`${gateway.url}/v1/calls/${publicId('call', callOf(first))}`, account.key)
@@ -206,122 +185,6 @@ describe('POST /v1/audio/transcriptions', () => {
       for (const { status } of replies) expect(status).to.be.oneOf([200, 502])
     } finally {
       clearInterval(emptying)
-    }
-  })
-
-  const REFUSED: [what: string, fields: Field[], param: string][] = [
-    ['no file', [['model', 'sandbox-transcription']], 'file'],
-    [
-      'a text for its file',
-      [
-        ['model', 'sandbox-transcription'],
-        ['file', 'x'],
-      ],
-      'file',
-    ],
-    [
-      'two files (E3.9)',
-      [
-        ['model', 'sandbox-transcription'],
-        ['file', silence(1)],
-        ['file', silence(1)],
-      ],
-      'file',
-    ],
-    [
-      'a picture',
-      [
-        ['model', 'sandbox-transcription'],
-        ['file', Buffer.from('GIF89a')],
-      ],
-      'file',
-    ],
-    [
-      'more than four hours',
-      [
-        ['model', 'sandbox-transcription'],
-        ['file', long()],
-      ],
-      'file',
-    ],
-    [
-      'a form that it does not have',
-      [
-        ['model', 'sandbox-transcription'],
-        ['file', silence(1)],
-        ['response_format', 'diarized_json'],
-      ],
-      'response_format',
-    ],
-    [
-      'a stream',
-      [
-        ['model', 'sandbox-transcription'],
-        ['file', silence(1)],
-        ['stream', 'true'],
-      ],
-      'stream',
-    ],
-    [
-      'times without verbose_json',
-      [
-        ['model', 'sandbox-transcription'],
-        ['file', silence(1)],
-        ['timestamp_granularities[]', 'word'],
-      ],
-      'timestamp_granularities',
-    ],
-    [
-      'a temperature that is none',
-      [
-        ['model', 'sandbox-transcription'],
-        ['file', silence(1)],
-        ['temperature', 'hot'],
-      ],
-      'temperature',
-    ],
-    [
-      'a field that it does not know',
-      [
-        ['model', 'sandbox-transcription'],
-        ['file', silence(1)],
-        ['include[]', 'logprobs'],
-      ],
-      'include[]',
-    ],
-    [
-      'a strategy',
-      [
-        ['model', 'sandbox-transcription'],
-        ['file', silence(1)],
-        ['chunking_strategy', 'auto'],
-      ],
-      'chunking_strategy',
-    ],
-  ]
-  for (const [what, fields, param] of REFUSED) {
-    it(`is refused with ${what}, before any charge`, async () => {
-      const reply = await sendForm(fields)
-      expect([reply.status, reply.json.error.type, reply.json.error.param], reply.text).to.deep.equal([
-        400,
-        'invalid_request',
-        param,
-      ])
-      expect((await countsOf(gateway.db, account)).entries).to.equal(1)
-    })
-  }
-
-  /** More than four hours of MP3, 72 ms in 72 bytes. */
-  function long(): Buffer {
-    const frame = Buffer.alloc(72)
-    frame.writeUInt32BE(0xffe31800)
-    return Buffer.concat(Array.from({ length: 200_100 }, () => frame))
-  }
-
-  it('has a model, as 400 `unsupported_model` says', async () => {
-    for (const fields of [[['model', 'none'] as Field], []]) {
-      const reply = await sendForm([...fields, ['file', silence(1)]])
-      expect([reply.status, reply.json.error.type]).to.deep.equal([400, 'unsupported_model'])
     }
   })
 
