@@ -20,6 +20,7 @@ const HOMES: Record<string, string> = {
   calls: 'src/shared/calls/',
   call_results: 'src/shared/calls/',
   passing_answers: 'src/shared/replies/',
+  uploads: 'src/shared/requests/',
   price_versions: 'src/shared/requests/',
   mails: 'src/shared/mail/',
   mailbox_mails: 'src/shared/mail/',
@@ -70,7 +71,13 @@ const GUESTS: Record<string, string[]> = {
   redemptions: ['src/shared/ledger/audit.ts'],
   mailbox_gifts: ['src/shared/ledger/audit.ts'],
   // Reports read, and write nothing.
-  calls: ['src/shared/reports/', 'src/shared/replies/', 'src/shared/ledger/audit.ts', 'src/shared/accounts/summary.ts'],
+  calls: [
+    'src/shared/reports/',
+    'src/shared/replies/',
+    'src/shared/requests/uploads.ts',
+    'src/shared/ledger/audit.ts',
+    'src/shared/accounts/summary.ts',
+  ],
   call_results: ['src/shared/reports/', 'src/shared/replies/', 'src/shared/ledger/audit.ts'],
   passing_answers: ['src/shared/reports/'],
   price_versions: ['src/shared/ledger/audit.ts'],

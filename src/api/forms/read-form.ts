@@ -4,11 +4,13 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ParameterizedContext } from 'koa'
 import type { BusboyInstance } from '@fastify/busboy'
 import { Busboy } from '@fastify/busboy'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { aboutField } from '../../shared/platform/field-errors.ts'
+import { reportDefect } from '../../shared/platform/process/defects.ts'
 import type { JsonObject } from '../middleware/json-body.ts'
 import { maxBytesOf, tooLarge } from '../middleware/body-bytes.ts'
 import type { RequestState } from '../middleware/request-context.ts'
@@ -22,6 +24,9 @@ export type SentForm = { fields: JsonObject; files: readonly FormFile[]; release
 
 /** Parts of one form, and the bytes of a part's head. No form of ours needs more. */
 const MAX = { parts: 128, headerPairs: 32, headerSize: 16_384 }
+
+/** The turns of the event loop in which a parser takes what it is given. */
+const TURNS = 10
 
 /** How much of a part's name an error repeats, in characters: the client chose it. */
 const MAX_PARAM = 200
@@ -91,7 +96,8 @@ class Gathering {
   private fileBytes = 0
   private current: Readable | null = null
   private fault: ApiError | null = null
-  private end: (fault: ApiError | null) => void = () => {}
+  private isRead = false
+  private end: () => void = () => {}
 
   constructor(declared: DeclaredForm) {
     this.declared = declared
@@ -103,33 +109,64 @@ class Gathering {
    */
   async readFrom(req: IncomingMessage, maxBytes: number, begun: () => void): Promise<void> {
     const parser = parserOf(req)
+    this.listenTo(parser)
+    const read = new Promise<void>((resolve) => {
+      this.end = resolve
+    })
     let bytes = 0
     const onData = (chunk: Buffer): void => {
       bytes += chunk.length
-      if (bytes > maxBytes) this.fail(tooLarge(maxBytes))
+      if (bytes > maxBytes) return this.fail(tooLarge(maxBytes))
+      req.pause()
+      this.feed(parser, chunk)
+        .then(() => req.resume())
+        .catch(reportDefect)
     }
-    const onError = (error: unknown): void => this.fail(error instanceof ApiError ? error : endedEarly())
+    const onEnd = (): void => {
+      this.feed(parser, null).catch(reportDefect)
+    }
     const onClose = (): void => {
       if (!req.complete) this.fail(endedEarly())
     }
-    try {
-      if (req.destroyed) throw endedEarly()
-      const read = new Promise<ApiError | null>((resolve) => {
-        this.end = resolve
-      })
-      this.listenTo(parser)
-      req.on('error', onError).on('close', onClose).pipe(parser)
-      req.on('data', onData)
+    req.on('error', (error: unknown) => this.fail(error instanceof ApiError ? error : endedEarly()))
+    if (req.destroyed) this.fail(endedEarly())
+    else {
+      req.on('close', onClose).on('end', onEnd).on('data', onData)
       begun()
-      await read
-    } finally {
-      req.unpipe(parser)
-      req.off('data', onData).off('close', onClose)
-      // Nobody reads the rest: an answer to what is too long ends its connection.
-      req.resume()
     }
+    await read
+    req.off('data', onData).off('end', onEnd).off('close', onClose)
+    // Nobody reads the rest: an answer to what is too long ends its connection.
+    req.resume()
     await Promise.all(this.writing)
     if (this.fault) throw this.fault
+  }
+
+  /**
+   * Gives the parser the next piece, or the end (null). What it has not taken once no file is being written it never
+   * takes: it waits for the rest of a head that has none, and says nothing.
+   */
+  private async feed(parser: BusboyInstance, chunk: Buffer | null): Promise<void> {
+    let isTaken = false
+    const taken = new Promise<void>((resolve) => {
+      const done = (): void => {
+        isTaken = true
+        resolve()
+      }
+      if (chunk) parser.write(chunk, done)
+      else parser.end().once('finish', done)
+    })
+    await Promise.race([taken, this.idle()])
+    if (!isTaken && !this.isRead) this.fail(malformed('is malformed, or ended before it was complete'))
+  }
+
+  /** Resolves when no file is being written, after some turns of the parser. */
+  private async idle(): Promise<void> {
+    for (let known = -1; known < this.writing.length;) {
+      known = this.writing.length
+      await Promise.all(this.writing)
+      for (let turn = 0; turn < TURNS; turn++) await nextTurn()
+    }
   }
 
   /** Frees the files. */
@@ -149,14 +186,17 @@ class Gathering {
     })
     parser.on('partsLimit', () => this.fail(malformed(`has more than ${MAX.parts} parts`)))
     parser.on('error', () => this.fail(malformed('is malformed, or ended before it was complete')))
-    parser.on('finish', () => this.end(null))
+    parser.on('finish', () => {
+      this.isRead = true
+      this.end()
+    })
   }
 
   /** Remembers what is wrong, the first time, and ends the reading. */
   private fail(fault: ApiError): void {
     this.fault ??= fault
     this.current?.destroy(this.fault)
-    this.end(this.fault)
+    this.end()
   }
 
   private takeText(name: string | undefined, text: string, truncated: boolean): void {

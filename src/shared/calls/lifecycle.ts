@@ -52,7 +52,7 @@ export const DEADLINE_SECONDS: Record<Modality, number> = {
   embedding: 300,
 }
 
-/** Bytes of requests that one account may have open at once, with their files: 64 MB of these, and what asks for them. */
+/** Bytes of requests that one account may have open at once: 64 MB of files, and what asks for them. */
 export const MAX_REQUEST_BYTES = 65 * 1024 * 1024
 
 /** How long a new call may wait before the reconciler checks whether its job still exists. */

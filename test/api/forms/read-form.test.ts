@@ -198,7 +198,8 @@ describe('a form', () => {
   it('leaves nothing where its client goes away in the middle of a file', async () => {
     const { port } = new URL(server.url)
     const socket = connect({ host: '127.0.0.1', port: Number(port) })
-    const head = `POST / HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: ${MB}\r\n\r\n`
+    const type = 'Content-Type: multipart/form-data; boundary=b'
+    const head = `POST / HTTP/1.1\r\nHost: x\r\n${type}\r\nContent-Length: ${MB}\r\n\r\n`
     socket.on('error', () => {})
     socket.write(head)
     socket.write(part('name="file"; filename="x"', Buffer.alloc(200 * KB)))

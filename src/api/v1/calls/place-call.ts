@@ -219,8 +219,9 @@ const rowOf = ({ model, replyTo, amount }: OpenRequest, estimate: Tokens): ChatR
 })
 
 /**
- * Enqueues the call, after its files were put where its worker finds them. If Redis takes no job, the charge is refunded, unless a worker has begun the call after all (the
- * job was taken, its acknowledgement lost): then the call goes on.
+ * Enqueues the call, after its files were put where its worker finds them. If Redis takes no job, the charge is
+ * refunded, unless a worker has begun the call after all (the job was taken, its acknowledgement lost): then the call
+ * goes on.
  */
 async function enqueue(
   ctx: CallContext,
