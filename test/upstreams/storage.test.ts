@@ -104,6 +104,20 @@ describe('results in a bucket', function () {
     expect(await recordOf(gateway.db, reply)).to.include({ resultUrl: addressOf(reply) })
   })
 
+  it('are sent as bytes where an image call asks for them, until they are gone', async () => {
+    const more = { response_format: 'b64_json', n: 2 }
+    const target = { protocol: 'openai', modality: 'image' } as const
+    const reply = await ask(gateway, account, target, prompted(), { more })
+    expect(reply.status, reply.text.slice(0, 300)).to.equal(200)
+    const { resultUrls } = await recordOf(gateway.db, reply)
+    const keys = resultUrls.map((url) => `results/${new URL(url).pathname.split('/').at(-1)}`)
+    const stored = keys.map((key) => s3.objects.get(key)!.bytes.toString('base64'))
+    expect(reply.json.data).to.deep.equal(stored.map((bytes) => ({ b64_json: bytes })))
+    s3.objects.delete(keys[1]!)
+    const again = await get(`${gateway.url}/v1/calls/${reply.headers.get('x-call-id')}`, account.key)
+    expect([again.status, again.json.error.type]).to.deep.equal([410, 'result_expired'])
+  })
+
   it('pass through the worker in parts, in constant memory for every size', async function () {
     if (process.platform !== 'linux') this.skip()
     const file = largeVideo(200)

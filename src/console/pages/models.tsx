@@ -250,7 +250,9 @@ type Row = NonNullable<ModelEntry['prices']>[number]
 
 /** What a row is of, as "1024x1024, high". */
 const wordsOf = (row: Row): string =>
-  ['resolution', 'size', 'quality'].flatMap((field) => (row as Record<string, unknown>)[field] ?? []).join(', ')
+  ['resolution', 'size', 'quality']
+    .flatMap((field) => (row as Record<string, string | undefined>)[field] ?? [])
+    .join(', ')
 
 /** The rows of a media price, in the order in which the first that fits is taken. */
 const Rows = ({ model: { modality, prices = [] } }: { model: ModelEntry }) => (

@@ -189,7 +189,7 @@ function checkMedia(model: WrittenPrice & { modality: string; durations?: unknow
   }
 }
 
-/** What only pictures have; and of theirs, the most that a call may ask for must have a price that it can be charged. */
+/** What only pictures have. Those of a call together are charged what any call may move at the most. */
 function checkPictures(model: WrittenPrice & Record<string, unknown> & { modality: string }, context: Check): void {
   const { credits = 0, prices = [] } = model
   const fault = (path: (string | number)[], message: string) => context.addIssue({ code: 'custom', path, message })

@@ -70,8 +70,8 @@ const resolution = z.string().regex(RESOLUTION).optional()
 const ofPicture = { resolution, size: pictureSize.optional(), quality: pictureQuality.optional() }
 
 /**
- * A row of the prices of a model of pictures or videos: by the second or as a whole; of one resolution, size or quality,
- * or of any.
+ * A row of the prices of a model of pictures or videos: by the second or as a whole; of one resolution, size or
+ * quality, or of any.
  */
 const mediaRow = z.union(
   [z.strictObject({ resolution, perSecond: ofASecond }), z.strictObject({ ...ofPicture, credits: amount })],

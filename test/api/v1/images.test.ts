@@ -144,6 +144,8 @@ describe('POST /v1/images/generations, with the fields of OpenAI', () => {
       [{ size: '64x64', n: 3 }, '[quality low] [pictures 2]', 150, 10],
       [{ quality: 'low' }, '', 7, 7],
       [{ size: '64x64' }, '[quality unheard-of]', 50, 50],
+      [{ model: 'otherwise-image' }, '[quality unheard-of]', 30, 30],
+      [{ model: 'otherwise-image' }, '[quality low]', 30, 3],
     ]
     for (const [fields, words, charge, cost] of PRICED) {
       it(`holds ${charge} and settles ${cost} for ${JSON.stringify(fields)} ${words}`, async () => {

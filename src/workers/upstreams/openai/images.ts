@@ -50,7 +50,7 @@ function outgoing(request: MediaRequest, context: UpstreamContext): UpstreamRequ
   return { ...post, path: '/images/edits', body: { form } }
 }
 
-/** The pictures of an edit in their order, and its mask: one is `image`, several are `image[]`, as OpenAI's SDKs have it. */
+/** The pictures of an edit in their order, and its mask. One is `image`, several are `image[]`, as of OpenAI's SDKs. */
 function picturesOf({ images = [], mask }: MediaRequest, { files = [] }: UpstreamContext): FormPart[] {
   const partOf = (name: string, { place, extension }: UploadedPicture): FormPart => ({
     name,

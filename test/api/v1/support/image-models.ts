@@ -22,6 +22,13 @@ export function imageModels(): Record<string, unknown>[] {
       prices: [{ size: '64x64', credits: 9 }],
       ...served('image-sandbox'),
     },
+    {
+      id: 'otherwise-image',
+      modality: 'image',
+      qualities: ['low', 'high'],
+      prices: [{ quality: 'high', credits: 30 }, { credits: 3 }],
+      ...served('image-sandbox'),
+    },
     { id: 'single-image', modality: 'image', credits: 11, ...served('image-sandbox', { drop: ['n', 'seed'] }) },
     {
       id: 'faithful-image',
