@@ -52,8 +52,9 @@ const aCountedMail = () => ({
   hourlyLimit: 5,
 })
 
-const aRetry = ({ id, keyId }: LoadedAccount) => ({
+const aRetry = ({ id, userId, keyId }: LoadedAccount) => ({
   accountId: id,
+  userId,
   keyId,
   requestHash: 'ab'.repeat(32),
   replyTo: 'here',

@@ -37,7 +37,13 @@ describe('a retry of a call that is just being ended', () => {
     const settled = calls.settle(id, 'image', aResult(5))
     try {
       await untilItWaits(db, '%end_calls%')
-      const claimed = claim({ accountId: account.id, keyId: account.keyId, requestHash: HASH, replyTo: 'another' })
+      const claimed = claim({
+        accountId: account.id,
+        userId: account.userId,
+        keyId: account.keyId,
+        requestHash: HASH,
+        replyTo: 'another',
+      })
       await untilItWaits(db, '%UPDATE calls SET abandoned_at%')
       await noResults.rollback()
       expect(await settled).to.include({ status: 'succeeded' })
