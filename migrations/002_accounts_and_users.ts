@@ -52,7 +52,7 @@ export const up = (db: Knex): Promise<void> =>
       -- Bytes of the requests of its open calls, which Redis holds; bounds an account.
       request_bytes quantity NOT NULL DEFAULT 0,
       created_at timestamptz NOT NULL DEFAULT now(), -- When it was opened.
-      -- Whether keys of it are limited, by a budget of theirs or of their member, in their open calls or in their tokens:
+      -- Whether keys of it are limited, by a budget of theirs or of their member, in their open calls or their tokens:
       -- statements look for that only then.
       keys_limited boolean NOT NULL DEFAULT false,
       deleted_at timestamptz, -- When it was deleted: nobody can tell whose it was; its ledger and calls stay.

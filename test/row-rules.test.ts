@@ -18,7 +18,7 @@ const COMMON: Record<string, Row> = {
   accounts: { id: ID },
   grants: { id: ID, account_id: ID, origin: 'signup', amount: 5, remaining: 5, open: true },
   ledger_entries: { account_id: ID, seq: 1, grant_id: ID, kind: 'grant', amount: 5, balance_after: 5 },
-  calls: { id: ID, account_id: ID, key_id: ID, modality: 'chat', model: 'm' },
+  calls: { id: ID, account_id: ID, key_id: ID, user_id: ID, modality: 'chat', model: 'm' },
 }
 
 /** Rows that keep every rule. */
@@ -27,6 +27,7 @@ const GOOD: Record<string, Row[]> = {
     {},
     { credits: '9007199254740991', debt: '9007199254740991' },
     { status: 'suspended', deleted_at: THEN, emptied_at: THEN },
+    { kind: 'organisation', name: 'Team' },
     { low_balance_below: 1, low_balance_state: 'due', top_up_below: 1, top_up_state: 'done' },
     { rate_limit: 1, max_outstanding: 1, tokens_per_minute: 1, token_window_at: THEN, token_window_used: 2 },
   ],
@@ -64,6 +65,9 @@ const BAD: Record<string, Record<string, Row[]>> = {
     accounts_outstanding_not_negative: [{ outstanding_calls: -1 }],
     accounts_deleted_are_suspended: [{ deleted_at: THEN }],
     accounts_emptied_were_deleted: [{ emptied_at: THEN }],
+    accounts_kind_known: [{ kind: 'other', name: '' }],
+    accounts_name_length: [{ kind: 'organisation', name: 'x'.repeat(61) }],
+    accounts_organisations_are_named: [{ kind: 'organisation' }, { name: 'Team' }],
     accounts_group_name_length: [{ group_name: '' }, { group_name: 'x'.repeat(51) }],
     accounts_rate_limit_positive: [{ rate_limit: 0 }],
     accounts_max_outstanding_positive: [{ max_outstanding: 0 }],

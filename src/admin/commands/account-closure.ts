@@ -49,8 +49,10 @@ const sentence = (kept: KeptBecause): string => {
 async function* everythingOf(db: Db, user: UserRow): AsyncGenerator<object> {
   const id = user.account_id
   yield { type: 'account', ...(await findAccount(db, id)), debt: user.debt }
-  for (const member of await listMembers(db, allOf(id))) yield { type: 'member', ...member }
-  for (const invitation of await listInvitations(db, id)) yield { type: 'invitation', ...invitation }
+  if (user.kind === 'organisation') {
+    for (const member of await listMembers(db, allOf(id))) yield { type: 'member', ...member }
+    for (const invitation of await listInvitations(db, id)) yield { type: 'invitation', ...invitation }
+  }
   for (const key of await listKeys(db, allOf(id))) yield { type: 'key', ...key }
   if (user.kind === 'personal') {
     const others = (await accountsActedFor(db, user.id)).filter(({ accountId }) => accountId !== id)

@@ -54,8 +54,15 @@ const OF_ACCOUNTS: Record<(typeof EVENT_TYPES)[number] | typeof TEST_TYPE, Descr
     data: z.strictObject({ balance: credits, below: credits }),
   },
   'budget.exceeded': {
-    summary: 'The budget of a key is spent',
-    data: z.strictObject({ budget: id('budget'), key: id('key'), credits, used: z.int(), startsAt: time }),
+    summary: 'The budget of a key or a member is spent',
+    data: z.strictObject({
+      budget: id('budget'),
+      key: id('key').optional().meta({ description: 'The key whose budget it is.' }),
+      member: id('usr').optional().meta({ description: 'The member whose budget it is.' }),
+      credits,
+      used: z.int(),
+      startsAt: time.nullable().meta({ description: 'When its period began; null for `total`.' }),
+    }),
   },
   'payment.succeeded': { summary: 'A payment was made, and its credits granted', data: payment },
   'payment.refunded': { summary: 'A payment, or part of it, was refunded', data: payment },

@@ -5,6 +5,8 @@
 
 const SPEAKS =
   "This gateway speaks OpenAI's chat completions (POST /v1/chat/completions) and Responses, and Anthropic's messages"
+
+const MAKES = 'images, videos, embeddings, moderations, rankings, speech and transcriptions'
 const COMPATIBLE = 'configure it as an OpenAI-compatible provider whose base URL ends with /v1'
 
 /** A verb behind the id of a model: no path of ours, although ids may have a colon. */
@@ -24,11 +26,11 @@ const DOORS: readonly [path: RegExp, sentence: string][] = [
   [/^\/(fim\/)?completions$|^\/(engines|edits)(\/|$)/, `${SPEAKS}, not completions of a text: send messages instead.`],
   [
     /^\/(realtime|assistants|threads|files|uploads|batches|vector_stores|fine_tuning|evals|conversations)(\/|$)/,
-    `This gateway has no such API. ${SPEAKS}, images, videos, embeddings, moderations, rankings, speech and transcriptions.`,
+    `This gateway has no such API. ${SPEAKS}, ${MAKES}.`,
   ],
   [
-    /^\/(containers|skills|chatkit|audio|images\/(edits|variations)|credits|auth)(\/|$)/,
-    `This gateway has no such API. ${SPEAKS}, images, videos, embeddings, moderations, rankings, speech and transcriptions.`,
+    /^\/(containers|skills|chatkit|audio|images\/variations|credits|auth)(\/|$)/,
+    `This gateway has no such API. ${SPEAKS}, ${MAKES}.`,
   ],
 ]
 

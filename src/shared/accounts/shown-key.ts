@@ -2,7 +2,7 @@
  * A key as its owner and operators see it, with its limits and what is used of its budget.
  */
 import type { Db, Trx } from '../platform/postgres/db.ts'
-import type { AccountId, KeyId, UserId } from '../platform/ids.ts'
+import type { KeyId, UserId } from '../platform/ids.ts'
 import { publicId } from '../platform/ids.ts'
 import type { Modality } from '../calls/lifecycle.ts'
 import type { BudgetRow, ShownBudget } from './budgets.ts'

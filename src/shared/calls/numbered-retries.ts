@@ -17,7 +17,8 @@ const RETRY_WINDOW_SECONDS = 600
 const DEATH_MARGIN_SECONDS = 2
 
 /**
- * A retry. `keyId`: the key that it came with; `userId`: the member whose it is; `requestHash` in hex; `replyTo`: the web process that will answer it.
+ * A retry. `keyId`: the key that it came with; `userId`: the member whose it is; `requestHash` in hex; `replyTo`: the
+ * web process that will answer it.
  */
 export type Retry = { accountId: AccountId; userId: UserId; keyId: KeyId; requestHash: string; replyTo: string }
 

@@ -91,7 +91,8 @@ export const deleteVideo = (
     const { rows } = await trx.raw<{ rows: Pick<VideoRow, 'status'>[] }>(
       `
       UPDATE calls SET deleted_at = now()
-      WHERE id = ? AND account_id = ? AND user_id = ? AND modality = 'video' AND status <> 'rejected' AND deleted_at IS NULL
+      WHERE id = ? AND account_id = ? AND user_id = ? AND modality = 'video' AND status <> 'rejected'
+        AND deleted_at IS NULL
       RETURNING status`,
       [id, accountId, userId],
     )

@@ -113,9 +113,6 @@ function statusOf(call: EndedCall): number {
   return call.dialect === 'responses' ? responsesStatusOf(call.errorType) : call.httpStatus
 }
 
-/** What has a `usage` of its own in its output. */
-const COUNTS_TOKENS: ReadonlySet<Modality> = new Set(['chat', 'embedding', 'rerank'])
-
 function frameOf(call: EndedCall): Frame {
   if (call.status === 'failed') return frameOfFailure(call)
   const money = `"credits":${call.credits},"balance":${call.balanceAfter}`
@@ -129,7 +126,7 @@ function frameOf(call: EndedCall): Frame {
 }
 
 /** Those whose outputs have a `usage`. */
-const TOKENS_OR_SECONDS: ReadonlySet<Modality> = new Set(['chat', 'embedding', 'transcription'])
+const TOKENS_OR_SECONDS: ReadonlySet<Modality> = new Set(['chat', 'embedding', 'rerank', 'transcription'])
 
 /** Errors of other APIs have a `type` of their own in the place of ours. */
 function frameOfFailure({ callId, dialect, errorType }: EndedCall & { status: 'failed' }): Frame {

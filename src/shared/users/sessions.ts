@@ -3,7 +3,6 @@
  * stored. A session lives 7 days by the clock of Postgres, and ends by deletion.
  */
 import { createHash, randomBytes } from 'node:crypto'
-import type { AccountStatus } from '../accounts/accounts.ts'
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { MemberRole, Membership } from '../accounts/members.ts'
@@ -101,24 +100,24 @@ export async function findSession(db: Db, token: string): Promise<LiveSession | 
 /**
  * Makes a session act for another account from now on. FOR SHARE waits for a change of the account's status, or of the
  * membership, and looks again.
- * @returns the status of that account; null where the user may not act for it, or the session has ended.
+ * @returns null where the user may not act for it, or the session has ended.
  */
 export async function actFor(
   db: Db,
   { userId, sessionId }: LiveSession,
   accountId: AccountId,
-): Promise<AccountStatus | null> {
+): Promise<'switched' | 'suspended' | null> {
   return db.transaction(async (trx) => {
-    const { rows } = await trx.raw<{ rows: { status: AccountStatus }[] }>(
+    const { rows } = await trx.raw<{ rows: { isActive: boolean }[] }>(
       `
-      SELECT acc.status FROM members m JOIN accounts acc ON acc.id = m.account_id
+      SELECT acc.status = 'active' AS "isActive" FROM members m JOIN accounts acc ON acc.id = m.account_id
       WHERE m.user_id = ? AND m.account_id = ? AND acc.deleted_at IS NULL FOR SHARE`,
       [userId, accountId],
     )
-    const status = rows[0]?.status ?? null
-    if (status !== 'active') return status
+    const [account] = rows
+    if (!account?.isActive) return account ? 'suspended' : null
     const changed = await trx('sessions').where({ id: sessionId, user_id: userId }).update({ account_id: accountId })
-    return changed === 1 ? status : null
+    return changed === 1 ? 'switched' : null
   })
 }
 

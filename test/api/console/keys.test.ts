@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { randomBytes } from 'node:crypto'
 import { newId, publicId } from '../../../src/shared/platform/ids.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { get, post } from '../../../scripts/harness/http.ts'
 import { startTestWeb } from '../../../scripts/harness/harness.ts'
 import type { DescribedWeb } from './support/records.ts'
@@ -142,11 +143,17 @@ describe('/api/keys', () => {
 
   describe('the number of keys', () => {
     /** Adds keys to an account, valid or revoked, made so many hours ago. */
-    async function addKeys(accountId: string, count: number, revoked: boolean, hours = 0): Promise<void> {
+    async function addKeys(
+      { id: accountId, userId }: TestAccount,
+      count: number,
+      revoked: boolean,
+      hours = 0,
+    ): Promise<void> {
       await web.db('api_keys').insert(
         Array.from({ length: count }, () => ({
           id: newId('key'),
           account_id: accountId,
+          user_id: userId,
           name: 'one of many',
           key_hash: randomBytes(32),
           hint: 'x',
@@ -158,7 +165,7 @@ describe('/api/keys', () => {
 
     it('is at most 100 that are not revoked, however many are requested at once', async () => {
       const { account, api } = await web.signedIn()
-      await addKeys(account.id, 89, false)
+      await addKeys(account, 89, false)
       const made = await Promise.all(Array.from({ length: 200 }, () => api('POST', '/api/keys', { name: 'x' })))
       const refused = made.filter(({ status }) => status !== 200)
       expect(made.length - refused.length).to.equal(10)
@@ -177,8 +184,8 @@ describe('/api/keys', () => {
         .db('api_keys')
         .where({ id: account.keyId })
         .update({ created_at: web.db.raw("now() - interval '2 days'") })
-      await addKeys(account.id, 500, true, 25)
-      await addKeys(account.id, 980, true, 23)
+      await addKeys(account, 500, true, 25)
+      await addKeys(account, 980, true, 23)
       const made = await Promise.all(Array.from({ length: 40 }, () => api('POST', '/api/keys', { name: 'x' })))
       expect(made.filter(({ status }) => status === 200)).to.have.length(20)
       const refused = made.find(({ status }) => status !== 200)!
@@ -188,7 +195,7 @@ describe('/api/keys', () => {
 
     it('limits the list of the revoked ones, but not that of the valid ones', async () => {
       const { account, api } = await web.signedIn()
-      await addKeys(account.id, 1200, true, 48)
+      await addKeys(account, 1200, true, 48)
       const { data } = (await api('GET', '/api/keys')).json
       expect(data).to.have.length(1001)
       expect(data.map(({ id }: { id: string }) => id)).to.include(publicId('key', account.keyId))

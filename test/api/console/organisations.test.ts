@@ -109,7 +109,7 @@ describe('organisations', () => {
       const accept = (one: Person) => api('POST', '/api/invitations/accept', one.token, { token })
       expect(errorOf(await accept(other))).to.deep.equal([400, 'invalid_token'])
       const answers = await Promise.all([accept(person), accept(person), accept(person)])
-      expect(answers.map(({ status }) => status).toSorted()).to.deep.equal([200, 400, 400])
+      expect(answers.map(({ status }) => status)).to.have.members([200, 400, 400])
       const members = (await api('GET', '/api/members', organisation.owner.token)).json.data
       expect(members.map(({ email, role }: Record<string, string>) => [email, role])).to.deep.equal([
         [organisation.owner.email, 'owner'],

@@ -274,11 +274,13 @@ describe('the budget of a key, judged by the charge', () => {
   })
 
   describe('a mail about a budget', () => {
-    const mailsOf = ({ userId }: TestAccount): Promise<number[]> =>
-      db('mails')
-        .where({ user_id: userId, kind: 'budget', status: 'queued' })
-        .orderBy('created_at')
-        .pluck(db.raw("(details ->> 'percent')::integer") as unknown as string)
+    const mailsOf = async ({ userId }: TestAccount): Promise<number[]> =>
+      (
+        await db('mails')
+          .where({ user_id: userId, kind: 'budget', status: 'queued' })
+          .orderBy('created_at')
+          .select<{ details: { percent: number } }[]>('details')
+      ).map(({ details }) => details.percent)
 
     async function proven(credits: number, period: Period): Promise<TestAccount> {
       const account = await withBudget(credits, period)

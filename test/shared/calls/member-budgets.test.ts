@@ -183,7 +183,7 @@ describe('the budget of a member, judged by the charge', () => {
     expect(await db('budgets').where({ account_id: organisation.id })).to.deep.equal([])
   })
 
-  it('is told of by one event when it is spent, and by mails to the member and the admins', async () => {
+  it('is told of by mails to the member and the admins, once a mark', async () => {
     const organisation = await anOrganisation(db, 10_000)
     const member = await aMember(db, organisation, { budget: { credits: 10, period: 'day' } })
     const [admin, stranger] = [await aMember(db, organisation), await aMember(db, organisation)]

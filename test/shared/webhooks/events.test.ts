@@ -12,7 +12,7 @@ import { createSecretBox } from '../../../src/shared/webhooks/secrets.ts'
 import { createWebhook, deleteWebhook, makeCallbackSecret } from '../../../src/shared/webhooks/webhooks.ts'
 import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import { aGrant, anAccount } from '../../../scripts/harness/factories.ts'
+import { aGrant, aMember, anAccount, anOrganisation } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { aResult, opened, verbs } from '../calls/opening.ts'
 import { aHouse } from './house.ts'
@@ -211,6 +211,17 @@ describe('an event', () => {
     await trx('budget_windows').insert({ budget_id: budget, starts_at: '2020-01-01', used: 20 })
     expect((await toldTo(account, trx))[1]!.body.data).to.include({ startsAt: '2020-01-01T00:00:00.000Z' })
     await trx.rollback()
+  })
+
+  it('is written of a budget of a member that is spent, and names the member', async () => {
+    const organisation = await anOrganisation(db, 100)
+    await aWebhook(organisation, ['budget.exceeded'])
+    const member = await aMember(db, organisation, { budget: { credits: 20, period: 'total' } })
+    await opened(verbs(db), member, 20)
+    const told = await toldTo(organisation)
+    expect(told).to.have.length(1)
+    expect(told[0]!.body.data).to.deep.include({ credits: 20, used: 20, startsAt: null })
+    expect(parseId('user', told[0]!.body.data.member)).to.equal(member.userId)
   })
 
   it('is written of a grant that ends within seven days, once', async () => {

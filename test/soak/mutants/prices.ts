@@ -41,8 +41,8 @@ export const PRICES: readonly Mutant[] = [
     edits: [
       {
         file: PRICING_SOURCE,
-        find: 'return due === null ? null : limited',
-        replace: 'return due === null ? 0 : limited',
+        find: 'return due && wholeCredits(price, [due[0] * BigInt(pictures), due[1]])',
+        replace: 'return wholeCredits(price, due ? [due[0] * BigInt(pictures), due[1]] : [0n, 1n])',
       },
     ],
     tests: [ARITHMETIC, 'test/api/v1/media-prices.test.ts'],

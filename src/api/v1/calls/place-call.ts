@@ -60,8 +60,8 @@ export function requireUpstream({ routes }: Pick<Model, 'routes'>): void {
  * Charges and enqueues a call, or joins the one that this request is a retry of.
  * @param onUpdate gets the worker's updates while a call of this request's own runs; of one that it joins, its start.
  * @throws GroupChanged; ApiError upstream_unavailable, invalid_request (more tokens than a minute has),
- * price_above_limit, price_changed, a spent budget, insufficient_credits, rate_limited (too many open, no tokens left of
- * the minute), account_suspended, unauthorized, ip_not_allowed, model_not_allowed (all four: changed a moment ago),
+ * price_above_limit, price_changed, a spent budget, insufficient_credits, rate_limited (too many open, no tokens left
+ * of the minute), account_suspended, unauthorized, ip_not_allowed, model_not_allowed (all four: changed a moment ago),
  * idempotency_conflict, overloaded, service_unavailable (nothing stays charged).
  */
 export async function placeCall(
