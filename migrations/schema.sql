@@ -21,7 +21,7 @@ CREATE TABLE accounts (
   outstanding_calls integer NOT NULL DEFAULT 0, -- Calls that have not ended; bounds an account and orders the queues.
   request_bytes quantity NOT NULL DEFAULT 0, -- Bytes of the requests of its open calls, which Redis holds; bounds an account.
   created_at timestamptz NOT NULL DEFAULT now(), -- When it was opened.
-  keys_limited boolean NOT NULL DEFAULT false, -- Whether keys of it are limited, by a budget of theirs or of their member, in their open calls or in their tokens: statements look for that only then.
+  keys_limited boolean NOT NULL DEFAULT false, -- Whether keys of it are limited, by a budget of theirs or of their member, in their open calls or their tokens: statements look for that only then.
   deleted_at timestamptz, -- When it was deleted: nobody can tell whose it was; its ledger and calls stay.
   emptied_at timestamptz, -- When the last of its media results had been removed after that.
   low_balance_below credits, -- A balance below it is worth a mail; null: none is wanted.
