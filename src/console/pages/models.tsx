@@ -246,13 +246,9 @@ function ModelPage({ id, models, latency, problem, reload }: OneModel & { reload
   )
 }
 
-type Row = NonNullable<ModelEntry['prices']>[number]
-
 /** What a row is of, as "1024x1024, high". */
-const wordsOf = (row: Row): string =>
-  ['resolution', 'size', 'quality']
-    .flatMap((field) => (row as Record<string, string | undefined>)[field] ?? [])
-    .join(', ')
+const wordsOf = ({ resolution, size, quality }: { resolution?: string; size?: string; quality?: string }): string =>
+  [resolution, size, quality].filter(Boolean).join(', ')
 
 /** The rows of a media price, in the order in which the first that fits is taken. */
 const Rows = ({ model: { modality, prices = [] } }: { model: ModelEntry }) => (
