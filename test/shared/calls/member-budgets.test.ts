@@ -183,6 +183,17 @@ describe('the budget of a member, judged by the charge', () => {
     expect(await db('budgets').where({ account_id: organisation.id })).to.deep.equal([])
   })
 
+  it('leaves each member their own calls: a numbered retry joins none of another', async () => {
+    const organisation = await anOrganisation(db, 10_000)
+    const [one, other] = [await aMember(db, organisation), await aMember(db, organisation)]
+    const requestHash = 'ab'.repeat(32)
+    const call = await opened(verbs(db), one, 5, { requestHash })
+    await verbs(db).markAbandoned(call)
+    const retried = ({ id, userId, keyId }: TestMember) =>
+      verbs(db).claimForRetry({ accountId: id, userId, keyId, requestHash, replyTo: 'here' }, [])
+    expect([await retried(other), await retried(one)]).to.deep.equal([null, call])
+  })
+
   it('is told of by mails to the member and the admins, once a mark', async () => {
     const organisation = await anOrganisation(db, 10_000)
     const member = await aMember(db, organisation, { budget: { credits: 10, period: 'day' } })
