@@ -4,6 +4,7 @@
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { AccountId, KeyId } from '../platform/ids.ts'
 import { holderOfKey } from './api-keys.ts'
+import { UNCOUNTED_TOKENS } from './token-allowance.ts'
 
 /**
  * The limits that an account has of its own; null: none of this kind. `rateLimit`: requests a minute. `maxOutstanding`:
@@ -87,6 +88,3 @@ export async function setLimitsOf(trx: Trx, id: AccountId, changes: LimitChanges
     .returning<LimitRow[]>([...LIMIT_COLUMNS])
   return row ? presentLimits(row) : null
 }
-
-/** The columns of an account or a key whose tokens are not limited: they are not counted. */
-export const UNCOUNTED_TOKENS = { token_window_at: null, token_window_used: 0 } as const

@@ -19,3 +19,6 @@ export const mostTokens = (allowances: readonly TokenAllowance[]): number =>
 /** The allowance that leaves least; undefined where there is none. */
 export const tightest = (allowances: readonly TokenAllowance[]): TokenAllowance | undefined =>
   allowances.toSorted((a, b) => a.remaining - b.remaining)[0]
+
+/** The columns of an account or a key whose tokens are not limited: they are not counted. */
+export const UNCOUNTED_TOKENS = { token_window_at: null, token_window_used: 0 } as const

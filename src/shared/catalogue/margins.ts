@@ -131,7 +131,8 @@ function modelFaults(model: PricedModel, sale: Sale): MarginFault[] {
         flatFaults(perSecond * HOUR, sold, 'an hour', { sale, path }),
       )
     }
-    default: {
+    case 'image':
+    case 'video': {
       const entries: readonly EntryWith<MediaCost>[] = model.upstreams
       return faultsOf(entries, (cost, path) => mediaFaults(model, cost, sale, path))
     }

@@ -15,7 +15,8 @@ import { believed } from '../../../src/workers/upstreams/believed-usage.ts'
 import { reportedBy, wordsOf } from '../simulation/upstream.ts'
 import type { Manner } from '../simulation/upstream.ts'
 import { LONGEST_ANSWER, MAX_OUTSTANDING } from '../simulation/simulation.ts'
-import type { Prices, Simulation } from '../simulation/simulation.ts'
+import type { Prices } from '../simulation/prices.ts'
+import type { Simulation } from '../simulation/simulation.ts'
 import { picturesOf, searchesAsked, shapeOf } from '../simulation/clients.ts'
 import type { Asked, Request } from '../simulation/clients.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
@@ -216,7 +217,10 @@ function fixedCost(price: Prices, asked: Asked, row: CallRow, manner: Manner): n
       return callCost(price.moderation)
     case 'rerank':
       return searchCost(price.rerank, searchesAsked(asked))
-    default: {
+    case 'chat':
+    case 'speech':
+    case 'transcription':
+    case 'embedding': {
       const estimate = { input: row.estimated_input_tokens ?? 0, output: 0 }
       const { input = 0 } = reportedBy(manner) ?? {}
       const bounds = { estimate, mostInput: 3 * estimate.input }

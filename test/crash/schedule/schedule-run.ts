@@ -1,7 +1,8 @@
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import type { Account } from '../simulation/accounts.ts'
 import type { Request } from '../simulation/clients.ts'
-import type { Prices, Simulation } from '../simulation/simulation.ts'
+import type { Prices } from '../simulation/prices.ts'
+import type { Simulation } from '../simulation/simulation.ts'
 
 /** What one run of a schedule leaves to be checked. */
 export type ScheduleRun = {

@@ -23,7 +23,8 @@ import type { ErrorCode } from '../../../src/shared/platform/errors.ts'
 import { ApiError } from '../../../src/shared/platform/errors.ts'
 import type { AccountId, CallId, KeyId, UserId } from '../../../src/shared/platform/ids.ts'
 import type { Web, Simulation } from './simulation.ts'
-import { IMAGE, MAX_OUTSTANDING, VIDEO } from './simulation.ts'
+import { IMAGE, VIDEO } from './prices.ts'
+import { MAX_OUTSTANDING } from './simulation.ts'
 
 export type Asked = {
   modality: Modality
@@ -191,7 +192,8 @@ function orderOf(simulation: Simulation, asked: Asked): CallOrder {
     }
     case 'chat':
       return chatOrderOf(model, asked)
-    default:
+    case 'speech':
+    case 'transcription':
       throw new Error(`no schedule asks for ${model.modality}`)
   }
 }

@@ -6,7 +6,6 @@ import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import type { AccountId, CallId } from '../../../src/shared/platform/ids.ts'
 import type { CallJob } from '../../../src/shared/queues.ts'
 import { isLeftToReader } from '../../../src/shared/queues.ts'
-import type { Share } from '../../../src/shared/requests/pricing.ts'
 import { WHOLE_PRICE, shareOf } from '../../../src/shared/requests/pricing.ts'
 import { createLog } from '../../../src/shared/platform/process/log.ts'
 import type { Calls } from '../../../src/shared/calls/calls.ts'
@@ -31,6 +30,8 @@ import { Dispatch } from './dispatch.ts'
 import { Upstream } from './upstream.ts'
 import { LostCalls, callsOf } from './verbs.ts'
 import { Wire } from './wire.ts'
+import { IMAGE, PRICES, VIDEO } from './prices.ts'
+import type { Prices } from './prices.ts'
 
 /** Open calls that one account may have in a simulation: few, so that the bound is reached. */
 export const MAX_OUTSTANDING = 5
@@ -92,23 +93,6 @@ export type Web = {
   }
 }
 export type Worker = { process: Process; deps: WorkerDeps; processor: Processor<CallJob>; isStopping: boolean }
-
-/** What the pictures and the videos of the simulation are. */
-export const IMAGE = { resolutions: ['1K', '2K'] as [string, string] }
-export const VIDEO = { durations: [5, 7.5], resolutions: ['720p', '1080p'] }
-
-/** The prices that a simulation begins with, by model. A change makes new objects, so they can be shared. */
-const PRICES = {
-  chat: { input: 1000, output: 2000, cachedInput: 100, cacheWrite: 1250, perCall: 1, perTokens: 1000, minimum: 2 },
-  image: { prices: [{ resolution: '2K', credits: 90 }, { credits: 40 }] },
-  video: { prices: [{ resolution: '1080p', perSecond: 90 }, { perSecond: 50 }] },
-  embedding: { input: 2, perTokens: 1, minimum: 1 },
-  moderation: { credits: 0 },
-  rerank: { perSearch: 25 },
-}
-
-/** Prices by model, as an account pays them. */
-export type Prices = { [Id in keyof typeof PRICES]: (typeof PRICES)[Id] & Share }
 
 /**
  * A whole Tollgate inside this process, over a real Postgres. Its queue, its pub/sub and its upstream behave as badly
