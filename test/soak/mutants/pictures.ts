@@ -16,7 +16,7 @@ export const OF_PICTURES: readonly Mutant[] = [
   {
     name: 'a call of several pictures is charged as one',
     why: 'Each picture has its price.',
-    edits: [{ file: PRICING_SOURCE, find: 'limited(due * BigInt(pictures))', replace: 'limited(due)' }],
+    edits: [{ file: PRICING_SOURCE, find: 'due[0] * BigInt(pictures)', replace: 'due[0]' }],
     tests: [PICTURE_PRICES, SCHEDULES],
   },
   {
@@ -29,7 +29,11 @@ export const OF_PICTURES: readonly Mutant[] = [
     name: 'what is left to the upstream is held at the first row',
     why: 'It may turn out to be the dearest.',
     edits: [
-      { file: ROWS, find: 'if (dearest === null || cost > dearest) dearest = cost', replace: 'dearest ??= cost' },
+      {
+        file: ROWS,
+        find: 'if (dearest === null || cost[0] * dearest[1] > dearest[0] * cost[1]) dearest = cost',
+        replace: 'dearest ??= cost',
+      },
     ],
     tests: [PICTURE_PRICES],
   },

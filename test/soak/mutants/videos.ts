@@ -94,7 +94,7 @@ export const OF_VIDEOS: readonly Mutant[] = [
     edits: [
       {
         file: 'src/shared/calls/videos.ts',
-        find: "{ 'c.account_id': accountId, 'c.modality': 'video' }",
+        find: "{ 'c.account_id': accountId, 'c.user_id': userId, 'c.modality': 'video' }",
         replace: "{ 'c.modality': 'video' }",
       },
     ],
