@@ -155,7 +155,7 @@ const Label = ({ model: { id, name = id, modality } }: { model: ModelEntry }) =>
 const PriceLine = ({ model }: { model: ModelEntry }) => (
   <p class="cost">
     <Price model={model} />
-    {model.pricing && 'minimum' in model.pricing && (
+    {model.pricing && 'minimum' in model.pricing && model.pricing.minimum !== undefined && (
       <small class="soft"> · at least {credits(model.pricing.minimum)}</small>
     )}
   </p>

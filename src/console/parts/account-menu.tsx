@@ -3,13 +3,12 @@
  */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ChevronDown } from 'lucide-preact'
-import { revokeKey, signOut } from '../api/endpoints.ts'
 import type { ActedFor } from '../api/organisations.ts'
 import { getAccounts } from '../api/organisations.ts'
 import { account } from '../state/account.ts'
 import { switchTo } from '../state/acting-for.ts'
 import { useLoad } from '../state/load.ts'
-import { forgetToken, ownKey, token } from '../state/session.ts'
+import { signOutHere } from '../state/sign-out.ts'
 import { Action, Email, ErrorMessage } from './basics.tsx'
 import { useSubmit } from './forms.tsx'
 import { List } from './list.tsx'
@@ -64,7 +63,7 @@ export function AccountMenu() {
             New organisation
           </button>
           <a href="/settings">Settings</a>
-          <button type="button" class="small quiet" onClick={leave}>
+          <button type="button" class="small quiet" onClick={signOutHere}>
             Sign out
           </button>
         </div>
@@ -103,17 +102,3 @@ function Accounts() {
 }
 
 const nameOf = ({ kind, name }: ActedFor): string => (kind === 'personal' ? 'Personal account' : name)
-
-/**
- * This browser drops the session at once, whether or not the server can be reached. The key that the playground made
- * ends first: a session that is over revokes nothing.
- */
-function leave(): void {
-  const [key, session] = [ownKey(), token.peek()]
-  const revoked = key === null ? Promise.resolve() : revokeKey(key)
-  revoked
-    .catch(() => {})
-    .then(() => signOut(session))
-    .catch(() => {})
-  forgetToken()
-}
