@@ -47,7 +47,7 @@ type Props = { organisation: { id: string; name: string; role: Member['role'] };
 type Doing = { what: 'change' | 'remove' | 'hand over'; member: Member } | null
 
 function Members({ organisation: { id, name, role }, email }: Props) {
-  const members = useLoad(`members ${role}`, getMembers)
+  const members = useLoad(role === 'member' ? 'membership' : 'members', getMembers)
   const [doing, setDoing] = useState<Doing>(null)
   const manages = role !== 'member'
   const close = (): void => setDoing(null)

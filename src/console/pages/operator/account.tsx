@@ -122,7 +122,11 @@ function Head({ file: { account, groups, held, openCalls, debt }, reload }: Head
         <GroupOf account={account} groups={groups} changed={reload} />
         <div>
           <dt>Name</dt>
-          <dd>{account.displayName || 'none'}</dd>
+          <dd>{account.name || account.displayName || 'none'}</dd>
+        </div>
+        <div>
+          <dt>Kind</dt>
+          <dd>{account.kind === 'organisation' ? 'Organisation; the address is its owner’s' : 'Personal'}</dd>
         </div>
         <div>
           <dt>Joined</dt>
