@@ -38,8 +38,16 @@ export function AccountMenu() {
   return (
     <>
       <details class="account" ref={menu} onToggle={(event) => setOpen(event.currentTarget.open)}>
-        <summary aria-label={organisation ? `Account ${organisation.name}, ${email}` : `Account ${email}`}>
-          {organisation && <span class="acting">{organisation.name}</span>}
+        <summary>
+          <span class="hidden">
+            Account {email}
+            {organisation && `, ${organisation.name}`}
+          </span>
+          {organisation && (
+            <span class="acting" aria-hidden="true">
+              {organisation.name}
+            </span>
+          )}
           <span class="initial" aria-hidden="true">
             {shown.slice(0, 1).toUpperCase() || '…'}
           </span>
