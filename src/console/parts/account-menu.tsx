@@ -1,6 +1,7 @@
 /**
  * Who is signed in and for which account they act, the way to the others, and the way out.
  */
+import type { RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ChevronDown } from 'lucide-preact'
 import type { ActedFor } from '../api/organisations.ts'
@@ -14,11 +15,8 @@ import { useSubmit } from './forms.tsx'
 import { List } from './list.tsx'
 import { NewOrganisation } from './new-organisation.tsx'
 
-/** Opens below whoever is signed in. */
-export function AccountMenu() {
-  const [open, setOpen] = useState(false)
-  const [founding, setFounding] = useState(false)
-  const menu = useRef<HTMLDetailsElement>(null)
+/** Shuts a menu with Escape, and with a press outside. */
+function useShutting(menu: RefObject<HTMLDetailsElement>): void {
   useEffect(() => {
     const shut = (event: Event): void => {
       if (event.type === 'keydown' && (event as KeyboardEvent).key !== 'Escape') return
@@ -32,6 +30,14 @@ export function AccountMenu() {
       removeEventListener('keydown', shut)
     }
   }, [])
+}
+
+/** Opens below whoever is signed in. */
+export function AccountMenu() {
+  const [open, setOpen] = useState(false)
+  const [founding, setFounding] = useState(false)
+  const menu = useRef<HTMLDetailsElement>(null)
+  useShutting(menu)
   const email = account.value?.user.email ?? ''
   const organisation = account.value?.organisation
   const shown = organisation?.name ?? email

@@ -24,7 +24,7 @@ import { AccountMenu } from './account-menu.tsx'
 import { Mark } from './basics.tsx'
 import { number } from './format.ts'
 
-/** `of`: those whom a page is for, where that is not everybody: owner and admins, or whoever acts for an organisation. */
+/** `of`: whom a page is for, where that is not everybody: owner and admins, or whoever acts for an organisation. */
 type PageLink = { href: string; name: string; icon: LucideIcon; of?: 'managers' | 'organisation' }
 type Group = { name: string; links: PageLink[] }
 

@@ -32,7 +32,7 @@ function turnTo(account: string): void {
   known = account
   try {
     if (before !== null) {
-      for (const place of Object.keys({ ...sessionStorage })) {
+      for (const place of Object.keys(sessionStorage)) {
         if (place !== TOKEN_KEY) sessionStorage.removeItem(place)
       }
     }

@@ -153,7 +153,7 @@ const actionsOf = ({ role, email, act }: ActionsProps): Column<Member> => ({
     return (
       <span class="row">
         {button('Change', 'change', 'quiet', `Change ${member.email}`)}
-        {role === 'owner' && button('Make owner', 'hand over', 'quiet', `Make ${member.email} owner`)}
+        {role === 'owner' && button('Make owner', 'hand over', 'quiet', `Make owner: ${member.email}`)}
         {member.email !== email && button('Remove', 'remove', 'danger', `Remove ${member.email}`)}
       </span>
     )
