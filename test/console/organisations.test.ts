@@ -50,7 +50,7 @@ describe('organisations in the console', () => {
   /** Acts for another account, by its name in the menu. */
   async function switchTo(page: Page, name: string): Promise<void> {
     await page.locator('.account summary').click()
-    await page.getByRole('group', { name: 'Accounts' }).getByRole('button', { name }).click()
+    await page.getByRole('region', { name: 'Accounts' }).getByRole('button', { name }).click()
     await page.locator('.account[open]').waitFor({ state: 'detached' })
     await heading(page, 'Overview')
   }
@@ -78,7 +78,7 @@ describe('organisations in the console', () => {
 
   async function found({ page }: Visit): Promise<void> {
     await page.locator('.account summary').click()
-    await page.getByRole('group', { name: 'Accounts' }).getByText('Personal account').waitFor()
+    await page.getByRole('region', { name: 'Accounts' }).getByText('Personal account').waitFor()
     await looksGood(page)
     await page.getByRole('button', { name: 'New organisation' }).click()
     const dialog = page.getByRole('dialog')

@@ -92,7 +92,7 @@ function Accounts() {
   const accounts = useLoad('accounts', getAccounts)
   const { busy, problem, run } = useSubmit()
   return (
-    <div class="accounts" role="group" aria-label="Accounts">
+    <div class="accounts" role="region" aria-label="Accounts">
       <List of={accounts} rows={2} empty={null}>
         {(items) =>
           items.map((one) => (
