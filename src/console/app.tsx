@@ -11,10 +11,12 @@ import { SignInAgain } from './pages/sign-in-again.tsx'
 import { AccessPage, NewAddressPage, ResetPage, VerifyPage } from './pages/mailed-links.tsx'
 import { lazyPage } from './parts/lazy.tsx'
 import type { PageProps } from './parts/route.ts'
+import { Managed } from './parts/managed.tsx'
 import { Shell } from './parts/shell.tsx'
 import { OverviewPage } from './pages/overview.tsx'
 
-type Route = { path: string; page: ComponentType<PageProps> }
+/** `managed`: the title of a page that is for owner and admins of the account alone. */
+type Route = { path: string; page: ComponentType<PageProps>; managed?: string }
 
 /** Pages for everybody. */
 const OUTSIDE: Route[] = [
@@ -25,6 +27,7 @@ const OUTSIDE: Route[] = [
   { path: '/verify', page: VerifyPage },
   { path: '/new-address', page: NewAddressPage },
   { path: '/access', page: AccessPage },
+  { path: '/invitation', page: lazyPage(async () => (await import('./pages/invitation.tsx')).InvitationPage) },
 ]
 
 /** Pages for who is signed in. */
@@ -43,8 +46,14 @@ const INSIDE: Route[] = [
   {
     path: '/webhooks/:id?',
     page: lazyPage(async () => (await import('./pages/webhooks/page.tsx')).WebhooksPage),
+    managed: 'Webhooks',
   },
-  { path: '/credits', page: lazyPage(async () => (await import('./pages/credits/page.tsx')).CreditsPage) },
+  {
+    path: '/credits',
+    page: lazyPage(async () => (await import('./pages/credits/page.tsx')).CreditsPage),
+    managed: 'Credits',
+  },
+  { path: '/members', page: lazyPage(async () => (await import('./pages/members/page.tsx')).MembersPage) },
   { path: '/models/:id?', page: lazyPage(async () => (await import('./pages/models.tsx')).ModelsPage) },
   { path: '/gallery', page: lazyPage(async () => (await import('./pages/gallery.tsx')).GalleryPage) },
   { path: '/settings', page: lazyPage(async () => (await import('./pages/settings/page.tsx')).SettingsPage) },
@@ -54,9 +63,9 @@ const INSIDE: Route[] = [
 const ENTRANCES = new Set(['/', '/sign-in', '/sign-up'])
 
 function find(routes: Route[], path: string) {
-  for (const { path: pattern, page } of routes) {
+  for (const { path: pattern, page, managed } of routes) {
     const match = exec(path, pattern, { path, query: {}, params: {} })
-    if (match) return { pattern, Component: page, params: match.params }
+    if (match) return { pattern, managed, Component: page, params: match.params }
   }
   return null
 }
@@ -84,7 +93,9 @@ export function App() {
   if (inside)
     return (
       <Shell path={path}>
-        <inside.Component key={inside.pattern} params={inside.params} query={query} />
+        <Managed key={inside.pattern} title={inside.managed}>
+          <inside.Component params={inside.params} query={query} />
+        </Managed>
         {hasEnded.value && <SignInAgain />}
       </Shell>
     )

@@ -20,6 +20,8 @@ const PAGES = [
   'playground',
   'gallery',
   'keys',
+  'members',
+  'webhooks',
   'credits',
   'models',
   'settings',

@@ -42,6 +42,7 @@ export const CONSOLE_PATHS = [
   '/verify',
   '/new-address',
   '/access',
+  '/invitation',
   '/overview',
   '/calls',
   '/calls/:id',
@@ -49,6 +50,7 @@ export const CONSOLE_PATHS = [
   '/playground/:kind',
   '/gallery',
   '/keys',
+  '/members',
   '/webhooks',
   '/webhooks/:id',
   '/credits',
@@ -63,7 +65,7 @@ export const CONSOLE_PATHS = [
 /**
  * A mailed link of which a gateway has encoded the `#`, once or twice: the fragment has become a part of the path.
  */
-const ENCODED_FRAGMENT = /^\/(verify|reset|new-address|access)\/?%(?:25)*23(.*)$/i
+const ENCODED_FRAGMENT = /^\/(verify|reset|new-address|access|invitation)\/?%(?:25)*23(.*)$/i
 
 /** Where the build puts the files whose names change with what is in them. */
 const HASHED = 'console'

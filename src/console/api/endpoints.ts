@@ -32,6 +32,7 @@ export type CallQuery = {
   dialect?: string
   status?: string
   keyId?: string
+  memberId?: string
   from?: string
   to?: string
 }

@@ -17,22 +17,27 @@ import type { PageProps } from '../parts/route.ts'
 import { leave, withFields } from '../parts/route.ts'
 import { onCall, onRefresh } from '../state/account.ts'
 import { useLoad } from '../state/load.ts'
+import { memberName, useMembers } from '../state/members.ts'
 import { CallDrawer } from './call-drawer.tsx'
 import { mixIn } from './overview.tsx'
 
 const PAGE = 50
 
-const FILTERS = ['model', 'modality', 'dialect', 'status', 'keyId', 'from', 'to'] as const
+const FILTERS = ['model', 'modality', 'dialect', 'status', 'keyId', 'memberId', 'from', 'to'] as const
 
 const STATUSES = [['', 'Any status'], ...Object.entries(STATUS_WORDS)] as (readonly [string, string])[]
 
 /** Whether a call that just came belongs on the first page of this list. */
-const belongs = (call: CallRecord, { model, modality, dialect, status, keyId, from, to }: CallQuery): boolean =>
+const belongs = (
+  call: CallRecord,
+  { model, modality, dialect, status, keyId, memberId, from, to }: CallQuery,
+): boolean =>
   (!model || call.model === model) &&
   (!modality || call.modality === modality) &&
   (!dialect || call.dialect === dialect) &&
   (!status || call.status === status) &&
   (!keyId || call.keyId === keyId) &&
+  (!memberId || call.memberId === memberId) &&
   (!from || call.createdAt.slice(0, 10) >= from) &&
   (!to || call.createdAt.slice(0, 10) <= to)
 
@@ -106,6 +111,8 @@ type FilterProps = {
 function Filters({ query, keyNames, set }: FilterProps) {
   const filtered = FILTERS.some((name) => query[name])
   const models = useLoad('models', getModels)
+  const members = new Map(useMembers()?.map((one) => [one.id, memberName(one)]))
+  if (query['memberId'] && !members.has(query['memberId'])) members.set(query['memberId'], 'Former member')
   // A model that is no longer offered can still be asked for by a link.
   const ids = new Set([...(models.data?.data ?? []).map(({ id }) => id), ...(query.model ? [query.model] : [])])
   const choice = (name: string) => ({
@@ -131,6 +138,9 @@ function Filters({ query, keyNames, set }: FilterProps) {
           options={[['', 'Any key'], ...[...keyNames].map(([id, name]) => [id, name] as const)]}
           {...choice('keyId')}
         />
+        {members.size > 0 && (
+          <Choice label="Member" options={[['', 'Any member'], ...members]} {...choice('memberId')} />
+        )}
         <Field label="From (UTC)" {...day('from')} />
         <Field label="To (UTC)" {...day('to')} />
         {filtered && (

@@ -1,21 +1,14 @@
 /**
- * The limits of a key: their fields, what is used of a budget, and the dialogs that change them or the secret.
+ * The limits of a key: their fields, and the dialogs that change them or the secret.
  */
 import { useState } from 'preact/hooks'
 import type { ApiKey, KeyLimits } from '../api/endpoints.ts'
 import { changeKey, rotateKey } from '../api/endpoints.ts'
-import { Action, Time } from '../parts/basics.tsx'
+import { Action } from '../parts/basics.tsx'
+import { BudgetFields, budgetOf } from '../parts/budget.tsx'
 import { Dialog } from '../parts/dialogs.tsx'
-import { number } from '../parts/format.ts'
 import { Choice, Field, Form, FormError, fieldsOf, useSubmit } from '../parts/forms.tsx'
 import { SecretDialog } from '../parts/secret-dialog.tsx'
-
-const PERIODS = [
-  ['total', 'in total'],
-  ['day', 'each day'],
-  ['week', 'each week'],
-  ['month', 'each month'],
-] as const
 
 const KINDS = [
   ['chat', 'Chats'],
@@ -35,8 +28,6 @@ const boxOf = (kind: string): string => `modality-${kind}`
 
 /** The limits of a key as texts of its form; empty where there is none. */
 const textsOf = (key: ApiKey | null): Texts => ({
-  credits: key?.budget ? String(key.budget.credits) : '',
-  period: key?.budget?.period ?? 'month',
   models: key?.models?.join(', ') ?? '',
   modalities: KINDS.map(([kind]) => kind)
     .filter((kind) => key?.modalities?.includes(kind))
@@ -60,11 +51,8 @@ export function limitsOf(texts: Texts, key: ApiKey | null): KeyLimits {
   const changed = (name: string): boolean => (texts[name] ?? '') !== before[name]
   const text = (name: string): string => texts[name] ?? ''
   const kinds = KINDS.map(([kind]) => kind).filter((kind) => boxOf(kind) in texts)
-  const credits = numberOf(text('credits'))
   return {
-    ...((changed('credits') || (credits !== null && changed('period'))) && {
-      budget: credits === null ? null : { credits, period: text('period') as 'total' | 'day' | 'week' | 'month' },
-    }),
+    ...budgetOf(texts, key?.budget ?? null),
     ...(changed('models') && { models: listOf(text('models')) }),
     ...(kinds.join(', ') !== before['modalities'] && { modalities: kinds.length === 0 ? null : kinds }),
     ...(changed('allowedIps') && { allowedIps: listOf(text('allowedIps')) }),
@@ -78,23 +66,11 @@ export function limitsOf(texts: Texts, key: ApiKey | null): KeyLimits {
 /** The fields of a form that limits a key. */
 export function LimitFields({ apiKey }: { apiKey: ApiKey | null }) {
   const texts = textsOf(apiKey)
-  const [period, setPeriod] = useState(texts.period)
   return (
     <>
-      <Field
-        label="Budget (credits)"
-        name="credits"
-        type="number"
-        min={0}
-        defaultValue={texts.credits}
+      <BudgetFields
+        budget={apiKey?.budget ?? null}
         hint="The most that calls with this key may cost. Leave empty for no budget."
-      />
-      <Choice
-        label="Budget period (UTC)"
-        name="period"
-        options={PERIODS}
-        value={period}
-        onChange={(event) => setPeriod(event.currentTarget.value)}
       />
       <Field
         label="Models"
@@ -129,34 +105,6 @@ export function LimitFields({ apiKey }: { apiKey: ApiKey | null }) {
         defaultValue={texts.tokensPerMinute}
       />
     </>
-  )
-}
-
-/** What is used of a budget. */
-export function BudgetMeter({ budget }: { budget: ApiKey['budget'] }) {
-  if (!budget) return <span class="soft">none</span>
-  const used = Math.min(100, Math.round((100 * budget.used) / Math.max(1, budget.credits)))
-  const words = `${number(budget.used)} of ${number(budget.credits)} credits`
-  return (
-    <span>
-      <span
-        class={used > 80 ? 'meter high' : 'meter'}
-        role="meter"
-        aria-valuemin={0}
-        aria-valuemax={100}
-        aria-valuenow={used}
-        aria-label={`Budget used: ${words}`}
-      >
-        <span style={{ width: `${used}%` }} />
-      </span>{' '}
-      {words} {PERIODS.find(([period]) => period === budget.period)![1]}
-      {budget.remaining === 0 && budget.resetsAt && (
-        <small>
-          {' '}
-          spent until <Time iso={budget.resetsAt} />
-        </small>
-      )}
-    </span>
   )
 }
 

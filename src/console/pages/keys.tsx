@@ -4,18 +4,22 @@
 import { useState } from 'preact/hooks'
 import type { ApiKey } from '../api/endpoints.ts'
 import { createKey, getKeys, revokeKey } from '../api/endpoints.ts'
+import type { Member } from '../api/organisations.ts'
 import { Action, Code, Empty, Page, Time } from '../parts/basics.tsx'
+import { BudgetMeter } from '../parts/budget.tsx'
 import { Confirm, Dialog } from '../parts/dialogs.tsx'
 import { Field, Form, FormError, fieldsOf, useSubmit } from '../parts/forms.tsx'
 import { List } from '../parts/list.tsx'
 import { SecretDialog } from '../parts/secret-dialog.tsx'
-import { BudgetMeter, EditKey, LimitFields, RotateKey, limitsOf } from './key-limits.tsx'
+import { EditKey, LimitFields, RotateKey, limitsOf } from './key-limits.tsx'
 import type { Column } from '../parts/table.tsx'
 import { Table } from '../parts/table.tsx'
 import { useLoad } from '../state/load.ts'
+import { isOwnKey, memberName, useMembers } from '../state/members.ts'
 
 export function KeysPage() {
   const keys = useLoad('keys', getKeys)
+  const members = useMembers() ?? []
   const [making, setMaking] = useState(false)
   const [revoking, setRevoking] = useState<ApiKey | null>(null)
   const [editing, setEditing] = useState<ApiKey | null>(null)
@@ -36,12 +40,13 @@ export function KeysPage() {
       <p class="soft">
         Your programs send a key with every request, as <code>Authorization: Bearer tg_…</code>.
       </p>
-      <EndedSecrets keys={keys.data?.data ?? []} rotate={setRotating} />
+      <EndedSecrets keys={keys.data?.data.filter((key) => isOwnKey(key, members)) ?? []} rotate={setRotating} />
       <section class="panel">
         <List of={keys} empty={<Empty title="No keys yet">Create one to call your first model.</Empty>}>
           {(items) => (
             <KeyTable
               keys={items}
+              members={members}
               revoke={setRevoking}
               edit={setEditing}
               rotate={setRotating}
@@ -90,6 +95,8 @@ type Chosen = (key: ApiKey) => void
 
 type KeyTableProps = {
   keys: ApiKey[]
+  /** Whose keys they are, where that is not only one's own: their secrets are for their holders to renew. */
+  members?: Member[]
   revoke: Chosen
   edit: Chosen
   rotate: Chosen
@@ -98,7 +105,14 @@ type KeyTableProps = {
 }
 
 /** Keys, revoked ones too, and what may be done to them. */
-export function KeyTable({ keys, revoke, edit, rotate, callsOf }: KeyTableProps) {
+export function KeyTable({ keys, members = [], revoke, edit, rotate, callsOf }: KeyTableProps) {
+  const holder: Column<ApiKey> = {
+    header: 'Member',
+    cell: ({ memberId }) => {
+      const found = members.find(({ id }) => id === memberId)
+      return found ? memberName(found) : <span class="soft">no longer a member</span>
+    },
+  }
   const lastCall: Column<ApiKey> = {
     header: 'Last call',
     cell: (key) => {
@@ -127,9 +141,11 @@ export function KeyTable({ keys, revoke, edit, rotate, callsOf }: KeyTableProps)
           <button type="button" class="small quiet" aria-label={`Limits of ${key.name}`} onClick={() => edit(key)}>
             Limits
           </button>
-          <button type="button" class="small quiet" aria-label={`Rotate ${key.name}`} onClick={() => rotate(key)}>
-            Rotate
-          </button>
+          {isOwnKey(key, members) && (
+            <button type="button" class="small quiet" aria-label={`Rotate ${key.name}`} onClick={() => rotate(key)}>
+              Rotate
+            </button>
+          )}
           <button type="button" class="small danger" aria-label={`Revoke ${key.name}`} onClick={() => revoke(key)}>
             Revoke
           </button>
@@ -139,7 +155,7 @@ export function KeyTable({ keys, revoke, edit, rotate, callsOf }: KeyTableProps)
   return (
     <Table
       label="Keys"
-      columns={[...KEY_COLUMNS, lastCall, budget, revoking]}
+      columns={[...KEY_COLUMNS, ...(members.length > 0 ? [holder] : []), lastCall, budget, revoking]}
       rows={keys}
       keyOf={(key) => key.id}
       faded={(key) => key.revokedAt !== null}

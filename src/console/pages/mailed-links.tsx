@@ -23,9 +23,12 @@ function takeToken(): string {
   return token
 }
 
-/** The link in this tab, and its outcome. `link` counts the links: each gets a new form. */
-function useLink() {
-  const [state, setState] = useState(() => begin(0))
+/**
+ * The link in this tab, and its outcome. `link` counts the links: each gets a new form.
+ * @param otherwise the token where the address has none
+ */
+export function useLink(otherwise = '') {
+  const [state, setState] = useState(() => begin(0, otherwise))
   useLayoutEffect(() => {
     // Another link opened in the same tab changes only the fragment: no new page begins.
     const again = (): void => {
@@ -41,13 +44,13 @@ function useLink() {
   }
 }
 
-function begin(link: number): { token: string; stage: Stage; link: number } {
-  const token = takeToken()
+function begin(link: number, otherwise = ''): { token: string; stage: Stage; link: number } {
+  const token = takeToken() || otherwise
   return { token, stage: token === '' ? 'missing' : 'ready', link }
 }
 
 /** Some mail gateways cut the end of a link off: the mail has its code in words, too. */
-function Missing({ paste }: { paste: (token: string) => void }) {
+export function Missing({ paste }: { paste: (token: string) => void }) {
   const { busy, problem, run } = useSubmit()
   const submit = (event: Event): void => {
     const token = tokenIn(fieldsOf(event)['code'] ?? '')
@@ -73,7 +76,7 @@ function Missing({ paste }: { paste: (token: string) => void }) {
   )
 }
 
-const ContinueLink = () => (
+export const ContinueLink = () => (
   <p class="links">
     <a href="/overview">{session.value === null ? 'Sign in' : 'Go to the overview'}</a>
   </p>

@@ -2,14 +2,14 @@
  * What an account should know before it goes on: an address to verify, credits that run out or expire.
  */
 import { useState } from 'preact/hooks'
-import type { Grant, UsageRow } from '../api/endpoints.ts'
+import type { UsageRow } from '../api/endpoints.ts'
 import { getGrants, resend } from '../api/endpoints.ts'
 import { Action, Time } from '../parts/basics.tsx'
 import { counted, credits, expiryText } from '../parts/format.ts'
 import { useSubmit } from '../parts/forms.tsx'
 import { GetCredits } from '../parts/get-credits.tsx'
 import { LOW_CREDITS } from '../parts/shell.tsx'
-import { account } from '../state/account.ts'
+import { account, mayManage } from '../state/account.ts'
 import { useLoad } from '../state/load.ts'
 
 const DAY_MS = 86_400_000
@@ -48,15 +48,12 @@ export function Unverified() {
 }
 
 /** Credits that are about to run out at the pace of the last days, or to expire. */
-export function Running({ usage }: { usage: UsageRow[] | undefined }) {
-  const grants = useLoad('grants', getGrants)
-  return (
-    <>
-      <Low usage={usage} />
-      <Expiring grants={grants.data?.data} />
-    </>
-  )
-}
+export const Running = ({ usage }: { usage: UsageRow[] | undefined }) => (
+  <>
+    <Low usage={usage} />
+    {account.value && mayManage() && <Expiring />}
+  </>
+)
 
 function Low({ usage = [] }: { usage: UsageRow[] | undefined }) {
   const now = account.value
@@ -79,7 +76,9 @@ function Low({ usage = [] }: { usage: UsageRow[] | undefined }) {
   )
 }
 
-function Expiring({ grants = [] }: { grants: Grant[] | undefined }) {
+/** Grants are for owner and admins to see. */
+function Expiring() {
+  const grants = useLoad('grants', getGrants).data?.data ?? []
   const soon = new Date(Date.now() + SOON_MS).toISOString()
   const ending = grants.filter(({ remaining, expiresAt }) => remaining > 0 && expiresAt !== null && expiresAt < soon)
   const [first] = ending.map(({ expiresAt }) => expiresAt!).toSorted()

@@ -1,5 +1,5 @@
 /**
- * The usage as tables: the whole time by model or key, and each day.
+ * The usage as tables: the whole time by model, key or member, and each day.
  */
 import { useState } from 'preact/hooks'
 import type { AccountLatency } from '../api/endpoints.ts'
@@ -9,7 +9,7 @@ import type { Column } from '../parts/table.tsx'
 import { Table } from '../parts/table.tsx'
 
 /** What usage is divided by. */
-export type By = 'model' | 'key'
+export type By = 'model' | 'key' | 'member'
 
 /** One model or key over the whole time. Its latency is null where none of its calls succeeded. */
 type Total = Omit<UsedOn, 'day'> & { p50Ms: number | null; p95Ms: number | null }
@@ -28,7 +28,7 @@ function totalsOf(rows: UsedOn[], latencyOf: (name: string) => AccountLatency['a
   return [...totals.values()].toSorted((a, b) => b.credits - a.credits || b.calls - a.calls)
 }
 
-const HEADERS: Record<By, string> = { model: 'Model', key: 'Key' }
+const HEADERS: Record<By, string> = { model: 'Model', key: 'Key', member: 'Member' }
 
 const tookText = (ms: number | null): string => (ms === null ? '–' : duration(ms))
 

@@ -3,12 +3,14 @@
  */
 import { useEffect, useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
-import type { AccountLatency, ApiKey, CallRecord, Page as ListPage, UsageRow } from '../api/endpoints.ts'
-import { getCalls, getKeyUsage, getKeys, getLatency, getUsage } from '../api/endpoints.ts'
+import type { ApiKey, CallRecord, Page as ListPage } from '../api/endpoints.ts'
+import { getCalls, getKeys, getLatency, getUsage } from '../api/endpoints.ts'
+import { withQuery } from '../api/requests.ts'
+import { Download } from '../parts/download.tsx'
 import { GetCredits } from '../parts/get-credits.tsx'
 import { Empty, Page, ErrorMessage } from '../parts/basics.tsx'
 import { CallTable } from '../parts/call-table.tsx'
-import type { Measure, UsedOn } from '../parts/chart.tsx'
+import type { Measure } from '../parts/chart.tsx'
 import { UsageChart } from '../parts/chart.tsx'
 import { List } from '../parts/list.tsx'
 import type { PageProps } from '../parts/route.ts'
@@ -16,10 +18,13 @@ import { withFields } from '../parts/route.ts'
 import { account, onCall, onRefresh } from '../state/account.ts'
 import type { Loaded } from '../state/load.ts'
 import { useLoad } from '../state/load.ts'
+import { seesOthers } from '../state/members.ts'
 import { daysOf, lastDays, LATEST, RANGES, rangeOf } from '../state/overview-range.ts'
 import { Running, Unverified } from './overview-notices.tsx'
 import type { By } from './overview-tables.tsx'
 import { EachDay, Totals } from './overview-tables.tsx'
+import type { Divided } from './overview-usage.ts'
+import { labelOf, useByKey, useByMember, useByModel } from './overview-usage.ts'
 import { Tiles } from './overview-tiles.tsx'
 
 /** Usage is added up by the server: after a burst of calls it is asked for once, this long after the last, in ms. */
@@ -61,51 +66,10 @@ const MEASURE_TITLES: Record<Measure, string> = {
   failed: 'Failed calls per day (UTC)',
 }
 
-const BY_WORDS: Record<By, string> = { model: 'By model', key: 'By key' }
+/** What usage can be divided by: by member where others are seen. */
+const dividers = (): By[] => (seesOthers() ? ['model', 'key', 'member'] : ['model', 'key'])
 
-/** The usage of the chart and the table, and what belongs to the names in it. */
-type Divided = {
-  usage: Pick<Loaded<unknown>, 'problem' | 'reload'>
-  rows: UsedOn[] | undefined
-  latencyOf: (name: string) => AccountLatency['all']
-  /** What of the calls' address names the calls of one of them. */
-  fieldOf: (name: string) => Record<string, string>
-}
-
-/** The usage of some days by model. Its rows stay the same ones when the latency comes: the chart is drawn once. */
-function useByModel(usage: Loaded<{ data: UsageRow[] }>, latency: AccountLatency | undefined): Divided {
-  const rows = useMemo(
-    () => usage.data?.data.map(({ model, modality: _modality, ...row }) => ({ ...row, name: model })),
-    [usage.data],
-  )
-  const latencyOf: Divided['latencyOf'] = (name) => latency?.models.find(({ model }) => model === name) ?? null
-  return { usage, rows, latencyOf, fieldOf: (name) => ({ model: name }) }
-}
-
-/** The usage of some days by key. A key that was deleted long ago has its id for a name. */
-function useByKey(
-  wanted: boolean,
-  days: string[],
-  keys: ApiKey[] | undefined,
-  latency: AccountLatency | undefined,
-): Divided {
-  const [from, to] = [days[0], days.at(-1)]
-  const usage = useLoad(wanted ? `key usage ${days.length}` : 'no key usage', async () =>
-    wanted ? getKeyUsage({ from, to }) : { data: [] },
-  )
-  const names = useMemo(() => new Map((keys ?? []).map((key) => [key.id, labelOf(key)])), [keys])
-  const nameOf = (id: string): string => names.get(id) ?? id
-  const rows = useMemo(
-    () => keys && usage.data?.data.map(({ keyId, ...row }) => ({ ...row, name: nameOf(keyId) })),
-    [usage.data, keys],
-  )
-  const latencyOf: Divided['latencyOf'] = (name) => latency?.keys.find(({ keyId }) => nameOf(keyId) === name) ?? null
-  const fieldOf = (name: string) => ({ keyId: keys?.find((key) => labelOf(key) === name)?.id ?? name })
-  return { usage, rows, latencyOf, fieldOf }
-}
-
-/** A key as people tell it from others. */
-const labelOf = ({ name, hint }: ApiKey): string => `${name} (${hint})`
+const BY_WORDS: Record<By, string> = { model: 'By model', key: 'By key', member: 'By member' }
 
 export function OverviewPage({ query }: PageProps) {
   const count = daysOf(query)
@@ -116,10 +80,13 @@ export function OverviewPage({ query }: PageProps) {
   const calls = useLoad('latest calls', () => getCalls({ limit: String(LATEST) }))
   const keys = useLoad('keys', getKeys).data?.data
   const latency = useLoad(`latency ${count} ${keyId}`, () => getLatency(range))
-  const by: By = query.by === 'key' && keyId === '' ? 'key' : 'model'
-  const ofModels = useByModel(usage, latency.data)
-  const ofKeys = useByKey(by === 'key', days, keys, latency.data)
-  useChanges([usage, latency, ofKeys.usage], calls)
+  const by = keyId === '' ? (dividers().find((one) => one === query.by) ?? 'model') : 'model'
+  const divided: Record<By, Divided> = {
+    model: useByModel(usage, latency.data),
+    key: useByKey(by === 'key', days, keys, latency.data),
+    member: useByMember(by === 'member', days),
+  }
+  useChanges([usage, latency, divided.key.usage, divided.member.usage], calls)
   return (
     <Page
       title="Overview"
@@ -134,7 +101,7 @@ export function OverviewPage({ query }: PageProps) {
       <Running usage={usage.data?.data} />
       <FirstSteps latest={calls.data?.data} />
       <Tiles usage={usage.data?.data} latency={latency.data} count={count} />
-      <Usage divided={by === 'key' ? ofKeys : ofModels} by={by} days={days} query={query} />
+      <Usage divided={divided[by]} by={by} days={days} query={query} />
       <section class="panel">
         <h2>
           Latest calls{' '}
@@ -172,7 +139,21 @@ function Usage({ divided: { usage, rows, latencyOf, fieldOf }, by, days, query }
         <h2>{MEASURE_TITLES[measure]}</h2>
         <span class="row">
           <Choose label="Show" words={MEASURE_WORDS} value={measure} name="show" query={query} />
-          {!query.keyId && <Choose label="Group by" words={BY_WORDS} value={by} name="by" query={query} />}
+          {by === 'member' && (
+            <Download
+              path={withQuery('/api/exports/members', { from: days[0], to: days.at(-1) })}
+              name="tollgate-members.csv"
+            />
+          )}
+          {!query.keyId && (
+            <Choose
+              label="Group by"
+              words={Object.fromEntries(dividers().map((one) => [one, BY_WORDS[one]]))}
+              value={by}
+              name="by"
+              query={query}
+            />
+          )}
         </span>
       </div>
       <ErrorMessage problem={usage.problem} retry={usage.reload} />

@@ -7,6 +7,7 @@ import { useLocation } from 'preact-iso'
 import { forgot, signIn, signUp } from '../api/endpoints.ts'
 import { Action, Mark } from '../parts/basics.tsx'
 import { Field, Form, FormError, PasswordField, fieldsOf, useSubmit } from '../parts/forms.tsx'
+import { withFields } from '../parts/route.ts'
 import { signOutNotice, keepToken } from '../state/session.ts'
 
 export const PASSWORD_HINT = '8 to 72 characters, with at least one letter and one digit.'
@@ -60,7 +61,14 @@ const StaySignedIn = () => (
   </label>
 )
 
+/** The way between signing in and registering keeps where to go afterwards. */
+function useNext(): (path: string) => string {
+  const { query } = useLocation()
+  return (path) => withFields(path, {}, { next: query['next'] })
+}
+
 export function SignInPage() {
+  const onward = useNext()
   const { busy, problem, run } = useSubmit()
   const submit = (event: Event): void => {
     const { email = '', password = '', stay } = fieldsOf(event)
@@ -84,7 +92,7 @@ export function SignInPage() {
         </Action>
       </Form>
       <p class="links">
-        <a href="/sign-up">Create an account</a>
+        <a href={onward('/sign-up')}>Create an account</a>
         <a href="/forgot">Forgot your password?</a>
         <a href="/docs">API documentation</a>
       </p>
@@ -93,6 +101,7 @@ export function SignInPage() {
 }
 
 export function SignUpPage() {
+  const onward = useNext()
   const { busy, problem, run } = useSubmit()
   const submit = (event: Event): void => {
     const { email = '', password = '', displayName = '', stay } = fieldsOf(event)
@@ -112,7 +121,7 @@ export function SignUpPage() {
         </Action>
       </Form>
       <p class="links">
-        <a href="/sign-in">Sign in instead</a>
+        <a href={onward('/sign-in')}>Sign in instead</a>
       </p>
     </Card>
   )

@@ -2,11 +2,10 @@
  * The frame around every page of somebody who is signed in.
  */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 import type { LucideIcon } from 'lucide-preact'
 import {
   BookOpen,
-  ChevronDown,
   Coins,
   Images,
   KeyRound,
@@ -17,15 +16,16 @@ import {
   Boxes,
   Settings,
   ShieldCheck,
+  Users,
   Webhook,
 } from 'lucide-preact'
-import { revokeKey, signOut } from '../api/endpoints.ts'
-import { account, live, reconnecting } from '../state/account.ts'
-import { forgetToken, ownKey, token } from '../state/session.ts'
-import { Email, Mark } from './basics.tsx'
+import { account, live, mayManage, reconnecting } from '../state/account.ts'
+import { AccountMenu } from './account-menu.tsx'
+import { Mark } from './basics.tsx'
 import { number } from './format.ts'
 
-type PageLink = { href: string; name: string; icon: LucideIcon }
+/** `of`: whom a page is for, where that is not everybody: owner and admins, or whoever acts for an organisation. */
+type PageLink = { href: string; name: string; icon: LucideIcon; of?: 'managers' | 'organisation' }
 type Group = { name: string; links: PageLink[] }
 
 const GROUPS: Group[] = [
@@ -43,8 +43,9 @@ const GROUPS: Group[] = [
     name: 'Account',
     links: [
       { href: '/keys', name: 'Keys', icon: KeyRound },
-      { href: '/webhooks', name: 'Webhooks', icon: Webhook },
-      { href: '/credits', name: 'Credits', icon: Coins },
+      { href: '/members', name: 'Members', icon: Users, of: 'organisation' },
+      { href: '/webhooks', name: 'Webhooks', icon: Webhook, of: 'managers' },
+      { href: '/credits', name: 'Credits', icon: Coins, of: 'managers' },
       { href: '/settings', name: 'Settings', icon: Settings },
     ],
   },
@@ -95,6 +96,10 @@ export function Shell({ path, children }: { path: string; children: ComponentChi
   )
 }
 
+/** Whether a page is for whoever is signed in. */
+const isFor = ({ of }: PageLink): boolean =>
+  of === 'managers' ? mayManage() : of === 'organisation' ? Boolean(account.value?.organisation) : true
+
 function Pages({ path, open }: { path: string; open: boolean }) {
   const groups = account.value?.role === 'admin' ? [...GROUPS, OPERATE] : GROUPS
   return (
@@ -102,7 +107,7 @@ function Pages({ path, open }: { path: string; open: boolean }) {
       {groups.map(({ name, links }) => (
         <div key={name} class="group" role="group" aria-label={name}>
           <small aria-hidden="true">{name}</small>
-          {links.map((link) => (
+          {links.filter(isFor).map((link) => (
             <a
               key={link.href}
               href={link.href}
@@ -122,51 +127,15 @@ function Pages({ path, open }: { path: string; open: boolean }) {
   )
 }
 
-/** Who is signed in, and the way out. */
-function AccountMenu() {
-  const menu = useRef<HTMLDetailsElement>(null)
-  useEffect(() => {
-    const shut = (event: Event): void => {
-      if (event.type === 'keydown' && (event as KeyboardEvent).key !== 'Escape') return
-      if (event.type === 'pointerdown' && menu.current?.contains(event.target as Node)) return
-      menu.current?.removeAttribute('open')
-    }
-    addEventListener('pointerdown', shut)
-    addEventListener('keydown', shut)
-    return () => {
-      removeEventListener('pointerdown', shut)
-      removeEventListener('keydown', shut)
-    }
-  }, [])
-  const email = account.value?.user.email ?? ''
-  return (
-    <details class="account" ref={menu}>
-      <summary aria-label={`Account ${email}`}>
-        <span class="initial" aria-hidden="true">
-          {email.slice(0, 1).toUpperCase() || '…'}
-        </span>
-        <ChevronDown size={15} aria-hidden="true" />
-      </summary>
-      <div class="sheet">
-        <p>
-          <small class="soft">Signed in as</small>
-          <br />
-          <Email address={email} />
-        </p>
-        <a href="/settings">Settings</a>
-        <button type="button" class="small quiet" onClick={leave}>
-          Sign out
-        </button>
-      </div>
-    </details>
-  )
-}
-
 /** The balance, and what running calls hold beyond it; a dot shows whether it is up to date. */
 function Balance() {
   const now = account.value
+  // Where they come from is for owner and admins to see.
   return (
-    <a class={now && now.credits < LOW_CREDITS ? 'balance low' : 'balance'} href="/credits">
+    <a
+      class={now && now.credits < LOW_CREDITS ? 'balance low' : 'balance'}
+      href={mayManage() ? '/credits' : '/overview'}
+    >
       <span class={live.value ? 'dot on' : 'dot'} title={live.value ? 'Up to date' : 'Connecting…'} />
       <span class="digits" data-testid="balance">
         {now ? number(now.credits) : '…'}
@@ -175,18 +144,4 @@ function Balance() {
       {now && now.held > 0 ? <small class="held"> · {number(now.held)} held</small> : null}
     </a>
   )
-}
-
-/**
- * This browser drops the session at once, whether or not the server can be reached. The key that the playground made
- * ends first: a session that is over revokes nothing.
- */
-function leave(): void {
-  const [key, session] = [ownKey(), token.peek()]
-  const revoked = key === null ? Promise.resolve() : revokeKey(key)
-  revoked
-    .catch(() => {})
-    .then(() => signOut(session))
-    .catch(() => {})
-  forgetToken()
 }

@@ -5,6 +5,7 @@ import { effect, signal } from '@preact/signals'
 import type { AccountState, CallRecord, User } from '../api/endpoints.ts'
 import { getAccount } from '../api/endpoints.ts'
 import { readEvents } from '../api/event-reader.ts'
+import { belongsTo } from './acting-for.ts'
 import { endSession, hasEnded, signedInAs, token } from './session.ts'
 import type { Told } from './shared-stream.ts'
 import { followTogether } from './shared-stream.ts'
@@ -51,11 +52,14 @@ export function onRefresh(listener: () => void): () => void {
 export async function loadAccount(): Promise<void> {
   const [mine, seen, nth] = [token.value, events, ++asked]
   const answer = await getAccount().catch(() => null)
-  if (!answer || mine !== token.value || nth < answered) return
+  if (!answer || mine !== token.value || nth < answered || !belongsTo(answer.user.id)) return
   answered = nth
   signedInAs.value = answer.user.email
   account.value = seen === events ? answer : { ...answer, ...latest }
 }
+
+/** Whether the pages of owner and admins are for whoever is signed in; also while that is not known yet. */
+export const mayManage = (): boolean => account.value?.organisation?.role !== 'member'
 
 /** Shows a changed profile at once. */
 export function showUser(user: User): void {

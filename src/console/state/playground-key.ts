@@ -5,6 +5,7 @@
 import { effect, signal } from '@preact/signals'
 import { createKey, getKeys, rotateKey } from '../api/endpoints.ts'
 import { problemOf } from '../api/client.ts'
+import { isOwnKey, membersSeen } from './members.ts'
 import { keepOwnKey, token } from './session.ts'
 
 const PLACE = 'tollgate.playground-key'
@@ -70,7 +71,8 @@ async function obtainPlaygroundKey(): Promise<string> {
 let obtaining: Promise<string> | null = null
 
 async function obtain(): Promise<string> {
-  const own = (await getKeys()).data.find(({ name, revokedAt }) => name === OWN_NAME && revokedAt === null)
+  const [{ data: keys }, members] = await Promise.all([getKeys(), membersSeen()])
+  const own = keys.find((key) => key.name === OWN_NAME && key.revokedAt === null && isOwnKey(key, members))
   const { key, secret } = await (own ? rotateKey(own.id, GRACE_SECONDS) : createKey(OWN_NAME))
   setPlaygroundKey(secret, true)
   keepOwnKey(key.id)

@@ -76,16 +76,25 @@ export function ownKey(): string | null {
   }
 }
 
+/** Forgets it: it is revoked, or its account is not that of the session any more. */
+export function forgetOwnKey(): void {
+  try {
+    localStorage.removeItem(OWN_KEY_PLACE)
+  } catch {
+    // Nothing is kept where storage is forbidden.
+  }
+}
+
 /** Forgets the token, and whatever pages have kept for this tab. `reason` is shown on the sign-in page. */
 export function forgetToken(reason: string | null = null): void {
   forgetOwn(browser, token.value)
   try {
     // The page that kept a key here may not be loaded, to forget it by itself.
     sessionStorage.clear()
-    localStorage.removeItem(OWN_KEY_PLACE)
   } catch {
     // Nothing is kept where storage is forbidden.
   }
+  forgetOwnKey()
   signOutNotice.value = reason
   token.value = null
   signedInAs.value = null

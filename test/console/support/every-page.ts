@@ -14,6 +14,7 @@ export const OUTSIDE: [string, string][] = [
   [`/reset#token=${'x'.repeat(43)}`, 'This link no longer works'],
   [`/new-address#token=${'x'.repeat(43)}`, 'This link no longer works'],
   ['/access', 'Open the link in our e-mail'],
+  [`/invitation#token=${'x'.repeat(43)}`, 'Join an organisation'],
 ]
 /** The others. `:call`, `:account`, `:webhook` and `:house` (a webhook of the operators') stand for ids. */
 export const INSIDE: [string, string][] = [
@@ -25,6 +26,7 @@ export const INSIDE: [string, string][] = [
   ['/playground/image', 'Playground'],
   ['/playground/video', 'Playground'],
   ['/keys', 'Keys'],
+  ['/members', 'Members'],
   ['/webhooks', 'Webhooks'],
   ['/webhooks/:webhook', 'Webhook'],
   ['/credits', 'Credits'],

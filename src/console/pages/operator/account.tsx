@@ -79,6 +79,20 @@ export function AccountSection({ id }: { id: string }) {
   )
 }
 
+/** What kind of an account it is, and its name. */
+const WhoseAccount = ({ account: { kind, name, displayName } }: { account: OperatedAccount }) => (
+  <>
+    <div>
+      <dt>Name</dt>
+      <dd>{name || displayName || 'none'}</dd>
+    </div>
+    <div>
+      <dt>Kind</dt>
+      <dd>{kind === 'organisation' ? 'Organisation; the address is its owner’s' : 'Personal'}</dd>
+    </div>
+  </>
+)
+
 type HeadProps = { file: AccountDetails; reload: () => void }
 
 function Head({ file: { account, groups, held, openCalls, debt }, reload }: HeadProps) {
@@ -120,10 +134,7 @@ function Head({ file: { account, groups, held, openCalls, debt }, reload }: Head
           </dd>
         </div>
         <GroupOf account={account} groups={groups} changed={reload} />
-        <div>
-          <dt>Name</dt>
-          <dd>{account.displayName || 'none'}</dd>
-        </div>
+        <WhoseAccount account={account} />
         <div>
           <dt>Joined</dt>
           <dd>

@@ -48,7 +48,7 @@ export function AccountsSection({ query }: { query: Record<string, string> }) {
           name="search"
           type="search"
           defaultValue={search}
-          hint="Part of its e-mail address, or its ID."
+          hint="Part of its e-mail address, of an organisation’s name, or its ID."
           maxLength={254}
         />
         <button type="submit">Find</button>
@@ -79,6 +79,16 @@ export const Standing = ({ account }: { account: OperatedAccount }) => (
   </>
 )
 
+/** An organisation's name, or that of the person whose own account it is. */
+export const NameOf = ({ account: { kind, name, displayName } }: { account: OperatedAccount }) =>
+  kind === 'organisation' ? (
+    <>
+      {name} <small class="soft">organisation</small>
+    </>
+  ) : (
+    <>{displayName}</>
+  )
+
 const ACCOUNT_COLUMNS: Column<ListedAccount>[] = [
   {
     header: 'Address',
@@ -88,7 +98,7 @@ const ACCOUNT_COLUMNS: Column<ListedAccount>[] = [
       </a>
     ),
   },
-  { header: 'Name', cell: (account) => account.displayName },
+  { header: 'Name', cell: (account) => <NameOf account={account} /> },
   { header: 'Status', cell: (account) => <Standing account={account} /> },
   { header: 'Credits', right: true, cell: (account) => <Amount value={account.credits} /> },
   {

@@ -12,6 +12,15 @@ import { forgetToken } from '../../state/session.ts'
 
 export function DeleteAccount() {
   const [asking, setAsking] = useState(false)
+  // What would be lost with it, credits above all, is shown there.
+  if (account.value?.organisation) {
+    return (
+      <section class="panel">
+        <h2>Delete account</h2>
+        <p class="soft">Switch to your personal account to delete it.</p>
+      </section>
+    )
+  }
   return (
     <section class="panel">
       <h2>Delete account</h2>

@@ -1,0 +1,123 @@
+/**
+ * What is done to a member: another role or budget, the end of the membership, or the owner's place.
+ */
+import { useState } from 'preact/hooks'
+import type { Member, NewInvitation } from '../../api/organisations.ts'
+import { changeMember, makeOwner, removeMember } from '../../api/organisations.ts'
+import { Action } from '../../parts/basics.tsx'
+import { BudgetFields, budgetOf } from '../../parts/budget.tsx'
+import { Confirm, Dialog } from '../../parts/dialogs.tsx'
+import { Choice, Form, FormError, PasswordField, Username, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { account, loadAccount } from '../../state/account.ts'
+
+type Role = NewInvitation['role']
+
+/** The roles that can be given, with what they may. */
+const ROLES: readonly (readonly [Role, string])[] = [
+  ['member', 'Member: own keys, calls and usage'],
+  ['admin', 'Admin: also members, everybody’s keys, credits, webhooks'],
+]
+
+export const BUDGET_HINT = 'The most that calls with all keys of theirs may cost. Leave empty for no budget.'
+
+type ChangeProps = { member: Member; close: () => void; changed: (member: Member) => void }
+
+export function ChangeMember({ member, close, changed }: ChangeProps) {
+  const { busy, problem, run } = useSubmit()
+  const submit = (event: Event): void => {
+    const { role, ...texts } = fieldsOf(event)
+    run(async () => {
+      const changes = {
+        ...(role !== member.role && { role: role as Role }),
+        ...budgetOf(texts, member.budget),
+      }
+      changed((await changeMember(member.id, changes)).member)
+      // It may be one's own role.
+      await loadAccount()
+      close()
+    })
+  }
+  return (
+    <Dialog title={`Change ${member.displayName || member.email}`} close={close}>
+      <Form problem={problem} onSubmit={submit}>
+        <RoleChoice role={member.role === 'admin' ? 'admin' : 'member'} />
+        <BudgetFields budget={member.budget} hint={BUDGET_HINT} />
+        <FormError />
+        <div class="foot">
+          <Action type="submit" busy={busy} busyText="Saving…">
+            Save member
+          </Action>
+        </div>
+      </Form>
+    </Dialog>
+  )
+}
+
+/** Chooses a role that can be given. */
+export function RoleChoice({ role }: { role: Role }) {
+  const [chosen, setChosen] = useState<string>(role)
+  return (
+    <Choice
+      label="Role"
+      name="role"
+      options={ROLES}
+      value={chosen}
+      onChange={(event) => setChosen(event.currentTarget.value)}
+    />
+  )
+}
+
+type RemoveProps = { member: Member; close: () => void; removed: () => void }
+
+export const RemoveMember = ({ member, close, removed }: RemoveProps) => (
+  <Confirm
+    title={`Remove ${member.displayName || member.email}?`}
+    verb="Remove member"
+    busyText="Removing…"
+    danger
+    close={close}
+    work={async () => {
+      await removeMember(member.id)
+      removed()
+    }}
+  >
+    Their keys of this organisation stop working at once. Calls already in progress will finish.
+  </Confirm>
+)
+
+type HandOverProps = { member: Member; organisation: string; close: () => void; done: () => void }
+
+/** Makes another member the owner. */
+export function HandOver({ member, organisation, close, done }: HandOverProps) {
+  const { busy, problem, run } = useSubmit()
+  const submit = (event: Event): void => {
+    const { password = '' } = fieldsOf(event)
+    run(async () => {
+      await makeOwner(member.id, password)
+      await loadAccount()
+      done()
+      close()
+    })
+  }
+  return (
+    <Dialog title={`Make ${member.displayName || member.email} the owner?`} close={close}>
+      <Form problem={problem} onSubmit={submit} about={{ wrong_password: 'password' }}>
+        <p>
+          {organisation} will be theirs, to delete or to hand over. You become an admin. Only they can make you the
+          owner again.
+        </p>
+        <Username of={account.value?.user.email} />
+        <PasswordField label="Your password" name="password" autoComplete="current-password" required />
+        <FormError />
+        <div class="row">
+          <Action type="submit" class="danger" busy={busy} busyText="Handing over…">
+            Hand over
+          </Action>
+          <button type="button" class="quiet" onClick={close}>
+            Cancel
+          </button>
+        </div>
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,85 @@
+/**
+ * Budgets, of keys and of members: their fields, and what is used of them.
+ */
+import { useState } from 'preact/hooks'
+import { Time } from './basics.tsx'
+import { number } from './format.ts'
+import { Choice, Field } from './forms.tsx'
+
+const PERIODS = [
+  ['total', 'in total'],
+  ['day', 'each day'],
+  ['week', 'each week'],
+  ['month', 'each month'],
+] as const
+
+/** The most credits that calls may cost in a period. */
+export type Budget = { credits: number; period: (typeof PERIODS)[number][0] }
+
+/** A budget, and what is used of it. */
+type Spent = Budget & { used: number; remaining: number; resetsAt: string | null }
+
+const periodText = ({ period }: Budget): string => PERIODS.find(([one]) => one === period)![1]
+
+/** A budget in words. */
+export const budgetText = (budget: Budget): string => `${number(budget.credits)} credits ${periodText(budget)}`
+
+/** The fields of a budget, in whatever form. */
+export function BudgetFields({ budget, hint }: { budget: Budget | null; hint: string }) {
+  const [period, setPeriod] = useState<string>(budget?.period ?? 'month')
+  return (
+    <>
+      <Field
+        label="Budget (credits)"
+        name="credits"
+        type="number"
+        min={0}
+        defaultValue={budget ? String(budget.credits) : ''}
+        hint={hint}
+      />
+      <Choice
+        label="Budget period (UTC)"
+        name="period"
+        options={PERIODS}
+        value={period}
+        onChange={(event) => setPeriod(event.currentTarget.value)}
+      />
+    </>
+  )
+}
+
+/** What these fields ask for beside the budget before; null lifts it, nothing where it stays as it is. */
+export function budgetOf(texts: Record<string, string>, before: Budget | null): { budget?: Budget | null } {
+  const text = (texts['credits'] ?? '').trim()
+  if (text === '') return before ? { budget: null } : {}
+  const budget = { credits: Number(text), period: (texts['period'] ?? 'month') as Budget['period'] }
+  return before?.credits === budget.credits && before.period === budget.period ? {} : { budget }
+}
+
+/** What is used of a budget. */
+export function BudgetMeter({ budget }: { budget: Spent | null }) {
+  if (!budget) return <span class="soft">none</span>
+  const used = Math.min(100, Math.round((100 * budget.used) / Math.max(1, budget.credits)))
+  const words = `${number(budget.used)} of ${number(budget.credits)} credits`
+  return (
+    <span>
+      <span
+        class={used > 80 ? 'meter high' : 'meter'}
+        role="meter"
+        aria-valuemin={0}
+        aria-valuemax={100}
+        aria-valuenow={used}
+        aria-label={`Budget used: ${words}`}
+      >
+        <span style={{ width: `${used}%` }} />
+      </span>{' '}
+      {words} {periodText(budget)}
+      {budget.remaining === 0 && budget.resetsAt && (
+        <small>
+          {' '}
+          spent until <Time iso={budget.resetsAt} />
+        </small>
+      )}
+    </span>
+  )
+}

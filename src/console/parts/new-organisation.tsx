@@ -1,0 +1,30 @@
+/**
+ * Makes an organisation, and acts for it.
+ */
+import { createOrganisation } from '../api/organisations.ts'
+import { switchTo } from '../state/acting-for.ts'
+import { Action } from './basics.tsx'
+import { Dialog } from './dialogs.tsx'
+import { Field, Form, FormError, fieldsOf, useSubmit } from './forms.tsx'
+
+export function NewOrganisation({ close }: { close: () => void }) {
+  const { busy, problem, run } = useSubmit()
+  const submit = (event: Event): void => {
+    const { name = '' } = fieldsOf(event)
+    run(async () => switchTo((await createOrganisation(name)).organisation.id, '/members'))
+  }
+  return (
+    <Dialog title="New organisation" close={close}>
+      <Form problem={problem} onSubmit={submit}>
+        <p class="soft">An account for several people, with credits, keys and payments of its own.</p>
+        <Field label="Name" name="name" required maxLength={60} autoFocus autoComplete="organization" />
+        <FormError />
+        <div class="foot">
+          <Action type="submit" busy={busy} busyText="Creating…">
+            Create organisation
+          </Action>
+        </div>
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,31 @@
+/**
+ * The other members of an organisation, as owner and admins see them; nobody where there are none to see.
+ */
+import type { ApiKey } from '../api/endpoints.ts'
+import type { Member } from '../api/organisations.ts'
+import { getMembers } from '../api/organisations.ts'
+import { account } from './account.ts'
+import { useLoad } from './load.ts'
+
+/** Whether there are others, whose keys, calls and usage are seen too. */
+export function seesOthers(): boolean {
+  const organisation = account.value?.organisation
+  return organisation ? organisation.role !== 'member' : false
+}
+
+/** Everybody whose keys and calls are seen beside one's own; undefined while that is not known. */
+export function useMembers(): Member[] | undefined {
+  const sees = seesOthers()
+  const members = useLoad(sees ? 'members' : 'no members', async () => (sees ? getMembers() : { data: [] }))
+  return account.value ? members.data?.data : undefined
+}
+
+/** A member in few words. */
+export const memberName = ({ displayName, email }: Member): string => displayName || email
+
+/** Whether a key is one's own, among the keys of these members. */
+export const isOwnKey = ({ memberId }: ApiKey, members: Member[]): boolean =>
+  members.length === 0 || members.some(({ id, email }) => id === memberId && email === account.value?.user.email)
+
+/** Who the members are now, for those who see others. @throws Problem */
+export const membersSeen = async (): Promise<Member[]> => (seesOthers() ? (await getMembers()).data : [])

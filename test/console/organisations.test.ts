@@ -1,0 +1,316 @@
+import { expect } from 'chai'
+import type { Browser, Page } from 'playwright-core'
+import { PASSWORD, startConsoleGateway } from '../../scripts/harness/console-gateway.ts'
+import type { ConsoleGateway } from '../../scripts/harness/console-gateway.ts'
+import { imageBody } from '../../scripts/harness/calling.ts'
+import { post, send } from '../../scripts/harness/http.ts'
+import { until } from '../../scripts/harness/until.ts'
+import { grant } from '../../src/shared/ledger/ledger.ts'
+import { newId, parseId } from '../../src/shared/platform/ids.ts'
+import { expectBooksToBalance } from '../support/books.ts'
+import { closeBrowser, openBrowser } from '../support/browser.ts'
+import { balanceIs } from './support/shop.ts'
+import { fitsTheScreen, seriousFaults, visit } from './support/visit.ts'
+import type { Visit } from './support/visit.ts'
+
+const ORGANISATION = 'Analytical Engines'
+
+describe('organisations in the console', () => {
+  let gateway: ConsoleGateway
+  let browser: Browser
+  before(async function () {
+    browser = await openBrowser(this)
+    gateway = await startConsoleGateway()
+  })
+  after(async () => {
+    await closeBrowser()
+    await gateway?.stop()
+  })
+
+  const looksGood = async (page: Page): Promise<void> => {
+    await fitsTheScreen(page)
+    expect(await seriousFaults(page)).to.deep.equal([])
+  }
+
+  const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name, exact: true }).waitFor()
+
+  /** Waits until the account menu says for which organisation its user acts. */
+  const actingFor = (page: Page, name: string) => page.locator('.account summary', { hasText: `, ${name}` }).waitFor()
+
+  /** The names of the pages in the navigation, which on a phone is a menu. */
+  async function pagesOf(page: Page): Promise<string[]> {
+    const menu = page.getByRole('button', { name: 'Menu' })
+    const isPhone = await menu.isVisible()
+    if (isPhone) await menu.click()
+    const names = await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allInnerTexts()
+    if (isPhone) await menu.click()
+    return names.map((name) => name.trim())
+  }
+
+  /** Acts for another account, by its name in the menu. */
+  async function switchTo(page: Page, name: string): Promise<void> {
+    await page.locator('.account summary').click()
+    await page.getByRole('region', { name: 'Accounts' }).getByRole('button', { name }).click()
+    await page.locator('.account[open]').waitFor({ state: 'detached' })
+    await heading(page, 'Overview')
+  }
+
+  /** Credits of the organisation that somebody owns. @returns its id */
+  async function give(token: string, amount: number): Promise<string> {
+    const { json } = await send('GET', `${gateway.url}/api/accounts`, { key: token })
+    const { id } = (json.data as { id: string; kind: string }[]).find(({ kind }) => kind === 'organisation')!
+    const accountId = parseId('account', id)!
+    await gateway.db.transaction((trx) => grant(trx, { id: newId('grant'), accountId, origin: 'purchase', amount }))
+    return id
+  }
+
+  /** An organisation made by the API, with a member. */
+  async function team(name: string) {
+    const owner = await gateway.person(`owner-of-${name}@example.com`, { credits: 77 })
+    const member = await gateway.person(`member-of-${name}@example.com`)
+    const { organisation } = (await post(`${gateway.url}/api/organisations`, owner.token, { name })).json
+    await post(`${gateway.url}/api/auth/switch`, owner.token, { account: organisation.id })
+    await post(`${gateway.url}/api/invitations`, owner.token, { email: member.email, role: 'member' })
+    const token = (await gateway.link(member.email, 2)).split('#token=')[1]!
+    expect((await post(`${gateway.url}/api/invitations/accept`, member.token, { token })).status).to.equal(200)
+    return { owner, member, organisation: organisation as { id: string } }
+  }
+
+  async function found({ page }: Visit): Promise<void> {
+    await page.locator('.account summary').click()
+    await page.getByRole('region', { name: 'Accounts' }).getByText('Personal account').waitFor()
+    await looksGood(page)
+    await page.getByRole('button', { name: 'New organisation' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill(' ')
+    await dialog.getByRole('button', { name: 'Create organisation' }).click()
+    await dialog.getByText(/^Name must/).waitFor()
+    await looksGood(page)
+    await dialog.getByLabel('Name').fill(ORGANISATION)
+    await dialog.getByRole('button', { name: 'Create organisation' }).click()
+    await heading(page, 'Members')
+    await page.getByText('Nobody is invited').waitFor()
+  }
+
+  async function invite({ page }: Visit, email: string): Promise<void> {
+    await page.getByRole('button', { name: 'Invite somebody' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('E-mail address').fill('nobody')
+    await dialog.getByRole('button', { name: 'Send invitation' }).click()
+    await dialog.locator('.fault').waitFor()
+    await looksGood(page)
+    await dialog.getByLabel('E-mail address').fill(email)
+    await dialog.getByLabel('Budget (credits)').fill('50')
+    await dialog.getByRole('button', { name: 'Send invitation' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByRole('region', { name: 'Invitations' }).getByText('50 credits each month').waitFor()
+    await looksGood(page)
+  }
+
+  /** Opens the mailed link, registers, comes back and accepts. */
+  async function join({ page }: Visit, email: string): Promise<void> {
+    await page.goto(await gateway.link(email))
+    await heading(page, 'Join an organisation')
+    expect(page.url()).not.to.contain('token')
+    await looksGood(page)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('link', { name: 'Create an account' }).click()
+    await page.getByLabel('E-mail address').fill(email)
+    await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await page.getByRole('button', { name: 'Create my account' }).click()
+    await page.getByText(`You are signed in as ${email}`).waitFor()
+    await looksGood(page)
+    await page.getByRole('button', { name: 'Accept the invitation' }).click()
+    await heading(page, 'Overview')
+    await actingFor(page, ORGANISATION)
+    await balanceIs(page, '1,000')
+  }
+
+  /** What a member finds, and what they do not. */
+  async function lookAround({ page, open }: Visit): Promise<void> {
+    expect(await pagesOf(page))
+      .to.include('Members')
+      .and.not.include('Credits')
+      .and.not.include('Webhooks')
+    for (const title of ['Credits', 'Webhooks']) {
+      await open(`/${title.toLowerCase()}`, title)
+      await page.getByText('This page is for the owner and admins').waitFor()
+      await looksGood(page)
+    }
+    await open('/settings', 'Settings')
+    await page.getByText('Switch to your personal account to delete it').waitFor()
+    await open('/overview', 'Overview')
+    await page.getByText('Ask the owner or an admin for credits').or(page.getByText('First steps')).first().waitFor()
+  }
+
+  /** Makes a key, and spends the member's budget with it. @returns its secret */
+  async function spend({ page, open }: Visit): Promise<string> {
+    await open('/keys', 'Keys')
+    await page.getByRole('button', { name: 'New key' }).click()
+    await page.getByRole('dialog').getByLabel('Name').fill('laptop')
+    await page.getByRole('button', { name: 'Create key' }).click()
+    const secret = await page.getByTestId('secret').locator('code').innerText()
+    await page.getByRole('button', { name: 'Done' }).click()
+    const call = () => post(`${gateway.url}/v1/images/generations`, secret, imageBody('a fox'))
+    expect((await call()).status).to.equal(200)
+    const { status, json } = await call()
+    expect([status, JSON.stringify(json)]).to.satisfy(
+      ([code, text]: [number, string]) => code === 402 && text.includes('member_budget_exceeded'),
+    )
+    return secret
+  }
+
+  async function leave({ page, open }: Visit, secret: string): Promise<void> {
+    await open('/members', 'Members')
+    const rows = page.getByRole('region', { name: 'Members' }).getByRole('row')
+    await page.getByText('40 of 50 credits each month').waitFor()
+    await page.getByText(/10 left/).waitFor()
+    // The header, and themselves alone.
+    expect(await rows.count()).to.equal(2)
+    await looksGood(page)
+    await page.getByRole('button', { name: 'Leave organisation…' }).click()
+    await looksGood(page)
+    await page.getByRole('button', { name: 'Leave', exact: true }).click()
+    await heading(page, 'Sign in')
+    await page.getByText(`You have left ${ORGANISATION}.`).waitFor()
+    await until('the key is refused', async () => {
+      const { status } = await post(`${gateway.url}/v1/images/generations`, secret, imageBody('a fox'))
+      return status === 401
+    })
+  }
+
+  /** What the owner sees of the member's use. */
+  async function account({ page, open }: Visit, email: string): Promise<void> {
+    await open('/overview?by=member', 'Overview')
+    await page.getByTestId('totals').getByRole('link', { name: email }).waitFor()
+    await looksGood(page)
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download CSV' }).click(),
+    ])
+    expect(download.suggestedFilename()).to.equal('tollgate-members.csv')
+    await page.getByTestId('totals').getByRole('link', { name: email }).click()
+    await heading(page, 'Calls')
+    await until('the member’s calls are listed', async () => (await page.locator('tbody tr').count()) >= 1)
+    await looksGood(page)
+    await open('/keys', 'Keys')
+    await page.getByRole('region', { name: 'Keys' }).getByText(email).waitFor()
+    expect(await page.getByRole('button', { name: 'Rotate laptop' }).count()).to.equal(0)
+    await page.getByRole('button', { name: 'Revoke laptop' }).waitFor()
+    await looksGood(page)
+  }
+
+  const journey = async (width: number, height: number): Promise<void> => {
+    const [owner, email] = [await gateway.person(`founder-${width}@example.com`), `invited-${width}@example.com`]
+    const [owning, joining] = [
+      await visit(browser, gateway, { viewport: { width, height } }),
+      await visit(browser, gateway, { viewport: { width, height } }),
+    ]
+    await owning.signIn(owner.email)
+    await found(owning)
+    await give(owner.token, 1000)
+    await invite(owning, email)
+    await join(joining, email)
+    await lookAround(joining)
+    const secret = await spend(joining)
+    await account(owning, email)
+    await leave(joining, secret)
+    await owning.open('/members', 'Members')
+    await until('one member is left', async () => (await owning.page.getByText(email).count()) === 0)
+    expect(owning.faults(/400|Failed to load/)).to.deep.equal([])
+    expect(joining.faults(/Failed to load/)).to.deep.equal([])
+    await expectBooksToBalance(gateway.db)
+    await Promise.all([owning.close(), joining.close()])
+  }
+
+  it('are founded, joined by a mailed link, limited, used, accounted for and left', () => journey(1440, 900))
+
+  it('are the same on a phone, where every page fits', () => journey(360, 740))
+
+  it('tell whoever has another mailbox that an invitation is not theirs', async () => {
+    const { owner } = await team('mailboxes')
+    await post(`${gateway.url}/api/invitations`, owner.token, { email: 'third@example.com', role: 'admin' })
+    await gateway.person('fourth@example.com')
+    const { page, signIn, close } = await visit(browser, gateway, { viewport: { width: 360, height: 740 } })
+    await signIn('fourth@example.com')
+    await page.goto(await gateway.link('third@example.com'))
+    await page.getByRole('button', { name: 'Accept the invitation' }).click()
+    await heading(page, 'You cannot use this invitation')
+    await page.getByText('You are signed in as fourth@example.com').waitFor()
+    await looksGood(page)
+    await page.getByRole('button', { name: 'Use another account' }).click()
+    await heading(page, 'Sign in')
+    await close()
+  })
+
+  it('have nothing of one account shown or kept for another, in any tab', async () => {
+    const { owner, organisation } = await team('tabs')
+    const { page, open, close } = await visit(browser, gateway)
+    await open('/sign-in', 'Sign in')
+    await page.getByLabel('E-mail address').fill(owner.email)
+    await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await page.getByLabel('Stay signed in').check()
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await balanceIs(page, '77')
+    const other = await page.context().newPage()
+    await other.goto(`${gateway.url}/playground/chat`)
+    await other.getByLabel('Message').fill('hi')
+    await other.getByLabel('Message').press('Enter')
+    await other.getByTestId('receipt').waitFor()
+    const keptKey = () => other.evaluate<string | null>("sessionStorage.getItem('tollgate.playground-key')")
+    expect(await keptKey()).to.match(/^tg_/)
+    await switchTo(page, 'tabs')
+    await balanceIs(page, '0')
+    await balanceIs(other, '0')
+    expect(await keptKey()).to.equal(null)
+    expect(await other.getByText('hi', { exact: true }).count()).to.equal(0)
+    const { json } = await send('GET', `${gateway.url}/api/keys`, { key: owner.token })
+    expect(json.data, `keys of ${organisation.id}`).to.deep.equal([])
+    await switchTo(page, 'Personal account')
+    await other.locator('.account summary', { hasText: /^Account owner-of-tabs@example\.comO$/ }).waitFor()
+    await close()
+  })
+
+  it('are handed over with the password, and deleted by their owner with name and password', async () => {
+    const { owner, member } = await team('heirs')
+    const { page, signIn, open, close } = await visit(browser, gateway)
+    await signIn(owner.email)
+    await switchTo(page, 'heirs')
+    await open('/members', 'Members')
+    const dialog = page.getByRole('dialog')
+    await page.getByRole('button', { name: `Change ${member.email}` }).click()
+    await dialog.getByLabel('Role').selectOption('admin')
+    await dialog.getByLabel('Budget (credits)').fill('9')
+    await looksGood(page)
+    await dialog.getByRole('button', { name: 'Save member' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByText('0 of 9 credits each month').waitFor()
+    await looksGood(page)
+    await page.getByRole('button', { name: `Make owner: ${member.email}` }).click()
+    await dialog.getByLabel('Your password').fill('wrong horse 2')
+    await dialog.getByRole('button', { name: 'Hand over' }).click()
+    await dialog.locator('.fault').waitFor()
+    await looksGood(page)
+    await dialog.getByLabel('Your password').fill(PASSWORD)
+    await dialog.getByRole('button', { name: 'Hand over' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Leave organisation…' }).waitFor()
+    await close()
+
+    const heir = await visit(browser, gateway, { viewport: { width: 360, height: 740 } })
+    await heir.signIn(member.email)
+    await switchTo(heir.page, 'heirs')
+    await heir.open('/members', 'Members')
+    const ending = heir.page.getByRole('dialog')
+    await heir.page.getByRole('button', { name: 'Delete organisation…' }).click()
+    await ending.getByLabel('Name of the organisation').fill('hares')
+    await ending.getByLabel('Your password').fill(PASSWORD)
+    await ending.getByRole('button', { name: 'Delete organisation' }).click()
+    await ending.getByText(/^Name of the organisation must/).waitFor()
+    await looksGood(heir.page)
+    await ending.getByLabel('Name of the organisation').fill('heirs')
+    await ending.getByRole('button', { name: 'Delete organisation' }).click()
+    await heir.page.getByText('heirs has been deleted.').waitFor()
+    await heir.close()
+  })
+})
