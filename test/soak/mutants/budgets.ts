@@ -155,6 +155,18 @@ export const OF_BUDGETS: readonly Mutant[] = [
     tests: [ORGANISATIONS],
   },
   {
+    name: 'an admin who was just made a member changes members',
+    why: 'A request is let in by the role of its moment, and acts later.',
+    edits: [
+      {
+        file: 'src/shared/accounts/member-changes.ts',
+        find: '    await requireManager(trx, { ...member, userId: by })\n    if (before',
+        replace: '    if (before',
+      },
+    ],
+    tests: [ORGANISATIONS],
+  },
+  {
     name: 'an admin may hand the account over',
     why: 'Who owns an account decides alone who owns it next.',
     edits: [
