@@ -218,6 +218,39 @@ describe('organisations', () => {
       ])
     })
 
+    it('are 401 where they were removed after their request was let in', async () => {
+      const organisation = await anOrganisation()
+      const asks: [string, string, string, object?][] = [
+        ['users', 'GET', '/api/auth/me'],
+        ['users', 'GET', '/api/account'],
+        ['users', 'PATCH', '/api/auth/me', { displayName: 'Ada' }],
+        ['users', 'POST', '/api/mail/test', {}],
+        ['accounts', 'POST', '/api/keys', { name: 'late' }],
+      ]
+      for (const [table, method, path, body] of asks) {
+        const member = await aMember(organisation)
+        const userId = parseId('user', member.userId)!
+        const removal = await mailing.web.db.transaction()
+        if (table === 'users') await removal.raw('LOCK TABLE users IN ACCESS EXCLUSIVE MODE')
+        else
+          await removal('accounts')
+            .where({ id: parseId('account', organisation.id)! })
+            .forNoKeyUpdate()
+            .select('id')
+        const asked = api(method, path, member.token, body)
+        await untilItWaits(mailing.web.db, `%"${table}"%`)
+        // Whoever has made their session act for themselves again keeps it.
+        await removal('sessions')
+          .where({ user_id: userId })
+          .update({ account_id: parseId('account', member.id)! })
+        await removal('members')
+          .where({ user_id: userId, account_id: parseId('account', organisation.id)! })
+          .delete()
+        await removal.commit()
+        expect(errorOf(await asked), `${method} ${path}`).to.deep.equal([401, 'unauthorized'])
+      }
+    })
+
     it('may leave, but for the owner', async () => {
       const organisation = await anOrganisation()
       const member = await aMember(organisation)
