@@ -1,12 +1,10 @@
 import { expect } from 'chai'
 import { PASSWORD, aPerson, anEmail, logIn } from '../../support/console.ts'
 import type { Person } from '../../support/console.ts'
-import type { AccountId, UserId } from '../../../src/shared/platform/ids.ts'
 import { parseId } from '../../../src/shared/platform/ids.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { untilItWaits } from '../../support/lock-waits.ts'
 import { startMailConsole } from './support/mailing.ts'
 import type { MailConsole } from './support/mailing.ts'
 
@@ -218,39 +216,6 @@ describe('organisations', () => {
       ])
     })
 
-    it('are 401 where they were removed after their request was let in', async () => {
-      const organisation = await anOrganisation()
-      const asks: [string, string, string, object?][] = [
-        ['users', 'GET', '/api/auth/me'],
-        ['users', 'GET', '/api/account'],
-        ['users', 'PATCH', '/api/auth/me', { displayName: 'Ada' }],
-        ['users', 'POST', '/api/mail/test', {}],
-        ['accounts', 'POST', '/api/keys', { name: 'late' }],
-      ]
-      for (const [table, method, path, body] of asks) {
-        const member = await aMember(organisation)
-        const userId = parseId('user', member.userId)!
-        const removal = await mailing.web.db.transaction()
-        if (table === 'users') await removal.raw('LOCK TABLE users IN ACCESS EXCLUSIVE MODE')
-        else
-          await removal('accounts')
-            .where({ id: parseId('account', organisation.id)! })
-            .forNoKeyUpdate()
-            .select('id')
-        const asked = api(method, path, member.token, body)
-        await untilItWaits(mailing.web.db, `%"${table}"%`)
-        // Whoever has made their session act for themselves again keeps it.
-        await removal('sessions')
-          .where({ user_id: userId })
-          .update({ account_id: parseId('account', member.id)! })
-        await removal('members')
-          .where({ user_id: userId, account_id: parseId('account', organisation.id)! })
-          .delete()
-        await removal.commit()
-        expect(errorOf(await asked), `${method} ${path}`).to.deep.equal([401, 'unauthorized'])
-      }
-    })
-
     it('may leave, but for the owner', async () => {
       const organisation = await anOrganisation()
       const member = await aMember(organisation)
@@ -284,41 +249,6 @@ describe('organisations', () => {
       const budget = { budget: { credits: 1, period: 'day' } }
       expect(errorOf(await api('PATCH', owner, admin.token, budget))).to.deep.equal([400, 'invalid_request'])
     })
-
-    it('are admins no longer for what they asked while they were made a member', async () => {
-      const organisation = await anOrganisation()
-      const [admin, member] = [await aMember(organisation, { role: 'admin' }), await aMember(organisation)]
-      const who = { account_id: parseId('account', organisation.id)!, user_id: parseId('user', admin.userId)! }
-      const asks: [string, string, object?][] = [
-        ['PATCH', `/api/members/${admin.userId}`, { role: 'admin' }],
-        ['PATCH', `/api/members/${admin.userId}`, { budget: null }],
-        ['PATCH', `/api/members/${member.userId}`, { role: 'admin' }],
-        ['DELETE', `/api/members/${member.userId}`],
-        ['POST', '/api/invitations', { email: anEmail(), role: 'admin' }],
-      ]
-      for (const [method, path, body] of asks) {
-        await mailing.web.db('members').where(who).update({ role: 'admin' })
-        const late = await whileDemoted(who, () => api(method, path, admin.token, body))
-        expect(errorOf(late), `${method} ${path}`).to.deep.equal([403, 'forbidden'])
-      }
-      const { json } = await api('GET', '/api/members', organisation.owner.token)
-      expect(json.data.map((one: { role: string }) => one.role)).to.deep.equal(['owner', 'member', 'member'])
-      expect((await api('GET', '/api/invitations', organisation.owner.token)).json.data).to.deep.equal([])
-    })
-
-    /** What an admin asks whose role changes after their request was let in. */
-    async function whileDemoted(
-      who: { account_id: AccountId; user_id: UserId },
-      ask: () => Promise<Reply>,
-    ): Promise<Reply> {
-      const demotion = await mailing.web.db.transaction()
-      await demotion('accounts').where({ id: who.account_id }).forNoKeyUpdate().select('id')
-      await demotion('members').where(who).update({ role: 'member' })
-      const asked = ask()
-      await untilItWaits(mailing.web.db, '%from "accounts"%for no key update%')
-      await demotion.commit()
-      return await asked
-    }
 
     it('become owner with the password of the former, who is an admin then', async () => {
       const organisation = await anOrganisation()

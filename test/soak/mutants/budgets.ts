@@ -1,5 +1,13 @@
 import type { Mutant } from './mutant.ts'
-import { BUDGETS, MEMBERS, MEMBER_BUDGETS, ORGANISATIONS, ROLES_TABLE, SCHEDULES } from './killing-tests.ts'
+import {
+  BUDGETS,
+  LATE_REQUESTS,
+  MEMBERS,
+  MEMBER_BUDGETS,
+  ORGANISATIONS,
+  ROLES_TABLE,
+  SCHEDULES,
+} from './killing-tests.ts'
 
 const END_SQL = 'sql/end_calls.sql'
 const OPEN_SQL = 'sql/open_calls.sql'
@@ -164,7 +172,7 @@ export const OF_BUDGETS: readonly Mutant[] = [
         replace: '    if (before',
       },
     ],
-    tests: [ORGANISATIONS],
+    tests: [LATE_REQUESTS],
   },
   {
     name: 'an admin may hand the account over',
