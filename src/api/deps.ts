@@ -26,7 +26,7 @@ import type { Load } from './server/shedding.ts'
 import type { WebMetrics } from './ops/metrics.ts'
 import type { ResponseMemory } from './server/response-memory.ts'
 import type { Quota } from './endpoint/quota.ts'
-import type { AccountQueue } from './endpoint/account-queue.ts'
+import type { SenderQueue } from './endpoint/sender-queue.ts'
 import type { RelayedStreams } from './v1/calls/relayed-stream.ts'
 import type { UnstartedCalls } from './v1/calls/unstarted-calls.ts'
 
@@ -59,8 +59,8 @@ export type WebDeps = {
   relayed: RelayedStreams
   /** Requests that wait for a call which another request opened. */
   joins: Quota
-  /** Of the requests of accounts in the console. */
-  accountQueue: AccountQueue
+  /** Of the requests of people in the console. */
+  consoleQueue: SenderQueue
   catalogue: CatalogueHolder
   limits: Limits
   /** At the passwords of addresses. */

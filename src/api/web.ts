@@ -43,7 +43,7 @@ import type { WebMetrics } from './ops/metrics.ts'
 import { OrderlyStop } from './server/shutdown.ts'
 import { ResponseMemory } from './server/response-memory.ts'
 import { Quota } from './endpoint/quota.ts'
-import { AccountQueue } from './endpoint/account-queue.ts'
+import { SenderQueue } from './endpoint/sender-queue.ts'
 import { readAnswer } from './v1/calls/read-answer.ts'
 import { RelayedStreams } from './v1/calls/relayed-stream.ts'
 import { UnstartedCalls } from './v1/calls/unstarted-calls.ts'
@@ -132,7 +132,7 @@ const createBounds = (redis: Redis, config: Config) => ({
   responseMemory: new ResponseMemory(),
   joins: new Quota(MAX_JOINS),
   relayed: new RelayedStreams(),
-  accountQueue: new AccountQueue({ atOnce: Math.max(2, Math.ceil(config.DATABASE_POOL / 4)), waiting: MAX_WAITING }),
+  consoleQueue: new SenderQueue({ atOnce: Math.max(2, Math.ceil(config.DATABASE_POOL / 4)), waiting: MAX_WAITING }),
 })
 
 /** The verbs of payments in a web process; null without PAYMENTS. */

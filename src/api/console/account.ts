@@ -9,7 +9,7 @@ import type { Catalogue } from '../../shared/catalogue/catalogue.ts'
 import { offerTo } from '../../shared/catalogue/catalogue.ts'
 import { rateOf } from '../../shared/catalogue/packs.ts'
 import { keptReading } from '../../shared/platform/process/cached.ts'
-import { findMember, presentUser } from '../../shared/users/users.ts'
+import { presentUser, requireMember } from '../../shared/users/users.ts'
 import { accountState, latency, listOf, modelList } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
@@ -39,14 +39,14 @@ export const showState = endpoint({
   errors: [],
 }).handle(({ db, config, catalogue }: Pick<WebDeps, 'db' | 'config' | 'catalogue'>) => async ({ auth }) => {
   const [user, organisation, standing] = await Promise.all([
-    findMember(db, auth),
+    requireMember(db, auth),
     organisationOf(db, auth),
     summaryOf(db, auth.accountId),
   ])
   return {
     ok: true,
-    user: presentUser(user!),
-    role: user!.role,
+    user: presentUser(user),
+    role: user.role,
     organisation,
     ...standing!,
     buying: buyingOf(config, catalogue.current()),

@@ -13,7 +13,7 @@ import { changePassword } from '../../shared/users/password-changes.ts'
 import { register } from '../../shared/users/registration.ts'
 import { endSession } from '../../shared/users/sessions.ts'
 import { signupTerms } from '../../shared/users/signup-credits.ts'
-import { findMember, presentUser, updateProfile } from '../../shared/users/users.ts'
+import { presentUser, requireMember, updateProfile } from '../../shared/users/users.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { done, ok, user, userAnswer } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
@@ -101,8 +101,8 @@ export const showAccount = endpoint({
   answers: { 200: { description: 'Who is logged in, and for which account.', schema: meAnswer } },
   errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth }) => {
-  const [user, organisation] = await Promise.all([findMember(db, auth), organisationOf(db, auth)])
-  return { ok: true, user: presentUser(user!), organisation, role: auth.role }
+  const [user, organisation] = await Promise.all([requireMember(db, auth), organisationOf(db, auth)])
+  return { ok: true, user: presentUser(user), organisation, role: auth.role }
 })
 
 /** Changes what is sent of the profile. */
@@ -166,7 +166,7 @@ export const deleteOwnAccount = endpoint({
   errors: ['invalid_request', 'wrong_password', 'conflict', 'overloaded'],
 }).handle(({ db, log, payments }: Pick<WebDeps, 'db' | 'log' | 'payments'>) => async ({ auth, body, request }) => {
   const { email, password, giveUpCredits } = body
-  if (parseEmail(email) !== (await findMember(db, auth))?.email)
+  if (parseEmail(email) !== (await requireMember(db, auth)).email)
     throw new ApiError('invalid_request', { message: 'email must be the address of your account.', param: 'email' })
   const sender = { address: request.device().ip, known: true }
   const cancel = async (id: AccountId): Promise<void> => (payments ? cancelUnpaid(payments, id) : undefined)

@@ -8,7 +8,7 @@ import type { CallPosition } from '../../shared/reports/call-list.ts'
 import { listCalls } from '../../shared/reports/call-list.ts'
 import { listEntries } from '../../shared/ledger/ledger.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
-import type { AccountId } from '../../shared/platform/ids.ts'
+import type { UserId } from '../../shared/platform/ids.ts'
 import { daysQuery } from '../endpoint/fields.ts'
 import { CSV_PAGE, csv, csvQuery, sendCsv } from '../endpoint/csv.ts'
 import type { WebDeps } from '../deps.ts'
@@ -57,7 +57,7 @@ const ENTRY_COLUMNS = [
 
 const declared = { method: 'get', tag: 'Records', errors: [] } as const
 
-/** Downloads of one account at once, of each kind, in this process. */
+/** Downloads of one person at once, whatever accounts they act for, of each kind, in this process. */
 const AT_ONCE = { perAccount: 2, perProcess: 100 }
 
 /** When a download beyond those may be tried again, in seconds. */
@@ -75,7 +75,7 @@ export const exportCalls = endpoint({
   const downloads = new Quota(AT_ONCE)
   return ({ auth, query }, ctx) => {
     const filter = filterOf(query)
-    hold(downloads, auth.accountId, ctx)
+    hold(downloads, auth.userId, ctx)
     sendCsv(ctx, 'calls', CALL_COLUMNS, query, async (after: CallPosition | null) => {
       const { calls, next } = await listCalls(db, seenBy(auth), filter, CSV_PAGE, after)
       return { rows: calls, next }
@@ -93,8 +93,8 @@ export const exportLedger = endpoint({
   answers: csv('All entries, newest first, with a header line.'),
 }).write(({ db }: Pick<WebDeps, 'db'>) => {
   const downloads = new Quota(AT_ONCE)
-  return ({ auth: { accountId }, query }, ctx) => {
-    hold(downloads, accountId, ctx)
+  return ({ auth: { userId, accountId }, query }, ctx) => {
+    hold(downloads, userId, ctx)
     sendCsv(ctx, 'ledger', ENTRY_COLUMNS, query, async (before: number | null) => {
       const { entries, next } = await listEntries(db, accountId, CSV_PAGE, before)
       return { rows: entries, next }
@@ -124,17 +124,17 @@ export const exportMembers = endpoint({
 }).write(({ db }: Pick<WebDeps, 'db'>) => {
   const downloads = new Quota(AT_ONCE)
   const read = memberUsage(db)
-  return ({ auth: { accountId }, query: { bom, ...days } }, ctx) => {
-    hold(downloads, accountId, ctx)
+  return ({ auth: { userId, accountId }, query: { bom, ...days } }, ctx) => {
+    hold(downloads, userId, ctx)
     sendCsv(ctx, 'members', MEMBER_COLUMNS, { bom }, async () => ({ rows: await read(accountId, days), next: null }))
   }
 })
 
 /** Counts a download until its answer is over. @throws ApiError rate_limited. */
-function hold(downloads: Quota, accountId: AccountId, ctx: Pick<Context, 'req' | 'res'>): void {
-  if (!downloads.take(accountId, 1)) {
-    const message = 'Other downloads of this account are not finished yet.'
+function hold(downloads: Quota, userId: UserId, ctx: Pick<Context, 'req' | 'res'>): void {
+  if (!downloads.take(userId, 1)) {
+    const message = 'Your other downloads are not finished yet.'
     throw new ApiError('rate_limited', { message, retryAfterSeconds: RETRY_SECONDS })
   }
-  onFinished(ctx, () => downloads.give(accountId, 1))
+  onFinished(ctx, () => downloads.give(userId, 1))
 }

@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import { createMailboxes } from '../../shared/users/mailboxes.ts'
-import { findMember } from '../../shared/users/users.ts'
+import { requireMember } from '../../shared/users/users.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { newId } from '../../shared/platform/ids.ts'
 import type { Db } from '../../shared/platform/postgres/db.ts'
@@ -74,7 +74,7 @@ export const sendTestMail = endpoint({
   const { config, db, limits, mailer } = deps
   const mailboxes = createMailboxes(config)
   return async ({ auth, body }) => {
-    const user = (await findMember(db, auth))!
+    const user = await requireMember(db, auth)
     const to = body.to ?? user.email
     if (to !== user.email && user.email_verified_at === null) throw new ApiError('email_unverified')
     // Only a mail that may be sent counts; a sender's accounts count together.

@@ -49,8 +49,9 @@ export const editMember = endpoint({
     .meta({ id: 'MemberChanges', description: 'Absent fields stay as they are; null lifts the budget.' }),
   answers: { 200: { description: 'The member as they are now.', schema: memberAnswer } },
   errors: ['invalid_request', 'last_owner'],
-}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth: { accountId }, params, body, request }) => {
-  const changed = await changeMember(db, { userId: params.id, accountId }, body)
+}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth, params, body, request }) => {
+  const { userId, accountId } = auth
+  const changed = await changeMember(db, { userId: params.id, accountId }, body, userId)
   logSecurity(log, request, 'member_changed', accountId)
   return { ok: true, member: changed }
 })
@@ -66,7 +67,7 @@ export const leaveOrganisation = endpoint({
   answers: { 200: { description: 'You are not a member any more.', schema: done } },
   errors: ['last_owner'],
 }).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth, request }) => {
-  await removeMember(db, auth)
+  await removeMember(db, auth, auth.userId)
   logSecurity(log, request, 'member_removed', auth.accountId)
   return { ok: true }
 })
@@ -83,8 +84,8 @@ export const endMember = endpoint({
     'Their keys of this account are revoked and their sessions for it end, at once. Calls that run end as they would.',
   answers: { 200: { description: 'They are not a member any more.', schema: done } },
   errors: ['last_owner'],
-}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth: { accountId }, params, request }) => {
-  await removeMember(db, { userId: params.id, accountId })
+}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth: { userId, accountId }, params, request }) => {
+  await removeMember(db, { userId: params.id, accountId }, userId)
   logSecurity(log, request, 'member_removed', accountId)
   return { ok: true }
 })

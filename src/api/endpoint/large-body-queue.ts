@@ -4,7 +4,7 @@
  */
 import { ApiError } from '../../shared/platform/errors.ts'
 import { Quota } from './quota.ts'
-import { AccountQueue } from './account-queue.ts'
+import { SenderQueue } from './sender-queue.ts'
 
 const MEGABYTE = 1024 * 1024
 
@@ -19,7 +19,7 @@ const RETRY_SECONDS = 2
 
 /** Gives the large bodies of each sender their turns, in the order in which they came. */
 export class LargeBodies {
-  private readonly turns = new AccountQueue({ atOnce: 1, waiting: Infinity })
+  private readonly turns = new SenderQueue({ atOnce: 1, waiting: Infinity })
   private readonly waiting: Quota
 
   constructor(bounds = WAITING_BYTES) {

@@ -92,15 +92,16 @@ async function recordViewIn(
 }
 
 /**
- * Waits for the turn of a request of the console, which takes a connection to Postgres: one account must not take them
- * all. @throws ApiError rate_limited.
+ * Waits for the turn of a request of the console, which takes a connection to Postgres: one person must not take them
+ * all, however many accounts they act for, nor the turns of others who act for the same one. @throws ApiError
+ * rate_limited.
  */
 function entrance(
   { auth }: Declaration,
-  { accountQueue }: WebDeps,
+  { consoleQueue }: WebDeps,
 ): (holder: unknown) => Promise<() => void> | (() => void) {
   if (auth?.scheme !== 'sessionToken') return () => () => {}
-  return (holder) => accountQueue.take((holder as { accountId: AccountId }).accountId)
+  return (holder) => consoleQueue.take((holder as LiveSession).userId)
 }
 
 function send(ctx: Request, answer: unknown): void {

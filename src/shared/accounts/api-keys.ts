@@ -13,7 +13,7 @@ import { isLive } from '../users/sessions.ts'
 import type { KeyChanges } from './key-limits.ts'
 import { lockAccountOf, setLimits } from './key-limits.ts'
 import type { Membership, Seen } from './members.ts'
-import { lockAccountsOf, ownedBy, ownerOf } from './members.ts'
+import { lockAccountsOf, ownedBy, ownerOf, roleIn } from './members.ts'
 import type { ApiKey } from './shown-key.ts'
 import { findKey } from './shown-key.ts'
 
@@ -89,6 +89,8 @@ export async function createKey(
     const held = await trx('accounts').where({ id: accountId }).whereNull('deleted_at').forNoKeyUpdate().first('id')
     if (!held || (session && !(await isLive(trx, session.sessionId)))) throw new ApiError('unauthorized')
     const userId = session?.userId ?? (await ownerOf(trx, accountId))!
+    // The session may act for another account by now, and its user have left this one.
+    if (!(await roleIn(trx, { userId, accountId }))) throw new ApiError('unauthorized')
     await refuseTooMany(trx, { userId, accountId })
     await trx('api_keys').insert({ id, account_id: accountId, user_id: userId, name, key_hash: hash, hint })
     if (Object.values(limits).some((limit) => limit != null)) await setLimits(trx, id, accountId, limits)

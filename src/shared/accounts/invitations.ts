@@ -14,7 +14,7 @@ import { lockUserOf } from '../users/sessions.ts'
 import type { Budget, Period } from './budgets.ts'
 import { setMemberBudget } from './member-changes.ts'
 import type { GivenRole, Membership } from './members.ts'
-import { addMember, lockForMembers, roleIn } from './members.ts'
+import { addMember, lockForMembers, requireManager, roleIn } from './members.ts'
 import type { Organisation } from './organisations.ts'
 import { organisationOf } from './organisations.ts'
 
@@ -52,7 +52,9 @@ export type NewInvitation = {
  * Invites somebody, and asks for the mail. A second invitation of an address takes the place of the first, whose link
  * is dead then.
  * @returns the invitation, and the mail to be enqueued.
- * @throws ApiError already_member; conflict for a person's own account, and where there are too many members.
+ * @param by who invites: the owner or an admin.
+ * @throws ApiError forbidden; already_member; conflict for a person's own account, and where there are too many
+ * members.
  */
 export const invite = (
   db: Db,
@@ -63,6 +65,7 @@ export const invite = (
     const { accountId } = by
     const [id, mailId] = [newId('invitation'), newId('mail')]
     await lockForMembers(trx, accountId)
+    await requireManager(trx, by)
     if (!(await organisationOf(trx, by))) {
       throw new ApiError('conflict', { message: 'Your own account has no members. Create an organisation for that.' })
     }

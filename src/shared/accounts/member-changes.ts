@@ -9,7 +9,7 @@ import { revokeKeysOfMember } from './api-keys.ts'
 import type { Budget } from './budgets.ts'
 import { setBudget } from './budgets.ts'
 import type { GivenRole, MemberRole, Membership } from './members.ts'
-import { lockForMembers, ownerOf, roleIn } from './members.ts'
+import { lockForMembers, ownerOf, requireManager, roleIn } from './members.ts'
 import type { Member } from './shown-member.ts'
 import { listMembers } from './shown-member.ts'
 
@@ -27,11 +27,19 @@ const LAST_OWNER = 'An account always has an owner. Hand it over to another memb
 
 /**
  * Changes the role or the budget of a member.
- * @throws ApiError not_found; last_owner for another role of the owner; invalid_request for a budget of the owner.
+ * @param by who does: the owner or an admin.
+ * @throws ApiError not_found; forbidden; last_owner for another role of the owner; invalid_request for a budget of the
+ * owner.
  */
-export const changeMember = (db: Db, member: Membership, { role, budget }: MemberChanges): Promise<Member> =>
+export const changeMember = (
+  db: Db,
+  member: Membership,
+  { role, budget }: MemberChanges,
+  by: UserId,
+): Promise<Member> =>
   db.transaction(async (trx) => {
     const before = await lockMember(trx, member)
+    await requireManager(trx, { ...member, userId: by })
     if (before === 'owner' && role !== undefined) throw new ApiError('last_owner', { message: LAST_OWNER })
     if (before === 'owner' && budget) {
       throw new ApiError('invalid_request', { param: 'budget', message: 'budget cannot be set for the owner.' })
@@ -63,11 +71,13 @@ const shown = async (trx: Trx, { userId, accountId }: Membership): Promise<Membe
 /**
  * Removes a member: their keys of the account are revoked at once, their sessions for it, their budget and the
  * invitations that they sent end with the membership. Calls that run end as they would.
- * @throws ApiError not_found; last_owner.
+ * @param by who does: the owner, an admin, or the member.
+ * @throws ApiError not_found; forbidden; last_owner.
  */
-export const removeMember = (db: Db, member: Membership): Promise<void> =>
+export const removeMember = (db: Db, member: Membership, by: UserId): Promise<void> =>
   db.transaction(async (trx) => {
     const role = await lockMember(trx, member)
+    if (by !== member.userId) await requireManager(trx, { ...member, userId: by })
     if (role === 'owner') throw new ApiError('last_owner', { message: LAST_OWNER })
     await endMembership(trx, member)
   })

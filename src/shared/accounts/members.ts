@@ -2,6 +2,7 @@
  * Members: who may act for which account. Everybody who registers is the owner of an account of their own; an
  * organisation is an account that others may be members of. An account has one owner.
  */
+import { ApiError } from '../platform/errors.ts'
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { AccountId, UserId } from '../platform/ids.ts'
 
@@ -66,6 +67,16 @@ export async function roleIn(db: Db | Trx, { userId, accountId }: Membership): P
 /** Locks the row of an account, as every change of its members does. @returns false where it was deleted. */
 export const lockForMembers = async (trx: Trx, accountId: AccountId): Promise<boolean> =>
   (await trx('accounts').where({ id: accountId }).whereNull('deleted_at').forNoKeyUpdate().first('id')) !== undefined
+
+/**
+ * Refuses who is not owner or admin any more: their role may have changed since their request came. The account's row
+ * must be locked.
+ * @throws ApiError forbidden.
+ */
+export async function requireManager(trx: Trx, by: Membership): Promise<void> {
+  const role = await roleIn(trx, by)
+  if (role !== 'owner' && role !== 'admin') throw new ApiError('forbidden')
+}
 
 /** The accounts that a user is a member of, in the order of their ids; deleted ones too. */
 export const accountsOf = async (db: Db | Trx, userId: UserId): Promise<AccountId[]> =>

@@ -5,6 +5,7 @@ import type { AccountKind, AccountStatus } from '../accounts/accounts.ts'
 import { openAccount } from '../accounts/accounts.ts'
 import type { Membership } from '../accounts/members.ts'
 import { addMember } from '../accounts/members.ts'
+import { ApiError } from '../platform/errors.ts'
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { AccountId, UserId } from '../platform/ids.ts'
 import { publicId } from '../platform/ids.ts'
@@ -139,6 +140,16 @@ export const findOwner = async (db: Db | Trx, accountId: AccountId): Promise<Use
 export const findMember = async (db: Db | Trx, { userId, accountId }: Membership): Promise<UserRow | null> =>
   (await members(db).where({ 'users.id': userId, 'accounts.id': accountId }).first<UserRow | undefined>()) ?? null
 
+/**
+ * A user who acts for a certain account.
+ * @throws ApiError unauthorized where they may not any more: their membership may end while a request of theirs runs.
+ */
+export async function requireMember(db: Db | Trx, member: Membership): Promise<UserRow> {
+  const row = await findMember(db, member)
+  if (!row) throw new ApiError('unauthorized')
+  return row
+}
+
 /** What a user may do at this moment. */
 export async function roleOf(db: Db, id: UserId): Promise<Role> {
   const row = await db('users').where({ id }).first<{ role: Role } | undefined>('role')
@@ -158,7 +169,7 @@ export const lockUser = async (trx: Trx, id: UserId): Promise<UserFields | null>
 /** What a user may change of themselves; a field that is absent stays. */
 export type Profile = { displayName?: string; avatarUrl?: string }
 
-/** Changes a profile. @throws where there is no such member. */
+/** Changes a profile. @throws as `requireMember`. */
 export async function updateProfile(
   db: Db | Trx,
   member: Membership,
@@ -170,9 +181,7 @@ export async function updateProfile(
     ...(avatarUrl !== undefined && { avatar_url: avatarUrl }),
   }
   if (Object.keys(changes).length > 0) await db('users').where({ id }).update(changes)
-  const row = await findMember(db, member)
-  if (!row) throw new Error('there is no such member')
-  return row
+  return await requireMember(db, member)
 }
 
 /** Notes that the address was proved; the first proof counts. */

@@ -11,7 +11,7 @@ import type { WebDeps } from '../../../src/api/deps.ts'
 import { errorHandler } from '../../../src/api/middleware/error-handler.ts'
 import type { RequestState } from '../../../src/api/middleware/request-context.ts'
 import { ResponseMemory } from '../../../src/api/server/response-memory.ts'
-import { AccountQueue } from '../../../src/api/endpoint/account-queue.ts'
+import { SenderQueue } from '../../../src/api/endpoint/sender-queue.ts'
 import type { AnyHandler } from '../../../src/api/endpoint/serve.ts'
 import { serveDeclared } from '../../../src/api/endpoint/serve.ts'
 import { eventChannel } from '../../../src/shared/replies/channels.ts'
@@ -52,7 +52,7 @@ describe('GET /api/events', () => {
       redis,
       replies,
       responseMemory: new ResponseMemory(),
-      accountQueue: new AccountQueue({ atOnce: 1, waiting: 200 }),
+      consoleQueue: new SenderQueue({ atOnce: 1, waiting: 200 }),
       draining: draining.signal,
       log,
     } as unknown as WebDeps

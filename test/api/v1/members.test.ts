@@ -63,7 +63,7 @@ describe('members at the gateway', () => {
         status: 'rejected',
         errorType: 'member_budget_exceeded',
       })
-      await changeMember(gateway.db, memberOf(member), { budget: null })
+      await changeMember(gateway.db, memberOf(member), { budget: null }, organisation.userId)
       const other = await image(gateway, member, prompted())
       expect([other.status, other.json.error.type]).to.deep.equal([402, 'key_budget_exceeded'])
       expect((await image(gateway, organisation, prompted())).status, 'of another member').to.equal(200)
@@ -132,7 +132,7 @@ describe('members at the gateway', () => {
     const member = await aMember(gateway.db, organisation, { budget: { credits: 500, period: 'day' } })
     const running = chat(gateway, member, prompted('[delay 700]'))
     await until('the call is open', async () => (await openOf(member)) === 1)
-    await removeMember(gateway.db, memberOf(member))
+    await removeMember(gateway.db, memberOf(member), organisation.userId)
     expect((await image(gateway, member, prompted())).status).to.equal(401)
     const answer = await running
     expect(answer.status, answer.text).to.equal(200)

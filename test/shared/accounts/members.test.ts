@@ -107,7 +107,7 @@ describe('the members of accounts', () => {
       await trx('members').where({ user_id: userId, account_id: second }).update({ role: 'admin' })
       await addMember(trx, { userId: await userOf(other), accountId: second }, 'owner')
     })
-    await removeMember(web.db, { userId, accountId: second })
+    await removeMember(web.db, { userId, accountId: second }, userId)
     expect(await findSession(web.db, token)).to.equal(null)
     expect((await web.get('/api/auth/me', one.token)).status, 'the session for the other account').to.equal(200)
   })

@@ -92,7 +92,7 @@ describe('the budget of a member, judged by the charge', () => {
     expect(await tried(key, 1)).to.equal('key_budget_exceeded')
     expect(await tried(member, 20)).to.equal('opened')
     expect([await tried(key, 1), await tried(member, 1)]).to.deep.equal(Array(2).fill('member_budget_exceeded'))
-    await changeMember(db, memberOf(member), { budget: { credits: 31, period: 'day' } })
+    await changeMember(db, memberOf(member), { budget: { credits: 31, period: 'day' } }, organisation.userId)
     expect([await tried(key, 1), await tried(member, 1)]).to.deep.equal(['key_budget_exceeded', 'opened'])
     expect(await usedOf(member)).to.equal(31)
   })
@@ -140,15 +140,15 @@ describe('the budget of a member, judged by the charge', () => {
     const organisation = await anOrganisation(db, 10_000)
     const member = await aMember(db, organisation)
     const before = await opened(verbs(db), member, 40)
-    await changeMember(db, memberOf(member), { budget: { credits: 50, period: 'day' } })
+    await changeMember(db, memberOf(member), { budget: { credits: 50, period: 'day' } }, organisation.userId)
     await opened(verbs(db), member, 10)
     await refund(before)
     expect(await usedOf(member)).to.equal(10)
-    await changeMember(db, memberOf(member), { budget: { credits: 60, period: 'day' } })
+    await changeMember(db, memberOf(member), { budget: { credits: 60, period: 'day' } }, organisation.userId)
     expect(await usedOf(member)).to.equal(10)
-    await changeMember(db, memberOf(member), { budget: { credits: 60, period: 'week' } })
+    await changeMember(db, memberOf(member), { budget: { credits: 60, period: 'week' } }, organisation.userId)
     expect(await usedOf(member)).to.equal(0)
-    await changeMember(db, memberOf(member), { budget: null })
+    await changeMember(db, memberOf(member), { budget: null }, organisation.userId)
     expect(await db('accounts').where({ id: organisation.id }).first('keys_limited')).to.deep.equal({
       keys_limited: false,
     })
@@ -175,7 +175,7 @@ describe('the budget of a member, judged by the charge', () => {
     const organisation = await anOrganisation(db, 10_000)
     const member = await aMember(db, organisation, { budget: { credits: 100, period: 'day' } })
     const [settled, refunded] = [await opened(verbs(db), member, 30), await opened(verbs(db), member, 20)]
-    await removeMember(db, memberOf(member))
+    await removeMember(db, memberOf(member), organisation.userId)
     expect(wordOf(await verbs(db).open(anOrder(member, 1)))).to.equal('unauthorized')
     expect((await verbs(db).settle(settled, 'image', aResult(25)))?.status).to.equal('succeeded')
     expect((await refund(refunded))?.status).to.equal('failed')
@@ -198,7 +198,7 @@ describe('the budget of a member, judged by the charge', () => {
     const organisation = await anOrganisation(db, 10_000)
     const member = await aMember(db, organisation, { budget: { credits: 10, period: 'day' } })
     const [admin, stranger] = [await aMember(db, organisation), await aMember(db, organisation)]
-    await changeMember(db, memberOf(admin), { role: 'admin' })
+    await changeMember(db, memberOf(admin), { role: 'admin' }, organisation.userId)
     const people = await db('members').where({ account_id: organisation.id }).pluck('user_id')
     await db('users').whereIn('id', people).update({ email_verified_at: db.fn.now() })
     const mailed = () =>

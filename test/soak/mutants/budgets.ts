@@ -1,5 +1,13 @@
 import type { Mutant } from './mutant.ts'
-import { BUDGETS, MEMBERS, MEMBER_BUDGETS, ORGANISATIONS, ROLES_TABLE, SCHEDULES } from './killing-tests.ts'
+import {
+  BUDGETS,
+  LATE_REQUESTS,
+  MEMBERS,
+  MEMBER_BUDGETS,
+  ORGANISATIONS,
+  ROLES_TABLE,
+  SCHEDULES,
+} from './killing-tests.ts'
 
 const END_SQL = 'sql/end_calls.sql'
 const OPEN_SQL = 'sql/open_calls.sql'
@@ -153,6 +161,18 @@ export const OF_BUDGETS: readonly Mutant[] = [
       },
     ],
     tests: [ORGANISATIONS],
+  },
+  {
+    name: 'an admin who was just made a member changes members',
+    why: 'A request is let in by the role of its moment, and acts later.',
+    edits: [
+      {
+        file: 'src/shared/accounts/member-changes.ts',
+        find: '    await requireManager(trx, { ...member, userId: by })\n    if (before',
+        replace: '    if (before',
+      },
+    ],
+    tests: [LATE_REQUESTS],
   },
   {
     name: 'an admin may hand the account over',

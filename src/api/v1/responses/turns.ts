@@ -3,9 +3,9 @@
  * in work at a time.
  */
 import type { AccountId } from '../../../shared/platform/ids.ts'
-import { AccountQueue } from '../../endpoint/account-queue.ts'
+import { SenderQueue } from '../../endpoint/sender-queue.ts'
 
-const turns = new AccountQueue({ atOnce: 1, waiting: 32 })
+const turns = new SenderQueue({ atOnce: 1, waiting: 32 })
 
 /** Does the work when it is the account's turn. @throws ApiError rate_limited where too much waits already */
 export async function inTurn<T>(accountId: AccountId, work: () => Promise<T>): Promise<T> {
