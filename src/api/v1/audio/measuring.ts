@@ -1,5 +1,5 @@
 /**
- * Turns of files that are measured. To walk one that was made for it takes seconds, in pieces of some milliseconds each:
+ * Turns of files that are measured. To walk one that was made for it takes seconds, in pieces of some milliseconds:
  * so one account has one of them in work at a time.
  */
 import { measureSound } from '../../../shared/sound/measure.ts'
