@@ -35,6 +35,7 @@ import { createApp } from './app.ts'
 import { createGuesses } from './endpoint/password-guesses.ts'
 import { BodyMemory, UPLOAD_BOUNDS, bodyMemoryBounds } from './server/body-memory.ts'
 import { LargeBodies } from './endpoint/large-body-queue.ts'
+import { Measuring } from './v1/audio/measuring.ts'
 import { createLimits } from './endpoint/rate-limits.ts'
 import { listen } from './server/listen.ts'
 import { createLoad } from './server/shedding.ts'
@@ -129,6 +130,7 @@ const createBounds = (redis: Redis, config: Config) => ({
   bodyMemory: new BodyMemory(bodyMemoryBounds(config.MAX_BODY_BYTES)),
   uploadSpace: new BodyMemory(UPLOAD_BOUNDS),
   largeBodies: new LargeBodies(),
+  measuring: new Measuring(),
   responseMemory: new ResponseMemory(),
   joins: new Quota(MAX_JOINS),
   relayed: new RelayedStreams(),

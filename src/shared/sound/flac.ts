@@ -16,17 +16,16 @@ const OVERHEAD = 1.05
 /** The seconds of a FLAC file. @throws NoSound */
 export async function flacSeconds(file: SoundReader): Promise<number> {
   const { from, rate, bitsPerSecond } = await headOf(file)
-  let samples = 0
-  let place = from
-  for (;;) {
-    place = await file.find(0xff, place)
-    if (place < 0) break
-    const head = frameHead(await file.at(place, HEAD_BYTES))
-    samples += head?.samples ?? 0
-    place += head?.bytes ?? 1
-  }
-  if (samples === 0) throw new NoSound('is a FLAC file without sound')
-  return Math.max(samples / rate, secondsAt(file.bytes - from, bitsPerSecond * OVERHEAD))
+  let seconds = 0
+  await file.walk({ from, until: file.bytes, ahead: HEAD_BYTES }, (bytes, at) => {
+    const head = beginsFrame(bytes, at) ? frameHead(bytes.subarray(at, at + HEAD_BYTES)) : null
+    // Decoders go by the rate of a frame where it has one of its own.
+    if (head) seconds += head.samples / Math.min(head.rate || rate, rate)
+    const next = bytes.indexOf(0xff, at + (head?.bytes ?? 1))
+    return (next < 0 ? bytes.length : next) - at
+  })
+  if (seconds === 0) throw new NoSound('is a FLAC file without sound')
+  return Math.max(seconds, secondsAt(file.bytes - from, bitsPerSecond * OVERHEAD))
 }
 
 async function headOf(file: SoundReader): Promise<{ from: number; rate: number; bitsPerSecond: number }> {
@@ -47,9 +46,14 @@ async function headOf(file: SoundReader): Promise<{ from: number; rate: number; 
   throw new NoSound('is a FLAC file with a broken head')
 }
 
-/** The head of a frame: how long it is, and how many samples its frame has. Null where none stands here. */
-function frameHead(bytes: Buffer): { bytes: number; samples: number } | null {
-  if (bytes.length < 6 || bytes[0] !== 0xff || (bytes[1]! & 0xfe) !== 0xf8) return null
+const beginsFrame = (bytes: Buffer, at: number): boolean => bytes[at] === 0xff && (bytes[at + 1]! & 0xfe) === 0xf8
+
+/**
+ * The head of a frame: how long it is, how many samples its frame has, and how many of them a second; 0: as the file
+ * states. Null where none stands here.
+ */
+function frameHead(bytes: Buffer): { bytes: number; samples: number; rate: number } | null {
+  if (bytes.length < 6) return null
   const [sizeCode, rateCode] = [bytes[2]! >> 4, bytes[2]! & 15]
   if (sizeCode === 0 || rateCode === 15 || (bytes[3]! & 1) !== 0 || bytes[3]! >> 4 > 10) return null
   // Its number is written as a character of UTF-8 would be.
@@ -57,12 +61,21 @@ function frameHead(bytes: Buffer): { bytes: number; samples: number } | null {
   if (ones === 1 || ones > 7) return null
   let place = 4 + Math.max(1, ones)
   const sizeBytes = sizeCode === 6 ? 1 : sizeCode === 7 ? 2 : 0
-  if (bytes.length < place + sizeBytes + 3) return null
+  const rateBytes = rateCode === 12 ? 1 : rateCode > 12 ? 2 : 0
+  if (bytes.length < place + sizeBytes + rateBytes + 1) return null
   const stated = sizeBytes === 0 ? 0 : bytes.readUIntBE(place, sizeBytes)
-  place += sizeBytes + (rateCode === 12 ? 1 : rateCode > 12 ? 2 : 0)
-  if (bytes.length <= place || crc8(bytes.subarray(0, place)) !== bytes[place]) return null
-  return { bytes: place + 1, samples: sizeBytes > 0 ? stated + 1 : SIZES[sizeCode]! }
+  place += sizeBytes
+  const rate = rateBytes === 0 ? RATES[rateCode]! : bytes.readUIntBE(place, rateBytes) * RATE_UNITS[rateCode - 12]!
+  place += rateBytes
+  if (crc8(bytes.subarray(0, place)) !== bytes[place]) return null
+  return { bytes: place + 1, samples: sizeBytes > 0 ? stated + 1 : SIZES[sizeCode]!, rate }
 }
+
+/** Samples a second by the code of a frame's rate; 0: as the file states. */
+const RATES = [0, 88_200, 176_400, 192_000, 8000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 96_000]
+
+/** In what the three codes behind these state a rate, in Hz. */
+const RATE_UNITS = [1000, 1, 10]
 
 /** Samples of a frame by the code of its size. */
 const SIZES = [0, 192, 576, 1152, 2304, 4608, 0, 0, 256, 512, 1024, 2048, 4096, 8192, 16_384, 32_768]

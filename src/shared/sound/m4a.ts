@@ -11,8 +11,16 @@ const MAX = { boxes: 100_000, bytes: 8_000_000, depth: 8 }
 /** The highest bit rate that is plausible: of AAC with many channels, of ALAC in stereo. */
 const MOST_BITS = { mp4a: 1_536_000, alac: 9_216_000 }
 
+/** How much of a sample the last one may lack: of ALAC it is as long as is stated, of which half is believed. */
+const LAST_SHORTER = { mp4a: 0, alac: 0.5 }
+
 /** Boxes that have others in them. */
-const PARENTS = new Set(['moov', 'trak', 'mdia', 'minf', 'stbl', 'moof', 'traf', 'edts', 'udta'])
+const PARENTS = new Set(
+  'moov trak mdia minf stbl moof traf edts udta dinf clip mvex tref matd wave sinf schi'.split(' '),
+)
+
+/** Boxes that hide what is in them, or are another writing of a table that is read. */
+const REFUSED = new Set(['cmov', 'stz2'])
 
 /** Rates of AAC by their index (ISO 14496-3). */
 const AAC_RATES = [96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8000, 7350]
@@ -52,11 +60,10 @@ export async function m4aSeconds(file: SoundReader): Promise<number> {
 
 function secondsOf(track: Track, fragmentSamples: number, dataBytes: number): number {
   const { timescale, coding, sampleSeconds, samples, stated, bytes } = track
-  const inFragments = samples === 0 ? fragmentSamples : 0
   return Math.max(
     timescale > 0 ? stated / timescale : 0,
-    (samples + inFragments) * sampleSeconds,
-    secondsAt(inFragments > 0 ? dataBytes : Math.min(bytes, dataBytes), MOST_BITS[coding!]),
+    (samples + fragmentSamples - LAST_SHORTER[coding!]) * sampleSeconds,
+    secondsAt(fragmentSamples > 0 ? dataBytes : Math.min(bytes, dataBytes), MOST_BITS[coding!]),
   )
 }
 
@@ -83,8 +90,11 @@ class Walk {
       if (end < place + headBytes) return
       if (type === 'trak') this.tracks.push(noTrack())
       if (type === 'mdat') this.dataBytes += end - place - headBytes
-      else if (PARENTS.has(type) && depth < MAX.depth) await this.within(place + headBytes, end, depth + 1)
-      else await this.read(type, place + headBytes, end)
+      else if (REFUSED.has(type)) throw new NoSound(`is an MP4 file with a box that is not taken: ${type}`)
+      else if (PARENTS.has(type)) {
+        if (depth === MAX.depth) throw new NoSound('has boxes too deep in each other')
+        await this.within(place + headBytes, end, depth + 1)
+      } else await this.read(type, place + headBytes, end)
       place = end
     }
   }
@@ -126,9 +136,10 @@ const READERS: Record<string, (box: Buffer, track: Track) => void> = {
   },
   stsd: (box, track) => {
     const coding = box.toString('latin1', 12, 16)
-    if (coding !== 'mp4a' && coding !== 'alac') return
+    // Of several descriptions each could be that of most samples.
+    if (box.readUInt32BE(4) !== 1 || (coding !== 'mp4a' && coding !== 'alac')) return
     track.coding = coding
-    track.sampleSeconds = coding === 'mp4a' ? aacSeconds(box) : alacSeconds(box)
+    track.sampleSeconds = Math.max(track.sampleSeconds, coding === 'mp4a' ? aacSeconds(box) : alacSeconds(box))
   },
 }
 
@@ -138,23 +149,45 @@ function* entriesOf(box: Buffer, countAt: number, from: number, size: number): G
   for (let entry = 0; entry < count; entry++) yield from + entry * size
 }
 
-/** What a sample of AAC lasts: 1,024 at the rate that its decoder is set to, which its own description states. */
+/** What a sample lasts at the most where its description does not say it in the usual way. */
+const SLOWEST = 1024 / 8000
+
+/** Kinds of AAC (ISO 14496-3) whose samples are 1,024 at the stated rate, or fewer: Main, LC, SSR, LTP, SBR, PS. */
+const PLAIN_AAC = new Set([1, 2, 3, 4, 5, 29])
+
+/**
+ * What a sample of AAC lasts: 1,024 at the rate that its decoder is set to, which its own description states (`esds`,
+ * ISO 14496-1). @throws NoSound for another coding in it: the same box names MP3 and more
+ */
 function aacSeconds(box: Buffer): number {
   const esds = box.indexOf('esds')
-  // A descriptor of the decoder's own settings: its tag, a length of up to four bytes, then the settings.
-  let place = esds < 0 ? -1 : box.indexOf(5, esds + 8)
-  if (place < 0) return 1024 / 8000
-  do place++
-  while ((box[place] ?? 0) & 0x80)
-  const settings = ((box[place + 1] ?? 0) << 8) | (box[place + 2] ?? 0)
-  return 1024 / (AAC_RATES[(settings >> 7) & 15] ?? 8000)
+  if (esds < 0) return SLOWEST
+  const stream = descriptorAt(box, esds + 8, 3)
+  const flags = box[stream + 2] ?? 0
+  if (flags & 0xe0) throw brokenHead()
+  const decoder = descriptorAt(box, stream + 3, 4)
+  const coding = box[decoder]
+  if (coding !== 0x40 && (coding! < 0x66 || coding! > 0x68))
+    throw new NoSound('is an MP4 file of a coding that is not taken: send AAC or ALAC')
+  const place = descriptorAt(box, decoder + 13, 5)
+  const settings = ((box[place] ?? 0) << 8) | (box[place + 1] ?? 0)
+  return PLAIN_AAC.has(settings >> 11) ? 1024 / (AAC_RATES[(settings >> 7) & 15] ?? 8000) : SLOWEST
 }
+
+/** Where the content of a descriptor begins, whose tag stands at a place. @throws NoSound where it does not */
+function descriptorAt(box: Buffer, place: number, tag: number): number {
+  if (box[place] !== tag) throw brokenHead()
+  let at = place + 1
+  while ((box[at] ?? 0) & 0x80 && at < place + 4) at++
+  return at + 1
+}
+
+const brokenHead = (): NoSound => new NoSound('is an MP4 file with a broken head')
 
 function alacSeconds(box: Buffer): number {
   const settings = box.indexOf('alac', 16)
-  if (settings < 0 || box.length < settings + 32) throw new NoSound('is an MP4 file with a broken head')
+  if (settings < 0 || box.length < settings + 32) throw brokenHead()
   const [samples, rate] = [box.readUInt32BE(settings + 8), box.readUInt32BE(settings + 28)]
-  if (rate < 4000 || rate > 384_000 || samples < 1 || samples > 65_536)
-    throw new NoSound('is an MP4 file with a broken head')
+  if (rate < 4000 || rate > 384_000 || samples < 1 || samples > 16_384) throw brokenHead()
   return samples / rate
 }

@@ -20,13 +20,18 @@ const RATES = [44_100, 48_000, 32_000]
 /** The highest bit rate of any frame. */
 const MOST_BITS = 448_000
 
-/** `sort`: what all frames of one recording have in common: version, layer and rate. */
-type Frame = { bytes: number; seconds: number; sort: number }
+/** No frame and the head of the next are longer, in bytes. */
+const AHEAD_BYTES = 4096
+
+/** The least share of a file that has to be frames: else it is something else, with some frames in it. */
+const LEAST_FRAMED = 0.5
+
+type Frame = { bytes: number; seconds: number }
 
 /** The frame whose head stands at a place; null where none does. */
 export function frameAt(bytes: Buffer, offset = 0): Frame | null {
   if (bytes.length < offset + 4 || bytes[offset] !== 0xff || (bytes[offset + 1]! & 0xe0) !== 0xe0) return null
-  const [, second, third] = bytes.subarray(offset, offset + 3) as unknown as [number, number, number]
+  const [second, third] = [bytes[offset + 1]!, bytes[offset + 2]!]
   const version = (second >> 3) & 3
   const layer = 4 - ((second >> 1) & 3)
   const [bitRate, rateIndex] = [third >> 4, (third >> 2) & 3]
@@ -38,7 +43,7 @@ export function frameAt(bytes: Buffer, offset = 0): Frame | null {
   const slot = layer === 1 ? 4 : 1
   const padding = (third >> 1) & 1
   const length = Math.floor(((samples / 8) * bits) / rate / slot + padding) * slot
-  return { bytes: length, seconds: samples / rate, sort: ((second & 0x1e) << 2) | rateIndex }
+  return { bytes: length, seconds: samples / rate }
 }
 
 /** The seconds of an MP3 file. @throws NoSound */
@@ -47,24 +52,24 @@ export async function mp3Seconds(file: SoundReader): Promise<number> {
   const until = await beforeTags(file)
   let seconds = 0
   let frames = 0
-  let sort: number | null = null
-  let place = from
-  while (place >= 0 && place < until) {
-    const frame = frameAt(await file.at(place, 4))
-    // One alone may be a chance of two bytes: the next has to follow it, or it is of the sort that others were.
-    if (frame && (frame.sort === sort || (await isFollowed(file, place + frame.bytes, until)))) {
-      sort ??= frame.sort
+  let framed = 0
+  await file.walk({ from, until, ahead: AHEAD_BYTES }, (bytes, at) => {
+    const frame = frameAt(bytes, at)
+    // The first alone may be a chance of two bytes. Of those behind it decoders take each, whatever stands between.
+    if (frame && (frames > 0 || isFollowed(bytes, at + frame.bytes))) {
       seconds += frame.seconds
       frames++
-      place += frame.bytes
-    } else place = await file.find(0xff, place + 1)
-  }
-  if (frames < 2) throw new NoSound('has no sound of a kind that is taken')
+      framed += frame.bytes
+      return frame.bytes
+    }
+    const next = bytes.indexOf(0xff, at + 1)
+    return (next < 0 ? bytes.length : next) - at
+  })
+  if (frames < 2 || framed < LEAST_FRAMED * (until - from)) throw new NoSound('has no sound of a kind that is taken')
   return Math.max(seconds, secondsAt(until - from, MOST_BITS))
 }
 
-const isFollowed = async (file: SoundReader, place: number, until: number): Promise<boolean> =>
-  place + 4 > until || frameAt(await file.at(place, 4)) !== null
+const isFollowed = (bytes: Buffer, place: number): boolean => place + 4 > bytes.length || frameAt(bytes, place) !== null
 
 /** The place after tags of ID3v2, which may hold pictures. */
 async function afterTags(file: SoundReader): Promise<number> {

@@ -13,6 +13,9 @@ const MAX_STREAMS = 1000
 /** The bytes of a packet's beginning that are looked at. */
 const HEAD_BYTES = 64
 
+/** What every page begins with. */
+const PAGE = Buffer.from('OggS')
+
 type Stream = { clock: PacketClock; rate: number; last: number; head: Buffer; bytes: number; toSkip: number }
 
 /** The seconds of an Ogg file. @throws NoSound */
@@ -23,7 +26,7 @@ export async function oggSeconds(file: SoundReader): Promise<number> {
   while (place + 27 <= file.bytes) {
     const head = await file.at(place, 27)
     if (head.toString('latin1', 0, 4) !== 'OggS') {
-      place = await file.find(0x4f, place + 1)
+      place = await file.find(PAGE, place + 1)
       if (place < 0) break
       continue
     }
@@ -31,7 +34,8 @@ export async function oggSeconds(file: SoundReader): Promise<number> {
     const body = place + 27 + lengths.length
     const bytes = lengths.reduce((sum, length) => sum + length, 0)
     const serial = head.readUInt32LE(14)
-    if (head[5]! & 2) {
+    // Decoders begin one at any page of a number that they do not know, whether it says that it is the first or not.
+    if (head[5]! & 2 || !streams.has(serial)) {
       if (streams.has(serial)) ended.push(streams.get(serial)!)
       if (ended.length + streams.size >= MAX_STREAMS) throw new NoSound('has too many streams')
       streams.set(serial, streamOf(await file.at(body, Math.min(bytes, HEAD_BYTES))))

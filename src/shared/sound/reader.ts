@@ -50,14 +50,40 @@ export class SoundReader {
     return this.window.subarray(offset, offset + length)
   }
 
-  /** The next place of a byte, from a place on; -1 where there is none. */
-  async find(byte: number, from: number): Promise<number> {
-    for (let place = from; place < this.bytes; place += WINDOW_BYTES) {
-      const piece = await this.at(place, Math.min(WINDOW_BYTES, this.bytes - place))
-      const found = piece.indexOf(byte)
+  /** The next place of these bytes, from a place on; -1 where there is none. */
+  async find(mark: Buffer, from: number): Promise<number> {
+    for (let place = from; place + mark.length <= this.bytes;) {
+      const piece = await this.from(place, mark.length)
+      const found = piece.indexOf(mark)
       if (found >= 0) return place + found
+      place += piece.length - mark.length + 1
     }
     return -1
+  }
+
+  /**
+   * Goes over a file between two places, without a promise for each step: whoever wrote the file chose how many.
+   * @param ahead how many bytes a step looks at; fewer only at the end of the file
+   * @param step gets bytes and a place in them. @returns how many bytes it takes, at least 1
+   */
+  async walk(
+    { from, until, ahead }: { from: number; until: number; ahead: number },
+    step: (bytes: Buffer, at: number) => number,
+  ): Promise<void> {
+    for (let place = from; place < until;) {
+      const bytes = await this.from(place, Math.min(ahead, this.bytes - place))
+      const isLast = place + bytes.length >= this.bytes
+      const end = Math.min(until - place, isLast ? bytes.length : bytes.length - ahead + 1)
+      let at = 0
+      while (at < end) at += step(bytes, at)
+      place += at
+    }
+  }
+
+  /** What is at hand from a place on: `least` bytes at least. */
+  private async from(place: number, least: number): Promise<Buffer> {
+    await this.at(place, least)
+    return this.window.subarray(place - this.start)
   }
 }
 

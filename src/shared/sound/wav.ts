@@ -8,6 +8,9 @@ import { NoSound } from './reader.ts'
 const PLAIN = new Set([1, 3, 6, 7])
 const EXTENSIBLE = 0xfffe
 
+/** A-law and µ-law: a byte a sample, whatever size their head states. */
+const BYTES = new Set([6, 7])
+
 /** Chunks of one file. */
 const MAX_CHUNKS = 10_000
 
@@ -16,12 +19,17 @@ export async function wavSeconds(file: SoundReader): Promise<number> {
   let bytesPerSecond = 0
   let dataBytes = 0
   let place = 12
-  for (let chunks = 0; place + 8 <= file.bytes && chunks < MAX_CHUNKS; chunks++) {
+  for (let chunks = 0; place + 8 <= file.bytes; chunks++) {
+    if (chunks === MAX_CHUNKS) throw new NoSound('has too many chunks')
     const head = await file.at(place, 8)
     const stated = head.readUInt32LE(4)
     const id = head.toString('latin1', 0, 4)
     const left = file.bytes - place - 8
-    if (id === 'fmt ') bytesPerSecond = rateOf(await file.at(place + 8, Math.min(left, 40)))
+    if (id === 'fmt ') {
+      const rate = rateOf(await file.at(place + 8, Math.min(left, 40)))
+      // Decoders go by the first or by the last: what lasts longer is charged.
+      bytesPerSecond = bytesPerSecond === 0 ? rate : Math.min(bytesPerSecond, rate)
+    }
     // Writers that do not know the length before state none, or the largest.
     const length = id === 'data' && (stated === 0 || stated > left) ? left : stated
     if (id === 'data') dataBytes += length
@@ -41,5 +49,5 @@ function rateOf(format: Buffer): number {
   if (!PLAIN.has(coding)) throw new NoSound('is a WAV file of a coding that is not taken: send PCM')
   if (channels < 1 || channels > 8 || rate < 4000 || rate > 192_000 || bits < 8 || bits > 64)
     throw new NoSound('is a WAV file with a broken head')
-  return rate * channels * Math.ceil(bits / 8)
+  return rate * channels * (BYTES.has(coding) ? 1 : Math.ceil(bits / 8))
 }

@@ -23,7 +23,11 @@ const ID = {
   group: 0xa0,
   block: 0xa1,
   simpleBlock: 0xa3,
+  encodings: 0x6d80,
 }
+
+/** What every cluster begins with. */
+const CLUSTER = Buffer.from([0x1f, 0x43, 0xb6, 0x75])
 
 /** Elements that have others in them. They are gone into, whatever length they state: a recorder knows none. */
 const PARENTS = new Set([ID.segment, ID.info, ID.tracks, ID.track, ID.cluster, ID.group])
@@ -41,22 +45,31 @@ type Track = { number: number; type: number; codec: string; settings: Buffer }
 /** The seconds of a WebM file. @throws NoSound */
 export async function webmSeconds(file: SoundReader): Promise<number> {
   const walk = new Walk()
+  // Where the elements end that what is read now stands in.
+  let ends: number[] = []
   let place = 0
-  for (let elements = 0; place < file.bytes; elements++) {
+  for (let elements = 0; place >= 0 && place < file.bytes; elements++) {
     if (elements > MAX_ELEMENTS) throw new NoSound('has too many elements')
+    while ((ends.at(-1) ?? Infinity) <= place) ends.pop()
     const head = await file.at(place, 12)
     const id = numberAt(head, 0, 4, true)
     const length = id && numberAt(head, id.bytes, 8, false)
-    if (!id || !length) break
+    if (!id || !length) {
+      place = await file.find(CLUSTER, place + 1)
+      continue
+    }
     const from = place + id.bytes + length.bytes
     if (PARENTS.has(id.value)) {
       walk.begin(id.value)
+      if (id.value === ID.cluster) ends = []
+      ends.push(from + length.value)
       place = from
       continue
     }
     const bytes = Math.min(length.value, file.bytes - from)
     if (walk.wants(id.value)) walk.take(id.value, await file.at(from, Math.min(bytes, MAX_VALUE)), bytes)
-    place = from + bytes
+    // What is longer than it can be is no reason for decoders not to look for the next cluster behind its head.
+    place = from + length.value > Math.min(file.bytes, ...ends) ? await file.find(CLUSTER, from) : from + bytes
   }
   return walk.seconds()
 }
@@ -76,7 +89,8 @@ function numberAt(
   return { value, bytes: length }
 }
 
-const WANTED = new Set([ID.timescale, ID.number, ID.type, ID.codec, ID.settings, ID.time, ID.block, ID.simpleBlock])
+const { timescale, number, type, codec, settings, time, block, simpleBlock, encodings } = ID
+const WANTED = new Set([timescale, number, type, codec, settings, time, block, simpleBlock, encodings])
 
 /** What was found so far. */
 class Walk {
@@ -99,6 +113,7 @@ class Walk {
     if (id === ID.block || id === ID.simpleBlock) this.takeBlock(value, bytes)
     else if (id === ID.time) this.cluster = unsigned(value)
     else if (id === ID.timescale) this.tickSeconds = unsigned(value) / 1e9
+    else if (id === ID.encodings) throw new NoSound('is a WebM file of packed or encrypted blocks')
     else if (!track) return
     else if (id === ID.number) track.number = unsigned(value)
     else if (id === ID.type) track.type = unsigned(value)
@@ -122,11 +137,10 @@ class Walk {
     if (!clock) return
     this.last = Math.max(this.last, this.cluster + block.readInt16BE(number.bytes))
     const from = number.bytes + 3
-    const isLaced = (block[from - 1]! & 6) !== 0
-    const count = isLaced ? (block[from] ?? 0) + 1 : 1
-    const head = block.subarray(isLaced ? from + 1 : from)
-    // Which packet begins where in a lace does not matter: all of them are taken to be as the longest can be.
-    for (let at = 0; at < count; at++) clock.take(isLaced ? LONGEST : head, (bytes - from) / count)
+    for (const [place, length] of packetsOf(block, from, bytes)) {
+      const isThere = length === 0 || place + 2 <= block.length
+      clock.take(isThere ? block.subarray(place, Math.min(place + length, place + 2)) : LONGEST, length)
+    }
   }
 
   private clockOf(number: number): PacketClock | null {
@@ -140,8 +154,46 @@ class Walk {
   }
 }
 
-/** A packet of Opus of 20 ms, as all encoders of laced files write them; one of sound in Vorbis. */
-const LONGEST = Buffer.from([0b01001000, 0])
+/** A packet of Opus as long as they can be, 120 ms; one of sound in Vorbis. */
+const LONGEST = Buffer.from([0x1a, 0])
+
+/**
+ * The packets of a block: where each begins, and how long it is. Several share a block as RFC 9559, 10.3, has it.
+ * @param from where they begin, behind the flags. @param bytes the length of the block
+ */
+function packetsOf(block: Buffer, from: number, bytes: number): [place: number, length: number][] {
+  const lacing = block[from - 1]! & 6
+  if (lacing === 0) return [[from, bytes - from]]
+  const count = (block[from] ?? 0) + 1
+  let place = from + 1
+  const lengths: number[] = []
+  while (lacing !== FIXED && lengths.length < count - 1) {
+    const length = lacing === XIPH ? xiphAt(block, place) : numberAt(block, place, 8, false)
+    // A lace that cannot be read: its packets are taken to be as long as they can be.
+    if (!length) return Array.from({ length: count }, () => [block.length, (bytes - from) / count])
+    // Of EBML's all but the first are differences, from the middle of what so many bytes can say.
+    const before = lacing === EBML ? lengths.at(-1) : undefined
+    lengths.push(length.value + (before === undefined ? 0 : before - (2 ** (7 * length.bytes - 1) - 1)))
+    place += length.bytes
+  }
+  const rest = bytes - place
+  while (lengths.length < count)
+    lengths.push(Math.max(0, lacing === FIXED ? rest / count : rest - lengths.reduce((sum, one) => sum + one, 0)))
+  return lengths.map((length) => {
+    const begins = place
+    place += Math.max(0, length)
+    return [Math.floor(begins), Math.max(0, length)]
+  })
+}
+
+const [XIPH, FIXED, EBML] = [2, 4, 6]
+
+/** A length in a lace of Xiph: bytes up to the first that is not 255. */
+function xiphAt(bytes: Buffer, place: number): { value: number; bytes: number } | null {
+  let at = place
+  while (bytes[at] === 255) at++
+  return at >= bytes.length ? null : { value: (at - place) * 255 + bytes[at]!, bytes: at - place + 1 }
+}
 
 function clockFor({ codec, settings }: Track): PacketClock {
   if (codec === 'A_OPUS') return opusClock()

@@ -1,7 +1,9 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { crc8 } from '../../../src/shared/sound/flac.ts'
+import { measureSound } from '../../../src/shared/sound/measure.ts'
 import { NoSound } from '../../../src/shared/sound/reader.ts'
-import { LENGTH, RECORDINGS, measured, recording, silence } from './fixtures.ts'
+import { LENGTH, RECORDINGS, measured, recording, silence, sourceOf } from './fixtures.ts'
 
 describe('the length of a file of sound', () => {
   for (const [file, kind] of RECORDINGS) {
@@ -86,6 +88,119 @@ describe('the length of a file of sound', () => {
       mp3,
     ])
     expect((await measured(cover)).seconds).to.be.closeTo(before, 0.1)
+  })
+
+  it('of WAV is that of its slowest format, of a byte a sample of µ-law, and of no chunk too many', async () => {
+    const wav = silence(5)
+    const faster = Buffer.alloc(24)
+    wav.copy(faster, 0, 12, 36)
+    faster.writeUInt32LE(192_000, 12)
+    expect((await measured(Buffer.concat([wav, faster]))).seconds).to.equal(5)
+    const law = Buffer.from(wav)
+    law.writeUInt16LE(7, 20)
+    law.writeUInt16LE(64, 34)
+    expect((await measured(law)).seconds).to.equal(10)
+    const data = wav.indexOf('data')
+    const first = Buffer.from('data\x02\0\0\0\0\0', 'latin1')
+    const chunks = Buffer.from('JUNK\0\0\0\0'.repeat(10_001), 'latin1')
+    const hidden = Buffer.concat([wav.subarray(0, data), first, chunks, wav.subarray(data)])
+    expect(await measured(hidden).catch((error: unknown) => error)).to.be.instanceOf(NoSound)
+  })
+
+  it('of FLAC is that of the rate of each frame, where it is less than that of the file', async () => {
+    const head = Buffer.alloc(42)
+    head.write('fLaC')
+    head[4] = 0x80
+    head[7] = 34
+    head.writeUInt32BE(((655_350 << 12) | (15 << 4)) >>> 0, 18)
+    const begin = Buffer.from([0xff, 0xf8, 0xc4, 0x08, 0])
+    const frame = Buffer.concat([begin, Buffer.from([crc8(begin), 0, 0, 0, 0, 0])])
+    const file = Buffer.concat([head, ...Array.from({ length: 200 }, () => frame)])
+    expect((await measured(file)).seconds).to.be.closeTo((200 * 4096) / 8000, 0.01)
+  })
+
+  it('of MP3 is that of all its frames, where others begin it and bytes stand between them', async () => {
+    const mp3 = recording('s.mp3')
+    // MPEG 2.5, layer III, 8 kbit/s at 8 kHz: 72 ms in 72 bytes.
+    const slow = Buffer.concat([Buffer.from([0xff, 0xe3, 0x18, 0]), Buffer.alloc(69)])
+    const file = Buffer.concat([mp3.subarray(0, 1200), ...Array.from({ length: 500 }, () => slow)])
+    expect((await measured(file)).seconds).to.be.within(36, 37)
+  })
+
+  it('of Ogg has streams that do not say that they begin', async () => {
+    const one = recording('opus.ogg')
+    const other = Buffer.from(one)
+    for (let place = 0; place >= 0; place = other.indexOf('OggS', place + 4)) other.writeUInt32LE(777, place + 14)
+    other[5] = 0
+    const { seconds } = await measured(one)
+    expect((await measured(Buffer.concat([one, other]))).seconds).to.be.closeTo(2 * seconds, 0.01)
+  })
+
+  it('of M4A is that of its fragments too, and of AAC as its own description states it', async () => {
+    const m4a = recording('aac.m4a')
+    const before = (await measured(m4a)).seconds
+    const run = Buffer.alloc(32)
+    for (const [place, type] of ['moof', 'traf', 'trun'].entries()) {
+      run.writeUInt32BE(32 - 8 * place, 8 * place)
+      run.write(type, 8 * place + 4)
+    }
+    run.writeUInt32BE(1000, 28)
+    expect((await measured(Buffer.concat([m4a, run]))).seconds).to.be.above(before + 20)
+    // A five in its number, behind which the rate of 96 kHz would be read.
+    const forged = Buffer.from(m4a)
+    forged.set([5, 1], forged.indexOf('esds') + 13)
+    expect((await measured(forged)).seconds).to.be.closeTo(before, 0.01)
+    const ofMp3 = Buffer.from(m4a)
+    const decoder = ofMp3.indexOf(Buffer.from([0x40, 0x15]), ofMp3.indexOf('esds'))
+    ofMp3[decoder] = 0x6b
+    expect(await measured(ofMp3).catch((error: unknown) => error)).to.be.instanceOf(NoSound)
+  })
+
+  it('of WebM goes on behind what is broken or too long, and has each packet of a lace', async () => {
+    const webm = recording('opus.webm')
+    const { seconds } = await measured(webm)
+    const cluster = webm.indexOf(Buffer.from([0x1f, 0x43, 0xb6, 0x75]))
+    const tooLong = [0xec, 0x01, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe]
+    for (const broken of [[0, 0], tooLong, [0x1f, 0x43, 0xb6, 0x75, 0x82, 0xec, 0x50, 0x00]]) {
+      const file = Buffer.concat([webm.subarray(0, cluster), Buffer.from(broken), webm.subarray(cluster)])
+      expect((await measured(file)).seconds, String(broken)).to.be.closeTo(seconds, 0.01)
+    }
+    // Three packets of 120 ms, in each of the laces.
+    const packets = [0x1b, 2, 0x1b, 2, 0x1b, 2]
+    for (const [flags, lengths] of [
+      [0x02, [2, 2]],
+      [0x04, []],
+      [0x06, [0x82, 0xbf]],
+    ] as const) {
+      const block = Buffer.from([0x81, 0, 0, flags, 2, ...lengths, ...packets])
+      const file = Buffer.concat([webm, Buffer.from([0x1f, 0x43, 0xb6, 0x75, 0xff, 0xa3, 0x80 | block.length]), block])
+      expect((await measured(file)).seconds, `flags ${flags}`).to.be.closeTo(seconds + 0.36, 0.001)
+    }
+    const packed = Buffer.from(webm)
+    const settings = packed.indexOf(Buffer.from([0x63, 0xa2]))
+    packed.set([0x6d, 0x80], settings)
+    expect(await measured(packed).catch((error: unknown) => error)).to.be.instanceOf(NoSound)
+  })
+
+  it('is found in as many reads as a file has pieces, however many frames could begin in it', async () => {
+    const bytes = 4_000_000
+    const files = [
+      Buffer.concat([recording('s.flac').subarray(0, 8000), Buffer.alloc(bytes, 0xff)]),
+      Buffer.concat([recording('s.mp3'), Buffer.alloc(bytes, 0xff)]),
+      Buffer.concat([recording('opus.ogg'), Buffer.alloc(bytes, 'O')]),
+    ]
+    for (const file of files) {
+      let read = 0
+      const source = sourceOf(file)
+      await measureSound({
+        ...source,
+        read: (from, length) => {
+          read += Math.min(length, file.length - from)
+          return source.read(from, length)
+        },
+      }).catch((error: unknown) => expect(error).to.be.instanceOf(NoSound))
+      expect(read).to.be.below(2 * file.length)
+    }
   })
 
   it('is refused for what is no sound of these kinds', async () => {

@@ -2,6 +2,7 @@
  * POST /v1/audio/transcriptions and POST /v1/audio/translations.
  */
 import { z } from 'zod'
+import type { Principal } from '../../../shared/accounts/key-lookup.ts'
 import type { TranscriptionModel } from '../../../shared/catalogue/catalogue.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import { aboutField } from '../../../shared/platform/field-errors.ts'
@@ -9,9 +10,9 @@ import { optional } from '../../../shared/requests/field-schemas.ts'
 import { mediaCost } from '../../../shared/requests/pricing.ts'
 import type { TranscriptionRequest } from '../../../shared/requests/transcriptions.ts'
 import { MAX_SOUND, TRANSCRIPT_FORMATS } from '../../../shared/requests/transcriptions.ts'
-import { measureSound } from '../../../shared/sound/measure.ts'
 import type { Sound } from '../../../shared/sound/reader.ts'
 import { NoSound, SOUND_KINDS } from '../../../shared/sound/reader.ts'
+import type { WebDeps } from '../../deps.ts'
 import { apiKey } from '../../endpoint/auth.ts'
 import { ok } from '../../endpoint/answer-schemas.ts'
 import type { DeclaredForm } from '../../forms/declared-form.ts'
@@ -64,10 +65,14 @@ const MEASURED = Symbol('measured')
 type Measured = JsonObject & { [MEASURED]?: Sound | NoSound }
 
 /** Measures the file of a body, for `parseWith`. */
-async function measure(_deps: unknown, body: JsonObject): Promise<Measured> {
+async function measure(
+  { measuring }: Pick<WebDeps, 'measuring'>,
+  body: JsonObject,
+  { accountId }: Principal,
+): Promise<Measured> {
   const { file } = body
   if (!(file instanceof FormFile)) return body
-  const sound = await measureSound(file).catch((error: unknown) => {
+  const sound = await measuring.measure(accountId, file).catch((error: unknown) => {
     if (error instanceof NoSound) return error
     throw error
   })

@@ -72,6 +72,9 @@ function parse(body: JsonObject, model: MediaModel, headers: IncomingHttpHeaders
   const { [TYPES]: types = new Map() } = body as { [TYPES]?: Types }
   const isForm = /^multipart\//i.test(headers['content-type'] ?? '')
   requireShortPrompt(body.prompt, model)
+  // JSON has no files, and what is asked for is not left out while it is charged.
+  for (const field of isForm ? [] : ['image', 'mask'])
+    if ((body[field] ?? null) !== null) throw refusal(field, 'is a file: send a form (multipart/form-data).')
   const parsed: Edit = parseBody(isForm ? editBody : imageBody, body)
   const { model: _model, stream: _stream, partial_images: _partial, image = [], mask, ...asked } = parsed
   if (asked.image_url === undefined && image.length === 0) throw refusal('image', 'is required.')
