@@ -101,6 +101,7 @@ describe('two processes at the same moment', () => {
     expect(await calls().open({ ...request, id: newCallId() })).to.deep.equal({
       opened: false,
       refusal: 'unauthorized',
+      tokens: [],
     })
   })
 })

@@ -202,16 +202,16 @@ export const READS: Record<string, Record<string, Read>> = {
   'an operator': {
     'the newest accounts': {
       read: ({ db }) => findAccounts(db, { text: '', sort: 'newest' }, 50),
-      index: 'accounts_pkey',
+      index: 'on accounts',
     },
     'an account by its id': {
       read: ({ db, mine }) => findAccounts(db, { text: `acc_${mine.id.replaceAll('-', '')}`, sort: 'newest' }, 50),
-      index: 'accounts_pkey',
+      index: 'on accounts',
     },
     // In the order of the index: in the worst case, a text that no address has, it reads every account.
     'accounts by a part of their address, later': {
       read: ({ db }) => findAccounts(db, { text: '-7', sort: 'newest' }, 50, { key: null, id: newId('account') }),
-      index: 'accounts_pkey',
+      index: 'on accounts',
     },
     'accounts that owe': {
       read: ({ db }) => findAccounts(db, { text: '', sort: 'debt' }, 50, { key: 9, id: newId('account') }),

@@ -42,11 +42,13 @@ export function createTable(deps: WebDeps): Table {
   const page = routeConsole(router, deps.config, refusePrograms(router))
   routeDocs(router, deps, endpoints)
   const serve = router.routes() as unknown as Serve
+  const literal = literalPaths(router)
   return {
     router,
     dispatch: (ctx, next) => {
       requireHost(ctx)
-      return serve(ctx, next)
+      // Of another method it is no parameter of another path: `DELETE /v1/videos/generations` deletes no video.
+      return literal.get(ctx.path)?.has(ctx.method) === false ? next() : serve(ctx, next)
     },
     refuse: refuse(router, page),
   }
@@ -69,7 +71,22 @@ const wantsPage = (ctx: Parameters<Serve>[0]): boolean =>
   !PROGRAM_PATHS.test(ctx.path) &&
   ctx.accepts('json', 'html') === 'html'
 
-const layersAt = (router: Router<RequestState>, path: string) => router.stack.filter((layer) => layer.match(path))
+/** What is at a path: an endpoint that has it literally hides those that have it as a parameter. */
+function layersAt(router: Router<RequestState>, path: string) {
+  const layers = router.stack.filter((layer) => layer.match(path))
+  const literal = layers.filter((layer) => layer.path === path)
+  return literal.length > 0 ? literal : layers
+}
+
+/** The methods of each path without parameters. */
+function literalPaths(router: Router<RequestState>): ReadonlyMap<string, ReadonlySet<string>> {
+  const paths = new Map<string, Set<string>>()
+  for (const { path, methods } of router.stack) {
+    if (typeof path !== 'string' || /[:*{]/.test(path)) continue
+    paths.set(path, new Set([...(paths.get(path) ?? []), ...methods]))
+  }
+  return paths
+}
 
 /** The console's own API, and others that are called the same, answer as the console does. */
 const CONSOLE_API = /^\/api\/(?!v1\/)/

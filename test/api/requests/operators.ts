@@ -37,7 +37,7 @@ export const requests: Requests = {
     await operator('PATCH', `${path}/limits`, { rateLimit: 600, maxOutstanding: null, tokensPerMinute: 100_000 })
     await operator('POST', `${path}/suspend`)
     await operator('POST', `${path}/activate`)
-    expect((await operator('GET', path)).json.actions).to.have.lengthOf(10)
+    expect((await operator('GET', path)).json.actions).to.have.lengthOf(11)
     await operator('GET', `/api/operator/accounts?search=${encodeURIComponent(email)}`)
     await operator('GET', '/api/operator/overview')
     await operator('GET', '/api/operator/upstreams')

@@ -1,7 +1,6 @@
 import { expect } from 'chai'
 import type { KeyChanges } from '../../../src/shared/accounts/key-limits.ts'
 import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
-import { deleteOldCalls } from '../../../src/shared/calls/retention.ts'
 import { createKey } from '../../../src/shared/accounts/api-keys.ts'
 import type { Period } from '../../../src/shared/accounts/budgets.ts'
 import { findKey } from '../../../src/shared/accounts/shown-key.ts'
@@ -14,7 +13,7 @@ import { expectBooksToBalance } from '../../support/books.ts'
 import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import { aResult, anOrder, opened, verbs, wordOf } from './opening.ts'
+import { aResult, anOrder, opened, sweepCallsOf, verbs, wordOf } from './opening.ts'
 import { withinOneDay } from '../../support/one-day.ts'
 
 describe('the budget of a key, judged by the charge', () => {
@@ -223,8 +222,7 @@ describe('the budget of a key, judged by the charge', () => {
       await calls.settle(await opened(calls, account, 10), 'image', aResult(6))
       await changeKey(db, account.keyId, { budget: { credits: 90, period: 'total' } })
       await calls.settle(await opened(calls, account, 10), 'image', aResult(7))
-      await db('call_results').update({ expires_at: db.raw(`now() - interval '1 day'`) })
-      while ((await deleteOldCalls(db, 0, 1000)) > 0);
+      await sweepCallsOf(db, account.id)
       expect(await db('calls').where({ account_id: account.id })).to.deep.equal([])
       expect(await usedOf(account.keyId)).to.equal(7)
     })

@@ -5,7 +5,6 @@ import { changeMember, removeMember } from '../../../src/shared/accounts/member-
 import type { Membership } from '../../../src/shared/accounts/members.ts'
 import { listMembers } from '../../../src/shared/accounts/shown-member.ts'
 import type { Budget, Period } from '../../../src/shared/accounts/budgets.ts'
-import { deleteOldCalls } from '../../../src/shared/calls/retention.ts'
 import { openCalls } from '../../../src/shared/calls/statements.ts'
 import type { OpenRequest } from '../../../src/shared/calls/types.ts'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
@@ -16,7 +15,7 @@ import { aMember, anOrganisation, balanceOf } from '../../../scripts/harness/fac
 import type { TestMember } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { withinOneDay } from '../../support/one-day.ts'
-import { aResult, anOrder, opened, verbs, wordOf } from './opening.ts'
+import { aResult, anOrder, opened, sweepCallsOf, verbs, wordOf } from './opening.ts'
 
 describe('the budget of a member, judged by the charge', () => {
   let db: Db
@@ -165,8 +164,7 @@ describe('the budget of a member, judged by the charge', () => {
     const member = await aMember(db, organisation, { budget: { credits: 100, period: 'total' } })
     const call = await opened(verbs(db), member, 30)
     await verbs(db).settle(call, 'image', aResult(20))
-    await db('call_results').where({ call_id: call }).delete()
-    while ((await deleteOldCalls(db, 0, 1000)) > 0);
+    await sweepCallsOf(db, member.id)
     expect(await db('calls').where({ id: call })).to.deep.equal([])
     expect(await usedOf(member)).to.equal(20)
   })

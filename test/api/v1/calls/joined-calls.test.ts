@@ -22,7 +22,7 @@ describe('a numbered retry', () => {
     const account = await anAccount(db, 100)
     const id = await opened(calls, account, 5, { requestHash: HASH, replyTo: 'another' })
     const ctx = {
-      state: { principal: { accountId: account.id, keyId: account.keyId } },
+      state: { principal: { accountId: account.id, userId: account.userId, keyId: account.keyId } },
       set: () => {},
     } as unknown as CallContext
     // What happens between the looks of the retry. No process is dead.
