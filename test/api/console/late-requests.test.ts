@@ -51,7 +51,7 @@ describe('requests of members that were let in, and wait while their membership 
       await web.db('members').where(membershipOf(admin)).update({ role: 'admin' })
       const change = (trx: Trx) => trx('members').where(membershipOf(admin)).update({ role: 'member' })
       const answer = await answerTo(admin, ask, { table: 'accounts', change })
-      expect(answer, ask.join(' ')).to.deep.equal([403, 'forbidden'])
+      expect(answer, `${ask[0]} ${ask[1]}`).to.deep.equal([403, 'forbidden'])
     }
     const roles = await web.db('members').where({ account_id: organisation.id }).orderBy('role').pluck('role')
     expect(roles).to.deep.equal(['member', 'member', 'owner'])
@@ -75,7 +75,7 @@ describe('requests of members that were let in, and wait while their membership 
         await trx('api_keys').where(membershipOf(member)).update({ revoked_at: trx.fn.now() })
         await trx('members').where(membershipOf(member)).delete()
       }
-      expect(await answerTo(member, ask, { table, change }), ask.join(' ')).to.deep.equal([401, 'unauthorized'])
+      expect(await answerTo(member, ask, { table, change }), `${ask[0]} ${ask[1]}`).to.deep.equal([401, 'unauthorized'])
     }
   })
 })
