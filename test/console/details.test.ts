@@ -271,7 +271,7 @@ describe('the pages of the console', () => {
     await page.getByRole('heading', { name: 'Your address has changed' }).waitFor()
     await page.getByRole('link', { name: 'Go to the overview' }).click()
     await page.locator('.account summary').click()
-    await page.locator('.account').getByText(next).waitFor()
+    await page.locator('.account').getByText(`Account ${next}`).waitFor({ state: 'attached' })
 
     await open('/settings', 'Settings')
     await page.getByRole('button', { name: 'Delete my account…' }).click()
