@@ -152,7 +152,10 @@ describe('the overview', () => {
     const held = new Promise<Route>((resolve) => {
       hold = resolve
     })
+    // What the page asked for before it is loaded anew is not counted.
+    await page.locator('.plot canvas').waitFor()
     await page.route('**/api/usage/latency*', (route) => hold(route))
+    asked.length = 0
     const [, latency] = await Promise.all([page.reload(), held])
     await page.locator('.plot canvas').waitFor()
     await latency.continue()
