@@ -61,11 +61,11 @@ export async function openAudience({ db, config }: Installation): Promise<Audien
     all,
     trap,
     revive: async () => {
-      isGone = false
       const gone = all.find(({ manner }) => manner === 'gone')!
       await until('a 410 has disabled its webhook', () =>
         db('webhooks').where({ id: gone.webhookId }).whereNotNull('disabled_at').first('id'),
       )
+      isGone = false
       await changeWebhook(db, gone.account.id, gone.webhookId, { disabled: false })
     },
     stop: async () => {
