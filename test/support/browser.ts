@@ -3,6 +3,7 @@ import { chromium } from 'playwright-core'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { findProgram } from '../../scripts/services/processes.ts'
 import { runTool } from '../../scripts/tools.ts'
+import { tellAtFailure } from './at-failure.ts'
 
 /**
  * Parts of the browser that no page needs. Without the first line a window shows two pages of its own below its address
@@ -91,5 +92,9 @@ export async function openPage(
   page.on('request', (request) => {
     if (!request.url().startsWith(origin) && !/^(data|blob):/.test(request.url())) faults.push(`asks ${request.url()}`)
   })
+  context.on(
+    'close',
+    tellAtFailure(async () => `${page.url()}\n${await page.innerText('body')}\n${faults.join('\n')}`),
+  )
   return { page, faults, close: () => context.close() }
 }
