@@ -1,21 +1,8 @@
 import { expect } from 'chai'
 import type { EmbeddingRequest } from '../../../src/shared/requests/embeddings.ts'
-import type { EmbeddingAdapter, FailureKind } from '../../../src/workers/upstreams/adapter.ts'
-import { HASTY, failureOf, promptOf, startWorld } from './sandbox-upstreams.ts'
+import type { EmbeddingAdapter } from '../../../src/workers/upstreams/adapter.ts'
+import { FAILURES, HASTY, failureOf, promptOf, startWorld } from './sandbox-upstreams.ts'
 import type { World } from './sandbox-upstreams.ts'
-
-const FAILURES: [words: string, kind: FailureKind][] = [
-  ['[status 400]', 'rejected'],
-  ['[quota]', 'not_served'],
-  ['[status 429]', 'rate_limited'],
-  ['[status 503]', 'overloaded'],
-  ['[status 500]', 'unknown'],
-  ['[fail]', 'unknown'],
-  ['[reset]', 'unknown'],
-  ['[garbage]', 'unknown'],
-  ['[truncated]', 'unknown'],
-  ['[empty]', 'unknown'],
-]
 
 describe('embeddings over openai', () => {
   let world: World

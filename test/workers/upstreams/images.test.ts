@@ -1,26 +1,12 @@
 import { expect } from 'chai'
 import type { MediaRequest } from '../../../src/shared/requests/requests.ts'
 import type { Protocol } from '../../../src/shared/catalogue/catalogue.ts'
-import type { DirectMediaAdapter, FailureKind } from '../../../src/workers/upstreams/adapter.ts'
-import { failureOf, HASTY, promptOf, startWorld, uploading } from './sandbox-upstreams.ts'
+import type { DirectMediaAdapter } from '../../../src/workers/upstreams/adapter.ts'
+import { FAILURES, failureOf, HASTY, promptOf, startWorld, uploading } from './sandbox-upstreams.ts'
 import { PIXEL, PIXEL_URI } from '../../support/pixel.ts'
 import type { RouteChanges, World } from './sandbox-upstreams.ts'
 
 const PNG = '89504e470d0a1a0a'
-
-const FAILURES: [words: string, kind: FailureKind][] = [
-  ['[status 400]', 'rejected'],
-  ['[quota]', 'not_served'],
-  ['[status 429]', 'rate_limited'],
-  ['[status 503]', 'overloaded'],
-  ['[status 500]', 'unknown'],
-  ['[fail]', 'unknown'],
-  ['[reset]', 'unknown'],
-  ['[garbage]', 'unknown'],
-  ['[truncated]', 'unknown'],
-  ['[empty]', 'unknown'],
-  ['[big 97]', 'unknown'],
-]
 
 for (const protocol of ['openai', 'openrouter'] satisfies Protocol[]) {
   describe(`images over ${protocol}`, () => {
@@ -37,7 +23,7 @@ for (const protocol of ['openai', 'openrouter'] satisfies Protocol[]) {
       expect(source?.from === 'bytes' && Buffer.from(source.bytes).subarray(0, 8).toString('hex')).to.equal(PNG)
     })
 
-    for (const [words, kind] of FAILURES) {
+    for (const [words, kind] of [...FAILURES, ['[big 97]', 'unknown']] as const) {
       it(`fails as ${kind} when the upstream does ${words}`, async () => {
         expect(await failureOf(image.generate({ prompt: promptOf(words) }, world.context(protocol)))).to.include({
           kind,

@@ -1,57 +1,41 @@
 import { expect } from 'chai'
 import type { ModerationRequest } from '../../../src/shared/requests/moderations.ts'
-import type { FailureKind, ModerationAdapter } from '../../../src/workers/upstreams/adapter.ts'
-import { createOpenaiModerations } from '../../../src/workers/upstreams/openai/moderations.ts'
-import type { UpstreamHttp, UpstreamRequest } from '../../../src/workers/upstreams/http.ts'
-import { HASTY, failureOf, promptOf, startWorld } from './sandbox-upstreams.ts'
+import type { ModerationAdapter } from '../../../src/workers/upstreams/adapter.ts'
+import { startAnsweringUpstream } from './answering-upstream.ts'
+import type { AnsweringUpstream } from './answering-upstream.ts'
+import { FAILURES, HASTY, failureOf, promptOf, startWorld } from './sandbox-upstreams.ts'
 import type { World } from './sandbox-upstreams.ts'
-
-const FAILURES: [words: string, kind: FailureKind][] = [
-  ['[status 400]', 'rejected'],
-  ['[quota]', 'not_served'],
-  ['[status 429]', 'rate_limited'],
-  ['[status 503]', 'overloaded'],
-  ['[fail]', 'unknown'],
-  ['[reset]', 'unknown'],
-  ['[garbage]', 'unknown'],
-  ['[truncated]', 'unknown'],
-  ['[empty]', 'unknown'],
-]
 
 describe('moderations over openai', () => {
   let world: World
+  let upstream: AnsweringUpstream
   let moderate: ModerationAdapter
   before(async () => {
-    world = await startWorld()
+    ;[world, upstream] = await Promise.all([startWorld(), startAnsweringUpstream()])
     moderate = world.upstreams.askingAdapterOf(world.context('openai').route, 'moderation')
   })
-  after(() => world.close())
+  after(() => Promise.all([world.close(), upstream.close()]))
 
-  /** What comes of an answer, and what was sent for it. */
-  async function answered(results: unknown, input: ModerationRequest['input'] = 'a') {
-    const sent: UpstreamRequest[] = []
-    const json = async (request: UpstreamRequest) => {
-      sent.push(request)
-      return { id: 'modr-1', model: 'm', results }
-    }
-    const made = await createOpenaiModerations({ json } as unknown as UpstreamHttp)({ input }, world.context('openai'))
-    return { made, sent }
+  /** What comes of an answer. */
+  function answered(results: unknown, input: ModerationRequest['input'] = 'a') {
+    upstream.answer = { id: 'modr-1', model: 'm', results }
+    return moderate({ input }, world.context('openai', { upstream: { baseUrl: upstream.baseUrl } }))
   }
 
   it('send the input and the model, and nothing else', async () => {
     const input = [{ type: 'text' as const, text: 'a' }]
-    const { sent } = await answered([{ flagged: false, categories: {} }], input)
+    await answered([{ flagged: false, categories: {} }], input)
     const { model } = world.context('openai').route
-    expect(sent.map(({ body }) => body)).to.deep.equal([{ json: { input, model } }])
+    expect(upstream.asked).to.deep.equal({ path: '/moderations', body: { input, model } })
   })
 
   it('take the fields that are known, and of these what is what it should be', async () => {
     const categories = { hate: true, violence: false, illicit: null, odd: 'yes' }
-    const { made } = await answered([
+    const made = await answered([
       {
         flagged: true,
         categories,
-        category_scores: { hate: 0.9, violence: '1', illicit: null, odd: Number.NaN },
+        category_scores: { hate: 0.9, violence: '1', illicit: null, odd: [1] },
         category_applied_input_types: { hate: ['text'], odd: 'text', other: [1] },
         extra: 'left out',
       },
@@ -67,7 +51,7 @@ describe('moderations over openai', () => {
   })
 
   it('are flagged by their categories where the upstream does not say', async () => {
-    const { made } = await answered([{ categories: { hate: true } }, { categories: { hate: false } }], ['a', 'b'])
+    const made = await answered([{ categories: { hate: true } }, { categories: { hate: false } }], ['a', 'b'])
     expect(made.map(({ flagged }) => flagged)).to.deep.equal([true, false])
   })
 

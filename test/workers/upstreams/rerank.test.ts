@@ -1,33 +1,22 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { RerankRequest } from '../../../src/shared/requests/rerank.ts'
-import type { FailureKind, RerankAdapter } from '../../../src/workers/upstreams/adapter.ts'
+import type { RerankAdapter } from '../../../src/workers/upstreams/adapter.ts'
 import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
-import { createOpenaiRerank } from '../../../src/workers/upstreams/openai/rerank.ts'
-import type { UpstreamHttp, UpstreamRequest } from '../../../src/workers/upstreams/http.ts'
-import { failureOf, promptOf, startWorld } from './sandbox-upstreams.ts'
+import { startAnsweringUpstream } from './answering-upstream.ts'
+import type { AnsweringUpstream } from './answering-upstream.ts'
+import { FAILURES, failureOf, promptOf, startWorld } from './sandbox-upstreams.ts'
 import type { World } from './sandbox-upstreams.ts'
-
-const FAILURES: [words: string, kind: FailureKind][] = [
-  ['[status 400]', 'rejected'],
-  ['[quota]', 'not_served'],
-  ['[status 429]', 'rate_limited'],
-  ['[status 503]', 'overloaded'],
-  ['[fail]', 'unknown'],
-  ['[reset]', 'unknown'],
-  ['[garbage]', 'unknown'],
-  ['[truncated]', 'unknown'],
-  ['[empty]', 'unknown'],
-]
 
 describe('rankings over openai', () => {
   let world: World
+  let upstream: AnsweringUpstream
   let rank: RerankAdapter
   before(async () => {
-    world = await startWorld()
+    ;[world, upstream] = await Promise.all([startWorld(), startAnsweringUpstream()])
     rank = world.upstreams.askingAdapterOf(world.context('openai').route, 'rerank')
   })
-  after(() => world.close())
+  after(() => Promise.all([world.close(), upstream.close()]))
 
   const asking = (documents: string[], more: Partial<RerankRequest> = {}): RerankRequest => ({
     query: 'q',
@@ -36,27 +25,18 @@ describe('rankings over openai', () => {
     ...more,
   })
 
-  /** What comes of an answer, and what was sent for it. */
-  async function answered(answer: object, request = asking(['a', 'b', 'c'])) {
-    const sent: UpstreamRequest[] = []
-    const json = async (one: UpstreamRequest) => {
-      sent.push(one)
-      return answer
-    }
-    return {
-      made: await createOpenaiRerank({ json } as unknown as UpstreamHttp)(request, world.context('openai')),
-      sent,
-    }
+  /** What comes of an answer. */
+  function answered(answer: object, request = asking(['a', 'b', 'c'])) {
+    upstream.answer = answer
+    return rank(request, world.context('openai', { upstream: { baseUrl: upstream.baseUrl } }))
   }
 
   it('send what is asked for, but for the documents that are wanted back', async () => {
     const request = asking(['a', 'b'], { top_n: 1, max_tokens_per_doc: 9, return_documents: true })
-    const { sent } = await answered({ results: [{ index: 0, relevance_score: 1 }] }, request)
+    await answered({ results: [{ index: 0, relevance_score: 1 }] }, request)
     const { model } = world.context('openai').route
-    const json = { query: 'q', documents: ['a', 'b'], top_n: 1, max_tokens_per_doc: 9, model }
-    expect(sent.map(({ path, body }: UpstreamRequest & { path?: string }) => [path, body])).to.deep.equal([
-      ['/rerank', { json }],
-    ])
+    const body = { query: 'q', documents: ['a', 'b'], top_n: 1, max_tokens_per_doc: 9, model }
+    expect(upstream.asked).to.deep.equal({ path: '/rerank', body })
   })
 
   it("read Cohere's answers, Jina's and those of servers like them, the best first", async () => {
@@ -71,16 +51,16 @@ describe('rankings over openai', () => {
       results: places,
       meta: { billed_units: { search_units: 3 }, tokens: { input_tokens: 8 } },
     }
-    expect((await answered(cohere)).made).to.deep.equal({ results, tokens: 8, searches: 3 })
+    expect(await answered(cohere)).to.deep.equal({ results, tokens: 8, searches: 3 })
     const jina = { results: places.map((one) => ({ ...one, document: { text: 'x' } })), usage: { total_tokens: 7 } }
-    expect((await answered(jina)).made).to.deep.equal({ results, tokens: 7, searches: null })
+    expect(await answered(jina)).to.deep.equal({ results, tokens: 7, searches: null })
     const other = { data: places.map(({ index, relevance_score: score }) => ({ index, score })) }
-    expect((await answered(other)).made).to.deep.equal({ results, tokens: null, searches: null })
+    expect(await answered(other)).to.deep.equal({ results, tokens: null, searches: null })
   })
 
   it('are cut to as many as were asked for', async () => {
     const results = [0, 1, 2].map((index) => ({ index, relevance_score: index }))
-    const { made } = await answered({ results }, asking(['a', 'b', 'c'], { top_n: 2 }))
+    const made = await answered({ results }, asking(['a', 'b', 'c'], { top_n: 2 }))
     expect(made.results.map(({ index }) => index)).to.deep.equal([2, 1])
   })
 
@@ -92,14 +72,19 @@ describe('rankings over openai', () => {
       },
       { requiredKeys: [] },
     )
+    const whole = fc
+      .tuple(fc.shuffledSubarray([0, 1, 2], { minLength: 3 }), fc.array(fc.double(), { minLength: 3 }))
+      .map(([order, scores]) => order.map((index, nth) => ({ index, relevance_score: scores[nth]! })))
+    let read = 0
     await fc.assert(
-      fc.asyncProperty(fc.oneof(fc.array(place, { maxLength: 5 }), fc.anything()), async (results) => {
+      fc.asyncProperty(fc.oneof(whole, fc.array(place, { maxLength: 5 }), fc.anything()), async (results) => {
         try {
-          const { made } = await answered({ results })
+          const made = await answered({ results })
           expect(made.results.map(({ index }) => index).toSorted((a, b) => a - b)).to.deep.equal([0, 1, 2])
           const scores = made.results.map(({ relevance_score: score }) => score)
           expect(scores.every(Number.isFinite)).to.equal(true)
           expect(scores).to.deep.equal(scores.toSorted((a, b) => b - a))
+          read += 1
         } catch (error) {
           if (!(error instanceof UpstreamError)) throw error
           expect(error.kind).to.equal('unknown')
@@ -107,6 +92,7 @@ describe('rankings over openai', () => {
       }),
       { numRuns: 1000 },
     )
+    expect(read).to.be.above(100)
   })
 
   for (const [what, results] of [

@@ -5,6 +5,7 @@ import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
 import type {
   ChatEvent,
   ChatResult,
+  FailureKind,
   MediaAdapter,
   TakeEvent,
   UpstreamContext,
@@ -55,6 +56,20 @@ export const HASTY: Timeouts = {
   submit: short,
   poll: short,
 }
+
+/** What the sandbox does at these words in a request, and as what a call that is answered once fails then. */
+export const FAILURES: [words: string, kind: FailureKind][] = [
+  ['[status 400]', 'rejected'],
+  ['[quota]', 'not_served'],
+  ['[status 429]', 'rate_limited'],
+  ['[status 503]', 'overloaded'],
+  ['[status 500]', 'unknown'],
+  ['[fail]', 'unknown'],
+  ['[reset]', 'unknown'],
+  ['[garbage]', 'unknown'],
+  ['[truncated]', 'unknown'],
+  ['[empty]', 'unknown'],
+]
 
 let calls = 0
 

@@ -1,0 +1,21 @@
+import { json } from 'node:stream/consumers'
+import { serve } from '../fetching/servers.ts'
+
+/** An upstream of OpenAI's protocol that answers what a test says, and what it was asked last. */
+export type AnsweringUpstream = {
+  baseUrl: string
+  /** What it answers from now on, as JSON. */
+  answer: unknown
+  asked: { path: string; body: unknown } | null
+  close: () => Promise<void>
+}
+
+/** Starts one. */
+export async function startAnsweringUpstream(): Promise<AnsweringUpstream> {
+  const { origin, close } = await serve(async (req, res) => {
+    upstream.asked = { path: req.url!, body: await json(req) }
+    res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(upstream.answer))
+  })
+  const upstream: AnsweringUpstream = { baseUrl: origin, answer: null, asked: null, close }
+  return upstream
+}
