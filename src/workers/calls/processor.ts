@@ -17,6 +17,7 @@ import type { BegunCall, Ended, RefundGuard } from '../../shared/calls/types.ts'
 import { readState } from '../../shared/reports/call-records.ts'
 import type { Catalogue, Model } from '../../shared/catalogue/catalogue.ts'
 import { findModel } from '../../shared/catalogue/catalogue.ts'
+import { CANCELLED_UNSENT } from '../../shared/calls/cancelled.ts'
 import { UnusableVersion } from '../../shared/catalogue/holder.ts'
 import { isUnreachable, retryWhileUnreachable } from '../../shared/platform/postgres/db.ts'
 import { reportDefect } from '../../shared/platform/process/defects.ts'
@@ -283,8 +284,7 @@ async function outcomeOf({ calls, log }: WorkerDeps, run: Run, error: unknown): 
     throw signal.reason
   }
   if (signal.reason instanceof DeadlinePassed) return upstreamFailure('The upstream did not answer in time.')
-  if (signal.reason instanceof Cancelled)
-    return upstreamFailure('The client left before its call was sent to an upstream.')
+  if (signal.reason instanceof Cancelled) return { is: 'failed', error: CANCELLED_UNSENT }
   if (error instanceof ReferenceRefused) return upstreamFailure(error.message)
   if (error instanceof UpstreamError) {
     log.warn({ ...aboutRun(run), kind: error.kind, err: error }, 'upstream failed')

@@ -131,6 +131,20 @@ describe('a response that is stored', () => {
     expect((await refusal(streamed)).status).to.equal(400)
   })
 
+  it('is cancelled, and stays so, where it had not begun, and costs nothing', async () => {
+    const before = await balanceOf(gateway.db, account.id)
+    await gateway.stopWorker()
+    try {
+      const queued = await ask(prompted('[answer never]'), { model: 'native', background: true })
+      expect((await client().responses.cancel(queued.id)).status).to.equal('cancelled')
+      const { status, error } = await client().responses.retrieve(queued.id)
+      expect([status, error]).to.deep.equal(['cancelled', null])
+    } finally {
+      await gateway.startWorker()
+    }
+    expect(await balanceOf(gateway.db, account.id)).to.equal(before)
+  })
+
   it('is not gone on with where all of it is longer than a body may be', async () => {
     const long = `[answer long] ${'x'.repeat(20 * 1024 * 1024)}`
     const rich = await anAccount(gateway.db, 1_000_000_000)

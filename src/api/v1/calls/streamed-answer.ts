@@ -1,7 +1,7 @@
 /**
  * A chat's answer as a stream of events, in whichever dialect (docs/api.md#streaming).
  */
-import { gatewayError } from '../../../shared/platform/errors.ts'
+import { CANCELLED_UNSENT } from '../../../shared/calls/cancelled.ts'
 import { bytesOf, isLong } from '../../../shared/replies/stored-answers.ts'
 import { giveUpLeft } from '../../../shared/calls/numbered-retries.ts'
 import type { AnswerDeps } from './answer-call.ts'
@@ -105,15 +105,10 @@ async function abandon(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): 
   await handleDisconnect(ctx, deps, placed)
   const end = async () => {
     if (!(await giveUpLeft(db, placed.callId))) return
-    const refunded = await calls.refund(placed.callId, NOT_BEGUN, { from: 'queued' })
+    const refunded = await calls.refund(placed.callId, CANCELLED_UNSENT, { from: 'queued' })
     await (refunded ? queues.removeCall('chat', placed.callId) : replies.cancel(placed.callId))
   }
   setTimeout(() => {
     end().catch(warn)
   }, LEFT_MS).unref()
 }
-
-const NOT_BEGUN = gatewayError(
-  'upstream_failed',
-  'The client disconnected before the call began. The credits charged for it were refunded.',
-)

@@ -3,9 +3,10 @@
  */
 import type { Context } from 'koa'
 import { z } from 'zod'
+import { CANCELLED_UNSENT } from '../../../shared/calls/cancelled.ts'
 import { findAsked, findResponses, forgetResponse } from '../../../shared/calls/stored-responses.ts'
 import { begunResponse, callOfResponse, responseId } from '../../../shared/dialects/responses/response.ts'
-import { ApiError, gatewayError } from '../../../shared/platform/errors.ts'
+import { ApiError } from '../../../shared/platform/errors.ts'
 import { asFields } from '../../../shared/platform/fields.ts'
 import type { CallId } from '../../../shared/platform/ids.ts'
 import { publicId } from '../../../shared/platform/ids.ts'
@@ -75,8 +76,12 @@ async function sendState(
   ctx.body =
     state.state === 'open'
       ? { ...begun, status: state.status === 'queued' ? 'queued' : 'in_progress' }
-      : { ...begun, status: 'failed', error: errorOf(isLong(state.answer) ? '{}' : state.answer.body) }
+      : { ...begun, ...failure(errorOf(isLong(state.answer) ? '{}' : state.answer.body)) }
 }
+
+/** How a response without an answer has ended. */
+const failure = (error: { code: unknown; message: unknown }) =>
+  error.message === CANCELLED_UNSENT.message ? { status: 'cancelled' } : { status: 'failed', error }
 
 function errorOf(body: string): { code: unknown; message: unknown } {
   const { code = 'server_error', message = null } = asFields(asFields(JSON.parse(body)).error)
@@ -85,8 +90,6 @@ function errorOf(body: string): { code: unknown; message: unknown } {
 
 /** How long a cancellation may take until its answer is that the response goes on, in seconds. */
 const CANCEL_SECONDS = 30
-
-const CANCELLED = gatewayError('upstream_failed', 'The response was cancelled before it began. It cost nothing.')
 
 type CancelDeps = BodyDeps & Pick<WebDeps, 'db' | 'calls' | 'queues' | 'replies' | 'joins' | 'stopping'>
 
@@ -109,7 +112,7 @@ export const cancelResponse = endpoint({
   ctx.set('X-Call-Id', publicId('call', id))
   ctx.set('Cache-Control', 'no-store')
   if (state.state !== 'open') return sendState(ctx, deps, asked, state)
-  if (await calls.refund(id, CANCELLED, { from: 'queued' })) {
+  if (await calls.refund(id, CANCELLED_UNSENT, { from: 'queued' })) {
     await queues.removeCall('chat', id)
     const begun = begunResponse(publicId('call', id), asked.created, { max_tokens: null })
     ctx.body = { ...begun, model: asked.model, status: 'cancelled' }
