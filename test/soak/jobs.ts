@@ -4,6 +4,7 @@ import { runMocha } from './mocha.ts'
 import type { MutantRunner } from './mutants/runner.ts'
 import { KILLING_TESTS } from './mutants/killing-tests.ts'
 import { MUTANTS } from './mutants/list.ts'
+import type { Mutant } from './mutants/mutant.ts'
 
 /** The result of a job. `mutant`: it was a planted bug, and `ok` says that it was found. `details`: for a failure. */
 export type Result = { ok: boolean; figures: string[]; details: string; schedules: number; mutant: boolean }
@@ -58,10 +59,10 @@ const FIGURE = /^\s+· (.*)$/
 const figuresIn = (output: string): string[] => output.split('\n').flatMap((line) => FIGURE.exec(line)?.[1] ?? [])
 
 /**
- * The seed of the random choices, what part of the schedules and chats is played (1: all), the folder of the bundled
- * programs, and the runner of planted bugs.
+ * The seed of the random choices, what part of the schedules and chats is played (1: all), the step from one planted bug
+ * to the next (1: all), the folder of the bundled programs, and the runner of planted bugs.
  */
-type Options = { seed: number; part: number; programs: string; runner: MutantRunner }
+type Options = { seed: number; part: number; every: number; programs: string; runner: MutantRunner }
 
 /** What a job of tests is: its name, its files, and how they run. `patient`: other jobs go first. */
 type Tests = { env?: Record<string, string>; schedules?: number; patient?: boolean }
@@ -76,7 +77,7 @@ type Tests = { env?: Record<string, string>; schedules?: number; patient?: boole
 export type Lanes = Record<'first' | 'patient' | 'kills' | 'faults' | 'planted' | 'busy', Job[]>
 
 /** The jobs of the soak, by lane. */
-export function jobsOf(addresses: TestAddresses, { seed, part, programs, runner }: Options): Lanes {
+export function jobsOf(addresses: TestAddresses, { seed, part, every, programs, runner }: Options): Lanes {
   const test = (name: string, files: string[], { env = {}, schedules = 0, patient = false }: Tests = {}): Job => ({
     name,
     run: async () => {
@@ -115,13 +116,17 @@ export function jobsOf(addresses: TestAddresses, { seed, part, programs, runner 
       crash('catalogue', 'catalogue'),
       test('quotes', ['test/api/v1/quotes.test.ts']),
     ],
-    planted: plantedBugs(addresses, runner),
+    planted: plantedBugs(
+      addresses,
+      runner,
+      MUTANTS.filter((_one, nth) => (nth + seed) % every === 0),
+    ),
     busy: [...share(PAYMENTS), ...share(CALLS)],
   }
 }
 
-function plantedBugs(addresses: TestAddresses, runner: MutantRunner): Job[] {
-  const mutants = MUTANTS.map((mutant): Job => ({
+function plantedBugs(addresses: TestAddresses, runner: MutantRunner, planted: readonly Mutant[]): Job[] {
+  const mutants = planted.map((mutant): Job => ({
     name: `planted bug: ${mutant.name}`,
     run: async () => {
       const { found, note } = await runner.judge(mutant, addresses)

@@ -19,18 +19,20 @@ import { seconds } from '../../scripts/tools.ts'
  * `npm run soak`: the crash tests in full length. Prints what was measured, and the seeds that repeat a failure.
  * Exit code 1 on any breach. `--only WORD` runs the jobs with that word in their name, `--seed N` repeats the random
  * choices of a run, `--lanes N` begins with N busy jobs at a time, `--part 0.1` plays a tenth of the schedules and
- * chats.
+ * chats. Every third bug is planted, from one on that the seed chooses: `--every 1` plants all, and so does `--only`.
  */
-const usage = 'npm run soak -- [--only WORD] [--seed N] [--lanes 2] [--part 1]'
+const usage = 'npm run soak -- [--only WORD] [--seed N] [--lanes 2] [--part 1] [--every 3]'
 const { values } = readOptions(usage, {
   options: {
     only: { type: 'string', default: '' },
     seed: { type: 'string' },
     lanes: { type: 'string', default: '2' },
     part: { type: 'string', default: '1' },
+    every: { type: 'string', default: '3' },
   },
 })
 const seed = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed)
+const every = values.only === '' ? Number(values.every) : 1
 const folder = join(testData, `run-${processName}`)
 const startedAt = Date.now()
 const runner = new MutantRunner()
@@ -63,7 +65,7 @@ async function soak(): Promise<boolean> {
   if (buildIsStale()) await build()
   const addresses = await startTestServices(folder, 'with-starter', console.log)
   ;[programs] = await Promise.all([bundlePrograms(), ensureTemplate(addresses.databaseUrl)])
-  const lanes = jobsOf(addresses, { seed, part: Number(values.part), programs, runner })
+  const lanes = jobsOf(addresses, { seed, part: Number(values.part), every, programs, runner })
   const wanted = (jobs: Job[]): Job[] => jobs.filter(({ name }) => name.includes(values.only))
   const patient = runAll(wanted(lanes.patient), lanes.patient.length)
   const measured = await runLane(wanted(lanes.first))
