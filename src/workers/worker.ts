@@ -168,7 +168,7 @@ const openHealth = async (
 
 /**
  * Checks what the process needs, and waits for a Postgres or Redis that is unreachable.
- * @throws ConfigError where something must be mended first.
+ * @throws ConfigError where something must be fixed first.
  */
 async function checkDependencies(needed: Needed & { config: Config }, log: Log): Promise<void> {
   const refused = new AbortController()

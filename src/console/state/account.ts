@@ -46,7 +46,7 @@ export function onRefresh(listener: () => void): () => void {
 }
 
 /**
- * Asks for the account again; a failure leaves what is shown, and the next event mends it. An answer replaces neither
+ * Asks for the account again; a failure leaves what is shown, and the next event corrects it. An answer replaces neither
  * what was asked for later nor an event that came meanwhile: it may have been read before that.
  */
 export async function loadAccount(): Promise<void> {

@@ -25,18 +25,18 @@ export type Assembly = {
 }
 
 /** Whether an answer has ended, in all its choices. */
-export type Ending = {
+export type Completion = {
   take(frame: Fields): void
   readonly isWhole: boolean
   /** The frames that end what the upstream did not end; none where it did. */
   lastFrames(cutOff: CutOff): Fields[]
 }
 
-/** How a dialect reads, joins, counts and stores its frames and answers. */
+/** How a dialect reads, joins, completes, counts and stores its frames and answers. */
 export type AnswerForm = {
   /** @param maxBytes how long the answer may become, as JSON in UTF-8 */
   assemble(maxBytes: number): Assembly
-  end(): Ending
+  completion(): Completion
   /** The UTF-8 bytes of the words in a frame. */
   wordsIn(frame: Fields): number
   /** What a frame adds to its answer, in bytes of JSON. */

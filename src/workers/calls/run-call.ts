@@ -160,7 +160,7 @@ const FAULTS: Record<CustomersFault, string> = {
 }
 
 /**
- * The public end of a call that failed at its upstream. Where the customer can mend it: in the upstream's words, if it
+ * The public end of a call that failed at its upstream. Where the customer can fix it: in the upstream's words, if it
  * speaks the dialect of the call, else in our own. Only chats are told that they are too long.
  */
 export function failedAt(

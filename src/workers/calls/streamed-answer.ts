@@ -1,6 +1,6 @@
 /** A chat answer that is read from its upstream as a stream, however that ends. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { AnswerForm, Assembly, Ending } from '../../shared/dialects/answer-form.ts'
+import type { AnswerForm, Assembly, Completion } from '../../shared/dialects/answer-form.ts'
 import { grammarOf } from '../../shared/dialects/dialect.ts'
 import type { Fields } from '../../shared/platform/fields.ts'
 import { settleChat } from '../../shared/calls/chat-settlement.ts'
@@ -40,7 +40,7 @@ export class StreamedAnswer {
   private readonly begun: () => void
   private readonly form: AnswerForm
   private readonly assembly: Assembly
-  private readonly ending: Ending
+  private readonly completion: Completion
   private readonly relay: ChunkRelay | null
   private usage: UpstreamUsage | null = null
   private isReportStale = false
@@ -59,7 +59,7 @@ export class StreamedAnswer {
     this.begun = begun
     this.form = grammarOf(job.dialect).answers
     this.assembly = this.form.assemble(config.MAX_ANSWER_BYTES)
-    this.ending = this.form.end()
+    this.completion = this.form.completion()
     this.relay = (job.request as ChatRequest).stream ? relays.open(call.replyTo, call.id) : null
   }
 
@@ -153,7 +153,7 @@ export class StreamedAnswer {
     const { call } = this.run
     failpoint('upstream.streaming', call.id)
     const taken = this.assembly.add(frame)
-    this.ending.take(taken)
+    this.completion.take(taken)
     if (this.form.wordsIn(taken) > 0) this.isReportStale = true
     this.reasons ||= this.form.reasons(taken)
     if (this.relay && !this.hasLeft) this.pass(this.relay, taken)
@@ -181,7 +181,7 @@ export class StreamedAnswer {
     if (!relay) return
     const isShown = verdict.is === 'paid' && !this.hasLeft && end !== 'client_left'
     if (signal.aborted && !isShown) relay.drop()
-    const last = isShown ? this.ending.lastFrames(verdict.finish) : []
+    const last = isShown ? this.completion.lastFrames(verdict.finish) : []
     for (const frame of last) this.push(relay, frame)
     if (!signal.aborted) return relay.flush()
     await Promise.race([relay.flush(), sleep(FLUSH_MS)])

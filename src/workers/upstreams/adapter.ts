@@ -202,7 +202,7 @@ export type Adapter = {
  * - `overloaded`: 503 or 529: rejected, may be sent again.
  * - `unknown`: 500, 502, 504, reset or time-out after sending, an answer that makes no sense: it may have been
  *   billed. Chat may be sent once more, media never.
- * - `not_served`: 401 to 404, or a spent quota: nobody is served before the operator has mended it. Nothing was
+ * - `not_served`: 401 to 404, or a spent quota: nobody is served before the operator has fixed it. Nothing was
  *   accepted, and another upstream may serve.
  * - `rejected`: other 4xx: the same answer would come again.
  * - `late`: our own signal ended it, because the call's time was over.
@@ -221,7 +221,7 @@ export type FailureKind =
 /** Failures after which the request was certainly not accepted: any try is safe, also another worker's. */
 export const NOT_ACCEPTED: ReadonlySet<FailureKind> = new Set(['not_sent', 'rate_limited', 'overloaded', 'not_served'])
 
-/** What is wrong with a request that an upstream refuses, where the customer can mend it. */
+/** What is wrong with a request that an upstream refuses, where the customer can fix it. */
 export type CustomersFault = 'context_length_exceeded' | 'content_policy'
 
 /** What may be known of a failure besides its kind. */
@@ -251,7 +251,7 @@ export class UpstreamError extends Error {
   readonly code: string | null
   /** Its word for the kind of failure, such as `invalid_request_error`. */
   readonly type: string | null
-  /** What the customer can mend; null where it is not the customer's to mend. */
+  /** What the customer can fix; null where it is not theirs to fix. */
   readonly fault: CustomersFault | null
   /** What the client is told of it in the upstream's words (`told-words.ts`); null where that is nothing. */
   told: string | null = null

@@ -155,7 +155,7 @@ class CircuitState {
     }
   }
 
-  /** Opens at once: a refused key and a spent quota do not mend themselves. */
+  /** Opens at once: a refused key and a spent quota do not go away by themselves. */
   private open(): void {
     const isOpen = this.openUntil() > 0
     this.servesFrom = Date.now() + this.coolDownMs

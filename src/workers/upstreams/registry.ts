@@ -42,7 +42,7 @@ export type UpstreamDeps = {
   accountShare: number
   /** Who is told of circuits. */
   listener?: HealthListener
-  /** Is called for each request of which an upstream said that it does not serve us: its operator must mend that. */
+  /** Is called for each request of which an upstream said that it does not serve us: its operator must fix that. */
   notServed?: (upstream: string, failure: UpstreamError) => void
   /** The longest answer of a chat, in bytes. */
   maxAnswerBytes?: number

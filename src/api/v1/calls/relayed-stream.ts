@@ -3,7 +3,7 @@
  * (docs/architecture.md#lost-streams).
  */
 import type { CallUpdate } from '../../../shared/replies/channels.ts'
-import type { AnswerForm, Assembly, Ending } from '../../../shared/dialects/answer-form.ts'
+import type { AnswerForm, Assembly, Completion } from '../../../shared/dialects/answer-form.ts'
 import type { Dialect } from '../../../shared/dialects/dialect.ts'
 import { grammarOf } from '../../../shared/dialects/dialect.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
@@ -60,7 +60,7 @@ export class RelayedStream {
   private readonly room: Room
   private readonly form: AnswerForm
   private readonly kept: Assembly
-  private readonly ending: Ending
+  private readonly completion: Completion
   private keptBytes = 0
   private hasRoom = true
   private next = 0
@@ -70,7 +70,7 @@ export class RelayedStream {
   constructor(form: AnswerForm, room: Room) {
     this.form = form
     this.kept = form.assemble(Infinity)
-    this.ending = form.end()
+    this.completion = form.completion()
     this.room = room
   }
 
@@ -90,7 +90,7 @@ export class RelayedStream {
 
   /** Whether everything was sent on, up to the end of each choice. */
   get isWhole(): boolean {
-    return this.state !== 'broken' && this.ending.isWhole
+    return this.state !== 'broken' && this.completion.isWhole
   }
 
   /** The reader has gone: nothing more is sent on. @returns whether words were, so that there is something to settle */
@@ -128,7 +128,7 @@ export class RelayedStream {
 
   /** The frames that end what has not ended, for the reader of a stream that was settled. */
   lastChunks(): Chunks {
-    const chunks = this.ending.lastFrames('length').map((frame) => JSON.stringify(frame))
+    const chunks = this.completion.lastFrames('length').map((frame) => JSON.stringify(frame))
     return { type: 'chunks', from: this.next, chunks }
   }
 
@@ -141,7 +141,7 @@ export class RelayedStream {
 
   private count(frame: Fields): void {
     this.words += this.form.wordsIn(frame)
-    this.ending.take(frame)
+    this.completion.take(frame)
     if (this.hasRoom) this.keep(frame)
   }
 

@@ -3,7 +3,7 @@
  */
 import type { Fields } from '../../platform/fields.ts'
 import { countOutput, wordBytes } from '../../requests/token-count.ts'
-import type { AnswerForm, CutOff, Ending } from '../answer-form.ts'
+import type { AnswerForm, CutOff, Completion } from '../answer-form.ts'
 import { ChatAssembly, beginsAnswer, choicesOf, hasReasoning, sizeOfChunk } from './assembly.ts'
 import type { ChatCompletion } from './output.ts'
 import { settledOutput } from './output.ts'
@@ -11,7 +11,7 @@ import { settledOutput } from './output.ts'
 /** How answers of chat completions are read, joined, counted and stored. */
 export const chatForm: AnswerForm = {
   assemble: (maxBytes) => new ChatAssembly(maxBytes),
-  end: () => new ChoicesEnding(),
+  completion: () => new ChoicesCompletion(),
   wordsIn: (chunk) => choicesOf(chunk).reduce((sum, { delta }) => sum + wordBytes(delta), 0),
   sizeOf: sizeOfChunk,
   begins: beginsAnswer,
@@ -22,7 +22,7 @@ export const chatForm: AnswerForm = {
 }
 
 /** Whether each choice has ended, by its index. */
-class ChoicesEnding implements Ending {
+class ChoicesCompletion implements Completion {
   private head: Fields = {}
   private readonly ends = new Map<unknown, boolean>()
 

@@ -6,7 +6,7 @@ import type { Fields } from '../../platform/fields.ts'
 import { saysAnything } from '../deltas.ts'
 import type { Tokens } from '../../requests/pricing.ts'
 import { tokensOfWords } from '../../requests/token-count.ts'
-import type { AnswerForm, CutOff, Ending } from '../answer-form.ts'
+import type { AnswerForm, CutOff, Completion } from '../answer-form.ts'
 import { CUT, MessageAssembly, sizeOfEvent, wordsInEvent } from './assembly.ts'
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
@@ -14,7 +14,7 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 /** How answers of the Messages API are read, joined, counted and stored. */
 export const messagesForm: AnswerForm = {
   assemble: (maxBytes) => new MessageAssembly(maxBytes),
-  end: () => new MessageEnding(),
+  completion: () => new MessageCompletion(),
   wordsIn: wordsInEvent,
   sizeOf: sizeOfEvent,
   begins: ({ type, delta, content_block: block }) => {
@@ -47,7 +47,7 @@ const usageOf = ({ input, cached = 0, written = 0, output }: Tokens) => ({
 })
 
 /** Which blocks are open, and whether the message has its reason to stop. */
-class MessageEnding implements Ending {
+class MessageCompletion implements Completion {
   private readonly open = new Set<unknown>()
   private hasBegun = false
   private hasReason = false

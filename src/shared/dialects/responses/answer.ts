@@ -6,14 +6,14 @@ import type { Fields } from '../../platform/fields.ts'
 import type { Tokens } from '../../requests/pricing.ts'
 import { allInput } from '../../requests/pricing.ts'
 import { tokensOfWords } from '../../requests/token-count.ts'
-import type { AnswerForm, CutOff, Ending } from '../answer-form.ts'
+import type { AnswerForm, CutOff, Completion } from '../answer-form.ts'
 import { ResponseAssembly, cutEnd, isEnd, sizeOfEvent, wordsInEvent } from './assembly.ts'
 import { eventsOfItem, piecesOf } from './items.ts'
 
 /** What the Responses API makes of its events. */
 export const responsesForm: AnswerForm = {
   assemble: (maxBytes) => new ResponseAssembly(maxBytes),
-  end: () => new ResponseEnding(),
+  completion: () => new ResponseCompletion(),
   wordsIn: wordsInEvent,
   sizeOf: sizeOfEvent,
   begins: (event) => isEnd(event) || wordsInEvent(event) > 0 || event.type === 'response.output_item.done',
@@ -47,7 +47,7 @@ function usageOf(tokens: Tokens) {
 }
 
 /** Whether a response has ended. What ends its open items is known once its whole answer is (`stream.ts`). */
-class ResponseEnding implements Ending {
+class ResponseCompletion implements Completion {
   private hasBegun = false
   private hasEnded = false
 

@@ -1,5 +1,5 @@
 /**
- * The first look at Postgres and Redis. What an operator must mend (a password, a database that is not there, a policy
+ * The first look at Postgres and Redis. What an operator must fix (a password, a database that is not there, a policy
  * that throws jobs away) refuses the start; a service that is only away is waited for, and that is said.
  */
 import { setTimeout as pause } from 'node:timers/promises'

@@ -28,7 +28,7 @@ export function passed(request: ChatRequest, route: Route, stream: boolean): Fie
     {
       ...Object.fromEntries(Object.entries(rest).filter(([name]) => FREE_FIELDS.has(name) || allow.includes(name))),
       model: route.model,
-      messages: mended(messages),
+      messages: corrected(messages),
       ...(tools !== undefined && { tools: (tools as Fields[]).map(toolOf) }),
       ...(thinking !== undefined && { thinking: thinkingOf(asFields(thinking), request.max_tokens) }),
       service_tier: mayTier ? tier : 'standard_only',
@@ -75,7 +75,7 @@ function thinkingOf(thinking: Fields, maxTokens: number): Fields {
  * The messages without what the API refuses: thoughts that nobody signed, texts of white space, turns in which nothing
  * else was said, ids of others.
  */
-function mended(messages: readonly Fields[]): Fields[] {
+function corrected(messages: readonly Fields[]): Fields[] {
   const ids = new Alphabet()
   return messages.flatMap((message) => {
     const { content } = message
