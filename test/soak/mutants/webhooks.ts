@@ -144,6 +144,18 @@ export const OF_WEBHOOKS: readonly Mutant[] = [
     tests: [OPERATORS_EVENTS],
   },
   {
+    name: 'operators are told that an upstream works again by a worker beside the one that cannot reach it',
+    why: 'A circuit that opens again and again is not over.',
+    edits: [
+      {
+        file: 'src/shared/operators/circuits.ts',
+        find: "now() - interval '2 minutes'",
+        replace: "now() + interval '2 minutes'",
+      },
+    ],
+    tests: [OPERATORS_EVENTS],
+  },
+  {
     name: 'an upstream whose circuit has closed is not known to work',
     why: 'The first success after an opening is told.',
     edits: [
