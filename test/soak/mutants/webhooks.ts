@@ -118,6 +118,24 @@ export const OF_WEBHOOKS: readonly Mutant[] = [
     tests: [DELIVERIES],
   },
   {
+    name: 'webhooks that list chat are told of every call that somebody waits for',
+    why: 'It asks for chats.',
+    edits: [
+      {
+        file: 'sql/tell_of_calls.sql',
+        find: "e.modality = 'chat' AND 'chat' = ANY (w.types)",
+        replace: "'chat' = ANY (w.types)",
+      },
+    ],
+    tests: [EVENTS],
+  },
+  {
+    name: 'a cause does not wait for the deletion of its webhook',
+    why: 'It would fail on the foreign key.',
+    edits: [{ file: 'sql/tell_webhooks.sql', find: '  FOR KEY SHARE OF w\n', replace: '' }],
+    tests: [EVENTS],
+  },
+  {
     name: 'the callback secret is shown to whoever asks',
     why: 'A secret is shown once.',
     edits: [
