@@ -22,7 +22,7 @@ import type { Needed } from '../shared/platform/process/start-up.ts'
 import { checkStorage } from '../shared/media/storage-check.ts'
 import type { Publisher } from '../shared/replies/publisher.ts'
 import { createPublisher, listenForCancels } from '../shared/replies/publisher.ts'
-import { noteOpening, noteRecovery } from '../shared/operators/circuits.ts'
+import { noteOpening, noteRecovery, noteStillWorking } from '../shared/operators/circuits.ts'
 import type { PaymentDeps } from '../shared/payments/deps.ts'
 import { paymentsOf } from '../shared/payments/deps.ts'
 import { createMailer } from '../shared/mail/mailer.ts'
@@ -138,6 +138,9 @@ const upstreamsBy = ({ ACCOUNT_SHARE, MAX_ANSWER_BYTES }: Config, { db, log }: {
         noteOpening(db, upstream).catch((error: unknown) => log.warn({ err: error }, 'opening of a circuit not noted'))
       },
       works: (upstream) => noteRecovery(db, upstream),
+      stillWorks: (upstream) => {
+        noteStillWorking(db, upstream).catch((err: unknown) => log.warn({ err }, 'recovery of an upstream not noted'))
+      },
     },
   })
 

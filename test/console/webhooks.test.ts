@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Page, Route } from 'playwright-core'
 import { Webhook as Verifier } from 'standardwebhooks'
 import { startConsoleGateway } from '../../scripts/harness/console-gateway.ts'
 import type { ConsoleGateway } from '../../scripts/harness/console-gateway.ts'
@@ -146,6 +146,52 @@ describe('webhooks in the console', () => {
     await open('/operator/actions', 'Audit log')
     await page.getByRole('cell', { name: 'Removed a webhook' }).waitFor()
     expect(faults()).to.deep.equal([])
+    await close()
+  })
+
+  it('are off the page when they are removed, though the answer was lost or the page was left meanwhile', async () => {
+    await gateway.person('leaving@example.com', { admin: true })
+    const { page, signIn, open, faults, close } = await visit(browser, gateway)
+    const dialog = page.getByRole('dialog')
+    const one = '**/api/operator/webhooks/*'
+    const make = async (): Promise<void> => {
+      await page.getByRole('button', { name: 'New webhook' }).click()
+      await dialog.getByLabel('Address').fill(receiver.url)
+      await dialog.getByRole('button', { name: 'Create webhook' }).click()
+      await secretOf(page)
+    }
+    const remove = async (): Promise<void> => {
+      await page.getByRole('button', { name: `Remove ${receiver.url}` }).click()
+      await dialog.getByRole('button', { name: 'Remove webhook' }).click()
+    }
+    await signIn('leaving@example.com')
+    await open('/operator/webhooks', 'Webhooks')
+    await make()
+    const lost = async (route: Route): Promise<void> => {
+      await route.fetch()
+      await route.abort('connectionreset')
+    }
+    await page.route(one, lost, { times: 1 })
+    await remove()
+    await dialog.getByText('The server cannot be reached').waitFor()
+    await dialog.getByRole('button', { name: 'Remove webhook' }).click()
+    await page.getByText('No webhooks yet').waitFor()
+
+    await make()
+    const removals: Route[] = []
+    await page.route(one, (route) => void removals.push(route), { times: 1 })
+    await remove()
+    await until('the removal is on its way', () => removals.length === 1)
+    await page.keyboard.press('Escape')
+    await page.getByRole('link', { name: 'Audit' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Audit log' }).waitFor()
+    const list = page.waitForResponse('**/api/operator/webhooks')
+    await page.goBack()
+    await (await list).finished()
+    await page.getByRole('button', { name: `Remove ${receiver.url}` }).waitFor()
+    await removals[0]!.continue()
+    await page.getByText('No webhooks yet').waitFor()
+    expect(faults(/404|ERR_CONNECTION_RESET/)).to.deep.equal([])
     await close()
   })
 })

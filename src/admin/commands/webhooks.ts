@@ -110,7 +110,9 @@ export const webhookCommands: Command[] = [
     summary: 'Send a test event.',
     run: async (db, [id]) => {
       const webhook = await requireEnabled(db, id)
-      const delivery = publicId('delivery', await tellOne(db, webhookIdOf(id), TEST_TYPE, { webhook: webhook.id }))
+      const told = await tellOne(db, webhookIdOf(id), TEST_TYPE, { webhook: webhook.id })
+      if (told === null) throw noWebhook(id)
+      const delivery = publicId('delivery', told)
       return { json: { delivery }, text: `${delivery} queued.` }
     },
   },

@@ -217,6 +217,7 @@ async function requireEnabled({ db }: SendDeps, owner: Owner, id: WebhookId): Pr
 export async function sendTest(deps: SendDeps, owner: Owner, id: WebhookId): Promise<string> {
   const webhook = await requireEnabled(deps, owner, id)
   const delivery = await tellOne(deps.db, id, TEST_TYPE, { webhook: webhook.id })
+  if (delivery === null) throw noWebhook()
   enqueue(deps, id)
   return publicId('delivery', delivery)
 }

@@ -43,6 +43,7 @@ const REQUEST_HEADERS = [
   'X-Max-Credits',
   'X-Price-Version',
   'X-New-Call',
+  'X-Callback-Url',
   'X-Api-Key',
   'Anthropic-Version',
   'Anthropic-Beta',

@@ -38,6 +38,13 @@ export const problemOf = (thrown: unknown): Problem =>
     ? thrown
     : new Problem('unreachable', thrown instanceof Error ? thrown.message : String(thrown))
 
+/** Waits for a removal. What is gone already is removed: the answer to an earlier try may have been lost. */
+export async function removal(asked: Promise<unknown>): Promise<void> {
+  await asked.catch((thrown: unknown) => {
+    if (problemOf(thrown).code !== 'not_found') throw thrown
+  })
+}
+
 const UNREACHABLE = 'The server cannot be reached right now. Try again in a moment.'
 
 type Fields = Record<string, unknown>

@@ -2,6 +2,7 @@
  * The console API, endpoint by endpoint.
  */
 import type { Answered, Asked, RowOf } from './declared.ts'
+import { removal } from './client.ts'
 import { ask } from './declared.ts'
 import { requestOf } from './requests.ts'
 
@@ -60,7 +61,7 @@ export const getResetAddress = (token: string) => ask('POST /api/email/reset/add
 export const getNewAddress = (token: string) => ask('POST /api/email/confirm/address', { body: { token } })
 export const deleteAccount = (body: BodyOf<'POST /api/auth/delete'>) => ask('POST /api/auth/delete', { body })
 export const getSessions = () => ask('GET /api/auth/sessions')
-export const endSession = (id: string) => ask('DELETE /api/auth/sessions/:id', { params: { id } })
+export const endSession = (id: string) => removal(ask('DELETE /api/auth/sessions/:id', { params: { id } }))
 export const endOtherSessions = () => ask('DELETE /api/auth/sessions')
 export const sendTestMail = () => ask('POST /api/mail/test', { body: {} })
 

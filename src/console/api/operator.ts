@@ -2,6 +2,7 @@
  * The operators' API.
  */
 import type { Answered, Asked, RowOf } from './declared.ts'
+import { removal } from './client.ts'
 import { ask } from './declared.ts'
 import type { CallQuery } from './endpoints.ts'
 
@@ -38,7 +39,7 @@ export const takeCredits = (id: string, body: Asked<'POST /api/operator/accounts
   ask('POST /api/operator/accounts/:id/deductions', { params: { id }, body })
 export const getSessionsOf = (id: string) => ask('GET /api/operator/accounts/:id/sessions', { params: { id } })
 export const endSessionsOf = (id: string) => ask('DELETE /api/operator/accounts/:id/sessions', { params: { id } })
-export const endSessionOf = (id: string) => ask('DELETE /api/operator/sessions/:id', { params: { id } })
+export const endSessionOf = (id: string) => removal(ask('DELETE /api/operator/sessions/:id', { params: { id } }))
 export const getLedgerOf = (id: string, cursor?: string) =>
   ask('GET /api/operator/accounts/:id/ledger', { params: { id }, query: { cursor } })
 export const setAccountStatus = (id: string, verb: 'suspend' | 'activate') =>
@@ -54,7 +55,7 @@ export const getAnyCalls = (query: AnyCallQuery) =>
   ask('GET /api/operator/calls', { query: query as Asked<'GET /api/operator/calls'>['query'] })
 export const getAnyCall = (id: string) => ask('GET /api/operator/calls/:id', { params: { id } })
 export const getDeadMails = (cursor?: string) => ask('GET /api/operator/mails', { query: { cursor } })
-export const discardMail = (id: string) => ask('DELETE /api/operator/mails/:id', { params: { id } })
+export const discardMail = (id: string) => removal(ask('DELETE /api/operator/mails/:id', { params: { id } }))
 export const retryMail = (id: string) => ask('POST /api/operator/mails/:id/retry', { params: { id } })
 export const getMargins = (query: Asked<'GET /api/operator/margins'>['query']) =>
   ask('GET /api/operator/margins', { query })
@@ -100,4 +101,5 @@ export const getOperatorsDeliveries = (id: string, cursor?: string) =>
   ask('GET /api/operator/webhooks/:id/deliveries', { params: { id }, query: { cursor } })
 export const redeliverOperatorsEvent = (id: string, delivery: string) =>
   ask('POST /api/operator/webhooks/:id/deliveries/:delivery/redeliver', { params: { id, delivery } })
-export const removeOperatorsWebhook = (id: string) => ask('DELETE /api/operator/webhooks/:id', { params: { id } })
+export const removeOperatorsWebhook = (id: string) =>
+  removal(ask('DELETE /api/operator/webhooks/:id', { params: { id } }))

@@ -2,6 +2,7 @@
  * Organisations: the accounts that one can act for, their members and invitations.
  */
 import type { Asked, RowOf } from './declared.ts'
+import { removal } from './client.ts'
 import { ask } from './declared.ts'
 
 export type ActedFor = RowOf<'GET /api/accounts'>
@@ -19,14 +20,14 @@ export const deleteOrganisation = (id: string, body: Asked<'DELETE /api/organisa
 
 export const getMembers = () => ask('GET /api/members')
 export const changeMember = (id: string, body: MemberChanges) => ask('PATCH /api/members/:id', { params: { id }, body })
-export const removeMember = (id: string) => ask('DELETE /api/members/:id', { params: { id } })
+export const removeMember = (id: string) => removal(ask('DELETE /api/members/:id', { params: { id } }))
 export const leaveOrganisation = () => ask('DELETE /api/members/me')
 export const makeOwner = (id: string, password: string) =>
   ask('POST /api/members/:id/make-owner', { params: { id }, body: { password } })
 
 export const getInvitations = () => ask('GET /api/invitations')
 export const invite = (body: NewInvitation) => ask('POST /api/invitations', { body })
-export const revokeInvitation = (id: string) => ask('DELETE /api/invitations/:id', { params: { id } })
+export const revokeInvitation = (id: string) => removal(ask('DELETE /api/invitations/:id', { params: { id } }))
 export const acceptInvitation = (token: string) => ask('POST /api/invitations/accept', { body: { token } })
 
 /** What each member used on some days. */

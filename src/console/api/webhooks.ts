@@ -3,7 +3,7 @@
  */
 import type { Answered, Asked, RowOf } from './declared.ts'
 import { ask } from './declared.ts'
-import { problemOf } from './client.ts'
+import { problemOf, removal } from './client.ts'
 
 export type Webhook = RowOf<'GET /api/webhooks'>
 export type Delivery = RowOf<'GET /api/webhooks/:id/deliveries'>
@@ -15,7 +15,7 @@ export const getWebhook = (id: string) => ask('GET /api/webhooks/:id', { params:
 export const createWebhook = (url: string, types: EventType[]) => ask('POST /api/webhooks', { body: { url, types } })
 export const changeWebhook = (id: string, body: WebhookChanges) =>
   ask('PATCH /api/webhooks/:id', { params: { id }, body })
-export const removeWebhook = (id: string) => ask('DELETE /api/webhooks/:id', { params: { id } })
+export const removeWebhook = (id: string) => removal(ask('DELETE /api/webhooks/:id', { params: { id } }))
 export const rotateWebhook = (id: string) => ask('POST /api/webhooks/:id/rotate', { params: { id } })
 export const testWebhook = (id: string) => ask('POST /api/webhooks/:id/test', { params: { id } })
 export const getDeliveries = (id: string, cursor?: string) =>

@@ -2,7 +2,7 @@
  * What pages show: asked for when they open, kept so that going back shows it at once while it is asked for again.
  */
 import { effect, untracked } from '@preact/signals'
-import { useMemo, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Problem } from '../api/client.ts'
 import { problemOf } from '../api/client.ts'
 import { token } from './session.ts'
@@ -13,6 +13,18 @@ const kept = new Map<string, unknown>()
 effect(() => {
   if (token.value === null) kept.clear()
 })
+
+/** Who shows each key now, by the function that asks for it again. */
+const showing = new Map<string, Set<() => void>>()
+
+function show(key: string, reload: () => void): () => void {
+  const shown = showing.get(key) ?? new Set()
+  showing.set(key, shown.add(reload))
+  return () => {
+    shown.delete(reload)
+    if (shown.size === 0) showing.delete(key)
+  }
+}
 
 /** `data` stays while it is asked for again. `change` edits what is shown, after an event or an action of the page. */
 export type Loaded<T> = {
@@ -64,6 +76,8 @@ export function useLoad<T>(key: string, ask: () => Promise<T>): Loaded<T> {
         kept.set(key, data)
         return { ...old, data }
       })
+      // An action may end when its page was left: what was opened since may have been read before that.
+      for (const again of showing.get(key) ?? []) if (again !== reloadNow) again()
     }
     return { reload: reloadNow, change: edit }
   }, [key])
@@ -74,6 +88,7 @@ export function useLoad<T>(key: string, ask: () => Promise<T>): Loaded<T> {
     asked.current = key
     reload()
   }
+  useLayoutEffect(() => show(key, reload), [key, reload])
   // On a new key the old data is no answer, unless that key was shown before.
   const data = state.key === key ? state.data : (kept.get(key) as T | undefined)
   return { data, problem: state.key === key ? state.problem : null, reload, change }

@@ -23,6 +23,18 @@ export async function noteRecovery(db: Db, upstream: string): Promise<void> {
   await db.raw('SELECT tell_of_recovery(?)', [upstream])
 }
 
+/**
+ * Notes that an upstream goes on working for a process that has nothing to recover from. Ends the openings of which
+ * nobody says more, as their process died: once none is newer than a minute. A living one opens its circuit again.
+ */
+export async function noteStillWorking(db: Db, upstream: string): Promise<void> {
+  await db.raw(
+    `SELECT tell_of_recovery(:upstream) WHERE NOT EXISTS (
+       SELECT FROM circuit_openings WHERE minute > now() - interval '2 minutes' AND upstream = :upstream)`,
+    { upstream },
+  )
+}
+
 /** How often the circuits of an upstream opened in one hour, all workers together, and when last. */
 export type OpeningsOfHour = { upstream: string; hour: Date; openings: number; last: Date }
 

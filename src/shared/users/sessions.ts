@@ -99,7 +99,8 @@ export async function findSession(db: Db, token: string): Promise<LiveSession | 
 
 /**
  * Makes a session act for another account from now on. FOR SHARE waits for a change of the account's status, or of the
- * membership, and looks again.
+ * membership, and looks again. Rows are locked in the order of FROM: the account first, as whoever changes a membership
+ * does.
  * @returns null where the user may not act for it, or the session has ended.
  */
 export async function actFor(
@@ -110,7 +111,7 @@ export async function actFor(
   return db.transaction(async (trx) => {
     const { rows } = await trx.raw<{ rows: { isActive: boolean }[] }>(
       `
-      SELECT acc.status = 'active' AS "isActive" FROM members m JOIN accounts acc ON acc.id = m.account_id
+      SELECT acc.status = 'active' AS "isActive" FROM accounts acc JOIN members m ON m.account_id = acc.id
       WHERE m.user_id = ? AND m.account_id = ? AND acc.deleted_at IS NULL FOR SHARE`,
       [userId, accountId],
     )

@@ -228,12 +228,21 @@ export async function redeliver(db: Db | Trx, webhookId: WebhookId, id: Delivery
   return changed === 1
 }
 
-/** Writes an event for one webhook, whatever types it wants. */
-export async function tellOne(db: Db | Trx, webhookId: WebhookId, type: string, data: object): Promise<DeliveryId> {
+/** Writes an event for one webhook, whatever types it wants. @returns null if the webhook was deleted meanwhile */
+export async function tellOne(
+  db: Db | Trx,
+  webhookId: WebhookId,
+  type: string,
+  data: object,
+): Promise<DeliveryId | null> {
   const id = newId('delivery')
   const body = JSON.stringify({ type, timestamp: new Date().toISOString(), data })
-  await db('webhook_deliveries').insert({ id, webhook_id: webhookId, event_id: newId('event'), type, body })
-  return id
+  const { rowCount } = await db.raw<{ rowCount: number }>(
+    `INSERT INTO webhook_deliveries (id, webhook_id, event_id, type, body)
+     SELECT ?, w.id, ?, ?, ? FROM webhooks w WHERE w.id = ? FOR KEY SHARE`,
+    [id, newId('event'), type, body, webhookId],
+  )
+  return rowCount === 1 ? id : null
 }
 
 /** Tells of grants that end within seven days, each once: a batch. @returns how many */

@@ -37,11 +37,11 @@ export type Health = {
   snapshot(): UpstreamHealth[]
 }
 
-/** When a circuit opens, and for how long. */
-export type BreakerSettings = { failures: number; coolDownMs: number }
+/** When a circuit opens, for how long, and how often it is told of an upstream that it goes on working. */
+export type BreakerSettings = { failures: number; coolDownMs: number; stillWorksMs: number }
 
 /** Opens after five failures in a row, or at a refused key; after ten seconds one call tests whether it may close. */
-export const BREAKER: BreakerSettings = { failures: 5, coolDownMs: 10_000 }
+export const BREAKER: BreakerSettings = { failures: 5, coolDownMs: 10_000, stillWorksMs: 60_000 }
 
 /**
  * What says that an upstream is ill. A refusal or a rate limit says that it is well. One that keeps calls waiting until
@@ -58,11 +58,19 @@ const STATES = {
 
 /**
  * Who is told of circuits. `opened`: each that opens. `works`: the first success at an upstream in this process, and
- * the first after each opening; where it rejects, the next success is told too.
+ * the first after each opening; where it rejects, the next success is told too. `stillWorks`: a success after those,
+ * one in `stillWorksMs`: a process whose circuit is open may have died, and another knows.
  */
-export type HealthListener = { opened: (upstream: string) => void; works: (upstream: string) => Promise<void> }
+export type HealthListener = {
+  opened: (upstream: string) => void
+  works: (upstream: string) => Promise<void>
+  stillWorks: (upstream: string) => void
+}
 
-const NOBODY: HealthListener = { opened: () => {}, works: () => Promise.resolve() }
+const NOBODY: HealthListener = { opened: () => {}, works: () => Promise.resolve(), stillWorks: () => {} }
+
+/** The listener of one upstream. */
+type CircuitListener = { opened: () => void; works: () => Promise<void>; stillWorks: () => void }
 
 /**
  * The health of all upstreams, nothing known yet.
@@ -71,11 +79,11 @@ const NOBODY: HealthListener = { opened: () => {}, works: () => Promise.resolve(
 export function createHealth(
   accountShare: number,
   settings: BreakerSettings = BREAKER,
-  { opened, works }: HealthListener = NOBODY,
+  { opened, works, stillWorks }: HealthListener = NOBODY,
 ): Health {
   const circuits = new Map<string, CircuitState>()
   const circuitOf = ({ name }: Upstream): CircuitState => {
-    const listener = { opened: () => opened(name), works: () => works(name) }
+    const listener = { opened: () => opened(name), works: () => works(name), stillWorks: () => stillWorks(name) }
     const known = circuits.get(name) ?? new CircuitState(accountShare, settings, listener)
     circuits.set(name, known)
     return known
@@ -106,17 +114,20 @@ class CircuitState {
   readonly semaphore: Semaphore
   readonly breaker: CircuitBreakerPolicy
   private readonly coolDownMs: number
-  private readonly listener: { opened: () => void; works: () => Promise<void> }
+  private readonly stillWorksMs: number
+  private readonly listener: CircuitListener
   private coolsUntil = 0
   private servesFrom = 0
   private isKnownToWork = false
+  private toldToWorkAt = 0
 
   constructor(
     accountShare: number,
-    { failures, coolDownMs }: BreakerSettings,
-    listener: { opened: () => void; works: () => Promise<void> },
+    { failures, coolDownMs, stillWorksMs }: BreakerSettings,
+    listener: CircuitListener,
   ) {
     this.coolDownMs = coolDownMs
+    this.stillWorksMs = stillWorksMs
     this.listener = listener
     this.semaphore = new Semaphore(accountShare)
     this.breaker = circuitBreaker(
@@ -147,7 +158,7 @@ class CircuitState {
   async run<T>(work: () => Promise<T>): Promise<T> {
     try {
       const result = await (this.openUntil() === 0 ? this.breaker.execute(work) : work())
-      if (!this.isKnownToWork && this.openUntil() === 0) this.tellWorks()
+      if (this.openUntil() === 0) this.tellWorks()
       return result
     } catch (error) {
       if (error instanceof UpstreamError && error.kind === 'not_served') this.open()
@@ -169,7 +180,11 @@ class CircuitState {
 
   /** No work waits for it. */
   private tellWorks(): void {
+    const wasKnown = this.isKnownToWork
+    if (wasKnown && Date.now() - this.toldToWorkAt < this.stillWorksMs) return
+    this.toldToWorkAt = Date.now()
     this.isKnownToWork = true
+    if (wasKnown) return this.listener.stillWorks()
     this.listener.works().catch(() => {
       this.isKnownToWork = false
     })

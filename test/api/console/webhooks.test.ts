@@ -1,8 +1,9 @@
 import { expect } from 'chai'
 import { aPerson, consoleConfig, startConsole } from '../../support/console.ts'
 import type { Person, TestConsole } from '../../support/console.ts'
+import { untilItWaits } from '../../support/lock-waits.ts'
 import { send } from '../../../scripts/harness/http.ts'
-import { newId, publicId } from '../../../src/shared/platform/ids.ts'
+import { newId, parseId, publicId } from '../../../src/shared/platform/ids.ts'
 import { LISTED_TYPES } from '../../../src/shared/webhooks/types.ts'
 
 const URL_OF_ONE = 'https://receiver.example/events'
@@ -90,6 +91,18 @@ describe('/api/webhooks', () => {
     expect(replies.filter(({ status }) => status === 200)).to.have.length(10)
     const refused = replies.find(({ status }) => status === 409)
     expect(refused!.json.error).to.equal('too_many_webhooks')
+  })
+
+  it('answers 404 to a test of a webhook that is deleted meanwhile', async () => {
+    const { webhook } = await make()
+    const deletion = await web.db.transaction()
+    await deletion('webhooks')
+      .where({ id: parseId('webhook', webhook.id) })
+      .delete()
+    const tested = ask('POST', `/${webhook.id}/test`)
+    await untilItWaits(web.db, '%webhook_deliveries%')
+    await deletion.commit()
+    expect((await tested).status).to.equal(404)
   })
 
   it("shows nobody another account's, and changes nothing of it", async () => {

@@ -48,6 +48,7 @@ describe('pages of other origins', () => {
       'x-max-credits',
       'x-price-version',
       'x-new-call',
+      'x-callback-url',
     ]
     const ofOthers = [
       'x-api-key',

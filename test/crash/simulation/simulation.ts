@@ -227,7 +227,7 @@ export class Simulation {
     const adapter = this.upstream.adapterOf(process)
     const upstreams = createUpstreams({
       accountShare: 1,
-      breaker: { failures: 1e9, coolDownMs: 1 },
+      breaker: { failures: 1e9, coolDownMs: 1, stillWorksMs: Infinity },
       backoffMs: 0,
     })
     const publisher = createPublisher(this.wire.publisherOf(process), config.REDIS_PREFIX)

@@ -1,12 +1,13 @@
 import { expect } from 'chai'
 import { openAccount } from '../../../src/shared/accounts/accounts.ts'
 import { removeMember } from '../../../src/shared/accounts/member-changes.ts'
-import { addMember, ownerOf } from '../../../src/shared/accounts/members.ts'
+import { addMember, lockForMembers, ownerOf } from '../../../src/shared/accounts/members.ts'
 import { newId, parseId, publicId } from '../../../src/shared/platform/ids.ts'
 import type { AccountId, UserId } from '../../../src/shared/platform/ids.ts'
-import { findSession, openSession } from '../../../src/shared/users/sessions.ts'
+import { actFor, findSession, openSession } from '../../../src/shared/users/sessions.ts'
 import { createUser, findUser } from '../../../src/shared/users/users.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
+import { untilItWaits } from '../../support/lock-waits.ts'
 import { aPerson, logIn, startConsole } from '../../support/console.ts'
 import type { Person, TestConsole } from '../../support/console.ts'
 import { aGrant } from '../../../scripts/harness/factories.ts'
@@ -94,6 +95,19 @@ describe('the members of accounts', () => {
     ).to.deep.equal({ account_id: second })
     expect((await web.get('/api/keys', person.token)).json.data).to.deep.equal([])
     await expectBooksToBalance(web.db)
+  })
+
+  it('are changed while a session of theirs begins to act for the account: it waits for that', async () => {
+    const person = await aPerson(web)
+    const membership = { user_id: await userOf(person), account_id: await anotherAccount(await userOf(person), 1) }
+    const session = (await findSession(web.db, person.token))!
+    const change = await web.db.transaction()
+    await lockForMembers(change, membership.account_id)
+    const switching = actFor(web.db, session, membership.account_id)
+    await untilItWaits(web.db, '%"isActive"%')
+    await change('members').where(membership).update({ role: 'owner' })
+    await change.commit()
+    expect(await switching).to.equal('switched')
   })
 
   it('cannot have a session for another account, and lose theirs with their membership', async () => {

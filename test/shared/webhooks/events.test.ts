@@ -3,10 +3,11 @@ import { allOf } from '../../../src/shared/accounts/members.ts'
 import { EVENTS } from '../../../src/api/endpoint/event-schemas.ts'
 import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
 import { createKey, revokeKey } from '../../../src/shared/accounts/api-keys.ts'
+import { noteOpening } from '../../../src/shared/operators/circuits.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import { newId, parseId } from '../../../src/shared/platform/ids.ts'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
-import { LISTED_TYPES } from '../../../src/shared/webhooks/types.ts'
+import { LISTED_TYPES, OPERATOR_TYPES } from '../../../src/shared/webhooks/types.ts'
 import { deleteOldDeliveries, deleteWebhooksOf, tellOfGrants } from '../../../src/shared/webhooks/deliveries.ts'
 import { createSecretBox } from '../../../src/shared/webhooks/secrets.ts'
 import { createWebhook, deleteWebhook, makeCallbackSecret } from '../../../src/shared/webhooks/webhooks.ts'
@@ -14,6 +15,7 @@ import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { aGrant, aMember, anAccount, anOrganisation } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
+import { untilItWaits } from '../../support/lock-waits.ts'
 import { aResult, opened, verbs } from '../calls/opening.ts'
 import { aHouse } from './house.ts'
 
@@ -104,6 +106,17 @@ describe('an event', () => {
       expect(await typesToldTo(account)).to.deep.equal(['call.succeeded', 'call.succeeded'])
     })
 
+    it('is not written of other calls that somebody waits for, where a webhook lists chat or not', async () => {
+      const account = await anAccount(db, 100)
+      const rerank = { modality: 'rerank' } as const
+      const calls = verbs(db)
+      for (const types of [EVERY_TYPE, LISTED_TYPES]) await aWebhook(account, types)
+      await calls.settle(await opened(calls, account, 10, rerank), 'rerank', aResult(1))
+      expect(await typesToldTo(account)).to.deep.equal([])
+      await calls.settle(await opened(calls, account, 10, { ...rerank, isAsync: true }), 'rerank', aResult(1))
+      expect(await typesToldTo(account)).to.deep.equal(['call.succeeded', 'call.succeeded'])
+    })
+
     it('is one event for all its receivers, and none for another account', async () => {
       const [account, other] = [await anAccount(db, 100), await anAccount(db, 100)]
       for (const one of [account, account, other]) await aWebhook(one)
@@ -178,6 +191,32 @@ describe('an event', () => {
     expect(told.map(({ type }) => type)).to.deep.equal(['key.created', 'key.revoked'])
     for (const { body } of told) expect(parseId('key', body.data.key)).to.equal(id)
     expect(JSON.stringify(told)).not.to.include(secret)
+  })
+
+  it('fails no cause while its webhook is being deleted', async () => {
+    const account = await anAccount(db, 100)
+    const call = await opened(verbs(db), account, 10)
+    const causes: [statement: string, cause: () => Promise<unknown>][] = [
+      ['%api_keys%', () => revokeKey(db, allOf(account.id), account.keyId)],
+      ['%end_calls%', () => verbs(db).settle(call, 'image', aResult(1))],
+      ['%circuit_openings%', () => noteOpening(db, 'acme')],
+    ]
+    await aWebhook(account)
+    const house = await aHouse(db)
+    for (const [statement, cause] of causes) {
+      const deleted = await aWebhook(account)
+      const ofHouse = await createWebhook(db, box, null, { url: 'https://house.example/', types: OPERATOR_TYPES })
+      const deletion = await db.transaction()
+      const ids = [deleted, ofHouse].map(({ webhook }) => parseId('webhook', webhook.id)!)
+      await deletion('webhooks').whereIn('id', ids).delete()
+      const caused = cause()
+      await untilItWaits(db, statement)
+      await deletion.commit()
+      await caused
+    }
+    expect(await typesToldTo(account)).to.deep.equal(['key.revoked', 'call.succeeded'])
+    expect((await house.told()).map(({ type }) => type)).to.deep.equal(['upstream.unhealthy'])
+    await house.end()
   })
 
   it('is written of a balance that falls below its mark, once a crossing', async () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { noteOpening, noteRecovery } from '../../../src/shared/operators/circuits.ts'
+import { noteOpening, noteRecovery, noteStillWorking } from '../../../src/shared/operators/circuits.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import { parseId } from '../../../src/shared/platform/ids.ts'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
@@ -91,6 +91,19 @@ describe("an event of the operators'", () => {
       ['upstream.recovered', 'acme'],
     ])
     expect(told[3]!.data).to.deep.equal({ upstream: 'acme', since: hourAgo.toISOString() })
+    await house.end()
+  })
+
+  it('of an upstream whose last opening no process speaks of is told when another finds that it works', async () => {
+    const house = await aHouse(db)
+    await noteOpening(db, 'left')
+    await noteStillWorking(db, 'left')
+    expect(await house.told(), 'a process may still try it').to.have.length(1)
+    await db('circuit_openings')
+      .where({ upstream: 'left' })
+      .update({ minute: db.raw(`minute - interval '2 minutes'`) })
+    for (let time = 0; time < 3; time += 1) await noteStillWorking(db, 'left')
+    expect((await house.told()).map(({ type }) => type)).to.deep.equal(['upstream.unhealthy', 'upstream.recovered'])
     await house.end()
   })
 })

@@ -118,6 +118,24 @@ export const OF_WEBHOOKS: readonly Mutant[] = [
     tests: [DELIVERIES],
   },
   {
+    name: 'webhooks that list chat are told of every call that somebody waits for',
+    why: 'It asks for chats.',
+    edits: [
+      {
+        file: 'sql/tell_of_calls.sql',
+        find: "e.modality = 'chat' AND 'chat' = ANY (w.types)",
+        replace: "'chat' = ANY (w.types)",
+      },
+    ],
+    tests: [EVENTS],
+  },
+  {
+    name: 'a cause does not wait for the deletion of its webhook',
+    why: 'It would fail on the foreign key.',
+    edits: [{ file: 'sql/tell_webhooks.sql', find: '  FOR KEY SHARE OF w\n', replace: '' }],
+    tests: [EVENTS],
+  },
+  {
     name: 'the callback secret is shown to whoever asks',
     why: 'A secret is shown once.',
     edits: [
@@ -141,6 +159,18 @@ export const OF_WEBHOOKS: readonly Mutant[] = [
     name: 'operators are not told of what the reconciler refunds',
     why: 'It is written in the transaction that refunds.',
     edits: [{ file: 'src/workers/reconciler.ts', find: '{ ...guard, reconciled: true }', replace: 'guard' }],
+    tests: [OPERATORS_EVENTS],
+  },
+  {
+    name: 'operators are told that an upstream works again by a worker beside the one that cannot reach it',
+    why: 'A circuit that opens again and again is not over.',
+    edits: [
+      {
+        file: 'src/shared/operators/circuits.ts',
+        find: "now() - interval '2 minutes'",
+        replace: "now() + interval '2 minutes'",
+      },
+    ],
     tests: [OPERATORS_EVENTS],
   },
   {

@@ -9,6 +9,9 @@ import { until } from '../../../scripts/harness/until.ts'
 /** Longer than any test takes. */
 const COOL_DOWN_MS = 600_000
 
+/** No success is told as one that goes on. */
+const NEVER_MS = Infinity
+
 /** Waited for by tests; long enough to see the circuit open before it is over. */
 const SHORT_MS = 1000
 const never = callerUntil(new AbortController().signal)
@@ -41,7 +44,7 @@ function held() {
 describe('the health of an upstream', () => {
   let health: Health
   beforeEach(() => {
-    health = createHealth(1, { failures: 3, coolDownMs: COOL_DOWN_MS })
+    health = createHealth(1, { failures: 3, coolDownMs: COOL_DOWN_MS, stillWorksMs: NEVER_MS })
   })
 
   for (const kind of ['not_sent', 'overloaded', 'unknown', 'late'] as const) {
@@ -65,8 +68,8 @@ describe('the health of an upstream', () => {
     const opened: string[] = []
     const told = createHealth(
       1,
-      { failures: 2, coolDownMs: COOL_DOWN_MS },
-      { opened: (upstream) => opened.push(upstream), works: async () => {} },
+      { failures: 2, coolDownMs: COOL_DOWN_MS, stillWorksMs: NEVER_MS },
+      { opened: (upstream) => opened.push(upstream), works: async () => {}, stillWorks: () => {} },
     )
     await failTimes(told, 3, 'unknown')
     expect(opened).to.deep.equal(['a'])
@@ -81,8 +84,9 @@ describe('the health of an upstream', () => {
         told.push('works')
         if (!isTaken) throw new Error('not noted')
       },
+      stillWorks: () => told.push('still works'),
     }
-    health = createHealth(1, { failures: 2, coolDownMs: SHORT_MS }, listener)
+    health = createHealth(1, { failures: 2, coolDownMs: SHORT_MS, stillWorksMs: NEVER_MS }, listener)
     const succeed = () => health.during(upstreamOf(), never, () => Promise.resolve())
     for (let time = 0; time < 3; time += 1) await succeed()
     expect(told).to.deep.equal(['works'])
@@ -101,12 +105,36 @@ describe('the health of an upstream', () => {
 
   it('reports the success after a refused key, too', async () => {
     const told: string[] = []
-    const listener = { opened: () => told.push('opened'), works: async () => void told.push('works') }
-    health = createHealth(1, { failures: 2, coolDownMs: SHORT_MS }, listener)
+    const listener = {
+      opened: () => told.push('opened'),
+      works: async () => void told.push('works'),
+      stillWorks: () => told.push('still works'),
+    }
+    health = createHealth(1, { failures: 2, coolDownMs: SHORT_MS, stillWorksMs: NEVER_MS }, listener)
     await fail(health, 'not_served')
     await cooled(health)
     await health.during(upstreamOf(), never, () => Promise.resolve())
     expect(told).to.deep.equal(['opened', 'works'])
+  })
+
+  it('reports now and then that an upstream goes on working, and not while its circuit is open', async () => {
+    const told: string[] = []
+    const listener = {
+      opened: () => told.push('opened'),
+      works: async () => void told.push('works'),
+      stillWorks: () => told.push('still works'),
+    }
+    health = createHealth(1, { failures: 2, coolDownMs: COOL_DOWN_MS, stillWorksMs: 200 }, listener)
+    const succeed = () => health.during(upstreamOf(), never, () => Promise.resolve())
+    const begun = performance.now()
+    await until('it was said twice', async () => {
+      await succeed()
+      return told.length === 3
+    })
+    expect(performance.now() - begun).to.be.at.least(395)
+    await failTimes(health, 2, 'unknown')
+    for (let time = 0; time < 3; time += 1) await succeed()
+    expect(told).to.deep.equal(['works', 'still works', 'still works', 'opened'])
   })
 
   it('is judged only by failures in a row', async () => {
@@ -123,7 +151,7 @@ describe('the health of an upstream', () => {
   })
 
   it('is probed by one request after the cool-down, while others are sent elsewhere', async () => {
-    health = createHealth(1, { failures: 3, coolDownMs: SHORT_MS })
+    health = createHealth(1, { failures: 3, coolDownMs: SHORT_MS, stillWorksMs: NEVER_MS })
     await failTimes(health, 3, 'unknown')
     await cooled(health)
     const { work, end } = held()
@@ -138,7 +166,7 @@ describe('the health of an upstream', () => {
   })
 
   it('stays bad if the probe fails', async () => {
-    health = createHealth(1, { failures: 3, coolDownMs: SHORT_MS })
+    health = createHealth(1, { failures: 3, coolDownMs: SHORT_MS, stillWorksMs: NEVER_MS })
     await failTimes(health, 3, 'unknown')
     await cooled(health)
     await fail(health, 'not_sent')

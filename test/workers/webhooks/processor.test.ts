@@ -56,7 +56,7 @@ describe('the webhook worker', () => {
     const { webhook, secret } = await createWebhook(db, box, account, { url, types: ['key.created'] })
     return { id: parseId('webhook', webhook.id)!, secret, owner: account }
   }
-  const tell = ({ id }: { id: WebhookId }, nth = 1) => tellOne(db, id, 'webhook.test', { nth })
+  const tell = async ({ id }: { id: WebhookId }, nth = 1) => (await tellOne(db, id, 'webhook.test', { nth }))!
   const rowsOf = ({ id }: { id: WebhookId }) => db('webhook_deliveries').where({ webhook_id: id }).orderBy('id')
   const reach = (webhook: { id: WebhookId }, status: string) =>
     until(`all deliveries are ${status}`, async () =>
