@@ -43,6 +43,8 @@ const REQUEST_HEADERS = [
   'X-Max-Credits',
   'X-Price-Version',
   'X-New-Call',
+  'X-Callback-Url',
+  'Range',
   'X-Api-Key',
   'Anthropic-Version',
   'Anthropic-Beta',

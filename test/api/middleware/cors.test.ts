@@ -48,6 +48,8 @@ describe('pages of other origins', () => {
       'x-max-credits',
       'x-price-version',
       'x-new-call',
+      'x-callback-url',
+      'range',
     ]
     const ofOthers = [
       'x-api-key',
