@@ -78,7 +78,7 @@ async function readForm(bytes: Buffer, type: string): Promise<Body> {
   try {
     const form = await new Response(new Uint8Array(bytes), { headers: { 'content-type': type } }).formData()
     for (const [field, value] of form.entries()) {
-      if (typeof value === 'string') fields[field] = value
+      if (typeof value === 'string') fields[field] = field.endsWith('[]') ? [fields[field] ?? [], value].flat() : value
       else files.push({ field, name: value.name, type: value.type, bytes: Buffer.from(await value.arrayBuffer()) })
     }
   } catch {

@@ -142,7 +142,7 @@ function timesOf(text: string, seconds: number, fields: Fields): Fields {
   })
   return {
     segments: [segment(0, 0, half), ...(half < words.length ? [segment(1, half, words.length)] : [])],
-    ...(asText(fields['timestamp_granularities[]']) === 'word' && {
+    ...([fields['timestamp_granularities[]']].flat().includes('word') && {
       words: words.map((word, place) => ({ word, start: at(place), end: at(place + 1) })),
     }),
   }

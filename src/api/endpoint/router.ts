@@ -113,7 +113,8 @@ function refusePrograms(router: Router<RequestState>): Serve {
 function refuse(router: Router<RequestState>, page: Serve | undefined): Serve {
   return async (ctx, next) => {
     ctx.state.envelope = envelopeOf(ctx.path)
-    const methods = new Set(layersAt(router, ctx.path).flatMap((layer) => layer.methods))
+    const layers = layersAt(router, ctx.path)
+    const methods = new Set(layers.flatMap((layer) => layer.methods))
     if (methods.size === 0 && page && wantsPage(ctx)) {
       await page(ctx, next)
       if (ctx.status === 200) ctx.status = 404
@@ -121,7 +122,8 @@ function refuse(router: Router<RequestState>, page: Serve | undefined): Serve {
     }
     const hint = hintAt(router, ctx.path)
     // The id of a model can be any path: also one that belongs to another API.
-    const isOfAnother = hint !== null && PROGRAM_PATHS.test(ctx.path)
+    const isOurs = layers.some((layer) => layer.path === ctx.path)
+    const isOfAnother = hint !== null && !isOurs && PROGRAM_PATHS.test(ctx.path)
     if (methods.size === 0 || methods.has(ctx.method) || isOfAnother) throw nothingAt(ctx, hint)
     const allowed = [...methods].toSorted().join(', ')
     const message = `This path takes ${allowed}, not ${ctx.method}.`

@@ -44,6 +44,7 @@ const REQUEST_HEADERS = [
   'X-Price-Version',
   'X-New-Call',
   'X-Callback-Url',
+  'Range',
   'X-Api-Key',
   'Anthropic-Version',
   'Anthropic-Beta',

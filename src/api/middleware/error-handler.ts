@@ -1,6 +1,7 @@
 /**
  * The one place where an error becomes an answer. Nothing of a defect's cause leaves the process.
  */
+import { PassThrough } from 'node:stream'
 import type { Context, Middleware } from 'koa'
 import {
   ApiError,
@@ -12,11 +13,13 @@ import {
   shouldRetry,
 } from '../../shared/platform/errors.ts'
 import { isNotMigrated, isUnreachable } from '../../shared/platform/postgres/db.ts'
+import { reportDefect } from '../../shared/platform/process/defects.ts'
 import type { Log } from '../../shared/platform/process/log.ts'
 import { isRedisAway, isRedisRefusing } from '../../shared/platform/redis/redis.ts'
 import type { SchemaGate } from '../../shared/platform/postgres/schema.ts'
 import { traceFields } from '../../shared/platform/process/trace.ts'
 import { envelopeFor, statusIn } from './envelope.ts'
+import { readAway } from '../server/unread-body.ts'
 import { mayStillSend } from './json-body.ts'
 import type { Envelope, RequestState } from './request-context.ts'
 
@@ -65,9 +68,23 @@ function answerError(ctx: Context & { state: RequestState }, error: ApiError): v
   const retryAfter =
     error.retryAfterSeconds ?? (error.status === 503 && error.code !== 'upstream_unavailable' ? RETRY_SECONDS : null)
   if (retryAfter !== null) ctx.set('Retry-After', String(retryAfter))
-  if (mayStillSend(ctx)) ctx.set('Connection', 'close')
   if (envelope !== 'console') ctx.set('X-Should-Retry', String(shouldRetry(error.code)))
-  ctx.body = BODIES[envelope](error, ctx.state)
+  const body = BODIES[envelope](error, ctx.state)
+  if (mayStillSend(ctx)) answerAndClose(ctx, JSON.stringify(body))
+  else ctx.body = body
+}
+
+/** Answers at once, and ends the connection when its client has sent what it will. */
+function answerAndClose(ctx: Context, text: string): void {
+  const body = new PassThrough()
+  body.write(text)
+  ctx.body = body
+  ctx.type = 'json'
+  ctx.length = Buffer.byteLength(text)
+  ctx.set('Connection', 'close')
+  readAway(ctx.req)
+    .then(() => body.end())
+    .catch(reportDefect)
 }
 
 const resetOf = ({ resetsAt }: ApiError) => resetsAt !== undefined && { resetsAt }

@@ -4,16 +4,18 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import type { EmbeddingModel } from '../../shared/catalogue/catalogue.ts'
+import { isLeftOut } from '../../shared/catalogue/route-rules.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { MAX_INPUTS, heldTokens, inputFault, mostInputs, partsOf } from '../../shared/requests/embeddings.ts'
 import type { EmbeddingInput, EmbeddingRequest } from '../../shared/requests/embeddings.ts'
-import { optional } from '../../shared/requests/field-schemas.ts'
+import { closed, optional } from '../../shared/requests/field-schemas.ts'
 import type { Tokens } from '../../shared/requests/pricing.ts'
 import { chatCost } from '../../shared/requests/pricing.ts'
 import { apiKey } from '../endpoint/auth.ts'
 import type { JsonObject } from '../middleware/json-body.ts'
 import { answerWhenDone } from './calls/answer-call.ts'
 import { modelId, parseBody } from './calls/call-schemas.ts'
+import { prefersLater } from './calls/preferences.ts'
 import type { CallKind } from './calls/serve-call.ts'
 import { callEndpoint } from './calls/serve-call.ts'
 import { CALL_ERRORS, CALL_LIMITS, callHeaders, callRequestHeaders, gateway } from './declared.ts'
@@ -39,25 +41,23 @@ const input = z
 /** The largest number of dimensions that may be asked for. */
 const MAX_DIMENSIONS = 65_536
 
-const embeddingBody = z
-  .strictObject({
-    model: modelId,
-    input,
-    encoding_format: optional(z.enum(['float', 'base64'])).meta({
-      description: 'How vectors are written: as numbers (`float`, if absent), or as the base64 of float32.',
-    }),
-    dimensions: optional(z.int().min(1).max(MAX_DIMENSIONS)).meta({
-      description: "The numbers of a vector; the model's own if absent.",
-    }),
-    user: optional(z.string()).meta({ description: 'Passed on.' }),
-  })
-  .meta({ id: 'EmbeddingRequest' })
+const embeddingBody = closed({
+  model: modelId,
+  input,
+  encoding_format: optional(z.enum(['float', 'base64'])).meta({
+    description: 'How vectors are written: as numbers (`float`, if absent), or as the base64 of float32.',
+  }),
+  dimensions: optional(z.int().min(1).max(MAX_DIMENSIONS)).meta({
+    description: "The numbers of a vector; the model's own if absent.",
+  }),
+  user: optional(z.string()).meta({ description: 'Passed on.' }),
+}).meta({ id: 'EmbeddingRequest' })
 
 type AskedEmbeddings = { request: EmbeddingRequest; estimate: Tokens; charge: number }
 
 /** What is asked for and what it costs, which is known before it is sent. @throws ApiError invalid_request */
 function parse(body: JsonObject, model: EmbeddingModel, headers: IncomingHttpHeaders = {}): AskedEmbeddings {
-  if (/\brespond-async\b/i.test(String(headers.prefer))) {
+  if (prefersLater(headers)) {
     throw refusal('Prefer', 'embeddings are not stored, so that they cannot be fetched later: wait for them.')
   }
   const {
@@ -84,11 +84,11 @@ const refusal = (param: string, fault: string): ApiError =>
   new ApiError('invalid_request', { param, message: `${param}: ${fault}` })
 
 /** Vectors of another length than was asked for would spoil an index without a word. */
-function requireDimensions({ dimensions }: EmbeddingRequest, { maxDimensions = Infinity, upstreams }: EmbeddingModel) {
+function requireDimensions({ dimensions }: EmbeddingRequest, model: EmbeddingModel): void {
+  const { maxDimensions = Infinity } = model
   if (dimensions === undefined) return
   if (dimensions > maxDimensions) throw refusal('dimensions', `this model has at most ${maxDimensions}.`)
-  const isFixed = upstreams.some(({ drop, set }) => drop.includes('dimensions') || Object.hasOwn(set, 'dimensions'))
-  if (isFixed) throw refusal('dimensions', 'this model has vectors of one length only.')
+  if (isLeftOut('dimensions', model)) throw refusal('dimensions', 'this model has vectors of one length only.')
 }
 
 /** An answer that is too long is refused before its upstream is asked, which would bill it. */

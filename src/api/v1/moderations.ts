@@ -42,12 +42,10 @@ const input = z
     return Array.isArray(value) && isObject(value[0]) ? within(parts, value, context) : within(texts, value, context)
   })
 
-const moderationBody = z
-  .strictObject({
-    model: optional(modelId).meta({ description: 'Where it is absent: the first of its kind that the key may call.' }),
-    input,
-  })
-  .meta({ id: 'ModerationRequest' })
+const moderationBody = closed({
+  model: optional(modelId).meta({ description: 'Where it is absent: the first of its kind that the key may call.' }),
+  input,
+}).meta({ id: 'ModerationRequest' })
 
 type AskedModeration = { request: ModerationRequest; estimate: null; charge: number }
 

@@ -30,16 +30,14 @@ const document = z
 
 const most = z.int().min(1).max(1_000_000_000)
 
-const rerankBody = z
-  .strictObject({
-    model: modelId,
-    query: text.meta({ description: 'What the documents are ranked by.' }),
-    documents: listOf(document, 1, MAX_DOCUMENTS),
-    top_n: optional(most).meta({ description: 'How many of the best to answer; all if absent, or if more.' }),
-    max_tokens_per_doc: optional(most).meta({ description: 'Passed on: longer documents are cut there.' }),
-    return_documents: optional(z.boolean()).meta({ description: 'Whether results repeat their documents.' }),
-  })
-  .meta({ id: 'RerankRequest' })
+const rerankBody = closed({
+  model: modelId,
+  query: text.meta({ description: 'What the documents are ranked by.' }),
+  documents: listOf(document, 1, MAX_DOCUMENTS),
+  top_n: optional(most).meta({ description: 'How many of the best to answer; all if absent, or if more.' }),
+  max_tokens_per_doc: optional(most).meta({ description: 'Passed on: longer documents are cut there.' }),
+  return_documents: optional(z.boolean()).meta({ description: 'Whether results repeat their documents.' }),
+}).meta({ id: 'RerankRequest' })
 
 type AskedRanking = { request: RerankRequest; estimate: null; charge: number }
 

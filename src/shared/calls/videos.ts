@@ -39,18 +39,24 @@ const COLUMNS = `c.id, c.model, c.status, c.seconds::text AS seconds, c.resoluti
   floor(extract(epoch FROM c.created_at))::bigint AS "createdAt",
   floor(extract(epoch FROM c.finished_at))::bigint AS "finishedAt"`
 
-/** The videos of a member of an account, without those that they have deleted, and without refusals. */
-const videosOf = (db: Db, { accountId, userId }: Membership): Knex.QueryBuilder =>
+/** All that a member of an account has asked for, without refusals. */
+const askedBy = (db: Db, { accountId, userId }: Membership): Knex.QueryBuilder =>
   db('calls AS c')
     .join('accounts AS acc', 'acc.id', 'c.account_id')
     .joinRaw(`LEFT JOIN call_results r ON r.call_id = c.id AND c.status = 'failed' AND r.expires_at > now()`)
     .where({ 'c.account_id': accountId, 'c.user_id': userId, 'c.modality': 'video' })
-    .whereNull('c.deleted_at')
     .whereNot('c.status', 'rejected')
+
+/** The videos of a member, without those that they have deleted. */
+const videosOf = (db: Db, holder: Membership): Knex.QueryBuilder => askedBy(db, holder).whereNull('c.deleted_at')
 
 /** A video of a member; null where they have none of this id. */
 export const findVideo = async (db: Db, holder: Membership, id: CallId): Promise<VideoRow | null> =>
   (await videosOf(db, holder).where('c.id', id).first<VideoRow | undefined>(db.raw(COLUMNS))) ?? null
+
+/** The same, whether they have deleted it or not. */
+export const findAskedVideo = async (db: Db, holder: Membership, id: CallId): Promise<VideoRow | null> =>
+  (await askedBy(db, holder).where('c.id', id).first<VideoRow | undefined>(db.raw(COLUMNS))) ?? null
 
 /**
  * A page of a member's videos, and one more where there are more.

@@ -59,6 +59,10 @@ export type RouteRules = {
   allow?: readonly string[]
 }
 
+/** Whether an upstream of a model is not sent a field as its customer writes it: then it is not to be asked for. */
+export const isLeftOut = (field: string, { upstreams }: { upstreams: readonly Required<RouteRules>[] }): boolean =>
+  upstreams.some(({ drop, set }) => drop.includes(field) || Object.hasOwn(set, field))
+
 /** What the rules of a model depend on. */
 export type RuledModel = {
   modality?: unknown

@@ -109,5 +109,11 @@ describe('a client at the wrong door', () => {
     const { status, json, headers } = await get(`${gateway.url}/v1/chat/completions`, account.key)
     expect([status, headers.get('allow')]).to.deep.equal([405, 'POST'])
     expect(json.error.message).to.equal('This path takes POST, not GET.')
+    // Below a path that another API has, too.
+    for (const path of ['speech', 'transcriptions', 'translations'].map((name) => `/v1/audio/${name}`)) {
+      const reply = await get(`${gateway.url}${path}`, account.key)
+      expect([reply.status, reply.headers.get('allow')], path).to.deep.equal([405, 'POST'])
+    }
+    expect((await get(`${gateway.url}/v1/audio/voices`, account.key)).json.error.message).to.match(/no such API/)
   })
 })

@@ -49,6 +49,7 @@ describe('pages of other origins', () => {
       'x-price-version',
       'x-new-call',
       'x-callback-url',
+      'range',
     ]
     const ofOthers = [
       'x-api-key',

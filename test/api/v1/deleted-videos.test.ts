@@ -60,6 +60,7 @@ describe('a video that is deleted', () => {
     expect((await get(file)).status).to.equal(200)
     const deleted = await remove(begun.json.id)
     expect(deleted.json).to.deep.equal({ id: begun.json.id, object: 'video.deleted', deleted: true })
+    expect(['x-credits', 'x-balance'].map((name) => deleted.headers.get(name))).to.deep.equal(['250', '750'])
     await expectGone(begun)
     await eventually(async () => {
       expect((await get(file)).status).to.equal(404)

@@ -147,6 +147,20 @@ describe('POST /v1/embeddings', () => {
     })
   }
 
+  it('takes null for what is optional or unknown, as for absent', async () => {
+    const reply = await embed('a', { dimensions: null, encoding_format: null, user: null, input_type: null })
+    expect(reply.status, reply.text).to.equal(200)
+  })
+
+  it('is refused where its client would come back for it, and only there', async () => {
+    for (const prefer of ['respond-async', 'wait=5, Respond-Async; x=1']) {
+      const { json } = await embed('a', {}, { prefer })
+      expect(json.error, prefer).to.include({ code: 'invalid_request', param: 'Prefer' })
+    }
+    for (const prefer of ['wait=5', 'return=respond-async', 'x="a, respond-async"'])
+      expect((await embed('a', {}, { prefer })).status, prefer).to.equal(200)
+  })
+
   it('refuses models of other kinds, here and there', async () => {
     const chat = await embed('a', { model: 'sandbox-chat' })
     expect(chat.json.error).to.include({ code: 'unsupported_model', param: 'model' })
@@ -180,6 +194,7 @@ describe('POST /v1/embeddings', () => {
     const again = await embed(input, {}, headers)
     expect(again.status, again.text).to.equal(410)
     expect(again.json.error.code).to.equal('result_expired')
+    expect([again.headers.get('idempotent-replayed'), callOf(again)]).to.deep.equal(['true', callOf(first)])
     const fetched = await get(`${gateway.url}/v1/calls/${publicId('call', callOf(first))}`, account.key)
     expect(fetched.status).to.equal(410)
     expect(await balanceOf(gateway.db, account.id)).to.equal(balance)

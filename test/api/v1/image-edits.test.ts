@@ -218,6 +218,14 @@ describe("POST /v1/images/edits, and images by OpenAI's own SDK", () => {
     expect([reply.status, reply.json.error.param]).to.deep.equal([400, 'n'])
   })
 
+  it('JSON without an address is refused by the name of the address', async () => {
+    for (const url of [undefined, null]) {
+      const body = { model: 'sandbox-image', prompt: 'x', image_url: url }
+      const reply = await post(`${gateway.url}${EDITS}`, account.key, body)
+      expect([reply.status, reply.json.error.param], reply.text).to.deep.equal([400, 'image_url'])
+    }
+  })
+
   it('a picture or a mask in JSON is refused, and not left out while the edit is charged', async () => {
     for (const field of ['image', 'mask']) {
       const body = { model: 'sandbox-image', prompt: 'x', image_url: PIXEL_URI, [field]: 'a.png' }

@@ -158,6 +158,10 @@ describe('POST /v1/moderations', () => {
     })
   }
 
+  it('takes null for what is optional or unknown, as for absent', async () => {
+    expect((await moderate('a', { model: null, user: null })).status).to.equal(200)
+  })
+
   it('looks its pictures up like those of chats: what leads inside ends the call, refunded', async () => {
     await gateway.stopWorker()
     const resolver = async () => [{ address: '127.0.0.1', family: 4 as const }]

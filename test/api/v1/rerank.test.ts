@@ -171,6 +171,10 @@ describe('POST /v1/rerank', () => {
     })
   }
 
+  it('takes null for what is optional or unknown, as for absent', async () => {
+    expect((await rank({ top_n: null, return_documents: null, rank_fields: null })).status).to.equal(200)
+  })
+
   it('refuses a missing model, and models of other kinds', async () => {
     for (const model of [undefined, null, '', 'sandbox-embedding', 7]) {
       expect((await rank({ model })).json.error).to.include({ code: 'unsupported_model', param: 'model' })

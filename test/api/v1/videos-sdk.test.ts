@@ -80,17 +80,19 @@ describe("videos of OpenAI's own SDK", () => {
     }
   }
 
-  it('are refused for what is no picture, refunded', async () => {
-    const file = await toFile(Buffer.from('no picture'), 'pixel.png', { type: 'image/png' })
+  it('are refused for what is no picture, and fail, refunded, for one that cannot be read', async () => {
+    const file = await toFile(PIXEL.subarray(0, 40), 'pixel.png', { type: 'image/png' })
     const begun = await client().videos.create({ model: 'sandbox-video', prompt: prompted(), input_reference: file })
     const ended = await untilEnded(begun.id)
     expect(ended.status).to.equal('failed')
     expect(ended.error!.message).to.contain('The uploaded file')
     expect(await balanceOf(gateway.db, account.id)).to.equal(10_000)
-    const empty = await toFile(Buffer.alloc(0), 'pixel.png', { type: 'image/png' })
-    expect(
-      await refusal(client().videos.create({ model: 'sandbox-video', prompt: prompted(), input_reference: empty })),
-    ).to.include({ status: 400, param: 'input_reference' })
+    for (const bytes of [Buffer.alloc(0), Buffer.from('no picture')]) {
+      const none = await toFile(bytes, 'pixel.png', { type: 'image/png' })
+      expect(
+        await refusal(client().videos.create({ model: 'sandbox-video', prompt: prompted(), input_reference: none })),
+      ).to.include({ status: 400, param: 'input_reference' })
+    }
   })
 
   it('are charged once where the same form comes again under its key, and refused where another does', async () => {

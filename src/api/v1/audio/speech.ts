@@ -4,15 +4,17 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import type { SpeechModel } from '../../../shared/catalogue/catalogue.ts'
+import { isLeftOut } from '../../../shared/catalogue/route-rules.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import { aboutField } from '../../../shared/platform/field-errors.ts'
-import { optional } from '../../../shared/requests/field-schemas.ts'
+import { closed, optional } from '../../../shared/requests/field-schemas.ts'
 import { speechCost } from '../../../shared/requests/pricing.ts'
 import type { SpeechRequest } from '../../../shared/requests/speech.ts'
 import { MAX_CHARACTERS, SPEECH_TYPES, chargedCharacters, charactersIn } from '../../../shared/requests/speech.ts'
 import { apiKey } from '../../endpoint/auth.ts'
 import type { JsonObject } from '../../middleware/json-body.ts'
 import { modelId, parseBody } from '../calls/call-schemas.ts'
+import { prefersLater } from '../calls/preferences.ts'
 import type { CallKind } from '../calls/serve-call.ts'
 import { callEndpoint } from '../calls/serve-call.ts'
 import { CALL_ERRORS, CALL_LIMITS, callRequestHeaders, gateway, paidHeaders } from '../declared.ts'
@@ -27,29 +29,27 @@ const spoken = z
 
 const voiceName = z.string().min(1).max(200)
 
-const speechBody = z
-  .strictObject({
-    model: modelId,
-    input: spoken
-      .refine((text) => text.trim() !== '', 'must not be empty')
-      .meta({ description: 'The text: at most 4,096 characters.' }),
-    voice: z
-      .union([voiceName, z.strictObject({ id: voiceName })], 'must be the name of a voice, or {"id"} of one')
-      .meta({ description: 'A voice of the model.' }),
-    instructions: optional(spoken).meta({ description: 'How it is spoken; its characters are charged too.' }),
-    response_format: optional(z.enum(Object.keys(SPEECH_TYPES) as (keyof typeof SPEECH_TYPES)[])).meta({
-      description: '`mp3` if absent.',
-    }),
-    speed: optional(z.number().min(0.25).max(4)),
-    stream_format: optional(z.enum(['audio', 'sse'])).meta({ description: '`audio` alone: sound, as it comes.' }),
-  })
-  .meta({ id: 'SpeechRequest' })
+const speechBody = closed({
+  model: modelId,
+  input: spoken
+    .refine((text) => text.trim() !== '', 'must not be empty')
+    .meta({ description: 'The text: at most 4,096 characters.' }),
+  voice: z
+    .union([voiceName, z.strictObject({ id: voiceName })], 'must be the name of a voice, or {"id"} of one')
+    .meta({ description: 'A voice of the model.' }),
+  instructions: optional(spoken).meta({ description: 'How it is spoken; its characters are charged too.' }),
+  response_format: optional(z.enum(Object.keys(SPEECH_TYPES) as (keyof typeof SPEECH_TYPES)[])).meta({
+    description: '`mp3` if absent.',
+  }),
+  speed: optional(z.number().min(0.25).max(4)),
+  stream_format: optional(z.enum(['audio', 'sse'])).meta({ description: '`audio` alone: sound, as it comes.' }),
+}).meta({ id: 'SpeechRequest' })
 
 type AskedSpeech = { request: SpeechRequest; estimate: null; charge: number }
 
 /** What is asked for and what it costs. @throws ApiError invalid_request */
 function parse(body: JsonObject, model: SpeechModel, headers: IncomingHttpHeaders = {}): AskedSpeech {
-  if (/\brespond-async\b/i.test(String(headers.prefer)))
+  if (prefersLater(headers))
     throw refusal('Prefer', 'cannot be respond-async: sound is not stored, so that it cannot be fetched later')
   const {
     model: _model,
@@ -71,12 +71,9 @@ function parse(body: JsonObject, model: SpeechModel, headers: IncomingHttpHeader
 }
 
 /** What no upstream would be sent must not be asked for in vain. */
-function requireSent(request: SpeechRequest, { upstreams }: SpeechModel): void {
-  for (const field of ['instructions', 'speed'] as const) {
-    if (request[field] === undefined) continue
-    const isFixed = upstreams.some(({ drop, set }) => drop.includes(field) || Object.hasOwn(set, field))
-    if (isFixed) throw refusal(field, 'is not taken by this model')
-  }
+function requireSent(request: SpeechRequest, model: SpeechModel): void {
+  for (const field of ['instructions', 'speed'] as const)
+    if (request[field] !== undefined && isLeftOut(field, model)) throw refusal(field, 'is not taken by this model')
 }
 
 const refusal = (param: string, fault: string): ApiError =>

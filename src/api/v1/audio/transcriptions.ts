@@ -4,6 +4,7 @@
 import { z } from 'zod'
 import type { Principal } from '../../../shared/accounts/key-lookup.ts'
 import type { TranscriptionModel } from '../../../shared/catalogue/catalogue.ts'
+import { isLeftOut } from '../../../shared/catalogue/route-rules.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import { aboutField } from '../../../shared/platform/field-errors.ts'
 import { optional } from '../../../shared/requests/field-schemas.ts'
@@ -83,16 +84,29 @@ async function measure(
 const parseWith =
   (schema: typeof transcriptionBody | typeof translationBody, task: TranscriptionRequest['task']) =>
   (body: Measured, model: TranscriptionModel): AskedTranscript => {
-    const { model: _model, file: _file, response_format: format = 'json', ...asked } = parseBody(schema, body)
+    const { model: _model, file: _file, response_format: format = 'json', ...asked } = parseBody(schema, body, [])
     const { stream: _stream, ...options } = { stream: false, ...asked }
     if ('timestamp_granularities' in options && format !== 'verbose_json')
       throw refusal('timestamp_granularities', 'needs "response_format" to be verbose_json')
+    requireSent(Object.keys(definedOf(options)), model)
     const { seconds, kind } = soundOf(body)
     const { extension, type } = SOUND_KINDS[kind]
     const file = { name: `audio.${extension}`, type }
     const request: TranscriptionRequest = { ...definedOf(options), task, format, seconds, file }
     return { request, estimate: null, charge: chargeFor(model, seconds), sort: task }
   }
+
+/** What an upstream would not be sent must not be asked for in vain. */
+function requireSent(fields: readonly string[], model: TranscriptionModel): void {
+  for (const field of fields) {
+    const isTaken = field !== 'timestamp_granularities' || model.upstreams.every(hasTimes)
+    if (!isTaken || isLeftOut(field, model)) throw refusal(field, 'is not taken by this model')
+  }
+}
+
+/** Whether an upstream can be asked when something is said. */
+const hasTimes = ({ drop, set }: TranscriptionModel['upstreams'][number]): boolean =>
+  !drop.includes('response_format') && (set.response_format ?? 'verbose_json') === 'verbose_json'
 
 const definedOf = (fields: object): object =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null))

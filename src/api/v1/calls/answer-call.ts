@@ -17,6 +17,7 @@ import type { BodyDeps } from './answer-body.ts'
 import type { SendAnswer } from './answer-body.ts'
 import { bodyOf, sendAnswer } from './answer-body.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
+import { preferencesOf } from './preferences.ts'
 
 /** What answering a call needs. */
 export type AnswerDeps = Pick<WebDeps, 'config' | 'db' | 'calls' | 'queues' | 'replies' | 'stopping' | 'log'> & BodyDeps
@@ -130,15 +131,11 @@ function patienceOf(
 }
 
 /**
- * The preferences of RFC 7240 that we honour; unknown ones are ignored, as the RFC asks, and so are the parameters
- * after a semicolon. Together, `wait` says how long `respond-async` may be put off (its section 4.3).
+ * The preferences of RFC 7240 that we honour; unknown ones are ignored, as the RFC asks. Together, `wait` says how long
+ * `respond-async` may be put off (its section 4.3).
  */
 function preferenceOf({ req }: Pick<Context, 'req'>): Patience | null {
-  const { prefer } = req.headers
-  if (prefer === undefined) return null
-  const preferences = String(prefer)
-    .split(',')
-    .map((text) => text.split(';', 1)[0]!.trim().toLowerCase())
+  const preferences = preferencesOf(req.headers)
   for (const preference of preferences) {
     const wait = /^wait\s*=\s*"?(\d{1,6})"?$/.exec(preference)
     if (wait) return { ms: Number(wait[1]) * 1000, afterwards: 'accepted', preference: `wait=${Number(wait[1])}` }

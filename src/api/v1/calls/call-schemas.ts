@@ -3,6 +3,7 @@
  * (docs/api.md#the-order-of-checks: model, then prompt or messages, then other fields).
  */
 import { z } from 'zod'
+import type { ErrorCode } from '../../../shared/platform/errors.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import { RESOLUTION } from '../../../shared/catalogue/price-schema.ts'
 import { aboutField, fieldFault, fieldPath } from '../../../shared/platform/field-errors.ts'
@@ -78,13 +79,18 @@ const OWN_CODES = [
 
 /**
  * Parses a body. The model's fault comes first whatever else is wrong, so the caller has checked the model before.
+ * @param ownCodes the fields whose faults are no `invalid_request`
  * @throws ApiError unsupported_model, invalid_prompt, invalid_messages, or invalid_request that names the field.
  */
-export function parseBody<S extends z.ZodType>(schema: S, body: JsonObject): z.infer<S> {
+export function parseBody<S extends z.ZodType>(
+  schema: S,
+  body: JsonObject,
+  ownCodes: readonly (readonly [field: string, code: ErrorCode])[] = OWN_CODES,
+): z.infer<S> {
   const parsed = schema.safeParse(body, { error: fieldFault })
   if (parsed.success) return parsed.data
   const { issues } = parsed.error
-  for (const [field, code] of OWN_CODES) {
+  for (const [field, code] of ownCodes) {
     const issue = issues.find((one) => one.path[0] === field)
     if (issue?.code === 'unrecognized_keys') throw unknownFieldError([...issue.path, issue.keys[0]!])
     if (issue)

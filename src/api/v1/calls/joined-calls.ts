@@ -125,12 +125,12 @@ export async function joinCall(
   const state = await readState(deps.db, callId)
   if (!state || state.requestHash !== identity.hash)
     throw new ApiError('idempotency_conflict', { param: 'Idempotency-Key' })
-  if (state.state === 'expired' || state.state === 'passing' || (state.state === 'open' && state.isDeleted))
-    throw new ApiError('result_expired')
   ctx.state.callId = callId
   ctx.state.opened = true
   ctx.set('X-Call-Id', publicId('call', callId))
   ctx.set('Idempotent-Replayed', 'true')
+  if (state.state === 'expired' || state.state === 'passing' || (state.state === 'open' && state.isDeleted))
+    throw new ApiError('result_expired')
   if (state.state === 'ended') {
     return {
       callId,

@@ -4,13 +4,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import type { MediaModel } from '../../../shared/catalogue/catalogue.ts'
-import { IMAGE_HEAD_BYTES, imageTypeOf } from '../../../shared/media/image-type.ts'
-import type { MediaExtension } from '../../../shared/media/media.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import { optional } from '../../../shared/requests/field-schemas.ts'
 import type { MediaRequest, UploadedPicture } from '../../../shared/requests/requests.ts'
 import { formFile } from '../../forms/declared-form.ts'
-import { FormFile } from '../../forms/form-file.ts'
+import type { FormFile } from '../../forms/form-file.ts'
+import { pictureTypeOf, withPictureTypes } from '../../forms/picture-types.ts'
 import type { JsonObject } from '../../middleware/json-body.ts'
 import { parseBody } from '../calls/call-schemas.ts'
 import type { CallKind } from '../calls/serve-call.ts'
@@ -44,32 +43,15 @@ const editBody = imageBody
 
 type Edit = z.infer<typeof imageBody> & Partial<Pick<z.infer<typeof editBody>, 'image' | 'mask'>>
 
-/** The types of a form's pictures by their bytes: what a client says of them is often wrong, and is not sent on. */
-const TYPES = Symbol('the types of files')
-type Types = ReadonlyMap<FormFile, MediaExtension | null>
-
-/** Looks at the first bytes of each file. */
-async function withTypes(body: JsonObject): Promise<JsonObject> {
-  const files = [body.image, body.mask].flat().filter((one) => one instanceof FormFile)
-  const types = files.map(
-    async (file) => [file, imageTypeOf(await file.read(0, IMAGE_HEAD_BYTES))] as [FormFile, MediaExtension | null],
-  )
-  return { ...body, [TYPES]: new Map(await Promise.all(types)) }
-}
-
-/** A file of a form as it is sent on. @throws ApiError invalid_request where it is no picture */
-function pictureOf(field: string, file: FormFile, types: Types): UploadedPicture {
-  const extension = types.get(file)
-  if (extension) return { place: file.place, extension }
-  throw refusal(field, 'must be a PNG, JPEG, WebP or GIF image.')
-}
-
 const refusal = (param: string, fault: string): ApiError =>
   new ApiError('invalid_request', { param, message: `${param} ${fault}` })
 
 /** What is asked for and what it costs at the most. Only forms write numbers as texts. @throws ApiError */
 function parse(body: JsonObject, model: MediaModel, headers: IncomingHttpHeaders = {}): AskedMedia {
-  const { [TYPES]: types = new Map() } = body as { [TYPES]?: Types }
+  const pictureOf = (field: string, file: FormFile): UploadedPicture => ({
+    place: file.place,
+    extension: pictureTypeOf(body, field, file),
+  })
   const isForm = /^multipart\//i.test(headers['content-type'] ?? '')
   requireShortPrompt(body.prompt, model)
   // JSON has no files, and what is asked for is not left out while it is charged.
@@ -77,13 +59,13 @@ function parse(body: JsonObject, model: MediaModel, headers: IncomingHttpHeaders
     if ((body[field] ?? null) !== null) throw refusal(field, 'is a file: send a form (multipart/form-data).')
   const parsed: Edit = parseBody(isForm ? editBody : imageBody, body)
   const { model: _model, stream: _stream, partial_images: _partial, image = [], mask, ...asked } = parsed
-  if (asked.image_url === undefined && image.length === 0) throw refusal('image', 'is required.')
+  if (asked.image_url === undefined && image.length === 0) throw refusal(isForm ? 'image' : 'image_url', 'is required.')
   if (asked.image_url !== undefined && image.length > 0) throw refusal('image_url', 'stands beside files: send either.')
   if (asked.image_url !== undefined && mask) throw refusal('mask', 'needs the picture to edit as a file, image.')
   const request: MediaRequest = {
     ...asked,
-    ...(image.length > 0 && { images: image.map((file) => pictureOf('image', file, types)) }),
-    ...(mask && { mask: pictureOf('mask', mask, types) }),
+    ...(image.length > 0 && { images: image.map((file) => pictureOf('image', file)) }),
+    ...(mask && { mask: pictureOf('mask', mask) }),
   }
   return orderOfPictures(model, request, headers)
 }
@@ -103,7 +85,7 @@ export const editImages = callEndpoint(
   },
   {
     modality: 'image',
-    resolve: (_deps, body) => withTypes(body),
+    resolve: (_deps, body) => withPictureTypes(body),
     parse,
     answer: answerMedia,
   } satisfies CallKind<MediaModel, AskedMedia>,

@@ -11,6 +11,7 @@ import { uploadAddress } from '../../../shared/requests/requests.ts'
 import { resolutionOfSize, sizeOf } from '../../../shared/requests/sizes.ts'
 import type { DeclaredForm } from '../../forms/declared-form.ts'
 import { FormFile } from '../../forms/form-file.ts'
+import { pictureTypeOf } from '../../forms/picture-types.ts'
 import type { JsonObject } from '../../middleware/json-body.ts'
 import { imageUrl, parseBody, videoBody } from '../calls/call-schemas.ts'
 import type { AskedMedia } from '../media.ts'
@@ -49,7 +50,7 @@ function opened(sent: JsonObject): { body: JsonObject; picture: FormFile | null 
   const { [ADDRESS_IN_FORM]: address, input_reference: reference, ...rest } = sent
   const picture = reference instanceof FormFile ? reference : null
   if (address !== undefined && reference !== undefined) throw fault('input_reference', 'is there more than once')
-  if (picture?.bytes === 0) throw fault('input_reference', 'is an empty file')
+  if (picture) pictureTypeOf(sent, 'input_reference', picture)
   const named = address === undefined ? reference : { image_url: address }
   return { body: picture ? rest : { ...rest, input_reference: named }, picture }
 }

@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import { hasEnded } from '../../../shared/calls/lifecycle.ts'
 import type { VideoRow } from '../../../shared/calls/videos.ts'
-import { findVideo, listVideos as videosOf } from '../../../shared/calls/videos.ts'
+import { findAskedVideo, findVideo, listVideos as videosOf } from '../../../shared/calls/videos.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import type { CallId } from '../../../shared/platform/ids.ts'
 import { publicId } from '../../../shared/platform/ids.ts'
@@ -14,10 +14,10 @@ import { apiKey } from '../../endpoint/auth.ts'
 import { endpoint } from '../../endpoint/endpoint.ts'
 import { wholeNumber } from '../../endpoint/fields.ts'
 import { sendMedia } from '../../static/media.ts'
-import { READ_LIMITS, allowanceHeaders, gateway } from '../declared.ts'
+import { READ_LIMITS, allowanceHeaders, creditHeaders, gateway } from '../declared.ts'
 import type { DeleteDeps } from './deletion.ts'
 import { removeVideo } from './deletion.ts'
-import { callOfVideo, describeVideo, expiryOf, video, videoId, videoOf } from './video.ts'
+import { callOfVideo, describeCost, describeVideo, expiryOf, video, videoId, videoOf } from './video.ts'
 import { videoHeaders } from './videos.ts'
 
 const NO_VIDEO = 'There is no such video: it is unknown, or was deleted.'
@@ -166,11 +166,13 @@ export const deleteVideo = endpoint({
     200: {
       description: 'It was deleted.',
       schema: z.strictObject({ id: z.string(), object: z.literal('video.deleted'), deleted: z.literal(true) }),
-      headers: allowanceHeaders,
+      headers: creditHeaders,
     },
   },
   errors: [],
-}).handle((deps: DeleteDeps) => async ({ auth, params: { id } }) => {
+}).write((deps: DeleteDeps) => async ({ auth, params: { id } }, ctx) => {
   if (!(await removeVideo(deps, auth, id))) throw missing()
-  return { id: videoId(id), object: 'video.deleted' as const, deleted: true as const }
+  const row = await findAskedVideo(deps.db, auth, id)
+  if (row) describeCost(ctx, row)
+  ctx.body = { id: videoId(id), object: 'video.deleted', deleted: true }
 })

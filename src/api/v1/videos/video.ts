@@ -77,13 +77,18 @@ function errorOf({ errorType, error }: VideoRow): { code: string; message: strin
   return { code: isText(code) ? code : general.code, message: isText(message) ? message : general.message }
 }
 
-/** Says of an answer which call it is about, what that costs, and when to look again. */
-export function describeVideo(ctx: Context, { id, credits, balance }: VideoRow): void {
+/** Says of an answer which call it is about, and what that costs. */
+export function describeCost(ctx: Context, { id, credits, balance }: VideoRow): void {
   ctx.set({
     'X-Call-Id': publicId('call', id),
     'X-Credits': String(credits),
     'X-Balance': String(balance),
-    'OpenAI-Poll-After-Ms': String(POLL_AFTER_MS),
     'Cache-Control': 'no-store',
   })
+}
+
+/** The same, and when to look again. */
+export function describeVideo(ctx: Context, row: VideoRow): void {
+  describeCost(ctx, row)
+  ctx.set('OpenAI-Poll-After-Ms', String(POLL_AFTER_MS))
 }

@@ -7,6 +7,7 @@ import { findVideo } from '../../../shared/calls/videos.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import type { WebDeps } from '../../deps.ts'
 import { apiKey } from '../../endpoint/auth.ts'
+import { withPictureTypes } from '../../forms/picture-types.ts'
 import { joinableIfLeft } from '../calls/answer-call.ts'
 import type { CallContext, PlacedCall } from '../calls/placed-call.ts'
 import type { CallKind } from '../calls/serve-call.ts'
@@ -24,6 +25,7 @@ export const videoHeaders = creditHeaders.extend({
 /** What is specific to videos in OpenAI's form. */
 export const videosKind: CallKind<MediaModel, AskedMedia> = {
   modality: 'video',
+  resolve: (_deps, body) => withPictureTypes(body),
   parse: parseVideo,
   answer: (ctx, deps, placed, { request }) => answerBegun(ctx, deps, placed, request.prompt),
 }

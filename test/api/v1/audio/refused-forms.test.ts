@@ -90,6 +90,15 @@ describe('a transcription that cannot be', () => {
       'timestamp_granularities',
     ],
     [
+      'a prompt of more than 2,000 characters',
+      [
+        ['model', 'sandbox-transcription'],
+        ['file', silence(1)],
+        ['prompt', 'x'.repeat(2001)],
+      ],
+      'prompt',
+    ],
+    [
       'a temperature that is none',
       [
         ['model', 'sandbox-transcription'],

@@ -121,6 +121,8 @@ describe('POST /v1/audio/speech', () => {
     const { response } = await listen('Hello there', {}, headers)
     const again = await speak('Hello there', {}, headers)
     expect([again.status, again.json.error.type]).to.deep.equal([410, 'result_expired'])
+    expect(again.headers.get('idempotent-replayed')).to.equal('true')
+    expect(again.headers.get('x-call-id')).to.equal(response.headers.get('x-call-id'))
     const fetched = await get(`${gateway.url}/v1/calls/${response.headers.get('x-call-id')}`, account.key)
     expect(fetched.status).to.equal(410)
     expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - priceOf(11))
@@ -172,6 +174,12 @@ describe('POST /v1/audio/speech', () => {
   it('cannot be fetched later, and says so before any charge', async () => {
     const { status, json } = await speak('Hello', {}, { prefer: 'respond-async' })
     expect([status, json.error.param]).to.deep.equal([400, 'Prefer'])
+    expect((await listen('Hello', {}, { prefer: 'return=respond-async' })).response.status).to.equal(200)
+  })
+
+  it('takes null for what is optional or unknown, as for absent', async () => {
+    const { response } = await listen('Hello', { voice: { id: 'alloy' }, speed: null, language: null })
+    expect(response.status).to.equal(200)
   })
 
   it('takes 4,096 characters of any kind', async () => {

@@ -26,7 +26,10 @@ describe('POST /v1/audio/transcriptions', () => {
     gateway = await startGateway({}, ({ models }) => {
       const model = models.find(({ id }) => id === 'sandbox-transcription')!
       const upstream = { upstream: 'sandbox', model: 'transcription-sandbox' }
-      models.push({ ...model, id: 'json-alone', upstreams: [{ ...upstream, set: { response_format: 'json' } }] })
+      models.push(
+        { ...model, id: 'json-alone', upstreams: [{ ...upstream, set: { response_format: 'json' } }] },
+        { ...model, id: 'english-alone', upstreams: [{ ...upstream, drop: ['language'] }] },
+      )
     })
   })
   after(() => gateway.stop())
@@ -103,7 +106,7 @@ describe('POST /v1/audio/transcriptions', () => {
       prompt,
       file: await file(),
       response_format: 'verbose_json',
-      timestamp_granularities: ['word'],
+      timestamp_granularities: ['word', 'segment'],
     })
     expect(verbose).to.deep.include({ duration: 8, language: 'english' })
     expect(verbose.segments).to.have.length(2)
@@ -128,6 +131,25 @@ describe('POST /v1/audio/transcriptions', () => {
     ]
     const reply = await sendTo([...fields, ['file', silence(3)]])
     expect(reply.text).to.equal('1\n00:00:00,000 --> 00:00:03,000\nHi.\n\n')
+  })
+
+  it('refuses what its upstream would not be sent, before any charge', async () => {
+    const asked: [model: string, fields: Field[], param: string][] = [
+      ['english-alone', [['language', 'de']], 'language'],
+      [
+        'json-alone',
+        [
+          ['response_format', 'verbose_json'],
+          ['timestamp_granularities[]', 'word'],
+        ],
+        'timestamp_granularities',
+      ],
+    ]
+    for (const [model, fields, param] of asked) {
+      const { status, json } = await sendTo([['model', model], ['file', silence(1)], ...fields])
+      expect([status, json.error.type, json.error.param]).to.deep.equal([400, 'invalid_request', param])
+    }
+    expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
   })
 
   it('takes `timestamp_granularities` with brackets and without (E3.7)', async () => {

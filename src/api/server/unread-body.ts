@@ -1,0 +1,31 @@
+/**
+ * The rest of a body that is refused before it has come. A connection that ends while its client still sends is reset,
+ * and most clients then never read the answer, but send all of it again.
+ */
+import type { IncomingMessage } from 'node:http'
+
+/** What is read of such a rest: so many bytes, for so long, and for so long without a byte, in ms. */
+const MOST = { bytes: 128 * 1024 * 1024, ms: 10_000, idleMs: 2_000 }
+
+/** Reads what still comes of a body, and keeps nothing of it. Resolves when it has ended, or when that is enough. */
+export function readAway(req: IncomingMessage): Promise<void> {
+  if (req.complete || req.destroyed) return Promise.resolve()
+  return new Promise((resolve) => {
+    let bytes = 0
+    const onData = (chunk: Buffer): void => {
+      bytes += chunk.length
+      idle.refresh()
+      if (bytes > MOST.bytes) end()
+    }
+    const end = (): void => {
+      clearTimeout(idle)
+      clearTimeout(whole)
+      req.off('data', onData).off('end', end).off('close', end)
+      resolve()
+    }
+    const idle = setTimeout(end, MOST.idleMs)
+    const whole = setTimeout(end, MOST.ms)
+    req.on('data', onData).on('end', end).on('close', end)
+    req.resume()
+  })
+}
