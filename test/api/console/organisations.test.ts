@@ -65,15 +65,14 @@ describe('organisations', () => {
 
     it('lets the same token act for another account, with its credits', async () => {
       const { id, owner } = await anOrganisation()
-      const me = (await api('GET', '/api/auth/me', owner.token)).json
-      expect([me.organisation, me.role, me.user.credits]).to.deep.equal([
-        { id, name: 'Engines', role: 'owner' },
-        'owner',
-        0,
-      ])
+      const { json: me } = await api('GET', '/api/auth/me', owner.token)
+      const { json: state } = await api('GET', '/api/account', owner.token)
+      expect(state.organisation).to.deep.equal({ id, name: 'Engines', role: 'owner' })
+      expect(me, 'nothing else').to.have.all.keys('ok', 'user')
+      expect(me.user).to.deep.equal(state.user).and.to.include({ id: owner.id, credits: 0 })
       const back = await api('POST', '/api/auth/switch', owner.token, { account: owner.id })
       expect(back.json.account).to.include({ id: owner.id, kind: 'personal', current: true })
-      expect((await api('GET', '/api/auth/me', owner.token)).json.organisation).to.equal(null)
+      expect((await api('GET', '/api/account', owner.token)).json.organisation).to.equal(null)
     })
 
     it('is 404 for accounts that one may not act for, and 400 for a name that is none', async () => {
@@ -257,7 +256,8 @@ describe('organisations', () => {
         api('POST', `/api/members/${member.userId}/make-owner`, organisation.owner.token, { password })
       expect(errorOf(await hand('wrong password 1'))).to.deep.equal([400, 'wrong_password'])
       expect((await hand(PASSWORD)).json.member).to.deep.include({ role: 'owner', budget: null })
-      expect((await api('GET', '/api/auth/me', organisation.owner.token)).json.role).to.equal('admin')
+      const { json: state } = await api('GET', '/api/account', organisation.owner.token)
+      expect(state.organisation.role).to.equal('admin')
       expect(errorOf(await hand(PASSWORD))).to.deep.equal([403, 'forbidden'])
     })
   })
