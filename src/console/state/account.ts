@@ -62,7 +62,7 @@ export async function loadAccount(): Promise<void> {
 const actedFor = ({ organisation, user }: AccountState & { user: User }): string => organisation?.id ?? user.id
 
 /** Whether an account is one's own, or the one that is acted for. */
-export const isOwn = (id: string): boolean =>
+export const isOwnAccount = (id: string): boolean =>
   account.value !== null && [account.value.user.id, actedFor(account.value)].includes(id)
 
 /** Whether the pages of owner and admins are for whoever is signed in; also while that is not known yet. */
