@@ -94,8 +94,20 @@ describe('the commands that take an address', () => {
     await runAll(organisation)
     expect(await actionsOf(own)).to.deep.equal([])
     const show = (await run('account show', publicId('account', own))).json
-    expect(show).to.include({ status: 'active', credits: 0 }).and.not.to.have.property('group')
+    expect(show).to.include({ status: 'active', credits: 0 }).and.not.to.have.any.keys('group', 'kind', 'name')
     expect(await db('api_keys').where({ account_id: own, revoked_at: null })).to.have.lengthOf(1)
+  })
+
+  it('show an organisation, and list it, with its kind and name', async () => {
+    const { id } = await anOrganisation(db)
+    const account = publicId('account', id)
+    const is = { id: account, kind: 'organisation', name: 'Engines' }
+    expect((await run('account show', account)).json).to.include(is)
+    const list = COMMANDS.find(({ usage }) => usage.startsWith('account list'))!
+    const { json, text } = (await list.run(db, [], { search: account })) as Report<{ accounts: object[] }>
+    expect(json.accounts).to.have.lengthOf(1)
+    expect(json.accounts[0]).to.include(is)
+    expect(text).to.match(/  organisation  active .*  Engines$/)
   })
 
   it('say that there is no account of an id', async () => {
