@@ -52,7 +52,8 @@ export async function buildConsole(): Promise<void> {
   renameSync(next, done)
   rmSync(old, { recursive: true, force: true })
   const [size, most] = [bytes, MAX_SCRIPT_BYTES].map((count) => `${(count / 1000).toFixed(1)} kB`)
-  console.log(`console: ${size} of JavaScript gzipped for the first page, of at most ${most}`)
+  // Not to standard output: a command that builds first prints JSON there.
+  console.error(`console: ${size} of JavaScript gzipped for the first page, of at most ${most}`)
 }
 
 /** Builds the console if its sources have changed: for tests and tools, which run without the rest of the build. */

@@ -8,36 +8,9 @@ import { connectDb, isNotMigrated } from '../shared/platform/postgres/db.ts'
 import type { Db } from '../shared/platform/postgres/db.ts'
 import { sentenceOf, withoutSecrets } from '../shared/platform/process/log.ts'
 import { awayOf, checkPostgres, within } from '../shared/platform/process/start-up.ts'
-import { accountCommands } from './commands/accounts.ts'
-import { catalogueCommands } from './commands/catalogue.ts'
-import { doctorCommands } from './commands/doctor.ts'
-import { accountClosureCommands } from './commands/account-closure.ts'
-import { bannerCommands } from './commands/banner.ts'
-import { codeCommands } from './commands/codes.ts'
-import { paymentCommands } from './commands/payments.ts'
-import { mailCommands } from './commands/mail.ts'
-import { keyCommands } from './commands/keys.ts'
-import { webhookCommands } from './commands/webhooks.ts'
-import { moneyCommands } from './commands/money.ts'
-import { reportCommands } from './commands/reports.ts'
-import type { Command } from './command.ts'
 import { CommandError } from './command.ts'
+import { COMMANDS } from './commands.ts'
 import { helpFor, readCommandLine } from './usage.ts'
-
-const COMMANDS: Command<object>[] = [
-  ...accountCommands,
-  ...accountClosureCommands,
-  ...moneyCommands,
-  ...reportCommands,
-  ...keyCommands,
-  ...catalogueCommands,
-  ...paymentCommands,
-  ...codeCommands,
-  ...mailCommands,
-  ...webhookCommands,
-  ...bannerCommands,
-  ...doctorCommands,
-]
 
 /** How long a command waits until its connections are closed, in ms. */
 const CLOSE_MS = 2000

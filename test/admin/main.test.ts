@@ -89,8 +89,6 @@ describe("the operator's command line", function () {
       'credits',
       'emailVerified',
       'createdAt',
-      'kind',
-      'name',
       'status',
     )
     const { password_hash: hash } = await db('users').where({ email }).first<{ password_hash: string }>()

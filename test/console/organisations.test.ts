@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
 import { PASSWORD, startConsoleGateway } from '../../scripts/harness/console-gateway.ts'
 import type { ConsoleGateway } from '../../scripts/harness/console-gateway.ts'
-import { imageBody } from '../../scripts/harness/calling.ts'
+import { chatBody, imageBody } from '../../scripts/harness/calling.ts'
 import { post, send } from '../../scripts/harness/http.ts'
 import { until } from '../../scripts/harness/until.ts'
 import { grant } from '../../src/shared/ledger/ledger.ts'
@@ -224,6 +224,34 @@ describe('organisations in the console', () => {
   }
 
   it('are founded, joined by a mailed link, limited, used, accounted for and left', () => journey(1440, 900))
+
+  it('offer the answer of a call to its holder alone', async () => {
+    const { owner, member } = await team('answers')
+    await post(`${gateway.url}/api/auth/switch`, member.token, { account: await give(owner.token, 100) })
+    const ask = async (token: string): Promise<string> => {
+      const made = await post(`${gateway.url}/api/keys`, token, { name: 'one' })
+      const asked = await post(`${gateway.url}/v1/chat/completions`, made.json.secret as string, chatBody('hi'))
+      return asked.headers.get('x-call-id')!
+    }
+    const [theirs, own] = [await ask(member.token), await ask(owner.token)]
+    const { page, signIn, close, faults } = await visit(browser, gateway)
+    await signIn(owner.email)
+    await switchTo(page, 'answers')
+    const offered = async (id: string): Promise<unknown[]> => {
+      await page.goto(`${gateway.url}/calls/${id}`)
+      const dialog = page.getByRole('dialog')
+      await dialog.getByTestId('trail').waitFor()
+      await page.getByLabel('Member').waitFor()
+      const answers = await dialog.locator('summary', { hasText: 'Answer' }).count()
+      return [answers, (await dialog.innerText()).includes('fetch its answer again')]
+    }
+    expect([await offered(own), await offered(theirs)]).to.deep.equal([
+      [1, true],
+      [0, false],
+    ])
+    expect(faults()).to.deep.equal([])
+    await close()
+  })
 
   it('are the same on a phone, where every page fits', () => journey(360, 740))
 

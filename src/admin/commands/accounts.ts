@@ -28,11 +28,10 @@ import { passwordFrom, warnOfArgument } from '../passwords.ts'
 /** The most accounts that are listed. */
 const LISTED = 200
 
-/** What `--json` says of an account. */
+/** What `--json` says of an account: the user and the status, and of an organisation that it is one, and its name. */
 const described = (user: UserRow) => ({
   ...presentUser(user),
-  kind: user.kind,
-  name: user.account_name,
+  ...(user.kind === 'organisation' && { kind: user.kind, name: user.account_name }),
   status: user.status,
 })
 

@@ -9,7 +9,7 @@ import type { Catalogue } from '../../shared/catalogue/catalogue.ts'
 import { offerTo } from '../../shared/catalogue/catalogue.ts'
 import { rateOf } from '../../shared/catalogue/packs.ts'
 import { keptReading } from '../../shared/platform/process/cached.ts'
-import { presentUser, requireMember } from '../../shared/users/users.ts'
+import { presentActingUser, requireMember } from '../../shared/users/users.ts'
 import { accountState, latency, listOf, modelList } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
@@ -45,7 +45,7 @@ export const showState = endpoint({
   ])
   return {
     ok: true,
-    user: presentUser(user),
+    user: presentActingUser(user),
     role: user.role,
     organisation,
     ...standing!,

@@ -2,7 +2,6 @@
  * /api/auth: registration, login, logout, and the account itself.
  */
 import { z } from 'zod'
-import { organisationOf } from '../../shared/accounts/organisations.ts'
 import type { AccountId } from '../../shared/platform/ids.ts'
 import { cancelUnpaid } from '../../shared/payments/cancel.ts'
 import { parseEmail } from '../../shared/users/emails.ts'
@@ -13,12 +12,11 @@ import { changePassword } from '../../shared/users/password-changes.ts'
 import { register } from '../../shared/users/registration.ts'
 import { endSession } from '../../shared/users/sessions.ts'
 import { signupTerms } from '../../shared/users/signup-credits.ts'
-import { presentUser, requireMember, updateProfile } from '../../shared/users/users.ts'
+import { presentActingUser, presentUser, requireMember, updateProfile } from '../../shared/users/users.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { done, ok, user, userAnswer } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
-import { meAnswer } from '../endpoint/member-schemas.ts'
 import { session } from '../endpoint/auth.ts'
 import { PASSWORD_ERRORS, avatarUrl, displayName, emailAddress, newPassword } from './account-fields.ts'
 import { enqueueMail } from './enqueue-mail.ts'
@@ -97,13 +95,15 @@ export const showAccount = endpoint({
   tag,
   summary: 'Show the account',
   auth: session,
-  description: 'The credits are those of the account that the session acts for; so is the role.',
-  answers: { 200: { description: 'Who is logged in, and for which account.', schema: meAnswer } },
+  description:
+    'The credits are those of the account that the session acts for, which `GET /api/account` names; all else is ' +
+    'the same for every account.',
+  answers: { 200: { description: 'Who is logged in.', schema: userAnswer } },
   errors: [],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth }) => {
-  const [user, organisation] = await Promise.all([requireMember(db, auth), organisationOf(db, auth)])
-  return { ok: true, user: presentUser(user), organisation, role: auth.role }
-})
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth }) => ({
+  ok: true,
+  user: presentActingUser(await requireMember(db, auth)),
+}))
 
 /** Changes what is sent of the profile. */
 export const changeAccount = endpoint({
@@ -122,7 +122,7 @@ export const changeAccount = endpoint({
   errors: ['invalid_request'],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, body }) => ({
   ok: true,
-  user: presentUser(await updateProfile(db, auth, body)),
+  user: presentActingUser(await updateProfile(db, auth, body)),
 }))
 
 /** Ends the session that asks for it, and no other. */

@@ -46,7 +46,7 @@ export const makeKey = endpoint({
   checkLimits({ config, catalogue }, await standingOf(db, auth.accountId), limits)
   const { secret, key } = await createKey(db, auth.accountId, name, limits, auth)
   logSecurity(log, request, 'key_made', auth.accountId)
-  return { ok: true, secret, key, warnings: warningsOf(limits, request, offerTo(catalogue.current(), auth)) }
+  return { ok: true, secret, key, ...warningsOf(limits, request, offerTo(catalogue.current(), auth)) }
 })
 
 /** Lists the keys, revoked ones too. */
@@ -79,7 +79,7 @@ export const editKey = endpoint({
   const key = await changeKey(db, params.id, body, seenBy(auth))
   if (!key) throw new ApiError('not_found', { message: NO_KEY })
   logSecurity(log, request, 'key_changed', auth.accountId)
-  return { ok: true, key, warnings: warningsOf(body, request, offerTo(catalogue.current(), auth)) }
+  return { ok: true, key, ...warningsOf(body, request, offerTo(catalogue.current(), auth)) }
 })
 
 /** Gives a key another secret. */

@@ -104,6 +104,15 @@ export async function authenticateKey(
   return found
 }
 
+/** Tells the holder of a request's key, if it has one, what is left of their tokens, where no endpoint does. */
+export async function tellTokens(
+  deps: Pick<WebDeps, 'keys' | 'config'>,
+  ctx: ParameterizedContext<RequestState>,
+): Promise<void> {
+  // Whoever has no key, and everybody while Postgres is away, is answered without.
+  await authenticateKey(deps, ctx).catch(() => null)
+}
+
 /** @throws ApiError ip_not_allowed, account_suspended. */
 export function refuseHolder({ addressAllowed, status }: Pick<Principal, 'addressAllowed' | 'status'>): void {
   if (!addressAllowed) throw new ApiError('ip_not_allowed')

@@ -66,9 +66,9 @@ const secret = z
   .regex(/^tg_[0-9A-Za-z]{40}$/)
   .meta({ description: 'The key itself, shown only this once.' })
 
-const warnings = z
-  .array(z.string())
-  .meta({ description: 'Likely mistakes: a model that does not exist (yet), a field whose name is misspelled.' })
+const warnings = z.array(z.string()).optional().meta({
+  description: 'Only where there are likely mistakes: a model that does not exist (yet), a misspelled field.',
+})
 
 /** A key that was changed. */
 export const keyAnswer = z.strictObject({ ok, key: shownKey, warnings })
@@ -122,10 +122,15 @@ const FIELDS = Object.keys(keyChangesBody.shape)
 const MOST_FIELDS = 30
 
 /**
- * Warns of fields that look like one of a key: nothing reads them, and the missing limit would go unnoticed. And of
- * models that the account is not offered: the catalogue changes, and so they are allowed.
+ * What an answer says of likely mistakes, and nothing where there are none: of fields that look like one of a key,
+ * since nothing reads them, and the missing limit would go unnoticed; and of models that the account is not offered,
+ * which are allowed, since the catalogue changes.
  */
-export function warningsOf({ models }: KeyChanges, { sentFields }: RequestFacts, offer: Offer): string[] {
+export function warningsOf(
+  { models }: KeyChanges,
+  { sentFields }: RequestFacts,
+  offer: Offer,
+): { warnings?: string[] } {
   const misspelled = sentFields()
     .slice(0, MOST_FIELDS)
     .flatMap((field) => {
@@ -133,5 +138,6 @@ export function warningsOf({ models }: KeyChanges, { sentFields }: RequestFacts,
       return meant === null ? [] : [`The field "${field}" is unknown and has no effect. Did you mean ${meant}?`]
     })
   const missing = (models ?? []).filter((id) => !offer.models.has(id))
-  return [...misspelled, ...missing.map((id) => `There is no model "${id}" at the moment.`)]
+  const warnings = [...misspelled, ...missing.map((id) => `There is no model "${id}" at the moment.`)]
+  return warnings.length > 0 ? { warnings } : {}
 }

@@ -6,7 +6,7 @@ import { GIVEN_ROLES, MEMBER_ROLES } from '../../shared/accounts/members.ts'
 import { budget } from '../../shared/accounts/key-fields.ts'
 import { PERIODS } from '../../shared/accounts/budgets.ts'
 import { line } from '../../shared/platform/text-fields.ts'
-import { credits, id, ok, time, user } from './answer-schemas.ts'
+import { credits, id, ok, time } from './answer-schemas.ts'
 import { shownBudget } from './budget-schemas.ts'
 
 /** What somebody may do for an account. */
@@ -44,9 +44,6 @@ export const actingFor = {
     .nullable()
     .meta({ description: 'The organisation that the session acts for; null for your own account.' }),
 }
-
-/** Who is logged in, and for which account. */
-export const meAnswer = z.strictObject({ ok, user, ...actingFor, role: memberRole })
 
 /** An account that a user may act for. */
 export const actedFor = z

@@ -5,6 +5,7 @@ import Router from '@koa/router'
 import type { Middleware } from 'koa'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { routeConsole } from '../static/console.ts'
+import { tellTokens } from './auth.ts'
 import type { Endpoint } from './declaration.ts'
 import type { WebDeps } from '../deps.ts'
 import { routeDocs } from '../static/docs.ts'
@@ -50,7 +51,7 @@ export function createTable(deps: WebDeps): Table {
       // Of another method it is no parameter of another path: `DELETE /v1/videos/generations` deletes no video.
       return literal.get(ctx.path)?.has(ctx.method) === false ? next() : serve(ctx, next)
     },
-    refuse: refuse(router, page),
+    refuse: refuse(router, page, deps),
   }
 }
 
@@ -110,7 +111,7 @@ function refusePrograms(router: Router<RequestState>): Serve {
   }
 }
 
-function refuse(router: Router<RequestState>, page: Serve | undefined): Serve {
+function refuse(router: Router<RequestState>, page: Serve | undefined, deps: WebDeps): Serve {
   return async (ctx, next) => {
     ctx.state.envelope = envelopeOf(ctx.path)
     const layers = layersAt(router, ctx.path)
@@ -120,6 +121,7 @@ function refuse(router: Router<RequestState>, page: Serve | undefined): Serve {
       if (ctx.status === 200) ctx.status = 404
       return
     }
+    if (ctx.state.envelope === 'gateway') await tellTokens(deps, ctx)
     const hint = hintAt(router, ctx.path)
     // The id of a model can be any path: also one that belongs to another API.
     const isOurs = layers.some((layer) => layer.path === ctx.path)

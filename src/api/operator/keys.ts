@@ -56,7 +56,7 @@ export const limitKey = endpoint({
       return {
         ok: true,
         key,
-        warnings: warningsOf(body, request, offerTo(catalogue.current(), owner ?? { group: null })),
+        ...warningsOf(body, request, offerTo(catalogue.current(), owner ?? { group: null })),
       }
     },
 )

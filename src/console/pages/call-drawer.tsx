@@ -10,6 +10,7 @@ import { Curl, ErrorNote, AllMedia, Facts, Trail } from '../parts/call-details.t
 import { priceText } from '../parts/format.ts'
 import { onCall, onRefresh } from '../state/account.ts'
 import { useLoad } from '../state/load.ts'
+import { isOneself, useMembers } from '../state/members.ts'
 
 /** The price that a call was charged by, in words. @param models undefined while they are on their way */
 function priceOf({ model, priceVersion }: CallRecord, models: ModelEntry[] | undefined): string {
@@ -21,6 +22,9 @@ function priceOf({ model, priceVersion }: CallRecord, models: ModelEntry[] | und
 export function CallDrawer({ id, keyNames, close }: { id: string; keyNames: Map<string, string>; close: () => void }) {
   const details = useLoad(`call ${id}`, () => getCall(id))
   const models = useLoad('models', getModels)
+  const members = useMembers()
+  /** Only its holder can fetch what a call answered. */
+  const isMine = (call: CallRecord): boolean => members !== undefined && isOneself(call, members)
   useEffect(() => {
     const offCall = onCall((call) => {
       if (call.id === id) details.reload()
@@ -37,7 +41,7 @@ export function CallDrawer({ id, keyNames, close }: { id: string; keyNames: Map<
         <>
           <ErrorNote call={data.call} />
           <Trail details={data} />
-          {data.call.dialect && data.call.status === 'succeeded' && (
+          {data.call.dialect && data.call.status === 'succeeded' && isMine(data.call) && (
             <CallAnswer key={data.call.id} id={data.call.id} dialect={data.call.dialect} />
           )}
           <AllMedia urls={data.call.resultUrls} modality={data.call.modality} />
@@ -46,7 +50,7 @@ export function CallDrawer({ id, keyNames, close }: { id: string; keyNames: Map<
             keyName={keyNames.get(data.call.keyId)}
             price={priceOf(data.call, models.data?.data)}
           />
-          <Curl call={data.call} />
+          <Curl call={data.call} isMine={isMine(data.call)} />
         </>
       )}
     </CallDialog>

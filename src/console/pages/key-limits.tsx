@@ -118,17 +118,17 @@ export function EditKey({
   apiKey: ApiKey
   close: () => void
   changed: (key: ApiKey) => void
-  change?: (id: string, limits: KeyLimits) => Promise<{ key: ApiKey; warnings: string[] }>
+  change?: (id: string, limits: KeyLimits) => Promise<{ key: ApiKey; warnings?: string[] }>
 }) {
   const { busy, problem, run } = useSubmit()
   const [warnings, setWarnings] = useState<string[]>([])
   const submit = (event: Event): void => {
     const texts = fieldsOf(event)
     run(async () => {
-      const answer = await change(apiKey.id, limitsOf(texts, apiKey))
-      changed(answer.key)
-      if (answer.warnings.length === 0) close()
-      setWarnings(answer.warnings)
+      const { key, warnings: said } = await change(apiKey.id, limitsOf(texts, apiKey))
+      changed(key)
+      if (said) setWarnings(said)
+      else close()
     })
   }
   return (

@@ -15,7 +15,7 @@ import { EditKey, LimitFields, RotateKey, limitsOf } from './key-limits.tsx'
 import type { Column } from '../parts/table.tsx'
 import { Table } from '../parts/table.tsx'
 import { useLoad } from '../state/load.ts'
-import { isOwnKey, memberName, useMembers } from '../state/members.ts'
+import { isOneself, memberName, useMembers } from '../state/members.ts'
 
 export function KeysPage() {
   const keys = useLoad('keys', getKeys)
@@ -40,7 +40,7 @@ export function KeysPage() {
       <p class="soft">
         Your programs send a key with every request, as <code>Authorization: Bearer tg_…</code>.
       </p>
-      <EndedSecrets keys={keys.data?.data.filter((key) => isOwnKey(key, members)) ?? []} rotate={setRotating} />
+      <EndedSecrets keys={keys.data?.data.filter((key) => isOneself(key, members)) ?? []} rotate={setRotating} />
       <section class="panel">
         <List of={keys} empty={<Empty title="No keys yet">Create one to call your first model.</Empty>}>
           {(items) => (
@@ -141,7 +141,7 @@ export function KeyTable({ keys, members = [], revoke, edit, rotate, callsOf }: 
           <button type="button" class="small quiet" aria-label={`Limits of ${key.name}`} onClick={() => edit(key)}>
             Limits
           </button>
-          {isOwnKey(key, members) && (
+          {isOneself(key, members) && (
             <button type="button" class="small quiet" aria-label={`Rotate ${key.name}`} onClick={() => rotate(key)}>
               Rotate
             </button>

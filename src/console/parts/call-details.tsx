@@ -229,13 +229,17 @@ function Media({ url, modality }: { url: string; modality: CallRecord['modality'
 }
 
 /** Lines to paste into a shell: the key is never in them. */
-function curlOf(call: CallRecord): string {
+function curlOf(call: CallRecord, isMine: boolean): string {
   const base = location.origin
   const fetched = `curl -s ${base}/v1/calls/${call.id} -H "Authorization: Bearer $TOLLGATE_KEY"`
   const made = similarCurl(call, base)
-  return call.status === 'rejected' || call.modality === 'embedding' || call.modality === 'speech'
+  const isKept = call.status !== 'rejected' && call.modality !== 'embedding' && call.modality !== 'speech'
+  return !isKept || !isMine
     ? `# send a similar call\n${made}`
     : `# fetch its answer again\n${fetched}\n\n# send a similar call (prompts are not stored)\n${made}`
 }
 
-export const Curl = ({ call }: { call: CallRecord }) => <Code text={curlOf(call)} label="Copy as curl" />
+/** How to send a similar call, and, for its holder, how to fetch its answer again. */
+export const Curl = ({ call, isMine }: { call: CallRecord; isMine: boolean }) => (
+  <Code text={curlOf(call, isMine)} label="Copy as curl" />
+)

@@ -52,11 +52,18 @@ export function onRefresh(listener: () => void): () => void {
 export async function loadAccount(): Promise<void> {
   const [mine, seen, nth] = [token.value, events, ++asked]
   const answer = await getAccount().catch(() => null)
-  if (!answer || mine !== token.value || nth < answered || !belongsTo(answer.user.id)) return
+  if (!answer || mine !== token.value || nth < answered || !belongsTo(actedFor(answer))) return
   answered = nth
   signedInAs.value = answer.user.email
   account.value = seen === events ? answer : { ...answer, ...latest }
 }
+
+/** The id of the account that is acted for. */
+const actedFor = ({ organisation, user }: AccountState & { user: User }): string => organisation?.id ?? user.id
+
+/** Whether an account is one's own, or the one that is acted for. */
+export const isOwnAccount = (id: string): boolean =>
+  account.value !== null && [account.value.user.id, actedFor(account.value)].includes(id)
 
 /** Whether the pages of owner and admins are for whoever is signed in; also while that is not known yet. */
 export const mayManage = (): boolean => account.value?.organisation?.role !== 'member'

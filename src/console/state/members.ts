@@ -1,7 +1,6 @@
 /**
  * The other members of an organisation, as owner and admins see them; nobody where there are none to see.
  */
-import type { ApiKey } from '../api/endpoints.ts'
 import type { Member } from '../api/organisations.ts'
 import { getMembers } from '../api/organisations.ts'
 import { account } from './account.ts'
@@ -23,8 +22,8 @@ export function useMembers(): Member[] | undefined {
 /** A member in few words. */
 export const memberName = ({ displayName, email }: Member): string => displayName || email
 
-/** Whether a key is one's own, among the keys of these members. */
-export const isOwnKey = ({ memberId }: ApiKey, members: Member[]): boolean =>
+/** Whether the holder of a key, or of the key that a call came with, is oneself, among these members. */
+export const isOneself = ({ memberId }: { memberId: string }, members: Member[]): boolean =>
   members.length === 0 || members.some(({ id, email }) => id === memberId && email === account.value?.user.email)
 
 /** Who the members are now, for those who see others. @throws Problem */

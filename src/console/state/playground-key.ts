@@ -5,7 +5,7 @@
 import { effect, signal } from '@preact/signals'
 import { createKey, getKeys, rotateKey } from '../api/endpoints.ts'
 import { problemOf } from '../api/client.ts'
-import { isOwnKey, membersSeen } from './members.ts'
+import { isOneself, membersSeen } from './members.ts'
 import { keepOwnKey, token } from './session.ts'
 
 const PLACE = 'tollgate.playground-key'
@@ -72,7 +72,7 @@ let obtaining: Promise<string> | null = null
 
 async function obtain(): Promise<string> {
   const [{ data: keys }, members] = await Promise.all([getKeys(), membersSeen()])
-  const own = keys.find((key) => key.name === OWN_NAME && key.revokedAt === null && isOwnKey(key, members))
+  const own = keys.find((key) => key.name === OWN_NAME && key.revokedAt === null && isOneself(key, members))
   const { key, secret } = await (own ? rotateKey(own.id, GRACE_SECONDS) : createKey(OWN_NAME))
   setPlaygroundKey(secret, true)
   keepOwnKey(key.id)

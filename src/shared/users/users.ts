@@ -14,7 +14,8 @@ import { publicId } from '../platform/ids.ts'
 export type Role = 'user' | 'admin'
 
 /**
- * A user as they see themselves, and the account that they act for: `id` is the account's, `credits` its balance.
+ * A user: `id` is that of their own account. `credits`: the balance of the account that they act for. (Of an
+ * organisation that an operator looks at, `id` and `credits` are the organisation's, all else its owner's.)
  */
 export type User = {
   id: string
@@ -74,6 +75,15 @@ export const USER_COLUMNS = [
   'accounts.debt',
   'accounts.group_name',
 ] as const
+
+/** A user who acts for an account, and the id of their own, which stays whatever they act for. */
+export type ActingUserRow = UserRow & { own_account_id: AccountId }
+
+/** What whoever is logged in sees of themselves: the credits are those of the account that they act for. */
+export const presentActingUser = (row: ActingUserRow): User => ({
+  ...presentUser(row),
+  id: publicId('account', row.own_account_id),
+})
 
 /** The fields of a user that may leave the process. */
 export function presentUser(row: UserRow): User {
@@ -137,14 +147,18 @@ export const findOwner = async (db: Db | Trx, accountId: AccountId): Promise<Use
   (await members(db).where({ 'accounts.id': accountId, 'members.role': 'owner' }).first<UserRow | undefined>()) ?? null
 
 /** A user who acts for a certain account; null if they may not. */
-export const findMember = async (db: Db | Trx, { userId, accountId }: Membership): Promise<UserRow | null> =>
-  (await members(db).where({ 'users.id': userId, 'accounts.id': accountId }).first<UserRow | undefined>()) ?? null
+export const findMember = async (db: Db | Trx, { userId, accountId }: Membership): Promise<ActingUserRow | null> =>
+  (await members(db)
+    .join('members as own', 'own.user_id', 'users.id')
+    .select('own.account_id as own_account_id')
+    .where({ 'users.id': userId, 'accounts.id': accountId, 'own.account_kind': 'personal' })
+    .first<ActingUserRow | undefined>()) ?? null
 
 /**
  * A user who acts for a certain account.
  * @throws ApiError unauthorized where they may not any more: their membership may end while a request of theirs runs.
  */
-export async function requireMember(db: Db | Trx, member: Membership): Promise<UserRow> {
+export async function requireMember(db: Db | Trx, member: Membership): Promise<ActingUserRow> {
   const row = await findMember(db, member)
   if (!row) throw new ApiError('unauthorized')
   return row
@@ -174,7 +188,7 @@ export async function updateProfile(
   db: Db | Trx,
   member: Membership,
   { displayName, avatarUrl }: Profile,
-): Promise<UserRow> {
+): Promise<ActingUserRow> {
   const id = member.userId
   const changes = {
     ...(displayName !== undefined && { display_name: displayName }),

@@ -96,7 +96,7 @@ describe('/api/auth', () => {
       const { token, email, id } = await aPerson(web)
       const { status, json } = await web.get('/api/auth/me', token)
       expect(status).to.equal(200)
-      expect(json).to.have.all.keys('ok', 'user', 'organisation', 'role')
+      expect(json).to.have.all.keys('ok', 'user')
       expect(json.user).to.include({ id, email, credits: 250 })
     })
 

@@ -21,6 +21,7 @@ import { newId, parseId } from '../../../src/shared/platform/ids.ts'
 import { connectPersistent } from '../../../src/shared/platform/redis/redis.ts'
 import type { Person, TestConsole } from '../../support/console.ts'
 import { aPerson, startConsole } from '../../support/console.ts'
+import { aMember, anOrganisation } from '../../../scripts/harness/factories.ts'
 import { until } from '../../../scripts/harness/until.ts'
 
 /** How often sessions are checked here, in ms. */
@@ -161,6 +162,16 @@ describe('GET /api/events', () => {
       if (another.status === 200) streams.push(another)
       return another.status === 200
     })
+    for (const stream of streams) stream.leave()
+  })
+
+  it('shares the streams of an organisation among its members, whose own accounts have theirs', async () => {
+    const owner = await anOrganisation(web.db)
+    const [member, person] = [await aMember(web.db, owner), await aPerson(web)]
+    const streams = await Promise.all(Array.from({ length: 19 }, () => follow(owner)))
+    streams.push(await follow(member), await follow(person))
+    expect(streams.map(({ status }) => status)).to.deep.equal(Array(21).fill(200))
+    for (const one of [owner, member]) expect((await follow(one)).status).to.equal(429)
     for (const stream of streams) stream.leave()
   })
 

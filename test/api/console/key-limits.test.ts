@@ -32,7 +32,7 @@ describe('/api/keys with limits', () => {
     expect(made.key).to.deep.include(LIMITS)
     expect(made.key.budget).to.deep.include({ ...BUDGET, used: 0, remaining: 100 })
     expect(new Date(made.key.budget.resetsAt).getUTCDay()).to.equal(1)
-    expect(made.warnings).to.deep.equal([])
+    expect(made, 'nothing else').to.have.all.keys('ok', 'secret', 'key')
     expect((await get(`${web.url}/v1/key`, made.secret)).json.key).to.deep.equal(made.key)
     const path = `/api/keys/${made.key.id}`
     expect((await api('PATCH', path, {})).json.key).to.deep.equal(made.key)

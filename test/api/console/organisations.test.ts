@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { PASSWORD, aPerson, anEmail, logIn } from '../../support/console.ts'
 import type { Person } from '../../support/console.ts'
+import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
 import { parseId } from '../../../src/shared/platform/ids.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
@@ -18,6 +19,9 @@ describe('organisations', () => {
 
   const api = (method: string, path: string, token: string, body?: unknown): Promise<Reply> =>
     send(method, `${mailing.web.url}${path}`, { key: token, body })
+
+  /** The body of a new key. */
+  const k = { name: 'k' }
 
   const errorOf = ({ status, json }: Reply): unknown[] => [status, json.error]
 
@@ -65,15 +69,14 @@ describe('organisations', () => {
 
     it('lets the same token act for another account, with its credits', async () => {
       const { id, owner } = await anOrganisation()
-      const me = (await api('GET', '/api/auth/me', owner.token)).json
-      expect([me.organisation, me.role, me.user.credits]).to.deep.equal([
-        { id, name: 'Engines', role: 'owner' },
-        'owner',
-        0,
-      ])
+      const { json: me } = await api('GET', '/api/auth/me', owner.token)
+      const { json: state } = await api('GET', '/api/account', owner.token)
+      expect(state.organisation).to.deep.equal({ id, name: 'Engines', role: 'owner' })
+      expect(me, 'nothing else').to.have.all.keys('ok', 'user')
+      expect(me.user).to.deep.equal(state.user).and.to.include({ id: owner.id, credits: 0 })
       const back = await api('POST', '/api/auth/switch', owner.token, { account: owner.id })
       expect(back.json.account).to.include({ id: owner.id, kind: 'personal', current: true })
-      expect((await api('GET', '/api/auth/me', owner.token)).json.organisation).to.equal(null)
+      expect((await api('GET', '/api/account', owner.token)).json.organisation).to.equal(null)
     })
 
     it('is 404 for accounts that one may not act for, and 400 for a name that is none', async () => {
@@ -257,8 +260,45 @@ describe('organisations', () => {
         api('POST', `/api/members/${member.userId}/make-owner`, organisation.owner.token, { password })
       expect(errorOf(await hand('wrong password 1'))).to.deep.equal([400, 'wrong_password'])
       expect((await hand(PASSWORD)).json.member).to.deep.include({ role: 'owner', budget: null })
-      expect((await api('GET', '/api/auth/me', organisation.owner.token)).json.role).to.equal('admin')
+      const { json: state } = await api('GET', '/api/account', organisation.owner.token)
+      expect(state.organisation.role).to.equal('admin')
       expect(errorOf(await hand(PASSWORD))).to.deep.equal([403, 'forbidden'])
+    })
+  })
+
+  describe('one that an operator suspends', () => {
+    const set = (id: string, status: 'suspended' | 'active') =>
+      setAccountStatus(mailing.web.db, null, parseId('account', id)!, status)
+
+    it('ends the sessions that act for it and refuses its keys, and its people keep their own accounts', async () => {
+      const organisation = await anOrganisation()
+      const { id, owner } = organisation
+      const member = await aMember(organisation)
+      const [elsewhere, own] = [await logIn(mailing.web, member.email), await api('POST', '/api/keys', owner.token, k)]
+      await set(id, 'suspended')
+      for (const { token } of [owner, member]) {
+        expect((await api('GET', '/api/auth/me', token)).status).to.equal(401)
+      }
+      const refused = await mailing.web.get('/v1/models', own.json.secret)
+      expect([refused.status, refused.json.error.type]).to.deep.equal([403, 'account_suspended'])
+      expect((await api('GET', '/api/auth/me', elsewhere)).status, 'acts for their own account').to.equal(200)
+      const token = await logIn(mailing.web, owner.email)
+      const act = () => api('POST', '/api/auth/switch', token, { account: id })
+      expect(errorOf(await act())).to.deep.equal([403, 'account_suspended'])
+      expect((await api('GET', '/api/auth/me', token)).json.user.id, 'where it was').to.equal(owner.id)
+      await set(id, 'active')
+      expect((await act()).status).to.equal(200)
+      expect((await mailing.web.get('/v1/models', own.json.secret)).status).to.equal(200)
+    })
+
+    it('works on where the owner’s own account is suspended, who cannot sign in', async () => {
+      const organisation = await anOrganisation()
+      const member = await aMember(organisation)
+      const { secret } = (await api('POST', '/api/keys', member.token, k)).json
+      await set(organisation.owner.id, 'suspended')
+      expect((await api('GET', '/api/auth/me', organisation.owner.token)).status).to.equal(401)
+      expect((await api('GET', '/api/auth/me', member.token)).status).to.equal(200)
+      expect((await mailing.web.get('/v1/models', secret)).status).to.equal(200)
     })
   })
 

@@ -94,8 +94,9 @@ describe('tokens a minute', () => {
     ]
     for (const [path, body] of paths) expectShown(await post(`${gateway.url}${path}`, account.key, body))
     const call = `/v1/calls/${answered.headers.get('x-call-id')}`
-    for (const path of ['/v1/models', '/v1/key', call, '/v1/calls/call_1'])
+    for (const path of ['/v1/models', '/v1/key', call, '/v1/calls/call_1', '/v1/none', '/v1/realtime', CHAT])
       expectShown(await get(`${gateway.url}${path}`, account.key))
+    expect(allowance(await get(`${gateway.url}/v1/none`)), 'without a key').to.deep.equal([null, null, null])
     const other = await anAccount(gateway.db, 1000)
     expect(allowance(await chat(gateway, other, prompted()))).to.deep.equal([null, null, null])
     expect(allowance(await get(`${gateway.url}/v1/models`, 'tg_none'))).to.deep.equal([null, null, null])

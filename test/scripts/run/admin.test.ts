@@ -4,6 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { root } from '../../../scripts/folders.ts'
+import { places, sourcesOf } from '../../rules/source.ts'
 
 describe('npm run admin without the packages for development', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-production-'))
@@ -26,5 +27,16 @@ describe('npm run admin without the packages for development', () => {
     mkdirSync(join(folder, 'dist/src/admin'), { recursive: true })
     writeFileSync(join(folder, 'dist/src/admin/main.js'), 'console.log(process.argv.slice(2).join())\n')
     expect(run().stdout).to.equal('account,show\n')
+  })
+})
+
+describe('npm run admin with the packages for development', () => {
+  /** The scripts that run before the command, which may build first. */
+  const scripts = ['scripts/run', 'scripts/build', 'scripts/services']
+    .flatMap(sourcesOf)
+    .filter(({ path }) => path !== 'scripts/build/main.ts')
+
+  it('leaves standard output to the command, whose JSON others read', () => {
+    expect(places(scripts, /console\.(log|info)\(|process\.stdout/)).to.deep.equal([])
   })
 })

@@ -7,7 +7,7 @@ import { setAccountGroup } from '../../api/operator.ts'
 import { Action } from '../../parts/basics.tsx'
 import { Dialog } from '../../parts/dialogs.tsx'
 import { Choice, Form, FormError, fieldsOf, useSubmit } from '../../parts/forms.tsx'
-import { account as own } from '../../state/account.ts'
+import { isOwnAccount } from '../../state/account.ts'
 
 type Props = { account: OperatedAccount; groups: readonly string[]; changed: () => void }
 
@@ -20,7 +20,7 @@ export function GroupOf({ account, groups, changed }: Props) {
       <dt>Group</dt>
       <dd data-testid="account-group">
         {account.group ?? 'none'}{' '}
-        {account.id !== own.value?.user.id && (
+        {!isOwnAccount(account.id) && (
           <button type="button" class="small quiet" onClick={() => setAsking(true)}>
             Change group
           </button>

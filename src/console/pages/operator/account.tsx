@@ -8,7 +8,7 @@ import { Email, Empty, Time, ErrorMessage, Loading } from '../../parts/basics.ts
 import { CallTable } from '../../parts/call-table.tsx'
 import { Confirm } from '../../parts/dialogs.tsx'
 import { counted, credits } from '../../parts/format.ts'
-import { account as own } from '../../state/account.ts'
+import { isOwnAccount } from '../../state/account.ts'
 import { buying } from '../../state/billing.ts'
 import { useLoad } from '../../state/load.ts'
 import { GrantTable } from '../credits/ledger.tsx'
@@ -104,7 +104,7 @@ function Head({ file: { account, groups, held, openCalls, debt }, reload }: Head
         <h2 class="name">
           <Email address={account.email} />
         </h2>
-        {account.id !== own.value?.user.id && (
+        {!isOwnAccount(account.id) && (
           <button type="button" class={verb === 'suspend' ? 'small danger' : 'small'} onClick={() => setAsking(true)}>
             {verb === 'suspend' ? 'Suspend' : 'Activate'}
           </button>
