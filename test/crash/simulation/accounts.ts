@@ -133,6 +133,7 @@ const WRITTEN = [
   'budgets',
   'call_results',
   'passing_answers',
+  'uploads',
   'calls',
   'ledger_entries',
   'deductions',

@@ -13,6 +13,8 @@ export const PRICES = {
   embedding: { input: 2, perTokens: 1, minimum: 1 },
   moderation: { credits: 0 },
   rerank: { perSearch: 25 },
+  speech: { perCharacter: 2, perCharacters: 3, minimum: 20 },
+  transcription: { prices: [{ perSecond: 3 }] },
 }
 
 /** Prices by model, as an account pays them. */
