@@ -13,7 +13,8 @@ import type { Asked, Request } from '../simulation/clients.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import type { CallRow } from './call-row.ts'
 import { dueFor, dueForTokens, tokensOf } from './due.ts'
-import { GONE, checkSpeech, checkTranscription } from './sound-checks.ts'
+import { GONE, checkSpeech, checkTranscript } from './sound-checks.ts'
+import { checkNotMissed } from './upload-checks.ts'
 import { withHistory } from './schedule-run.ts'
 import type { ScheduleRun } from './schedule-run.ts'
 
@@ -101,7 +102,8 @@ function checkRequest(run: ScheduleRun, request: Request, row: CallRow | undefin
     expect(outcome.answer.status, `${about}: the answer's status is the record's`).to.equal(status)
   }
   if (asked.modality === 'speech') checkSpeech(run, request, row)
-  if (asked.modality === 'transcription') checkTranscription(request, row, answer)
+  if (asked.modality === 'transcription') checkTranscript(request, row, answer)
+  checkNotMissed(request, answer)
   if (row.http_status === statusOf('internal_error')) {
     expect(run.simulation.dispatch.givenUp.has(row.id), `${about}: ended by a defect`).to.equal(true)
     const mayBeHeard = asked.modality === 'speech' || asked.stream

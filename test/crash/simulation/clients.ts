@@ -29,7 +29,8 @@ import type { AccountId, CallId, KeyId, UserId } from '../../../src/shared/platf
 import type { Web, Simulation } from './simulation.ts'
 import { IMAGE, VIDEO } from './prices.ts'
 import { MAX_OUTSTANDING } from './simulation.ts'
-import { secondsOf, spokenOf, uploadOf } from './sound.ts'
+import { secondsOf, soundOf, spokenOf } from './sound.ts'
+import { picturesFor, uploadOf } from './uploads.ts'
 
 export type Asked = {
   modality: Modality
@@ -180,10 +181,13 @@ function orderOf(simulation: Simulation, web: Web, asked: Asked): CallOrder {
     case 'image':
     case 'video': {
       const shape = shapeOf(model.modality, asked)
-      const body = { model: model.id, prompt }
       const n = picturesOf(asked)
-      const request = { prompt, ...shape, ...(n > 1 && { n }) }
-      return { model, request, estimate: null, charge: mediaCost(model.price, shape, n)!, body }
+      // Several are made of several.
+      const files = n === 1 ? [] : picturesFor(prompt).map((text, at) => uploadOf(simulation, web, at, [text]))
+      const images = files.map(({ place }) => ({ place, extension: 'png' as const }))
+      const request = { prompt, ...shape, ...(n > 1 && { n, images }) }
+      const body = { model: model.id, prompt, ...(n > 1 && { image: files }) }
+      return { model, request, estimate: null, charge: mediaCost(model.price, shape, n)!, body, files }
     }
     case 'embedding': {
       const body = { model: model.id, input: `${prompt} ${TEXT}` }
@@ -205,9 +209,9 @@ function orderOf(simulation: Simulation, web: Web, asked: Asked): CallOrder {
       return { model, body, ...speechKind.parse(body, model) }
     }
     case 'transcription': {
-      const file = uploadOf(simulation, web, prompt)
+      const file = uploadOf(simulation, web, 0, soundOf(prompt))
       const seconds = secondsOf(asked)
-      const sent = { name: 'audio.wav', type: file.type }
+      const sent = { name: 'audio.wav', type: 'audio/wav' }
       const request: TranscriptionRequest = { task: 'transcribe', format: 'json', seconds, file: sent, prompt }
       const body = { model: model.id, prompt, file }
       return { model, body, request, estimate: null, charge: chargeFor(model, seconds), files: [file] }

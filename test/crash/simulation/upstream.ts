@@ -25,7 +25,8 @@ import type {
   UpstreamUsage,
 } from '../../../src/workers/upstreams/adapter.ts'
 import type { Process, Scheduler } from '../../support/faults.ts'
-import { piecesOf, readFiles } from './sound.ts'
+import { piecesOf } from './sound.ts'
+import { picturesFor, readFiles } from './uploads.ts'
 
 /** How an upstream treats a request. `answer` of a task is how it ends. */
 export type Manner = {
@@ -179,7 +180,8 @@ export class Upstream {
   private direct(process: Process): DirectMediaAdapter {
     return {
       kind: 'direct',
-      generate: async ({ prompt, n = 1 }: MediaRequest, context): Promise<Made> => {
+      generate: async ({ prompt, n = 1, images }: MediaRequest, context): Promise<Made> => {
+        if (images) await this.takePictures(process, prompt, context)
         await this.ask(process, prompt, context)
         const made = Math.max(1, n - this.manners.get(prompt)!.missing)
         return {
@@ -187,6 +189,12 @@ export class Upstream {
         }
       },
     }
+  }
+
+  /** Reads the pictures that are to be edited. @throws where they are others */
+  private async takePictures(process: Process, prompt: string, { files = [], signal }: UpstreamContext): Promise<void> {
+    const read = await this.effect(process, `read the pictures of ${prompt}`, signal, () => readFiles(files))
+    if (read !== picturesFor(prompt).join('')) throw new Error(`other pictures than those of ${prompt}: ${read}`)
   }
 
   private task(process: Process): TaskMediaAdapter {
