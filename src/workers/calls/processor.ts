@@ -277,9 +277,9 @@ async function tooLate(deps: WorkerDeps, model: Model, run: Run): Promise<Outcom
 }
 
 async function outcomeOf({ calls, log }: WorkerDeps, run: Run, error: unknown): Promise<Outcome> {
-  const { call, signal, maybeSent } = run
+  const { call, signal } = run
   if (signal.reason instanceof Requeued) {
-    if (!maybeSent && !call.upstreamRef) await calls.requeue(call.id, call.attempt)
+    if (isUnsent(run)) await calls.requeue(call.id, call.attempt)
     throw signal.reason
   }
   if (signal.reason instanceof DeadlinePassed) return upstreamFailure('The upstream did not answer in time.')
@@ -301,6 +301,13 @@ async function outcomeOf({ calls, log }: WorkerDeps, run: Run, error: unknown): 
     ),
   }
 }
+
+/**
+ * Whether a call can be handed back as one that no upstream has. An earlier run may have sent what this one has not: of
+ * these calls only a chat is sent once more.
+ */
+const isUnsent = ({ call, maybeSent }: Run): boolean =>
+  !maybeSent && !call.upstreamRef && (!call.resumed || call.modality === 'chat')
 
 /** Writes the outcome, then publishes it: never the other way round. */
 async function finish(deps: WorkerDeps, call: BegunCall, { job, token }: Handed, outcome: Outcome): Promise<void> {

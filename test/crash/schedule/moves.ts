@@ -100,7 +100,7 @@ const ask: fc.Arbitrary<Ask> = record({
   long: fc.integer({ min: 0, max: 4 }).map((n) => n === 0),
   polls: fc.nat({ max: 2 }),
   missing: fc.integer({ min: -1, max: 2 }),
-  breaksAfter: fc.option(fc.nat({ max: 2 }), { freq: 1 }),
+  breaksAfter: fc.option(fc.nat({ max: 2 }), { freq: 2 }),
   taskFails: fc.integer({ min: 0, max: 5 }).map((n) => n === 0),
 })
 
@@ -199,7 +199,7 @@ const limits: fc.Arbitrary<Limits> = record({
 /** Tokens a minute: enough for a few chats, of which each reserves about 60. */
 const tokens: fc.Arbitrary<TokenLimits> = record({
   account: fc.option(fc.integer({ min: 60, max: 400 }), { freq: 2 }),
-  key: fc.option(fc.integer({ min: 60, max: 200 }), { freq: 1 }),
+  key: fc.option(fc.integer({ min: 60, max: 200 }), { freq: 2 }),
 })
 
 /**

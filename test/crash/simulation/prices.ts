@@ -13,7 +13,7 @@ export const PRICES = {
   embedding: { input: 2, perTokens: 1, minimum: 1 },
   moderation: { credits: 0 },
   rerank: { perSearch: 25 },
-  speech: { perCharacter: 2, perCharacters: 3, minimum: 20 },
+  speech: { perCharacter: 5, perCharacters: 7, minimum: 15 },
   transcription: { prices: [{ perSecond: 3 }] },
 }
 

@@ -4,9 +4,10 @@ import type { Asked } from './clients.ts'
 /** The pieces of what is spoken of a prompt, as they come. */
 export const piecesOf = (prompt: string): string[] => ['ID3 ', `spoken ${prompt}`, ' to its end']
 
-/** What is spoken: characters, and not bytes, are paid, and those of the instructions too. */
+/** What is spoken, of many lengths: characters, and not bytes, are paid, and those of the instructions too. */
 export function spokenOf({ prompt, large }: Pick<Asked, 'prompt' | 'large'>): SpeechRequest {
-  const input = `${prompt} ${'🎺 word '.repeat(large ? 20 : 2)}`
+  const times = (large ? 15 : 1) + (Number(prompt.slice(1)) % 7)
+  const input = `${prompt} ${'🎺 words '.repeat(times)}`
   return { input, voice: 'alloy', response_format: 'mp3', ...(large && { instructions: 'slowly, please' }) }
 }
 

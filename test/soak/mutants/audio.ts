@@ -25,7 +25,7 @@ export const OF_AUDIO: readonly Mutant[] = [
         replace: 'throw error',
       },
     ],
-    tests: [SPEECH],
+    tests: [SCHEDULES, SPEECH],
   },
   {
     name: 'speech is given up after it was heard',
