@@ -7,10 +7,10 @@ import type { Simulation } from '../simulation/simulation.ts'
 import type { ScheduleRun } from './schedule-run.ts'
 
 /** No worker has missed the files of a call that it had. */
-export const checkNotMissed = ({ asked }: Request, answer: Answer | LongAnswer): void =>
-  expect(JSON.stringify(answer), `${asked.prompt}: its files were gone before its call had ended`).to.not.include(
-    'The request was lost before it was sent',
-  )
+export function checkNotMissed({ asked }: Request, answer: Answer | LongAnswer): void {
+  const about = `${asked.prompt}: its files were gone before its call had ended`
+  expect(JSON.stringify(answer), about).to.not.include('The request was lost before it was sent')
+}
 
 /**
  * The files of calls that have ended are gone: those that a living worker has ended at once, those that a dead process
