@@ -67,18 +67,31 @@ describe('any schedule of calls and faults', () => {
     expect(result.failed, `TOLLGATE_SEED=${seed} plays it again; ${run}`).to.equal(false)
   }).timeout(180_000 + 600 * RUNS)
 
+  /** Plays these moves of one account without limits. */
+  const playOne = (name: string, moves: Move[]): Promise<ScheduleRun> =>
+    play(own.db, name, {
+      grants: [[1000]],
+      limits: [null],
+      tokens: [{ account: null, key: null }],
+      grouped: [false],
+      moves,
+    })
+
+  it('leaves speech that was heard to be paid when a second worker fails with it, too', async () => {
+    const LAPSE: Move = { do: 'lapse', which: 0 }
+    const heard: Move[] = [{ do: 'ask', asks: [{ ...ASK, modality: 'speech' }] }, GO, GO, DELIVER, GO, GO, GO]
+    const run = await playOne('heard', [...heard, LAPSE, DELIVER, LAPSE, DELIVER])
+    expect(run.requests[0]!.received).to.not.equal('')
+    expect(run.simulation.settledBy.has(run.requests[0]!.callId)).to.equal(true)
+    await checkAll([run])
+  })
+
   for (const modality of ['image', 'moderation', 'embedding', 'rerank'] as const) {
     it(`sends nothing again that one stopped worker has sent, and another has taken over: ${modality}`, async () => {
       const opened: Move[] = [{ do: 'ask', asks: [{ ...ASK, modality }] }, GO, GO]
       // The request leaves while its worker stops; the next one is stopping when it begins the call.
       const sent: Move[] = [DELIVER, GO, STOP, GO, GO]
-      const run = await play(own.db, `stopped-${modality}`, {
-        grants: [[1000]],
-        limits: [null],
-        tokens: [{ account: null, key: null }],
-        grouped: [false],
-        moves: [...opened, ...sent, DELIVER, STOP, GO],
-      })
+      const run = await playOne(`stopped-${modality}`, [...opened, ...sent, DELIVER, STOP, GO])
       expect([...run.simulation.upstream.bills.values()]).to.deep.equal([{ accepted: 1, produced: 1 }])
       await checkAll([run])
     })

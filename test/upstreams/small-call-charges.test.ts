@@ -60,7 +60,7 @@ const MODELS = [
   },
 ]
 
-/** What a client may try: a field that some upstream or other bills for, takes another model for, or reads as another. */
+/** What a client may try: fields that some upstream or other bills for, or takes for another field. */
 const hostile = fc.oneof(
   { weight: 3, arbitrary: fc.constant({}) },
   {

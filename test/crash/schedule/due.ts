@@ -29,7 +29,7 @@ export function dueForTokens(
   return Math.min(creditsOf(price, due, price.perTokens), 2 * charged)
 }
 
-/** The usage that was reported, as far as it can be true, or else what the gateway counts itself: three bytes a token. */
+/** The usage that was reported, as far as it can be true, or else what the gateway counts: three bytes a token. */
 export function tokensOf(row: CallRow, words: string, usage: UpstreamUsage | null): Tokens {
   const estimate = { input: row.estimated_input_tokens ?? 0, output: row.estimated_output_tokens ?? 0 }
   const { input = 0, cached = 0, written = 0, output = 0 } = usage ?? {}

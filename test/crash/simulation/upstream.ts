@@ -49,8 +49,8 @@ export type Manner = {
 export type Bill = { accepted: number; produced: number }
 
 /**
- * A chat, or speech, as one worker asked it: the words, or the sound, that it was given, and the usage that was reported
- * behind them.
+ * A chat, or speech, as one worker asked it: the words, or the sound, that it was given, and the usage that was
+ * reported behind them.
  */
 export type Taken = { process: Process; prompt: string; words: string; usage: UpstreamUsage | null }
 
