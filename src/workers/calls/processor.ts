@@ -34,7 +34,7 @@ import { giveUp, isGivenUp } from './poisoned-calls.ts'
 import { Cancelled, DeadlinePassed, Requeued } from './held-calls.ts'
 import { leaveToReader } from './lost-streams.ts'
 import type { Outcome, Run } from './run-call.ts'
-import { aboutRun, failedAt, upstreamFailure } from './run-call.ts'
+import { aboutRun, failedAt, isUnsent, upstreamFailure } from './run-call.ts'
 import { runChat } from './run-chat.ts'
 import { runEmbedding } from './run-embedding.ts'
 import { cancelTask, runMedia } from './run-media.ts'
@@ -301,13 +301,6 @@ async function outcomeOf({ calls, log }: WorkerDeps, run: Run, error: unknown): 
     ),
   }
 }
-
-/**
- * Whether a call can be handed back as one that no upstream has. An earlier run may have sent what this one has not: of
- * these calls only a chat is sent once more.
- */
-const isUnsent = ({ call, maybeSent }: Run): boolean =>
-  !maybeSent && !call.upstreamRef && (!call.resumed || call.modality === 'chat')
 
 /** Writes the outcome, then publishes it: never the other way round. */
 async function finish(deps: WorkerDeps, call: BegunCall, { job, token }: Handed, outcome: Outcome): Promise<void> {

@@ -183,7 +183,7 @@ function orderOf(simulation: Simulation, web: Web, asked: Asked): CallOrder {
       const shape = shapeOf(model.modality, asked)
       const n = picturesOf(asked)
       // Several are made of several.
-      const files = n === 1 ? [] : picturesFor(prompt).map((text, at) => uploadOf(simulation, web, at, [text]))
+      const files = n === 1 ? [] : picturesFor(prompt).map((text, at) => uploadOf(simulation, web.process, at, [text]))
       const images = files.map(({ place }) => ({ place, extension: 'png' as const }))
       const request = { prompt, ...shape, ...(n > 1 && { n, images }) }
       const body = { model: model.id, prompt, ...(n > 1 && { image: files }) }
@@ -209,7 +209,7 @@ function orderOf(simulation: Simulation, web: Web, asked: Asked): CallOrder {
       return { model, body, ...speechKind.parse(body, model) }
     }
     case 'transcription': {
-      const file = uploadOf(simulation, web, 0, soundOf(prompt))
+      const file = uploadOf(simulation, web.process, 0, soundOf(prompt))
       const seconds = secondsOf(asked)
       const sent = { name: 'audio.wav', type: 'audio/wav' }
       const request: TranscriptionRequest = { task: 'transcribe', format: 'json', seconds, file: sent, prompt }

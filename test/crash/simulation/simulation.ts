@@ -38,10 +38,7 @@ import type { Prices } from './prices.ts'
 /** Open calls that one account may have in a simulation: few, so that the bound is reached. */
 export const MAX_OUTSTANDING = 5
 
-/**
- * The group that some accounts are in: a share of which hardly any price is a whole number of credits. Of a third, or
- * nearly, whoever rounded twice would get the same.
- */
+/** The group that some accounts are in. Nearly a third would hide whoever rounds twice. */
 export const GROUP = { name: 'partner', priceBasisPoints: 7001 }
 
 /** MAX_ANSWER_BYTES of a simulation: little, so that streams are cut. */
@@ -123,7 +120,7 @@ export class Simulation {
   private readonly versions = new Map<number, Catalogue>()
   private readonly name: string
   private processes = 0
-  private setOver = (): void => {}
+  private setOver: (why: Error) => void = () => {}
 
   constructor(db: Db, name: string) {
     this.db = db
@@ -131,9 +128,7 @@ export class Simulation {
     this.turns = new Scheduler(db)
     this.dispatch = new Dispatch(this.turns)
     this.upstream = new Upstream(this.turns)
-    this.over = new Promise((_resolve, reject) => {
-      this.setOver = () => reject(new Error('the simulation has ended'))
-    })
+    this.over = new Promise((_resolve, reject) => (this.setOver = reject))
     this.over.catch(() => {})
   }
 
@@ -349,7 +344,7 @@ export class Simulation {
     for (const { deps } of this.workers) deps.held.stop()
     for (const { replies } of this.webs) replies.stop()
     for (const { process } of [...this.webs, ...this.workers]) process.alive = false
-    this.setOver()
+    this.setOver(new Error('the simulation has ended'))
     await this.turns.rest()
   }
 }

@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto'
 import type { FormFile } from '../../../src/api/forms/form-file.ts'
 import type { UpstreamFile } from '../../../src/workers/upstreams/multipart.ts'
-import type { Simulation, Web } from './simulation.ts'
+import type { Process, Scheduler } from '../../support/faults.ts'
+
+/** Of a simulation. `over` fails when it has ended. */
+type Stage = { turns: Scheduler; over: Promise<never> }
 
 /** Two pictures that are to be edited. */
 export const picturesFor = (prompt: string): string[] => [`one of ${prompt}`, `another of ${prompt}`]
 
 /** A file of a form, which comes to its worker in these chunks. */
-export function uploadOf(simulation: Simulation, { process }: Web, place: number, chunks: readonly string[]): FormFile {
+export function uploadOf({ turns, over }: Stage, process: Process, place: number, chunks: readonly string[]): FormFile {
   const whole = chunks.join('')
   const reference = { place, name: `file-${place}`, type: 'application/octet-stream', bytes: whole.length }
   const file = {
@@ -16,8 +19,8 @@ export function uploadOf(simulation: Simulation, { process }: Web, place: number
     toJSON: () => ({ sha256: createHash('sha256').update(whole).digest('hex') }),
     async *chunks() {
       for (const text of chunks) {
-        const chunk = simulation.turns.effect(process, `upload ${text}`, () => Buffer.from(text))
-        yield await Promise.race([chunk, simulation.over])
+        const chunk = turns.effect(process, `upload ${text}`, () => Buffer.from(text))
+        yield await Promise.race([chunk, over])
       }
     },
   }

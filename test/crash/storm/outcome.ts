@@ -40,8 +40,8 @@ async function checkDeleted(town: Installation, account: TestAccount): Promise<v
 }
 
 /**
- * One key is one call, an answer that is stored can be fetched, only chats were asked for more than once, and no file of
- * a form is left.
+ * One key is one call, an answer that is stored can be fetched, only chats were asked for more than once, and no file
+ * of a form is left.
  */
 export async function checkOutcome(
   town: Installation,

@@ -168,23 +168,11 @@ export const CALL_PATH: readonly Mutant[] = [
     tests: [BEGIN],
   },
   {
-    name: 'what another worker has sent is handed back as unsent',
-    why: 'It would be sent a second time: only chats are.',
-    edits: [
-      {
-        file: PROCESSOR,
-        find: "(!call.resumed || call.modality === 'chat')",
-        replace: 'call !== null',
-      },
-    ],
-    tests: [SCHEDULES],
-  },
-  {
     name: 'what was sent is handed back as unsent',
     why: 'The next worker would send it again.',
     edits: [
       {
-        file: PROCESSOR,
+        file: 'src/workers/calls/run-call.ts',
         find: '  !maybeSent && !call.upstreamRef && (',
         replace: '  maybeSent !== null && !call.upstreamRef && (',
       },
