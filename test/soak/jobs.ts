@@ -2,7 +2,6 @@ import { root } from '../../scripts/folders.ts'
 import type { TestAddresses } from '../../scripts/services/test-services.ts'
 import { runMocha } from './mocha.ts'
 import type { MutantRunner } from './mutants/runner.ts'
-import { KILLING_TESTS } from './mutants/killing-tests.ts'
 import { MUTANTS } from './mutants/list.ts'
 import type { Mutant } from './mutants/mutant.ts'
 
@@ -133,11 +132,12 @@ function plantedBugs(addresses: TestAddresses, runner: MutantRunner, planted: re
       return { ok: found, figures: found ? [] : ['no test has noticed it'], details: note, schedules: 0, mutant: true }
     },
   }))
+  const killing = [...new Set(MUTANTS.flatMap(({ tests }) => tests))]
   // Last, in the same copy, after every bug was planted and removed.
   const healthy: Job = {
     name: 'no bug planted',
     run: async () => {
-      const { found, note } = await runner.judgeHealthy(KILLING_TESTS, addresses)
+      const { found, note } = await runner.judgeHealthy(killing, addresses)
       return { ok: !found && note === '', figures: [], details: note, schedules: 0, mutant: false }
     },
   }

@@ -90,9 +90,9 @@ const INVARIANTS: Record<string, string> = {
   'no call costs more than twice its pre-charge': `
     SELECT c.id AS call_id, c.credits, c.credits_uncollected, c.credits_precharged FROM calls c
     WHERE c.credits + c.credits_uncollected > 2 * c.credits_precharged AND ${IS_KEPT}`,
-  'speech and transcriptions cost what was charged for them': `
+  'moderations, rankings, speech and transcriptions cost what was charged for them': `
     SELECT c.id AS call_id, c.credits, c.credits_uncollected, c.credits_precharged FROM calls c
-    WHERE c.modality IN ('speech', 'transcription')
+    WHERE c.modality IN ('moderation', 'rerank', 'speech', 'transcription')
       AND c.credits + c.credits_uncollected <> c.credits_precharged AND ${IS_KEPT}`,
   "a chat's tokens can be: of its input at most one a byte, and at most twice the output that it may have": `
     SELECT c.id AS call_id, c.input_tokens, c.estimated_input_tokens, c.output_tokens, c.estimated_output_tokens

@@ -27,5 +27,6 @@ export async function leaveToReader(
   throw new DelayedError()
 }
 
-const isStream = ({ name, data }: Job<CallJob>): boolean =>
+/** Whether what is made of a call is sent on meanwhile, so that a reader may have some of it. */
+export const isStream = ({ name, data }: Pick<Job<CallJob>, 'name' | 'data'>): boolean =>
   name === 'speech' || (name === 'chat' && (data.request as ChatRequest | null)?.stream === true)

@@ -4,13 +4,13 @@
  */
 import type { Job } from 'bullmq'
 import type { Ended } from '../../shared/calls/types.ts'
-import type { ChatRequest } from '../../shared/requests/requests.ts'
 import { findModel } from '../../shared/catalogue/catalogue.ts'
 import { gatewayError } from '../../shared/platform/errors.ts'
 import { publicId } from '../../shared/platform/ids.ts'
 import type { CallJob } from '../../shared/queues.ts'
 import { traceFields } from '../../shared/platform/process/trace.ts'
 import type { WorkerDeps } from '../deps.ts'
+import { isStream } from './lost-streams.ts'
 import { cancelTask } from './run-media.ts'
 
 /** Deaths of workers after which a call is given up, whether it caused them or only happened to be there. */
@@ -23,15 +23,15 @@ export const MAX_DEATHS = 2
 export const isGivenUp = (job: Job<CallJob>): boolean => job.stalledCounter >= MAX_DEATHS
 
 /**
- * Refunds a call whose job is given up. A stream that has begun is left as it is: it is never asked for again anyway,
- * and what its reader has seen is not given back here.
+ * Refunds a call whose job is given up. A stream that has begun is left as it is, and so is speech: it is never asked
+ * for again anyway, and what its reader has seen or heard is not given back here.
  * @returns its end, and what then cancels its task at the upstream; null where there is nothing to give up
  */
 export async function giveUp(
   deps: WorkerDeps,
   job: Job<CallJob>,
 ): Promise<{ ended: Ended; cancel: () => Promise<void> } | null> {
-  const { callId, request } = job.data
+  const { callId } = job.data
   const error = gatewayError(
     'internal_error',
     'Two workers failed while they had this call, so it is not tried again. ' +
@@ -39,7 +39,7 @@ export async function giveUp(
   )
   const call = await deps.calls.resume(callId)
   const ended = await deps.calls.refund(callId, error, {
-    ...((request as ChatRequest | null)?.stream && { from: 'queued' }),
+    ...(isStream(job) && { from: 'queued' }),
   })
   if (!ended) return null
   const about = { call: publicId('call', callId), ...traceFields(job.data), deaths: job.stalledCounter }

@@ -35,7 +35,7 @@ import { giveUp, isGivenUp } from './poisoned-calls.ts'
 import { Cancelled, DeadlinePassed, Requeued } from './held-calls.ts'
 import { leaveToReader } from './lost-streams.ts'
 import type { Outcome, Run } from './run-call.ts'
-import { aboutRun, failedAt, upstreamFailure } from './run-call.ts'
+import { aboutRun, failedAt, isUnsent, upstreamFailure } from './run-call.ts'
 import { runChat } from './run-chat.ts'
 import { runEmbedding } from './run-embedding.ts'
 import { cancelTask, runMedia } from './run-media.ts'
@@ -278,9 +278,9 @@ async function tooLate(deps: WorkerDeps, model: Model, run: Run): Promise<Outcom
 }
 
 async function outcomeOf({ calls, log }: WorkerDeps, run: Run, error: unknown): Promise<Outcome> {
-  const { call, signal, maybeSent } = run
+  const { call, signal } = run
   if (signal.reason instanceof Requeued) {
-    if (!maybeSent && !call.upstreamRef) await calls.requeue(call.id, call.attempt)
+    if (isUnsent(run)) await calls.requeue(call.id, call.attempt)
     throw signal.reason
   }
   if (signal.reason instanceof DeadlinePassed) return upstreamFailure('The upstream did not answer in time.')

@@ -55,6 +55,13 @@ export const aboutRun = ({ call, job }: Pick<Run, 'call' | 'job'>) => ({
 /** On whose behalf its upstreams are asked. */
 export const callerOf = ({ call, signal }: Run) => ({ account: call.accountId, signal })
 
+/**
+ * Whether a call can be handed back as one that no upstream has. An earlier run may have sent what this one has not: of
+ * these calls only a chat is sent once more.
+ */
+export const isUnsent = ({ call, maybeSent }: Run): boolean =>
+  !maybeSent && !call.upstreamRef && (!call.resumed || call.modality === 'chat')
+
 /** The files of the form that a call came as, for its upstreams; absent where it was none. */
 export const filesOf = ({ db }: Pick<WorkerDeps, 'db'>, { call, job }: Run): UpstreamFile[] | undefined =>
   job.files?.map((file) => ({ ...file, open: () => readUpload(db, call.id, file) }))

@@ -2,47 +2,21 @@ import { expect } from 'chai'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { readState } from '../../../src/shared/reports/call-records.ts'
 import type { CallState } from '../../../src/shared/reports/call-records.ts'
-import type { CallStatus, Modality } from '../../../src/shared/calls/lifecycle.ts'
-import { callCost, chatCost, mediaCost, searchCost } from '../../../src/shared/requests/pricing.ts'
-import type { ChatPrice, Tokens } from '../../../src/shared/requests/pricing.ts'
-import { countOutput } from '../../../src/shared/requests/token-count.ts'
+import type { Answer, LongAnswer } from '../../../src/shared/replies/stored-answers.ts'
 import type { AccountId, CallId } from '../../../src/shared/platform/ids.ts'
-import type { ErrorCode } from '../../../src/shared/platform/errors.ts'
 import { anthropicStatusOf, responsesStatusOf, statusOf } from '../../../src/shared/platform/errors.ts'
-import type { Dialect } from '../../../src/shared/dialects/dialect.ts'
-import type { UpstreamUsage } from '../../../src/workers/upstreams/adapter.ts'
-import { believed } from '../../../src/workers/upstreams/believed-usage.ts'
 import { reportedBy, wordsOf } from '../simulation/upstream.ts'
-import type { Manner } from '../simulation/upstream.ts'
-import { LONGEST_ANSWER, MAX_OUTSTANDING } from '../simulation/simulation.ts'
+import { MAX_OUTSTANDING } from '../simulation/simulation.ts'
 import type { Prices } from '../simulation/prices.ts'
 import type { Simulation } from '../simulation/simulation.ts'
-import { picturesOf, searchesAsked, shapeOf } from '../simulation/clients.ts'
 import type { Asked, Request } from '../simulation/clients.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
+import type { CallRow } from './call-row.ts'
+import { dueFor, dueForTokens, tokensOf } from './due.ts'
+import { GONE, checkSpeech, checkTranscript } from './sound-checks.ts'
+import { checkNotMissed } from './upload-checks.ts'
 import { withHistory } from './schedule-run.ts'
 import type { ScheduleRun } from './schedule-run.ts'
-
-type CallRow = {
-  id: CallId
-  account_id: AccountId
-  modality: Modality
-  status: CallStatus
-  credits: number
-  credits_precharged: number
-  credits_uncollected: number
-  estimated_input_tokens: number | null
-  estimated_output_tokens: number | null
-  deadline_at: Date | null
-  finished_at: Date | null
-  balance_after: number
-  http_status: number
-  error_type: ErrorCode | null
-  dialect: Dialect | null
-  attempts: number
-  started_at: Date | null
-  deleted_at: Date | null
-}
 
 /** How often a chat may be sent to its upstream, whatever fails: twice an attempt, in two attempts. */
 const MAX_CHAT_SENDS = 4
@@ -108,12 +82,11 @@ function statusFor({ dialect, error_type: error, http_status: recorded }: CallRo
   return dialect === 'responses' ? responsesStatusOf(error) : recorded
 }
 
-/** Whether a call has ended, and its answer is stored; that of embeddings is on its way. */
-const isAnswered = (
-  { modality }: Asked,
-  state: CallState | null | undefined,
-): state is CallState & { state: 'ended' | 'passing' } =>
-  state?.state === 'ended' || (modality === 'embedding' && state?.state === 'passing')
+/** How a call that has ended is answered; that of embeddings is on its way, and sound is not kept. Null: not at all. */
+function answerOf({ modality }: Asked, state: CallState | null | undefined): Answer | LongAnswer | null {
+  if (state?.state === 'ended' || (modality === 'embedding' && state?.state === 'passing')) return state.answer
+  return modality === 'speech' && state?.state === 'expired' ? GONE : null
+}
 
 function checkRequest(run: ScheduleRun, request: Request, row: CallRow | undefined, state: CallState | null): void {
   const { outcome, asked } = request
@@ -121,16 +94,21 @@ function checkRequest(run: ScheduleRun, request: Request, row: CallRow | undefin
   if (outcome.is === 'refused') return checkRefusal(run, request, outcome.code, row)
   if (!row) return
   if (row.deleted_at !== null) return checkDeleted(run, request, row, state)
-  if (!isAnswered(asked, state))
-    throw new Error(`${about}: ended without a result that can be fetched (${state?.state})`)
+  const answer = answerOf(asked, state)
+  if (!answer) throw new Error(`${about}: ended without a result that can be fetched (${state?.state})`)
   if (outcome.is === 'answered') {
-    expect(outcome.answer, `${about}: the answer that was given is the one that can be fetched`).to.deep.equal(
-      state.answer,
-    )
-    expect(outcome.answer.status, `${about}: the answer's status is the record's`).to.equal(statusFor(row))
+    expect(outcome.answer, `${about}: the answer that was given is the one that can be fetched`).to.deep.equal(answer)
+    const status = answer === GONE ? GONE.status : statusFor(row)
+    expect(outcome.answer.status, `${about}: the answer's status is the record's`).to.equal(status)
   }
-  if (row.http_status === statusOf('internal_error'))
+  if (asked.modality === 'speech') checkSpeech(run, request, row)
+  if (asked.modality === 'transcription') checkTranscript(request, row, answer)
+  checkNotMissed(request, answer)
+  if (row.http_status === statusOf('internal_error')) {
     expect(run.simulation.dispatch.givenUp.has(row.id), `${about}: ended by a defect`).to.equal(true)
+    const mayBeHeard = asked.modality === 'speech' || asked.stream
+    if (mayBeHeard) expect(row.started_at, `${about}: given up when its reader may have some of it`).to.equal(null)
+  }
   checkCost(run, request, row)
   checkBill(run, request, row)
 }
@@ -159,7 +137,7 @@ function checkRefusal(
   }
   // A refused request that joined has the id of another request's call.
   const isLimited = accounts.some(({ id, period }) => id === asked.account.id && period !== null)
-  const isGone = asked.modality === 'embedding' && asked.idempotencyKey !== null
+  const isGone = ['embedding', 'speech'].includes(asked.modality) && asked.idempotencyKey !== null
   // The key of a video that somebody has deleted.
   const isOfDeleted = requests.some((one) => one.isDeleted && one.asked.idempotencyKey === asked.idempotencyKey)
   const known = [
@@ -184,11 +162,11 @@ function checkCost({ simulation, prices }: ScheduleRun, request: Request, row: C
   const price = prices.get(request)!
   const paid = row.credits + row.credits_uncollected
   const about = `${asked.modality} ${asked.prompt}: collected and uncollected make the price`
-  if (asked.modality !== 'chat') return void expect(paid, about).to.equal(fixedCost(price, asked, row, manner))
+  if (asked.modality !== 'chat') return void expect(paid, about).to.equal(dueFor(price, asked, row, manner))
   if (isSettledByWeb(simulation, row)) {
     const delivered = tokensOf(row, request.received, null)
     return void expect(paid, `${about} of what was delivered before its worker was lost`).to.equal(
-      costOf(row, price.chat, delivered),
+      dueForTokens(row, price.chat, delivered),
     )
   }
   const costs = [...costsOfTaken(simulation, request, row, price.chat)]
@@ -198,36 +176,7 @@ function checkCost({ simulation, prices }: ScheduleRun, request: Request, row: C
     row.deadline_at! < row.finished_at!
   if (mayBeCut) return void expect(paid, `${about} of what its worker got`).to.be.oneOf(costs)
   const whole = tokensOf(row, wordsOf(manner).join(''), manner.long ? null : reportedBy(manner))
-  expect(paid, about).to.equal(costOf(row, price.chat, whole))
-}
-
-/** How many pictures, or videos, its upstream has delivered. */
-function deliveredOf(asked: Asked, { missing }: Manner): number {
-  const n = picturesOf(asked)
-  return Math.min(n, Math.max(1, n - missing))
-}
-
-/** What a call costs that is no chat: of all but embeddings its charge. */
-function fixedCost(price: Prices, asked: Asked, row: CallRow, manner: Manner): number | null {
-  switch (asked.modality) {
-    case 'image':
-    case 'video':
-      return mediaCost(price[asked.modality], shapeOf(asked.modality, asked), deliveredOf(asked, manner))
-    case 'moderation':
-      return callCost(price.moderation)
-    case 'rerank':
-      return searchCost(price.rerank, searchesAsked(asked))
-    case 'chat':
-    case 'speech':
-    case 'transcription':
-    case 'embedding': {
-      const estimate = { input: row.estimated_input_tokens ?? 0, output: 0 }
-      const { input = 0 } = reportedBy(manner) ?? {}
-      const bounds = { estimate, mostInput: 3 * estimate.input }
-      const { tokens } = believed({ input, output: 0 }, { bounds, counted: 0 })
-      return Math.min(chatCost(price.embedding, { input: tokens.input, output: 0 }), 2 * row.credits_precharged)
-    }
-  }
+  expect(paid, about).to.equal(dueForTokens(row, price.chat, whole))
 }
 
 /** Whether a call was settled by the web process that had sent its stream on. */
@@ -235,22 +184,10 @@ const isSettledByWeb = ({ webs, settledBy }: Simulation, { id }: CallRow): boole
   webs.some(({ process }) => process === settledBy.get(id))
 
 /** What each chat cost that the process which settled a call had sent for it: usually there is one. */
-function costsOfTaken(simulation: Simulation, { asked }: Request, row: CallRow, price: ChatPrice): Set<number> {
+function costsOfTaken(simulation: Simulation, { asked }: Request, row: CallRow, price: Prices['chat']): Set<number> {
   const process = simulation.settledBy.get(row.id)
   const own = simulation.upstream.taken.filter((one) => one.process === process && one.prompt === asked.prompt)
-  return new Set(own.map(({ words, usage }) => costOf(row, price, tokensOf(row, words, usage))))
-}
-
-/** What these tokens cost: never more than twice the charge. */
-const costOf = ({ credits_precharged: charged }: CallRow, price: ChatPrice, tokens: Tokens): number =>
-  Math.min(chatCost(price, tokens), 2 * charged)
-
-/** The usage that was reported, as far as it can be true, or else what the gateway counts itself. */
-function tokensOf(row: CallRow, words: string, usage: UpstreamUsage | null): Tokens {
-  const estimate = { input: row.estimated_input_tokens ?? 0, output: row.estimated_output_tokens ?? 0 }
-  // No worker takes more words than it may.
-  const counted = countOutput([{ message: { content: words.slice(0, LONGEST_ANSWER) } }])
-  return believed(usage, { bounds: { estimate, mostInput: 3 * estimate.input }, counted }).tokens
+  return new Set(own.map(({ words, usage }) => dueForTokens(row, price, tokensOf(row, words, usage))))
 }
 
 /** What the operator pays: all but chats at most once, and no success without an upstream's. */
@@ -324,7 +261,7 @@ async function checkEntries(db: Db, ids: readonly AccountId[]): Promise<void> {
 function checkReplays({ requests }: ScheduleRun, rows: Map<CallId, CallRow>, states: States): void {
   for (const { asked, callId } of requests) {
     if (asked.idempotencyKey === null || !states.has(callId) || rows.get(callId)?.deleted_at) continue
-    expect(isAnswered(asked, states.get(callId)), `${asked.prompt}: its answer can be had by its key`).to.equal(true)
+    expect(answerOf(asked, states.get(callId)), `${asked.prompt}: its answer can be had by its key`).to.not.equal(null)
   }
 }
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import type { Tokens } from '../../../src/shared/requests/pricing.ts'
+import { MODALITIES } from '../../../src/shared/calls/lifecycle.ts'
 import type { Modality } from '../../../src/shared/calls/lifecycle.ts'
 import type { FailureKind } from '../../../src/workers/upstreams/adapter.ts'
 import { DIALECTS } from '../../../src/shared/dialects/dialect.ts'
@@ -16,7 +17,7 @@ export type Ask = {
   stream: boolean
   /** With the second key of the account. */
   second: boolean
-  /** A picture, a video or a ranking of the dearer kind. */
+  /** Of the dearer kind: several pictures, a longer video or text. */
   large: boolean
   /** Requests with the same key and kind are one call. */
   key: number | null
@@ -25,6 +26,7 @@ export type Ask = {
   long: boolean
   polls: number
   missing: number
+  breaksAfter: number | null
   taskFails: boolean
 }
 
@@ -50,9 +52,6 @@ export type Schedule = {
   grouped: boolean[]
   moves: Move[]
 }
-
-/** What the schedules ask for: all but sound, whose bytes pass by a web process or come as a file. */
-const ASKED = ['chat', 'image', 'video', 'embedding', 'moderation', 'rerank'] as const satisfies readonly Modality[]
 
 /** Plain objects, so that a failing schedule is readable. */
 const record = <T>(fields: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> =>
@@ -86,8 +85,8 @@ const usage: fc.Arbitrary<Tokens> = fc.oneof(
 
 const ask: fc.Arbitrary<Ask> = record({
   auth: small,
-  // Most can happen to chats, then to images and videos.
-  modality: fc.constantFrom<Modality>(...ASKED, 'chat', 'chat', 'image', 'video'),
+  // Most can happen to chats, then to images, videos and sound.
+  modality: fc.constantFrom<Modality>(...MODALITIES, 'chat', 'chat', 'image', 'video', 'speech', 'transcription'),
   dialect: fc.constantFrom(...DIALECTS),
   stream: fc.boolean(),
   second: fc.boolean(),
@@ -101,6 +100,7 @@ const ask: fc.Arbitrary<Ask> = record({
   long: fc.integer({ min: 0, max: 4 }).map((n) => n === 0),
   polls: fc.nat({ max: 2 }),
   missing: fc.integer({ min: -1, max: 2 }),
+  breaksAfter: fc.option(fc.nat({ max: 2 }), { freq: 2 }),
   taskFails: fc.integer({ min: 0, max: 5 }).map((n) => n === 0),
 })
 
@@ -199,7 +199,7 @@ const limits: fc.Arbitrary<Limits> = record({
 /** Tokens a minute: enough for a few chats, of which each reserves about 60. */
 const tokens: fc.Arbitrary<TokenLimits> = record({
   account: fc.option(fc.integer({ min: 60, max: 400 }), { freq: 2 }),
-  key: fc.option(fc.integer({ min: 60, max: 200 }), { freq: 1 }),
+  key: fc.option(fc.integer({ min: 60, max: 200 }), { freq: 2 }),
 })
 
 /**

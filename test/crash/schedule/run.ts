@@ -13,6 +13,7 @@ import type { Asked } from '../simulation/clients.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { checkClients, checkOutstanding } from './checks.ts'
 import type { Ask, Move, Schedule } from './moves.ts'
+import { checkUploads } from './upload-checks.ts'
 import { withHistory } from './schedule-run.ts'
 import type { ScheduleRun } from './schedule-run.ts'
 
@@ -49,6 +50,7 @@ export async function play(db: Db, name: string, schedule: Schedule): Promise<Sc
     await checkOutstanding(run)
     simulation.turns.history.push('— healing')
     await heal(run)
+    await checkUploads(run)
     checkClients(run)
     return run
   } catch (error) {

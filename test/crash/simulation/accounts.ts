@@ -89,9 +89,17 @@ export async function openAccount(
   return { id, userId, keyIds, grants, period: limits?.period ?? null, group }
 }
 
-/** Lets a minute pass for the tokens of an account: what is reserved from now on is of other windows. */
+/**
+ * Lets a minute pass for the tokens of an account: what is reserved from now on is of other windows. A window that
+ * cannot have begun a minute earlier, because calls of the one before it were later than that, is over instead.
+ */
 export async function passMinute(db: Db, { id }: Account): Promise<void> {
-  const earlier = { token_window_at: db.raw(`token_window_at - interval '61 seconds'`) }
+  const follows = `EXISTS (SELECT FROM calls c WHERE c.account_id = :id
+    AND c.created_at < token_window_at AND c.created_at >= token_window_at - interval '61 seconds')`
+  const earlier = {
+    token_window_at: db.raw(`CASE WHEN NOT ${follows} THEN token_window_at - interval '61 seconds' END`, { id }),
+    token_window_used: db.raw(`CASE WHEN NOT ${follows} THEN token_window_used ELSE 0 END`, { id }),
+  }
   await db.transaction(async (trx) => {
     await trx('accounts').where({ id }).update(earlier)
     await trx('api_keys').where({ account_id: id }).update(earlier)
@@ -133,6 +141,7 @@ const WRITTEN = [
   'budgets',
   'call_results',
   'passing_answers',
+  'uploads',
   'calls',
   'ledger_entries',
   'deductions',

@@ -1,6 +1,8 @@
 import { handleDisconnect } from '../../../src/api/v1/calls/answer-call.ts'
 import type { AnswerDeps } from '../../../src/api/v1/calls/answer-call.ts'
 import type { CallContext, PlacedCall } from '../../../src/api/v1/calls/placed-call.ts'
+import { speechKind } from '../../../src/api/v1/audio/speech.ts'
+import { chargeFor } from '../../../src/api/v1/audio/transcriptions.ts'
 import { embeddingKind } from '../../../src/api/v1/embeddings.ts'
 import { moderationKind } from '../../../src/api/v1/moderations.ts'
 import { rerankKind } from '../../../src/api/v1/rerank.ts'
@@ -17,6 +19,8 @@ import type { Answer, LongAnswer } from '../../../src/shared/replies/stored-answ
 import { newCallId } from '../../../src/shared/reports/call-records.ts'
 import { chatCharge, estimateTokens, mediaCost, outputLimit } from '../../../src/shared/requests/pricing.ts'
 import type { MediaShape } from '../../../src/shared/requests/media-rows.ts'
+import { SOUND_ENDS } from '../../../src/shared/requests/speech.ts'
+import type { TranscriptionRequest } from '../../../src/shared/requests/transcriptions.ts'
 import { offerTo } from '../../../src/shared/catalogue/catalogue.ts'
 import type { CallUpdate } from '../../../src/shared/replies/channels.ts'
 import type { ErrorCode } from '../../../src/shared/platform/errors.ts'
@@ -25,6 +29,8 @@ import type { AccountId, CallId, KeyId, UserId } from '../../../src/shared/platf
 import type { Web, Simulation } from './simulation.ts'
 import { IMAGE, VIDEO } from './prices.ts'
 import { MAX_OUTSTANDING } from './simulation.ts'
+import { secondsOf, soundOf, spokenOf } from './sound.ts'
+import { picturesFor, uploadOf } from './uploads.ts'
 
 export type Asked = {
   modality: Modality
@@ -35,7 +41,7 @@ export type Asked = {
   idempotencyKey: string | null
   account: { id: AccountId; userId: UserId; group: string | null }
   keyId: KeyId
-  /** Several pictures, a video or a ranking of the dearer kind. */
+  /** Several pictures, or what else is of the dearer kind. */
   large: boolean
 }
 
@@ -54,7 +60,7 @@ export class Request {
   left = false
   /** Somebody deletes its video. */
   isDeleted = false
-  /** The words of a stream that reached this client. */
+  /** The words of a stream, or the sound, that reached this client. */
   received = ''
   /** The id that the request got, or that of the call that it joined. */
   callId: CallId
@@ -66,7 +72,7 @@ export class Request {
     this.web = web
     this.callId = newCallId()
     this.ctx = contextOf(asked, this.callId)
-    this.place(orderOf(simulation, asked)).catch((error: unknown) => {
+    this.place(orderOf(simulation, web, asked)).catch((error: unknown) => {
       this.outcome = { is: 'broken', error }
     })
   }
@@ -95,7 +101,7 @@ export class Request {
 
   private read(update: CallUpdate): void {
     if (update.type !== 'chunks') return
-    this.received += update.chunks.map(wordsIn).join('')
+    this.received += update.chunks.map(this.asked.modality === 'speech' ? soundIn : wordsIn).join('')
   }
 
   private async place(order: CallOrder): Promise<void> {
@@ -113,6 +119,9 @@ export class Request {
     if (!this.left) this.outcome = { is: 'answered', answer }
   }
 }
+
+/** The sound of a chunk, which is text in a simulation. */
+const soundIn = (chunk: string): string => (chunk === SOUND_ENDS ? '' : Buffer.from(chunk, 'base64').toString())
 
 /** The words of a frame of any dialect. */
 function wordsIn(frame: string): string {
@@ -165,17 +174,20 @@ export const searchesAsked = ({ large }: Pick<Asked, 'large'>): number => (large
 const TEXT = 'word '.repeat(20)
 
 /** The order that the endpoints make of a valid body. */
-function orderOf(simulation: Simulation, asked: Asked): CallOrder {
+function orderOf(simulation: Simulation, web: Web, asked: Asked): CallOrder {
   const { modality, prompt } = asked
   const model = offerTo(simulation.catalogue(), asked.account).models.get(modality)!
   switch (model.modality) {
     case 'image':
     case 'video': {
       const shape = shapeOf(model.modality, asked)
-      const body = { model: model.id, prompt }
       const n = picturesOf(asked)
-      const request = { prompt, ...shape, ...(n > 1 && { n }) }
-      return { model, request, estimate: null, charge: mediaCost(model.price, shape, n)!, body }
+      // Several are made of several.
+      const files = n === 1 ? [] : picturesFor(prompt).map((text, at) => uploadOf(simulation, web.process, at, [text]))
+      const images = files.map(({ place }) => ({ place, extension: 'png' as const }))
+      const request = { prompt, ...shape, ...(n > 1 && { n, images }) }
+      const body = { model: model.id, prompt, ...(n > 1 && { image: files }) }
+      return { model, request, estimate: null, charge: mediaCost(model.price, shape, n)!, body, files }
     }
     case 'embedding': {
       const body = { model: model.id, input: `${prompt} ${TEXT}` }
@@ -192,9 +204,18 @@ function orderOf(simulation: Simulation, asked: Asked): CallOrder {
     }
     case 'chat':
       return chatOrderOf(model, asked)
-    case 'speech':
-    case 'transcription':
-      throw new Error(`no schedule asks for ${model.modality}`)
+    case 'speech': {
+      const body = { model: model.id, ...spokenOf(asked) }
+      return { model, body, ...speechKind.parse(body, model) }
+    }
+    case 'transcription': {
+      const file = uploadOf(simulation, web.process, 0, soundOf(prompt))
+      const seconds = secondsOf(asked)
+      const sent = { name: 'audio.wav', type: 'audio/wav' }
+      const request: TranscriptionRequest = { task: 'transcribe', format: 'json', seconds, file: sent, prompt }
+      const body = { model: model.id, prompt, file }
+      return { model, body, request, estimate: null, charge: chargeFor(model, seconds), files: [file] }
+    }
   }
 }
 

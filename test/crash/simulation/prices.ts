@@ -13,6 +13,8 @@ export const PRICES = {
   embedding: { input: 2, perTokens: 1, minimum: 1 },
   moderation: { credits: 0 },
   rerank: { perSearch: 25 },
+  speech: { perCharacter: 5, perCharacters: 7, minimum: 15 },
+  transcription: { prices: [{ perSecond: 3 }] },
 }
 
 /** Prices by model, as an account pays them. */

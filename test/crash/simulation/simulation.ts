@@ -6,6 +6,7 @@ import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import type { AccountId, CallId } from '../../../src/shared/platform/ids.ts'
 import type { CallJob } from '../../../src/shared/queues.ts'
 import { isLeftToReader } from '../../../src/shared/queues.ts'
+import { sweepUploads } from '../../../src/shared/requests/uploads.ts'
 import { WHOLE_PRICE, shareOf } from '../../../src/shared/requests/pricing.ts'
 import { createLog } from '../../../src/shared/platform/process/log.ts'
 import type { Calls } from '../../../src/shared/calls/calls.ts'
@@ -29,6 +30,7 @@ import { Process, Scheduler } from '../../support/faults.ts'
 import { Dispatch } from './dispatch.ts'
 import { Upstream } from './upstream.ts'
 import { LostCalls, callsOf } from './verbs.ts'
+import type { Refunder } from './verbs.ts'
 import { Wire } from './wire.ts'
 import { IMAGE, PRICES, VIDEO } from './prices.ts'
 import type { Prices } from './prices.ts'
@@ -36,8 +38,8 @@ import type { Prices } from './prices.ts'
 /** Open calls that one account may have in a simulation: few, so that the bound is reached. */
 export const MAX_OUTSTANDING = 5
 
-/** The group that some accounts are in: a share of which hardly any price is a whole number of credits. */
-export const GROUP = { name: 'partner', priceBasisPoints: 3333 }
+/** The group that some accounts are in. Nearly a third would hide whoever rounds twice. */
+export const GROUP = { name: 'partner', priceBasisPoints: 7001 }
 
 /** MAX_ANSWER_BYTES of a simulation: little, so that streams are cut. */
 export const LONGEST_ANSWER = 300
@@ -106,6 +108,9 @@ export class Simulation {
   readonly upstream: Upstream
   readonly lost = new LostCalls()
   readonly settledBy = new Map<CallId, Process>()
+  readonly refundedBy = new Map<CallId, Refunder>()
+  /** Fails once the simulation has ended. */
+  readonly over: Promise<never>
   readonly webs: Web[] = []
   readonly workers: Worker[] = []
   /** Prices by model; see `changePrices`. */
@@ -115,6 +120,7 @@ export class Simulation {
   private readonly versions = new Map<number, Catalogue>()
   private readonly name: string
   private processes = 0
+  private setOver: (why: Error) => void = () => {}
 
   constructor(db: Db, name: string) {
     this.db = db
@@ -122,6 +128,8 @@ export class Simulation {
     this.turns = new Scheduler(db)
     this.dispatch = new Dispatch(this.turns)
     this.upstream = new Upstream(this.turns)
+    this.over = new Promise((_resolve, reject) => (this.setOver = reject))
+    this.over.catch(() => {})
   }
 
   /** What an account of a group (null: of none) pays at this moment, by model. */
@@ -134,7 +142,7 @@ export class Simulation {
 
   /** Makes everything dearer, as an operator does: in a new version of the catalogue. */
   changePrices(): void {
-    const { chat, image, video, embedding, moderation, rerank } = this.prices
+    const { chat, image, video, embedding, moderation, rerank, speech, transcription } = this.prices
     this.prices = {
       chat: { ...chat, output: chat.output + 1000 },
       image: { prices: image.prices.map((one, at) => (at === 1 ? { ...one, credits: one.credits + 7 } : one)) },
@@ -142,6 +150,8 @@ export class Simulation {
       embedding: { ...embedding, input: embedding.input + 1 },
       moderation: { credits: moderation.credits + 5 },
       rerank: { perSearch: rerank.perSearch + 5 },
+      speech: { ...speech, perCharacter: speech.perCharacter + 1 },
+      transcription: { prices: transcription.prices.map(({ perSecond }) => ({ perSecond: perSecond + 1 })) },
     }
     this.catalogueVersion += 1
   }
@@ -153,7 +163,7 @@ export class Simulation {
     const routes = [{ upstream: upstreamEntry, model: 'm', rename: {}, drop: [], set: {}, allow: [] }]
     const version = this.catalogueVersion
     const common = { version, enabled: true, timeoutSeconds: DEADLINE_SECONDS, upstreams: [], routes }
-    const { chat, image, video, embedding, moderation, rerank } = this.prices
+    const { chat, image, video, embedding, moderation, rerank, speech, transcription } = this.prices
     const models: Model[] = [
       { ...common, id: 'chat', modality: 'chat', pricing: chat, price: chat },
       { ...common, id: 'image', modality: 'image', ...IMAGE, ...image, price: image },
@@ -161,6 +171,8 @@ export class Simulation {
       { ...common, id: 'embedding', modality: 'embedding', pricing: embedding, price: embedding },
       { ...common, id: 'moderation', modality: 'moderation', ...moderation, price: moderation },
       { ...common, id: 'rerank', modality: 'rerank', pricing: rerank, price: rerank },
+      { ...common, id: 'speech', modality: 'speech', pricing: speech, price: speech },
+      { ...common, id: 'transcription', modality: 'transcription', ...transcription, price: transcription },
     ]
     const offer = { version, createdAt: 1, creditMicroUsd: null, models: new Map(models.map((one) => [one.id, one])) }
     const ofGroup = models.map((one) => ({ ...one, price: shareOf(one.price, GROUP.priceBasisPoints) }) as Model)
@@ -308,9 +320,11 @@ export class Simulation {
     this.dispatch.deliver(id, worker.process, worker.processor)
   }
 
-  /** Begins a run of the reconciler in a worker. */
-  reconcile(worker: Worker): void {
-    reconcileCalls(worker.deps).catch((error: unknown) => this.dispatch.defects.push(error))
+  /** Begins a run of the reconciler in a worker: it sees to calls, and then to files that were left behind. */
+  reconcile({ deps, process }: Worker): void {
+    reconcileCalls(deps)
+      .then(() => this.turns.effect(process, 'sweep uploads', () => sweepUploads(this.db)))
+      .catch((error: unknown) => this.dispatch.defects.push(error))
   }
 
   /** Lets so many seconds pass for the open calls of accounts: leases expire, and deadlines if that is wanted. */
@@ -330,6 +344,7 @@ export class Simulation {
     for (const { deps } of this.workers) deps.held.stop()
     for (const { replies } of this.webs) replies.stop()
     for (const { process } of [...this.webs, ...this.workers]) process.alive = false
+    this.setOver(new Error('the simulation has ended'))
     await this.turns.rest()
   }
 }

@@ -6,6 +6,7 @@ import type { EmbeddingRequest } from '../../../src/shared/requests/embeddings.t
 import type { ModerationRequest } from '../../../src/shared/requests/moderations.ts'
 import type { RerankRequest } from '../../../src/shared/requests/rerank.ts'
 import type { ChatRequest, MediaRequest } from '../../../src/shared/requests/requests.ts'
+import type { Transcript } from '../../../src/shared/requests/transcriptions.ts'
 import type { UpstreamRef } from '../../../src/shared/calls/types.ts'
 import type { Tokens } from '../../../src/shared/requests/pricing.ts'
 import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
@@ -15,13 +16,17 @@ import type {
   DirectMediaAdapter,
   FailureKind,
   Made,
+  SpeechAdapter,
   TaskMediaAdapter,
   TaskState,
   TakeEvent,
+  TranscriptionAdapter,
   UpstreamContext,
   UpstreamUsage,
 } from '../../../src/workers/upstreams/adapter.ts'
 import type { Process, Scheduler } from '../../support/faults.ts'
+import { piecesOf } from './sound.ts'
+import { picturesFor, readFiles } from './uploads.ts'
 
 /** How an upstream treats a request. `answer` of a task is how it ends. */
 export type Manner = {
@@ -34,6 +39,8 @@ export type Manner = {
   polls: number
   /** How many pictures fewer than asked for an image call gets; more where it is negative. One at least. */
   missing: number
+  /** After how many pieces its sound breaks off; null: not. */
+  breaksAfter: number | null
   /** A task that was accepted and then failed. */
   taskFails: boolean
 }
@@ -41,7 +48,10 @@ export type Manner = {
 /** What one prompt has cost the operator: requests that were accepted, and those that produced something. */
 export type Bill = { accepted: number; produced: number }
 
-/** A chat as one worker asked it: the words that it was given, and the usage that was reported behind them. */
+/**
+ * A chat, or speech, as one worker asked it: the words, or the sound, that it was given, and the usage that was
+ * reported behind them.
+ */
 export type Taken = { process: Process; prompt: string; words: string; usage: UpstreamUsage | null }
 
 const ACCEPTED: ReadonlySet<FailureKind> = new Set(['unknown'])
@@ -52,7 +62,7 @@ const ACCEPTED: ReadonlySet<FailureKind> = new Set(['unknown'])
 export class Upstream {
   readonly bills = new Map<string, Bill>()
   readonly manners = new Map<string, Manner>()
-  /** Every chat that was sent, in order, each with what its worker got of it. */
+  /** Every chat and all speech that was sent, in order, each with what its worker got of it. */
   readonly taken: Taken[] = []
   private readonly asked = new Map<string, number>()
   private readonly tasks = new Map<string, { prompt: string; polls: number }>()
@@ -75,6 +85,8 @@ export class Upstream {
       image: this.direct(process),
       video: this.task(process),
       ...this.asking(process),
+      speech: this.speech(process),
+      transcription: this.transcription(process),
     }
   }
 
@@ -138,10 +150,38 @@ export class Upstream {
     }
   }
 
+  private speech(process: Process): SpeechAdapter {
+    return async ({ input }, context, take) => {
+      const prompt = input.split(' ')[0]!
+      const taken: Taken = { process, prompt, words: '', usage: null }
+      await this.ask(process, prompt, { ...context, onSent: () => this.taken.push(taken) })
+      const { breaksAfter } = this.manners.get(prompt)!
+      for (const [at, piece] of piecesOf(prompt).entries()) {
+        await this.effect(process, `sound ${at} of ${prompt}`, context.signal, () => {
+          if (at === breaksAfter) throw new UpstreamError('unknown', 'as asked')
+        })
+        taken.words += piece
+        await take(Buffer.from(piece))
+      }
+    }
+  }
+
+  private transcription(process: Process): TranscriptionAdapter {
+    return async ({ prompt = '' }, context): Promise<Transcript> => {
+      const { files = [], signal } = context
+      const text = await this.effect(process, `read the file of ${prompt}`, signal, () => readFiles(files))
+      await this.ask(process, prompt, context)
+      // What it says that it has billed is its operator's alone.
+      const billedSeconds = this.usageOf(prompt)?.input ?? null
+      return { text, language: null, segments: null, words: null, billedSeconds }
+    }
+  }
+
   private direct(process: Process): DirectMediaAdapter {
     return {
       kind: 'direct',
-      generate: async ({ prompt, n = 1 }: MediaRequest, context): Promise<Made> => {
+      generate: async ({ prompt, n = 1, images }: MediaRequest, context): Promise<Made> => {
+        if (images) await this.takePictures(process, prompt, context)
         await this.ask(process, prompt, context)
         const made = Math.max(1, n - this.manners.get(prompt)!.missing)
         return {
@@ -149,6 +189,12 @@ export class Upstream {
         }
       },
     }
+  }
+
+  /** Reads the pictures that are to be edited. @throws where they are others */
+  private async takePictures(process: Process, prompt: string, { files = [], signal }: UpstreamContext): Promise<void> {
+    const read = await this.effect(process, `read the pictures of ${prompt}`, signal, () => readFiles(files))
+    if (read !== picturesFor(prompt).join('')) throw new Error(`other pictures than those of ${prompt}: ${read}`)
   }
 
   private task(process: Process): TaskMediaAdapter {
@@ -198,7 +244,7 @@ export class Upstream {
     return reportedBy(this.manners.get(prompt)!)
   }
 
-  private async effect<T>(process: Process, what: string, signal: AbortSignal, work: () => T): Promise<T> {
+  private async effect<T>(process: Process, what: string, signal: AbortSignal, work: () => Promise<T> | T): Promise<T> {
     const aborted = new Promise<never>((_resolve, reject) => {
       const abort = () => {
         if (process.alive) reject(new UpstreamError('aborted', 'ended by ourselves'))

@@ -24,7 +24,7 @@ export function callsOf(
   turns: Scheduler,
   process: Process,
   limits: CallLimits,
-  { lost, settledBy }: CallRecords,
+  { lost, settledBy, refundedBy }: CallRecords,
 ): Calls {
   const calls = new Calls(db, limits)
   const gated = Object.create(calls) as Calls
@@ -41,17 +41,25 @@ export function callsOf(
       if (ended?.status === 'succeeded') settledBy.set(id, process)
       return ended
     })) as Calls['settle']
-  gated.refund = (id, error, ...rest) =>
+  gated.refund = (id, error, guard, ...rest) =>
     turns.effect(process, `refund ${id}`, async () => {
-      const ended = await calls.refund(id, error, ...rest)
+      const ended = await calls.refund(id, error, guard, ...rest)
+      if (ended && guard?.attempt !== undefined && !guard.reconciled)
+        refundedBy.set(id, { process, attempt: guard.attempt })
       if (ended && error.message.startsWith('The call was lost ')) lost.refunded(id)
       return ended
     })
   return gated
 }
 
-/** What a simulation records of its calls for its checks: which were lost, and which process settled one. */
-export type CallRecords = { lost: LostCalls; settledBy: Map<CallId, Process> }
+/** The run of a call's job that has refunded it. */
+export type Refunder = { process: Process; attempt: number }
+
+/**
+ * What a simulation records of its calls for its checks: which were lost, which process settled one, and which run of
+ * its own job refunded one.
+ */
+export type CallRecords = { lost: LostCalls; settledBy: Map<CallId, Process>; refundedBy: Map<CallId, Refunder> }
 
 /** Calls as a reconciler saw them when it looked, and those of them that it refunded as lost. */
 export class LostCalls {

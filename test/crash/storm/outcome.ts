@@ -39,7 +39,10 @@ async function checkDeleted(town: Installation, account: TestAccount): Promise<v
   })
 }
 
-/** One key is one call, an answer that is stored can be fetched, and only chats were asked for more than once. */
+/**
+ * One key is one call, an answer that is stored can be fetched, only chats were asked for more than once, and no file
+ * of a form is left.
+ */
 export async function checkOutcome(
   town: Installation,
   url: string,
@@ -57,6 +60,7 @@ export async function checkOutcome(
   const byKey = new Map(rows.map((row) => [row.idempotency_key, row]))
   const billedOf = billsOf(sandbox, sent)
   await checkDeleted(town, account)
+  await until('the files of forms are removed', async () => (await town.db('uploads').first('call_id')) === undefined)
   let fetched = 0
   for (const { prompt, key, mayBeSent, isNotStored, isDeleted, reply } of sent) {
     const billed = billedOf(prompt)

@@ -1,5 +1,6 @@
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { silence } from '../../shared/sound/fixtures.ts'
+import { PIXEL } from '../../support/pixel.ts'
 
 /** Request bodies by kind; each prompt names its request in the sandbox's bill. */
 export const KINDS: readonly {
@@ -79,16 +80,25 @@ export const KINDS: readonly {
     mayBeSent: 1,
     isNotStored: true,
   },
-  { path: 'audio/transcriptions', body: (prompt) => formOf(`${prompt} [delay 200]`), mayBeSent: 1 },
+  { path: 'audio/transcriptions', body: (prompt) => soundForm(`${prompt} [delay 200]`), mayBeSent: 1 },
+  { path: 'images/edits', body: (prompt) => picturesForm(`${prompt} [delay 200]`), mayBeSent: 1 },
 ]
 
 const SOUND = new Uint8Array(silence(1))
 
-function formOf(prompt: string): FormData {
+function soundForm(prompt: string): FormData {
   const form = new FormData()
   form.append('model', 'sandbox-transcription')
   form.append('prompt', prompt)
   form.append('file', new Blob([SOUND]), 'speech.wav')
+  return form
+}
+
+/** Several pictures to be edited into several. */
+function picturesForm(prompt: string): FormData {
+  const form = new FormData()
+  for (const [name, value] of Object.entries({ model: 'sandbox-image', prompt, n: '2' })) form.append(name, value)
+  for (const name of ['a.png', 'b.png']) form.append('image[]', new Blob([Buffer.from(PIXEL, 'base64')]), name)
   return form
 }
 

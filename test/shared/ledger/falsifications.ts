@@ -12,14 +12,17 @@ export type Scene = {
   code: string
 }
 
-/** What a careless hand could do to the books, as SQL, and the invariants that must name it. */
-export const FALSIFICATIONS: [title: string, sql: string, of: (it: Scene) => unknown[], invariants: string[]][] = [
-  [
-    'speech that cost less than was charged for it',
-    `UPDATE calls SET modality = 'speech' WHERE id = ?`,
+/** Something that a careless hand could do to the books, as SQL, and the invariants that must name it. */
+type Falsification = [title: string, sql: string, of: (it: Scene) => unknown[], invariants: string[]]
+
+/** One for each invariant, at least. */
+export const FALSIFICATIONS: Falsification[] = [
+  ...['moderation', 'rerank', 'speech', 'transcription'].map((modality): Falsification => [
+    `a call that cost less than was charged for it (${modality})`,
+    `UPDATE calls SET modality = '${modality}' WHERE id = ?`,
     ({ settled }) => [settled],
-    ['speech and transcriptions cost what was charged for them'],
-  ],
+    ['moderations, rankings, speech and transcriptions cost what was charged for them'],
+  ]),
   [
     'a balance that was raised',
     'UPDATE accounts SET credits = credits + 1 WHERE id = ?',

@@ -1,5 +1,5 @@
 import type { Mutant } from './mutant.ts'
-import { FORMS, LENGTHS_OF_SOUND, SPEECH, TRANSCRIPTIONS } from './killing-tests.ts'
+import { FORMS, LENGTHS_OF_SOUND, SCHEDULES, SPEECH, TRANSCRIPTIONS } from './killing-tests.ts'
 
 /** Bugs in forms, speech and transcriptions. */
 export const OF_AUDIO: readonly Mutant[] = [
@@ -25,7 +25,31 @@ export const OF_AUDIO: readonly Mutant[] = [
         replace: 'throw error',
       },
     ],
-    tests: [SPEECH],
+    tests: [SCHEDULES, SPEECH],
+  },
+  {
+    name: 'speech is given up after it was heard',
+    why: 'What may have reached its reader is not refunded by who was not there.',
+    edits: [
+      {
+        file: 'src/workers/calls/poisoned-calls.ts',
+        find: "...(isStream(job) && { from: 'queued' })",
+        replace: "...(job.name === 'chat' && isStream(job) && { from: 'queued' })",
+      },
+    ],
+    tests: [SCHEDULES],
+  },
+  {
+    name: 'speech is settled though nothing was heard',
+    why: 'What broke off before its first byte is refunded.',
+    edits: [
+      {
+        file: 'src/workers/calls/run-speech.ts',
+        find: 'if (!passed.hasBegun) throw error',
+        replace: 'if (!passed.hasBegun && !run.maybeSent) throw error',
+      },
+    ],
+    tests: [SCHEDULES],
   },
   {
     name: 'instructions are spoken by for nothing',
@@ -74,6 +98,30 @@ export const OF_AUDIO: readonly Mutant[] = [
       },
     ],
     tests: [FORMS],
+  },
+  {
+    name: 'files of calls that wait are swept',
+    why: 'They are there as long as their call is open.',
+    edits: [
+      {
+        file: 'src/shared/requests/uploads.ts',
+        find: 'c.id = u.call_id AND c.finished_at IS NULL',
+        replace: "c.id = u.call_id AND c.finished_at IS NULL AND c.status = 'running'",
+      },
+    ],
+    tests: [SCHEDULES],
+  },
+  {
+    name: 'files stay that were left behind',
+    why: 'A process that dies removes none: the reconciler does.',
+    edits: [
+      {
+        file: 'src/shared/requests/uploads.ts',
+        find: 'c.id = u.call_id AND c.finished_at IS NULL',
+        replace: "c.id = u.call_id AND c.status <> 'succeeded'",
+      },
+    ],
+    tests: [SCHEDULES],
   },
   {
     name: 'files stay after their call',

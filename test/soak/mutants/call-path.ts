@@ -172,9 +172,9 @@ export const CALL_PATH: readonly Mutant[] = [
     why: 'The next worker would send it again.',
     edits: [
       {
-        file: PROCESSOR,
-        find: 'if (!maybeSent && !call.upstreamRef) await calls.requeue',
-        replace: 'if (!call.upstreamRef) await calls.requeue',
+        file: 'src/workers/calls/run-call.ts',
+        find: '  !maybeSent && !call.upstreamRef && (',
+        replace: '  maybeSent !== null && !call.upstreamRef && (',
       },
     ],
     tests: [SCHEDULES],

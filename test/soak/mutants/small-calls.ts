@@ -1,5 +1,5 @@
 import type { Mutant } from './mutant.ts'
-import { ADAPTER_OF_RERANK, MODERATIONS, RERANK, REQUEST_OF_RERANK } from './killing-tests.ts'
+import { ADAPTER_OF_RERANK, MODERATIONS, RERANK, REQUEST_OF_RERANK, SCHEDULES } from './killing-tests.ts'
 
 /** Bugs in moderations and rankings. */
 export const OF_SMALL_CALLS: readonly Mutant[] = [
@@ -92,5 +92,17 @@ export const OF_SMALL_CALLS: readonly Mutant[] = [
       },
     ],
     tests: [RERANK],
+  },
+  {
+    name: 'what another worker has sent is handed back as unsent',
+    why: 'It would be sent a second time: only chats are.',
+    edits: [
+      {
+        file: 'src/workers/calls/run-call.ts',
+        find: "(!call.resumed || call.modality === 'chat')",
+        replace: 'call !== null',
+      },
+    ],
+    tests: [SCHEDULES],
   },
 ]
