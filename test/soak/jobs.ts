@@ -58,8 +58,8 @@ const FIGURE = /^\s+· (.*)$/
 const figuresIn = (output: string): string[] => output.split('\n').flatMap((line) => FIGURE.exec(line)?.[1] ?? [])
 
 /**
- * The seed of the random choices, what part of the schedules and chats is played (1: all), the step from one planted bug
- * to the next (1: all), the folder of the bundled programs, and the runner of planted bugs.
+ * The seed of the random choices, what part of the schedules and chats is played (1: all), the step from one planted
+ * bug to the next (1: all), the folder of the bundled programs, and the runner of planted bugs.
  */
 type Options = { seed: number; part: number; every: number; programs: string; runner: MutantRunner }
 

@@ -179,7 +179,7 @@ const KINDS: Kind[] = [
     }),
     named: (prompt, { more = '', ...asked }) => ({ input: `${prompt} ${String(more)}`, voice: 'alloy', ...asked }),
     takes: ['input', 'voice', 'instructions', 'response_format', 'speed'],
-    bill: ({ fields: { input, instructions = '' } }) => [...String(input)].length + [...String(instructions)].length,
+    bill: ({ fields: { input, instructions = '' } }) => Array.from(`${String(input)}${String(instructions)}`).length,
   },
   {
     title: 'transcriptions',

@@ -85,7 +85,7 @@ function dueForVideo(price: Prices['video'], asked: Asked): number {
 /** Speech is paid by its characters and those of its instructions, however much of it came. */
 function dueForSpeech(price: Prices['speech'], asked: Asked): number {
   const { input, instructions = '' } = spokenOf(asked)
-  const characters = [...input].length + [...instructions].length
+  const characters = Array.from(input + instructions).length
   const { perCharacter, perCharacters, minimum } = price
   return creditsOf(price, Math.max(characters * perCharacter, minimum * perCharacters), perCharacters)
 }

@@ -12,9 +12,12 @@ export type AnsweringUpstream = {
 
 /** Starts one. */
 export async function startAnsweringUpstream(): Promise<AnsweringUpstream> {
-  const { origin, close } = await serve(async (req, res) => {
-    upstream.asked = { path: req.url!, body: await json(req) }
-    res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(upstream.answer))
+  const { origin, close } = await serve((req, res) => {
+    const answer = (body: unknown): void => {
+      upstream.asked = { path: req.url!, body }
+      res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(upstream.answer))
+    }
+    json(req).then(answer, () => res.destroy())
   })
   const upstream: AnsweringUpstream = { baseUrl: origin, answer: null, asked: null, close }
   return upstream
