@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { Redis } from 'ioredis'
 import type { Sandbox } from '../../sandbox/server.ts'
 import { createSandbox } from '../../sandbox/server.ts'
+import { hasEnded } from '../../src/shared/calls/lifecycle.ts'
 import { findRecord } from '../../src/shared/reports/call-records.ts'
 import type { CallRecord } from '../../src/shared/reports/call-records.ts'
 import { parseId } from '../../src/shared/platform/ids.ts'
@@ -134,7 +135,7 @@ describe('a stream whose worker is killed', () => {
       'its end',
       async () => {
         const record = await findRecord(db, id)
-        return record?.status === 'running' ? null : record
+        return record && hasEnded(record.status) ? record : null
       },
       LONGEST_MS,
     )

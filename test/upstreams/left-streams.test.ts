@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { hasEnded } from '../../src/shared/calls/lifecycle.ts'
 import { findRecord } from '../../src/shared/reports/call-records.ts'
 import type { CallRecord } from '../../src/shared/reports/call-records.ts'
 import { parseId } from '../../src/shared/platform/ids.ts'
@@ -59,7 +60,7 @@ describe('a stream that is left', () => {
       'its end',
       async () => {
         const record = await findRecord(gateway.db, parseId('call', stream.headers.get('x-call-id')!)!)
-        return record?.status === 'running' ? null : record
+        return record && hasEnded(record.status) ? record : null
       },
       60_000,
     )

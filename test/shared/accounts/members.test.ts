@@ -85,7 +85,7 @@ describe('the members of accounts', () => {
     const token = await sessionFor(userId, second)
     const account = await shown(token)
     expect(account).to.include({ credits: 70 })
-    expect(account.user).to.include({ id: publicId('account', second), email: person.email, credits: 70 })
+    expect(account.user).to.include({ id: publicId('account', accountOf(person)), email: person.email, credits: 70 })
     const { json } = await web.post('/api/keys', { name: 'of the second' }, token)
     expect(
       await web

@@ -111,9 +111,9 @@ describe('an event', () => {
       const rerank = { modality: 'rerank' } as const
       const calls = verbs(db)
       for (const types of [EVERY_TYPE, LISTED_TYPES]) await aWebhook(account, types)
-      await calls.settle(await opened(calls, account, 10, rerank), 'rerank', aResult(1))
+      await calls.settle(await opened(calls, account, 10, rerank), 'rerank', aResult(10))
       expect(await typesToldTo(account)).to.deep.equal([])
-      await calls.settle(await opened(calls, account, 10, { ...rerank, isAsync: true }), 'rerank', aResult(1))
+      await calls.settle(await opened(calls, account, 10, { ...rerank, isAsync: true }), 'rerank', aResult(10))
       expect(await typesToldTo(account)).to.deep.equal(['call.succeeded', 'call.succeeded'])
     })
 

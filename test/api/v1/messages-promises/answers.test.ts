@@ -10,6 +10,7 @@ import { startGateway } from '../../../../scripts/harness/harness.ts'
 import type { Reply } from '../../../../scripts/harness/http.ts'
 import { send } from '../../../../scripts/harness/http.ts'
 import { until } from '../../../../scripts/harness/until.ts'
+import { hasEnded } from '../../../../src/shared/calls/lifecycle.ts'
 import { findRecord } from '../../../../src/shared/reports/call-records.ts'
 import { expectBooksToBalance } from '../../../support/books.ts'
 import { eventsOf, saying, startScripted, streaming } from '../../../upstreams/support/scripted.ts'
@@ -278,7 +279,7 @@ describe('an answer of POST /v1/messages, where other gateways were wrong', () =
     const reply = { status: 200, headers: response.headers, text: '', json: null }
     const record = await until('the end of the call', async () => {
       const found = await findRecord(gateway.db, callOf(reply))
-      return found?.status === 'running' ? null : found
+      return found && hasEnded(found.status) ? found : null
     })
     expect(record).to.include({ status: 'succeeded', outputTokens: Math.ceil(words.length / 3) })
     expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - (await recordOf(gateway.db, reply)).credits!)
