@@ -116,7 +116,7 @@ export const up = (db: Knex): Promise<void> =>
       CONSTRAINT members_role_known CHECK (role IN ('owner', 'admin', 'member'))
     );
     CREATE INDEX members_account ON members (account_id, created_at);
-    -- Whoever an account belongs to is one person: the address that operators know it by. That there is one at all is
+    -- An account belongs to one person: the address that operators know it by. That there is one at all is
     -- said by a trigger (sql/keep_an_owner.sql).
     CREATE UNIQUE INDEX members_one_owner ON members (account_id) WHERE role = 'owner';
     -- A person has one account of their own: a login begins with it, and sign-up credits are given to it.

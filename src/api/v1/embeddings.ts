@@ -139,7 +139,7 @@ export const createEmbeddings = callEndpoint(
     summary: 'Make embeddings of texts',
     description:
       'Input in tokens is charged exactly, texts at a token for three bytes, and settled on the real usage. ' +
-      'Answers are not stored: whoever comes back for one gets 410 `result_expired`, and is not charged again.',
+      'Answers are not stored: a retry after the end gets 410 `result_expired`, and is not charged again.',
     auth: apiKey,
     limits: CALL_LIMITS,
     headers: callRequestHeaders.omit({ Prefer: true }),

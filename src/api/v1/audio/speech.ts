@@ -93,7 +93,7 @@ export const createSpeech = callEndpoint(
     summary: 'Speak a text',
     description:
       'The sound is sent as it comes. An error before its first byte is JSON, and refunded; what breaks off after it ' +
-      'ends its connection, and is charged. Sound is not stored: whoever comes back for it gets 410 `result_expired`.',
+      'ends its connection, and is charged. Sound is not stored: a retry after its end gets 410 `result_expired`.',
     auth: apiKey,
     limits: CALL_LIMITS,
     headers: callRequestHeaders.omit({ Prefer: true }),
