@@ -6,7 +6,7 @@ import type { Fields } from '../../platform/fields.ts'
 import type { ChatRequest } from '../../requests/requests.ts'
 import type { Block, CanonicalChat, Tool, ToolChoice, Turn } from '../canonical.ts'
 import type { Open } from '../seal.ts'
-import { itemsOf, toolsOf } from './parts.ts'
+import { itemsOf, toolsOf, wordsOfFile } from './parts.ts'
 
 const listOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.map(asFields) : [])
 
@@ -127,22 +127,12 @@ function blockOf(part: Fields): Block[] {
 }
 
 /** A file: its text, or as it is. */
-function fileOf({ file_data: data, file_url: url, filename }: Fields): Block {
-  const inline = /^data:text\/[^;,]*(;base64)?,/i.exec(String(data))
-  if (inline) {
-    const body = String(data).slice(inline[0].length)
-    return { kind: 'text', text: inline[1] ? String(Buffer.from(body, 'base64')) : decoded(body) }
-  }
+function fileOf(part: Fields): Block {
+  const { file_data: data, file_url: url, filename } = part
+  const text = wordsOfFile(part)
+  if (text !== null) return { kind: 'text', text }
   const file = isText(url) ? { file_url: url } : { filename: filename ?? 'document', file_data: data }
   return { kind: 'other', fields: { type: 'file', file } }
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }
 
 /** What a model thought: with its proof where it is opened for the route that made it, else as a text alone. */

@@ -4,7 +4,7 @@
 import type { CountingRules, Tokens } from '../../requests/pricing.ts'
 import { TOOLS_TOKENS, estimatedInput } from '../../requests/pricing.ts'
 import type { ChatRequest } from '../../requests/requests.ts'
-import { partTokens, toolsOf, uncountedBytes } from './parts.ts'
+import { bytesOfWords, partTokens, toolsOf, uncountedBytes } from './parts.ts'
 
 /** The limit of the output where neither the request nor its model has one, in tokens. */
 const DEFAULT_OUTPUT = 32_768
@@ -19,9 +19,10 @@ export const fixedTokens = (request: ChatRequest, rules: CountingRules): number 
 
 /**
  * Input: the UTF-8 bytes of the whole body as JSON, less those of parts that count by their kind, by `bytesPerToken`,
- * plus what these count for, and what tools add. Output: its limit.
+ * plus what these count for, and what tools add. A text file counts by its data or by its words, whichever are more
+ * bytes: control characters are six in JSON. Output: its limit.
  */
 export function estimateResponses(request: ChatRequest, rules: CountingRules): Tokens {
-  const bytes = Buffer.byteLength(JSON.stringify(request)) - uncountedBytes(request, rules)
+  const bytes = Buffer.byteLength(JSON.stringify(request)) - uncountedBytes(request, rules) + bytesOfWords(request)
   return { input: estimatedInput(bytes, fixedTokens(request, rules), rules), output: request.max_tokens }
 }

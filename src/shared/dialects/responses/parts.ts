@@ -44,9 +44,26 @@ export const partsOf = (body: Body): Part[] =>
     )
   })
 
+const TEXT = /^data:text\/[^;,]*(;base64)?,/i
+
 /** Whether the data of a file is text: other upstreams get it as words. */
-const hasText = ({ fields }: Part): boolean =>
-  fields.type === 'input_file' && /^data:text\//i.test(String(fields.file_data))
+const hasText = ({ fields }: Part): boolean => fields.type === 'input_file' && TEXT.test(String(fields.file_data))
+
+/** The words of a file whose data is text; null of any other. */
+export function wordsOfFile({ file_data: data }: Fields): string | null {
+  const text = TEXT.exec(String(data))
+  if (!text) return null
+  const body = String(data).slice(text[0].length)
+  return text[1] ? String(Buffer.from(body, 'base64')) : decoded(body)
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
 
 /** Whether a part is a file that is no text: what it counts for only its model can say. */
 export const isBinary = (part: Part): boolean =>
@@ -72,6 +89,14 @@ export const uncountedBytes = (body: Body, rules: CountingRules): number =>
     .map(({ fields }) => fields.image_url ?? fields.file_data)
     .filter((data) => typeof data === 'string' && /^data:/i.test(data))
     .reduce<number>((sum, data) => sum + Buffer.byteLength(JSON.stringify(data)) - 2, 0)
+
+/** How many bytes of JSON the words of a request's text files have beyond those of their data. */
+export const bytesOfWords = (body: Body): number =>
+  partsOf(body)
+    .filter(hasText)
+    .reduce((sum, { fields }) => sum + Math.max(0, jsonBytes(wordsOfFile(fields)) - jsonBytes(fields.file_data)), 0)
+
+const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
 
 const isAddress = (url: unknown): url is string => typeof url === 'string' && /^https?:/i.test(url)
 
