@@ -36,6 +36,18 @@ export const PRICES: readonly Mutant[] = [
     tests: [ARITHMETIC],
   },
   {
+    name: 'a text file of a response is held by its data alone',
+    why: 'Other upstreams are sent its words, which are longer where they are escaped.',
+    edits: [
+      {
+        file: 'src/shared/dialects/responses/estimate.ts',
+        find: ' + bytesOfWords(request)',
+        replace: '',
+      },
+    ],
+    tests: ['test/shared/dialects/responses/estimate.test.ts'],
+  },
+  {
     name: 'what has no price is free',
     why: 'What fits no row is never made for nothing.',
     edits: [
