@@ -2,7 +2,7 @@
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Reply = { status: number; headers: Headers; text: string; json: any }
 
-/** Sends JSON, or a string or a form as it is, and reads the whole answer. */
+/** Sends JSON, or a string or a form as it is, and reads the whole answer. @throws where there is none, saying why */
 export async function send(
   method: string,
   url: string,
@@ -19,6 +19,10 @@ export async function send(
       ...headers,
     },
     body: isReady(body) ? body : JSON.stringify(body),
+  }).catch((error: unknown) => {
+    // The reason of a failed fetch is its cause, which mocha does not print.
+    if (error instanceof TypeError) error.message += ` (${method} ${url}: ${String(error.cause)})`
+    throw error
   })
   const text = await response.text()
   return { status: response.status, headers: response.headers, text, json: parse(text) }

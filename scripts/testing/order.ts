@@ -8,32 +8,21 @@ const BUSY = /^test\/(?:console|crash|scripts|starts)\/|^test\/admin\/main|^test
 /** Tests that mostly wait for slow upstreams. */
 const WAITING = /^test\/upstreams\//
 
-/** Files that take more than half a minute. One of them at the end of a run would keep it waiting for one worker. */
+/** Files of more than ten seconds. One of them at the end of a run would keep it waiting for one worker. */
 const LONG = new Set([
-  'test/api/console/guesses.test.ts',
-  'test/api/openapi.test.ts',
-  'test/api/pipelined-floods.test.ts',
-  'test/api/static/docs.test.ts',
-  'test/api/v1/left-calls.test.ts',
-  'test/api/v1/messages-money.test.ts',
   'test/api/v1/numbered-retries.test.ts',
   'test/console/accessibility.test.ts',
-  'test/console/details.test.ts',
-  'test/console/journey.test.ts',
-  'test/console/organisations.test.ts',
-  'test/crash/deaths.test.ts',
-  'test/crash/deleted-videos.test.ts',
-  'test/crash/kills.test.ts',
-  'test/crash/load.test.ts',
   'test/crash/takeovers.test.ts',
-  'test/crash/webhooks.test.ts',
-  'test/failover/silence.test.ts',
   'test/scripts/start/main.test.ts',
   'test/starts/refusals.test.ts',
   'test/starts/waiting.test.ts',
-  'test/upstreams/aimock.test.ts',
   'test/upstreams/cut-chats.test.ts',
-  'test/upstreams/read-answers.test.ts',
+  'test/upstreams/fallback.test.ts',
+  'test/upstreams/slow-names.test.ts',
+  'test/upstreams/ssrf.test.ts',
+  'test/upstreams/storage.test.ts',
+  'test/upstreams/streams.test.ts',
+  'test/upstreams/wrong-json.test.ts',
 ])
 
 /**

@@ -27,8 +27,9 @@ describe('keys with limits in the console', () => {
 
   it('tell why one is refused whose secret an operator ended, and make the new one', async () => {
     const { token } = await gateway.person('ended@example.com')
-    const made = (await send('POST', `${gateway.url}/api/keys`, { key: token, body: { name: 'server' } })).json
-    await gateway.db.transaction((trx) => endSecret(trx, parseId('key', made.key.id as string)!))
+    const made = await send('POST', `${gateway.url}/api/keys`, { key: token, body: { name: 'server' } })
+    expect(made.status, made.text).to.equal(200)
+    await gateway.db.transaction((trx) => endSecret(trx, parseId('key', made.json.key.id as string)!))
     const { page, signIn, open, faults, close } = await visit(browser, gateway)
     await signIn('ended@example.com')
     await open('/keys', 'Keys')

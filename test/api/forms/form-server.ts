@@ -83,7 +83,7 @@ async function shownFile(value: unknown): Promise<unknown> {
   return { ...value.toJSON(), bytes: value.bytes, read: hash.digest('hex') }
 }
 
-/** The files of uploads that this process has open, and those that have a name. */
+/** The files of uploads that this process has open, and those that have a name: of any process, and for a moment. */
 export function uploadsLeft(): string[] {
   const open = readdirSync('/proc/self/fd').flatMap((fd) => {
     try {

@@ -34,7 +34,7 @@ describe('a form', () => {
   after(() => server.stop())
   afterEach(async () => {
     await until('all forms are read', () => server.reading() === 0)
-    expect(uploadsLeft()).to.deep.equal([])
+    await until('no file is left', () => uploadsLeft().length === 0)
     expect(server.counted()).to.equal(0)
   })
 

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { TRANSCRIPTIONS, countsOf } from '../../../../scripts/harness/calling.ts'
 import { anAccount } from '../../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../../scripts/harness/factories.ts'
+import { until } from '../../../../scripts/harness/until.ts'
 import { startGateway } from '../../../../scripts/harness/harness.ts'
 import type { Gateway } from '../../../../scripts/harness/harness.ts'
 import { silence } from '../../../shared/sound/fixtures.ts'
@@ -21,7 +22,7 @@ describe('a transcription that cannot be', () => {
     account = await anAccount(gateway.db, 1_000_000)
   })
   afterEach(async () => {
-    expect(uploadsLeft()).to.deep.equal([])
+    await until('no file is left', () => uploadsLeft().length === 0)
     await expectBooksToBalance(gateway.db)
   })
 
