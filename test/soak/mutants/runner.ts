@@ -13,6 +13,7 @@ const PARTS = [
   'test',
   'scripts',
   'assets',
+  'docs',
   'package.json',
   'package-lock.json',
   'tsconfig.json',
