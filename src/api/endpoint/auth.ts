@@ -109,7 +109,7 @@ export async function tellTokens(
   deps: Pick<WebDeps, 'keys' | 'config'>,
   ctx: ParameterizedContext<RequestState>,
 ): Promise<void> {
-  // Whoever has no key, and everybody while Postgres is away, is answered without.
+  // Requests without a key are answered without, and all are while Postgres is away.
   await authenticateKey(deps, ctx).catch(() => null)
 }
 

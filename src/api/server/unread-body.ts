@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 
-/** What is read of such a rest: so many bytes, for so long, and for so long without a byte, in ms. */
+/** The most that is read of such a rest: in bytes, in ms, and in ms since its last byte. */
 const MOST = { bytes: 128 * 1024 * 1024, ms: 10_000, idleMs: 2_000 }
 
 /** Reads what still comes of a body, and keeps nothing of it. Resolves when it has ended, or when that is enough. */

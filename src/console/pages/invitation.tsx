@@ -1,5 +1,5 @@
 /**
- * The page behind an invitation's link. Whoever is signed out signs in or registers, and comes back: the token rests in
+ * The page behind an invitation's link. Who is signed out signs in or registers, and comes back: the token rests in
  * this tab meanwhile.
  */
 import { useEffect } from 'preact/hooks'
@@ -38,7 +38,7 @@ export function InvitationPage() {
   const { token, stage, link, come, paste } = useLink(kept())
   const { route } = useLocation()
   if (stage === 'missing') return <Missing paste={paste} />
-  /** Nobody is signed in any more, and whoever signs in comes back. */
+  /** Signs out; the user who signs in next comes back. */
   const enter = (path: string): void => {
     if (session.peek() !== null) signOutHere()
     keep(token)

@@ -32,7 +32,7 @@ function useShutting(menu: RefObject<HTMLDetailsElement>): void {
   }, [])
 }
 
-/** Opens below whoever is signed in. */
+/** Opens below the name of the user who is signed in. */
 export function AccountMenu() {
   const [open, setOpen] = useState(false)
   const [founding, setFounding] = useState(false)

@@ -24,7 +24,7 @@ import { AccountMenu } from './account-menu.tsx'
 import { Mark } from './basics.tsx'
 import { number } from './format.ts'
 
-/** `of`: whom a page is for, where that is not everybody: owner and admins, or whoever acts for an organisation. */
+/** `of`: whom a page is for, where that is not everybody: owner and admins, or those who act for an organisation. */
 type PageLink = { href: string; name: string; icon: LucideIcon; of?: 'managers' | 'organisation' }
 type Group = { name: string; links: PageLink[] }
 
@@ -96,7 +96,7 @@ export function Shell({ path, children }: { path: string; children: ComponentChi
   )
 }
 
-/** Whether a page is for whoever is signed in. */
+/** Whether a page is for the user who is signed in. */
 const isFor = ({ of }: PageLink): boolean =>
   of === 'managers' ? mayManage() : of === 'organisation' ? Boolean(account.value?.organisation) : true
 

@@ -65,7 +65,7 @@ const actedFor = ({ organisation, user }: AccountState & { user: User }): string
 export const isOwnAccount = (id: string): boolean =>
   account.value !== null && [account.value.user.id, actedFor(account.value)].includes(id)
 
-/** Whether the pages of owner and admins are for whoever is signed in; also while that is not known yet. */
+/** Whether the pages of owner and admins are for the user who is signed in; also while that is not known yet. */
 export const mayManage = (): boolean => account.value?.organisation?.role !== 'member'
 
 /** Shows a changed profile at once. */

@@ -59,7 +59,7 @@ export async function setMemberBudget(
   await trx.raw('SELECT mark_limited(?)', [accountId])
 }
 
-/** Whoever is no longer an admin has invited nobody: what they can do ends with the role. */
+/** Changes a role. A member who is no longer an admin has invited nobody: their invitations end with the role. */
 async function setMemberRole(trx: Trx, { userId, accountId }: Membership, role: MemberRole): Promise<void> {
   await trx('members').where({ user_id: userId, account_id: accountId }).update({ role })
   if (role === 'member') await trx('invitations').where({ invited_by: userId, account_id: accountId }).delete()

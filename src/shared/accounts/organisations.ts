@@ -1,5 +1,5 @@
 /**
- * Organisations: accounts that several people act for. Whoever makes one is its owner. Everything of the money is as
+ * Organisations: accounts that several people act for. Its founder is its owner. Everything of the money is as
  * with any account.
  */
 import { ApiError } from '../platform/errors.ts'

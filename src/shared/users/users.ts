@@ -79,7 +79,7 @@ export const USER_COLUMNS = [
 /** A user who acts for an account, and the id of their own, which stays whatever they act for. */
 export type ActingUserRow = UserRow & { own_account_id: AccountId }
 
-/** What whoever is logged in sees of themselves: the credits are those of the account that they act for. */
+/** What users see of themselves: the credits are those of the account that they act for. */
 export const presentActingUser = (row: ActingUserRow): User => ({
   ...presentUser(row),
   id: publicId('account', row.own_account_id),

@@ -3,6 +3,7 @@
  */
 import { asFields, isText } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
+import { jsonBytes } from '../../platform/json-bytes.ts'
 import type { CutOff } from '../answer-form.ts'
 import { BoundedAssembly } from '../bounded-assembly.ts'
 import { withWords, wordsOf } from './items.ts'
@@ -73,8 +74,6 @@ const nameIn = ({ type, item }: Fields): string => {
 /** The UTF-8 bytes of the words in an event. */
 export const wordsInEvent = (event: Fields): number =>
   Buffer.byteLength(wordsOf(event) ?? '') + Buffer.byteLength(nameIn(event))
-
-const jsonBytes = (text: string): number => Buffer.byteLength(JSON.stringify(text)) - 2
 
 /** What an event adds to its response, in bytes of JSON. */
 export function sizeOfEvent(event: Fields): number {

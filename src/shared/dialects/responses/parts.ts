@@ -4,6 +4,7 @@
  */
 import { asFields, isText } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
+import { jsonBytes } from '../../platform/json-bytes.ts'
 import type { CountingRules } from '../../requests/pricing.ts'
 import { tokensOfPart } from '../../requests/pricing.ts'
 
@@ -94,9 +95,10 @@ export const uncountedBytes = (body: Body, rules: CountingRules): number =>
 export const bytesOfWords = (body: Body): number =>
   partsOf(body)
     .filter(hasText)
-    .reduce((sum, { fields }) => sum + Math.max(0, jsonBytes(wordsOfFile(fields)) - jsonBytes(fields.file_data)), 0)
-
-const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
+    .reduce((sum, { fields }) => {
+      const [words, data] = [wordsOfFile(fields) ?? '', String(fields.file_data)].map(jsonBytes) as [number, number]
+      return sum + Math.max(0, words - data)
+    }, 0)
 
 const isAddress = (url: unknown): url is string => typeof url === 'string' && /^https?:/i.test(url)
 
