@@ -1,5 +1,5 @@
 /**
- * The page behind an invitation's link. Who is signed out signs in or registers, and comes back: the token rests in
+ * The page behind an invitation's link. Visitors sign in or register first, and come back: the token rests in
  * this tab meanwhile.
  */
 import { useEffect } from 'preact/hooks'
