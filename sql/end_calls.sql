@@ -70,12 +70,12 @@ BEGIN
         c.credits_precharged AS held, c.request_bytes,
         CASE WHEN o.status = 'succeeded' THEN least(o.cost, 2 * c.credits_precharged) ELSE 0 END AS due
       FROM ROWS FROM (jsonb_to_recordset(outcomes) AS (
-        id uuid, status text, cost bigint, attempt integer, from_status text, overdue boolean, reconciled boolean
-      )) WITH ORDINALITY AS o (id, status, cost, attempt, from_status, overdue, reconciled, place)
+        id uuid, status text, cost bigint, attempt integer, overdue boolean, reconciled boolean
+      )) WITH ORDINALITY AS o (id, status, cost, attempt, overdue, reconciled, place)
       JOIN calls c ON c.id = o.id AND c.id = ANY (ids)
       WHERE c.status IN ('queued', 'running')
-        AND (o.attempt IS NULL OR o.attempt = c.attempts)
-        AND (o.from_status IS NULL OR o.from_status = c.status)
+        -- A crash of Postgres may have lost the begin of the attempt that ends the call (docs/architecture.md#begin).
+        AND (o.attempt IS NULL OR o.attempt >= c.attempts)
         AND (o.overdue IS NOT TRUE OR c.deadline_at < now())
       ORDER BY o.id, o.place
     ) x
@@ -123,7 +123,8 @@ BEGIN
     cached_input_tokens = o.cached_input_tokens, cache_write_tokens = o.cache_write_tokens,
     repeated_input_tokens = o.repeated_input_tokens, output_tokens = o.output_tokens,
     -- Nothing was sent of a call that no worker began.
-    cost_micro_usd = CASE WHEN c.attempts = 0 THEN 0 ELSE o.cost_micro_usd END,
+    cost_micro_usd = CASE WHEN o.status = 'failed' AND greatest(c.attempts, o.attempt) = 0 THEN 0
+      ELSE o.cost_micro_usd END,
     upstream = coalesce(o.upstream, c.upstream), result_url = o.result_url,
     more_result_urls = o.more_result_urls, pictures = o.pictures, finished_at = moment,
     -- A call that we ourselves could not place, or for which its upstream had no room, counts as refused: its key is
@@ -132,12 +133,12 @@ BEGIN
     idempotency_expires_at = CASE WHEN o.error_type = ANY (passing) THEN NULL ELSE c.idempotency_expires_at END,
     latency_ms = greatest(0, round(extract(epoch FROM moment - c.created_at) * 1000))::bigint
   FROM ROWS FROM (jsonb_to_recordset(outcomes) AS (
-    status text, http_status integer, error_type text, input_tokens bigint, cached_input_tokens bigint,
+    status text, attempt integer, http_status integer, error_type text, input_tokens bigint, cached_input_tokens bigint,
     cache_write_tokens bigint, repeated_input_tokens bigint, output_tokens bigint, cost_micro_usd bigint, upstream text,
     result_url text, more_result_urls text[], pictures bigint
-  )) WITH ORDINALITY AS o (status, http_status, error_type, input_tokens, cached_input_tokens, cache_write_tokens,
-    repeated_input_tokens, output_tokens, cost_micro_usd, upstream, result_url, more_result_urls, pictures,
-    place)
+  )) WITH ORDINALITY AS o (status, attempt, http_status, error_type, input_tokens, cached_input_tokens,
+    cache_write_tokens, repeated_input_tokens, output_tokens, cost_micro_usd, upstream, result_url, more_result_urls,
+    pictures, place)
   JOIN unnest(places, ended, kept, lost, balances) AS e (place, id, kept, lost, balance) ON e.place = o.place
   WHERE c.id = e.id AND c.id = ANY (ended);
   INSERT INTO call_results (call_id, output, expires_at)

@@ -12,7 +12,6 @@ import type { Modality } from './calls/lifecycle.ts'
 import type { Dialect } from './dialects/dialect.ts'
 import { failpoint } from './platform/process/failpoints.ts'
 import { createLargeRequests } from './requests/large-requests.ts'
-import type { Share, Tokens } from './requests/pricing.ts'
 import type { CallRequest } from './requests/requests.ts'
 import type { UploadedFile } from './requests/uploads.ts'
 import type { Trace } from './platform/process/trace.ts'
@@ -33,12 +32,8 @@ export type CallJob = Trace & {
   catalogueVersion: number
   /** Unix ms after which nobody needs the request any more. */
   deadlineAt: number
-  /** What the row of a chat says. Absent: another call. */
-  row?: ChatRow
   /** The files of its form, which wait in Postgres until it has ended (`uploads.ts`). */
   files?: UploadedFile[]
-  /** Redis may have had a job for this call before, and a worker may have had that job. */
-  again?: boolean
 }
 
 /** The name of the jobs that count input. */
@@ -50,12 +45,6 @@ export type CountJob = Trace &
     model: string
     replyTo: string
   }
-
-/**
- * What a worker needs to know of a chat before it asks an upstream. `charged`: its pre-charge, in credits.
- * `priceBasisPoints`: the share of its price, where that is not all of it.
- */
-export type ChatRow = Share & { model: string; replyTo: string; charged: number; estimate: Tokens }
 
 /** Asks a worker to send a mail. Its recipient and content stay in Postgres. */
 export type MailJob = { mailId: MailId }
@@ -104,20 +93,21 @@ export function createQueues(connection: Redis, prefix: string) {
 
     /**
      * Enqueues a call under its own id, so that a second time changes nothing while the first job is there. Where the
-     * connection is lost meanwhile, the job may have been taken, and have run already: it is enqueued `again`.
+     * connection is lost meanwhile, the call is enqueued once more: a run that is not the first finds that another has
+     * the call, or that it has ended.
      * @param outstanding the calls its account has open: who has few goes before who has many.
      */
     async enqueueCall(modality: Modality, job: CallJob, outstanding: number): Promise<void> {
       failpoint('call.enqueuing', job.callId)
       const priority = Math.min(Math.max(outstanding, 1), MAX_PRIORITY)
-      const add = async (one: CallJob): Promise<void> => {
-        await queue(modality).add(modality, await requests.put(one), { jobId: one.callId, priority })
+      const add = async (): Promise<void> => {
+        await queue(modality).add(modality, await requests.put(job), { jobId: job.callId, priority })
       }
       try {
-        await add(job)
+        await add()
       } catch (error) {
         if (!(await comesBack(connection))) throw error
-        await add({ ...job, again: true })
+        await add()
       }
       failpoint('call.enqueued', job.callId)
     },

@@ -3,7 +3,7 @@
  * queue, one at a time across all workers. Every step calls the same guarded verbs as other processes, so an extra
  * run changes nothing.
  */
-import type { StaleCall } from '../shared/calls/types.ts'
+import type { RefundGuard, StaleCall } from '../shared/calls/types.ts'
 import { accountsToEmpty, markEmptied } from '../shared/accounts/accounts.ts'
 import { callsWithMedia, forgetMedia } from '../shared/calls/account-erasure.ts'
 import { SETTLE_LOST_SECONDS, mayHaveDelivered } from '../shared/calls/lifecycle.ts'
@@ -166,15 +166,20 @@ export async function reconcileCalls(deps: WorkerDeps): Promise<void> {
 
 /**
  * Decides about one call. Redis only says whether a job still exists. Whether credits move is decided by the guard of
- * the verb, which changes nothing if a worker begins the call meanwhile.
+ * the verb, which changes nothing if a worker begins the call meanwhile; a call that ran is begun here before it is
+ * refunded, as by a worker that takes it over.
  */
 async function reconcile(deps: WorkerDeps, call: StaleCall): Promise<void> {
   failpoint('stale.found', call.id)
   if (call.overdue) return refundLost(deps, call, 'The call was not finished in time.', { overdue: true })
-  if (await deps.queues.hasJob(call.modality, call.id)) return deps.calls.renew([call.id], STILL_QUEUED_LEASE_SECONDS)
+  if (await deps.queues.hasJob(call.modality, call.id)) {
+    // The next run of its job takes over a call that ran: it must not wait for another lease.
+    if (call.status === 'queued') await deps.calls.renew([call], STILL_QUEUED_LEASE_SECONDS)
+    return
+  }
   if (call.submitted) {
     deps.log.warn(about(call), 'task without a job: enqueued again')
-    await deps.queues.enqueueCall(
+    return deps.queues.enqueueCall(
       call.modality,
       {
         callId: call.id,
@@ -186,13 +191,13 @@ async function reconcile(deps: WorkerDeps, call: StaleCall): Promise<void> {
       },
       1,
     )
-    return deps.calls.renew([call.id], STILL_QUEUED_LEASE_SECONDS)
   }
-  if (call.status === 'queued' && (await deps.queues.isLeftToWeb(call.id, call.replyTo))) {
-    return deps.calls.renew([call.id], LEFT_TO_WEB_LEASE_SECONDS)
-  }
-  const lost = call.status === 'queued' ? 'The call was lost before it began.' : 'The call was lost while it ran.'
-  return refundLost(deps, call, lost, { attempt: call.attempt, from: call.status })
+  if (call.status === 'running') {
+    const taken = await deps.calls.begin(call.id)
+    if (taken) await refundLost(deps, call, 'The call was lost while it ran.', { attempt: taken.attempt })
+  } else if (await deps.queues.isLeftToWeb(call.id, call.replyTo)) {
+    await deps.calls.renew([call], LEFT_TO_WEB_LEASE_SECONDS)
+  } else await refundLost(deps, call, 'The call was lost before it began.', { attempt: call.attempt })
 }
 
 /** Refunds a call; what was delivered of one, its web process is to settle first. */
@@ -200,10 +205,12 @@ async function refundLost(
   { calls, queues, publisher, log }: WorkerDeps,
   call: StaleCall,
   sentence: string,
-  guard: Parameters<WorkerDeps['calls']['refund']>[2],
+  guard: RefundGuard,
 ): Promise<void> {
+  const { attempt = call.attempt } = guard
   if (mayHaveDelivered(call) && (await queues.isLeftToReader(call.id, call.replyTo))) {
-    return calls.renew([call.id], SETTLE_LOST_SECONDS)
+    await calls.renew([{ id: call.id, attempt }], SETTLE_LOST_SECONDS)
+    return
   }
   const error = gatewayError('upstream_failed', `${sentence} The credits charged for it were refunded.`)
   const ended = await calls.refund(call.id, error, { ...guard, reconciled: true })

@@ -6,18 +6,29 @@ import { anAccount } from '../../scripts/harness/factories.ts'
 import { post } from '../../scripts/harness/http.ts'
 import { until } from '../../scripts/harness/until.ts'
 import type { Arena } from '../support/crash.ts'
-import { startArena, untilEnded } from '../support/crash.ts'
+import { callsOf, startArena, untilEnded } from '../support/crash.ts'
+import { testQueues } from '../support/console.ts'
+import { createLog } from '../../src/shared/platform/process/log.ts'
+import { startWorker } from '../../src/workers/worker.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 
 /** The script that adds a job to the queue of chats. */
 const ADDS = 'script 9 chat:marker'
+
+/** Where each dialect is asked, and how it asks. */
+const DIALECTS: [string, (content: string) => object][] = [
+  ['chat/completions', (content) => ({ messages: [{ role: 'user', content }] })],
+  ['messages', (content) => ({ max_tokens: 50, messages: [{ role: 'user', content }] })],
+  ['responses', (input) => ({ input })],
+]
 
 describe('a call whose connection to Redis is lost while it is enqueued', () => {
   let sandbox: Sandbox
   let arena: Arena
   before(async () => {
     sandbox = await createSandbox()
-    arena = await startArena(sandbox)
+    // One call at a time: a second run of a call whose worker is alive is another worker's.
+    arena = await startArena(sandbox, { CHAT_CONCURRENCY: '1', ACCOUNT_SHARE: '1' })
   })
   after(async () => {
     await arena.stop()
@@ -51,4 +62,39 @@ describe('a call whose connection to Redis is lost while it is enqueued', () => 
       await expectBooksToBalance(arena.db)
     })
   }
+
+  it('and Redis loses its data is asked of its upstream once as long as its worker lives, and answered whole', async () => {
+    const other = await startWorker(arena.config, createLog('silent', 'worker'), 100)
+    const { queues, redis, stop } = testQueues(arena.config)
+    const queue = queues.queue('chat')
+    try {
+      for (const [path, words] of DIALECTS) {
+        for (const stream of [false, true]) {
+          const prompt = `forgotten ${path} ${stream}.`
+          const account = await anAccount(arena.db, 1000)
+          arena.proxies.web.redis.watch({ label: ADDS, nth: 1, side: 'after' })
+          let back = (): void => {}
+          arena.proxies.web.redis.admitAfter(new Promise<void>((resolve) => (back = resolve)))
+          const content = `${prompt} [hold] [answer as it was asked once]`
+          const asked = post(`${arena.url}/v1/${path}`, account.key, { model: 'sandbox-chat', stream, ...words(content) })
+          await until('the upstream to have it', () => sandbox.journal(prompt).length > 0)
+          await redis.del(await redis.keys(`${arena.config.REDIS_PREFIX}:chat:*`))
+          back()
+          const [call] = await callsOf(arena.db, account.id)
+          await until('the second run to wait', async () => (await queue.getJobState(call!.id)) === 'delayed')
+          sandbox.release(prompt)
+          const reply = await asked
+          expect([reply.status, reply.text.includes('once')], reply.text).to.deep.equal([200, true])
+          expect((await untilEnded(arena.db, account.id))[0]).to.include({ status: 'succeeded', attempts: 1 })
+          await (await queue.getJob(call!.id))?.promote()
+          await until('the second run to end', async () => (await queue.getJobState(call!.id)) === 'unknown')
+          expect(sandbox.journal(prompt), 'requests that the upstream has seen').to.have.length(1)
+        }
+      }
+      await expectBooksToBalance(arena.db)
+    } finally {
+      await stop()
+      await other.stop()
+    }
+  })
 })

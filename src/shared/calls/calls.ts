@@ -17,14 +17,20 @@ import { failpoint } from '../platform/process/failpoints.ts'
 import { EXPIRED, answerOf, errorOutput, passingAnswerOf } from '../replies/stored-answers.ts'
 import type { Answer, EndedCall, LongAnswer } from '../replies/stored-answers.ts'
 import type { CallsObserver } from './observer.ts'
-import { DEADLINE_GRACE_SECONDS, OPEN_STATUSES, QUEUED_LEASE_SECONDS, RUNNING_LEASE_SECONDS } from './lifecycle.ts'
+import {
+  DEADLINE_GRACE_SECONDS,
+  OPEN_STATUSES,
+  QUEUED_LEASE_SECONDS,
+  RENEW_LEASES_MS,
+  RUNNING_LEASE_SECONDS,
+} from './lifecycle.ts'
 import type { Modality } from './lifecycle.ts'
 import type { Tokens } from '../requests/pricing.ts'
 import { allInput } from '../requests/pricing.ts'
 import type { DeadProcess, Retry } from './numbered-retries.ts'
 import { claimUnanswered, claimOfDeadProcess } from './numbered-retries.ts'
-import type { AccountLimits, Begin, BegunRow, EndedRow, OpenRow, OutcomeRow, RunKind } from './statements.ts'
-import { BEGUN_COLUMNS, beginCalls, begun, endCalls, openCalls } from './statements.ts'
+import type { AccountLimits, Begin, BegunRow, EndedRow, OpenRow, OutcomeRow } from './statements.ts'
+import { beginCalls, begun, endCalls, openCalls } from './statements.ts'
 import type {
   BegunCall,
   Ended,
@@ -46,6 +52,9 @@ const OUTCOME_PATIENCE_MS = 120_000
 /** The same for a request that opens a call: after that its client gets a 503. */
 const OPEN_PATIENCE_MS = 2000
 
+/** How much longer than the pause between two polls nobody need look after a task, in seconds. */
+const POLL_LEASE_MARGIN_SECONDS = 20
+
 /** An error of the connection or of concurrent transactions, not of one call in the batch. */
 const isTransient = (error: unknown): boolean => isUnreachable(error) || isContention(error)
 
@@ -58,7 +67,7 @@ export class Calls {
   private readonly limits: CallLimits
   private readonly observer: CallsObserver | undefined
   private readonly openTogether: (request: OpenRequest) => Promise<OpenRow>
-  private readonly beginTogether: (begin: Begin) => Promise<BegunRow | 'try_alone' | null>
+  private readonly beginTogether: (begin: Begin) => Promise<BegunRow | null>
   private readonly endTogether: (item: { row: OutcomeRow; output: string }) => Promise<EndedRow | null>
 
   /** @param observer measures what this process does. */
@@ -92,42 +101,49 @@ export class Calls {
   }
 
   /**
-   * Takes a call to work on it; null if it has already ended (the job ran twice, or late), or if another run has begun
-   * it before a fresh one.
-   * @param run names this run of the job: repeated with the same one after a lost answer, it is no second run.
+   * Gives a call to a run, before anything is asked of an upstream: one that is queued, one that no run has between two
+   * polls of its task (in the same attempt), or one whose run has let its lease pass. Two thirds of the lease are left
+   * at least when this returns.
+   * @param run names the run: repeated with it after a lost acknowledgement, this returns the same attempt.
+   * @param isFlushed false where a crash of Postgres may lose the begin, because the call may be resent.
+   * @returns null if the call has ended, or another run has it.
    */
-  async begin(id: CallId, run: string = randomUUID(), kind: RunKind = 'any'): Promise<BegunCall | null> {
+  async begin(id: CallId, run: string = randomUUID(), isFlushed = true): Promise<BegunCall | null> {
     failpoint('call.beginning', id)
-    const begin = { id, run, kind }
-    const together = await this.beginTogether(begin)
-    const row = together === 'try_alone' ? ((await beginCalls(this.db, [begin]))[0] as BegunRow | null) : together
+    let row: BegunRow | null
+    let sentAt: number
+    do {
+      sentAt = performance.now()
+      row = await this.beginTogether({ id, run, isFlushed })
+    } while (row && performance.now() - sentAt > RENEW_LEASES_MS)
     if (!row) return null
     failpoint('call.begun', id)
     if (row.attempts === 1) this.observer?.begun(row.modality, row.waited_ms)
     return begun(row)
   }
 
-  /** Takes a submitted task's call for its next poll, within the same attempt; null when it has ended. */
-  async resume(id: CallId): Promise<BegunCall | null> {
-    const { rows } = await this.db.raw<{ rows: BegunRow[] }>(
-      `
-      UPDATE calls SET lease_until = now() + make_interval(secs => ?)
-      WHERE id = ? AND status = 'running' AND upstream_ref IS NOT NULL
-      RETURNING ${BEGUN_COLUMNS}, true AS resumed`,
-      [RUNNING_LEASE_SECONDS, id],
-    )
-    return rows[0] ? begun(rows[0]) : null
+  /** How long the lease of an open call lasts, in ms; null where the call has ended. */
+  async leaseOf(id: CallId): Promise<number | null> {
+    const row = await this.db('calls')
+      .where({ id })
+      .whereIn('status', OPEN_STATUSES)
+      .first<{ ms: number } | undefined>(
+        this.db.raw('greatest(0, ceil(extract(epoch FROM lease_until - now()) * 1000))::integer AS ms'),
+      )
+    return row?.ms ?? null
   }
 
   /**
-   * Persists the upstream's task before the first poll, and keeps the lease while it is being polled.
+   * Persists the upstream's task before the first poll.
+   * @param nextPollMs when it is to be polled next, in ms, where that is left to another run: until then, and
+   * POLL_LEASE_MARGIN_SECONDS longer, no run has the call, and the reconciler leaves it alone.
    * @returns false if the call has ended or another attempt owns it: stop working.
    */
   async submitted(
     id: CallId,
     attempt: number,
     { upstream, ref, costMicroUsd = null, progress = null }: KnownTask,
-    leaseSeconds: number,
+    nextPollMs?: number,
   ): Promise<boolean> {
     failpoint('task.persisting', id)
     const changed = await retryWhileUnreachable(OUTCOME_PATIENCE_MS, () =>
@@ -139,29 +155,52 @@ export class Calls {
           cost_micro_usd: costMicroUsd,
           // Null changes nothing.
           progress: this.db.raw('greatest(progress, ?::smallint)', [progress]),
-          lease_until: this.fromNow(leaseSeconds),
+          ...(nextPollMs === undefined
+            ? { lease_until: this.fromNow(RUNNING_LEASE_SECONDS) }
+            : { lease_until: this.fromNow(nextPollMs / 1000 + POLL_LEASE_MARGIN_SECONDS), started_by: null }),
         }),
     )
     failpoint('task.persisted', id)
     return changed === 1
   }
 
-  /** Requeues a call that was certainly not sent, so that the next attempt does not count as a second one. */
+  /** Requeues a call that this attempt has certainly not sent: the attempt does not count. */
   async requeue(id: CallId, attempt: number): Promise<void> {
     failpoint('call.requeuing', id)
     await this.db('calls')
       .where({ id, attempts: attempt, status: 'running' })
-      .update({ status: 'queued', started_at: null, started_by: null, lease_until: this.fromNow(QUEUED_LEASE_SECONDS) })
+      .update({
+        status: 'queued',
+        attempts: attempt - 1,
+        started_at: null,
+        started_by: null,
+        lease_until: this.fromNow(QUEUED_LEASE_SECONDS),
+      })
     failpoint('call.requeued', id)
   }
 
-  /** Keeps the leases of calls that are being worked on, or still wait in their queue. */
-  async renew(ids: readonly CallId[], leaseSeconds: number = RUNNING_LEASE_SECONDS): Promise<void> {
-    if (ids.length === 0) return
-    await this.db('calls')
-      .whereIn('id', [...ids])
-      .whereIn('status', OPEN_STATUSES)
-      .update({ lease_until: this.fromNow(leaseSeconds) })
+  /** Ends the lease of a call that this attempt may have sent, and hands back: the next run need not wait for it. */
+  async release(id: CallId, attempt: number): Promise<void> {
+    await this.db('calls').where({ id, attempts: attempt, status: 'running' }).update({ lease_until: this.db.fn.now() })
+  }
+
+  /**
+   * Extends the leases of open calls, each as long as no later attempt has begun it (0: no attempt).
+   * @returns the calls of which that is so. An asynchronous begin that a crash of Postgres lost is no later attempt.
+   */
+  async renew(attempts: readonly { id: CallId; attempt: number }[], leaseSeconds: number): Promise<CallId[]> {
+    if (attempts.length === 0) return []
+    // In the order in which every statement locks calls.
+    const sorted = attempts.toSorted((one, other) => (one.id < other.id ? -1 : 1))
+    const { rows } = await this.db.raw<{ rows: { id: CallId }[] }>(
+      `
+      UPDATE calls c SET lease_until = greatest(c.lease_until, now() + make_interval(secs => ?))
+      FROM unnest(?::uuid[], ?::integer[]) AS given (id, attempt)
+      WHERE c.id = given.id AND c.status IN ('queued', 'running') AND c.attempts <= given.attempt
+      RETURNING c.id`,
+      [leaseSeconds, sorted.map(({ id }) => id), sorted.map(({ attempt }) => attempt)],
+    )
+    return rows.map(({ id }) => id)
   }
 
   /** Ends a call with its result at its real cost; null when it had ended before. */
@@ -221,7 +260,6 @@ export class Calls {
         cost_micro_usd: guard.costMicroUsd ?? undefined,
         upstream: guard.upstream ?? undefined,
         attempt: guard.attempt,
-        from_status: guard.from,
         overdue: guard.overdue,
         reconciled: guard.reconciled,
         result_seconds: this.limits.resultSeconds,
@@ -260,7 +298,7 @@ export class Calls {
     )
   }
 
-  /** Open calls whose lease has run out, longest first: the reconciler's work. */
+  /** Open calls whose lease has passed: the reconciler's work. */
   async findStale(limit: number): Promise<StaleCall[]> {
     const { rows } = await this.db.raw<{ rows: StaleCall[] }>(
       `
@@ -269,7 +307,8 @@ export class Calls {
         request_id AS "requestId", reply_to AS "replyTo", upstream_ref IS NOT NULL AS submitted,
         deadline_at + make_interval(secs => ?) < now() AS overdue
       FROM calls WHERE finished_at IS NULL AND lease_until < now()
-      ORDER BY lease_until LIMIT ?`,
+      -- First what is queued: of those that run, some are left to their jobs.
+      ORDER BY status, lease_until LIMIT ?`,
       [DEADLINE_GRACE_SECONDS, limit],
     )
     return rows

@@ -11,8 +11,8 @@
  *
  * A **call** is one paid request; a **charge** takes its price from the caller's **grants** when it opens; a
  * **settlement** corrects that charge to the real price when it succeeds; a **refund** gives all of it back when it
- * fails; a **lease** is how long a running call may stay silent before the **reconciler** takes it over. The table in
- * words: docs/architecture.md#the-verbs. Pure: imports nothing.
+ * fails; a **lease** is how long a call belongs to the run that began it; past it another run, or the **reconciler**,
+ * takes the call over. The table in words: docs/architecture.md#the-verbs. Pure: imports nothing.
  */
 
 /** What a model makes. One queue each. */
@@ -71,8 +71,17 @@ export const MAX_REQUEST_BYTES = 65 * 1024 * 1024
 /** How long a new call may wait before the reconciler checks whether its job still exists. */
 export const QUEUED_LEASE_SECONDS = 6
 
-/** How long a running call may stay silent. Workers renew the leases of their calls well before that. */
-export const RUNNING_LEASE_SECONDS = 20
+/**
+ * How long a worker has a running call without renewing its lease. While it lasts, no other run of the call's job asks
+ * an upstream or ends the call; a killed worker's call is taken over as soon as it has passed.
+ */
+export const RUNNING_LEASE_SECONDS = 6
+
+/** How often workers renew the leases of their calls, in ms: two renewals may fail. */
+export const RENEW_LEASES_MS = (RUNNING_LEASE_SECONDS * 1000) / 3
+
+/** Whether a call whose request an upstream may have had is sent once more. A second picture would be a second bill. */
+export const mayBeResent = (modality: Modality): boolean => modality === 'chat'
 
 /** Whether something of an open call may have reached a reader: streams of chats and sound are relayed meanwhile. */
 export const mayHaveDelivered = ({ modality, status }: { modality: Modality; status: CallStatus }): boolean =>

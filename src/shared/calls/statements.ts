@@ -20,7 +20,6 @@ export type OutcomeRow = {
   status: 'succeeded' | 'failed'
   cost?: number
   attempt?: number
-  from_status?: string
   overdue?: boolean
   /** By the reconciler: operators are told. */
   reconciled?: boolean
@@ -140,14 +139,7 @@ export async function endCalls(db: Db, items: { row: OutcomeRow; output: string 
   return items.map((_, index) => ended.get(index + 1) ?? null)
 }
 
-/** What a worker reads of a call that it takes. */
-export const BEGUN_COLUMNS = `id, account_id, model, modality, price, credits_precharged, estimated_input_tokens,
-  estimated_output_tokens, cost_micro_usd, attempts, started_at, upstream, upstream_ref, reply_to,
-  deleted_at IS NOT NULL AS is_deleted,
-  (extract(epoch FROM started_at - created_at) * 1000)::bigint AS waited_ms,
-  (extract(epoch FROM deadline_at - now()) * 1000)::bigint AS remaining_ms`
-
-/** A call that was taken. */
+/** A call that was begun. */
 export type BegunRow = {
   id: CallId
   account_id: AccountId
@@ -160,6 +152,7 @@ export type BegunRow = {
   cost_micro_usd: number | null
   attempts: number
   started_at: Date
+  started_by: string
   resumed: boolean
   waited_ms: number
   upstream: string | null
@@ -169,7 +162,7 @@ export type BegunRow = {
   remaining_ms: number
 }
 
-/** What a worker gets of a call that was taken. */
+/** What a worker gets of a call that was begun. */
 export const begun = (row: BegunRow): BegunCall => ({
   id: row.id,
   accountId: row.account_id,
@@ -189,45 +182,42 @@ export const begun = (row: BegunRow): BegunCall => ({
   remainingMs: row.remaining_ms,
 })
 
-/**
- * Which runs of a job begin a call. `fresh`: one that takes it only where no other run has begun it. `any`: one that
- * goes on with it whoever has begun it. `following`: the same, and an earlier run may have worked on it without having
- * written its begin; it is counted now.
- */
-export type RunKind = 'fresh' | 'any' | 'following'
-
-/** A call to begin, the name of the run that does, and which kind of run it is. */
-export type Begin = { id: CallId; run: string; kind: RunKind }
+/** A call to begin, the name of the run that begins it, and whether Postgres must not lose the begin if it crashes. */
+export type Begin = { id: CallId; run: string; isFlushed: boolean }
 
 /**
- * Begins calls; null, and the row unchanged, for each that had ended or that another run has begun before a fresh one;
- * `try_alone` for a second begin of one call in the same batch. The row keeps the name of the run that began it first:
- * the clock would take two runs of the same moment both for the first.
+ * Begins calls; null, and the row unchanged, for each that has ended or that another run has. The commit is flushed if
+ * one of them needs it (docs/architecture.md#begin).
  */
-export async function beginCalls(db: Db, begins: Begin[]): Promise<(BegunRow | 'try_alone' | null)[]> {
-  const ids = begins.map(({ id }) => id)
-  const runs = plainArray(begins.map(({ run }) => run))
-  const kinds = plainArray(begins.map(({ kind }) => kind))
-  const rows = await runPrepared<BegunRow>(db, BEGIN, [plainArray(ids), runs, RUNNING_LEASE_SECONDS, kinds])
-  const begun = new Map(rows.map((row) => [row.id, row]))
-  return ids.map((id, index) => (ids.indexOf(id) === index ? (begun.get(id) ?? null) : 'try_alone'))
+export async function beginCalls(db: Db, begins: Begin[]): Promise<(BegunRow | null)[]> {
+  const rows = await runPrepared<BegunRow>(db, BEGIN, [
+    plainArray(begins.map(({ id }) => id)),
+    plainArray(begins.map(({ run }) => run)),
+    RUNNING_LEASE_SECONDS,
+    begins.some(({ isFlushed }) => isFlushed),
+  ])
+  const begun = new Map(rows.map((row) => [row.started_by, row]))
+  return begins.map(({ run }) => begun.get(run) ?? null)
 }
 
-/** The run that begins the row, and its kind. */
+/** The run that begins the row. */
 const RUN = '($2::uuid[])[array_position($1::uuid[], id)]'
-const KIND = '($4::text[])[array_position($1::uuid[], id)]'
 
 const BEGIN = {
   name: 'begin_calls',
   text: `
     UPDATE calls SET status = 'running',
-      attempts = attempts + CASE WHEN attempts = 0 AND ${KIND} = 'following' THEN 2 ELSE 1 END,
+      attempts = attempts + CASE WHEN status = 'queued' OR started_by <> ${RUN} THEN 1 ELSE 0 END,
       started_at = coalesce(started_at, now()),
-      started_by = coalesce(started_by, ${RUN}),
+      started_by = ${RUN},
       lease_until = now() + make_interval(secs => $3)
     WHERE id = ANY ((SELECT $1::uuid[])::uuid[]) AND status IN ('queued', 'running')
-      AND (${KIND} <> 'fresh' OR coalesce(started_by, ${RUN}) = ${RUN})
-    RETURNING ${BEGUN_COLUMNS},
-      started_by <> ${RUN} OR ${KIND} = 'following'
-        AS resumed`,
+      AND (started_by IS NULL OR started_by = ${RUN} OR lease_until < now())
+      AND (SELECT CASE WHEN $4 THEN '' ELSE set_config('synchronous_commit', 'off', true) END) IS NOT NULL
+    RETURNING id, account_id, model, modality, price, credits_precharged, estimated_input_tokens,
+      estimated_output_tokens, cost_micro_usd, attempts, started_at, started_by, upstream, upstream_ref, reply_to,
+      attempts > 1 OR upstream_ref IS NOT NULL AS resumed,
+      deleted_at IS NOT NULL AS is_deleted,
+      (extract(epoch FROM started_at - created_at) * 1000)::bigint AS waited_ms,
+      (extract(epoch FROM deadline_at - now()) * 1000)::bigint AS remaining_ms`,
 }

@@ -161,10 +161,11 @@ export type RefundGuard = {
   costMicroUsd?: number | null
   /** The upstream that failed it; null or absent: as its row has it. */
   upstream?: string | null
-  /** Only while this attempt is the newest: a frozen worker must not refund what another is about to finish. */
+  /**
+   * Only while no later attempt has begun it: a frozen worker must not refund what another is about to finish. 0: only
+   * if no run has begun it, so that no upstream has it.
+   */
   attempt?: number
-  /** Only while it is in this status. */
-  from?: 'queued' | 'running'
   /** Only past its deadline. */
   overdue?: boolean
   /** The reconciler has found it: operators are told, in the same transaction. */

@@ -1,56 +1,83 @@
 /**
- * The calls that this process works on. Their leases are renewed while it lives, so that the reconciler leaves them
- * alone even if Redis has lost their jobs.
+ * The calls that this process works on. It renews their leases while it lives: no other run takes them over meanwhile,
+ * whatever becomes of their jobs in Redis (docs/architecture.md#begin).
  */
 import type { Calls } from '../../shared/calls/calls.ts'
+import type { BegunCall } from '../../shared/calls/types.ts'
 import type { CallId } from '../../shared/platform/ids.ts'
 import type { Log } from '../../shared/platform/process/log.ts'
-import { RUNNING_LEASE_SECONDS } from '../../shared/calls/lifecycle.ts'
-
-/** A third of the lease: two renewals may fail before the reconciler takes over the call. */
-const RENEW_MS = (RUNNING_LEASE_SECONDS * 1000) / 3
+import { RENEW_LEASES_MS, RUNNING_LEASE_SECONDS } from '../../shared/calls/lifecycle.ts'
 
 /** What `createHeldCalls` returns. */
 export type HeldCalls = ReturnType<typeof createHeldCalls>
 
 /**
- * A call that is worked on, and how others in this process end that work early. `leave`: to be called when the client
- * of its stream has left; ends the work, unless whoever reads the stream has replaced it.
+ * A call that is worked on, and how others in this process end that work early. `attempt`: of its begin; 0 until then.
+ * `leave`: to be called when the client of its stream has left; ends the work, unless its runner has replaced it.
  */
-export type HeldCall = { id: CallId; ending: AbortController; leave: () => void }
+export type HeldCall = { id: CallId; attempt: number; ending: AbortController; leave: () => void; hasLeft: boolean }
 
 /** A set of held calls whose leases are renewed until `stop`. */
 export function createHeldCalls(calls: Pick<Calls, 'renew'>, log: Log) {
-  const held = new Set<HeldCall>()
+  const held = new Map<CallId, HeldCall>()
   let isStopping = false
+  let isRenewing = false
+
+  /** Renews the leases of all begun calls, and ends the work on those that this process has no longer. */
+  async function renew(): Promise<void> {
+    const begun = [...held.values()].filter(({ attempt }) => attempt > 0)
+    const renewed = new Set(await calls.renew(begun, RUNNING_LEASE_SECONDS))
+    for (const call of begun) {
+      if (!renewed.has(call.id) && held.get(call.id) === call) call.ending.abort(new TakenOver())
+    }
+  }
+
   const timer = setInterval(() => {
-    calls
-      .renew([...held].map(({ id }) => id))
+    if (isRenewing) return
+    isRenewing = true
+    renew()
       .catch((error: unknown) => log.warn({ err: error, calls: held.size }, 'leases not renewed'))
-  }, RENEW_MS)
+      .finally(() => {
+        isRenewing = false
+      })
+  }, RENEW_LEASES_MS)
   timer.unref()
   return {
-    /** Holds a call until it is released. */
-    hold(id: CallId): HeldCall {
-      const ending = new AbortController()
-      const call = { id, ending, leave: () => ending.abort(new Cancelled()) }
-      held.add(call)
+    /**
+     * Holds a call, before its begin is written, until it is released.
+     * @returns null where this process has it already: an earlier run of its job is still working on it
+     */
+    hold(id: CallId): HeldCall | null {
+      if (held.has(id)) return null
+      const leave = () => {
+        call.hasLeft = true
+      }
+      const call: HeldCall = { id, attempt: 0, ending: new AbortController(), leave, hasLeft: false }
+      held.set(id, call)
       if (isStopping) call.ending.abort(new Requeued())
       return call
     },
+    /**
+     * The begin of a held call is written: from now on its lease is renewed, and a client that leaves ends the work on
+     * it; one that has left already does so now, unless an earlier attempt may have sent the request.
+     */
+    begun(call: HeldCall, { attempt, resumed }: Pick<BegunCall, 'attempt' | 'resumed'>): void {
+      call.attempt = attempt
+      call.leave = () => call.ending.abort(new Cancelled())
+      if (call.hasLeft && !resumed) call.leave()
+    },
     /** The work on a call is done. */
-    release(call: HeldCall): void {
-      held.delete(call)
+    release({ id }: HeldCall): void {
+      held.delete(id)
     },
     /** The client of a call's stream has left: ends the work on it if this process holds it. */
-    cancel: (id: CallId): void => {
-      for (const call of held) if (call.id === id) call.leave()
-    },
+    cancel: (id: CallId): void => held.get(id)?.leave(),
     /** Ends the work on all calls, and on those that are held from now on: this process has no time left. */
     requeueAll(): void {
       isStopping = true
-      for (const { ending } of held) ending.abort(new Requeued())
+      for (const { ending } of held.values()) ending.abort(new Requeued())
     },
+    renew,
     /** How many calls are held now. */
     size: (): number => held.size,
     stop: (): void => clearInterval(timer),
@@ -62,6 +89,9 @@ export class Cancelled extends Error {}
 
 /** This process stops: another one goes on with the call. */
 export class Requeued extends Error {}
+
+/** The call has ended, or its lease has passed and another run has begun it. */
+export class TakenOver extends Error {}
 
 /** The call's deadline has come. The name is that of the platform's own time-outs, by which adapters recognise them. */
 export class DeadlinePassed extends Error {

@@ -3,12 +3,12 @@
  * (docs/architecture.md#lost-streams).
  */
 import type { Job } from 'bullmq'
-import { DelayedError } from 'bullmq'
 import { SETTLE_LOST_SECONDS } from '../../shared/calls/lifecycle.ts'
 import type { ChatRequest } from '../../shared/requests/requests.ts'
 import type { BegunCall } from '../../shared/calls/types.ts'
 import type { CallJob } from '../../shared/queues.ts'
 import type { WorkerDeps } from '../deps.ts'
+import { comeBack } from './begin.ts'
 
 /**
  * Leaves a stream that another worker had begun to its web process for a time, once. To be called before such a call is
@@ -23,10 +23,9 @@ export async function leaveToReader(
 ): Promise<void> {
   if (!resumed || !isStream(job)) return
   if (!(await queues.isLeftToReader(id, replyTo))) return
-  await job.moveToDelayed(Date.now() + SETTLE_LOST_SECONDS * 1000, token)
-  throw new DelayedError()
+  await comeBack(job, token, SETTLE_LOST_SECONDS * 1000)
 }
 
 /** Whether what is made of a call is sent on meanwhile, so that a reader may have some of it. */
-export const isStream = ({ name, data }: Pick<Job<CallJob>, 'name' | 'data'>): boolean =>
+const isStream = ({ name, data }: Pick<Job<CallJob>, 'name' | 'data'>): boolean =>
   name === 'speech' || (name === 'chat' && (data.request as ChatRequest | null)?.stream === true)

@@ -5,7 +5,7 @@
  * moves no credits.
  */
 import type { Job } from 'bullmq'
-import { DelayedError, WaitingError } from 'bullmq'
+import { WaitingError } from 'bullmq'
 import { grammarOf } from '../../shared/dialects/dialect.ts'
 import { mostInput } from '../../shared/requests/pricing.ts'
 import { mostTokens } from '../../shared/requests/embeddings.ts'
@@ -17,6 +17,7 @@ import type { BegunCall, Ended, RefundGuard } from '../../shared/calls/types.ts'
 import { readState } from '../../shared/reports/call-records.ts'
 import type { Catalogue, Model } from '../../shared/catalogue/catalogue.ts'
 import { findModel } from '../../shared/catalogue/catalogue.ts'
+import { RUNNING_LEASE_SECONDS } from '../../shared/calls/lifecycle.ts'
 import { CANCELLED_UNSENT } from '../../shared/calls/cancelled.ts'
 import { UnusableVersion } from '../../shared/catalogue/holder.ts'
 import { isUnreachable, retryWhileUnreachable } from '../../shared/platform/postgres/db.ts'
@@ -28,11 +29,10 @@ import { failpoint } from '../../shared/platform/process/failpoints.ts'
 import { processing } from '../../shared/platform/telemetry/telemetry.ts'
 import type { SpanEnd, Telemetry } from '../../shared/platform/telemetry/telemetry.ts'
 import type { WorkerDeps } from '../deps.ts'
-import { BEGIN_PATIENCE_MS, takeCall } from './begin.ts'
-import type { Taken } from './begin.ts'
+import { BEGIN_PATIENCE_MS, beginCall, comeBack } from './begin.ts'
 import { Spending } from './costs.ts'
 import { giveUp, isGivenUp } from './poisoned-calls.ts'
-import { Cancelled, DeadlinePassed, Requeued } from './held-calls.ts'
+import { Cancelled, DeadlinePassed, Requeued, TakenOver } from './held-calls.ts'
 import { leaveToReader } from './lost-streams.ts'
 import type { Outcome, Run } from './run-call.ts'
 import { aboutRun, failedAt, isUnsent, upstreamFailure } from './run-call.ts'
@@ -85,26 +85,28 @@ const spanEnd = (outcome: Outcome): SpanEnd => ({
   failure: outcome.is === 'failed' ? outcome.error.type : undefined,
 })
 
+/** How long a job waits whose call this process works on already, in ms. */
+const HELD_PAUSE_MS = RUNNING_LEASE_SECONDS * 1000
+
 /** @param report is told how the work ended, before the outcome is written */
 async function processJob(deps: WorkerDeps, handed: Handed, report?: (outcome: Outcome) => void): Promise<void> {
   const { job, token } = handed
-  const givenUp = isGivenUp(job) ? await giveUp(deps, job) : null
-  if (givenUp) {
-    await publishOutcome(deps, job.data, givenUp.ended)
-    return givenUp.cancel()
-  }
   const catalogue = currentCatalogueOf(deps, job) ?? (await catalogueOf(deps, job, token))
   if (!catalogue) return publishEnd(deps, job.data)
-  const taken = await takeCall(deps, job, catalogue)
-  if (!taken) {
-    deps.queues.requests.drop(job.data).catch(reportDefect)
-    return publishEnd(deps, job.data)
-  }
-  const { call } = taken
-  await leaveToReader(deps, call, job, token)
+  const held = deps.held.hold(job.data.callId)
+  if (!held) return comeBack(job, token, HELD_PAUSE_MS)
   try {
+    const call = await beginCall(deps, job, token)
+    if (!call) {
+      deps.queues.requests.drop(job.data).catch(reportDefect)
+      return await publishEnd(deps, job.data)
+    }
+    deps.held.begun(held, call)
+    await leaveToReader(deps, call, job, token)
     const model = findModel(catalogue, call.model, call.modality)
-    const outcome = await work(deps, model, taken, handed)
+    const outcome = isGivenUp(job)
+      ? await giveUp(deps, model, call, job)
+      : await work(deps, model, { call, held }, handed)
     report?.(outcome)
     await finish(deps, call, handed, outcome)
     failpoint('job.finishing', call.id)
@@ -112,6 +114,8 @@ async function processJob(deps: WorkerDeps, handed: Handed, report?: (outcome: O
     if (!(error instanceof Requeued)) throw error
     await job.moveToWait(token)
     throw new WaitingError()
+  } finally {
+    deps.held.release(held)
   }
 }
 
@@ -136,8 +140,7 @@ async function catalogueOf(deps: WorkerDeps, job: Job<CallJob>, token?: string):
     if (!(error instanceof UnusableVersion || error instanceof ApiError)) throw error
     if ((await readState(deps.db, callId))?.state !== 'open') return null
     deps.log.warn({ call: publicId('call', callId), catalogueVersion, err: error }, 'call left to another worker')
-    await job.moveToDelayed(Date.now() + UNUSABLE_PAUSE_MS, token)
-    throw new DelayedError()
+    return comeBack(job, token, UNUSABLE_PAUSE_MS)
   }
 }
 
@@ -147,18 +150,14 @@ async function publishEnd({ db, publisher }: WorkerDeps, { callId }: CallJob): P
   if (state?.state === 'ended' || state?.state === 'passing') await publisher.ended(state)
 }
 
-/**
- * Runs the call under its deadline, and writes its begin where that is not done. Every expected failure is an outcome;
- * a defect is one too, and is logged.
- */
+/** Runs a begun call under its deadline. Every expected failure is an outcome; a defect is one too, and is logged. */
 async function work(
   deps: WorkerDeps,
   model: Model | null,
-  { call, begin }: Taken,
+  { call, held }: Pick<Run, 'call' | 'held'>,
   { job, traceparent }: Handed,
 ): Promise<Outcome> {
   const request = await deps.queues.requests.read(job.data)
-  const held = deps.held.hold(call.id)
   const { ending } = held
   // What an interrupted attempt has cost is unknown.
   const spent = new Spending(call.resumed ? null : 0)
@@ -174,26 +173,14 @@ async function work(
     traceparent,
     telemetry: deps.telemetry,
   }
-  let deadline: NodeJS.Timeout | undefined
-  let update: NodeJS.Timeout | undefined
-  const setDeadline = () => {
-    clearTimeout(deadline)
-    deadline = setTimeout(() => ending.abort(new DeadlinePassed()), Math.max(0, call.remainingMs))
-  }
-  setDeadline()
-  const writeBegin = async (): Promise<boolean> => {
-    if (!(await begin(ending))) return false
-    setDeadline()
-    update = publishBegun(deps, call)
-    return true
-  }
+  const deadline = setTimeout(() => ending.abort(new DeadlinePassed()), Math.max(0, call.remainingMs))
+  const update = publishBegun(deps, call)
   try {
-    const outcome = await runCall(deps, model, run, writeBegin)
+    const outcome = await askUpstreams(deps, model, run).catch((error: unknown) => outcomeOf(deps, run, error))
     return outcome.is === 'failed' ? { ...outcome, costMicroUsd: spent.total, upstream: run.upstream } : outcome
   } finally {
     clearTimeout(deadline)
     clearTimeout(update)
-    deps.held.release(held)
   }
 }
 
@@ -209,22 +196,6 @@ const boundsOf = (
   if (model?.modality !== 'chat' || !request) return { estimate, mostInput: 0 }
   const fixed = grammarOf(dialect).fixedTokens(request as ChatRequest, model)
   return { estimate, mostInput: mostInput(estimate.input, fixed, model) }
-}
-
-/**
- * Asks the upstreams, and waits for the begin too: an end that overtook it would not find its attempt, and a call that
- * was handed back would be begun afterwards.
- */
-async function runCall(
-  deps: WorkerDeps,
-  model: Model | null,
-  run: Run,
-  writeBegin: () => Promise<boolean>,
-): Promise<Outcome> {
-  const [begin, asked] = await Promise.allSettled([writeBegin(), askUpstreams(deps, model, run)])
-  if (begin.status === 'rejected') throw begin.reason
-  if (!begin.value) return { is: 'lost' }
-  return asked.status === 'fulfilled' ? asked.value : outcomeOf(deps, run, asked.reason)
 }
 
 async function askUpstreams(deps: WorkerDeps, model: Model | null, run: Run): Promise<Outcome> {
@@ -279,8 +250,9 @@ async function tooLate(deps: WorkerDeps, model: Model, run: Run): Promise<Outcom
 
 async function outcomeOf({ calls, log }: WorkerDeps, run: Run, error: unknown): Promise<Outcome> {
   const { call, signal } = run
+  if (signal.reason instanceof TakenOver) return { is: 'lost' }
   if (signal.reason instanceof Requeued) {
-    if (isUnsent(run)) await calls.requeue(call.id, call.attempt)
+    await (isUnsent(run) ? calls.requeue(call.id, call.attempt) : calls.release(call.id, call.attempt))
     throw signal.reason
   }
   if (signal.reason instanceof DeadlinePassed) return upstreamFailure('The upstream did not answer in time.')
@@ -313,8 +285,7 @@ async function finish(deps: WorkerDeps, call: BegunCall, { job, token }: Handed,
         await forget(deps, job.data)
         await job.updateData({ ...job.data, request: null })
       }
-      await job.moveToDelayed(Date.now() + outcome.againAfterMs, token)
-      throw new DelayedError()
+      return comeBack(job, token, outcome.againAfterMs)
     case 'settled':
       return publishOutcome(deps, job.data, await deps.calls.settle(call.id, call.modality, outcome.settlement))
     case 'failed':

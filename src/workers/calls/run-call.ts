@@ -12,6 +12,7 @@ import { readUpload } from '../../shared/requests/uploads.ts'
 import type { CallJob } from '../../shared/queues.ts'
 import { traceFields } from '../../shared/platform/process/trace.ts'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
+import { mayBeResent } from '../../shared/calls/lifecycle.ts'
 import type { SpanAttributes, Telemetry } from '../../shared/platform/telemetry/telemetry.ts'
 import type { WorkerDeps } from '../deps.ts'
 import { FetchFailed } from '../fetching/failure.ts'
@@ -56,11 +57,11 @@ export const aboutRun = ({ call, job }: Pick<Run, 'call' | 'job'>) => ({
 export const callerOf = ({ call, signal }: Run) => ({ account: call.accountId, signal })
 
 /**
- * Whether a call can be handed back as one that no upstream has. An earlier run may have sent what this one has not: of
- * these calls only a chat is sent once more.
+ * Whether a call can be handed back as one that this run has not sent. If an earlier run may have sent it, only a call
+ * that may be resent is.
  */
 export const isUnsent = ({ call, maybeSent }: Run): boolean =>
-  !maybeSent && !call.upstreamRef && (!call.resumed || call.modality === 'chat')
+  !maybeSent && !call.upstreamRef && (!call.resumed || mayBeResent(call.modality))
 
 /** The files of the form that a call came as, for its upstreams; absent where it was none. */
 export const filesOf = ({ db }: Pick<WorkerDeps, 'db'>, { call, job }: Run): UpstreamFile[] | undefined =>

@@ -21,9 +21,6 @@ import type { Made, TaskMediaAdapter, TaskState } from '../upstreams/adapter.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
 import { toldWords } from '../upstreams/told-words.ts'
 
-/** How much longer than the next poll a task's lease lasts, in seconds. */
-const POLL_LEASE_MARGIN_SECONDS = 20
-
 /** A poll or a collection that failed is tried again after this, in ms; the call's deadline ends it. */
 const FAILED_POLL_PAUSE_MS = 3000
 
@@ -55,7 +52,7 @@ export async function runMedia(deps: WorkerDeps, model: MediaModel, run: Run): P
     return collectMedia(deps, model, costing, { route, made: submitted.done, asked: askedOf(model, run) })
   }
   const ref = { ...submitted.ref, asked: askedOf(model, run) }
-  if (!(await persist(deps, costing, route, { ref, pollAfterMs: 0 }))) return { is: 'lost' }
+  if (!(await persist(deps, costing, route, { ref }))) return { is: 'lost' }
   return continueTask(deps, model, { ...costing, call: { ...costing.call, upstreamRef: ref } }, ref)
 }
 
@@ -118,18 +115,18 @@ const contextOf = (route: Route, { signal, ...run }: Pick<Run, 'call' | 'signal'
 /** A task that goes on, how far it is in percent where that is known, and when to ask for it again. */
 type Polled = { ref: UpstreamRef; progress?: number | null; pollAfterMs: number }
 
-/** Stores the reference, and extends the lease beyond the next poll. False: another attempt owns the call. */
+/** Stores the reference; no run has the call until the next poll, if there is a pause. False: another attempt has it. */
 const persist = (
   { calls }: WorkerDeps,
   { call }: Run,
   route: Route,
-  { pollAfterMs, ref, progress }: Polled,
+  { pollAfterMs, ref, progress }: Omit<Polled, 'pollAfterMs'> & Partial<Polled>,
 ): Promise<boolean> =>
   calls.submitted(
     call.id,
     call.attempt,
     { upstream: route.upstream.name, ref, costMicroUsd: call.costMicroUsd, progress },
-    Math.ceil(pollAfterMs / 1000) + POLL_LEASE_MARGIN_SECONDS,
+    pollAfterMs,
   )
 
 /** One poll of a submitted task. */

@@ -1,9 +1,13 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import type { Postgres } from '../../../scripts/services/postgres.ts'
 import type { PrivateRedis } from '../../../scripts/services/redis.ts'
+import { FAILPOINT_CHANNEL } from '../../../src/shared/platform/process/failpoints.ts'
+import type { Failpoint } from '../../../src/shared/platform/process/failpoints.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
+import { testQueues } from '../../support/console.ts'
 import { migrate } from '../../../scripts/harness/database.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
@@ -84,6 +88,30 @@ describe('while Redis or Postgres is away', function () {
     expect([health.status, ready.status, ready.json.down]).to.deep.equal([200, 503, ['redis']])
     await redis.start()
     await serving()
+  })
+
+  it('a call that was refunded is not sent once a Redis that stood still hands out its job', async () => {
+    const { queues, redis: client, stop } = testQueues(gateway.config)
+    const pid = Number(/process_id:(\d+)/.exec(await client.info('server'))![1])
+    const seen: string[] = []
+    const note = (message: unknown): void => {
+      const { name } = message as Failpoint
+      seen.push(name)
+      if (name === 'call.enqueuing') process.kill(pid, 'SIGSTOP')
+    }
+    subscribe(FAILPOINT_CHANNEL, note)
+    const prompt = prompted()
+    try {
+      const reply = await chat(gateway, account, prompt).finally(() => process.kill(pid, 'SIGCONT'))
+      expectAway(reply)
+      await until('its job to be handed out', () => seen.includes('call.beginning'))
+      await until('its job to end', async () => (await queues.jobCounts('chat')).active === 0)
+    } finally {
+      unsubscribe(FAILPOINT_CHANNEL, note)
+      await stop()
+    }
+    expect(gateway.sandbox.journal(prompt)).to.deep.equal([])
+    expect(await balanceOf(gateway.db, account.id)).to.equal(1000)
   })
 
   it('calls are answered 503 without a charge, and work again when Postgres is back', async () => {

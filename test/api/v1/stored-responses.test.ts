@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import type OpenAI from 'openai'
 import { prompted } from '../../../scripts/harness/calling.ts'
@@ -143,6 +144,23 @@ describe('a response that is stored', () => {
       await gateway.startWorker()
     }
     expect(await balanceOf(gateway.db, account.id)).to.equal(before)
+  })
+
+  it('is paid from its input on if an upstream was sent it, at whichever moment it is cancelled', async () => {
+    const asked = Array.from({ length: 20 }, async (_one, ms) => {
+      const own = await anAccount(gateway.db, 1_000_000)
+      const prompt = prompted('[hang-after 5]')
+      const input = `${prompt} ${'many words '.repeat(2000)}`
+      const { id } = await client(own.key).responses.create({ model: ms % 2 ? 'native' : 'gpt', background: true, input })
+      await pause(ms)
+      expect((await client(own.key).responses.cancel(id)).status).to.equal('cancelled')
+      const wasSent = gateway.sandbox.journal(prompt).length > 0
+      const paid = 1_000_000 - (await balanceOf(gateway.db, own.id))
+      const { input_tokens: counted } = (await gateway.db('calls').where({ account_id: own.id }).first('input_tokens'))!
+      expect(paid > 0, `cancelled after ${ms} ms`).to.equal(wasSent)
+      if (wasSent) expect(counted, 'all of its input').to.be.above(2000)
+    })
+    await Promise.all(asked)
   })
 
   it('is not gone on with where all of it is longer than a body may be', async () => {

@@ -29,7 +29,7 @@ import { createUpstreams } from '../../../src/workers/upstreams/registry.ts'
 import { Process, Scheduler } from '../../support/faults.ts'
 import { Dispatch } from './dispatch.ts'
 import { Upstream } from './upstream.ts'
-import { LostCalls, callsOf } from './verbs.ts'
+import { callsOf } from './verbs.ts'
 import type { Refunder } from './verbs.ts'
 import { Wire } from './wire.ts'
 import { IMAGE, PRICES, VIDEO } from './prices.ts'
@@ -106,7 +106,7 @@ export class Simulation {
   readonly dispatch: Dispatch
   readonly wire = new Wire()
   readonly upstream: Upstream
-  readonly lost = new LostCalls()
+  readonly lost = new Map<CallId, number>()
   readonly settledBy = new Map<CallId, Process>()
   readonly refundedBy = new Map<CallId, Refunder>()
   /** Fails once the simulation has ended. */

@@ -3,15 +3,16 @@ import type { CallId } from '../../../src/shared/platform/ids.ts'
 import type { CallLimits } from '../../../src/shared/calls/calls.ts'
 import { Calls } from '../../../src/shared/calls/calls.ts'
 import type { Modality } from '../../../src/shared/calls/lifecycle.ts'
-import type { Settlement, StaleCall } from '../../../src/shared/calls/types.ts'
+import type { Settlement } from '../../../src/shared/calls/types.ts'
 import type { Process, Scheduler } from '../../support/faults.ts'
 
 const verbs = [
   'open',
   'begin',
-  'resume',
+  'leaseOf',
   'submitted',
   'requeue',
+  'release',
   'renew',
   'refund',
   'markAbandoned',
@@ -34,7 +35,6 @@ export function callsOf(
       [verb]: (...given: unknown[]) => turns.effect(process, `${verb} ${nameOf(given[0])}`, () => own(...given)),
     })
   }
-  gated.findStale = (limit) => turns.effect(process, 'find stale', async () => lost.seen(await calls.findStale(limit)))
   gated.settle = ((id: CallId, ...rest: [Modality, Settlement]) =>
     turns.effect(process, `settle ${id}`, async () => {
       const ended = await calls.settle(id, ...rest)
@@ -44,9 +44,8 @@ export function callsOf(
   gated.refund = (id, error, guard, ...rest) =>
     turns.effect(process, `refund ${id}`, async () => {
       const ended = await calls.refund(id, error, guard, ...rest)
-      if (ended && guard?.attempt !== undefined && !guard.reconciled)
-        refundedBy.set(id, { process, attempt: guard.attempt })
-      if (ended && error.message.startsWith('The call was lost ')) lost.refunded(id)
+      if (ended && guard?.attempt && !guard.reconciled) refundedBy.set(id, { process, attempt: guard.attempt })
+      if (ended && error.message.startsWith('The call was lost ')) lost.set(id, guard!.attempt!)
       return ended
     })
   return gated
@@ -56,26 +55,10 @@ export function callsOf(
 export type Refunder = { process: Process; attempt: number }
 
 /**
- * What a simulation records of its calls for its checks: which were lost, which process settled one, and which run of
- * its own job refunded one.
+ * What a simulation records of its calls for its checks: which attempt a reconciler refunded as lost, which process
+ * settled a call, and which run of its own job refunded one.
  */
-export type CallRecords = { lost: LostCalls; settledBy: Map<CallId, Process>; refundedBy: Map<CallId, Refunder> }
-
-/** Calls as a reconciler saw them when it looked, and those of them that it refunded as lost. */
-export class LostCalls {
-  /** The attempt that was refunded, as it was when the call was looked at. */
-  readonly attempts = new Map<CallId, number>()
-  private readonly looked = new Map<CallId, number>()
-
-  seen(stale: StaleCall[]): StaleCall[] {
-    for (const { id, attempt } of stale) this.looked.set(id, attempt)
-    return stale
-  }
-
-  refunded(id: CallId): void {
-    this.attempts.set(id, this.looked.get(id) ?? -1)
-  }
-}
+export type CallRecords = { lost: Map<CallId, number>; settledBy: Map<CallId, Process>; refundedBy: Map<CallId, Refunder> }
 
 /** The first argument of a verb: an id, or a request to open with one. */
 const nameOf = (given: unknown): string =>

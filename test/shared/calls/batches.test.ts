@@ -7,7 +7,7 @@ import type { AccountLimits, OutcomeRow } from '../../../src/shared/calls/statem
 import { expectBooksToBalance } from '../../support/books.ts'
 import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount, balanceOf, debtOf } from '../../../scripts/harness/factories.ts'
-import { aResult, anOrder, opened, remainders, verbs, wordOf } from './opening.ts'
+import { aResult, anOrder, letLapse, opened, remainders, verbs, wordOf } from './opening.ts'
 
 /** The outcomes of many requests in one statement. */
 async function outcomes(
@@ -130,6 +130,7 @@ describe('a batch of calls in one statement', () => {
     const account = await anAccount(db, 100)
     const id = await opened(calls, account, 10)
     await calls.begin(id)
+    await letLapse(db, id)
     await calls.begin(id)
     const stale = failed(id)
     const ends = await endCalls(db, [{ ...stale, row: { ...stale.row, attempt: 1 } }, settled(id, 4), failed(id)])

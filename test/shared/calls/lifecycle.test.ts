@@ -8,7 +8,7 @@ import { CALL_STATUSES, TRANSITIONS, hasEnded } from '../../../src/shared/calls/
 import { createRefusals } from '../../../src/shared/calls/refusal-records.ts'
 import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
-import { aResult, anOrder, opened, rowOf, verbs } from './opening.ts'
+import { aResult, anOrder, letLapse, opened, rowOf, verbs } from './opening.ts'
 
 describe('the table of transitions', () => {
   let db: Db
@@ -31,6 +31,7 @@ describe('the table of transitions', () => {
       running: async () => {
         const id = await opened(calls, account, 1)
         await calls.begin(id)
+        await letLapse(db, id)
         return id
       },
       succeeded: async () => {
@@ -62,7 +63,7 @@ describe('the table of transitions', () => {
     const act: Partial<Record<Verb, (id: CallId) => Promise<unknown>>> = {
       begin: (id) => calls.begin(id),
       submitted: async (id) =>
-        calls.submitted(id, (await rowOf(db, id)).attempts as number, { upstream: 'sandbox', ref: {} }, 20),
+        calls.submitted(id, (await rowOf(db, id)).attempts as number, { upstream: 'sandbox', ref: {} }),
       settle: (id) => calls.settle(id, 'image', aResult(1)),
       refund: (id) => calls.refund(id, gatewayError('upstream_failed')),
       open: (id) => calls.open(anOrder(account, 1, { id })),

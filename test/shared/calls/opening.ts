@@ -93,6 +93,13 @@ export async function movements(db: Db, id: CallId, grants: readonly GrantId[]):
   )
 }
 
+/** Lets the lease of an open call pass: no process looks after it. */
+export const letLapse = async (db: Db, id: CallId): Promise<void> => {
+  await db('calls')
+    .where({ id })
+    .update({ lease_until: db.raw("now() - interval '1 second'") })
+}
+
 /** A call's row. */
 export const rowOf = async (db: Db, id: CallId): Promise<Record<string, unknown>> =>
   await db('calls').where({ id }).first<Record<string, unknown>>()

@@ -57,7 +57,7 @@ describe('videos in the database', () => {
     await calls.begin(id)
     const told = [40, 10, null, 60]
     for (const [nth, progress] of told.entries()) {
-      await calls.submitted(id, 1, { upstream: 'sandbox', ref: {}, progress }, 20)
+      await calls.submitted(id, 1, { upstream: 'sandbox', ref: {}, progress })
       expect((await findVideo(db, { accountId: account.id, userId: account.userId }, id))!.progress).to.equal(
         [40, 40, 40, 60][nth],
       )

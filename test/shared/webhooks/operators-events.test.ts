@@ -9,7 +9,7 @@ import { reconcileCalls } from '../../../src/workers/reconciler.ts'
 import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { opened, verbs } from '../calls/opening.ts'
+import { letLapse, opened, verbs } from '../calls/opening.ts'
 import { aHouse } from './house.ts'
 
 /** A reconciler beside a queue that has forgotten every job. */
@@ -36,7 +36,7 @@ describe("an event of the operators'", () => {
     const calls = verbs(db)
     const lost = gatewayError('upstream_failed')
     const [ordinary, found] = [await opened(calls, account, 10), await opened(calls, account, 20)]
-    await calls.refund(ordinary, lost, { from: 'queued' })
+    await calls.refund(ordinary, lost, { attempt: 0 })
     expect(await house.told()).to.deep.equal([])
     await db.raw(`ALTER TABLE webhook_deliveries ADD CONSTRAINT broken CHECK (type !~ '^reconciler') NOT VALID`)
     const failure = await calls.refund(found, lost, { reconciled: true }).then(
@@ -46,9 +46,7 @@ describe("an event of the operators'", () => {
     await db.raw('ALTER TABLE webhook_deliveries DROP CONSTRAINT broken')
     expect(String(failure)).to.include('broken')
     expect(await db('calls').where({ id: found }).first('status')).to.deep.equal({ status: 'queued' })
-    await db('calls')
-      .where({ id: found })
-      .update({ lease_until: db.raw("now() - interval '1 second'") })
+    await letLapse(db, found)
     for (let time = 0; time < 2; time += 1) await reconcileCalls(reconciling(db))
     const told = await house.told()
     expect(told).to.have.length(1)

@@ -11,10 +11,9 @@ import { WORKER_LOST } from '../../../shared/calls/chat-settlement.ts'
 import { DEADLINE_SECONDS, QUEUED_LEASE_SECONDS } from '../../../shared/calls/lifecycle.ts'
 import type { Ended, OpenOutcome, OpenRequest } from '../../../shared/calls/types.ts'
 import { putUpload } from '../../../shared/requests/uploads.ts'
-import type { Tokens } from '../../../shared/requests/pricing.ts'
 import type { CallUpdate } from '../../../shared/replies/channels.ts'
 import type { MediaRequest } from '../../../shared/requests/requests.ts'
-import type { CallJob, ChatRow } from '../../../shared/queues.ts'
+import type { CallJob } from '../../../shared/queues.ts'
 import { traceFields } from '../../../shared/platform/process/trace.ts'
 import { ofQueue } from '../../../shared/platform/telemetry/telemetry.ts'
 import type { WebDeps } from '../../deps.ts'
@@ -168,7 +167,7 @@ async function endRelayed(
 ): Promise<Ended | null> {
   const { id, modality, requestId } = request
   const settlement = relayed.settlement(request)
-  if (!settlement) return overdue ? null : await calls.refund(id, WORKER_LOST, { from: 'running' })
+  if (!settlement) return overdue ? null : await calls.refund(id, WORKER_LOST)
   const ended = await calls.settle(id, modality, settlement)
   if (!ended) return null
   log.warn({ call: publicId('call', id), requestId, tokens: settlement.tokens }, 'stream settled without its worker')
@@ -220,7 +219,7 @@ const bytesOf = (files: CallOrder['files'] = []): number => files.reduce((sum, {
 /** Puts the files of a call where its worker finds them. The call is held meanwhile: nobody else takes it for lost. */
 async function keepFiles({ db, calls }: PlaceDeps, id: CallId, files: readonly FormFile[]): Promise<void> {
   const lease = setInterval(() => {
-    calls.renew([id], QUEUED_LEASE_SECONDS).catch(() => {})
+    calls.renew([{ id, attempt: 0 }], QUEUED_LEASE_SECONDS).catch(() => {})
   }, HOLD_MS)
   try {
     for (const file of files) await putUpload(db, id, file.place, file.chunks())
@@ -239,15 +238,6 @@ function relayedOf({ relayed }: PlaceDeps, { model, request, dialect }: CallOrde
 }
 
 const isStreamed = (request: CallOrder['request']): boolean => 'stream' in request && request.stream === true
-
-/** What a worker would read of the row of a chat. */
-const rowOf = ({ model, replyTo, amount, price }: OpenRequest, estimate: Tokens): ChatRow => ({
-  model,
-  replyTo,
-  charged: amount,
-  estimate,
-  ...(price.priceBasisPoints !== undefined && { priceBasisPoints: price.priceBasisPoints }),
-})
 
 /**
  * Enqueues the call, after its files were put where its worker finds them. If Redis takes no job, the charge is
@@ -276,19 +266,17 @@ async function enqueue(
     traceparent: span?.traceparent ?? ctx.state.traceparent,
     deadlineAt: Date.now() + request.deadlineSeconds * 1000,
     ...(order.files?.length && { files: order.files.map((file) => file.reference()) }),
-    ...(request.modality === 'chat' && request.estimate && { row: rowOf(request, request.estimate) }),
   }
-  const put = (again: boolean) =>
-    deps.queues.enqueueCall(request.modality, again ? { ...job, again } : job, outstanding)
+  const put = () => deps.queues.enqueueCall(request.modality, job, outstanding)
   try {
     if (order.files?.length) await keepFiles(deps, request.id, order.files)
-    deps.unstarted.hold(request.id, () => put(true))
-    await put(false)
+    deps.unstarted.hold(request.id, put)
+    await put()
     span?.end()
   } catch (error) {
     span?.end({ failure: 'service_unavailable' })
     deps.log.warn({ ...traceFields(ctx.state), call: publicId('call', request.id), err: error }, 'call not enqueued')
-    const refunded = await deps.calls.refund(request.id, gatewayError('service_unavailable'), { from: 'queued' }, 2000)
+    const refunded = await deps.calls.refund(request.id, gatewayError('service_unavailable'), { attempt: 0 }, 2000)
     if (!refunded) return
     throw new ApiError('service_unavailable', { cause: error })
   }

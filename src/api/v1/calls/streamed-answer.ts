@@ -105,7 +105,7 @@ async function abandon(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): 
   await handleDisconnect(ctx, deps, placed)
   const end = async () => {
     if (!(await giveUpLeft(db, placed.callId))) return
-    const refunded = await calls.refund(placed.callId, CANCELLED_UNSENT, { from: 'queued' })
+    const refunded = await calls.refund(placed.callId, CANCELLED_UNSENT, { attempt: 0 })
     await (refunded ? queues.removeCall('chat', placed.callId) : replies.cancel(placed.callId))
   }
   setTimeout(() => {

@@ -112,7 +112,7 @@ export const cancelResponse = endpoint({
   ctx.set('X-Call-Id', publicId('call', id))
   ctx.set('Cache-Control', 'no-store')
   if (state.state !== 'open') return sendState(ctx, deps, asked, state)
-  if (await calls.refund(id, CANCELLED_UNSENT, { from: 'queued' })) {
+  if (await calls.refund(id, CANCELLED_UNSENT, { attempt: 0 })) {
     await queues.removeCall('chat', id)
     const begun = begunResponse(publicId('call', id), asked.created, { max_tokens: null })
     ctx.body = { ...begun, model: asked.model, status: 'cancelled' }

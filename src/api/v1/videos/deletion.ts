@@ -36,7 +36,7 @@ const DELETED = gatewayError('upstream_failed', 'The video was deleted before it
 async function stop(deps: DeleteDeps, { accountId }: Membership, id: CallId): Promise<void> {
   const { db, calls, queues, replies, log } = deps
   try {
-    const ended = await calls.refund(id, DELETED, { from: 'queued' })
+    const ended = await calls.refund(id, DELETED, { attempt: 0 })
     if (ended) {
       replies.publishEvent(accountId, { callId: id, status: ended.status, balance: ended.balance })
       return await queues.removeCall('video', id)

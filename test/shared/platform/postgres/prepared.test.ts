@@ -28,7 +28,7 @@ describe('prepared statements', () => {
         for (const count of [1, 2]) {
           const orders = Array.from({ length: count }, () => anOrder(account, 5, { price: { credits: 5 } }))
           await openCalls(db, orders, { maxOutstanding: 9 })
-          if (count === 1) await beginCalls(db, [{ id: orders[0]!.id, run: newId('call'), kind: 'any' }])
+          if (count === 1) await beginCalls(db, [{ id: orders[0]!.id, run: newId('call'), isFlushed: true }])
           const ends = orders.map(({ id }) => ({
             row: { id, status: 'succeeded', cost: 3, http_status: 200, result_seconds: 60 } as const,
             output: aResult(3).output,
