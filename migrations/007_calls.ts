@@ -67,7 +67,7 @@ export const up = (db: Knex): Promise<void> =>
       deadline_at timestamptz, -- When it must have ended.
       created_at timestamptz NOT NULL DEFAULT now(), -- Acceptance.
       started_at timestamptz, -- When a worker began it; null again when handed back unsent.
-      started_by uuid, -- The run of a job that began it first: any other run may be a second one to its upstream.
+      started_by uuid, -- The run that has it: the one that began it last; null while none does.
       finished_at timestamptz, -- When it ended.
       fold_minute timestamptz, -- The minute whose equal refusals this row stands for.
       count integer NOT NULL DEFAULT 1, -- How many refusals were folded into this row; else 1.

@@ -274,6 +274,24 @@ describe('the verbs of a call', () => {
       await calls.refund(id, failure)
     })
 
+    it('repeat a begin that was acknowledged late: its lease may have passed', async () => {
+      const account = await anAccount(db, 100)
+      const id = await opened(calls, account, 10)
+      await db.raw(`
+        CREATE FUNCTION begin_late() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN PERFORM pg_sleep(2.1); RETURN NEW; END $$;
+        CREATE TRIGGER begin_late BEFORE UPDATE ON calls FOR EACH ROW
+          WHEN (OLD.status = 'queued' AND NEW.status = 'running' AND NEW.id = '${id}') EXECUTE FUNCTION begin_late()`)
+      try {
+        expect(await calls.begin(id)).to.include({ attempt: 1, resumed: false })
+        const { lease_until: leased, started_at: began } = (await rowOf(db, id)) as Record<string, Date>
+        expect(leased!.getTime() - began!.getTime(), 'the lease since its first begin').to.be.above(6000 + 2000)
+      } finally {
+        await db.raw('DROP TRIGGER begin_late ON calls; DROP FUNCTION begin_late')
+      }
+      await calls.refund(id, failure)
+    })
+
     it('flush a begin unless a crash of Postgres may lose it, and every begin of a batch with one that it may not', async () => {
       const account = await anAccount(db, 100)
       await db.raw(`

@@ -28,18 +28,6 @@ export const OF_AUDIO: readonly Mutant[] = [
     tests: [SCHEDULES, SPEECH],
   },
   {
-    name: 'speech is given up after it was heard',
-    why: 'What may have reached its reader is not refunded by who was not there.',
-    edits: [
-      {
-        file: 'src/workers/calls/poisoned-calls.ts',
-        find: "...(isStream(job) && { from: 'queued' })",
-        replace: "...(job.name === 'chat' && isStream(job) && { from: 'queued' })",
-      },
-    ],
-    tests: [SCHEDULES],
-  },
-  {
     name: 'speech is settled though nothing was heard',
     why: 'What broke off before its first byte is refunded.',
     edits: [

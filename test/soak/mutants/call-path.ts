@@ -1,6 +1,5 @@
 import type { Mutant } from './mutant.ts'
 import {
-  BEGIN,
   CHUNKS,
   CUTS,
   CUT_CHATS,
@@ -15,10 +14,8 @@ import {
 } from './killing-tests.ts'
 
 const CALLS = 'src/shared/calls/calls.ts'
-const STATEMENTS = 'src/shared/calls/statements.ts'
 const PLACE = 'src/api/v1/calls/place-call.ts'
 const PROCESSOR = 'src/workers/calls/processor.ts'
-const BEGIN_FILE = 'src/workers/calls/begin.ts'
 const MEDIA = 'src/workers/calls/run-media.ts'
 const RECONCILER = 'src/workers/reconciler.ts'
 
@@ -30,7 +27,7 @@ export const CALL_PATH: readonly Mutant[] = [
     edits: [
       {
         file: PLACE,
-        find: "gatewayError('service_unavailable'), { from: 'queued' }, 2000)",
+        find: "gatewayError('service_unavailable'), { attempt: 0 }, 2000)",
         replace: "gatewayError('service_unavailable'), {}, 2000)",
       },
     ],
@@ -92,8 +89,8 @@ export const CALL_PATH: readonly Mutant[] = [
     edits: [
       {
         file: RECONCILER,
-        find: 'return refundLost(deps, call, lost, { attempt: call.attempt, from: call.status })',
-        replace: 'return refundLost(deps, call, lost, {})',
+        find: "'The call was lost before it began.', { attempt: call.attempt })",
+        replace: "'The call was lost before it began.', {})",
       },
     ],
     tests: [MOMENTS],
@@ -109,63 +106,6 @@ export const CALL_PATH: readonly Mutant[] = [
       },
     ],
     tests: [SCHEDULES],
-  },
-  {
-    name: 'two runs of one moment are both the first',
-    why: 'The clock does not order two transactions that wait for one row.',
-    edits: [
-      {
-        file: STATEMENTS,
-        find: 'started_by <> ${RUN} OR',
-        replace: 'started_at < now() OR',
-      },
-    ],
-    tests: [MOMENTS],
-  },
-  {
-    name: 'a run that was overtaken counts itself',
-    why: 'The run that has the call would not find its attempt at the end, and its answer would be lost.',
-    edits: [
-      {
-        file: STATEMENTS,
-        find: "AND (${KIND} <> 'fresh' OR coalesce(started_by, ${RUN}) = ${RUN})",
-        replace: '',
-      },
-    ],
-    tests: [VERBS, BEGIN],
-  },
-  {
-    name: 'a chat whose worker died begins as if nobody had asked',
-    why: 'It could be asked for any number of times.',
-    edits: [
-      { file: BEGIN_FILE, find: 'stalledCounter > 0 || ', replace: '' },
-      { file: STATEMENTS, find: "OR ${KIND} = 'following'", replace: '' },
-    ],
-    tests: [VERBS, BEGIN],
-  },
-  {
-    name: 'a chat is settled without awaiting its begin',
-    why: 'Its end would not find the attempt that it names, and its row would not say that a worker had it.',
-    edits: [
-      {
-        file: PROCESSOR,
-        find: 'Promise.allSettled([writeBegin(), askUpstreams(deps, model, run)])',
-        replace: 'Promise.allSettled([(writeBegin().catch(() => {}), true), askUpstreams(deps, model, run)])',
-      },
-    ],
-    tests: [BEGIN],
-  },
-  {
-    name: 'a call that has ended meanwhile is asked to its end',
-    why: 'An upstream would go on, and bill, for nobody.',
-    edits: [{ file: BEGIN_FILE, find: 'if (!isOurs) ending.abort(new Cancelled())', replace: '' }],
-    tests: [BEGIN],
-  },
-  {
-    name: 'a chat goes on at a price that its row does not have',
-    why: 'What a job says decides nothing about money.',
-    edits: [{ file: BEGIN_FILE, find: 'isDeepStrictEqual(begun.price, call.price)', replace: 'true' }],
-    tests: [BEGIN],
   },
   {
     name: 'what was sent is handed back as unsent',

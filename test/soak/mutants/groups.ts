@@ -1,5 +1,5 @@
 import type { Mutant } from './mutant.ts'
-import { ARITHMETIC, GROUPS, GROUPS_OF_CATALOGUE, GROUP_OF_CHARGE, MARGINS, SCHEDULES } from './killing-tests.ts'
+import { ARITHMETIC, GROUPS, GROUPS_OF_CATALOGUE, GROUP_OF_CHARGE, MARGINS } from './killing-tests.ts'
 
 const PRICING_SOURCE = 'src/shared/requests/pricing.ts'
 const SERVE = 'src/api/v1/calls/serve-call.ts'
@@ -59,18 +59,6 @@ export const OF_GROUPS: readonly Mutant[] = [
     why: 'A call is priced for the group of its account.',
     edits: [{ file: SERVE, find: 'offerTo(catalogue.current(), holder)', replace: 'catalogue.current()' }],
     tests: [GROUPS],
-  },
-  {
-    name: 'a worker takes the whole price of a chat for its own',
-    why: 'The price is pinned on the call.',
-    edits: [
-      {
-        file: 'src/workers/calls/begin.ts',
-        find: 'price: shareOf(model.price, priceBasisPoints)',
-        replace: 'price: shareOf(model.price, priceBasisPoints && WHOLE_PRICE)',
-      },
-    ],
-    tests: [SCHEDULES],
   },
   {
     name: 'embeddings are settled at the price of the catalogue',

@@ -7,7 +7,7 @@ import { OF_AUDIO } from './audio.ts'
 import { OF_EMBEDDINGS } from './embeddings.ts'
 import { ENDING } from './ending.ts'
 import { OF_GROUPS } from './groups.ts'
-import { ENQUEUING } from './enqueuing.ts'
+import { BEGINS } from './begins.ts'
 import { OF_MESSAGES } from './messages.ts'
 import type { Mutant } from './mutant.ts'
 import { OF_PAYMENTS } from './payments.ts'
@@ -30,7 +30,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...OF_DEDUCTIONS,
   ...OF_PAYMENTS,
   ...CALL_PATH,
-  ...ENQUEUING,
+  ...BEGINS,
   ...PRICES,
   ...OF_CATALOGUE,
   ...OF_SHARING,
