@@ -63,7 +63,7 @@ describe('two processes at the same moment', () => {
   })
 
   for (const status of ['queued', 'running'] as const) {
-    it(`have a ${status} call that a reconciler has found lost: the worker that begins it goes on with it`, async () => {
+    it(`begin a ${status} call that a reconciler has found lost: it goes on`, async () => {
       const id = await opened()
       if (status === 'running') await calls().begin(id)
       await letLapse(db, id)
@@ -82,7 +82,10 @@ describe('two processes at the same moment', () => {
         log: createLog('silent', 'worker'),
         publisher: { ended: async () => {} },
       } as unknown as WorkerDeps)
-      expect(await db('calls').where({ id }).first('status', 'credits')).to.deep.equal({ status: 'running', credits: 1 })
+      expect(await db('calls').where({ id }).first('status', 'credits')).to.deep.equal({
+        status: 'running',
+        credits: 1,
+      })
     })
   }
 

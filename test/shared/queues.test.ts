@@ -76,7 +76,11 @@ describe('a call whose connection to Redis is lost while it is enqueued', () => 
           let back = (): void => {}
           arena.proxies.web.redis.admitAfter(new Promise<void>((resolve) => (back = resolve)))
           const content = `${prompt} [hold] [answer as it was asked once]`
-          const asked = post(`${arena.url}/v1/${path}`, account.key, { model: 'sandbox-chat', stream, ...words(content) })
+          const asked = post(`${arena.url}/v1/${path}`, account.key, {
+            model: 'sandbox-chat',
+            stream,
+            ...words(content),
+          })
           await until('the upstream to have it', () => sandbox.journal(prompt).length > 0)
           await redis.del(await redis.keys(`${arena.config.REDIS_PREFIX}:chat:*`))
           back()

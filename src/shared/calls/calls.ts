@@ -17,13 +17,9 @@ import { failpoint } from '../platform/process/failpoints.ts'
 import { EXPIRED, answerOf, errorOutput, passingAnswerOf } from '../replies/stored-answers.ts'
 import type { Answer, EndedCall, LongAnswer } from '../replies/stored-answers.ts'
 import type { CallsObserver } from './observer.ts'
-import {
-  DEADLINE_GRACE_SECONDS,
-  OPEN_STATUSES,
-  QUEUED_LEASE_SECONDS,
-  RENEW_LEASES_MS,
-  RUNNING_LEASE_SECONDS,
-} from './lifecycle.ts'
+import type { CallAttempt } from './leases.ts'
+import { findStale, leaseOf, releaseLease, renewLeases } from './leases.ts'
+import { QUEUED_LEASE_SECONDS, RENEW_LEASES_MS, RUNNING_LEASE_SECONDS } from './lifecycle.ts'
 import type { Modality } from './lifecycle.ts'
 import type { Tokens } from '../requests/pricing.ts'
 import { allInput } from '../requests/pricing.ts'
@@ -122,17 +118,6 @@ export class Calls {
     return begun(row)
   }
 
-  /** How long the lease of an open call lasts, in ms; null where the call has ended. */
-  async leaseOf(id: CallId): Promise<number | null> {
-    const row = await this.db('calls')
-      .where({ id })
-      .whereIn('status', OPEN_STATUSES)
-      .first<{ ms: number } | undefined>(
-        this.db.raw('greatest(0, ceil(extract(epoch FROM lease_until - now()) * 1000))::integer AS ms'),
-      )
-    return row?.ms ?? null
-  }
-
   /**
    * Persists the upstream's task before the first poll.
    * @param nextPollMs when it is to be polled next, in ms, where that is left to another run: until then, and
@@ -179,29 +164,18 @@ export class Calls {
     failpoint('call.requeued', id)
   }
 
-  /** Ends the lease of a call that this attempt may have sent, and hands back: the next run need not wait for it. */
-  async release(id: CallId, attempt: number): Promise<void> {
-    await this.db('calls').where({ id, attempts: attempt, status: 'running' }).update({ lease_until: this.db.fn.now() })
-  }
+  /** See `leaseOf`. */
+  leaseOf = (id: CallId): Promise<number | null> => leaseOf(this.db, id)
 
-  /**
-   * Extends the leases of open calls, each as long as no later attempt has begun it (0: no attempt).
-   * @returns the calls of which that is so. An asynchronous begin that a crash of Postgres lost is no later attempt.
-   */
-  async renew(attempts: readonly { id: CallId; attempt: number }[], leaseSeconds: number): Promise<CallId[]> {
-    if (attempts.length === 0) return []
-    // In the order in which every statement locks calls.
-    const sorted = attempts.toSorted((one, other) => (one.id < other.id ? -1 : 1))
-    const { rows } = await this.db.raw<{ rows: { id: CallId }[] }>(
-      `
-      UPDATE calls c SET lease_until = greatest(c.lease_until, now() + make_interval(secs => ?))
-      FROM unnest(?::uuid[], ?::integer[]) AS given (id, attempt)
-      WHERE c.id = given.id AND c.status IN ('queued', 'running') AND c.attempts <= given.attempt
-      RETURNING c.id`,
-      [leaseSeconds, sorted.map(({ id }) => id), sorted.map(({ attempt }) => attempt)],
-    )
-    return rows.map(({ id }) => id)
-  }
+  /** See `releaseLease`. */
+  release = (id: CallId, attempt: number): Promise<void> => releaseLease(this.db, id, attempt)
+
+  /** See `renewLeases`. */
+  renew = (attempts: readonly CallAttempt[], seconds: number): Promise<CallId[]> =>
+    renewLeases(this.db, attempts, seconds)
+
+  /** See `findStale`. */
+  findStale = (limit: number): Promise<StaleCall[]> => findStale(this.db, limit)
 
   /** Ends a call with its result at its real cost; null when it had ended before. */
   settle(id: CallId, modality: Modality, settlement: StoredSettlement): Promise<Ended | null>
@@ -296,22 +270,6 @@ export class Calls {
     return (
       (await claimUnanswered(this.db, retry)) ?? (dead.length > 0 ? claimOfDeadProcess(this.db, retry, dead) : null)
     )
-  }
-
-  /** Open calls whose lease has passed: the reconciler's work. */
-  async findStale(limit: number): Promise<StaleCall[]> {
-    const { rows } = await this.db.raw<{ rows: StaleCall[] }>(
-      `
-      SELECT id, account_id AS "accountId", modality, model, catalogue_version AS "catalogueVersion", status,
-        attempts AS attempt,
-        request_id AS "requestId", reply_to AS "replyTo", upstream_ref IS NOT NULL AS submitted,
-        deadline_at + make_interval(secs => ?) < now() AS overdue
-      FROM calls WHERE finished_at IS NULL AND lease_until < now()
-      -- First what is queued: of those that run, some are left to their jobs.
-      ORDER BY status, lease_until LIMIT ?`,
-      [DEADLINE_GRACE_SECONDS, limit],
-    )
-    return rows
   }
 
   private async end<A extends Answer | LongAnswer>(

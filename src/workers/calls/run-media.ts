@@ -115,7 +115,7 @@ const contextOf = (route: Route, { signal, ...run }: Pick<Run, 'call' | 'signal'
 /** A task that goes on, how far it is in percent where that is known, and when to ask for it again. */
 type Polled = { ref: UpstreamRef; progress?: number | null; pollAfterMs: number }
 
-/** Stores the reference; no run has the call until the next poll, if there is a pause. False: another attempt has it. */
+/** Stores the reference; no run has the call in a pause until the next poll. False: another attempt has the call. */
 const persist = (
   { calls }: WorkerDeps,
   { call }: Run,

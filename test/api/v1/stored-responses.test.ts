@@ -151,7 +151,11 @@ describe('a response that is stored', () => {
       const own = await anAccount(gateway.db, 1_000_000)
       const prompt = prompted('[hang-after 5]')
       const input = `${prompt} ${'many words '.repeat(2000)}`
-      const { id } = await client(own.key).responses.create({ model: ms % 2 ? 'native' : 'gpt', background: true, input })
+      const { id } = await client(own.key).responses.create({
+        model: ms % 2 ? 'native' : 'gpt',
+        background: true,
+        input,
+      })
       await pause(ms)
       expect((await client(own.key).responses.cancel(id)).status).to.equal('cancelled')
       const wasSent = gateway.sandbox.journal(prompt).length > 0

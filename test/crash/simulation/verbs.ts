@@ -58,7 +58,11 @@ export type Refunder = { process: Process; attempt: number }
  * What a simulation records of its calls for its checks: which attempt a reconciler refunded as lost, which process
  * settled a call, and which run of its own job refunded one.
  */
-export type CallRecords = { lost: Map<CallId, number>; settledBy: Map<CallId, Process>; refundedBy: Map<CallId, Refunder> }
+export type CallRecords = {
+  lost: Map<CallId, number>
+  settledBy: Map<CallId, Process>
+  refundedBy: Map<CallId, Refunder>
+}
 
 /** The first argument of a verb: an id, or a request to open with one. */
 const nameOf = (given: unknown): string =>

@@ -248,7 +248,7 @@ describe('the verbs of a call', () => {
       await calls.refund(id, failure)
     })
 
-    it('give a call to no other run until the lease of the one that has it has passed, in one batch or later', async () => {
+    it('give a call to no other run until the lease of its run has passed, in one batch or later', async () => {
       const account = await anAccount(db, 100)
       const id = await opened(calls, account, 10)
       expect(await Promise.all([calls.begin(id), calls.begin(id)])).to.deep.include(null)
@@ -267,8 +267,7 @@ describe('the verbs of a call', () => {
       const account = await anAccount(db, 100)
       const id = await opened(calls, account, 10)
       const run = randomUUID()
-      for (let time = 0; time < 2; time++)
-        expect(await calls.begin(id, run)).to.include({ attempt: 1, resumed: false })
+      for (let time = 0; time < 2; time++) expect(await calls.begin(id, run)).to.include({ attempt: 1, resumed: false })
       await letLapse(db, id)
       expect(await calls.begin(id, run), 'nobody has taken it over').to.include({ attempt: 1, resumed: false })
       await calls.refund(id, failure)
@@ -292,14 +291,14 @@ describe('the verbs of a call', () => {
       await calls.refund(id, failure)
     })
 
-    it('flush a begin unless a crash of Postgres may lose it, and every begin of a batch with one that it may not', async () => {
+    it('flush a begin unless a crash of Postgres may lose it and all those of its batch', async () => {
       const account = await anAccount(db, 100)
       await db.raw(`
         CREATE TABLE begins (call_id uuid, synchronous_commit text);
         CREATE FUNCTION note_begin() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN INSERT INTO begins VALUES (NEW.id, current_setting('synchronous_commit')); RETURN NEW; END $$;
-        CREATE TRIGGER note_begin BEFORE UPDATE ON calls FOR EACH ROW WHEN (OLD.status = 'queued' AND NEW.status = 'running')
-          EXECUTE FUNCTION note_begin()`)
+        CREATE TRIGGER note_begin BEFORE UPDATE ON calls FOR EACH ROW
+          WHEN (OLD.status = 'queued' AND NEW.status = 'running') EXECUTE FUNCTION note_begin()`)
       try {
         for (const isFlushed of [[false], [true], [false, true], [false, false]]) {
           const ids = await Promise.all(isFlushed.map(() => opened(calls, account, 1)))

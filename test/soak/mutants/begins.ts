@@ -2,6 +2,7 @@ import type { Mutant } from './mutant.ts'
 import { BEGIN, ENQUEUED, HELD, MOMENTS, VERBS } from './killing-tests.ts'
 
 const CALLS = 'src/shared/calls/calls.ts'
+const LEASES = 'src/shared/calls/leases.ts'
 const STATEMENTS = 'src/shared/calls/statements.ts'
 const HELD_CALLS = 'src/workers/calls/held-calls.ts'
 
@@ -28,7 +29,9 @@ export const BEGINS: readonly Mutant[] = [
   {
     name: 'a call that an earlier run may have sent begins as if it had not',
     why: 'A picture would be billed twice, and a stream would have two beginnings.',
-    edits: [{ file: STATEMENTS, find: 'attempts > 1 OR upstream_ref IS NOT NULL', replace: 'upstream_ref IS NOT NULL' }],
+    edits: [
+      { file: STATEMENTS, find: 'attempts > 1 OR upstream_ref IS NOT NULL', replace: 'upstream_ref IS NOT NULL' },
+    ],
     tests: [VERBS],
   },
   {
@@ -52,13 +55,15 @@ export const BEGINS: readonly Mutant[] = [
   {
     name: 'a begin that was acknowledged late is not repeated',
     why: 'Its lease may have passed, and another run may have taken the call over.',
-    edits: [{ file: CALLS, find: 'while (row && performance.now() - sentAt > RENEW_LEASES_MS)', replace: 'while (false)' }],
+    edits: [
+      { file: CALLS, find: 'while (row && performance.now() - sentAt > RENEW_LEASES_MS)', replace: 'while (false)' },
+    ],
     tests: [VERBS],
   },
   {
     name: 'a call whose begin a crash of Postgres lost is taken for lost',
     why: 'Its worker lives, and would be stopped.',
-    edits: [{ file: CALLS, find: 'c.attempts <= given.attempt', replace: 'c.attempts = given.attempt' }],
+    edits: [{ file: LEASES, find: 'c.attempts <= given.attempt', replace: 'c.attempts = given.attempt' }],
     tests: [VERBS, HELD],
   },
   {
