@@ -60,12 +60,12 @@ export type PaymentJob =
   | { kind: 'forget'; id: string }
 
 /** Asks a worker for a round of a webhook: the events for it stay in Postgres. */
-export type WebhookJob = { webhookId: WebhookId; isFailing: boolean }
+export type WebhookJob = { webhookId: WebhookId } & Omit<DueWebhook, 'id'>
 
-/** A round of a webhook as its queue takes it. Webhooks that fail have their rounds after all others. */
-export const webhookRound = ({ id, isFailing }: DueWebhook) => ({
-  data: { webhookId: id, isFailing } satisfies WebhookJob,
-  priority: isFailing ? 2 : 1,
+/** A round of a webhook as its queue takes it: those of operators go first, those of the slow lane last. */
+export const webhookRound = ({ id, accountId, isSlow }: DueWebhook) => ({
+  data: { webhookId: id, accountId, isSlow } satisfies WebhookJob,
+  priority: accountId === null ? 1 : isSlow ? 3 : 2,
 })
 
 /** BullMQ's own bounds of a priority; 1 goes first. */

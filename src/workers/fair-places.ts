@@ -55,14 +55,9 @@ export class Places {
     if (at >= 0) this.queue.splice(at, 1)
   }
 
-  /**
-   * Whose turn it is: takes out of the queue who may have a place now; undefined where nobody may.
-   * @param of only of this account
-   */
-  next(of?: AccountId): Waiting | undefined {
-    const fitting = this.queue.filter(
-      ({ account, total }) => (of === undefined || account === of) && this.hasRoom(account, total),
-    )
+  /** Whose turn it is: takes out of the queue who may have a place now; undefined where nobody may. */
+  next(): Waiting | undefined {
+    const fitting = this.queue.filter(({ account, total }) => this.hasRoom(account, total))
     const first = fitting.reduce<Waiting | undefined>(
       (best, one) => (best && this.heldBy(best.account) <= this.heldBy(one.account) ? best : one),
       undefined,

@@ -43,6 +43,7 @@ import type { HeldCalls } from './calls/held-calls.ts'
 import { Reasoners } from './calls/reasoning.ts'
 import { createPaymentProcessor } from './payments/processor.ts'
 import { createWebhookProcessor } from './webhooks/processor.ts'
+import { roundsAtOnce } from './webhooks/round-places.ts'
 import { createMailProcessor } from './mail/processor.ts'
 import { createWorkerMetrics, showWork } from './metrics.ts'
 import { logQueueErrors } from './queue-errors.ts'
@@ -232,7 +233,7 @@ const concurrencyOf = (config: Config): Record<QueueName, number> => ({
   transcription: config.TRANSCRIPTION_CONCURRENCY,
   mail: config.MAIL_CONCURRENCY,
   payments: config.PAYMENTS_CONCURRENCY,
-  webhooks: config.WEBHOOKS_CONCURRENCY,
+  webhooks: roundsAtOnce(config),
   maintenance: 1,
 })
 

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
 import { PASSWORD, startConsoleGateway } from '../../scripts/harness/console-gateway.ts'
 import type { ConsoleGateway } from '../../scripts/harness/console-gateway.ts'
+import { proveAddress } from '../../scripts/harness/factories.ts'
 import { chatBody, imageBody } from '../../scripts/harness/calling.ts'
 import { post, send } from '../../scripts/harness/http.ts'
 import { until } from '../../scripts/harness/until.ts'
@@ -68,6 +69,7 @@ describe('organisations in the console', () => {
   async function team(name: string) {
     const owner = await gateway.person(`owner-of-${name}@example.com`, { credits: 77 })
     const member = await gateway.person(`member-of-${name}@example.com`)
+    await proveAddress(gateway.db, owner)
     const { organisation } = (await post(`${gateway.url}/api/organisations`, owner.token, { name })).json
     await post(`${gateway.url}/api/auth/switch`, owner.token, { account: organisation.id })
     await post(`${gateway.url}/api/invitations`, owner.token, { email: member.email, role: 'member' })
@@ -202,6 +204,7 @@ describe('organisations in the console', () => {
 
   const journey = async (width: number, height: number): Promise<void> => {
     const [owner, email] = [await gateway.person(`founder-${width}@example.com`), `invited-${width}@example.com`]
+    await proveAddress(gateway.db, owner)
     const [owning, joining] = [
       await visit(browser, gateway, { viewport: { width, height } }),
       await visit(browser, gateway, { viewport: { width, height } }),

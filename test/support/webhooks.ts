@@ -9,9 +9,11 @@ import { connectDb } from '../../src/shared/platform/postgres/db.ts'
 import { createLog } from '../../src/shared/platform/process/log.ts'
 import { connectPersistent } from '../../src/shared/platform/redis/redis.ts'
 import { createQueues } from '../../src/shared/queues.ts'
+import type { Queues } from '../../src/shared/queues.ts'
 import { createFetcher } from '../../src/workers/fetching/fetcher.ts'
 import type { FetcherSettings } from '../../src/workers/fetching/fetcher.ts'
 import { createWebhookProcessor, enqueueDueWebhooks } from '../../src/workers/webhooks/processor.ts'
+import { roundsAtOnce } from '../../src/workers/webhooks/round-places.ts'
 import type { Schedule } from '../../src/workers/webhooks/schedule.ts'
 import { SCHEDULE } from '../../src/workers/webhooks/schedule.ts'
 
@@ -60,16 +62,18 @@ export function startWebhookWorker(
   {
     schedule = HASTY,
     fetching = {},
-    concurrency = 5,
+    concurrency = config.WEBHOOKS_CONCURRENCY,
   }: { schedule?: Schedule; fetching?: FetcherSettings; concurrency?: number } = {},
-): { db: Db; flush: () => Promise<void>; stop: () => Promise<void> } {
+): { db: Db; queues: Queues; flush: () => Promise<void>; stop: () => Promise<void> } {
   const db = connectDb({ ...config, DATABASE_POOL: 8 })
   const connection = connectPersistent(config)
   const queues = createQueues(connection, config.REDIS_PREFIX)
   const fetcher = createFetcher(fetching)
-  const process = createWebhookProcessor({ config, db, fetcher, log: createLog('silent', 'worker'), schedule })
+  const own = { ...config, WEBHOOKS_CONCURRENCY: concurrency }
+  const log = createLog('silent', 'worker')
+  const process = createWebhookProcessor({ config: own, db, queues, fetcher, log, schedule })
   const { REDIS_PREFIX: prefix } = config
-  const worker = new Worker('webhooks', process, { connection, prefix, concurrency, drainDelay: 1 })
+  const worker = new Worker('webhooks', process, { connection, prefix, concurrency: roundsAtOnce(own), drainDelay: 1 })
   worker.on('error', () => {})
   const stopped = new AbortController()
   const sweeps = (async () => {
@@ -80,6 +84,7 @@ export function startWebhookWorker(
   })()
   return {
     db,
+    queues,
     flush: async () => {
       const keys = await connection.keys(`${prefix}:webhooks:*`)
       if (keys.length > 0) await connection.del(keys)

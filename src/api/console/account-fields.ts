@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { parseEmail } from '../../shared/users/emails.ts'
 import { newPasswordFault } from '../../shared/users/passwords.ts'
 import type { ErrorCode } from '../../shared/platform/errors.ts'
-import { line } from '../../shared/platform/text-fields.ts'
+import { line, shownName } from '../../shared/platform/text-fields.ts'
 
 /** An address; it comes out lowercased. */
 export const emailAddress = z
@@ -56,7 +56,7 @@ export const mailedToken = z
   .meta({ description: 'The part after `#token=` in the mailed link.' })
 
 /** A name that others see, at most 60 code points; null is the same as leaving it out. */
-export const displayName = line(60)
+export const displayName = shownName(60)
   .nullish()
   .transform((value) => value ?? undefined)
 

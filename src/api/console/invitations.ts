@@ -3,6 +3,7 @@
  */
 import { z } from 'zod'
 import { acceptInvitation, invite, listInvitations, revokeInvitation } from '../../shared/accounts/invitations.ts'
+import { hasGrantOf } from '../../shared/ledger/ledger.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { parseId } from '../../shared/platform/ids.ts'
 import { createTokenMint } from '../../shared/users/one-time-tokens.ts'
@@ -26,14 +27,19 @@ export const makeInvitation = endpoint({
   summary: 'Invite somebody to the organisation',
   description:
     'They get a link by mail, which works once and for 7 days, for who has that mailbox. A second invitation of an ' +
-    'address replaces the first.',
+    'address replaces the first. You need a verified address; an account that never bought credits sends at most ' +
+    '10 an hour.',
   limits: [{ limit: 'invitations', per: 'user' }],
   body: z.object({ email: emailAddress, role: givenRole, budget: memberBudget }).meta({ id: 'InvitationRequest' }),
   answers: { 200: { description: 'The invitation.', schema: z.strictObject({ ok, invitation }) } },
-  errors: ['invalid_email', 'invalid_request', 'already_member', 'conflict'],
-}).handle(({ db, log, config, queues }: Pick<WebDeps, 'db' | 'log' | 'config' | 'queues'>) => {
+  errors: ['invalid_email', 'invalid_request', 'email_unverified', 'already_member', 'conflict'],
+}).handle(({ db, log, config, queues, limits }: Pick<WebDeps, 'db' | 'log' | 'config' | 'queues' | 'limits'>) => {
   const mint = createTokenMint(config.APP_SECRET)
   return async ({ auth, body, request }) => {
+    if (!(await hasGrantOf(db, auth.accountId, 'purchase'))) {
+      // Of the person too: organisations cost nothing.
+      for (const subject of [auth.accountId, auth.userId]) await limits.unpaidInvitations.take(subject)
+    }
     const made = await invite(db, auth, { ...body, mint: (mailId) => mint('invitation', mailId) })
     enqueueMail({ queues, log }, made.mailId)
     logSecurity(log, request, 'member_invited', auth.accountId)

@@ -43,7 +43,7 @@ export const editMember = endpoint({
   summary: 'Change a member',
   description:
     'Every call from now on is checked against the new budget, which counts from when it is set. The owner has ' +
-    'neither another role (409 `last_owner`) nor a budget.',
+    'neither another role (409 `last_owner`) nor a budget. Nobody changes their own budget (403 `forbidden`).',
   body: z
     .object({ role: givenRole.optional(), budget: memberBudget })
     .meta({ id: 'MemberChanges', description: 'Absent fields stay as they are; null lifts the budget.' }),

@@ -6,7 +6,7 @@ import { ApiError } from '../../shared/platform/errors.ts'
 import type { AccountId, DeliveryId, WebhookId } from '../../shared/platform/ids.ts'
 import { parseId, publicId } from '../../shared/platform/ids.ts'
 import type { Trace } from '../../shared/platform/process/trace.ts'
-import { listDeliveries, redeliver, tellOne } from '../../shared/webhooks/deliveries.ts'
+import { dueWebhooks, listDeliveries, redeliver, tellOne } from '../../shared/webhooks/deliveries.ts'
 import { createSecretBox } from '../../shared/webhooks/secrets.ts'
 import { TEST_TYPE } from '../../shared/webhooks/types.ts'
 import type { Owner, Webhook } from '../../shared/webhooks/webhooks.ts'
@@ -57,6 +57,8 @@ export const makeWebhook = endpoint({
   answers: {
     200: { description: 'The webhook, and its secret, which is shown only this once.', schema: newWebhookAnswer },
   },
+  // A new webhook is outside of the slow lane: it is no way around that.
+  limits: [{ limit: 'newWebhooks', per: 'account' }],
   errors: ['invalid_request', 'too_many_webhooks'],
 }).handle(({ db, log, config }: WebhookDeps) => {
   const box = createSecretBox(config)
@@ -199,9 +201,9 @@ export const renewCallback = endpoint({
 export type SendDeps = Pick<WebDeps, 'db' | 'log' | 'queues'>
 
 /** Not awaited and allowed to fail: the event is in the outbox, where the reconciler finds it. */
-function enqueue({ queues, log }: SendDeps, id: WebhookId): void {
-  queues
-    .enqueueWebhooks([{ id, isFailing: false }])
+function enqueue({ db, queues, log }: SendDeps, id: WebhookId): void {
+  dueWebhooks(db, 1, id)
+    .then((due) => queues.enqueueWebhooks(due))
     .catch((error: unknown) => log.warn({ webhook: publicId('webhook', id), err: error }, 'webhook not enqueued'))
 }
 

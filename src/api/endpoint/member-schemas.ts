@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { GIVEN_ROLES, MEMBER_ROLES } from '../../shared/accounts/members.ts'
 import { budget } from '../../shared/accounts/key-fields.ts'
 import { PERIODS } from '../../shared/accounts/budgets.ts'
-import { line } from '../../shared/platform/text-fields.ts'
+import { shownName } from '../../shared/platform/text-fields.ts'
 import { credits, id, ok, time } from './answer-schemas.ts'
 import { shownBudget } from './budget-schemas.ts'
 
@@ -20,10 +20,13 @@ export const memberRole = z.enum(MEMBER_ROLES).meta({
 export const givenRole = z.enum(GIVEN_ROLES, { error: `must be one of ${GIVEN_ROLES.join(', ')}` })
 
 /** The name of an organisation. */
-export const organisationName = line(60)
+export const organisationName = shownName(60)
   .transform((text) => text.trim())
   .refine((text) => text !== '', 'must not be empty')
-  .meta({ description: 'One line of 1 to 60 characters.', examples: ['Analytical Engines Ltd'] })
+  .meta({
+    description: 'One line of 1 to 60 characters, without URLs, domains and e-mail addresses.',
+    examples: ['Analytical Engines Ltd'],
+  })
 
 /** The budget that a member is given. */
 export const memberBudget = budget.nullish().meta({

@@ -44,12 +44,14 @@ const FORGOTS_PER_HOUR = 60
 const TEST_MAILS_PER_TEN_MINUTES = 5
 const ADDRESS_CHANGES_PER_HOUR = 10
 const INVITATIONS_PER_HOUR = 100
+const UNPAID_INVITATIONS_PER_HOUR = 10
 const REDEMPTIONS_PER_HOUR = 10
 const CHECKOUTS_PER_HOUR = 100
 const PAYMENT_READS_PER_MINUTE = 120
 const LINKS_PER_MINUTE = 600
 const WEBHOOKS_PER_MINUTE = 3000
 const WEBHOOK_SENDS_PER_MINUTE = 60
+const NEW_WEBHOOKS_PER_HOUR = 30
 const DASHBOARD_FAILURES_PER_TEN_MINUTES = 10
 
 /** How many different numbers of one limit are remembered: keys may have any. */
@@ -102,6 +104,7 @@ export function createLimits(redis: Redis, config: Config) {
     passwordChanges: consoleLimit('passwords', config.LOGIN_RATE_LIMIT, TEN_MINUTES),
     addressChanges: consoleLimit('addresses', ADDRESS_CHANGES_PER_HOUR, HOUR),
     invitations: consoleLimit('invitations', INVITATIONS_PER_HOUR, HOUR),
+    unpaidInvitations: consoleLimit('unpaidinvitations', UNPAID_INVITATIONS_PER_HOUR, HOUR),
     links: networkLimit('links', LINKS_PER_MINUTE, 60),
     webhooks: networkLimit('webhooks', WEBHOOKS_PER_MINUTE, 60),
     testMails: consoleLimit('testmails', TEST_MAILS_PER_TEN_MINUTES, TEN_MINUTES),
@@ -109,6 +112,7 @@ export function createLimits(redis: Redis, config: Config) {
     checkouts: consoleLimit('checkouts', CHECKOUTS_PER_HOUR, HOUR),
     paymentReads: consoleLimit('payments', PAYMENT_READS_PER_MINUTE, 60),
     webhookSends: consoleLimit('webhooksends', WEBHOOK_SENDS_PER_MINUTE, 60),
+    newWebhooks: consoleLimit('newwebhooks', NEW_WEBHOOKS_PER_HOUR, HOUR),
     dashboardFailures: networkLimit('dashboard', DASHBOARD_FAILURES_PER_TEN_MINUTES, TEN_MINUTES),
   }
 }

@@ -53,7 +53,7 @@ export type NewInvitation = {
  * is dead then.
  * @returns the invitation, and the mail to be enqueued.
  * @param by who invites: the owner or an admin.
- * @throws ApiError forbidden; already_member; conflict for a person's own account, and where there are too many
+ * @throws ApiError forbidden; email_unverified; already_member; conflict for a person's own account, and where there are too many
  * members.
  */
 export const invite = (
@@ -69,6 +69,7 @@ export const invite = (
     if (!(await organisationOf(trx, by))) {
       throw new ApiError('conflict', { message: 'Your own account has no members. Create an organisation for that.' })
     }
+    await requireVerified(trx, by)
     await refuseMember(trx, accountId, email)
     await trx('invitations').where({ account_id: accountId, email }).delete()
     await requestMail(trx, { id: mailId, kind: 'invitation', recipient: email, userId: null })
@@ -87,6 +88,12 @@ export const invite = (
     const invitation = (await listInvitations(trx, accountId)).find((one) => one.id === publicId('invitation', id))!
     return { invitation, mailId }
   })
+
+/** @throws ApiError email_unverified. */
+async function requireVerified(trx: Trx, { userId }: Membership): Promise<void> {
+  const verified = await trx('users').where({ id: userId }).whereNotNull('email_verified_at').first('id')
+  if (!verified) throw new ApiError('email_unverified')
+}
 
 /** @throws ApiError already_member; conflict where there are too many. */
 async function refuseMember(trx: Trx, accountId: AccountId, email: string): Promise<void> {

@@ -23,12 +23,13 @@ async function lockMember(trx: Trx, member: Membership): Promise<MemberRole> {
   return role
 }
 
+const OWN_BUDGET = 'Nobody changes their own budget. Another admin or the owner can.'
 const LAST_OWNER = 'An account always has an owner. Hand it over to another member first.'
 
 /**
  * Changes the role or the budget of a member.
  * @param by who does: the owner or an admin.
- * @throws ApiError not_found; forbidden; last_owner for another role of the owner; invalid_request for a budget of the
+ * @throws ApiError not_found; forbidden, also for one's own budget; last_owner for another role of the owner; invalid_request for a budget of the
  * owner.
  */
 export const changeMember = (
@@ -39,6 +40,7 @@ export const changeMember = (
 ): Promise<Member> =>
   db.transaction(async (trx) => {
     const before = await lockMember(trx, member)
+    if (budget !== undefined && by === member.userId) throw new ApiError('forbidden', { message: OWN_BUDGET })
     await requireManager(trx, { ...member, userId: by })
     if (before === 'owner' && role !== undefined) throw new ApiError('last_owner', { message: LAST_OWNER })
     if (before === 'owner' && budget) {

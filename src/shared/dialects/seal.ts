@@ -1,28 +1,33 @@
 /**
- * What only the route that made it may read again: a vendor's proofs of what its model thought, on their way through
- * the client. Encrypted and authenticated with a secret of the gateway, for one route.
+ * What only the account and the route that it was made for may read again: a vendor's proofs of what its model thought,
+ * on their way through the client. Encrypted and authenticated with a secret of the gateway.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import type { Fields } from '../platform/fields.ts'
 import { objectOf } from '../platform/fields.ts'
+import type { AccountId } from '../platform/ids.ts'
 
-/** Opens what was sealed for a route; null for what was sealed for another, or by somebody else. */
+/** Opens what was sealed for an account and a route; null for what was sealed for others, or by somebody else. */
 export type Open = (sealed: string) => Fields | null
 
-/** Seals for a route, and opens. */
+/** Who may open: an account, at a route. `route`: what names it, and no other. */
+export type Sealed = { accountId: AccountId; route: string }
+
+/** Seals for an account and a route, and opens. */
 export type Seal = { seal: (fields: Fields) => string; open: Open }
 
 const CIPHER = 'aes-256-gcm'
 const IV_BYTES = 12
 const TAG_BYTES = 16
 
-/** Seals for one route. @param secret the gateway's; @param route what names the route, and no other */
-export function sealFor(secret: string, route: string): Seal {
+/** Seals for an account at one route. @param secret the gateway's */
+export function sealFor(secret: string, { accountId, route }: Sealed): Seal {
+  const bound = Buffer.from(`${accountId} ${route}`)
   const keyOf = (): Buffer => Buffer.from(hkdfSync('sha256', secret, '', 'tollgate sealed reasoning', 32))
   return {
     seal: (fields) => {
       const iv = randomBytes(IV_BYTES)
-      const cipher = createCipheriv(CIPHER, keyOf(), iv, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(route))
+      const cipher = createCipheriv(CIPHER, keyOf(), iv, { authTagLength: TAG_BYTES }).setAAD(bound)
       const text = Buffer.concat([cipher.update(JSON.stringify(fields), 'utf8'), cipher.final()])
       return Buffer.concat([iv, cipher.getAuthTag(), text]).toString('base64url')
     },
@@ -31,7 +36,7 @@ export function sealFor(secret: string, route: string): Seal {
       if (bytes.length <= IV_BYTES + TAG_BYTES) return null
       try {
         const decipher = createDecipheriv(CIPHER, keyOf(), bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
-          .setAAD(Buffer.from(route))
+          .setAAD(bound)
           .setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES))
         const text = Buffer.concat([decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()])
         return objectOf(String(text))

@@ -120,9 +120,9 @@ export async function forgiveDebt(trx: Trx, accountId: AccountId, id: string): P
   return debt
 }
 
-/** Whether an account was ever given a grant of this origin. The account's row must be locked. */
-export const hasGrantOf = async (trx: Trx, accountId: AccountId, origin: Origin): Promise<boolean> =>
-  (await trx('grants').where({ account_id: accountId, origin }).first('id')) !== undefined
+/** Whether an account was ever given a grant of this origin. For a decision to give one, its row must be locked. */
+export const hasGrantOf = async (db: Db | Trx, accountId: AccountId, origin: Origin): Promise<boolean> =>
+  (await db('grants').where({ account_id: accountId, origin }).first('id')) !== undefined
 
 /** Repays the debt of an account from its spendable credits. Its row must be locked. @returns the balance after it. */
 async function collectDebt(trx: Trx, accountId: AccountId): Promise<number> {

@@ -20,6 +20,9 @@ type Action = { label: string; url: string; otherwise?: string }
 
 const PRODUCT = 'Tollgate'
 
+/** A name in quotes. Whatever it contains, no mail program shows it as a link: word joiners break up addresses. */
+const quoted = (name: string): string => `"${name.replace(/[.:/@]/g, '$&\u2060')}"`
+
 /**
  * The button of a link that works once. Gateways that rewrite links may lose its fragment: the page takes the code,
  * too.
@@ -153,7 +156,7 @@ function ofBudget(baseUrl: string, { whose }: BudgetNotice) {
   if ('key' in whose) {
     return {
       thing: 'key',
-      who: `Your API key "${whose.key}"`,
+      who: `Your API key ${quoted(whose.key)}`,
       spent: 'Calls with this key are refused until the budget resets or you raise it. Your other keys keep working.',
       left: 'When the budget is spent, calls with this key are refused. Your other keys keep working.',
       action: myKeys,
@@ -163,7 +166,7 @@ function ofBudget(baseUrl: string, { whose }: BudgetNotice) {
   const keys = `${isYou ? 'your' : 'their'} keys of this organisation`
   return {
     thing: 'member',
-    who: `${isYou ? 'Your membership' : `The member ${email}`} of the organisation "${organisation}"`,
+    who: `${isYou ? 'Your membership' : `The member ${email}`} of the organisation ${quoted(organisation)}`,
     spent: `Calls with ${keys} are refused until the budget resets or an admin raises it.`,
     left: `When the budget is spent, calls with ${keys} are refused.`,
     action: isYou ? myKeys : { label: 'Show the members', url: `${baseUrl}/members` },
@@ -181,7 +184,7 @@ export function invitationMail(
   return write({
     subject: `An invitation to an organisation at ${PRODUCT}`,
     paragraphs: [
-      `${invitedBy} invites you to the organisation "${organisation}" at ${baseUrl}, as ${as}.`,
+      `${invitedBy} invites you to the organisation ${quoted(organisation)} at ${baseUrl}, as ${as}.`,
       `To accept, sign in with the address ${address}, or register with it, within 7 days:`,
     ],
     action: linkTo(baseUrl, 'invitation', 'Open the invitation', token),
@@ -217,9 +220,9 @@ export const keyMail = (baseUrl: string, { name, hint, secret }: MailDetails): M
     subject: secret === 'ended' ? 'The secret of an API key was ended' : 'An API key got a new secret',
     paragraphs: [
       secret === 'ended'
-        ? `An operator of ${baseUrl} ended the secret of your key "${String(name)}" (${String(hint)}). ` +
+        ? `An operator of ${baseUrl} ended the secret of your key ${quoted(String(name))} (${String(hint)}). ` +
           'Programs that use it are refused.'
-        : `An operator of ${baseUrl} gave your key "${String(name)}" a new secret (${String(hint)}).`,
+        : `An operator of ${baseUrl} gave your key ${quoted(String(name))} a new secret (${String(hint)}).`,
       secret === 'ended'
         ? 'Make a new secret for it in the console. Its limits and its usage stay.'
         : 'If you do not know why, ask them, or make a new secret in the console.',

@@ -14,6 +14,20 @@ export const line = (max: number) =>
     .refine((text) => !FORBIDDEN_CHARACTERS.test(text), 'must not have line breaks or other control characters')
     .meta({ override: { maxLength: max } })
 
+/**
+ * Characters that show nothing. Only what joins the parts of one emoji is wanted in a name.
+ */
+const INVISIBLE = /(?!(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F])\u200D)[\p{Cf}\u034F\u115F\u1160\u3164]/u
+
+/** What a mail program may show as a link: schemes, e-mail addresses, domains and IPv4 addresses. */
+const ADDRESS = /:\/|\/\/|\b(?:mailto|tel|sms):|\S@\S|[\p{L}\p{M}\p{N}-][.。]\p{L}[\p{L}\p{M}\p{N}-]|(?:\d+\.){3}\d/iu
+
+/** A name that others see, also in our mails to them: one line without addresses, perhaps empty. `max` in code points. */
+export const shownName = (max: number) =>
+  line(max)
+    .refine((text) => !INVISIBLE.test(text), 'must not have invisible characters')
+    .refine((text) => !ADDRESS.test(text.normalize('NFKC')), 'must not contain an address, such as a domain or a URL')
+
 /** A non-empty label, stored as typed. `max` in code points. */
 export const label = (max: number) =>
   line(max)

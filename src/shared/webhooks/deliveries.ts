@@ -11,6 +11,7 @@ import type { AccountId, DeliveryId, EventId, WebhookId } from '../platform/ids.
 import { newId, publicId } from '../platform/ids.ts'
 import { mailOwner } from '../payments/mails.ts'
 import type { DisabledReason } from './types.ts'
+import { TEST_TYPE } from './types.ts'
 
 /** How far a delivery is. */
 export const DELIVERY_STATUSES = ['queued', 'sending', 'delivered', 'failed', 'held'] as const
@@ -61,14 +62,20 @@ export async function claimDelivery(
 /** What a receiver answered: the HTTP status, where there was one, and after how many ms. */
 export type Answered = { status: number | null; ms: number }
 
-/** Records that an event was delivered. Not guarded by the try: any try may say so. */
+/**
+ * Records that an event was delivered. Not guarded by the try: any try may report success. Only an event delivered in
+ * the slow lane leads out of it, and no test event, which its account sends whenever it likes (docs/webhooks.md#lanes).
+ */
 export async function finishDelivery(
   db: Db,
-  { id, webhookId }: Pick<ClaimedDelivery, 'id' | 'webhookId'>,
-  { status, ms }: Answered,
+  { id, webhookId, type }: Pick<ClaimedDelivery, 'id' | 'webhookId' | 'type'>,
+  { status, ms, isSlow }: Answered & { isSlow: boolean },
 ): Promise<void> {
   await db.transaction(async (trx) => {
-    await trx('webhooks').where({ id: webhookId }).whereNotNull('failing_since').update({ failing_since: null })
+    await trx('webhooks')
+      .where({ id: webhookId })
+      .whereRaw('(is_slow OR failing_since IS NOT NULL)')
+      .update({ failing_since: null, ...(isSlow && type !== TEST_TYPE && { is_slow: false }) })
     await trx('webhook_deliveries')
       .where({ id })
       .whereNull('finished_at')
@@ -85,8 +92,9 @@ const FAILING_DAYS = 5
 type Failing = { account_id: AccountId | null; url: string; disabled_at: Date | null; isFailing: boolean }
 
 /**
- * Records a failed try, and disables the webhook where its receiver is gone or has failed for five days. Changes
- * nothing if another worker has meanwhile taken the delivery over.
+ * Records a failed try: the webhook, or all callbacks of the account, are in the slow lane from then on, whatever has
+ * become of the delivery meanwhile. Unless it was taken over or is held, the webhook is also disabled where its
+ * receiver is gone or has failed for five days.
  * @returns why the webhook was disabled by this; null where it was not
  */
 export async function failDelivery(
@@ -105,6 +113,7 @@ export async function failDelivery(
         trx.raw(`coalesce(failing_since < now() - make_interval(days => ?), false) AS "isFailing"`, [FAILING_DAYS]),
       )
     if (!webhook) return null
+    await trx('webhooks').where({ id: webhookId, is_slow: false }).update({ is_slow: true })
     const next =
       pauseMs === null
         ? { status: 'failed', finished_at: trx.fn.now() }
@@ -132,7 +141,7 @@ export async function disable(trx: Trx, id: WebhookId, reason: DisabledReason): 
     .update({ status: 'held' })
 }
 
-/** Enables a webhook: what waited is due at once, with a full set of tries. */
+/** Enables a webhook: what waited is due at once, with a full set of tries. The webhook stays in its lane. */
 export async function enable(trx: Trx, id: WebhookId): Promise<void> {
   await trx('webhooks').where({ id }).update({ disabled_at: null, disabled_reason: null, failing_since: null })
   await trx('webhook_deliveries')
@@ -140,18 +149,18 @@ export async function enable(trx: Trx, id: WebhookId): Promise<void> {
     .update({ status: 'queued', tries: 0, next_try_at: trx.fn.now() })
 }
 
-/** A webhook with deliveries due. */
-export type DueWebhook = { id: WebhookId; isFailing: boolean }
+/** A webhook with deliveries due, whose it is (null: the operators'), and whether it is in the slow lane. */
+export type DueWebhook = { id: WebhookId; accountId: AccountId | null; isSlow: boolean }
 
-/** Webhooks that have deliveries due, those that do not fail first. One look into an index for each webhook. */
+/** Webhooks that have deliveries due: operators' first, the slow lane last. One look into an index for each webhook. */
 export async function dueWebhooks(db: Db, limit: number, id?: WebhookId): Promise<DueWebhook[]> {
   const { rows } = await db.raw<{ rows: DueWebhook[] }>(
     `
-    SELECT w.id, w.failing_since IS NOT NULL AS "isFailing" FROM webhooks w
+    SELECT w.id, w.account_id AS "accountId", w.is_slow AS "isSlow" FROM webhooks w
     WHERE w.disabled_at IS NULL AND (:id::uuid IS NULL OR w.id = :id::uuid) AND EXISTS (
       SELECT FROM webhook_deliveries d
       WHERE d.webhook_id = w.id AND d.status IN ('queued', 'sending') AND d.next_try_at <= now())
-    ORDER BY 2, random() LIMIT :limit`,
+    ORDER BY w.account_id IS NOT NULL, w.is_slow, random() LIMIT :limit`,
     { limit, id: id ?? null },
   )
   return rows
@@ -257,7 +266,7 @@ export async function deleteOldNotices(db: Db): Promise<void> {
 }
 
 /**
- * How long the oldest due delivery of a webhook that does not fail waits, in seconds (0 where none is due), and how
+ * How long the oldest due delivery outside of the slow lane waits, in seconds (0 where none is due), and how
  * many were given up or are held.
  */
 export async function deliveryBacklog(db: Db): Promise<{ oldestDueSeconds: number; failed: number; held: number }> {
@@ -266,7 +275,7 @@ export async function deliveryBacklog(db: Db): Promise<{ oldestDueSeconds: numbe
         SELECT extract(epoch FROM now() - min(oldest.next_try_at))::float8 FROM webhooks w
         CROSS JOIN LATERAL (SELECT d.next_try_at FROM webhook_deliveries d
           WHERE d.webhook_id = w.id AND d.status IN ('queued', 'sending') ORDER BY d.next_try_at LIMIT 1) oldest
-        WHERE w.disabled_at IS NULL AND w.failing_since IS NULL) AS seconds,
+        WHERE w.disabled_at IS NULL AND NOT w.is_slow) AS seconds,
       count(*) FILTER (WHERE status = 'failed') AS failed, count(*) FILTER (WHERE status = 'held') AS held
     FROM webhook_deliveries WHERE status IN ('failed', 'held')`)
   const { seconds, failed, held } = rows[0]!

@@ -109,7 +109,10 @@ const contextOf = ({ config, log }: WorkerDeps, route: Route, run: Run): Upstrea
   dialect: run.job.dialect,
   estimatedInput: run.bounds.estimate.input,
   betas: run.job.betas,
-  seal: sealFor(config.APP_SECRET, `${route.upstream.name} ${route.model}`),
+  seal: sealFor(config.APP_SECRET, {
+    accountId: run.job.accountId,
+    route: `${route.upstream.name} ${route.model}`,
+  }),
   traceparent: run.traceparent,
   onSkipped: () => log.warn({ ...aboutRun(run), upstream: route.upstream.name }, 'an event was skipped'),
 })

@@ -17,9 +17,10 @@ import type { WorkerDeps } from '../deps.ts'
 import { FetchFailed } from '../fetching/failure.ts'
 import type { Schedule } from './schedule.ts'
 import { SCHEDULE, wishOf } from './schedule.ts'
+import { createRoundPlaces } from './round-places.ts'
 
 /** `schedule` is SCHEDULE where absent. */
-export type WebhookDeps = Pick<WorkerDeps, 'config' | 'db' | 'log' | 'fetcher'> & { schedule?: Schedule }
+export type WebhookDeps = Pick<WorkerDeps, 'config' | 'db' | 'log' | 'fetcher' | 'queues'> & { schedule?: Schedule }
 
 /** How long a receiver has to answer, in ms (docs/webhooks.md#tries). */
 const ANSWER_MS = 15_000
@@ -30,7 +31,7 @@ const LEASE_SECONDS = 60
 /** How long to keep trying to record an outcome while Postgres is down, in ms. */
 const NOTE_PATIENCE_MS = 28_000
 
-/** How many deliveries of one webhook are on their way at once; a failing one is tried alone, once a round. */
+/** How many deliveries of one webhook are on their way at once; the slow lane tries one in a round. */
 const AT_ONCE = 4
 
 /** How long a round begins further deliveries, in ms: then it is another webhook's turn. */
@@ -39,16 +40,19 @@ const ROUND_MS = 5000
 /** The processor of the webhook queue. */
 export function createWebhookProcessor(deps: WebhookDeps): Processor<WebhookJob> {
   const box = createSecretBox(deps.config)
+  const places = createRoundPlaces(deps.config, deps.queues)
   return async (job: Job<WebhookJob>, token?: string, shutdown?: AbortSignal): Promise<void> => {
-    const { webhookId, isFailing } = job.data
-    const until = isFailing ? 0 : performance.now() + ROUND_MS
-    const lane = async (): Promise<void> => {
-      do {
-        const delivery = shutdown?.aborted ? null : await claimDelivery(deps.db, webhookId, LEASE_SECONDS)
-        if (delivery === null || !(await deliver(deps, box, delivery, shutdown ?? NEVER))) return
-      } while (performance.now() < until)
-    }
-    await Promise.all(Array.from({ length: isFailing ? 1 : AT_ONCE }, lane))
+    const { webhookId, isSlow } = job.data
+    await places.within(job, token, async () => {
+      const until = isSlow ? 0 : performance.now() + ROUND_MS
+      const tries = async (): Promise<void> => {
+        do {
+          const delivery = shutdown?.aborted ? null : await claimDelivery(deps.db, webhookId, LEASE_SECONDS)
+          if (delivery === null || !(await deliver(deps, box, { ...delivery, isSlow }, shutdown ?? NEVER))) return
+        } while (performance.now() < until)
+      }
+      await Promise.all(Array.from({ length: isSlow ? 1 : AT_ONCE }, tries))
+    })
     await goOn(deps, job, webhookId, token)
   }
 }
@@ -71,14 +75,15 @@ async function goOn(
   throw new DelayedError()
 }
 
-/** One try. @returns whether it was a success */
+/** One try, in the slow lane or not. @returns whether it was a success */
 async function deliver(
   deps: WebhookDeps,
   box: SecretBox,
-  delivery: ClaimedDelivery,
+  delivery: ClaimedDelivery & { isSlow: boolean },
   shutdown: AbortSignal,
 ): Promise<boolean> {
   const { db, log } = deps
+  const { isSlow } = delivery
   const begun = performance.now()
   const outcome = await attempt(deps, box, delivery, shutdown)
   const ms = Math.round(performance.now() - begun)
@@ -91,7 +96,9 @@ async function deliver(
     ms,
   }
   if (outcome.note === null) {
-    await retryWhileUnreachable(NOTE_PATIENCE_MS, () => finishDelivery(db, delivery, { status: outcome.status, ms }))
+    await retryWhileUnreachable(NOTE_PATIENCE_MS, () =>
+      finishDelivery(db, delivery, { status: outcome.status, ms, isSlow }),
+    )
     log.info(about, 'event delivered')
     return true
   }

@@ -3,6 +3,7 @@ import { PASSWORD, aPerson, anEmail, logIn } from '../../support/console.ts'
 import type { Person } from '../../support/console.ts'
 import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
 import { parseId } from '../../../src/shared/platform/ids.ts'
+import { aGrant, proveAddress } from '../../../scripts/harness/factories.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
@@ -25,9 +26,16 @@ describe('organisations', () => {
 
   const errorOf = ({ status, json }: Reply): unknown[] => [status, json.error]
 
+  /** Somebody who may invite others. */
+  async function aVerified(): Promise<Person> {
+    const person = await aPerson(mailing.web)
+    await proveAddress(mailing.web.db, person)
+    return person
+  }
+
   /** An organisation whose owner's session acts for it. */
   async function anOrganisation(name = 'Engines'): Promise<{ id: string; owner: Person }> {
-    const owner = await aPerson(mailing.web)
+    const owner = await aVerified()
     const { json } = await api('POST', '/api/organisations', owner.token, { name })
     const { id } = json.organisation
     await api('POST', '/api/auth/switch', owner.token, { account: id })
@@ -49,6 +57,7 @@ describe('organisations', () => {
     await api('POST', '/api/invitations', owner.token, { email: person.email, ...fields })
     const accepted = await api('POST', '/api/invitations/accept', person.token, { token: await invited(person.email) })
     expect([accepted.status, accepted.json.organisation?.id]).to.deep.equal([200, id])
+    await proveAddress(mailing.web.db, person)
     await api('POST', '/api/auth/switch', person.token, { account: id })
     const { json } = await api('GET', '/api/members', owner.token)
     return { ...person, userId: json.data.find((one: { email: string }) => one.email === person.email).id }
@@ -85,7 +94,7 @@ describe('organisations', () => {
       for (const account of [id, 'acc_1', `acc_${'0'.repeat(32)}`, 'usr_1']) {
         expect(errorOf(await api('POST', '/api/auth/switch', token, { account }))).to.deep.equal([404, 'not_found'])
       }
-      for (const name of ['', '  ', 'x'.repeat(61), 7, 'a\nb', undefined]) {
+      for (const name of ['', '  ', 'x'.repeat(61), 7, 'a\nb', undefined, 'Confirm at evil.example']) {
         expect(errorOf(await api('POST', '/api/organisations', token, { name }))).to.deep.equal([
           400,
           'invalid_request',
@@ -162,6 +171,25 @@ describe('organisations', () => {
       const { token } = await aPerson(mailing.web)
       const reply = await api('POST', '/api/invitations', token, { email: anEmail(), role: 'member' })
       expect(errorOf(reply)).to.deep.equal([409, 'conflict'])
+    })
+
+    it('need a verified sender, and are 10 an hour of a person and an account that never bought credits', async () => {
+      const invite = ({ token }: Person) =>
+        api('POST', '/api/invitations', token, { email: anEmail(), role: 'member' }).then(({ status }) => status)
+      const { id, owner } = await anOrganisation()
+      await mailing.web.db('users').where({ email: owner.email }).update({ email_verified_at: null })
+      expect(await invite(owner)).to.equal(403)
+      await proveAddress(mailing.web.db, owner)
+      for (let nth = 0; nth < 9; nth += 1) expect(await invite(owner)).to.equal(200)
+      expect(await invite(owner)).to.equal(429)
+      const { json } = await api('POST', '/api/organisations', owner.token, { name: 'Another' })
+      await api('POST', '/api/auth/switch', owner.token, { account: json.organisation.id })
+      expect(await invite(owner), 'for another account').to.equal(429)
+      await aGrant(mailing.web.db, parseId('account', json.organisation.id)!, { amount: 1, origin: 'bonus' })
+      expect(await invite(owner)).to.equal(429)
+      await aGrant(mailing.web.db, parseId('account', json.organisation.id)!, { amount: 1 })
+      expect(await invite(owner)).to.equal(200)
+      expect(id).not.to.equal(json.organisation.id)
     })
 
     it('end with the membership, and with the role, of whoever sent them', async () => {
@@ -251,6 +279,27 @@ describe('organisations', () => {
       expect(errorOf(await api('DELETE', owner, admin.token))).to.deep.equal([409, 'last_owner'])
       const budget = { budget: { credits: 1, period: 'day' } }
       expect(errorOf(await api('PATCH', owner, admin.token, budget))).to.deep.equal([400, 'invalid_request'])
+    })
+
+    it('never change their own budget, by no way back into the organisation', async () => {
+      const organisation = await anOrganisation()
+      const fields = { role: 'admin', budget: { credits: 5, period: 'day' } }
+      const admin = await aMember(organisation, fields)
+      const path = `/api/members/${admin.userId}`
+      for (const body of [
+        { budget: null },
+        { role: 'admin', budget: null },
+        { budget: { credits: 6, period: 'day' } },
+      ]) {
+        expect(errorOf(await api('PATCH', path, admin.token, body))).to.deep.equal([403, 'forbidden'])
+      }
+      const self = { email: admin.email, role: 'admin' }
+      expect((await api('POST', '/api/invitations', admin.token, self)).json.error).to.equal('already_member')
+      const alias = anEmail()
+      expect((await api('POST', '/api/invitations', admin.token, { email: alias, role: 'admin' })).status).to.equal(200)
+      expect((await api('DELETE', '/api/members/me', admin.token)).status).to.equal(200)
+      const { json } = await api('GET', '/api/invitations', organisation.owner.token)
+      expect(json.data, 'what they sent, to another mailbox of theirs too').to.deep.equal([])
     })
 
     it('become owner with the password of the former, who is an admin then', async () => {

@@ -4,7 +4,8 @@ import type { Requests } from '../support/visitor.ts'
 /** Organisations, their members and invitations. */
 export const requests: Requests = {
   send: async ({ signUp, mailedToken }) => {
-    const { me: owner } = await signUp()
+    const { email, me: owner } = await signUp()
+    await owner('POST', '/api/email/verify', { token: await mailedToken(email, /^Confirm/) })
     const { id } = (await owner('POST', '/api/organisations', { name: 'Engines' })).json.organisation
     await owner('GET', '/api/accounts')
     await owner('POST', '/api/auth/switch', { account: id })

@@ -117,6 +117,21 @@ describe('an event', () => {
       expect(await typesToldTo(account)).to.deep.equal(['call.succeeded', 'call.succeeded'])
     })
 
+    it('is written of a free call only where a webhook lists chat', async () => {
+      const account = await anAccount(db, 100)
+      const calls = verbs(db)
+      await aWebhook(account)
+      const listing = parseId('webhook', (await aWebhook(account, LISTED_TYPES)).webhook.id)
+      for (const modality of ['moderation', 'chat', 'image'] as const) {
+        const free = await opened(calls, account, 0, { modality, isAsync: true, estimate: { input: 0, output: 0 } })
+        await calls.refund(free, gatewayError('upstream_failed'))
+      }
+      const told = await db('webhook_deliveries')
+        .join('webhooks', 'webhooks.id', 'webhook_id')
+        .where({ account_id: account.id })
+      expect(told.map((row) => row.webhook_id)).to.deep.equal([listing, listing, listing])
+    })
+
     it('is one event for all its receivers, and none for another account', async () => {
       const [account, other] = [await anAccount(db, 100), await anAccount(db, 100)]
       for (const one of [account, account, other]) await aWebhook(one)

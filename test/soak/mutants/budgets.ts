@@ -7,6 +7,7 @@ import {
   ORGANISATIONS,
   ROLES_TABLE,
   SCHEDULES,
+  TEXT_FIELDS,
 } from './killing-tests.ts'
 
 const END_SQL = 'sql/end_calls.sql'
@@ -185,5 +186,41 @@ export const OF_BUDGETS: readonly Mutant[] = [
       },
     ],
     tests: [ROLES_TABLE],
+  },
+  {
+    name: 'an admin lifts their own budget',
+    why: 'It was given to them by somebody else.',
+    edits: [
+      {
+        file: 'src/shared/accounts/member-changes.ts',
+        find: 'budget !== undefined && by === member.userId',
+        replace: 'budget && by === member.userId',
+      },
+    ],
+    tests: [ORGANISATIONS],
+  },
+  {
+    name: 'who has not proved their address invites',
+    why: 'Invitations are mails to strangers in our name.',
+    edits: [{ file: 'src/shared/accounts/invitations.ts', find: '    await requireVerified(trx, by)\n', replace: '' }],
+    tests: [ORGANISATIONS],
+  },
+  {
+    name: 'an account that never bought credits invites a hundred an hour',
+    why: 'Accounts without credits cost nothing.',
+    edits: [
+      {
+        file: 'src/api/endpoint/rate-limits.ts',
+        find: 'const UNPAID_INVITATIONS_PER_HOUR = 10\n',
+        replace: 'const UNPAID_INVITATIONS_PER_HOUR = 100\n',
+      },
+    ],
+    tests: [ORGANISATIONS],
+  },
+  {
+    name: 'a name with an address is mailed to strangers',
+    why: 'Mail programs make a link of it.',
+    edits: [{ file: 'src/shared/platform/text-fields.ts', find: '!ADDRESS.test(', replace: '!/:\\/\\//.test(' }],
+    tests: [TEXT_FIELDS],
   },
 ]

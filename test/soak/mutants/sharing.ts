@@ -1,7 +1,7 @@
-import { SHARES } from './killing-tests.ts'
+import { PROMISES_OF_RESPONSES, SHARES } from './killing-tests.ts'
 import type { Mutant } from './mutant.ts'
 
-/** Bugs in how places are shared out among accounts. */
+/** Bugs in what accounts share: places, and the secret of the gateway. */
 export const OF_SHARING: readonly Mutant[] = [
   {
     name: 'an account over its share',
@@ -14,5 +14,13 @@ export const OF_SHARING: readonly Mutant[] = [
       },
     ],
     tests: [SHARES],
+  },
+  {
+    name: 'sealed reasoning opens for every account',
+    why: 'What one account received, another could send.',
+    edits: [
+      { file: 'src/shared/dialects/seal.ts', find: '`${accountId} ${route}`', replace: '`${accountId && route}`' },
+    ],
+    tests: [PROMISES_OF_RESPONSES],
   },
 ]

@@ -1,9 +1,10 @@
 import type { Mutant } from './mutant.ts'
-import { DELIVERIES, EVENTS, HEALTH, OPERATORS_EVENTS, SECRETS, TRIES } from './killing-tests.ts'
+import { DELIVERIES, EVENTS, HEALTH, LANES, OPERATORS_EVENTS, SECRETS, TRIES } from './killing-tests.ts'
 
 const OUTBOX = 'src/shared/webhooks/deliveries.ts'
 const OWNERS = 'src/shared/webhooks/webhooks.ts'
 const PROCESSOR = 'src/workers/webhooks/processor.ts'
+const ROUNDS = 'src/workers/webhooks/round-places.ts'
 const SCHEDULE = 'src/workers/webhooks/schedule.ts'
 const POST = 'src/workers/fetching/post.ts'
 
@@ -123,11 +124,100 @@ export const OF_WEBHOOKS: readonly Mutant[] = [
     edits: [
       {
         file: 'sql/tell_of_calls.sql',
-        find: "e.modality = 'chat' AND 'chat' = ANY (w.types)",
-        replace: "'chat' = ANY (w.types)",
+        find: "OR e.modality = 'chat'",
+        replace: 'OR true',
       },
     ],
     tests: [EVENTS],
+  },
+  {
+    name: 'every webhook is sent the events of free calls',
+    why: 'They cost nothing and are stored for 30 days.',
+    edits: [
+      {
+        file: 'sql/tell_of_calls.sql',
+        find: 'e.is_awaited_elsewhere AND NOT e.is_free',
+        replace: 'e.is_awaited_elsewhere',
+      },
+    ],
+    tests: [EVENTS],
+  },
+  {
+    name: 'any success leads out of the slow lane',
+    why: 'A receiver that answers once, or answers test events alone, would hold the places of others.',
+    edits: [
+      { file: OUTBOX, find: '...(isSlow && type !== TEST_TYPE && { is_slow: false })', replace: 'is_slow: false' },
+    ],
+    tests: [LANES],
+  },
+  {
+    name: 'enabling a webhook leads out of the slow lane',
+    why: 'Only an event that was delivered does.',
+    edits: [
+      {
+        file: OUTBOX,
+        find: 'disabled_reason: null, failing_since: null }',
+        replace: 'disabled_reason: null, failing_since: null, is_slow: false }',
+      },
+    ],
+    tests: [LANES],
+  },
+  {
+    name: 'a failure is not noted where its event was sent again meanwhile',
+    why: 'A customer would keep a receiver that hangs out of the slow lane.',
+    edits: [
+      {
+        file: OUTBOX,
+        find: "    await trx('webhooks').where({ id: webhookId, is_slow: false }).update({ is_slow: true })\n",
+        replace: '',
+      },
+      {
+        file: OUTBOX,
+        find: '    if (changed === 0 || isCallback',
+        replace:
+          "    if (changed > 0) await trx('webhooks').where({ id: webhookId }).update({ is_slow: true })\n    if (changed === 0 || isCallback",
+      },
+    ],
+    tests: [LANES],
+  },
+  {
+    name: 'callbacks that fail do not count',
+    why: 'They hang as well as webhooks do.',
+    edits: [
+      {
+        file: OUTBOX,
+        find: 'where({ id: webhookId, is_slow: false })',
+        replace: 'where({ id: webhookId, is_slow: isCallback })',
+      },
+    ],
+    tests: [LANES],
+  },
+  {
+    name: 'an account has no share of the places for rounds',
+    why: 'Ten accounts with ten receivers that hang would take every place.',
+    edits: [{ file: ROUNDS, find: 'const ROUNDS_PART = 1 / 6', replace: 'const ROUNDS_PART = 2' }],
+    tests: [LANES],
+  },
+  {
+    name: 'operators wait for places behind customers',
+    why: 'Customers could keep the events of operators from them.',
+    edits: [
+      { file: ROUNDS, find: 'return accountId === null ? round() : ', replace: 'return ' },
+      { file: ROUNDS, find: 'within(job, token, accountId, round)', replace: 'within(job, token, accountId!, round)' },
+    ],
+    tests: [LANES],
+  },
+  {
+    name: 'a free place waits for the account that had it',
+    why: 'It goes to the account that has the fewest places.',
+    edits: [
+      {
+        file: 'src/workers/queue-places.ts',
+        find: '      this.places.give(account)\n      this.callNext()',
+        replace: '      this.places.give(account)',
+      },
+    ],
+    tests: [LANES],
   },
   {
     name: 'a cause does not wait for the deletion of its webhook',

@@ -2,66 +2,27 @@ import { expect } from 'chai'
 import OpenAI from 'openai'
 import { Webhook as Verifier } from 'standardwebhooks'
 import type { Config } from '../../../src/shared/platform/config/config.ts'
-import type { AccountId, WebhookId } from '../../../src/shared/platform/ids.ts'
-import { newId, parseId } from '../../../src/shared/platform/ids.ts'
-import type { Db } from '../../../src/shared/platform/postgres/db.ts'
-import { redeliver, tellOne } from '../../../src/shared/webhooks/deliveries.ts'
-import { createSecretBox } from '../../../src/shared/webhooks/secrets.ts'
-import {
-  changeWebhook,
-  createWebhook,
-  rotateWebhook,
-  showCallbackSecret,
-} from '../../../src/shared/webhooks/webhooks.ts'
-import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
+import type { WebhookId } from '../../../src/shared/platform/ids.ts'
+import { newId } from '../../../src/shared/platform/ids.ts'
+import { redeliver } from '../../../src/shared/webhooks/deliveries.ts'
+import { changeWebhook, rotateWebhook, showCallbackSecret } from '../../../src/shared/webhooks/webhooks.ts'
 import { anAccount, proveAddress } from '../../../scripts/harness/factories.ts'
-import { testConfig } from '../../../scripts/harness/harness.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { answering, LOOPBACK, PUBLIC } from '../fetching/harness.ts'
-import { startReceiver, startWebhookWorker } from '../../support/webhooks.ts'
-import type { Received, Receiver } from '../../support/webhooks.ts'
+import type { Received } from '../../support/webhooks.ts'
+import { openWebhooks } from './harness.ts'
+import type { WebhookKit } from './harness.ts'
 
 describe('the webhook worker', () => {
-  let config: Config
-  let db: Db
-  let box: ReturnType<typeof createSecretBox>
-  const cleanUps: (() => Promise<unknown>)[] = []
+  let kit: WebhookKit
+  let { config, db, box, receiver, worker, aWebhook, tell, rowsOf, reach } = {} as WebhookKit
   before(async () => {
-    const DATABASE_URL = await newDatabaseUrl()
-    config = await testConfig('http://127.0.0.1:9', { DATABASE_URL, WEBHOOK_ALLOW_PRIVATE: 'on' })
-    db = connectTestDb(config)
-    box = createSecretBox(config)
+    kit = await openWebhooks()
+    ;({ config, db, box, receiver, worker, aWebhook, tell, rowsOf, reach } = kit)
   })
-  after(() => db.destroy())
-  afterEach(async () => {
-    for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp()
-    await db('webhooks').delete()
-  })
+  after(() => kit.end())
+  afterEach(() => kit.cleanUp())
 
-  const receiver = async (...args: Parameters<typeof startReceiver>): Promise<Receiver> => {
-    const one = await startReceiver(...args)
-    cleanUps.push(one.stop)
-    return one
-  }
-  const worker = (...[settings, own = config]: [Parameters<typeof startWebhookWorker>[1]?, Config?]) => {
-    const one = startWebhookWorker(own, settings)
-    cleanUps.push(one.stop)
-    return one
-  }
-  const aWebhook = async (
-    url: string,
-    owner?: AccountId,
-  ): Promise<{ id: WebhookId; secret: string; owner: AccountId }> => {
-    const account = owner ?? (await anAccount(db)).id
-    const { webhook, secret } = await createWebhook(db, box, account, { url, types: ['key.created'] })
-    return { id: parseId('webhook', webhook.id)!, secret, owner: account }
-  }
-  const tell = async ({ id }: { id: WebhookId }, nth = 1) => (await tellOne(db, id, 'webhook.test', { nth }))!
-  const rowsOf = ({ id }: { id: WebhookId }) => db('webhook_deliveries').where({ webhook_id: id }).orderBy('id')
-  const reach = (webhook: { id: WebhookId }, status: string) =>
-    until(`all deliveries are ${status}`, async () =>
-      (await rowsOf(webhook)).every((row: { status: string }) => row.status === status),
-    )
   const verified = ({ body, headers }: Received, secret: string): unknown =>
     new Verifier(secret).verify(body, headers as Record<string, string>)
 
@@ -192,21 +153,6 @@ describe('the webhook worker', () => {
     }
     expect((await rowsOf(row)).map(({ status }: { status: string }) => status)).to.deep.equal(['failed', 'delivered'])
     for (const one of received) verified(one, secret)
-  })
-
-  it('delays nobody for receivers that hang', async () => {
-    const hanging = await receiver(() => {})
-    const { url, received } = await receiver()
-    const slow = await Promise.all(Array.from({ length: 3 }, () => aWebhook(hanging.url)))
-    for (const one of slow) for (let nth = 0; nth < 10; nth += 1) await tell(one, nth)
-    const webhook = await aWebhook(url)
-    worker({ concurrency: 4 })
-    await until('all hanging ones are asked', async () => hanging.received.length >= 12)
-    for (let nth = 0; nth < 20; nth += 1) await tell(webhook, nth)
-    await reach(webhook, 'delivered')
-    expect(received).to.have.length(20)
-    // Each has four on their way, not one more.
-    expect(hanging.received).to.have.length(12)
   })
 
   it('loses nothing when its worker dies before it notes the answer, nor when Redis forgets everything', async () => {

@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { grammarOf } from '../../../../src/shared/dialects/dialect.ts'
 import { sealFor } from '../../../../src/shared/dialects/seal.ts'
 import type { Fields } from '../../../../src/shared/platform/fields.ts'
+import { newId } from '../../../../src/shared/platform/ids.ts'
 import type { ChatRequest } from '../../../../src/shared/requests/requests.ts'
 import type { ChatEvent } from '../../../../src/workers/upstreams/adapter.ts'
 import { MessagesDecoder } from '../../../../src/workers/upstreams/anthropic/events.ts'
@@ -17,11 +18,14 @@ import { contextOf, routeTo } from '../sandbox-upstreams.ts'
 
 const CALL = 'call_0123456789abcdef0123456789abcdef'
 const SECRET = 'a secret of at least thirty-two characters'
+const [ACCOUNT, OTHER] = [newId('account'), newId('account')]
 const ROUTE = routeTo('openai', 'http://127.0.0.1/v1')
 
 const asked = (input: unknown, more: Fields = {}): ChatRequest => ({ messages: [], max_tokens: 100, input, ...more })
 
-const contextFor = (route = ROUTE, seal = sealFor(SECRET, 'a')) => ({
+const sealOf = (name: string, accountId = ACCOUNT) => sealFor(SECRET, { accountId, route: name })
+
+const contextFor = (route = ROUTE, seal = sealOf('a')) => ({
   ...contextOf(route),
   callId: CALL,
   dialect: 'responses' as const,
@@ -39,7 +43,7 @@ const overChat = (request = asked('hello', { tools: TOOLS })): Translation =>
 const overMessages = (request = asked('hello', { tools: TOOLS })): Translation =>
   canonicalFor(request, contextFor()).translated(new MessagesDecoder())
 const overResponses = (): Translation =>
-  new PassedResponses({ request: asked('hello'), callId: CALL, seal: sealFor(SECRET, 'a').seal })
+  new PassedResponses({ request: asked('hello'), callId: CALL, seal: sealOf('a').seal })
 
 const chunk = (delta: Fields, finish: string | null = null) => ({
   id: 'c',
@@ -241,7 +245,7 @@ describe('an answer in the form of Responses', () => {
     expect(reported).to.include({ input: 100, cached: 80, output: 50, reasoning: 40 })
   })
 
-  it('opens the thoughts of a route for that route alone', async () => {
+  it('opens the thoughts of a route for that route and account alone', async () => {
     const thinking = { type: 'thinking', thinking: '', signature: '' }
     const { items } = await read(
       overMessages(),
@@ -254,12 +258,13 @@ describe('an answer in the form of Responses', () => {
     )
     expect(items[0]).to.deep.include({ type: 'reasoning', summary: [{ type: 'summary_text', text: 'hm' }] })
     expect(items[0]!.encrypted_content).to.be.a('string').that.does.not.contain('SIGNED')
-    for (const [name, isOpened] of [
-      ['a', true],
-      ['b', false],
+    for (const [name, account, isOpened] of [
+      ['a', ACCOUNT, true],
+      ['b', ACCOUNT, false],
+      ['a', OTHER, false],
     ] as const) {
       const history = [{ role: 'user', content: 'a' }, ...items, { role: 'user', content: 'b' }]
-      const { chat } = canonicalFor(asked(history), contextFor(ROUTE, sealFor(SECRET, name)))
+      const { chat } = canonicalFor(asked(history), contextFor(ROUTE, sealOf(name, account)))
       const sent = JSON.stringify(outgoing(chat, routeTo('anthropic', 'http://127.0.0.1'), false))
       expect(sent.includes('SIGNED')).to.equal(isOpened)
       expect(sent).to.not.contain(items[0]!.encrypted_content)

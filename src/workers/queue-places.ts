@@ -1,0 +1,101 @@
+/**
+ * The places of a queue in this process, shared out among accounts (`fair-places.ts`). A job that may have none now
+ * waits in Redis, not in a place that others need.
+ */
+import type { Job, Queue } from 'bullmq'
+import { DelayedError, Job as QueueJob } from 'bullmq'
+import type { AccountId } from '../shared/platform/ids.ts'
+import { reportDefect } from '../shared/platform/process/defects.ts'
+import { Places } from './fair-places.ts'
+import type { Waiting } from './fair-places.ts'
+
+/**
+ * When a parked job comes back by itself, in ms: its account's places may be in a process that has died, or be free in
+ * another one by now. The more jobs wait, the later they come back, so that they do not all come at once.
+ */
+const BACK_AFTER_MS = 5000
+const EACH_MS = 10
+
+/** Places for the jobs of a queue in this process, none taken yet. */
+export class QueuePlaces {
+  private readonly places: Places
+  private readonly total: number
+  private readonly queue: () => Queue
+  private readonly parked = new Map<string, () => void>()
+
+  /** @param share what one account may have of `total`: above 0, at most 1 */
+  constructor(share: number, total: number, queue: () => Queue) {
+    this.places = new Places(share)
+    this.total = total
+    this.queue = queue
+  }
+
+  /**
+   * Does the work of a job in a place of its account.
+   * @throws DelayedError where no place is free, or the account has its share: the job is parked, comes back when it
+   * may have a place here, and by itself some seconds later
+   */
+  async within(job: Job, token: string | undefined, account: AccountId, work: () => Promise<void>): Promise<void> {
+    // It has come back, one way or another.
+    this.parked.get(job.id!)?.()
+    if (!this.places.take(account, this.total)) {
+      // It may have been called for a place that another account can have.
+      this.callNext()
+      return this.park(job, token, account)
+    }
+    try {
+      await work()
+    } finally {
+      this.places.give(account)
+      this.callNext()
+    }
+  }
+
+  /**
+   * Puts a job aside. It waits from before it is moved, so that a place that is given back meanwhile is not missed;
+   * called before it is there, it is fetched as soon as it is.
+   */
+  private async park(job: Job, token: string | undefined, account: AccountId): Promise<never> {
+    const id = job.id!
+    const backAfterMs = BACK_AFTER_MS + EACH_MS * this.parked.size
+    const state = { isMoved: false, isCalled: false }
+    const forget = (): void => {
+      clearTimeout(timer)
+      this.places.leave(waiting)
+      if (this.parked.get(id) === forget) this.parked.delete(id)
+    }
+    const enter = (): void => {
+      state.isCalled = true
+      if (!state.isMoved) return
+      forget()
+      this.fetch(id).catch(reportDefect)
+    }
+    const waiting: Waiting = { account, total: this.total, enter }
+    const timer = setTimeout(forget, backAfterMs).unref()
+    this.parked.set(id, forget)
+    this.places.wait(waiting)
+    try {
+      await job.moveToDelayed(Date.now() + backAfterMs, token)
+    } catch (error) {
+      forget()
+      if (state.isCalled) this.callNext()
+      throw error
+    }
+    state.isMoved = true
+    if (state.isCalled) enter()
+    throw new DelayedError()
+  }
+
+  /** Brings a parked job back now. If it is no longer parked, or Redis is unreachable, the next one gets the place. */
+  private async fetch(id: string): Promise<void> {
+    try {
+      await new QueueJob(this.queue(), '', null, undefined, id).promote()
+    } catch {
+      this.callNext()
+    }
+  }
+
+  private callNext(): void {
+    this.places.next()?.enter()
+  }
+}
