@@ -47,6 +47,8 @@ export const up = (db: Knex): Promise<void> =>
       -- Credits that calls and reversals left uncollected, less what was collected. Beside it nothing can be spent.
       debt credits NOT NULL DEFAULT 0,
       ledger_seq bigint NOT NULL DEFAULT 0, -- Number of ledger entries so far: the seq of the newest one.
+      -- What its open calls were charged, and may give back: with the balance, its funds.
+      held credits NOT NULL DEFAULT 0,
       -- Calls that have not ended; bounds an account and orders the queues.
       outstanding_calls integer NOT NULL DEFAULT 0,
       -- Bytes of the requests of its open calls, which Redis holds; bounds an account.
@@ -57,10 +59,12 @@ export const up = (db: Knex): Promise<void> =>
       keys_limited boolean NOT NULL DEFAULT false,
       deleted_at timestamptz, -- When it was deleted: nobody can tell whose it was; its ledger and calls stay.
       emptied_at timestamptz, -- When the last of its media results had been removed after that.
-      low_balance_below credits, -- A balance below it is worth a mail; null: none is wanted.
+      low_balance_below credits, -- Funds below it are worth a mail; null: none is wanted.
       low_balance_state text NOT NULL DEFAULT 'armed', -- armed, due (crossed, a mail is to be written) or done.
-      top_up_below credits, -- A balance below it is topped up; null: it is not.
-      top_up_state text NOT NULL DEFAULT 'armed', -- armed, due (crossed, a worker is to pay) or done.
+      top_up_below credits, -- Funds below it are topped up; null: they are not.
+      top_up_state text NOT NULL DEFAULT 'armed', -- armed, due (a worker is to pay) or done.
+      -- The funds that a refused call lacked, which made a top-up due; null where it is not, or was by a crossing.
+      top_up_for credits,
       group_name text, -- The group of the catalogue that it is served in; null: none.
       -- Its own limits, which operators set; null: its group's, or the usual ones (effective-limits.ts).
       rate_limit integer, -- Requests a minute.
@@ -92,7 +96,8 @@ export const up = (db: Knex): Promise<void> =>
       CONSTRAINT accounts_top_up_state_known CHECK (top_up_state IN ('armed', 'due', 'done')),
       CONSTRAINT accounts_watch_only_what_is_set
         CHECK ((low_balance_below IS NOT NULL OR low_balance_state = 'armed') AND (top_up_below IS NOT NULL OR
-          top_up_state = 'armed'))
+          top_up_state = 'armed')),
+      CONSTRAINT accounts_demand_only_a_due_top_up CHECK (top_up_for IS NULL OR top_up_state = 'due')
     ) WITH (fillfactor = 70);
     CREATE INDEX accounts_in_a_group ON accounts (group_name) WHERE group_name IS NOT NULL;
     CREATE INDEX accounts_in_debt ON accounts (id) WHERE debt > 0;

@@ -99,9 +99,11 @@ export const up = (db: Knex): Promise<void> =>
       budget_id uuid NOT NULL, -- Of which budget.
       starts_at timestamptz NOT NULL, -- When the window begins; -infinity for a total.
       used credits NOT NULL, -- Credits of the calls that were opened in the window, with what they left uncollected.
+      held credits NOT NULL DEFAULT 0, -- The part of it that open calls were charged, and may give back.
       swept credits NOT NULL DEFAULT 0, -- The part of it whose call records were swept since.
       CONSTRAINT budget_windows_pkey PRIMARY KEY (budget_id, starts_at),
-      CONSTRAINT budget_windows_budget_fkey FOREIGN KEY (budget_id) REFERENCES budgets (id) ON DELETE CASCADE
+      CONSTRAINT budget_windows_budget_fkey FOREIGN KEY (budget_id) REFERENCES budgets (id) ON DELETE CASCADE,
+      CONSTRAINT budget_windows_held_was_used CHECK (held <= used)
     ) WITH (fillfactor = 70);
 
     -- Which marks of a window were passed: each is told of at most once.

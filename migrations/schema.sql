@@ -18,16 +18,18 @@ CREATE TABLE accounts (
   credits credits NOT NULL DEFAULT 0, -- Balance in whole credits = sum of the account's ledger entries.
   debt credits NOT NULL DEFAULT 0, -- Credits that calls and reversals left uncollected, less what was collected. Beside it nothing can be spent.
   ledger_seq bigint NOT NULL DEFAULT 0, -- Number of ledger entries so far: the seq of the newest one.
+  held credits NOT NULL DEFAULT 0, -- What its open calls were charged, and may give back: with the balance, its funds.
   outstanding_calls integer NOT NULL DEFAULT 0, -- Calls that have not ended; bounds an account and orders the queues.
   request_bytes quantity NOT NULL DEFAULT 0, -- Bytes of the requests of its open calls, which Redis holds; bounds an account.
   created_at timestamptz NOT NULL DEFAULT now(), -- When it was opened.
   keys_limited boolean NOT NULL DEFAULT false, -- Whether keys of it are limited, by a budget of theirs or of their member, in their open calls or their tokens: statements look for that only then.
   deleted_at timestamptz, -- When it was deleted: nobody can tell whose it was; its ledger and calls stay.
   emptied_at timestamptz, -- When the last of its media results had been removed after that.
-  low_balance_below credits, -- A balance below it is worth a mail; null: none is wanted.
+  low_balance_below credits, -- Funds below it are worth a mail; null: none is wanted.
   low_balance_state text NOT NULL DEFAULT 'armed'::text, -- armed, due (crossed, a mail is to be written) or done.
-  top_up_below credits, -- A balance below it is topped up; null: it is not.
-  top_up_state text NOT NULL DEFAULT 'armed'::text, -- armed, due (crossed, a worker is to pay) or done.
+  top_up_below credits, -- Funds below it are topped up; null: they are not.
+  top_up_state text NOT NULL DEFAULT 'armed'::text, -- armed, due (a worker is to pay) or done.
+  top_up_for credits, -- The funds that a refused call lacked, which made a top-up due; null where it is not, or was by a crossing.
   group_name text, -- The group of the catalogue that it is served in; null: none.
   rate_limit integer, -- Its own limits, which operators set; null: its group's, or the usual ones (effective-limits.ts). Requests a minute.
   max_outstanding integer, -- Calls that have not ended.
@@ -38,6 +40,7 @@ CREATE TABLE accounts (
   CONSTRAINT accounts_pkey PRIMARY KEY (id),
   CONSTRAINT accounts_of_kind UNIQUE (id, kind),
   CONSTRAINT accounts_deleted_are_suspended CHECK (((deleted_at IS NULL) OR (status = 'suspended'::text))),
+  CONSTRAINT accounts_demand_only_a_due_top_up CHECK (((top_up_for IS NULL) OR (top_up_state = 'due'::text))),
   CONSTRAINT accounts_emptied_were_deleted CHECK (((emptied_at IS NULL) OR (deleted_at IS NOT NULL))),
   CONSTRAINT accounts_group_name_length CHECK (((char_length(group_name) >= 1) AND (char_length(group_name) <= 50))),
   CONSTRAINT accounts_kind_known CHECK ((kind = ANY (ARRAY['personal'::text, 'organisation'::text]))),
@@ -61,7 +64,7 @@ CREATE INDEX accounts_low_balance_due ON accounts USING btree (id) WHERE (low_ba
 CREATE INDEX accounts_suspended ON accounts USING btree (id) WHERE (status = 'suspended'::text);
 CREATE INDEX accounts_to_empty ON accounts USING btree (deleted_at) WHERE ((deleted_at IS NOT NULL) AND (emptied_at IS NULL));
 CREATE INDEX accounts_top_up_due ON accounts USING btree (id) WHERE (top_up_state = 'due'::text);
-CREATE TRIGGER accounts_watch_balance BEFORE UPDATE ON accounts FOR EACH ROW WHEN ((((new.low_balance_below IS NOT NULL) OR (new.top_up_below IS NOT NULL)) AND ((new.credits)::bigint <> (old.credits)::bigint))) EXECUTE FUNCTION watch_balance();
+CREATE TRIGGER accounts_watch_balance BEFORE UPDATE ON accounts FOR EACH ROW WHEN ((((new.low_balance_below IS NOT NULL) OR (new.top_up_below IS NOT NULL)) AND (((new.credits)::bigint + (new.held)::bigint) <> ((old.credits)::bigint + (old.held)::bigint)))) EXECUTE FUNCTION watch_balance();
 
 -- Keys of the gateway. The secret itself is never stored.
 CREATE TABLE api_keys (
@@ -195,11 +198,13 @@ CREATE TABLE budget_windows (
   budget_id uuid NOT NULL, -- Of which budget.
   starts_at timestamptz NOT NULL, -- When the window begins; -infinity for a total.
   used credits NOT NULL, -- Credits of the calls that were opened in the window, with what they left uncollected.
+  held credits NOT NULL DEFAULT 0, -- The part of it that open calls were charged, and may give back.
   swept credits NOT NULL DEFAULT 0, -- The part of it whose call records were swept since.
   CONSTRAINT budget_windows_pkey PRIMARY KEY (budget_id, starts_at),
-  CONSTRAINT budget_windows_budget_fkey FOREIGN KEY (budget_id) REFERENCES budgets(id) ON DELETE CASCADE
+  CONSTRAINT budget_windows_budget_fkey FOREIGN KEY (budget_id) REFERENCES budgets(id) ON DELETE CASCADE,
+  CONSTRAINT budget_windows_held_was_used CHECK (((held)::bigint <= (used)::bigint))
 ) WITH (fillfactor=70);
-CREATE TRIGGER budget_windows_notify AFTER INSERT OR UPDATE OF used ON budget_windows FOR EACH ROW EXECUTE FUNCTION notify_of_budget();
+CREATE TRIGGER budget_windows_notify AFTER INSERT OR UPDATE OF used, held ON budget_windows FOR EACH ROW EXECUTE FUNCTION notify_of_budget();
 
 -- How many credits may be spent in a period. Whoever changes one holds the account's row.
 CREATE TABLE budgets (
@@ -999,10 +1004,10 @@ CREATE FUNCTION move_credits(moment timestamptz, accounts_of uuid[], grants_of u
 -- A new UUIDv7.
 CREATE FUNCTION new_id() RETURNS uuid;
 
--- Tells of a budget of which 80 or 100 percent is used.
+-- Tells of a budget of which 80 or 100 percent is spent.
 CREATE FUNCTION notify_of_budget() RETURNS trigger;
 
--- Charges and opens calls: for each an outcome of opened, exists, left (by what it may be a retry of), group_changed, price_above_limit, price_changed, insufficient_credits, key_budget_exceeded, member_budget_exceeded, too_many_calls, too_many_calls_of_key, too_many_bytes, too_many_tokens, account_suspended, unauthorized, ip_not_allowed or model_not_allowed.
+-- Charges and opens calls: for each an outcome of opened, exists, left (by what it may be a retry of), group_changed, price_above_limit, price_changed, insufficient_credits, key_budget_exceeded, member_budget_exceeded, credits_in_use, key_budget_in_use, member_budget_in_use, too_many_calls, too_many_calls_of_key, too_many_bytes, too_many_tokens, account_suspended, unauthorized, ip_not_allowed or model_not_allowed.
 CREATE FUNCTION open_calls(requests jsonb, max_outstanding integer, max_request_bytes bigint) RETURNS TABLE(id uuid, outcome text, existing_id uuid, balance bigint, outstanding integer, account_tokens jsonb, key_tokens jsonb) SET plan_cache_mode=force_generic_plan;
 
 -- The text form of an id that clients see.
@@ -1065,5 +1070,5 @@ CREATE FUNCTION token_use(newest timestamptz, used bigint, moment timestamptz) R
 -- When the window begins in which the tokens of a moment count.
 CREATE FUNCTION token_window(newest timestamptz, moment timestamptz) RETURNS timestamptz;
 
--- Marks a crossing of the low balance and of the automatic top-up, once each.
+-- Marks when funds cross the thresholds of low balance and automatic top-up.
 CREATE FUNCTION watch_balance() RETURNS trigger;

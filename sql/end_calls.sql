@@ -35,8 +35,9 @@ DECLARE
   kept bigint[] := '{}';
   lost bigint[] := '{}';
   balances bigint[] := '{}';
-  -- What each of them collects beyond its charge.
+  -- What each of them collects beyond its charge, and how much of its charge it does not give back.
   collected bigint[] := '{}';
+  spent bigint[] := '{}';
   -- What they give back, part by part.
   givers uuid[] := '{}';
   givers_of uuid[] := '{}';
@@ -105,6 +106,7 @@ BEGIN
     lost := lost || r.due - (r.held + part - rest);
     balances := balances || funds;
     collected := collected || part;
+    spent := spent || r.held - rest;
     FOR nth IN 1 .. coalesce(cardinality(r.grants_of), 0) LOOP
       EXIT WHEN rest = 0;
       part := least(rest, r.amounts[nth]);
@@ -152,10 +154,11 @@ BEGIN
   late := move_credits(moment, givers_of, grants_of, parts, kinds, givers);
   WITH freed AS (
     UPDATE accounts acc SET outstanding_calls = acc.outstanding_calls - s.calls,
-      request_bytes = acc.request_bytes - s.bytes, debt = acc.debt + s.lost
+      request_bytes = acc.request_bytes - s.bytes, debt = acc.debt + s.lost, held = acc.held - s.spent
     FROM (
-      SELECT e.account_id, count(*)::integer AS calls, sum(e.bytes)::bigint AS bytes, sum(e.lost)::bigint AS lost
-      FROM unnest(holders, bytes, lost) AS e (account_id, bytes, lost) GROUP BY e.account_id
+      SELECT e.account_id, count(*)::integer AS calls, sum(e.bytes)::bigint AS bytes, sum(e.lost)::bigint AS lost,
+        sum(e.spent)::bigint AS spent
+      FROM unnest(holders, bytes, lost, spent) AS e (account_id, bytes, lost, spent) GROUP BY e.account_id
     ) s
     WHERE acc.id = s.account_id AND acc.id = ANY (account_ids)
     RETURNING acc.id, acc.debt
@@ -173,17 +176,18 @@ BEGIN
     WHERE k.id = s.key_id AND k.max_outstanding IS NOT NULL;
 
     -- The windows that a call was opened in, of its key and of its member, are lowered by what came back, and raised by
-    -- what was charged beyond the pre-charge, whether that could be collected or not. A call from before a budget was
-    -- set is not counted.
-    UPDATE budget_windows w SET used = w.used + s.change
+    -- what was charged beyond the pre-charge, whether that could be collected or not; the call holds nothing of them any
+    -- more. A call from before a budget was set is not counted.
+    UPDATE budget_windows w SET used = w.used + s.change, held = w.held - s.held
     FROM (
       SELECT b.id, budget_window(b.period, c.created_at) AS starts_at,
-        sum(c.credits + c.credits_uncollected - c.credits_precharged)::bigint AS change
+        sum(c.credits + c.credits_uncollected - c.credits_precharged)::bigint AS change,
+        sum(c.credits_precharged)::bigint AS held
       FROM calls c CROSS JOIN LATERAL budgets_of(c.account_id, c.key_id, c.user_id) b
       WHERE c.id = ANY (ended) AND c.created_at >= b.created_at
       GROUP BY 1, 2
     ) s
-    WHERE w.budget_id = s.id AND w.starts_at = s.starts_at AND s.change <> 0;
+    WHERE w.budget_id = s.id AND w.starts_at = s.starts_at AND s.held > 0;
   END IF;
 
   IF tokens_limited THEN PERFORM correct_tokens(ended); END IF;

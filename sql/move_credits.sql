@@ -1,6 +1,9 @@
 -- Moves credits, in the order of the lists: the ledger entries, what is left of the grants, and the balances. The
 -- caller holds the accounts' rows, and has called expire_grants.
 --
+-- What an account's running calls hold moves with the credits that they take and give back, in the same update: so the
+-- account's funds, its balance and what is held, change only by what is granted, spent or lost (watch_balance.sql).
+--
 -- A grant that gets credits back past its time can be spent again: until a day after it first expired, and a day from
 -- now where a payment is reinstated. What comes back even later expires at once; the accounts of those are returned.
 -- Tables are held to arrays, and plans kept by the callers for whom it matters: see open_calls.sql.
@@ -22,10 +25,14 @@ BEGIN
   JOIN accounts acc ON acc.id = m.account_id AND acc.id = ANY (accounts_of)
   WINDOW in_order AS (PARTITION BY m.account_id ORDER BY m.place);
 
-  UPDATE accounts acc SET credits = acc.credits + s.amount, ledger_seq = acc.ledger_seq + s.entries
+  UPDATE accounts acc SET credits = acc.credits + s.amount, held = acc.held - s.released,
+    ledger_seq = acc.ledger_seq + s.entries
   FROM (
-    SELECT m.account_id, sum(m.amount)::bigint AS amount, count(*) AS entries
-    FROM unnest(accounts_of, amounts) AS m (account_id, amount) GROUP BY m.account_id
+    SELECT m.account_id, sum(m.amount)::bigint AS amount, count(*) AS entries,
+      -- What a settlement takes beyond the charge was never held.
+      sum(CASE WHEN m.kind IN ('charge', 'refund') OR m.kind = 'settlement' AND m.amount > 0 THEN m.amount
+        ELSE 0 END)::bigint AS released
+    FROM unnest(accounts_of, amounts, kinds) AS m (account_id, amount, kind) GROUP BY m.account_id
   ) s
   WHERE acc.id = s.account_id AND acc.id = ANY (accounts_of);
 

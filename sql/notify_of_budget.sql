@@ -1,15 +1,17 @@
--- Tells of a budget of which 80 or 100 percent is used, in the statement that uses them: by mails for the highest mark
--- that is passed, once a window, and by an event where it is spent. Of a key's budget its holder is told, of a member's
+-- Tells of a budget of which 80 or 100 percent is spent, in the statement that ends the call: by mails for the highest
+-- mark that is passed, once per window, and by an event at 100 percent. What running calls hold is not spent. Of a key's budget its holder is told, of a member's
 -- they and the admins; by mail those whose address is verified.
 CREATE OR REPLACE FUNCTION notify_of_budget() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
+  spent bigint := NEW.used - NEW.held;
   mark integer;
 BEGIN
-  IF TG_OP = 'UPDATE' AND NEW.used <= OLD.used THEN RETURN NULL; END IF;
+  -- OLD is null for an INSERT.
+  IF spent <= coalesce(OLD.used - OLD.held, 0) THEN RETURN NULL; END IF;
   INSERT INTO budget_notices (budget_id, starts_at, percent)
   SELECT NEW.budget_id, NEW.starts_at, p.percent
   FROM budgets b CROSS JOIN unnest(ARRAY[80, 100]) AS p (percent)
-  WHERE b.id = NEW.budget_id AND b.credits > 0 AND NEW.used::numeric * 100 >= b.credits::numeric * p.percent
+  WHERE b.id = NEW.budget_id AND b.credits > 0 AND spent::numeric * 100 >= b.credits::numeric * p.percent
   ON CONFLICT (budget_id, starts_at, percent) DO NOTHING;
   IF NOT FOUND THEN RETURN NULL; END IF;
   mark := (SELECT max(n.percent) FROM budget_notices n WHERE n.budget_id = NEW.budget_id
@@ -17,7 +19,7 @@ BEGIN
   IF mark = 100 THEN
     PERFORM tell_webhooks(b.account_id, 'budget.exceeded', jsonb_build_object('budget', public_id('budget', b.id),
       b.scope, CASE b.scope WHEN 'key' THEN public_id('key', b.key_id) ELSE public_id('usr', b.user_id) END,
-      'credits', b.credits, 'used', NEW.used, 'startsAt', iso_time(NEW.starts_at)))
+      'credits', b.credits, 'used', spent, 'startsAt', iso_time(NEW.starts_at)))
     FROM budgets b JOIN accounts acc ON acc.id = b.account_id AND acc.has_webhooks WHERE b.id = NEW.budget_id;
   END IF;
   INSERT INTO mails (id, kind, recipient, user_id, details)
@@ -30,6 +32,6 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE TRIGGER budget_windows_notify AFTER INSERT OR UPDATE OF used ON budget_windows
+CREATE TRIGGER budget_windows_notify AFTER INSERT OR UPDATE OF used, held ON budget_windows
   FOR EACH ROW EXECUTE FUNCTION notify_of_budget();
-COMMENT ON FUNCTION notify_of_budget IS 'Tells of a budget of which 80 or 100 percent is used.';
+COMMENT ON FUNCTION notify_of_budget IS 'Tells of a budget of which 80 or 100 percent is spent.';

@@ -35,15 +35,17 @@ DECLARE
   -- budgets that they belong to, are in the order of their charges.
   moment timestamptz;
   r record;
-  -- The current account: beside "balance" and "outstanding", the bytes of its open requests.
+  -- The current account: "balance" and "outstanding", what its open calls hold, and the bytes of their requests.
   holder uuid;
+  held bigint;
   held_bytes bigint;
   -- Calls that there are, by their ids, and by account, member and Idempotency-Key: before the batch, and by it.
   known uuid[];
   names text[] := '{}';
   named uuid[] := '{}';
   -- By place in "keys": how many calls the batch has opened with the key, and its budget and that of its member, by
-  -- their places in "budget_ids". By those: their credits, and what was used of them before the batch, and is now.
+  -- their places in "budget_ids". By those: their credits, what was used of them before the batch, and is now, and the
+  -- part of it that calls hold no longer, because they have ended.
   key_place integer;
   calls_of integer[];
   budgets_of_keys integer[];
@@ -52,8 +54,11 @@ DECLARE
   most_of bigint[];
   used_before bigint[];
   used_of bigint[];
+  spent_of bigint[];
   of_key integer;
   of_member integer;
+  -- What has to be free for a call: what it is charged, and what it must leave for other calls.
+  needed bigint;
   -- The tokens of a call, those that the batch has reserved for the current account, and those with each key.
   tokens bigint;
   tokens_taken bigint;
@@ -90,7 +95,9 @@ BEGIN
     FROM calls c WHERE c.account_id = ANY (account_ids) AND c.idempotency_key = ANY (idempotency_keys);
   END IF;
   IF keys_limited THEN
-    SELECT array_agg(b.id), array_agg(b.credits), array_agg(coalesce(w.used, 0)) INTO budget_ids, most_of, used_before
+    SELECT array_agg(b.id), array_agg(b.credits), array_agg(coalesce(w.used, 0)),
+      array_agg(coalesce(w.used - w.held, 0))
+    INTO budget_ids, most_of, used_before, spent_of
     FROM (
       SELECT DISTINCT ON (b.id) b.* FROM api_keys k CROSS JOIN LATERAL budgets_of(k.account_id, k.id, k.user_id) b
       WHERE k.id = ANY (keys) AND k.account_id = ANY (account_ids) ORDER BY b.id
@@ -109,7 +116,7 @@ BEGIN
   calls_of := array_fill(0, ARRAY[cardinality(keys)]);
   tokens_of := array_fill(0::bigint, ARRAY[cardinality(keys)]);
   FOR r IN
-    SELECT u.*, acc.status, acc.credits, acc.debt, acc.outstanding_calls, acc.request_bytes AS open_bytes,
+    SELECT u.*, acc.status, acc.credits, acc.held, acc.debt, acc.outstanding_calls, acc.request_bytes AS open_bytes,
       v.id IS NULL AS is_new_price,
       key_is_valid(k, u.secret_version, moment) AS key_is_valid,
       key_allows_address(k, u.address) AS key_allows_address,
@@ -119,11 +126,11 @@ BEGIN
       acc.tokens_per_minute, acc.token_window_at, acc.token_window_used,
       k.tokens_per_minute AS tokens_of_key, k.token_window_at AS key_window_at, k.token_window_used AS key_window_used
     FROM ROWS FROM (jsonb_to_recordset(requests) AS (
-      id uuid, account_id uuid, key_id uuid, modality text, model text, price_version uuid, amount bigint, guarded text,
+      id uuid, account_id uuid, key_id uuid, modality text, model text, price_version uuid, amount bigint, leaves bigint, guarded text,
       idempotency_key text, request_bytes bigint, secret_version integer, address text, joins_left text, reply_to text,
       group_name text, most_open integer, estimated_input bigint, estimated_output bigint
-    )) WITH ORDINALITY AS u (id, account_id, key_id, modality, model, price_version, amount, guarded, idempotency_key,
-      request_bytes, secret_version, address, joins_left, reply_to, group_name, most_open, estimated_input,
+    )) WITH ORDINALITY AS u (id, account_id, key_id, modality, model, price_version, amount, leaves, guarded,
+      idempotency_key, request_bytes, secret_version, address, joins_left, reply_to, group_name, most_open, estimated_input,
       estimated_output, place)
     LEFT JOIN accounts acc ON acc.id = u.account_id AND acc.id = ANY (account_ids)
     LEFT JOIN api_keys k ON k.id = u.key_id AND k.account_id = u.account_id AND k.id = ANY (keys)
@@ -133,6 +140,7 @@ BEGIN
     IF r.account_id IS DISTINCT FROM holder THEN
       holder := r.account_id;
       balance := r.credits;
+      held := r.held;
       outstanding := r.outstanding_calls;
       held_bytes := r.open_bytes;
       tokens_taken := 0;
@@ -157,24 +165,30 @@ BEGIN
       outcome := CASE WHEN existing_id IS NOT NULL THEN 'claimed' END;
     END IF;
     tokens := CASE WHEN tokens_limited THEN coalesce(r.estimated_input + coalesce(r.estimated_output, 0), 0) ELSE 0 END;
+    needed := r.amount + coalesce(r.leaves, 0);
     -- A guard of the request is against another charge, never against an answer that was paid.
     outcome := coalesce(outcome, CASE
       -- Its price is that of another group: it is asked again, at that of this one.
       WHEN NOT r.is_in_group THEN 'group_changed'
       WHEN r.guarded IS NOT NULL THEN r.guarded
       WHEN r.open_of_key + calls_of[key_place] >= r.most_of_key THEN 'too_many_calls_of_key'
-      WHEN NOT budget_allows(most_of[of_member], used_of[of_member], r.amount) THEN 'member_budget_exceeded'
-      WHEN NOT budget_allows(most_of[of_key], used_of[of_key], r.amount) THEN 'key_budget_exceeded'
+      WHEN NOT budget_allows(most_of[of_member], spent_of[of_member], r.amount) THEN 'member_budget_exceeded'
+      WHEN NOT budget_allows(most_of[of_key], spent_of[of_key], r.amount) THEN 'key_budget_exceeded'
       WHEN outstanding >= coalesce(r.most_open, max_outstanding) THEN 'too_many_calls'
       WHEN held_bytes + r.request_bytes > max_request_bytes THEN 'too_many_bytes'
       WHEN tokens > 0 AND (
         token_use(r.token_window_at, r.token_window_used, moment) + tokens_taken + tokens > r.tokens_per_minute
         OR token_use(r.key_window_at, r.key_window_used, moment) + tokens_of[key_place] + tokens > r.tokens_of_key
       ) THEN 'too_many_tokens'
-      WHEN r.debt > 0 OR r.amount > balance THEN 'insufficient_credits'
+      WHEN r.debt > 0 OR r.amount > balance + held THEN 'insufficient_credits'
+      -- It could be paid but for what calls hold that run, and perhaps give back.
+      WHEN NOT budget_allows(most_of[of_member], used_of[of_member], needed) THEN 'member_budget_in_use'
+      WHEN NOT budget_allows(most_of[of_key], used_of[of_key], needed) THEN 'key_budget_in_use'
+      WHEN needed > balance THEN 'credits_in_use'
       ELSE 'opened' END);
     IF outcome = 'opened' THEN
       balance := balance - r.amount;
+      held := held + r.amount;
       outstanding := outstanding + 1;
       held_bytes := held_bytes + r.request_bytes;
       calls_of[key_place] := calls_of[key_place] + 1;
@@ -255,18 +269,20 @@ BEGIN
     WHERE k.id = s.key_id AND s.calls > 0 AND k.id = ANY (keys) AND k.max_outstanding IS NOT NULL;
 
     -- Of every call of its scope a budget has the window, of those that cost nothing too.
-    INSERT INTO budget_windows AS w (budget_id, starts_at, used)
-    SELECT b.id, budget_window(b.period, moment), s.used - s.before
+    INSERT INTO budget_windows AS w (budget_id, starts_at, used, held)
+    SELECT b.id, budget_window(b.period, moment), s.used - s.before, s.used - s.before
     FROM unnest(budget_ids, used_before, used_of) WITH ORDINALITY AS s (budget_id, before, used, place)
     JOIN budgets b ON b.id = s.budget_id AND b.id = ANY (budget_ids)
     WHERE EXISTS (SELECT FROM unnest(calls_of, budgets_of_keys, budgets_of_members) AS c (calls, of_key, of_member)
       WHERE c.calls > 0 AND s.place IN (c.of_key, c.of_member))
     ORDER BY b.id
-    ON CONFLICT (budget_id, starts_at) DO UPDATE SET used = w.used + EXCLUDED.used;
+    ON CONFLICT (budget_id, starts_at) DO UPDATE
+    SET used = w.used + EXCLUDED.used, held = w.held + EXCLUDED.held;
   END IF;
 END $$;
 COMMENT ON FUNCTION open_calls IS
   'Charges and opens calls: for each an outcome of opened, exists, left (by what it may be a retry of), '
   'group_changed, price_above_limit, price_changed, '
-  'insufficient_credits, key_budget_exceeded, member_budget_exceeded, too_many_calls, too_many_calls_of_key, '
+  'insufficient_credits, key_budget_exceeded, member_budget_exceeded, credits_in_use, key_budget_in_use, '
+  'member_budget_in_use, too_many_calls, too_many_calls_of_key, '
   'too_many_bytes, too_many_tokens, account_suspended, unauthorized, ip_not_allowed or model_not_allowed.';

@@ -1,11 +1,16 @@
--- Notices that a balance falls below what its account wants to be told of, or topped up at: once a crossing. A balance
--- at or above it arms the watch again. Whatever moves credits updates the account's row, so nothing bypasses it; for
--- accounts that watch nothing the trigger's condition is all there is.
+-- Marks when the funds of an account fall below its threshold for a low balance or for the automatic top-up: once per
+-- crossing. Funds are the balance and what running calls hold of it, so a hold that is given back lowers nothing. Funds
+-- at or above the threshold arm the watch again; where a refused call demanded a top-up, that is the charge of the call,
+-- if it is higher. Whatever moves credits updates the account's row, so nothing bypasses the trigger; for accounts that
+-- watch nothing, its condition is the only cost.
 CREATE OR REPLACE FUNCTION watch_balance() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  funds bigint := NEW.credits + NEW.held;
+  is_lower boolean := funds < OLD.credits + OLD.held;
 BEGIN
   IF NEW.low_balance_below IS NOT NULL THEN
-    IF NEW.credits >= NEW.low_balance_below THEN NEW.low_balance_state := 'armed';
-    ELSIF NEW.credits < OLD.credits AND NEW.low_balance_state = 'armed' THEN
+    IF funds >= NEW.low_balance_below THEN NEW.low_balance_state := 'armed';
+    ELSIF is_lower AND NEW.low_balance_state = 'armed' THEN
       NEW.low_balance_state := 'due';
       IF NEW.has_webhooks THEN
         PERFORM tell_webhooks(NEW.id, 'balance.low',
@@ -14,8 +19,10 @@ BEGIN
     END IF;
   END IF;
   IF NEW.top_up_below IS NOT NULL THEN
-    IF NEW.credits >= NEW.top_up_below THEN NEW.top_up_state := 'armed';
-    ELSIF NEW.credits < OLD.credits AND NEW.top_up_state = 'armed' THEN NEW.top_up_state := 'due';
+    IF funds >= greatest(NEW.top_up_below, NEW.top_up_for) THEN
+      NEW.top_up_state := 'armed';
+      NEW.top_up_for := NULL;
+    ELSIF is_lower AND funds < NEW.top_up_below AND NEW.top_up_state = 'armed' THEN NEW.top_up_state := 'due';
     END IF;
   END IF;
   RETURN NEW;
@@ -23,6 +30,6 @@ END $$;
 
 CREATE TRIGGER accounts_watch_balance BEFORE UPDATE ON accounts FOR EACH ROW
   WHEN ((new.low_balance_below IS NOT NULL OR new.top_up_below IS NOT NULL)
-  AND new.credits::bigint <> old.credits::bigint)
+  AND (new.credits::bigint + new.held::bigint) <> (old.credits::bigint + old.held::bigint))
   EXECUTE FUNCTION watch_balance();
-COMMENT ON FUNCTION watch_balance IS 'Marks a crossing of the low balance and of the automatic top-up, once each.';
+COMMENT ON FUNCTION watch_balance IS 'Marks when funds cross the thresholds of low balance and automatic top-up.';

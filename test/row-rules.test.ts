@@ -29,6 +29,7 @@ const GOOD: Record<string, Row[]> = {
     { status: 'suspended', deleted_at: THEN, emptied_at: THEN },
     { kind: 'organisation', name: 'Team' },
     { low_balance_below: 1, low_balance_state: 'due', top_up_below: 1, top_up_state: 'done' },
+    { top_up_below: 1, top_up_state: 'due', top_up_for: 2 },
     { rate_limit: 1, max_outstanding: 1, tokens_per_minute: 1, token_window_at: THEN, token_window_used: 2 },
   ],
   grants: [
@@ -78,7 +79,8 @@ const BAD: Record<string, Record<string, Row[]>> = {
     accounts_low_balance_state_known: [{ low_balance_below: 1, low_balance_state: 'other' }],
     accounts_top_up_state_known: [{ top_up_below: 1, top_up_state: 'other' }],
     accounts_watch_only_what_is_set: [{ low_balance_state: 'due' }, { top_up_state: 'done' }],
-    credits_not_negative: [{ credits: -1 }, { debt: -1 }],
+    accounts_demand_only_a_due_top_up: [{ top_up_for: 2 }, { top_up_below: 1, top_up_state: 'done', top_up_for: 2 }],
+    credits_not_negative: [{ credits: -1 }, { debt: -1 }, { held: -1 }],
     credits_exact_in_javascript: [{ credits: '9007199254740992' }, { debt: '9007199254740992' }],
     quantity_not_negative: [{ request_bytes: -1 }, { tokens_per_minute: 1, token_window_used: -1 }],
   },

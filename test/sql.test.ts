@@ -97,7 +97,7 @@ describe('the functions of the money', () => {
 
   it('lock the accounts first where a trigger changes, and hold no other table while they wait', async () => {
     editAll()
-    edit('notify_of_budget', 'UPDATE OF used ON', 'UPDATE OF used, swept ON')
+    edit('notify_of_budget', 'UPDATE OF used, held ON', 'UPDATE OF used, held, swept ON')
     const call = await db.transaction()
     await call.raw('LOCK TABLE accounts IN ROW SHARE MODE')
     const trx = await db.transaction()
@@ -116,7 +116,7 @@ describe('the functions of the money', () => {
     } finally {
       for (const one of [call, trx]) if (!one.isCompleted()) await one.rollback()
     }
-    expect(await definitionOf('budget_windows_notify')).to.include('UPDATE OF used, swept ON')
+    expect(await definitionOf('budget_windows_notify')).to.include('UPDATE OF used, held, swept ON')
   })
 
   it('have their triggers made again where somebody has dropped or disabled one', async () => {
@@ -157,7 +157,7 @@ describe('the functions of the money', () => {
   })
 
   it('are applied later where a lock is not to be had, which the error still says', async () => {
-    edit('notify_of_budget', 'UPDATE OF used ON', 'UPDATE OF used, swept ON')
+    edit('notify_of_budget', 'UPDATE OF used, held ON', 'UPDATE OF used, held, swept ON')
     const holder = await db.transaction()
     await holder.raw('LOCK TABLE budget_windows IN ACCESS SHARE MODE')
     const tried = db.transaction(async (trx) => {

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { MAX_SECONDS } from '../../shared/requests/media-options.ts'
 import type { ErrorCode } from '../../shared/platform/errors.ts'
-import { anthropicTypeOf, responsesCodeOf, responsesTypeOf } from '../../shared/platform/errors.ts'
+import { anthropicTypeOf, responsesCodeOf, responsesTypeOf, shownCodeOf } from '../../shared/platform/errors.ts'
 import { CALL_STATUSES, MODALITIES } from '../../shared/calls/lifecycle.ts'
 import { DIALECTS } from '../../shared/dialects/dialect.ts'
 import { ENTRY_KINDS, ORIGINS } from '../../shared/ledger/ledger.ts'
@@ -44,7 +44,7 @@ const CONFLICT = {
 
 /** An error in its envelope, with the codes that can stand in it. */
 export function errorSchema(envelope: Envelope, codes: readonly ErrorCode[]): z.ZodType {
-  const code = z.enum(codes as [ErrorCode, ...ErrorCode[]])
+  const code = z.enum(codes.map(shownCodeOf) as [ErrorCode, ...ErrorCode[]])
   const message = z.string().meta({ description: 'A sentence for people to read.' })
   if (envelope === 'console') {
     const conflict = codes.includes('conflict') ? CONFLICT : {}

@@ -93,7 +93,7 @@ const resetOf = ({ resetsAt }: ApiError) => resetsAt !== undefined && { resetsAt
 const BODIES: Record<Envelope, (error: ApiError, state: RequestState) => object> = {
   gateway: (error) => ({
     ok: false,
-    error: { ...gatewayError(error.code, error.message, error.param), ...resetOf(error) },
+    error: { ...gatewayError(error.shownAs, error.message, error.param), ...resetOf(error) },
   }),
   anthropic: (error, { requestId }) => ({
     type: 'error',

@@ -32,6 +32,7 @@ export const CALL_ERRORS = [
   'key_budget_exceeded',
   'member_budget_exceeded',
   'insufficient_credits',
+  'credits_in_use',
   'upstream_unavailable',
   'overloaded',
   'upstream_failed',

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import type { Principal } from '../../shared/accounts/key-lookup.ts'
 import type { Model } from '../../shared/catalogue/catalogue.ts'
 import { isPaidByTokens } from '../../shared/catalogue/catalogue.ts'
+import type { Funds } from '../../shared/accounts/summary.ts'
 import { fundsOf, payable } from '../../shared/accounts/summary.ts'
 import { mostTokens } from '../../shared/accounts/token-allowance.ts'
 import { leastMediaCost } from '../../shared/requests/media-options.ts'
@@ -26,6 +27,8 @@ import { videoKind } from './media.ts'
 import { moderationKind } from './moderations.ts'
 import { rerankKind } from './rerank.ts'
 import type { CallOrder } from './calls/call-order.ts'
+import type { TokenBounds } from './calls/credit-limit.ts'
+import { withinFunds } from './calls/credit-limit.ts'
 import { requireUpstream } from './calls/place-call.ts'
 import { aboveLimitError, isAboveLimit, withinLimit } from './calls/token-limit.ts'
 import { maxCreditsOf, versionOf } from './calls/price-guards.ts'
@@ -84,15 +87,11 @@ const quote = z
   })
   .meta({ id: 'Quote' })
 
-/** What a call is charged where at most `credits` can be paid (null: nothing), and whether that is enough. */
-function quoted(
-  order: CallOrder,
-  { credits, tokens }: { credits: number | null; tokens: number },
-  least: number,
-): { charge: number; affordable: boolean } {
-  if (credits === null || order.charge <= credits) return { charge: order.charge, affordable: credits !== null }
-  const less = order.lowerTo?.({ credits, tokens }, least)
-  return { charge: less?.charge ?? order.charge, affordable: less !== null && less !== undefined }
+/** What a call is charged with these funds, and whether they pay it now. */
+function quoted(order: CallOrder, funds: Funds, bounds: TokenBounds): { charge: number; affordable: boolean } {
+  const { charge } = withinFunds(order, funds, bounds) ?? order
+  const { now } = payable(funds)
+  return now !== null && charge <= now ? { charge, affordable: true } : { charge: order.charge, affordable: false }
 }
 
 /** The least that a call costs which succeeds, in credits: of pictures one, as cheap as it may come. */
@@ -135,7 +134,7 @@ export const quoteCall = endpoint({
   maxCreditsOf(ctx)
   const funds = await fundsOf(deps.db, auth)
   if (!funds) throw new ApiError('unauthorized')
-  const { charge, affordable } = quoted(order, { credits: payable(funds), tokens: mostTokens(auth.tokens) }, least)
+  const { charge, affordable } = quoted(order, funds, { tokens: mostTokens(auth.tokens), least })
   const answer: z.output<typeof quote> = {
     ok: true,
     model: model.id,

@@ -144,6 +144,7 @@ const ADVICE: Partial<Record<string, string>> = {
   upstream_overloaded: "The model's provider was overloaded. All credits were refunded; send the request again.",
   insufficient_credits:
     'The balance was lower than the most this call could cost. Get more credits, or lower max_tokens.',
+  credits_in_use: 'Running calls held the credits for this call. Send the request again once one of them has ended.',
   rate_limited: 'Too many requests in one minute, or too many calls at once. Slow down, or wait a moment.',
   unsupported_model: 'There is no such model, or the endpoint does not serve it. The Models page lists all models.',
   invalid_prompt: 'A prompt must have 1 to 2,000 characters.',

@@ -7,7 +7,7 @@ import type { Trx } from '../platform/postgres/db.ts'
 import { windowEnd } from './budgets.ts'
 
 /**
- * That `percent` of a budget were used: of a key, by its name, or of a member of an organisation, who may be the
+ * That `percent` of a budget were `used`, without what running calls hold: of a key, by its name, or of a member of an organisation, who may be the
  * reader. `resetsAt`: when its window ends; null for a total.
  */
 export type BudgetNotice = {
@@ -39,7 +39,7 @@ export async function noticeOf(
 ): Promise<BudgetNotice | null> {
   const { rows } = await trx.raw<{ rows: NoticeRow[] }>(
     `
-    SELECT k.name AS key, b.user_id, u.email, acc.name AS organisation, w.used, b.credits,
+    SELECT k.name AS key, b.user_id, u.email, acc.name AS organisation, w.used - w.held AS used, b.credits,
       ${windowEnd('w.starts_at')} AS resets_at
     FROM budget_windows w JOIN budgets b ON b.id = w.budget_id JOIN accounts acc ON acc.id = b.account_id
     LEFT JOIN api_keys k ON k.id = b.key_id AND k.revoked_at IS NULL

@@ -12,16 +12,23 @@ import { JOIN_WINDOW } from './budgets.ts'
 export type AccountSummary = { credits: number; debt: number; held: number; running: number }
 
 /**
- * What an account can be charged at this moment with a key, in credits. `spendable`: its balance without grants past
- * their time. `keyBudget`, `memberBudget`: what is left of the budget of the key, and of the member whose it is; null
- * where there is none.
+ * What can be charged to a balance or to a budget, in credits: what is `left` of it now (negative where settlements
+ * exceeded a budget), and what running calls hold of it and may give back.
+ */
+export type Source = { left: number; held: number }
+
+/**
+ * What an account can be charged at this moment with a key, in credits. `balance`: as it is shown. `spendable`: the
+ * balance without grants past their time. `keyBudget`, `memberBudget`: the budgets of the key and of its member; null
+ * where there is none. `hasTopUp`: automatic top-up is on.
  */
 export type Funds = {
   balance: number
   debt: number
-  spendable: number
-  keyBudget: number | null
-  memberBudget: number | null
+  spendable: Source
+  keyBudget: Source | null
+  memberBudget: Source | null
+  hasTopUp: boolean
 }
 
 /** The funds behind a key; null where there is no account. */
@@ -32,36 +39,46 @@ export async function fundsOf(
   const { rows } = await db.raw<{ rows: Funds[] }>(
     `
     SELECT acc.credits AS balance, acc.debt,
-      coalesce((SELECT max(g.upto) FROM spendable_grants(ARRAY[acc.id]) g), 0) AS spendable,
-      left_of."keyBudget", left_of."memberBudget"
+      json_build_object('left',
+        coalesce((SELECT max(g.upto) FROM spendable_grants(ARRAY[acc.id]) g), 0), 'held', acc.held) AS spendable,
+      budget."keyBudget", budget."memberBudget",
+      acc.top_up_below IS NOT NULL AS "hasTopUp"
     FROM accounts acc CROSS JOIN LATERAL (
-      SELECT max(greatest(0, b.credits - coalesce(w.used, 0))) FILTER (WHERE b.scope = 'key') AS "keyBudget",
-        max(greatest(0, b.credits - coalesce(w.used, 0))) FILTER (WHERE b.scope = 'member') AS "memberBudget"
+      SELECT ${sourceOf('key')} AS "keyBudget", ${sourceOf('member')} AS "memberBudget"
       FROM api_keys k CROSS JOIN LATERAL budgets_of(k.account_id, k.id, k.user_id) b ${JOIN_WINDOW}
       WHERE k.id = :keyId
-    ) left_of
+    ) budget
     WHERE acc.id = :accountId`,
     { keyId, accountId },
   )
   return rows[0] ?? null
 }
 
+/** SQL: the source that the budget of a scope is; null where there is none. */
+const sourceOf = (scope: 'key' | 'member'): string =>
+  `(json_agg(json_build_object('left', b.credits - coalesce(w.used, 0), 'held', coalesce(w.held, 0)))
+        FILTER (WHERE b.scope = '${scope}')) -> 0`
+
 /**
- * The most that a call can be charged, in credits; null where it can be charged nothing at all, not even 0: in debt,
- * and by a key whose budget, or its member's, is spent.
+ * The most credits that a call can be charged: `now`, and `later`, if running calls gave back all that they hold. Null
+ * where it can be charged nothing at all, not even 0: in debt, and to a budget that is spent.
  */
-export function payable({ debt, spendable, keyBudget, memberBudget }: Funds): number | null {
-  if (debt > 0 || keyBudget === 0 || memberBudget === 0) return null
-  return Math.min(spendable, keyBudget ?? Infinity, memberBudget ?? Infinity)
+export type Payable = { now: number | null; later: number | null }
+
+/** What can be paid from these funds. */
+export function payable({ debt, spendable, keyBudget, memberBudget }: Funds): Payable {
+  const least = (free: (source: Source) => number): number | null => {
+    const budgets = [keyBudget, memberBudget].filter((budget) => budget !== null).map(free)
+    return debt > 0 || budgets.some((left) => left <= 0) ? null : Math.min(free(spendable), ...budgets)
+  }
+  return { now: least(({ left }) => left), later: least(({ left, held }) => left + held) }
 }
 
 /** The summary of this account; null if there is none. */
 export async function summaryOf(db: Db, id: AccountId): Promise<AccountSummary | null> {
   const { rows } = await db.raw<{ rows: AccountSummary[] }>(
     `
-    SELECT acc.credits, acc.debt, coalesce(sum(c.credits), 0)::bigint AS held, count(c.id) AS running
-    FROM accounts acc LEFT JOIN calls c ON c.account_id = acc.id AND c.finished_at IS NULL
-    WHERE acc.id = ? GROUP BY acc.id`,
+    SELECT acc.credits, acc.debt, acc.held, acc.outstanding_calls AS running FROM accounts acc WHERE acc.id = ?`,
     [id],
   )
   return rows[0] ?? null

@@ -334,6 +334,9 @@ function outcomeOf(request: OpenRequest, row: OpenRow): OpenOutcome {
     case 'price_above_limit':
     case 'price_changed':
     case 'insufficient_credits':
+    case 'credits_in_use':
+    case 'key_budget_in_use':
+    case 'member_budget_in_use':
     case 'too_many_calls':
     case 'too_many_calls_of_key':
     case 'too_many_bytes':

@@ -106,6 +106,7 @@ function rowOf(request: OpenRequest) {
     price_hash: version.hash,
     catalogue_version: request.catalogueVersion,
     amount: request.amount,
+    leaves: request.leaves,
     guarded: request.guarded,
     estimated_input: request.estimate?.input,
     estimated_output: request.estimate?.output,

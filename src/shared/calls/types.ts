@@ -27,6 +27,8 @@ export type OpenRequest = {
   maxOutstanding?: number | undefined
   /** The charge. */
   amount: number
+  /** Credits that must stay free for other calls next to the charge, of the balance and of every budget; 0 if absent. */
+  leaves?: number | undefined
   /** Why the call must not be opened, although an earlier call may be joined: a guard of its own request. */
   guarded?: 'tokens_above_limit' | 'price_above_limit' | 'price_changed' | null
   /** The tokens the charge was estimated from (chat). */
@@ -54,6 +56,9 @@ export type OpenRequest = {
   callbackUrl?: string | undefined
 }
 
+/** The call could be paid but for what running calls hold: of a budget, or of the balance. */
+export type InUse = 'member_budget_in_use' | 'key_budget_in_use' | 'credits_in_use'
+
 /**
  * Why a call was not opened: the error code for its client, the call that already existed, or the one that it is a
  * retry of and that was taken over for it. `tokens`: what is left of the tokens of a minute, as far as these are
@@ -78,6 +83,7 @@ export type OpenOutcome =
         | 'key_budget_exceeded'
         | 'member_budget_exceeded'
         | 'insufficient_credits'
+        | InUse
         | 'too_many_calls'
         | 'too_many_calls_of_key'
         | 'too_many_bytes'

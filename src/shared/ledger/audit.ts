@@ -24,7 +24,8 @@ const IS_KEPT = "c.status = 'succeeded' AND EXISTS (SELECT FROM call_results r W
 const BUDGETED = ['c.key_id = b.key_id', 'c.account_id = b.account_id AND c.user_id = b.user_id']
   .map(
     (isOf) => `SELECT b.id AS budget_id, budget_window(b.period, c.created_at) AS starts_at, c.id AS call_id, c.status,
-      c.credits + c.credits_uncollected AS cost
+      c.credits + c.credits_uncollected AS cost,
+      CASE WHEN c.finished_at IS NULL THEN c.credits_precharged ELSE 0 END AS held
       FROM budgets b JOIN calls c ON ${isOf} AND c.created_at >= b.created_at`,
   )
   .join(' UNION ALL ')
@@ -204,6 +205,10 @@ const INVARIANTS: Record<string, string> = {
     SELECT acc.id AS account_id, acc.request_bytes, coalesce(sum(c.request_bytes), 0)::bigint AS open
     FROM accounts acc LEFT JOIN calls c ON c.account_id = acc.id AND c.finished_at IS NULL
     GROUP BY acc.id, acc.request_bytes HAVING acc.request_bytes <> coalesce(sum(c.request_bytes), 0)`,
+  'an account holds what its open calls were charged': `
+    SELECT acc.id AS account_id, acc.held, coalesce(sum(c.credits_precharged), 0)::bigint AS charged
+    FROM accounts acc LEFT JOIN calls c ON c.account_id = acc.id AND c.finished_at IS NULL
+    GROUP BY acc.id, acc.held HAVING acc.held <> coalesce(sum(c.credits_precharged), 0)`,
   "an account's outstanding calls are its open calls": `
     SELECT acc.id AS account_id, acc.outstanding_calls, count(c.id) AS open
     FROM accounts acc LEFT JOIN calls c ON c.account_id = acc.id AND c.finished_at IS NULL
@@ -214,6 +219,11 @@ const INVARIANTS: Record<string, string> = {
     LEFT JOIN (SELECT budget_id, starts_at, sum(cost)::bigint AS cost FROM (${BUDGETED}) c GROUP BY 1, 2) c
       ON c.budget_id = w.budget_id AND c.starts_at = w.starts_at
     WHERE w.used <> w.swept + coalesce(c.cost, 0)`,
+  'what is held of a budget is what the open calls of its key or member in that window were charged': `
+    SELECT w.budget_id, w.starts_at, w.held, coalesce(c.held, 0) AS charged FROM budget_windows w
+    LEFT JOIN (SELECT budget_id, starts_at, sum(held)::bigint AS held FROM (${BUDGETED}) c GROUP BY 1, 2) c
+      ON c.budget_id = w.budget_id AND c.starts_at = w.starts_at
+    WHERE w.budget_id IN (SELECT id FROM budgets) AND w.held <> coalesce(c.held, 0)`,
   'every call of a key or member is counted since there is a budget': `
     SELECT c.call_id, c.budget_id FROM (${BUDGETED}) c
     LEFT JOIN budget_windows w ON w.budget_id = c.budget_id AND w.starts_at = c.starts_at

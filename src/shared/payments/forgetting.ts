@@ -39,9 +39,13 @@ export async function undecidedPayments(trx: Trx, accountId: AccountId): Promise
  * Its customer is forgotten by the provider, too. Its payments stay, as its ledger does. Its row must be locked.
  */
 export async function closeBilling(trx: Trx, accountId: AccountId): Promise<void> {
-  await trx('accounts')
-    .where({ id: accountId })
-    .update({ low_balance_below: null, low_balance_state: 'armed', top_up_below: null, top_up_state: 'armed' })
+  await trx('accounts').where({ id: accountId }).update({
+    low_balance_below: null,
+    low_balance_state: 'armed',
+    top_up_below: null,
+    top_up_state: 'armed',
+    top_up_for: null,
+  })
   // Nobody was given the page of these.
   await trx('payments')
     .where({ account_id: accountId, kind: 'checkout', status: 'created' })

@@ -142,7 +142,7 @@ export async function changeSettings(
 export async function setTopUp(trx: Trx, accountId: AccountId, wanted: AutoTopUp | null): Promise<void> {
   await trx('accounts')
     .where({ id: accountId })
-    .update({ top_up_below: wanted?.threshold ?? null, top_up_state: 'armed' })
+    .update({ top_up_below: wanted?.threshold ?? null, top_up_state: 'armed', top_up_for: null })
   await trx('billing_settings')
     .where({ account_id: accountId })
     .update({

@@ -1,7 +1,8 @@
 /**
- * Automatic top-up: a balance that fell below its threshold is topped up from the saved card, with nobody present. The
- * card is charged once each time the balance falls below the threshold; where that failed, a balance that is still
- * below it some hours later counts as fallen again.
+ * Automatic top-up: funds (the balance and what running calls hold) that fell below their threshold, or that a refused
+ * call demanded more of, are topped up from the saved card, with nobody present. The card is charged once for each such
+ * crossing or demand; where that failed, funds that are still below the threshold some hours later count as fallen
+ * again.
  */
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import { ApiError } from '../platform/errors.ts'
@@ -21,7 +22,25 @@ import { orderOf, placeOrder } from './orders.ts'
 import { ProviderAway, ProviderRefused } from './provider.ts'
 import { billingOf, noticeLowBalance } from './settings.ts'
 
-/** Accounts whose top-up is due, by a crossing or after a failure. */
+/**
+ * Makes the automatic top-up of an account due because a call was refused for its balance: if top-up is on, the funds
+ * still do not pay the call, and no failed top-up waits for its next attempt.
+ * @param charge credits that the call would have been charged at least
+ */
+export async function demandTopUp(db: Db, accountId: AccountId, charge: number): Promise<void> {
+  const needed = db.raw('cast(? AS bigint) + debt', [charge])
+  await db('accounts')
+    .where({ id: accountId })
+    .whereNot({ top_up_state: 'due' })
+    .whereNotNull('top_up_below')
+    .where('credits', '<', db.raw('? - held', [needed]))
+    .whereNotExists(
+      db('billing_settings').whereNotNull('top_up_retry_at').whereRaw('billing_settings.account_id = accounts.id'),
+    )
+    .update({ top_up_state: 'due', top_up_for: needed })
+}
+
+/** Accounts whose top-up is due, by a crossing, a demand or after a failure. */
 export const dueTopUps = async (db: Db, limit: number): Promise<AccountId[]> => {
   const [crossed, again] = await Promise.all([
     db('accounts').where({ top_up_state: 'due' }).limit(limit).pluck<AccountId[]>('id'),
@@ -96,16 +115,15 @@ async function orderTopUp(
 }
 
 /**
- * Takes what makes a top-up due: a crossing, or the time after a failure while the balance is still below the
- * threshold.
+ * Takes what makes a top-up due: a crossing, a demand, or the time after a failure. Nothing is due if the funds are not
+ * low by now.
  */
 async function takeDue(trx: Trx, accountId: AccountId): Promise<boolean> {
   const account = await trx('accounts')
     .where({ id: accountId })
-    .first<{ top_up_state: string; credits: number; top_up_below: number | null }>(
+    .first<{ top_up_state: string; is_low: boolean | null }>(
       'top_up_state',
-      'credits',
-      'top_up_below',
+      trx.raw('credits + held < greatest(top_up_below, top_up_for) AS is_low'),
     )
   const again = await trx('billing_settings')
     .where({ account_id: accountId })
@@ -114,10 +132,12 @@ async function takeDue(trx: Trx, accountId: AccountId): Promise<boolean> {
       if (account.top_up_state === 'due') void due.orWhereNotNull('top_up_retry_at')
     })
     .update({ top_up_retry_at: null })
-  const isBelow = account.top_up_below !== null && account.credits < account.top_up_below
-  if (account.top_up_state !== 'due' && !(again === 1 && isBelow)) return false
-  await trx('accounts').where({ id: accountId }).update({ top_up_state: 'done' })
-  return true
+  if (account.top_up_state !== 'due' && again === 0) return false
+  const isLow = account.is_low === true
+  await trx('accounts')
+    .where({ id: accountId })
+    .update({ top_up_state: isLow ? 'done' : 'armed', top_up_for: null })
+  return isLow
 }
 
 function termsOrNull(catalogue: Catalogue, wanted: Parameters<typeof termsOf>[1]) {

@@ -38,6 +38,10 @@ const CATALOGUE = {
   insufficient_credits: { status: 402, message: 'The balance is too low for this call. Nothing was charged.' },
   key_budget_exceeded: { status: 402, message: 'The budget of this key is spent. Nothing was charged.' },
   member_budget_exceeded: { status: 402, message: 'Your budget in this account is spent. Nothing was charged.' },
+  credits_in_use: {
+    status: 402,
+    message: 'The credits for this call are held by calls that run. Nothing was charged; try again shortly.',
+  },
   ip_not_allowed: { status: 403, message: 'This key may not be used from this IP address.' },
   model_not_allowed: { status: 403, message: 'This key may not call this model.' },
   account_suspended: { status: 403, message: 'This account is suspended.' },
@@ -112,6 +116,8 @@ export type ErrorDetails = {
   param?: string
   /** For 429 and 503: after how many whole seconds to try again. */
   retryAfterSeconds?: number
+  /** For clients of the gateway's own form: the code that they get instead. */
+  shownAs?: ErrorCode
   /** For a budget: when it resets; null for never. */
   resetsAt?: string | null
   /** Further response headers, such as `Allow`. */
@@ -128,6 +134,7 @@ export class ApiError extends Error {
   readonly status: number
   readonly param: string | null
   readonly retryAfterSeconds: number | null
+  readonly shownAs: ErrorCode
   readonly resetsAt: string | null | undefined
   readonly headers: Record<string, string>
   readonly more: Record<string, unknown>
@@ -139,11 +146,18 @@ export class ApiError extends Error {
     this.status = statusOf(code)
     this.param = details.param ?? null
     this.retryAfterSeconds = details.retryAfterSeconds ?? null
+    this.shownAs = details.shownAs ?? shownCodeOf(code)
     this.resetsAt = details.resetsAt
     this.headers = details.headers ?? {}
     this.more = details.more ?? {}
   }
 }
+
+/** The codes that the gateway's own form has no word for, and what its clients get instead. */
+const SHOWN_AS: Partial<Record<ErrorCode, ErrorCode>> = { credits_in_use: 'insufficient_credits' }
+
+/** The code of the gateway's own form for this code. */
+export const shownCodeOf = (code: ErrorCode): ErrorCode => SHOWN_AS[code] ?? code
 
 /** The codes that OpenAI's clients look for, where they are other words than ours. */
 const CODES_OF_OPENAI: Partial<Record<ErrorCode, string>> = { content_policy: 'content_policy_violation' }
@@ -167,6 +181,7 @@ export function gatewayError(code: ErrorCode, message = messageOf(code), param: 
 
 /** The codes whose status is another one in Anthropic's form. */
 const STATUSES_OF_ANTHROPIC: Partial<Record<ErrorCode, number>> = {
+  credits_in_use: 429,
   unsupported_model: 404,
   model_not_allowed: 404,
   overloaded: 529,
@@ -200,6 +215,7 @@ const STATUSES_OF_RESPONSES: Partial<Record<ErrorCode, number>> = {
   unsupported_model: 404,
   model_not_allowed: 404,
   insufficient_credits: 429,
+  credits_in_use: 429,
   key_budget_exceeded: 429,
   member_budget_exceeded: 429,
   payload_too_large: 400,
@@ -218,20 +234,28 @@ export const responsesStatusOf = (code: ErrorCode): number => STATUSES_OF_RESPON
 
 /** The type of a code in the Responses API. */
 export function responsesTypeOf(code: ErrorCode): string {
-  if (statusOf(code) === 402) return 'insufficient_quota'
+  if (statusOf(code) === 402 && code !== 'credits_in_use') return 'insufficient_quota'
   const status = responsesStatusOf(code)
   return TYPES_OF_RESPONSES[status] ?? (status < 500 ? 'invalid_request_error' : 'server_error')
 }
 
+/** The codes of the Responses API, where they are other words than ours. */
+const CODES_OF_RESPONSES: Partial<Record<ErrorCode, string>> = {
+  ...CODES_OF_OPENAI,
+  unsupported_model: 'model_not_found',
+  model_not_allowed: 'model_not_found',
+  credits_in_use: 'rate_limit_exceeded',
+}
+
 /** What the Responses API calls a code in its `code`. */
-export const responsesCodeOf = (code: ErrorCode): string =>
-  code === 'unsupported_model' || code === 'model_not_allowed' ? 'model_not_found' : (CODES_OF_OPENAI[code] ?? code)
+export const responsesCodeOf = (code: ErrorCode): string => CODES_OF_RESPONSES[code] ?? code
 
 /** Seconds after which a 503 may be tried again where nothing better is known. */
 export const RETRY_SECONDS = 2
 
-/** What passes by itself: of an upstream where it certainly accepted nothing. */
+/** What passes on its own: of an upstream if it certainly accepted nothing. */
 const PASSING: ReadonlySet<ErrorCode> = new Set([
+  'credits_in_use',
   'rate_limited',
   'overloaded',
   'service_unavailable',

@@ -310,18 +310,20 @@ export function outputLimit(
   return Math.min(maxTokens ?? defaultOutputTokens, maxOutputTokens)
 }
 
-/** What a call may come to: in credits, and in tokens. Infinity where there is no bound. */
-export type CallBounds = { credits: number; tokens: number }
+/**
+ * What a call may come to: in credits, and in tokens. Infinity where there is no bound. `share`: credits that a lowered
+ * limit may take; more, up to `credits`, only for the least output tokens.
+ */
+export type CallBounds = { credits: number; share: number; tokens: number }
 
 /**
- * The most output tokens a choice that so many credits pay, in a call of so many tokens, where a request leaves the
- * limit to its model.
+ * The most output tokens per choice within the bounds of a call, where a request leaves the limit to its model.
  * @param estimate of the request with all of `limit`, for `choices` choices
  * @param least below so many tokens a limit is not lowered: an answer that is cut there is of little use
  * @returns null where the bounds allow less than `least`, or than a limit that is lower itself
  */
 export function limitWithin(
-  { credits, tokens }: CallBounds,
+  { credits, share, tokens }: CallBounds,
   price: ChatPrice & Share,
   { limit, choices, estimate, least }: { limit: number; choices: number; estimate: Tokens; least: number },
 ): number | null {
@@ -333,7 +335,7 @@ export function limitWithin(
   if (highest < paid || costOf(paid) > credits) return null
   for (let most = highest; paid < most;) {
     const middle = Math.ceil((paid + most) / 2)
-    if (costOf(middle) <= credits) paid = middle
+    if (costOf(middle) <= share) paid = middle
     else most = middle - 1
   }
   return paid

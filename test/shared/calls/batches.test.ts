@@ -87,14 +87,7 @@ describe('a batch of calls in one statement', () => {
         db,
         amounts.map((amount) => anOrder(account, amount)),
       ),
-    ).to.deep.equal([
-      'opened',
-      'insufficient_credits',
-      'opened',
-      'insufficient_credits',
-      'opened',
-      'insufficient_credits',
-    ])
+    ).to.deep.equal(['opened', 'credits_in_use', 'opened', 'insufficient_credits', 'opened', 'credits_in_use'])
     expect(await balanceOf(db, account.id)).to.equal(0)
     const few = await anAccount(db, 100)
     expect(
@@ -229,7 +222,7 @@ describe('a batch of calls in one statement', () => {
         await Promise.all(Array.from({ length: 200 }, (_, at) => processes[at % 4]!.open(anOrder(account, 7))))
       ).map(wordOf)
       expect(words.filter((word) => word === 'opened').length).to.equal(50)
-      expect(words.filter((word) => word === 'insufficient_credits').length).to.equal(150)
+      expect(words.filter((word) => word === 'credits_in_use').length).to.equal(150)
       expect(await balanceOf(db, account.id)).to.equal(0)
       expect(await remainders(db, account.grants)).to.deep.equal(grants.map(() => 0))
     })

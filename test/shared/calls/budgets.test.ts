@@ -13,7 +13,7 @@ import { expectBooksToBalance } from '../../support/books.ts'
 import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import { aResult, anOrder, opened, sweepCallsOf, verbs, wordOf } from './opening.ts'
+import { aResult, anOrder, opened, spent, sweepCallsOf, verbs, wordOf } from './opening.ts'
 import { withinOneDay } from '../../support/one-day.ts'
 
 describe('the budget of a key, judged by the charge', () => {
@@ -66,7 +66,7 @@ describe('the budget of a key, judged by the charge', () => {
           await Promise.all(Array.from({ length: 200 }, (_, at) => processes[at % 4]!.open(anOrder(account, 7))))
         ).map(wordOf)
         expect(words.filter((word) => word === 'opened').length).to.equal(50)
-        expect(words.filter((word) => word === 'key_budget_exceeded').length).to.equal(150)
+        expect(words.filter((word) => word === 'key_budget_in_use').length).to.equal(150)
         expect(await balanceOf(db, account.id)).to.equal(10_000 - 350)
         expect(await usedOf(account.keyId)).to.equal(350)
       })
@@ -86,14 +86,14 @@ describe('the budget of a key, judged by the charge', () => {
         'opened',
         'opened',
         'opened',
-        'key_budget_exceeded',
+        'key_budget_in_use',
         'opened',
         'opened',
       ])
       expect([await usedOf(account.keyId), await usedOf(other.keyId)]).to.deep.equal([10, 15])
       expect(
         await wordsOf([anOrder(account, 5), anOrder(other, 20), anOrder(other, 10), anOrder(free, 1)]),
-      ).to.deep.equal(['key_budget_exceeded', 'key_budget_exceeded', 'opened', 'opened'])
+      ).to.deep.equal(['key_budget_in_use', 'key_budget_in_use', 'opened', 'opened'])
     })
 
     it('gives each of many calls of one batch its own answer', async () => {
@@ -101,10 +101,10 @@ describe('the budget of a key, judged by the charge', () => {
       const calls = verbs(db)
       const amounts = [5, 20, 5, 5, 2, 1]
       const words = await Promise.all(amounts.map(async (amount) => wordOf(await calls.open(anOrder(account, amount)))))
-      const spent = amounts.reduce((sum, amount, at) => sum + (words[at] === 'opened' ? amount : 0), 0)
-      expect(spent).to.be.at.most(12)
-      for (const [at, amount] of amounts.entries()) expect(words[at] === 'opened' || amount > 12 - spent).to.equal(true)
-      expect(await usedOf(account.keyId)).to.equal(spent)
+      const used = amounts.reduce((sum, amount, at) => sum + (words[at] === 'opened' ? amount : 0), 0)
+      expect(used).to.be.at.most(12)
+      for (const [at, amount] of amounts.entries()) expect(words[at] === 'opened' || amount > 12 - used).to.equal(true)
+      expect(await usedOf(account.keyId)).to.equal(used)
     })
 
     it('is asked before the balance, and a call that neither allows leaves both alone', async () => {
@@ -118,10 +118,30 @@ describe('the budget of a key, judged by the charge', () => {
     it('of 0 allows nothing, not even a call that costs nothing; a spent one still does', async () => {
       const none = await withBudget(0)
       expect(wordOf(await verbs(db).open(anOrder(none, 0)))).to.equal('key_budget_exceeded')
-      const spent = await withBudget(5)
-      await opened(verbs(db), spent, 5)
-      await opened(verbs(db), spent, 0)
-      expect(wordOf(await verbs(db).open(anOrder(spent, 1)))).to.equal('key_budget_exceeded')
+      const all = await withBudget(5)
+      await spent(verbs(db), all, 5)
+      await opened(verbs(db), all, 0)
+      expect(wordOf(await verbs(db).open(anOrder(all, 1)))).to.equal('key_budget_exceeded')
+    })
+
+    it('that running calls hold is in use, and exceeded by what no end of theirs can pay', async () => {
+      const account = await withBudget(10)
+      const calls = verbs(db)
+      const tried = async (amount: number, leaves = 0) => wordOf(await calls.open(anOrder(account, amount, { leaves })))
+      await spent(calls, account, 3)
+      const holding = await opened(calls, account, 5)
+      expect([await tried(3), await tried(7), await tried(8)]).to.deep.equal([
+        'key_budget_in_use',
+        'key_budget_in_use',
+        'key_budget_exceeded',
+      ])
+      expect(await tried(1, 2), 'a call that must leave as much as is free').to.equal('key_budget_in_use')
+      await refund(holding)
+      expect([await tried(4, 4), await tried(3, 4), await tried(5)]).to.deep.equal([
+        'key_budget_in_use',
+        'opened',
+        'key_budget_in_use',
+      ])
     })
 
     it('hands a call that is known by its idempotency key out again, however spent it is', async () => {
@@ -164,7 +184,7 @@ describe('the budget of a key, judged by the charge', () => {
         const account = await withBudget(10, period)
         const calls = verbs(db)
         const [failing, dear] = [await opened(calls, account, 4), await opened(calls, account, 4)]
-        expect(wordOf(await calls.open(anOrder(account, 4)))).to.equal('key_budget_exceeded')
+        expect(wordOf(await calls.open(anOrder(account, 4)))).to.equal('key_budget_in_use')
         await letWindowPass(account, period)
         expect(await usedOf(account.keyId)).to.equal(0)
         await opened(calls, account, 8)
@@ -175,8 +195,11 @@ describe('the budget of a key, judged by the charge', () => {
           .join('budgets', 'budgets.id', 'budget_id')
           .where({ key_id: account.keyId })
           .orderBy('starts_at')
-          .pluck('used')
-        expect(windows).to.deep.equal([7, 8])
+          .select('used', 'held')
+        expect(windows).to.deep.equal([
+          { used: 7, held: 0 },
+          { used: 8, held: 8 },
+        ])
       })
     }
 
@@ -195,7 +218,7 @@ describe('the budget of a key, judged by the charge', () => {
       await refund(refunded)
       await calls.settle(charged, 'image', aResult(30))
       expect(await usedOf(account.keyId)).to.equal(13)
-      expect(wordOf(await calls.open(anOrder(account, 2)))).to.equal('key_budget_exceeded')
+      expect(wordOf(await calls.open(anOrder(account, 2)))).to.equal('key_budget_in_use')
       await opened(calls, account, 1)
     })
 
@@ -206,7 +229,7 @@ describe('the budget of a key, judged by the charge', () => {
       await changeKey(db, account.keyId, { budget: { credits: 14, period: 'week' } })
       expect(await usedOf(account.keyId)).to.equal(13)
       await opened(calls, account, 1)
-      expect(wordOf(await calls.open(anOrder(account, 1)))).to.equal('key_budget_exceeded')
+      expect(wordOf(await calls.open(anOrder(account, 1)))).to.equal('key_budget_in_use')
       await changeKey(db, account.keyId, { budget: { credits: 14, period: 'total' } })
       expect(await usedOf(account.keyId)).to.equal(0)
       await opened(calls, account, 5)
@@ -286,24 +309,34 @@ describe('the budget of a key, judged by the charge', () => {
       return account
     }
 
-    it('is asked for with the charge that passes 80 and 100 percent, once a window', async () => {
+    it('is asked for with the end of the call that passes 80 and 100 percent, once per window', async () => {
       const account = await proven(100, 'day')
       const calls = verbs(db)
-      await opened(calls, account, 79)
+      await spent(calls, account, 79)
       expect(await mailsOf(account)).to.deep.equal([])
-      const last = await opened(calls, account, 1)
+      await spent(calls, account, 1)
       expect(await mailsOf(account)).to.deep.equal([80])
-      await refund(last)
-      await opened(calls, account, 10)
-      expect(await mailsOf(account)).to.deep.equal([80])
-      const rest = await opened(calls, account, 11)
-      expect(await mailsOf(account)).to.deep.equal([80, 100])
-      await refund(rest)
-      await opened(calls, account, 11)
+      await spent(calls, account, 20)
       expect(await mailsOf(account)).to.deep.equal([80, 100])
       await letWindowPass(account, 'day')
-      await opened(calls, account, 100)
+      await spent(calls, account, 100)
       expect(await mailsOf(account)).to.deep.equal([80, 100, 100])
+    })
+
+    it('is not asked for by what running calls hold and give back', async () => {
+      const account = await proven(100, 'day')
+      const calls = verbs(db)
+      for (let round = 0; round < 3; round++) {
+        const holding = await opened(calls, account, 100 - 16 * round)
+        if (round === 2) await refund(holding)
+        else await calls.settle(holding, 'image', aResult(16))
+      }
+      expect(await mailsOf(account)).to.deep.equal([])
+      const holding = await opened(calls, account, 20)
+      await spent(calls, account, 48)
+      expect(await mailsOf(account), '80 are spent, and 100 used').to.deep.equal([80])
+      await calls.settle(holding, 'image', aResult(20))
+      expect(await mailsOf(account)).to.deep.equal([80, 100])
     })
 
     it('is asked for by a settlement too, and not of an account whose address is not proved', async () => {

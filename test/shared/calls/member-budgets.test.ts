@@ -15,7 +15,7 @@ import { aMember, anOrganisation, balanceOf } from '../../../scripts/harness/fac
 import type { TestMember } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { withinOneDay } from '../../support/one-day.ts'
-import { aResult, anOrder, opened, sweepCallsOf, verbs, wordOf } from './opening.ts'
+import { aResult, anOrder, opened, spent, sweepCallsOf, verbs, wordOf } from './opening.ts'
 
 describe('the budget of a member, judged by the charge', () => {
   let db: Db
@@ -54,7 +54,7 @@ describe('the budget of a member, judged by the charge', () => {
       )
       const words = outcomes.map(wordOf)
       expect(words.filter((word) => word === 'opened').length).to.equal(50)
-      expect(words.filter((word) => word === 'member_budget_exceeded').length).to.equal(150)
+      expect(words.filter((word) => word === 'member_budget_in_use').length).to.equal(150)
       expect([await usedOf(member), await balanceOf(db, organisation.id)]).to.deep.equal([350, 10_000 - 350])
     })
   }
@@ -71,29 +71,47 @@ describe('the budget of a member, judged by the charge', () => {
     expect(await wordsOf(batch)).to.deep.equal([
       'opened',
       'opened',
-      'member_budget_exceeded',
+      'member_budget_in_use',
       'opened',
       'opened',
       'opened',
-      'member_budget_exceeded',
+      'member_budget_in_use',
       'opened',
     ])
     expect([await usedOf(one), await usedOf(other)]).to.deep.equal([10, 10])
   })
 
-  it('stands beside that of the key: the tighter decides, and where both are spent the member is told', async () => {
+  it('applies next to that of the key: the tighter decides, and where both are spent the member is told', async () => {
     const organisation = await anOrganisation(db, 10_000)
     const member = await aMember(db, organisation, { budget: { credits: 30, period: 'day' } })
     const key = await anotherKey(member, { credits: 10, period: 'month' })
-    const tried = async (holder: TestMember, amount: number) => wordOf(await verbs(db).open(anOrder(holder, amount)))
+    const calls = verbs(db)
+    const tried = async (holder: TestMember, amount: number) => wordOf(await calls.open(anOrder(holder, amount)))
     expect(await tried(key, 11)).to.equal('key_budget_exceeded')
-    expect(await tried(key, 10)).to.equal('opened')
+    await spent(calls, key, 10)
     expect(await tried(key, 1)).to.equal('key_budget_exceeded')
-    expect(await tried(member, 20)).to.equal('opened')
+    const holding = await opened(calls, member, 20)
+    expect(await tried(key, 1), 'the key has spent its own').to.equal('key_budget_exceeded')
+    expect(await tried(member, 1)).to.equal('member_budget_in_use')
+    await calls.settle(holding, 'image', aResult(20))
     expect([await tried(key, 1), await tried(member, 1)]).to.deep.equal(Array(2).fill('member_budget_exceeded'))
     await changeMember(db, memberOf(member), { budget: { credits: 31, period: 'day' } }, organisation.userId)
     expect([await tried(key, 1), await tried(member, 1)]).to.deep.equal(['key_budget_exceeded', 'opened'])
     expect(await usedOf(member)).to.equal(31)
+  })
+
+  it('refuses for good what exceeds the balance, even if calls hold the budgets, and else names the budget', async () => {
+    const organisation = await anOrganisation(db, 10)
+    const member = await aMember(db, organisation, { budget: { credits: 30, period: 'day' } })
+    const key = await anotherKey(member, { credits: 30, period: 'month' })
+    const tried = async (amount: number) => wordOf(await verbs(db).open(anOrder(key, amount)))
+    await opened(verbs(db), key, 9)
+    expect(await tried(11)).to.equal('insufficient_credits')
+    expect(await tried(2)).to.equal('credits_in_use')
+    await changeKey(db, key.keyId, { budget: { credits: 10, period: 'month' } })
+    expect(await tried(2)).to.equal('key_budget_in_use')
+    await changeMember(db, memberOf(member), { budget: { credits: 10, period: 'day' } }, organisation.userId)
+    expect(await tried(2)).to.equal('member_budget_in_use')
   })
 
   it('gives back and takes more as a call ends: refunds, settlements below and above', async () => {
@@ -201,11 +219,11 @@ describe('the budget of a member, judged by the charge', () => {
     await db('users').whereIn('id', people).update({ email_verified_at: db.fn.now() })
     const mailed = () =>
       db('mails').whereIn('user_id', people).where({ kind: 'budget' }).orderBy('id').select('user_id', 'details')
-    await opened(verbs(db), member, 8)
+    await spent(verbs(db), member, 8)
     expect((await mailed()).map(({ details }) => details.percent)).to.deep.equal([80, 80, 80])
-    await opened(verbs(db), member, 1)
+    await spent(verbs(db), member, 1)
     expect(await mailed()).to.have.length(3)
-    await opened(verbs(db), member, 1)
+    await spent(verbs(db), member, 1)
     const all = await mailed()
     expect(all.map(({ details }) => details.percent)).to.deep.equal([80, 80, 80, 100, 100, 100])
     expect(all.map(({ user_id: user }) => user)).not.to.include(stranger.userId)

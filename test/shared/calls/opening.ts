@@ -70,6 +70,11 @@ export async function opened(
   return order.id
 }
 
+/** Opens a call that must be opened, and settles it at its whole charge. */
+export async function spent(calls: Calls, account: Pick<TestAccount, 'id' | 'keyId'>, amount: number): Promise<void> {
+  await calls.settle(await opened(calls, account, amount), 'image', aResult(amount))
+}
+
 /** An outcome as one word. */
 export const wordOf = (outcome: OpenOutcome): string => {
   if (outcome.opened) return 'opened'

@@ -52,7 +52,7 @@ describe('the verbs of a call', () => {
       const account = await anAccount(db, [{ amount: 3, days: 1 }, { amount: 4 }])
       expect(wordOf(await calls.open(anOrder(account, 8)))).to.equal('insufficient_credits')
       expect(wordOf(await calls.open(anOrder(account, 7)))).to.equal('opened')
-      expect(wordOf(await calls.open(anOrder(account, 1)))).to.equal('insufficient_credits')
+      expect(wordOf(await calls.open(anOrder(account, 1)))).to.equal('credits_in_use')
       expect(await balanceOf(db, account.id)).to.equal(0)
     })
 

@@ -121,6 +121,20 @@ export const FALSIFICATIONS: Falsification[] = [
     (it) => [it.account.userId],
     ['what was used of a budget is what the calls of its key or member in that window cost'],
   ],
+  ...['key_id', 'user_id'].flatMap((holder) =>
+    ['+', '-'].map((sign): Falsification => [
+      `a hold of a budget that was changed (${holder}, ${sign})`,
+      `UPDATE budget_windows SET held = held ${sign} 1 WHERE budget_id = (SELECT id FROM budgets WHERE ${holder} = ?)`,
+      ({ account }) => [holder === 'key_id' ? account.keyId : account.userId],
+      ['what is held of a budget is what the open calls of its key or member in that window were charged'],
+    ]),
+  ),
+  ...['+', '-'].map((sign): Falsification => [
+    `a hold that was changed (${sign})`,
+    `UPDATE accounts SET held = held ${sign} 1 WHERE id = ?`,
+    ({ account }) => [account.id],
+    ['an account holds what its open calls were charged'],
+  ]),
   [
     "a member's window that was deleted",
     'DELETE FROM budget_windows WHERE budget_id = (SELECT id FROM budgets WHERE user_id = ?)',

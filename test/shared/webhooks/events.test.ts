@@ -16,13 +16,15 @@ import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { aGrant, aMember, anAccount, anOrganisation } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { untilItWaits } from '../../support/lock-waits.ts'
-import { aResult, opened, verbs } from '../calls/opening.ts'
+import { aResult, opened, spent, verbs } from '../calls/opening.ts'
 import { aHouse } from './house.ts'
 
 const SECRET = 'a secret of the tests, long enough for it'
 const box = createSecretBox({ APP_SECRET: SECRET })
 
 const EVERY_TYPE = LISTED_TYPES.filter((type) => type !== 'chat')
+
+const FAILURE = gatewayError('upstream_failed')
 
 describe('an event', () => {
   let db: Db
@@ -86,7 +88,7 @@ describe('an event', () => {
       await aWebhook(account)
       const calls = verbs(db)
       const id = await opened(calls, account, 10)
-      for (let time = 0; time < 2; time += 1) await calls.refund(id, gatewayError('upstream_failed'))
+      for (let time = 0; time < 2; time += 1) await calls.refund(id, FAILURE)
       const told = await toldTo(account)
       expect(told.map(({ type }) => type)).to.deep.equal(['call.failed'])
       expect(told[0]!.body.data).to.include({ status: 'failed', credits: 0, error: 'upstream_failed' })
@@ -191,7 +193,7 @@ describe('an event', () => {
       await trx.raw('LOCK TABLE webhooks, webhook_deliveries IN ACCESS EXCLUSIVE MODE')
       const calls = verbs(db)
       await calls.settle(await opened(calls, account, 10), 'image', aResult(10))
-      await calls.refund(await opened(calls, account, 10), gatewayError('upstream_failed'))
+      await calls.refund(await opened(calls, account, 10), FAILURE)
     })
     const { low_balance_state: low } = await db('accounts').where({ id: account.id }).first('low_balance_state')
     expect(low, 'the balance was low').not.to.equal('armed')
@@ -234,12 +236,14 @@ describe('an event', () => {
     await house.end()
   })
 
-  it('is written of a balance that falls below its mark, once a crossing', async () => {
+  it('is written of a balance that falls below its mark, once per crossing and not for what calls hold', async () => {
     const account = await anAccount(db, 100)
     await aWebhook(account, ['balance.low'])
     await db('accounts').where({ id: account.id }).update({ low_balance_below: 50 })
     const calls = verbs(db)
-    for (const amount of [30, 30, 10]) await opened(calls, account, amount)
+    for (let time = 0; time < 3; time++) await calls.refund(await opened(calls, account, 100), FAILURE)
+    expect(await toldTo(account)).to.deep.equal([])
+    for (const amount of [30, 30, 10]) await spent(calls, account, amount)
     const told = await toldTo(account)
     expect(told.map(({ body }) => body.data)).to.deep.equal([{ balance: 40, below: 50 }])
   })
@@ -249,17 +253,14 @@ describe('an event', () => {
     await aWebhook(account, ['budget.exceeded'])
     await changeKey(db, account.keyId, { budget: { credits: 20, period: 'month' } })
     const calls = verbs(db)
-    await opened(calls, account, 17)
-    expect(await toldTo(account)).to.deep.equal([])
-    const spending = await opened(calls, account, 3)
+    await spent(calls, account, 17)
+    await calls.refund(await opened(calls, account, 3), FAILURE)
+    expect(await toldTo(account), 'a hold is not spent').to.deep.equal([])
+    await spent(calls, account, 3)
     const told = await toldTo(account)
     expect(told).to.have.length(1)
     expect(told[0]!.body.data).to.include({ credits: 20, used: 20 })
     expect(parseId('key', told[0]!.body.data.key)).to.equal(account.keyId)
-    // What comes back and is spent again is the same window; another one is told of again.
-    await calls.refund(spending, gatewayError('upstream_failed'))
-    await opened(calls, account, 3)
-    expect(await toldTo(account)).to.have.length(1)
     const [budget] = await db('budgets').where({ key_id: account.keyId }).pluck('id')
     const trx = await db.transaction()
     await trx('budget_windows').insert({ budget_id: budget, starts_at: '2020-01-01', used: 20 })
@@ -271,7 +272,7 @@ describe('an event', () => {
     const organisation = await anOrganisation(db, 100)
     await aWebhook(organisation, ['budget.exceeded'])
     const member = await aMember(db, organisation, { budget: { credits: 20, period: 'total' } })
-    await opened(verbs(db), member, 20)
+    await spent(verbs(db), member, 20)
     const told = await toldTo(organisation)
     expect(told).to.have.length(1)
     expect(told[0]!.body.data).to.deep.include({ credits: 20, used: 20, startsAt: null })

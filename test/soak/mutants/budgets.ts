@@ -12,6 +12,7 @@ import {
 
 const END_SQL = 'sql/end_calls.sql'
 const OPEN_SQL = 'sql/open_calls.sql'
+const NOTIFY_SQL = 'sql/notify_of_budget.sql'
 
 /** Bugs in what a budget of a key or a member counts. */
 export const OF_BUDGETS: readonly Mutant[] = [
@@ -42,7 +43,7 @@ export const OF_BUDGETS: readonly Mutant[] = [
   {
     name: 'the calls of one batch do not count for each other',
     why: 'A budget for one call must not open two that come in one statement.',
-    edits: [{ file: OPEN_SQL, find: 'used_of[of_key], r.amount', replace: 'used_before[of_key], r.amount' }],
+    edits: [{ file: OPEN_SQL, find: 'used_of[of_key], needed', replace: 'used_before[of_key], needed' }],
     tests: [BUDGETS],
   },
   {
@@ -72,8 +73,29 @@ export const OF_BUDGETS: readonly Mutant[] = [
   {
     name: 'the calls of a batch with another key do not count for their member',
     why: "A member's budget is one, whatever keys their calls come with.",
-    edits: [{ file: OPEN_SQL, find: 'used_of[of_member], r.amount', replace: 'used_before[of_member], r.amount' }],
+    edits: [{ file: OPEN_SQL, find: 'used_of[of_member], needed', replace: 'used_before[of_member], needed' }],
     tests: [MEMBER_BUDGETS],
+  },
+  {
+    name: 'what running calls hold of a budget is refused as spent',
+    why: 'A call that only has to wait must not be refused for good.',
+    edits: [{ file: OPEN_SQL, find: 'spent_of[of_key], r.amount', replace: 'used_of[of_key], r.amount' }],
+    tests: [BUDGETS],
+  },
+  {
+    name: 'a call that ends goes on holding its budget',
+    why: 'What is held of a budget is what its open calls were charged.',
+    edits: [{ file: END_SQL, find: 'held = w.held - s.held', replace: 'held = w.held' }],
+    tests: [BUDGETS, SCHEDULES],
+  },
+  {
+    name: 'a hold counts as spending of a budget',
+    why: 'The notice of a budget is sent once per window: a hold that is given back must not use it up.',
+    edits: [
+      { file: NOTIFY_SQL, find: 'spent bigint := NEW.used - NEW.held', replace: 'spent bigint := NEW.used' },
+      { file: NOTIFY_SQL, find: 'coalesce(OLD.used - OLD.held, 0)', replace: 'coalesce(OLD.used, 0)' },
+    ],
+    tests: [BUDGETS],
   },
   {
     name: 'the budget of a key is told where both are spent',

@@ -8,6 +8,7 @@ import { OF_EMBEDDINGS } from './embeddings.ts'
 import { ENDING } from './ending.ts'
 import { OF_GROUPS } from './groups.ts'
 import { BEGINS } from './begins.ts'
+import { OF_HOLDS } from './holds.ts'
 import { OF_MESSAGES } from './messages.ts'
 import type { Mutant } from './mutant.ts'
 import { OF_PAYMENTS } from './payments.ts'
@@ -26,6 +27,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...CHARGING,
   ...ENDING,
   ...OF_BUDGETS,
+  ...OF_HOLDS,
   ...OF_TOKENS,
   ...OF_DEDUCTIONS,
   ...OF_PAYMENTS,

@@ -6,7 +6,7 @@ import type { TestConsole } from '../../support/console.ts'
 import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { opened, verbs } from '../../shared/calls/opening.ts'
+import { spent, verbs } from '../../shared/calls/opening.ts'
 import { startMailbox } from '../../../scripts/harness/mailbox.ts'
 import type { Mailbox } from '../../../scripts/harness/mailbox.ts'
 
@@ -40,7 +40,7 @@ describe('the worker process and mail', () => {
     const account = await anAccount(db, 1000)
     await db('users').where({ id: account.userId }).update({ email_verified_at: db.fn.now() })
     await changeKey(db, account.keyId, { name: 'the agent', budget: { credits: 50, period: 'month' } })
-    for (const credits of [40, 5, 5]) await opened(verbs(db), account, credits)
+    for (const credits of [40, 5, 5]) await spent(verbs(db), account, credits)
     const mails = await mailbox.of(account.email, 2)
     for (const subject of [/^80% of/, /^The budget of .* is spent$/])
       expect(mails.filter(({ mail }) => subject.test(mail.subject!))).to.have.lengthOf(1)

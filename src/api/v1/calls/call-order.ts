@@ -11,7 +11,7 @@ import type { CallRequest } from '../../../shared/requests/requests.ts'
 /** What a chat costs with a lower limit of its output. */
 export type Lowered = { maxTokens: number; estimate: Tokens; charge: number }
 
-/** Lowers the limit of a chat's output until its call is within bounds; null if fewer than `least` tokens are left. */
+/** Lowers the limit of a chat's output to what its call may come to; null if that is fewer than `least` tokens. */
 export type LowerTo = (bounds: CallBounds, least: number) => Lowered | null
 
 /**
@@ -34,6 +34,8 @@ export type CallOrder = {
   request: CallRequest
   estimate: Tokens | null
   charge: number
+  /** Credits that must stay free for other calls next to the charge; 0 if absent. */
+  leaves?: number | undefined
   body: Record<string, unknown>
   /** What else it is than a call of its modality or dialect: the same body asks for something else then. */
   sort?: string | undefined

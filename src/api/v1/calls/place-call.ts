@@ -1,7 +1,7 @@
 /**
  * Places a call: charge, then enqueue, then wait. The one way in for all modalities.
  */
-import { fundsOf, payable } from '../../../shared/accounts/summary.ts'
+import { fundsOf } from '../../../shared/accounts/summary.ts'
 import { mostTokens } from '../../../shared/accounts/token-allowance.ts'
 import type { Model } from '../../../shared/catalogue/catalogue.ts'
 import { ApiError, gatewayError } from '../../../shared/platform/errors.ts'
@@ -23,7 +23,7 @@ import type { FormFile } from '../../forms/form-file.ts'
 import { prefersAsync } from './answer-call.ts'
 import { callbackUrlOf, prepareCallback } from './callback-url.ts'
 import type { CallOrder } from './call-order.ts'
-import { lowered } from './call-order.ts'
+import { withinFunds } from './credit-limit.ts'
 import { maxCreditsOf, priceGuard } from './price-guards.ts'
 import type { Identity } from './joined-calls.ts'
 import { identityOf, joinCall, joinClaimed, joinRetried } from './joined-calls.ts'
@@ -59,9 +59,9 @@ export function requireUpstream({ routes }: Pick<Model, 'routes'>): void {
  * Charges and enqueues a call, or joins the one that this request is a retry of.
  * @param onUpdate gets the worker's updates while a call of this request's own runs; of one that it joins, its start.
  * @throws GroupChanged; ApiError upstream_unavailable, invalid_request (more tokens than a minute has),
- * price_above_limit, price_changed, a spent budget, insufficient_credits, rate_limited (too many open, no tokens left
- * of the minute), account_suspended, unauthorized, ip_not_allowed, model_not_allowed (all four: changed a moment ago),
- * idempotency_conflict, overloaded, service_unavailable (nothing stays charged).
+ * price_above_limit, price_changed, a spent budget, insufficient_credits, credits_in_use, rate_limited (too many open,
+ * no tokens left of the minute), account_suspended, unauthorized, ip_not_allowed, model_not_allowed (all four: changed
+ * a moment ago), idempotency_conflict, overloaded, service_unavailable (nothing stays charged).
  */
 export async function placeCall(
   ctx: CallContext,
@@ -98,7 +98,7 @@ export async function placeCall(
 /** How often the output of a call is lowered to what is left, while other calls spend it. */
 const LOWERINGS = 3
 
-/** Opens a call; one that leaves its output to the model with less of it, where all of it cannot be had. */
+/** Opens a call, with a lowered limit of output where all of it cannot be paid and the limit may be lowered. */
 async function open(
   ctx: CallContext,
   deps: PlaceDeps,
@@ -107,22 +107,28 @@ async function open(
 ): Promise<{ order: CallOrder; request: OpenRequest; outcome: OpenOutcome }> {
   const { tokens } = ctx.state.principal
   const least = deps.config.MIN_OUTPUT_TOKENS
-  let order = withinLimit(asked, tokens, least)
+  const whole = withinLimit(asked, tokens, least)
+  let order = whole
   for (let lowerings = 0; ; lowerings++) {
     const guarded = isAboveLimit(order, tokens) ? 'tokens_above_limit' : priceGuard(ctx, order)
     const request = openRequest(ctx, deps, order, identity, guarded)
     const outcome = await deps.calls.open(request)
     if (!('refusal' in outcome) || !SHORT.has(outcome.refusal)) return { order, request, outcome }
     const funds = await fundsOf(deps.db, request)
-    const credits = funds && payable(funds)
-    const bounds = credits !== null && lowerings < LOWERINGS && { credits, tokens: mostTokens(tokens) }
-    const less = bounds && order.lowerTo?.(bounds, least)
-    if (!less) return { order, request, outcome }
-    order = lowered(order, less)
+    const next = funds && lowerings < LOWERINGS && withinFunds(whole, funds, { tokens: mostTokens(tokens), least })
+    if (!next || next.charge === order.charge) return { order, request, outcome }
+    order = next
   }
 }
 
-const SHORT: ReadonlySet<string> = new Set(['insufficient_credits', 'key_budget_exceeded', 'member_budget_exceeded'])
+const SHORT: ReadonlySet<string> = new Set([
+  'insufficient_credits',
+  'key_budget_exceeded',
+  'member_budget_exceeded',
+  'credits_in_use',
+  'key_budget_in_use',
+  'member_budget_in_use',
+])
 
 /** Waits for a call that was opened, and is yet to be enqueued. */
 function expectAnswer(
@@ -178,7 +184,7 @@ async function endRelayed(
 function openRequest(
   ctx: CallContext,
   { config, replies, catalogue }: PlaceDeps,
-  { model, request, files, dialect, estimate, charge, deadlineSeconds }: CallOrder,
+  { model, request, files, dialect, estimate, charge, leaves, deadlineSeconds }: CallOrder,
   identity: Identity,
   guarded: OpenRequest['guarded'],
 ): OpenRequest {
@@ -195,6 +201,7 @@ function openRequest(
     group: principal.group,
     maxOutstanding: limitsOf({ catalogue, config }, principal).maxOutstanding,
     amount: charge,
+    leaves,
     guarded,
     estimate,
     shape: model.modality === 'video' ? (request as MediaRequest) : undefined,

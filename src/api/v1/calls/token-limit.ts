@@ -21,7 +21,7 @@ export const isAboveLimit = (order: Sized, allowances: readonly TokenAllowance[]
 /** The order, lowered to the tokens of a minute where that can be done. @param least output tokens of a lowered one */
 export function withinLimit<O extends CallOrder>(order: O, allowances: readonly TokenAllowance[], least: number): O {
   if (!isAboveLimit(order, allowances)) return order
-  const less = order.lowerTo?.({ credits: Infinity, tokens: mostTokens(allowances) }, least)
+  const less = order.lowerTo?.({ credits: Infinity, share: Infinity, tokens: mostTokens(allowances) }, least)
   return less ? lowered(order, less) : order
 }
 

@@ -2,17 +2,25 @@
  * The error for a call that was not opened.
  */
 import { resetOf } from '../../../shared/accounts/budgets.ts'
+import type { Funds } from '../../../shared/accounts/summary.ts'
 import { fundsOf } from '../../../shared/accounts/summary.ts'
-import type { OpenOutcome, OpenRequest } from '../../../shared/calls/types.ts'
+import type { InUse, OpenOutcome, OpenRequest } from '../../../shared/calls/types.ts'
+import { demandTopUp } from '../../../shared/payments/top-ups.ts'
+import type { ErrorCode } from '../../../shared/platform/errors.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import type { WebDeps } from '../../deps.ts'
 import type { CallOrder } from './call-order.ts'
+import { leastChargeOf } from './credit-limit.ts'
 import { guardError } from './price-guards.ts'
+import type { Short } from './shortage.ts'
 import { shortageMessage } from './shortage.ts'
 import { aboveLimitError, spentTokensError } from './token-limit.ts'
 
 /** How long a client with too many open calls should wait, in seconds. */
 const OUTSTANDING_RETRY_SECONDS = 5
+
+/** How long a client should wait for credits that running calls hold, in seconds. */
+const IN_USE_RETRY_SECONDS = 2
 
 const TOO_MUCH = {
   too_many_calls: 'This account has too many open calls.',
@@ -30,9 +38,9 @@ export class GroupChanged extends ApiError {
   }
 }
 
-/** The error of a refusal. */
+/** The error of a refusal. One for the balance makes an automatic top-up due, if that is configured. */
 export async function refusalOf(
-  { db }: Pick<WebDeps, 'db'>,
+  { db, config }: Pick<WebDeps, 'db' | 'config'>,
   request: OpenRequest,
   order: CallOrder,
   { refusal, tokens }: Extract<OpenOutcome, { refusal: string }>,
@@ -52,11 +60,20 @@ export async function refusalOf(
     case 'key_budget_exceeded':
     case 'member_budget_exceeded':
       return new ApiError(refusal, {
-        message: shortageMessage(order, await fundsOf(db, request), refusal),
+        message: shortageMessage(order, await fundsOf(db, request), { short: SHORT[refusal], inUse: false }),
         resetsAt: await resetOf(db, request.keyId, refusal === 'key_budget_exceeded' ? 'key' : 'member'),
       })
-    case 'insufficient_credits':
-      return new ApiError(refusal, { message: shortageMessage(order, await fundsOf(db, request), refusal) })
+    case 'insufficient_credits': {
+      const funds = await fundsOf(db, request)
+      if (funds?.hasTopUp) {
+        await demandTopUp(db, request.accountId, leastChargeOf(order, config.MIN_OUTPUT_TOKENS))
+      }
+      return new ApiError(refusal, { message: shortageMessage(order, funds, { short: 'balance', inUse: false }) })
+    }
+    case 'credits_in_use':
+    case 'key_budget_in_use':
+    case 'member_budget_in_use':
+      return inUseError(order, await fundsOf(db, request), refusal)
     case 'model_not_allowed':
       return new ApiError(refusal, { param: 'model' })
     case 'price_above_limit':
@@ -69,4 +86,23 @@ export async function refusalOf(
     case 'account_suspended':
       return new ApiError(refusal)
   }
+}
+
+const SHORT = { key_budget_exceeded: 'keyBudget', member_budget_exceeded: 'memberBudget' } as const
+
+/** What each of these is short of, and how the gateway's own form names that. */
+const IN_USE: Record<InUse, { short: Short; shownAs: ErrorCode }> = {
+  credits_in_use: { short: 'balance', shownAs: 'insufficient_credits' },
+  key_budget_in_use: { short: 'keyBudget', shownAs: 'key_budget_exceeded' },
+  member_budget_in_use: { short: 'memberBudget', shownAs: 'member_budget_exceeded' },
+}
+
+/** The refusal of a call that could be paid but for what running calls hold. */
+function inUseError(order: CallOrder, funds: Funds | null, refusal: InUse): ApiError {
+  const { short, shownAs } = IN_USE[refusal]
+  return new ApiError('credits_in_use', {
+    message: shortageMessage(order, funds, { short, inUse: true }),
+    shownAs,
+    retryAfterSeconds: IN_USE_RETRY_SECONDS,
+  })
 }

@@ -1,0 +1,84 @@
+import type { Mutant } from './mutant.ts'
+import { BATCHES, BUDGETS, CREDIT_LIMIT, SCHEDULES, TOP_UPS, VERBS } from './killing-tests.ts'
+
+const OPEN_SQL = 'sql/open_calls.sql'
+const WATCH_SQL = 'sql/watch_balance.sql'
+const TOP_UPS_FILE = 'src/shared/payments/top-ups.ts'
+
+/** Bugs in what running calls hold, and in what is decided by it. */
+export const OF_HOLDS: readonly Mutant[] = [
+  {
+    name: 'a refunded call goes on holding its charge',
+    why: 'What is held moves with the credits that come back.',
+    edits: [
+      {
+        file: 'sql/move_credits.sql',
+        find: "m.kind IN ('charge', 'refund') OR",
+        replace: "m.kind = 'charge' OR",
+      },
+    ],
+    tests: [VERBS, SCHEDULES],
+  },
+  {
+    name: 'a settled call goes on holding what it spent',
+    why: 'A call that has ended holds nothing.',
+    edits: [{ file: 'sql/end_calls.sql', find: 'held = acc.held - s.spent', replace: 'held = acc.held' }],
+    tests: [VERBS, SCHEDULES],
+  },
+  {
+    name: 'a hold counts as a fallen balance',
+    why: 'The card of an account must not be charged for credits that a call gives back.',
+    edits: [
+      { file: WATCH_SQL, find: 'funds bigint := NEW.credits + NEW.held', replace: 'funds bigint := NEW.credits' },
+      { file: WATCH_SQL, find: 'funds < OLD.credits + OLD.held', replace: 'funds < OLD.credits' },
+      {
+        file: WATCH_SQL,
+        find: '(new.credits::bigint + new.held::bigint) <> (old.credits::bigint + old.held::bigint)',
+        replace: 'new.credits::bigint <> old.credits::bigint',
+      },
+    ],
+    tests: [TOP_UPS],
+  },
+  {
+    name: 'a top-up is charged without another look at the funds',
+    why: 'Credits may arrive between the demand and the charge of the card.',
+    edits: [{ file: TOP_UPS_FILE, find: '  return isLow\n', replace: '  return true\n' }],
+    tests: [TOP_UPS],
+  },
+  {
+    name: 'a call that waits for held credits demands a top-up',
+    why: 'Only a call that the funds do not pay demands one.',
+    edits: [{ file: TOP_UPS_FILE, find: "db.raw('? - held', [needed])", replace: "db.raw('?', [needed])" }],
+    tests: [TOP_UPS],
+  },
+  {
+    name: 'a demand is forgotten when another call ends',
+    why: 'Funds above the threshold do not pay the call that was refused.',
+    edits: [
+      {
+        file: WATCH_SQL,
+        find: 'funds >= greatest(NEW.top_up_below, NEW.top_up_for)',
+        replace: 'funds >= NEW.top_up_below',
+      },
+    ],
+    tests: [TOP_UPS],
+  },
+  {
+    name: 'a call that only has to wait is refused for good',
+    why: 'Agents give up at a refusal for good, although the credits come back a moment later.',
+    edits: [{ file: OPEN_SQL, find: 'r.amount > balance + held', replace: 'r.amount > balance' }],
+    tests: [BATCHES, VERBS],
+  },
+  {
+    name: 'two lowered calls that come together leave nothing',
+    why: 'The half that a lowered limit leaves is judged by the statement that charges.',
+    edits: [{ file: OPEN_SQL, find: 'r.amount + coalesce(r.leaves, 0)', replace: 'r.amount' }],
+    tests: [BUDGETS],
+  },
+  {
+    name: 'a lowered limit takes all that is free',
+    why: 'Other calls of the account need credits too.',
+    edits: [{ file: 'src/api/v1/calls/credit-limit.ts', find: 'Math.floor(free / 2)', replace: 'free' }],
+    tests: [CREDIT_LIMIT],
+  },
+]
