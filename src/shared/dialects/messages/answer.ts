@@ -7,6 +7,7 @@ import { saysAnything } from '../deltas.ts'
 import type { Tokens } from '../../requests/pricing.ts'
 import { tokensOfWords } from '../../requests/token-count.ts'
 import type { AnswerForm, CutOff, Completion } from '../answer-form.ts'
+import { typeOfLine } from '../answer-form.ts'
 import { CUT, MessageAssembly, sizeOfEvent, wordsInEvent } from './assembly.ts'
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
@@ -23,8 +24,11 @@ export const messagesForm: AnswerForm = {
   },
   reasons: ({ delta, content_block: block }) =>
     [delta, block].some((one) => /thinking/.test(textOf(asFields(one).type))),
-  named: (event, model) =>
-    event.type === 'message_start' ? { ...event, message: { ...asFields(event.message), model } } : event,
+  written: (event, model, line) => {
+    const { type, message, ...rest } = event
+    if (message !== undefined) return JSON.stringify({ type, message: { ...asFields(message), model }, ...rest })
+    return line !== undefined && typeOfLine(line) !== null ? line : JSON.stringify({ type, ...rest })
+  },
   count: ({ content }) =>
     tokensOfWords(
       (Array.isArray(content) ? content : []).reduce<number>(

@@ -18,8 +18,8 @@ export const responsesForm: AnswerForm = {
   sizeOf: sizeOfEvent,
   begins: (event) => isEnd(event) || wordsInEvent(event) > 0 || event.type === 'response.output_item.done',
   reasons: (event) => /reasoning/.test(`${String(event.type)} ${String(asFields(event.item).type)}`),
-  named: (event, model) =>
-    event.response === undefined ? event : { ...event, response: { ...asFields(event.response), model } },
+  written: ({ type, response, ...event }, model) =>
+    JSON.stringify({ type, ...(response !== undefined && { response: { ...asFields(response), model } }), ...event }),
   count: ({ output }) =>
     tokensOfWords(itemsIn(output).reduce((sum, item) => sum + Buffer.byteLength(wordsOfItem(item)), 0)),
   output: (answer, model, tokens) => {

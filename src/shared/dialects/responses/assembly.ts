@@ -6,7 +6,8 @@ import type { Fields } from '../../platform/fields.ts'
 import { jsonBytes } from '../../platform/json-bytes.ts'
 import type { CutOff } from '../answer-form.ts'
 import { BoundedAssembly } from '../bounded-assembly.ts'
-import { withWords, wordsOf } from './items.ts'
+import { owned } from '../deltas.ts'
+import { addWords, wordsOf } from './items.ts'
 
 /** The state of what the upstream did not end. */
 const CUT: Readonly<Record<CutOff, Fields>> = {
@@ -59,9 +60,8 @@ export class ResponseAssembly extends BoundedAssembly {
     if (type === 'response.created') this.head = asFields(response)
     else if (isEnd(event)) this.tail = asFields(response)
     else if (type === 'response.output_item.added' || type === 'response.output_item.done')
-      this.items.set(index, asFields(item))
-    else if (this.items.has(index) && wordsOf(event) !== null)
-      this.items.set(index, withWords(this.items.get(index)!, event))
+      this.items.set(index, owned(asFields(item)))
+    else if (this.items.has(index)) addWords(this.items.get(index)!, event)
   }
 }
 
