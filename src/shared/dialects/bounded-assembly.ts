@@ -47,3 +47,8 @@ export abstract class BoundedAssembly implements Assembly {
   abstract answer(cutOff: CutOff): Fields
   protected abstract take(event: Fields): void
 }
+
+/** As much of a text as fits into so many bytes of UTF-8. */
+export const fitting = (text: string, bytes: number): string =>
+  // With more to come, half a character at the end is left out.
+  new TextDecoder().decode(Buffer.from(text).subarray(0, Math.max(0, bytes)), { stream: true })

@@ -41,7 +41,9 @@ export function addFields(known: Fields, more: Fields): void {
 /** A copy that shares no list and no object with the value. */
 export function owned<T>(value: T): T {
   if (Array.isArray(value)) return value.map(owned) as T
-  return isFields(value) ? (Object.fromEntries(Object.entries(value).map(([name, one]) => [name, owned(one)])) as T) : value
+  return isFields(value)
+    ? (Object.fromEntries(Object.entries(value).map(([name, one]) => [name, owned(one)])) as T)
+    : value
 }
 
 /** Both values as one; the lists and objects of the known one are added to. */

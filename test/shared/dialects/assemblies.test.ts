@@ -29,7 +29,10 @@ const REPEATED: Record<string, { dialect: Dialect; first?: Frame; piece: (nth: n
     dialect: 'chat',
     piece: (nth) => choice({ delta: { content: 'a' }, logprobs: { content: [{ token: `${nth}` }] } }),
   },
-  'fields of chunks': { dialect: 'chat', piece: (nth) => ({ ...choice({ delta: { content: 'a' } }), [`f${nth}`]: nth }) },
+  'fields of chunks': {
+    dialect: 'chat',
+    piece: (nth) => ({ ...choice({ delta: { content: 'a' } }), [`f${nth}`]: nth }),
+  },
   citations: {
     dialect: 'messages',
     first: block,
@@ -100,7 +103,10 @@ describe('an answer that is put together', () => {
     const assembly = grammarOf('chat').answers.assemble(Infinity)
     const frames = ['a', 'b', 'c'].map((text) =>
       choice({
-        delta: { reasoning_details: [{ type: 'reasoning.text', text, more: [text] }], tool_calls: [{ index: 0, x: [text] }] },
+        delta: {
+          reasoning_details: [{ type: 'reasoning.text', text, more: [text] }],
+          tool_calls: [{ index: 0, x: [text] }],
+        },
       }),
     )
     const before = structuredClone(frames)

@@ -3,7 +3,7 @@
  */
 import { jsonBytes } from '../../platform/json-bytes.ts'
 import { wordBytes } from '../../requests/token-count.ts'
-import { BoundedAssembly } from '../bounded-assembly.ts'
+import { BoundedAssembly, fitting } from '../bounded-assembly.ts'
 import { addFields, saysAnything } from '../deltas.ts'
 import type { ChatCompletion } from './output.ts'
 
@@ -120,12 +120,11 @@ function sizeOfDelta(delta: unknown): number {
 
 /** Of a chunk the texts that fit into so many bytes. */
 function cutChunk(chunk: Chunk, room: number): Chunk {
-  let left = Math.max(0, room)
+  let left = room
   const cutText = (text: string): string => {
-    const bytes = Buffer.from(text).subarray(0, left)
-    left -= bytes.length
-    // With more to come, half a character at the end is left out.
-    return new TextDecoder().decode(bytes, { stream: true })
+    const cut = fitting(text, left)
+    left -= Buffer.byteLength(cut)
+    return cut
   }
   const choices = choicesOf(chunk).map(({ index, delta }) => ({
     index,

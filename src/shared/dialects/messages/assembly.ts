@@ -5,7 +5,7 @@ import { asFields, isFields, isText } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import { addFields, owned } from '../deltas.ts'
 import type { CutOff } from '../answer-form.ts'
-import { BoundedAssembly } from '../bounded-assembly.ts'
+import { BoundedAssembly, fitting } from '../bounded-assembly.ts'
 import { readCut } from '../cut-json.ts'
 
 /** The stop_reason of what the upstream did not end. */
@@ -104,12 +104,11 @@ export const sizeOfEvent = (event: Fields): number =>
 /** Of an event the texts that fit into so many bytes. */
 function cutEvent(event: Fields, room: number): Fields {
   if (event.type !== 'content_block_delta') return event
-  let left = Math.max(0, room)
-  const cut = textsOf(event).map(([name, text]) => {
-    const bytes = Buffer.from(text).subarray(0, left)
-    left -= bytes.length
-    // With more to come, half a character at the end is left out.
-    return [name, new TextDecoder().decode(bytes, { stream: true })]
+  let left = room
+  const texts = textsOf(event).map(([name, text]) => {
+    const cut = fitting(text, left)
+    left -= Buffer.byteLength(cut)
+    return [name, cut]
   })
-  return { ...event, delta: { ...asFields(event.delta), ...Object.fromEntries(cut) } }
+  return { ...event, delta: { ...asFields(event.delta), ...Object.fromEntries(texts) } }
 }

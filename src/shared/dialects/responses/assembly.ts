@@ -5,7 +5,7 @@ import { asFields, isText } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import { jsonBytes } from '../../platform/json-bytes.ts'
 import type { CutOff } from '../answer-form.ts'
-import { BoundedAssembly } from '../bounded-assembly.ts'
+import { BoundedAssembly, fitting } from '../bounded-assembly.ts'
 import { owned } from '../deltas.ts'
 import { addWords, wordsOf } from './items.ts'
 
@@ -87,8 +87,5 @@ export function sizeOfEvent(event: Fields): number {
 /** Of an event the words that fit into so many bytes. */
 function cutEvent(event: Fields, room: number): Fields {
   const words = wordsOf(event)
-  if (words === null) return event
-  // With more to come, half a character at the end is left out.
-  const delta = new TextDecoder().decode(Buffer.from(words).subarray(0, Math.max(0, room)), { stream: true })
-  return { ...event, delta }
+  return words === null ? event : { ...event, delta: fitting(words, room) }
 }

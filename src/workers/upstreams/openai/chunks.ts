@@ -73,13 +73,13 @@ export class OpenaiChunks implements Translation {
   /** The last event with these choices: the event itself where that is as every client can read it. */
   private chunkOf(pieces: Fields[]): Fields {
     const { last } = this
+    const before = Array.isArray(last.choices) ? (last.choices as unknown[]) : []
     this.id ??= `chatcmpl-${randomUUID()}`
     this.created ??= Math.floor(Date.now() / 1000)
     const own = { id: this.id, object: 'chat.completion.chunk', created: this.created }
     const choices = pieces.map((piece) => this.withRole(piece))
-    const isSame = Array.isArray(last.choices) && choices.every((piece, at) => piece === last.choices[at])
-    if (isSame && last.id === own.id && last.object === own.object && last.created === own.created && !('error' in last))
-      return last
+    const isSame = last.id === own.id && last.object === own.object && last.created === own.created
+    if (isSame && !('error' in last) && choices.every((piece, at) => piece === before[at])) return last
     // The official SDK throws at any error in a chunk, also at an empty one.
     const { choices: _choices, error: _error, object: _object, id: _id, created: _created, ...head } = last
     return { ...own, ...head, choices }
@@ -101,9 +101,22 @@ export class OpenaiChunks implements Translation {
     const end = isText(reason) ? reason : isWhole ? 'stop' : null
     const isFirstEnd = end !== null && !choice.hasEnded
     const words = choice.take(value, end)
-    if (words === delta && reason === null && index === number && !('error' in value || 'message' in value || 'text' in value))
+    if (
+      words === delta &&
+      reason === null &&
+      index === number &&
+      !('error' in value || 'message' in value || 'text' in value)
+    )
       return value
-    const { message: _message, text: _text, error: _error, index: _index, delta: _delta, finish_reason: _end, ...rest } = value
+    const {
+      message: _message,
+      text: _text,
+      error: _error,
+      index: _index,
+      delta: _delta,
+      finish_reason: _end,
+      ...rest
+    } = value
     const finish = isText(reason) ? reason : choice.forgottenReason
     return { ...rest, index: number, delta: words, finish_reason: isFirstEnd ? finish : null }
   }

@@ -126,7 +126,10 @@ export class PassedResponses implements Translation {
     if (event.type === 'response.created' && this.hasStarted) return []
     const isFirst = !this.hasStarted
     this.hasStarted = true
-    const frame = { ...withoutNumber(event), response: this.named({ ...asFields(event.response), status: 'in_progress', output: [] }) }
+    const frame = {
+      ...withoutNumber(event),
+      response: this.named({ ...asFields(event.response), status: 'in_progress', output: [] }),
+    }
     return isFirst && event.type !== 'response.created' ? [{ ...frame, type: 'response.created' }, frame] : [frame]
   }
 

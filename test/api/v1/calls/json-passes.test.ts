@@ -120,7 +120,7 @@ describe('a chunk of a stream', () => {
     it(`of ${dialect} is neither parsed nor written again in the web process`, async () => {
       const chunks = (await sentBy(dialect, streamOf(...events))).slice(first.length)
       const sent: string[] = []
-      const writer = frames.begin({ send: (text) => sent.push(text) } as unknown as EventStream)
+      const writer = frames.begin({ send: (text: string) => sent.push(text) } as unknown as EventStream)
       const message = writeChunks([{ callId, from: 0, chunks, words: 9, isEnd: false }])
       const relayed = new RelayedStreams().begin(dialect)
       const passes = await passesOf(() => {
@@ -136,7 +136,9 @@ describe('a chunk of a stream', () => {
   }
 
   it('that needs no change is passed on in the bytes of its upstream', async () => {
-    const odd = JSON.stringify(chunk({ content: 'é' }, { more: 1e2 })).replaceAll(':', ' :  ').replace('é', '\\u00e9')
+    const odd = JSON.stringify(chunk({ content: 'é' }, { more: 1e2 }))
+      .replaceAll(':', ' :  ')
+      .replace('é', '\\u00e9')
     const stream = streamOf(...STREAMS.chat.first, odd)
     const [, passed] = await sentBy('chat', stream, 'theirs')
     expect(passed).to.equal(odd)
