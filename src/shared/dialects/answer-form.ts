@@ -34,15 +34,11 @@ export type Completion = {
   lastFrames(cutOff: CutOff): Fields[]
 }
 
-/** How a dialect reads, joins, completes, counts and stores its frames and answers. */
+/** How a dialect reads, joins, completes, writes and stores its frames and answers. */
 export type AnswerForm = {
   /** @param maxBytes how long the answer may become, as JSON in UTF-8 */
   assemble(maxBytes: number): Assembly
   completion(): Completion
-  /** The UTF-8 bytes of the words in a frame. */
-  wordsIn(frame: Fields): number
-  /** What a frame adds to its answer, in bytes of JSON. */
-  sizeOf(frame: Fields): number
   /** Whether a frame begins an answer, or ends one: until then another upstream may be asked. */
   begins(frame: Fields): boolean
   /** Whether there is reasoning in a frame. */

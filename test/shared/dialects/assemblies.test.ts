@@ -99,6 +99,19 @@ describe('putting an answer together takes time in proportion to its pieces', ()
 })
 
 describe('an answer that is put together', () => {
+  it('has as many bytes of words as its frames', () => {
+    for (const [dialect, frames] of [
+      ['chat', [choice({ delta: { content: 'é', reasoning_content: 'abc', reasoning: 'abc' } })]],
+      ['messages', [block, blockDelta({ type: 'text_delta', text: 'éabc' })]],
+      ['responses', [item, { type: 'response.refusal.delta', output_index: 0, delta: 'éabc' }]],
+    ] as const) {
+      const assembly = grammarOf(dialect).answers.assemble(Infinity)
+      for (const frame of frames) assembly.add(frame)
+      expect(assembly.words, dialect).to.equal(5)
+      expect(assembly.tokens, dialect).to.equal(2)
+    }
+  })
+
   it('changes nothing of its frames, which may leave later', () => {
     const assembly = grammarOf('chat').answers.assemble(Infinity)
     const frames = ['a', 'b', 'c'].map((text) =>

@@ -14,10 +14,10 @@ import type { OpenRequest, StoredSettlement } from '../../../shared/calls/types.
 import { tokensOfWords } from '../../../shared/requests/token-count.ts'
 
 /**
- * What a process keeps of the chunks of all its streams together, in bytes of memory. Beyond it, what comes of a stream
- * is not in the stored answer should its worker be lost; it is paid all the same.
+ * What a process stores of the chunks of all its streams together, in bytes of memory. What does not fit is missing in
+ * the answer of a stream whose worker is lost; it is paid all the same.
  */
-const KEPT_BYTES = 32 * 1024 * 1024
+const STORED_BYTES = 32 * 1024 * 1024
 
 /** What the chunks of a stream take in memory at first, in bytes; then twice as much each time. */
 const LEAST_BYTES = 1024
@@ -26,8 +26,8 @@ const LEAST_BYTES = 1024
 export class RelayedStreams {
   private room: number
 
-  /** @param room for what is kept of all streams, in bytes of memory */
-  constructor(room = KEPT_BYTES) {
+  /** @param room for what is stored of all streams, in bytes of memory */
+  constructor(room = STORED_BYTES) {
     this.room = room
   }
 
@@ -65,9 +65,9 @@ export type Relayed = Pick<
 export class RelayedStream {
   private readonly room: Room
   private readonly form: AnswerForm
-  /** Memory of its own: a chunk is a part of a message, which would be kept with it. */
-  private kept = Buffer.alloc(0)
-  private keptBytes = 0
+  /** Memory of its own: a text that is a slice of a message would hold on to all of it. */
+  private stored = Buffer.alloc(0)
+  private storedBytes = 0
   private hasRoom = true
   private next = 0
   private words = 0
@@ -87,7 +87,7 @@ export class RelayedStream {
     this.next += chunks.length
     this.words = words
     this.isEnd = isEnd
-    for (const chunk of chunks) this.keep(chunk)
+    for (const chunk of chunks) this.store(chunk)
     return true
   }
 
@@ -144,16 +144,16 @@ export class RelayedStream {
 
   /** Gives back the room that its chunks have taken. */
   release(): void {
-    this.room.give(this.kept.length)
-    this.kept = Buffer.alloc(0)
-    this.keptBytes = 0
+    this.room.give(this.stored.length)
+    this.stored = Buffer.alloc(0)
+    this.storedBytes = 0
     this.hasRoom = false
   }
 
-  /** Keeps a chunk. Where there is no room for it, what ends in it has to be known now. */
-  private keep(chunk: string): void {
+  /** Stores a chunk. Where there is no room for it, what ends in it has to be read now. */
+  private store(chunk: string): void {
     this.hasRoom &&= this.makeRoom(Buffer.byteLength(chunk) + 1)
-    if (this.hasRoom) this.keptBytes += this.kept.write(`${chunk}\n`, this.keptBytes)
+    if (this.hasRoom) this.storedBytes += this.stored.write(`${chunk}\n`, this.storedBytes)
     else {
       this.completion ??= this.read().completion
       this.completion.take(JSON.parse(chunk) as Fields)
@@ -161,21 +161,21 @@ export class RelayedStream {
   }
 
   private makeRoom(bytes: number): boolean {
-    const needed = this.keptBytes + bytes
-    if (needed <= this.kept.length) return true
-    const size = Math.max(needed, 2 * this.kept.length, LEAST_BYTES)
-    if (!this.room.take(size - this.kept.length)) return false
+    const needed = this.storedBytes + bytes
+    if (needed <= this.stored.length) return true
+    const size = Math.max(needed, 2 * this.stored.length, LEAST_BYTES)
+    if (!this.room.take(size - this.stored.length)) return false
     const larger = Buffer.allocUnsafeSlow(size)
-    this.kept.copy(larger, 0, 0, this.keptBytes)
-    this.kept = larger
+    this.stored.copy(larger, 0, 0, this.storedBytes)
+    this.stored = larger
     return true
   }
 
-  /** What was kept, and what of all that was sent on has ended. */
+  /** The answer as far as it was stored, and what of all that was sent on has ended. */
   private read(): { assembly: Assembly; completion: Completion } {
     const assembly = this.form.assemble(Infinity)
     const completion = this.completion ?? this.form.completion()
-    for (const line of this.kept.toString('utf8', 0, this.keptBytes).split('\n').slice(0, -1)) {
+    for (const line of this.stored.toString('utf8', 0, this.storedBytes).split('\n').slice(0, -1)) {
       const frame = JSON.parse(line) as Fields
       assembly.add(frame)
       if (!this.completion) completion.take(frame)

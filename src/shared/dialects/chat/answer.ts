@@ -4,7 +4,7 @@
 import type { Fields } from '../../platform/fields.ts'
 import { countOutput } from '../../requests/token-count.ts'
 import type { AnswerForm, CutOff, Completion } from '../answer-form.ts'
-import { ChatAssembly, beginsAnswer, choicesOf, hasReasoning, sizeOfChunk, wordsInChunk } from './assembly.ts'
+import { ChatAssembly, beginsAnswer, choicesOf, hasReasoning } from './assembly.ts'
 import type { ChatCompletion } from './output.ts'
 import { settledOutput } from './output.ts'
 
@@ -12,8 +12,6 @@ import { settledOutput } from './output.ts'
 export const chatForm: AnswerForm = {
   assemble: (maxBytes) => new ChatAssembly(maxBytes),
   completion: () => new ChoicesCompletion(),
-  wordsIn: wordsInChunk,
-  sizeOf: sizeOfChunk,
   begins: beginsAnswer,
   reasons: hasReasoning,
   written: (chunk, model, line) =>

@@ -97,11 +97,10 @@ export const hasReasoning = (chunk: Chunk): boolean =>
   })
 
 /** The UTF-8 bytes of the words in a chunk. */
-export const wordsInChunk = (chunk: Chunk): number =>
-  choicesOf(chunk).reduce((sum, { delta }) => sum + wordBytes(delta), 0)
+const wordsInChunk = (chunk: Chunk): number => choicesOf(chunk).reduce((sum, { delta }) => sum + wordBytes(delta), 0)
 
 /** What a chunk adds to its answer, in bytes of JSON. */
-export const sizeOfChunk = (chunk: Chunk): number =>
+const sizeOfChunk = (chunk: Chunk): number =>
   choicesOf(chunk).reduce(
     (sum, { delta, logprobs }) =>
       sum + sizeOfDelta(delta) + (logprobs ? Buffer.byteLength(JSON.stringify(logprobs)) : 0),

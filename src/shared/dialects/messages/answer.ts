@@ -8,7 +8,7 @@ import type { Tokens } from '../../requests/pricing.ts'
 import { tokensOfWords } from '../../requests/token-count.ts'
 import type { AnswerForm, CutOff, Completion } from '../answer-form.ts'
 import { typeOfLine } from '../answer-form.ts'
-import { CUT, MessageAssembly, sizeOfEvent, wordsInEvent } from './assembly.ts'
+import { CUT, MessageAssembly, wordsInEvent } from './assembly.ts'
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
@@ -16,8 +16,6 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 export const messagesForm: AnswerForm = {
   assemble: (maxBytes) => new MessageAssembly(maxBytes),
   completion: () => new MessageCompletion(),
-  wordsIn: wordsInEvent,
-  sizeOf: sizeOfEvent,
   begins: ({ type, delta, content_block: block }) => {
     const { type: _type, ...words } = asFields(type === 'content_block_start' ? block : delta)
     return type !== 'message_start' && type !== 'content_block_stop' && saysAnything(words)

@@ -97,7 +97,7 @@ export const wordsInEvent = (event: Fields): number =>
   Buffer.byteLength(wholeInput(event))
 
 /** What an event adds to its message, in bytes of JSON. */
-export const sizeOfEvent = (event: Fields): number =>
+const sizeOfEvent = (event: Fields): number =>
   textsOf(event).reduce((sum, [, text]) => sum + Buffer.byteLength(JSON.stringify(text)) - 2, 0) +
   Buffer.byteLength(wholeInput(event))
 

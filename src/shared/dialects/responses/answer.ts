@@ -7,15 +7,13 @@ import type { Tokens } from '../../requests/pricing.ts'
 import { allInput } from '../../requests/pricing.ts'
 import { tokensOfWords } from '../../requests/token-count.ts'
 import type { AnswerForm, CutOff, Completion } from '../answer-form.ts'
-import { ResponseAssembly, cutEnd, isEnd, sizeOfEvent, wordsInEvent } from './assembly.ts'
+import { ResponseAssembly, cutEnd, isEnd, wordsInEvent } from './assembly.ts'
 import { eventsOfItem, piecesOf } from './items.ts'
 
 /** What the Responses API makes of its events. */
 export const responsesForm: AnswerForm = {
   assemble: (maxBytes) => new ResponseAssembly(maxBytes),
   completion: () => new ResponseCompletion(),
-  wordsIn: wordsInEvent,
-  sizeOf: sizeOfEvent,
   begins: (event) => isEnd(event) || wordsInEvent(event) > 0 || event.type === 'response.output_item.done',
   reasons: (event) => /reasoning/.test(`${String(event.type)} ${String(asFields(event.item).type)}`),
   written: ({ type, response, ...event }, model) =>

@@ -76,7 +76,7 @@ export const wordsInEvent = (event: Fields): number =>
   Buffer.byteLength(wordsOf(event) ?? '') + Buffer.byteLength(nameIn(event))
 
 /** What an event adds to its response, in bytes of JSON. */
-export function sizeOfEvent(event: Fields): number {
+function sizeOfEvent(event: Fields): number {
   const { type, item, logprobs } = event
   const { encrypted_content: sealed } = asFields(item)
   const beside = type === 'response.output_item.done' && isText(sealed) ? sealed.length : 0
