@@ -16,6 +16,8 @@ export type Assembly = {
   add(frame: Fields): Fields
   /** Whether it is as long as it may become, or something did not fit any more. */
   readonly isFull: boolean
+  /** The UTF-8 bytes of the words so far. */
+  readonly words: number
   /** Our own count of the words so far, in tokens. */
   readonly tokens: number
   /** Whether nothing was produced. */
@@ -32,23 +34,28 @@ export type Completion = {
   lastFrames(cutOff: CutOff): Fields[]
 }
 
-/** How a dialect reads, joins, completes, counts and stores its frames and answers. */
+/** How a dialect reads, joins, completes, writes and stores its frames and answers. */
 export type AnswerForm = {
   /** @param maxBytes how long the answer may become, as JSON in UTF-8 */
   assemble(maxBytes: number): Assembly
   completion(): Completion
-  /** The UTF-8 bytes of the words in a frame. */
-  wordsIn(frame: Fields): number
-  /** What a frame adds to its answer, in bytes of JSON. */
-  sizeOf(frame: Fields): number
   /** Whether a frame begins an answer, or ends one: until then another upstream may be asked. */
   begins(frame: Fields): boolean
   /** Whether there is reasoning in a frame. */
   reasons(frame: Fields): boolean
-  /** A frame for its client, under the gateway's own id of the model. */
-  named(frame: Fields, model: string): Fields
+  /**
+   * A frame as one line of JSON for its client, under the gateway's own id of the model. Of a dialect whose frames have
+   * a `type`, that comes first.
+   * @param line the frame as its upstream wrote it, where nothing of it was changed
+   */
+  written(frame: Fields, model: string, line?: string): string
   /** Our own count of the words of an answer, in tokens. */
   count(answer: Fields): number
   /** The stored output of an answer: JSON text whose last member is a `usage` that is not empty. */
   output(answer: Fields, model: string, tokens: Tokens): string
 }
+
+const TYPE = /^\{"type":"([\w.]+)"/
+
+/** The `type` that an object on a line of JSON begins with; null where something else comes first. */
+export const typeOfLine = (line: string): string | null => TYPE.exec(line)?.[1] ?? null

@@ -1,6 +1,5 @@
 /**
- * What the assemblies of the dialects whose frames are events have in common: how long an answer may become, and how
- * many words it has.
+ * What the assemblies of all dialects have in common: how long an answer may become, and how many words it has.
  */
 import type { Fields } from '../platform/fields.ts'
 import { tokensOfWords } from '../requests/token-count.ts'
@@ -15,8 +14,8 @@ export type EventCounts = {
 
 /** An answer that is put together up to a bound. */
 export abstract class BoundedAssembly implements Assembly {
+  words = 0
   private bytes = 0
-  private words = 0
   private readonly maxBytes: number
   private readonly counts: EventCounts
 
@@ -48,3 +47,8 @@ export abstract class BoundedAssembly implements Assembly {
   abstract answer(cutOff: CutOff): Fields
   protected abstract take(event: Fields): void
 }
+
+/** As much of a text as fits into so many bytes of UTF-8. */
+export const fitting = (text: string, bytes: number): string =>
+  // With more to come, half a character at the end is left out.
+  new TextDecoder().decode(Buffer.from(text).subarray(0, Math.max(0, bytes)), { stream: true })

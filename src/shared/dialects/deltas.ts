@@ -1,6 +1,6 @@
 /**
  * The one place that joins the pieces of a chat's answer: texts, lists of parts, calls of tools, whatever an upstream
- * streams. Pure.
+ * streams.
  */
 
 type Fields = Record<string, unknown>
@@ -15,33 +15,47 @@ const LABELS: ReadonlySet<string> = new Set(['id', 'type', 'role', 'name', 'form
 const WORDS = ['text', 'thinking', 'summary', 'refusal', 'reasoning'] as const
 
 /** Whether there is anything in a value: an empty text, list or object is nothing, and so are null and false. */
-export const saysAnything = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null
-    ? Object.values(value).some(saysAnything)
-    : value !== undefined && value !== null && value !== '' && value !== false && value !== 0
-
-/**
- * The fields of both: labels replaced, texts appended, lists joined part by part, calls of tools by their index. What
- * is null says nothing.
- */
-export function joinedFields(known: Fields, more: Fields): Fields {
-  const result = { ...known }
-  for (const [name, value] of Object.entries(more)) {
-    if (name === 'tool_calls' && Array.isArray(value)) result[name] = joinedCalls(result[name], value)
-    else if (name === '__proto__') continue
-    else if (!LABELS.has(name)) result[name] = joined(result[name], value)
-    else if (value !== null && value !== '') result[name] = value
-  }
-  return result
+export function saysAnything(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null)
+    return value !== undefined && value !== null && value !== '' && value !== false && value !== 0
+  if (Array.isArray(value)) return value.some(saysAnything)
+  for (const name in value) if (saysAnything((value as Fields)[name])) return true
+  return false
 }
 
+/**
+ * Adds further fields to known ones, in place: labels replaced, texts appended, lists joined part by part, calls of
+ * tools by their index. What is null adds nothing. The time is that of reading `more`, however much is known; `more` is
+ * neither changed nor referred to later.
+ */
+export function addFields(known: Fields, more: Fields): void {
+  for (const name in more) {
+    const value = more[name]
+    if (name === 'tool_calls' && Array.isArray(value)) known[name] = withCalls(known[name], value)
+    else if (name === '__proto__') continue
+    else if (!LABELS.has(name)) known[name] = joined(known[name], value)
+    else if (value !== null && value !== '') known[name] = owned(value)
+  }
+}
+
+/** A copy that shares no list and no object with the value. */
+export function owned<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(owned) as T
+  return isFields(value)
+    ? (Object.fromEntries(Object.entries(value).map(([name, one]) => [name, owned(one)])) as T)
+    : value
+}
+
+/** Both values as one; the lists and objects of the known one are added to. */
 function joined(known: unknown, more: unknown): unknown {
-  if (more === null || more === undefined) return known ?? null
-  if (Array.isArray(more)) return joinedLists(partsOf(known), more)
-  if (known === null || known === undefined) return more
-  if (Array.isArray(known)) return joinedLists(known, partsOf(more))
   if (typeof known === 'string' && typeof more === 'string') return known + more
-  return isFields(known) && isFields(more) ? joinedFields(known, more) : more
+  if (more === null || more === undefined) return known ?? null
+  if (Array.isArray(more)) return withParts(partsOf(known), more)
+  if (known === null || known === undefined) return owned(more)
+  if (Array.isArray(known)) return withParts(known, partsOf(more))
+  if (!isFields(known) || !isFields(more)) return owned(more)
+  addFields(known, more)
+  return known
 }
 
 /** A value as a list of parts. */
@@ -51,12 +65,11 @@ function partsOf(value: unknown): unknown[] {
   return value === null || value === undefined ? [] : [value]
 }
 
-function joinedLists(known: unknown[], more: unknown[]): unknown[] {
-  const list = [...known]
+function withParts(list: unknown[], more: unknown[]): unknown[] {
   for (const part of more) {
     const last = list.at(-1)
-    if (isFields(last) && isFields(part) && continues(last, part)) list[list.length - 1] = joinedFields(last, part)
-    else list.push(part)
+    if (isFields(last) && isFields(part) && continues(last, part)) addFields(last, part)
+    else list.push(owned(part))
   }
   return list
 }
@@ -74,13 +87,13 @@ function continues(last: Fields, part: Fields): boolean {
   })
 }
 
-/** Calls of tools, and further pieces of them. */
-function joinedCalls(known: unknown, pieces: unknown[]): Fields[] {
-  const calls = (Array.isArray(known) ? [...known] : []) as Fields[]
+/** Calls of tools, with further pieces of them. */
+function withCalls(known: unknown, pieces: unknown[]): Fields[] {
+  const calls = (Array.isArray(known) ? known : []) as Fields[]
   for (const piece of pieces.filter(isFields)) {
-    const at = calls.findIndex(({ index }) => index === piece.index)
-    if (at < 0) calls.push(joinedFields({}, piece))
-    else calls[at] = joinedFields(calls[at]!, piece)
+    let call = calls.findLast(({ index }) => index === piece.index)
+    if (!call) calls.push((call = {}))
+    addFields(call, piece)
   }
   return calls
 }

@@ -26,20 +26,21 @@ export class OneAtATime {
   /** What waits at the end of the answer: every block ends there. */
   rest(): BlockEvent[] {
     const events: BlockEvent[] = []
-    while (this.open !== null) events.push(...this.take({ is: 'stop', block: this.open }))
+    while (this.open !== null) for (const event of this.take({ is: 'stop', block: this.open })) events.push(event)
     return events
   }
 
   /** What has waited of the blocks behind one that has ended, up to the next that is still open. */
   private further(): BlockEvent[] {
     const events: BlockEvent[] = []
-    while (this.open === null) {
-      const [first] = [...this.waiting.keys()].toSorted((one, other) => one - other)
-      if (first === undefined) break
-      const waited = this.waiting.get(first)!
-      this.waiting.delete(first)
-      for (const event of waited) this.follow(event)
-      events.push(...waited)
+    // Blocks are numbered as they begin, so they wait in the order of their numbers.
+    for (const [block, waited] of this.waiting) {
+      if (this.open !== null) break
+      this.waiting.delete(block)
+      for (const event of waited) {
+        this.follow(event)
+        events.push(event)
+      }
     }
     return events
   }

@@ -8,17 +8,19 @@ import type { CallStatus } from '../calls/lifecycle.ts'
 
 /**
  * An update that a worker publishes while a call runs. `progress` is 0 to 100. `chunks` are frames of the call's
- * dialect, as JSON texts; `from` is the number of the first of them, so that a lost message is noticed. `lost`: its
- * worker is gone, and what was delivered of its stream is to be settled (docs/architecture.md#lost-streams).
+ * dialect, as JSON texts; `from` is the number of the first of them, so that a lost message is noticed; `words` and
+ * `isEnd` are what the stream has come to with the last of them: the UTF-8 bytes of its words, and whether each choice
+ * has ended. `lost`: its worker is gone, and what was delivered of its stream is to be settled
+ * (docs/architecture.md#lost-streams).
  */
 export type CallUpdate =
   | { type: 'running' }
   | { type: 'progress'; progress: number }
-  | { type: 'chunks'; from: number; chunks: string[] }
+  | { type: 'chunks'; from: number; chunks: string[]; words: number; isEnd: boolean }
   | { type: 'lost' }
 
 /** Chunks of one stream, as an update has them. */
-export type Chunks = Pick<CallUpdate & { type: 'chunks' }, 'from' | 'chunks'> & { callId: CallId }
+export type Chunks = Omit<CallUpdate & { type: 'chunks' }, 'type'> & { callId: CallId }
 
 /**
  * A change of an account, for its followers: of one of its calls, or (`callId` null) of its balance alone. Amounts in
@@ -72,7 +74,12 @@ export function writeReply(reply: Reply): string {
 
 /** Chunks of many streams as one text: a blank line, which JSON text never has, is between two streams. */
 export const writeChunks = (parts: readonly Chunks[]): string =>
-  parts.map(({ callId, from, chunks }) => `${callId} txt ${from}\n${chunks.join('\n')}`).join('\n\n')
+  parts
+    .map(
+      ({ callId, from, words, isEnd, chunks }) =>
+        `${callId} txt ${from} ${words} ${isEnd ? 'end' : 'more'}\n${chunks.join('\n')}`,
+    )
+    .join('\n\n')
 
 /** Reads what `writeReply` or `writeChunks` wrote. */
 export function readReplies(message: string): Reply[] {
@@ -86,6 +93,8 @@ function readReply(message: string): Reply {
   if (word === 'end') return { callId, kind: 'end', answer: { status: Number(rest.slice(0, 3)), body: rest.slice(4) } }
   if (word === 'row') return { callId, kind: 'stored' }
   if (word === 'new') return { callId, kind: 'update', update: JSON.parse(rest) as CallUpdate }
-  const [from, ...chunks] = rest.split('\n')
-  return { callId, kind: 'update', update: { type: 'chunks', from: Number(from), chunks } }
+  const chunks = rest.split('\n')
+  const [from, words, end] = chunks.shift()!.split(' ')
+  const update = { type: 'chunks', from: Number(from), chunks, words: Number(words), isEnd: end === 'end' } as const
+  return { callId, kind: 'update', update }
 }

@@ -9,6 +9,7 @@ const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value
 /** The UTF-8 bytes of a text, or of the texts in a part or in a list of parts; of anything else 0. */
 function bytesOf(content: unknown): number {
   if (typeof content === 'string') return Buffer.byteLength(content)
+  if (content === null || content === undefined) return 0
   if (Array.isArray(content)) return content.reduce<number>((sum, part) => sum + bytesOf(part), 0)
   const { text, thinking, summary } = fieldsOf(content)
   return [text, thinking, summary].reduce<number>((sum, words) => sum + (words === undefined ? 0 : bytesOf(words)), 0)

@@ -21,10 +21,11 @@ const PACE = { stream: 4 * 1024, all: 32 * 1024 }
 const PACED_FROM = 16 * 1024
 
 /**
- * How far publications to one web process are apart where several streams share them, in ms. A publication costs three
- * processes more than a chunk in it does. A stream that is alone pays no pause.
+ * How far publications to one web process are apart where several streams share them, in ms: a publication costs three
+ * processes more than a chunk in it does, and the more streams there are, the more it saves. A stream that is alone
+ * pays no pause.
  */
-const APART_MS = 5
+const apartMs = (streams: number): number => (streams > 1 ? Math.min(15, Math.max(5, streams / 20)) : 0)
 
 /** The streams of this process, by the web processes that they go to. */
 export class ChunkRelays {
@@ -80,7 +81,7 @@ class Outlet {
       const sent = this.next()
       if (sent.length === 0) continue
       const size = sent.reduce((sum, part) => sum + part.size, 0)
-      this.freeAt = performance.now() + Math.max(this.streams > 1 ? APART_MS : 0, size / PACE.all)
+      this.freeAt = performance.now() + Math.max(apartMs(this.streams), size / PACE.all)
       await this.publish(sent.map(({ chunks }) => chunks))
       for (const { relay } of sent) relay.hasLeft()
     }
@@ -113,11 +114,17 @@ class Outlet {
   }
 }
 
+/**
+ * A chunk, and what its stream has come to with it: the UTF-8 bytes of its words, and whether it is whole, up to the end
+ * of each choice. Sound has no words.
+ */
+export type StreamedChunk = { text: string; words?: number; isEnd?: boolean }
+
 /** The chunks of one stream, which leave as they come. */
 export class ChunkRelay {
   /** Before this moment of `performance.now()` nothing of it leaves: it has been faster than its pace. */
   freeAt = 0
-  private waiting: string[] = []
+  private waiting: StreamedChunk[] = []
   private sent = 0
   private onItsWay = 0
   private readonly idle: (() => void)[] = []
@@ -131,8 +138,8 @@ export class ChunkRelay {
     this.onClose = onClose
   }
 
-  /** Sends a chunk, JSON text. */
-  push(chunk: string): void {
+  /** Sends a chunk, whose text is one line. */
+  push(chunk: StreamedChunk): void {
     this.waiting.push(chunk)
     if (this.waiting.length === 1) this.outlet.offer(this)
   }
@@ -167,8 +174,10 @@ export class ChunkRelay {
   next(): { chunks: Chunks; size: number } {
     let count = 0
     let size = 0
-    while (count < this.waiting.length && size < MAX_BATCH.stream) size += this.waiting[count++]!.length
-    const chunks = { callId: this.callId, from: this.sent, chunks: this.waiting.splice(0, count) }
+    while (count < this.waiting.length && size < MAX_BATCH.stream) size += this.waiting[count++]!.text.length
+    const leaving = this.waiting.splice(0, count)
+    const { words = 0, isEnd = false } = leaving.at(-1) ?? {}
+    const chunks = { callId: this.callId, from: this.sent, chunks: leaving.map(({ text }) => text), words, isEnd }
     this.sent += count
     this.onItsWay++
     if (size >= PACED_FROM) this.freeAt = performance.now() + size / PACE.stream

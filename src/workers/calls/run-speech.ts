@@ -29,7 +29,7 @@ export async function runSpeech(deps: WorkerDeps, model: SpeechModel, run: Run):
     const route = await deps.upstreams.tryRoutes(model, callerOf(run), (route, begun) =>
       speak(deps, run, route, (sound) => passed.pass(sound, begun)),
     )
-    relay.push(SOUND_ENDS)
+    relay.push({ text: SOUND_ENDS })
     await relay.flush()
     run.spent.add(speechMicroUsd(route, chargedCharacters(request)))
   } catch (error) {
@@ -82,7 +82,7 @@ class PassedSound {
     failpoint('upstream.streaming', this.run.call.id)
     if (!this.hasBegun) begun()
     this.hasBegun = true
-    this.relay.push(Buffer.from(sound).toString('base64'))
+    this.relay.push({ text: Buffer.from(sound).toString('base64') })
     await this.relay.flush()
   }
 }

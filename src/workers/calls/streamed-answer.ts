@@ -48,7 +48,7 @@ export class StreamedAnswer {
   private reasons: boolean
   private hasLeft = false
   private hasBegun = false
-  private readonly held: Fields[] = []
+  private readonly held: string[] = []
   private readingOn: NodeJS.Timeout | undefined
 
   /** @param begun is called before the first chunk leaves for the client */
@@ -145,31 +145,36 @@ export class StreamedAnswer {
       // A report of the input alone does not cover the words before it.
       if (event.usage.output > 0) this.isReportStale = false
       if (this.hasLeft && this.isReported) throw new Cancelled()
-    } else this.take(event.frame)
+    } else this.take(event.frame, event.text)
     if (this.assembly.isFull) throw new AnswerTooLong('the answer is as long as it may become')
   }
 
-  private take(frame: Fields): void {
+  private take(frame: Fields, text: string | undefined): void {
     const { call } = this.run
     failpoint('upstream.streaming', call.id)
+    const { words } = this.assembly
     const taken = this.assembly.add(frame)
     this.completion.take(taken)
-    if (this.form.wordsIn(taken) > 0) this.isReportStale = true
+    if (this.assembly.words > words) this.isReportStale = true
     this.reasons ||= this.form.reasons(taken)
-    if (this.relay && !this.hasLeft) this.pass(this.relay, taken)
+    if (this.relay && !this.hasLeft) this.pass(this.relay, taken, taken === frame ? text : undefined)
   }
 
   /** Passes a frame on, once the answer has begun: until then another upstream may be asked. */
-  private pass(relay: ChunkRelay, frame: Fields): void {
-    this.held.push(frame)
-    if (!this.hasBegun && !this.form.begins(frame)) return
+  private pass(relay: ChunkRelay, frame: Fields, text?: string): void {
+    const written = this.form.written(frame, this.run.call.model, text)
+    if (!this.hasBegun && !this.form.begins(frame)) {
+      this.held.push(written)
+      return
+    }
     if (!this.hasBegun) this.begun()
     this.hasBegun = true
     for (const one of this.held.splice(0)) this.push(relay, one)
+    this.push(relay, written)
   }
 
-  private push(relay: ChunkRelay, frame: Fields): void {
-    relay.push(JSON.stringify(this.form.named(frame, this.run.call.model)))
+  private push(relay: ChunkRelay, text: string): void {
+    relay.push({ text, words: this.assembly.words, isEnd: this.completion.isWhole })
   }
 
   /** Lets what the client is to see leave before the call ends. */
@@ -182,7 +187,7 @@ export class StreamedAnswer {
     const isShown = verdict.is === 'paid' && !this.hasLeft && end !== 'client_left'
     if (signal.aborted && !isShown) relay.drop()
     const last = isShown ? this.completion.lastFrames(verdict.finish) : []
-    for (const frame of last) this.push(relay, frame)
+    for (const frame of last) this.push(relay, this.form.written(frame, this.run.call.model))
     if (!signal.aborted) return relay.flush()
     await Promise.race([relay.flush(), sleep(FLUSH_MS)])
   }

@@ -74,9 +74,11 @@ export type ChatResult = { answer: Fields; usage: UpstreamUsage | null; isCut?: 
 
 /**
  * What is in a chat stream, in order: frames of its client's dialect, of whose usage nothing is believed, and usages,
- * which are cumulative.
+ * which are cumulative. `text`: the frame as its upstream wrote it, one line of JSON, where nothing of it was changed.
  */
-export type ChatEvent = { type: 'frame'; frame: Fields } | { type: 'usage'; usage: UpstreamUsage }
+export type ChatEvent =
+  | { type: 'frame'; frame: Fields; text?: string | undefined }
+  | { type: 'usage'; usage: UpstreamUsage }
 
 /** Takes the events of a stream, each as it comes. What it throws ends the stream. */
 export type TakeEvent = (event: ChatEvent) => void

@@ -4,7 +4,7 @@
  */
 import type { Readable } from 'node:stream'
 import { createParser, ParseError } from 'eventsource-parser'
-import type { EventSourceMessage } from 'eventsource-parser'
+import type { EventSourceMessage, EventSourceParser } from 'eventsource-parser'
 import { AnswerTooLong } from './adapter.ts'
 import type { UpstreamError } from './adapter.ts'
 import { readCut } from '../../shared/dialects/cut-json.ts'
@@ -37,11 +37,12 @@ export type AnswerBody = {
 /**
  * What an upstream said:
  * - `object`: a JSON object. `isWhole`: it is the whole answer, and neither an event nor cut off. `event`: its name.
+ *   `line`: its JSON as it came, where that is one line.
  * - `done`: the protocol's own end.
  * - `broken`: data that is neither JSON nor a sign of life. What was meant is lost.
  */
 export type Said =
-  | { is: 'object'; fields: Fields; isWhole: boolean; event?: string | undefined }
+  | { is: 'object'; fields: Fields; isWhole: boolean; event?: string | undefined; line?: string | undefined }
   | { is: 'done' }
   | { is: 'broken' }
 
@@ -107,7 +108,7 @@ class AnswerText {
   // A piece may end inside a character: one decoder for the whole answer. A bad byte becomes U+FFFD.
   private readonly decoder = new TextDecoder()
   private readonly events: EventSourceMessage[] = []
-  private readonly parser = createParser({ onEvent: (event) => this.events.push(event), maxBufferSize: MAX_EVENT })
+  private parser: EventSourceParser | null = null
   private readonly body: AnswerBody
   private readonly take: Take
   private size = 0
@@ -145,6 +146,7 @@ class AnswerText {
 
   private parsed(): boolean {
     try {
+      this.parser ??= createParser({ onEvent: (event) => this.events.push(event), maxBufferSize: MAX_EVENT })
       this.parser.feed(this.text)
     } catch (error) {
       const isLong = error instanceof ParseError && error.type === 'max-buffer-size-exceeded'
@@ -182,7 +184,10 @@ function saidIn(take: Take, data: string, isWhole: boolean, event?: string): boo
   if (DONE.test(text)) return take({ is: 'done' })
   const fields = objectOf(text)
   // The end that the Messages API has.
-  if (fields) return take(fields.type === 'message_stop' ? { is: 'done' } : { is: 'object', fields, isWhole, event })
+  if (fields?.type === 'message_stop') return take({ is: 'done' })
+  // An object may be the one element of a list.
+  const line = text.startsWith('{') && !text.includes('\n') ? text : undefined
+  if (fields) return take({ is: 'object', fields, isWhole, event, line })
   if (event === 'error') return take({ is: 'object', fields: { message: text }, isWhole, event })
   if (text.includes('\n')) return text.split('\n').every((line) => saidIn(take, line, false, event))
   return !/\s|^[{[]/.test(text) || take({ is: 'broken' })

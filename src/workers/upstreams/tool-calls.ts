@@ -17,6 +17,7 @@ type Call = {
   id: string | null
   name: string
   text: string
+  brackets: Brackets
   whole: unknown
   more: Fields
   isCustom: boolean
@@ -95,6 +96,7 @@ export class ToolCalls {
       id: isTaken ? null : id,
       name,
       text: '',
+      brackets: new Brackets(),
       whole: undefined,
       more: {},
       isCustom,
@@ -115,6 +117,7 @@ export class ToolCalls {
     // Some say everything once more at the end.
     if (said === call.text && objectOf(said)) return ''
     call.text += said
+    call.brackets.add(said)
     return said
   }
 
@@ -141,8 +144,32 @@ export class ToolCalls {
 function belongs(call: Call, { number, isNumbered, id, name, said }: Piece): boolean {
   if (id !== null && call.id !== null) return id === call.id && (!isNumbered || call.number === number)
   if (name === '' || call.name === '') return true
-  if (name === call.name) return !(saysAnything(said) && (objectOf(call.text) !== null || saysAnything(call.whole)))
+  if (name === call.name) return !(saysAnything(said) && (isObject(call) || saysAnything(call.whole)))
   return id === null && isNumbered && call.text === '' && !saysAnything(call.whole)
+}
+
+/** Whether the arguments of a call are whole. They are parsed only where they can be: they come in many pieces. */
+const isObject = ({ brackets, text }: Call): boolean => brackets.areClosed && objectOf(text) !== null
+
+/** The brackets of a JSON text that comes in pieces. */
+class Brackets {
+  private open = 0
+  private isText = false
+  private isEscaped = false
+
+  get areClosed(): boolean {
+    return this.open === 0
+  }
+
+  add(text: string): void {
+    for (const sign of text) {
+      if (this.isEscaped) this.isEscaped = false
+      else if (sign === '"') this.isText = !this.isText
+      else if (this.isText) this.isEscaped = sign === '\\'
+      else if (sign === '{' || sign === '[') this.open++
+      else if (sign === '}' || sign === ']') this.open--
+    }
+  }
 }
 
 /** A name comes whole, again, in pieces, or longer every time. */

@@ -34,7 +34,10 @@ export type Decoder = Reading & {
   end(ending: Ending): AnswerEvent[]
 }
 
-/** Turns an answer into frames of its client's dialect. Throws what a decoder throws. */
+/**
+ * Turns an answer into frames of its client's dialect. An object that is such a frame already is returned itself, and
+ * not changed. Throws what a decoder throws.
+ */
 export type Translation = Reading & {
   frames(event: Fields, isWhole: boolean): Fields[]
   end(ending: Ending): Fields[]
@@ -87,7 +90,8 @@ export async function readChat(
     } else {
       const usage = translation.usageIn(said.fields)
       isReported ||= usage !== null
-      for (const frame of framesOf(said)) take({ type: 'frame', frame })
+      for (const frame of framesOf(said))
+        take({ type: 'frame', frame, text: frame === said.fields ? said.line : undefined })
       // Frames first: the report covers the words in the same object.
       if (usage) take({ type: 'usage', usage })
     }

@@ -78,11 +78,21 @@ const isCount = (value: unknown): value is number => Number.isSafeInteger(value)
 
 const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** The counts among fields, by their names in lower case. */
-function countsAmong(fields: Fields): Map<string, number> {
-  const counts = new Map<string, number>()
-  for (const [name, value] of Object.entries(fields)) if (isCount(value)) counts.set(snakeCase(name), value)
-  return counts
+/** Which count a name stands for. */
+const COUNTS: ReadonlyMap<string, Count> = new Map(
+  (Object.keys(NAMES) as Count[]).flatMap((count) => NAMES[count].map((name) => [name, count] as const)),
+)
+
+/** Adds the counts among fields, and among those of their details; the largest of each. */
+function addCounts(counts: Record<Count, number>, fields: Fields, isDetails = false): void {
+  for (const name in fields) {
+    const value = fields[name]
+    const known = snakeCase(name)
+    const count = COUNTS.get(known)
+    if (isCount(value)) {
+      if (count && (!isDetails || IN_DETAILS.has(count))) counts[count] = Math.max(counts[count], value)
+    } else if (!isDetails && isFields(value) && isDetail(known)) addCounts(counts, value, true)
+  }
 }
 
 /**
@@ -91,29 +101,13 @@ function countsAmong(fields: Fields): Map<string, number> {
  * @param cachesApart whether what a cache had a part in is not in the input, as in Anthropic's API
  */
 function reported(usage: unknown, cachesApart: boolean): UpstreamUsage | null {
-  const fields = asFields(usage)
-  const top = countsAmong(fields)
-  const details = Object.entries(fields).flatMap(([name, value]) =>
-    isDetail(snakeCase(name)) && isFields(value) ? [countsAmong(value)] : [],
-  )
-  const read = (count: Count): number => {
-    const places = IN_DETAILS.has(count) ? [top, ...details] : [top]
-    return Math.max(0, ...places.flatMap((place) => NAMES[count].map((name) => place.get(name) ?? 0)))
-  }
-  const [input, output, cached, written] = [read('input'), read('output'), read('cached'), read('written')]
+  if (!isFields(usage)) return null
+  const counts = { input: 0, output: 0, cached: 0, written: 0, repeated: 0, total: 0, reasoning: 0 }
+  addCounts(counts, usage)
+  const { input, output, cached, written } = counts
   if (input + output === 0 && !(cachesApart && cached + written > 0)) return null
   const costMicroUsd = reportedCost(usage)
-  return {
-    input,
-    output,
-    cached,
-    written,
-    cachesApart,
-    repeated: read('repeated'),
-    total: read('total'),
-    reasoning: read('reasoning'),
-    ...(costMicroUsd !== null && { costMicroUsd }),
-  }
+  return { ...counts, cachesApart, ...(costMicroUsd !== null && { costMicroUsd }) }
 }
 
 /** The usage of OpenAI's kind: what a cache had a part in is a part of the prompt. Null where it reports nothing. */
@@ -141,7 +135,7 @@ export function largerUsage(one: UpstreamUsage | null, other: UpstreamUsage): Up
 }
 
 /** The names of a usage object. */
-const USAGES: ReadonlySet<string> = new Set(['usage', 'usage_metadata'])
+const isUsage = (name: string): boolean => name === 'usage' || name === 'usage_metadata' || name === 'usageMetadata'
 
 /** How deep a usage may stand below the top of an answer: `x_groq.usage`, `response.metadata.usage`. */
 const MAX_DEPTH = 2
@@ -164,19 +158,16 @@ export function takeUsage(answer: Fields): { usage: UpstreamUsage | null; rest: 
   return { usage, rest }
 }
 
-const isUsage = (name: string): boolean => /usage/i.test(name) && USAGES.has(snakeCase(name))
-
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 
 function hasUsage(fields: unknown, depth: number): boolean {
-  return (
-    isFields(fields) &&
-    Object.keys(fields).some((name) => isUsage(name) || (depth > 0 && hasUsage(fields[name], depth - 1)))
-  )
+  if (!isFields(fields)) return false
+  for (const name in fields) if (isUsage(name) || (depth > 0 && hasUsage(fields[name], depth - 1))) return true
+  return false
 }
 
 const choiceHasUsage = (choice: unknown): boolean =>
-  isFields(choice) && [choice, choice.message, choice.delta].some((place) => hasUsage(place, 0))
+  isFields(choice) && (hasUsage(choice, 0) || hasUsage(choice.message, 0) || hasUsage(choice.delta, 0))
 
 function ofChoice(choice: Fields, found: unknown[]): Fields {
   const rest = without(choice, 0, found)

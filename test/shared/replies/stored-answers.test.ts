@@ -85,7 +85,11 @@ describe('a reply through Redis', () => {
       { callId, kind: 'end', answer: { status: 502, body: '{"ok":false, "text":"two\\nlines"}' } },
       { callId, kind: 'update', update: { type: 'running' } },
       { callId, kind: 'update', update: { type: 'progress', progress: 40 } },
-      { callId, kind: 'update', update: { type: 'chunks', from: 7, chunks: ['{"a":"\\n"}', '{"b":" "}'] } },
+      {
+        callId,
+        kind: 'update',
+        update: { type: 'chunks', from: 7, chunks: ['{"a":"\\n"}', '{"b":" "}'], words: 9, isEnd: true },
+      },
     ]
     for (const reply of replies) expect(readReplies(writeReply(reply))).to.deep.equal([reply])
   })

@@ -187,9 +187,11 @@ export const OF_MESSAGES: readonly Mutant[] = [
     tests: [MESSAGE_MONEY],
   },
   {
-    name: 'the words of a lost message are free',
+    name: 'the words of a lost stream are free',
     why: 'What was delivered is paid, in every dialect.',
-    edits: [{ file: ANSWER, find: 'wordsIn: wordsInEvent,', replace: 'wordsIn: () => 0,' }],
+    edits: [
+      { file: 'src/api/v1/calls/relayed-stream.ts', find: 'this.words = words', replace: 'this.words = 0 * words' },
+    ],
     tests: [RELAYED],
   },
   {

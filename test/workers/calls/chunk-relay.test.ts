@@ -19,8 +19,8 @@ class Channel {
       const replies = readReplies(writeChunks(parts))
       const read = replies.map((reply) => {
         if (reply.kind !== 'update' || reply.update.type !== 'chunks') throw new Error('no chunks')
-        const { from, chunks } = reply.update
-        return { callId: reply.callId, from, chunks }
+        const { from, chunks, words, isEnd } = reply.update
+        return { callId: reply.callId, from, chunks, words, isEnd }
       })
       this.sent.push({ replyTo, parts: read })
       if (this.isHeld) await new Promise<void>((resolve) => this.arrivals.push(resolve))
@@ -62,7 +62,7 @@ describe('the chunks of streams on their way to a web process', () => {
   it('leave together where they come in one moment, and apart for another process', async () => {
     const streams = opened(50)
     const [other] = opened(1, 'another-web-process')
-    for (const { relay } of [...streams, other!]) relay.push('{"a":"\\n\\n"}')
+    for (const { relay } of [...streams, other!]) relay.push({ text: '{"a":"\\n\\n"}' })
     await Promise.all([...streams, other!].map(({ relay }) => relay.flush()))
     expect(channel.sent.map(({ replyTo, parts }) => [replyTo, parts.length])).to.have.deep.members([
       [WEB, 50],
@@ -75,8 +75,8 @@ describe('the chunks of streams on their way to a web process', () => {
     const [one, two] = opened(2)
     channel.hold()
     for (let nth = 0; nth < 20; nth++) {
-      one!.relay.push(String(nth))
-      two!.relay.push(String(-nth))
+      one!.relay.push({ text: String(nth) })
+      two!.relay.push({ text: String(-nth) })
       await new Promise((resolve) => setImmediate(resolve))
     }
     expect(channel.sent, 'one is on its way at a time').to.have.length(1)
@@ -89,17 +89,24 @@ describe('the chunks of streams on their way to a web process', () => {
   it('leave one publication after the other where they do not fit into one', async () => {
     const [one] = opened(1)
     const chunks = ['a', 'b', 'c'].map((letter) => JSON.stringify(letter.repeat(200 * 1024)))
-    for (const chunk of chunks) one!.relay.push(chunk)
+    for (const [nth, text] of chunks.entries()) one!.relay.push({ text, words: 10 * nth, isEnd: nth === 2 })
     await one!.relay.flush()
     expect(channel.of(one!.callId)).to.deep.equal(chunks.map((chunk, nth) => `${nth} ${chunk}`))
-    expect(channel.sent).to.have.length(2)
+    const parts = channel.sent.flatMap((publication) => publication.parts)
+    expect(
+      parts.map(({ words, isEnd }) => ({ words, isEnd })),
+      'what each has come to with its last chunk',
+    ).to.deep.equal([
+      { words: 10, isEnd: false },
+      { words: 20, isEnd: true },
+    ])
   })
 
   it('have left when their stream is flushed, and not before', async () => {
     const [one] = opened(1)
     await one!.relay.flush()
     channel.hold()
-    one!.relay.push('1')
+    one!.relay.push({ text: '1' })
     let isFlushed = false
     const flushing = one!.relay.flush().then(() => {
       isFlushed = true
@@ -113,10 +120,10 @@ describe('the chunks of streams on their way to a web process', () => {
   it('stay where their stream is dropped, and those of others leave', async () => {
     const [one, two] = opened(2)
     channel.hold()
-    one!.relay.push('0')
+    one!.relay.push({ text: '0' })
     while (channel.sent.length === 0) await new Promise((resolve) => setImmediate(resolve))
-    one!.relay.push('1')
-    two!.relay.push('0')
+    one!.relay.push({ text: '1' })
+    two!.relay.push({ text: '0' })
     one!.relay.drop()
     channel.arrive()
     await Promise.all([one!.relay.flush(), two!.relay.flush()])
@@ -128,8 +135,8 @@ describe('the chunks of streams on their way to a web process', () => {
   it('of a stream of megabytes do not hold up the next of another', async () => {
     const [large, small] = opened(2)
     const megabyte = JSON.stringify('x'.repeat(1024 * 1024))
-    for (let nth = 0; nth < 8; nth++) large!.relay.push(megabyte)
-    small!.relay.push('"soon"')
+    for (let nth = 0; nth < 8; nth++) large!.relay.push({ text: megabyte })
+    small!.relay.push({ text: '"soon"' })
     await small!.relay.flush()
     expect(channel.of(large!.callId).length).to.be.lessThan(8)
     large!.relay.close()

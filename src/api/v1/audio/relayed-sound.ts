@@ -48,7 +48,7 @@ export class RelayedSound implements Relayed {
 
   /** Nothing ends what was broken off. */
   lastChunks(): Chunks {
-    return { type: 'chunks', from: this.next, chunks: [] }
+    return { type: 'chunks', from: this.next, chunks: [], words: 0, isEnd: false }
   }
 
   /** Nothing is kept. */

@@ -1,8 +1,8 @@
 /**
  * Server-sent events (WHATWG HTML, section 9.2) as a response body.
  */
-import { PassThrough } from 'node:stream'
 import type { Context } from 'koa'
+import { onFinished } from '../../server/on-finished.ts'
 import type { Hold } from '../../server/response-memory.ts'
 import { HEARTBEAT_MS } from './answer-call.ts'
 
@@ -29,37 +29,47 @@ export type EventStream = {
 const COMMENT = ': still here\n'
 
 /**
- * Begins a 200 whose body is a stream of events, with a comment after 15 s without a byte, so that no router cuts it. A
- * reader that leaves too much unread is cut off, which its handler sees as a client that leaves.
+ * Begins a 200 whose body is a stream of events, with a comment after 15 s without a byte, so that no router cuts it.
+ * What is sent in one turn of the event loop leaves in one write. A reader that leaves too much unread is cut off, which
+ * its handler sees as a client that leaves.
  * @param signOfLife is sent in place of a comment
  */
 export function beginEventStream(ctx: Context, hold: Hold, signOfLife = COMMENT): EventStream {
-  const body = new PassThrough()
+  const { res } = ctx
+  let text = ''
   ctx.status = 200
   ctx.type = 'text/event-stream'
   ctx.set('Cache-Control', 'no-store')
   ctx.set('X-Accel-Buffering', 'no')
-  ctx.body = body
-  const count = (unread: number): boolean => hold.set(unread > UNCOUNTED_BYTES ? unread : 0)
-  const write = (text: string): void => {
-    if (body.destroyed) return
-    const unread = body.writableLength + body.readableLength
-    if (unread > MAX_UNREAD_BYTES || !count(unread + Buffer.byteLength(text))) body.destroy()
-    else {
-      body.write(text)
-      beat.refresh()
-    }
+  ctx.respond = false
+  const isCounted = (unread: number): boolean => hold.set(unread > UNCOUNTED_BYTES ? unread : 0)
+  const flush = (): void => {
+    const sent = text
+    text = ''
+    if (sent === '' || res.destroyed || res.writableEnded) return
+    const unread = res.writableLength
+    if (unread > MAX_UNREAD_BYTES || !isCounted(unread + Buffer.byteLength(sent))) res.destroy()
+    else res.write(sent)
   }
-  body.on('drain', () => count(body.writableLength + body.readableLength))
+  const write = (more: string): void => {
+    // Whatever adds headers has ended before the first write.
+    if (text === '') process.nextTick(flush)
+    text += more
+    beat.refresh()
+  }
+  res.on('drain', () => isCounted(res.writableLength))
   const live = () => write(signOfLife)
   const beat = setInterval(live, HEARTBEAT_MS)
-  body.once('close', () => clearInterval(beat))
+  onFinished(ctx, () => clearInterval(beat))
   return {
     send: (data, event) => write(`${event === undefined ? '' : `event: ${event}\n`}data: ${data}\n\n`),
     signOfLife: live,
     end: () => {
       clearInterval(beat)
-      body.end()
+      process.nextTick(() => {
+        flush()
+        res.end()
+      })
     },
   }
 }

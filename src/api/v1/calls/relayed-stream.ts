@@ -14,17 +14,20 @@ import type { OpenRequest, StoredSettlement } from '../../../shared/calls/types.
 import { tokensOfWords } from '../../../shared/requests/token-count.ts'
 
 /**
- * What a process keeps of the answers of all its streams together, in bytes of JSON; in memory a text that comes in
- * small pieces takes about ten times as much. Beyond it words are counted and not kept.
+ * What a process stores of the chunks of all its streams together, in bytes of memory. What does not fit is missing in
+ * the answer of a stream whose worker is lost; it is paid all the same.
  */
-const KEPT_BYTES = 4 * 1024 * 1024
+const STORED_BYTES = 32 * 1024 * 1024
+
+/** What the chunks of a stream take in memory at first, in bytes; then twice as much each time. */
+const LEAST_BYTES = 1024
 
 /** The streams of one process, and the room that they share. */
 export class RelayedStreams {
   private room: number
 
-  /** @param room for what is kept of all answers, in bytes of JSON */
-  constructor(room = KEPT_BYTES) {
+  /** @param room for what is stored of all streams, in bytes of memory */
+  constructor(room = STORED_BYTES) {
     this.room = room
   }
 
@@ -55,31 +58,36 @@ export type Relayed = Pick<
   'take' | 'hasBegun' | 'isWhole' | 'leave' | 'settlement' | 'lastChunks' | 'release'
 >
 
-/** One stream: its chunks in their order, their words counted, and its answer as far as there is room for it. */
+/**
+ * One stream: how much of it was sent on, as its worker counts that, and its chunks as far as there is room for them.
+ * They are read only where the worker is lost.
+ */
 export class RelayedStream {
   private readonly room: Room
   private readonly form: AnswerForm
-  private readonly kept: Assembly
-  private readonly completion: Completion
-  private keptBytes = 0
+  /** Memory of its own: a text that is a slice of a message would hold on to all of it. */
+  private stored = Buffer.alloc(0)
+  private storedBytes = 0
   private hasRoom = true
   private next = 0
   private words = 0
+  private isEnd = true
   private state: 'open' | 'broken' | 'left' | 'settled' = 'open'
+  private completion: Completion | null = null
 
   constructor(form: AnswerForm, room: Room) {
     this.form = form
-    this.kept = form.assemble(Infinity)
-    this.completion = form.completion()
     this.room = room
   }
 
   /** Takes the next chunks, which are then to be sent on. @returns false where some were lost before them */
-  take({ from, chunks }: Chunks): boolean {
+  take({ from, chunks, words, isEnd }: Chunks): boolean {
     if (from !== this.next && this.state === 'open') this.state = 'broken'
     if (this.state !== 'open') return false
     this.next += chunks.length
-    for (const chunk of chunks) this.count(JSON.parse(chunk) as Fields)
+    this.words = words
+    this.isEnd = isEnd
+    for (const chunk of chunks) this.store(chunk)
     return true
   }
 
@@ -90,7 +98,7 @@ export class RelayedStream {
 
   /** Whether everything was sent on, up to the end of each choice. */
   get isWhole(): boolean {
-    return this.state !== 'broken' && this.completion.isWhole
+    return this.state !== 'broken' && this.isEnd
   }
 
   /** The reader has gone: nothing more is sent on. @returns whether words were, so that there is something to settle */
@@ -122,34 +130,56 @@ export class RelayedStream {
       costMicroUsd: null,
       upstream: null,
       resultUrl: null,
-      output: this.form.output(this.kept.answer(finish), model, tokens),
+      output: this.form.output(this.read().assembly.answer(finish), model, tokens),
     }
   }
 
   /** The frames that end what has not ended, for the reader of a stream that was settled. */
   lastChunks(): Chunks {
-    const chunks = this.completion.lastFrames('length').map((frame) => JSON.stringify(frame))
-    return { type: 'chunks', from: this.next, chunks }
+    const frames = this.isEnd ? [] : this.read().completion.lastFrames('length')
+    this.isEnd = true
+    const chunks = frames.map((frame) => JSON.stringify(frame))
+    return { type: 'chunks', from: this.next, chunks, words: this.words, isEnd: true }
   }
 
-  /** Gives back the room that its answer has taken. */
+  /** Gives back the room that its chunks have taken. */
   release(): void {
-    this.room.give(this.keptBytes)
-    this.keptBytes = 0
+    this.room.give(this.stored.length)
+    this.stored = Buffer.alloc(0)
+    this.storedBytes = 0
     this.hasRoom = false
   }
 
-  private count(frame: Fields): void {
-    this.words += this.form.wordsIn(frame)
-    this.completion.take(frame)
-    if (this.hasRoom) this.keep(frame)
+  /** Stores a chunk. Where there is no room for it, what ends in it has to be read now. */
+  private store(chunk: string): void {
+    this.hasRoom &&= this.makeRoom(Buffer.byteLength(chunk) + 1)
+    if (this.hasRoom) this.storedBytes += this.stored.write(`${chunk}\n`, this.storedBytes)
+    else {
+      this.completion ??= this.read().completion
+      this.completion.take(JSON.parse(chunk) as Fields)
+    }
   }
 
-  private keep(frame: Fields): void {
-    const bytes = this.form.sizeOf(frame)
-    this.hasRoom = this.room.take(bytes)
-    if (!this.hasRoom) return
-    this.keptBytes += bytes
-    this.kept.add(frame)
+  private makeRoom(bytes: number): boolean {
+    const needed = this.storedBytes + bytes
+    if (needed <= this.stored.length) return true
+    const size = Math.max(needed, 2 * this.stored.length, LEAST_BYTES)
+    if (!this.room.take(size - this.stored.length)) return false
+    const larger = Buffer.allocUnsafeSlow(size)
+    this.stored.copy(larger, 0, 0, this.storedBytes)
+    this.stored = larger
+    return true
+  }
+
+  /** The answer as far as it was stored, and what of all that was sent on has ended. */
+  private read(): { assembly: Assembly; completion: Completion } {
+    const assembly = this.form.assemble(Infinity)
+    const completion = this.completion ?? this.form.completion()
+    for (const line of this.stored.toString('utf8', 0, this.storedBytes).split('\n').slice(0, -1)) {
+      const frame = JSON.parse(line) as Fields
+      assembly.add(frame)
+      if (!this.completion) completion.take(frame)
+    }
+    return { assembly, completion }
   }
 }

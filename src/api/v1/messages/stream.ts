@@ -2,6 +2,7 @@
  * A message as a stream of the events of Anthropic's Messages API. The `message_delta` is held back until the call is
  * settled: it carries the usage that was charged.
  */
+import { typeOfLine } from '../../../shared/dialects/answer-form.ts'
 import { eventsOfMessage } from '../../../shared/dialects/messages/answer.ts'
 import { anthropicTypeOf } from '../../../shared/platform/errors.ts'
 import { publicId } from '../../../shared/platform/ids.ts'
@@ -29,11 +30,11 @@ class MessageWriter implements FrameWriter {
   }
 
   take(text: string): void {
-    const event = JSON.parse(text) as Fields
+    const type = typeOfLine(text)!
+    if (type !== 'message_delta') return this.events.send(text, type)
     // An upstream may send several message_deltas; their fields are merged into the last.
-    if (event.type === 'message_delta')
-      this.last = { ...this.last, ...event, delta: { ...asFields(this.last?.delta), ...asFields(event.delta) } }
-    else this.events.send(text, String(event.type))
+    const event = JSON.parse(text) as Fields
+    this.last = { ...this.last, ...event, delta: { ...asFields(this.last?.delta), ...asFields(event.delta) } }
   }
 
   finish(status: number, body: string): void {

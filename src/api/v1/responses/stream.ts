@@ -2,6 +2,7 @@
  * A response as a stream of the events of OpenAI's Responses API, numbered as they leave. Its last event is held back
  * until the call is settled: it carries the whole answer, with the usage that was charged.
  */
+import { typeOfLine } from '../../../shared/dialects/answer-form.ts'
 import { endOfResponse, eventsOfResponse } from '../../../shared/dialects/responses/answer.ts'
 import { isEnd } from '../../../shared/dialects/responses/assembly.ts'
 import { itemDone, piecesOf } from '../../../shared/dialects/responses/items.ts'
@@ -46,8 +47,11 @@ class ResponseWriter implements FrameWriter {
     this.model = model
   }
 
-  take(event: string): void {
-    this.pass(JSON.parse(event) as Fields)
+  take(text: string): void {
+    const type = typeOfLine(text)!
+    // Most events are pieces of words, and nothing has to be known of them.
+    if (type.endsWith('.delta')) this.sendText(text, type)
+    else this.pass(JSON.parse(text) as Fields)
   }
 
   finish(status: number, body: string): void {
@@ -110,6 +114,11 @@ class ResponseWriter implements FrameWriter {
   }
 
   private send(event: Fields): void {
-    this.events.send(JSON.stringify({ ...event, sequence_number: this.number++ }), String(event.type))
+    this.sendText(JSON.stringify(event), String(event.type))
+  }
+
+  /** Numbers an event, which has no number yet, and sends it. */
+  private sendText(text: string, type: string): void {
+    this.events.send(`${text.slice(0, -1)},"sequence_number":${this.number++}}`, type)
   }
 }

@@ -2,9 +2,9 @@
  * Answers of chat completions: their frames are chunks.
  */
 import type { Fields } from '../../platform/fields.ts'
-import { countOutput, wordBytes } from '../../requests/token-count.ts'
+import { countOutput } from '../../requests/token-count.ts'
 import type { AnswerForm, CutOff, Completion } from '../answer-form.ts'
-import { ChatAssembly, beginsAnswer, choicesOf, hasReasoning, sizeOfChunk } from './assembly.ts'
+import { ChatAssembly, beginsAnswer, choicesOf, hasReasoning } from './assembly.ts'
 import type { ChatCompletion } from './output.ts'
 import { settledOutput } from './output.ts'
 
@@ -12,36 +12,38 @@ import { settledOutput } from './output.ts'
 export const chatForm: AnswerForm = {
   assemble: (maxBytes) => new ChatAssembly(maxBytes),
   completion: () => new ChoicesCompletion(),
-  wordsIn: (chunk) => choicesOf(chunk).reduce((sum, { delta }) => sum + wordBytes(delta), 0),
-  sizeOf: sizeOfChunk,
   begins: beginsAnswer,
   reasons: hasReasoning,
-  named: (chunk, model) => ({ ...chunk, model }),
+  written: (chunk, model, line) =>
+    line !== undefined && chunk.model === model ? line : JSON.stringify({ ...chunk, model }),
   count: ({ choices }) => countOutput(choices as Fields[]),
   output: (answer, model, tokens) => settledOutput(answer as ChatCompletion, model, tokens),
 }
 
-/** Whether each choice has ended, by its index. */
+/** Which choices have ended, by their indexes. */
 class ChoicesCompletion implements Completion {
-  private head: Fields = {}
-  private readonly ends = new Map<unknown, boolean>()
+  private last: Fields = {}
+  private readonly open = new Set<unknown>()
+  private readonly ended = new Set<unknown>()
 
   take(chunk: Fields): void {
-    const { choices: _choices, object: _object, obfuscation: _obfuscation, ...head } = chunk
-    this.head = { ...this.head, ...head }
-    for (const { index, finish_reason: end } of choicesOf(chunk))
-      this.ends.set(index, typeof end === 'string' || this.ends.get(index) === true)
+    this.last = chunk
+    for (const { index, finish_reason: end } of choicesOf(chunk)) {
+      if (typeof end === 'string') this.ended.add(index)
+      if (this.ended.has(index)) this.open.delete(index)
+      else this.open.add(index)
+    }
   }
 
   get isWhole(): boolean {
-    return [...this.ends.values()].every(Boolean)
+    return this.open.size === 0
   }
 
   lastFrames(cutOff: CutOff): Fields[] {
-    const open = [...this.ends].filter(([, ended]) => !ended)
-    for (const [index] of open) this.ends.set(index, true)
-    if (open.length === 0) return []
-    const choices = open.map(([index]) => ({ index, delta: {}, finish_reason: cutOff }))
-    return [{ ...this.head, object: 'chat.completion.chunk', choices }]
+    if (this.isWhole) return []
+    const { choices: _choices, object: _object, obfuscation: _obfuscation, ...head } = this.last
+    const choices = [...this.open].map((index) => ({ index, delta: {}, finish_reason: cutOff }))
+    this.open.clear()
+    return [{ ...head, object: 'chat.completion.chunk', choices }]
   }
 }

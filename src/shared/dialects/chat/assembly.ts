@@ -1,48 +1,25 @@
 /**
  * The answer of a chat stream, put together from its chunks. Pure.
  */
-import { countOutput } from '../../requests/token-count.ts'
-import type { Assembly } from '../answer-form.ts'
-import { joinedFields, saysAnything } from '../deltas.ts'
+import { jsonBytes } from '../../platform/json-bytes.ts'
+import { wordBytes } from '../../requests/token-count.ts'
+import { BoundedAssembly, fitting } from '../bounded-assembly.ts'
+import { addFields, saysAnything } from '../deltas.ts'
 import type { ChatCompletion } from './output.ts'
 
 type Chunk = Record<string, unknown>
 type Choice = { index: number; message: Record<string, unknown>; finish_reason: unknown; [field: string]: unknown }
 
 /** Puts chunks in OpenAI's form together into the completion that a request without `stream` would have had. */
-export class ChatAssembly implements Assembly {
-  private fields: Record<string, unknown> = {}
+export class ChatAssembly extends BoundedAssembly {
+  private readonly fields: Record<string, unknown> = {}
   private readonly choices = new Map<number, Choice>()
-  private bytes = 0
-  private readonly maxBytes: number
 
   /** @param maxBytes how long the answer may become, as JSON in UTF-8 */
   constructor(maxBytes: number) {
-    this.maxBytes = maxBytes
+    super(maxBytes, { sizeOf: sizeOfChunk, wordsIn: wordsInChunk, cut: cutChunk })
   }
 
-  /** Takes the next chunk, or the texts of it that still fit; answers what it took. */
-  add(chunk: Chunk): Chunk {
-    const size = sizeOfChunk(chunk)
-    const taken = this.bytes + size > this.maxBytes ? cutChunk(chunk, this.maxBytes - this.bytes) : chunk
-    this.bytes += size
-    const { choices: _choices, object: _object, obfuscation: _obfuscation, ...fields } = taken
-    this.fields = { ...this.fields, ...fields }
-    for (const piece of choicesOf(taken)) this.addChoice(piece)
-    return taken
-  }
-
-  /** Whether it is as long as it may become, or something did not fit any more. */
-  get isFull(): boolean {
-    return this.bytes >= this.maxBytes
-  }
-
-  /** Our own count of the words so far, in tokens. */
-  get tokens(): number {
-    return countOutput([...this.choices.values()])
-  }
-
-  /** Whether nothing was produced. */
   get isEmpty(): boolean {
     return this.choices.size === 0
   }
@@ -66,25 +43,35 @@ export class ChatAssembly implements Assembly {
     }
   }
 
-  private addChoice({ index, delta, finish_reason, ...rest }: Chunk): void {
+  protected take(chunk: Chunk): void {
+    for (const name in chunk) if (!OF_CHUNKS.has(name)) this.fields[name] = chunk[name]
+    for (const piece of choicesOf(chunk)) this.addChoice(piece)
+  }
+
+  private addChoice(piece: Chunk): void {
+    const { index, delta } = piece
     const at = typeof index === 'number' ? index : 0
-    const choice = this.choices.get(at) ?? {
-      index: at,
-      message: { role: 'assistant', content: null },
-      finish_reason: null,
+    let choice = this.choices.get(at)
+    if (!choice) {
+      choice = { index: at, message: { role: 'assistant', content: null }, finish_reason: null }
+      this.choices.set(at, choice)
     }
-    const { logprobs, ...more } = rest
-    Object.assign(choice, withoutNulls(more))
-    if (logprobs !== undefined) Object.assign(choice, joinedFields({ logprobs: choice.logprobs }, { logprobs }))
-    if (finish_reason) choice.finish_reason = finish_reason
-    const { role: _role, ...words } = (delta ?? {}) as Chunk
-    choice.message = joinedFields(choice.message, words)
-    this.choices.set(at, choice)
+    for (const name in piece) {
+      const value = piece[name]
+      if (name === 'logprobs') addFields(choice, { logprobs: value })
+      else if (name === 'finish_reason') choice.finish_reason = value || choice.finish_reason
+      else if (!OF_PIECES.has(name) && value !== null) choice[name] = value
+    }
+    const { role } = choice.message
+    addFields(choice.message, (delta ?? {}) as Chunk)
+    choice.message.role = role
   }
 }
 
-const withoutNulls = (fields: Chunk): Chunk =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
+/** What a chunk has and its completion has not, or in another form. `__proto__` would be no field. */
+const OF_CHUNKS: ReadonlySet<string> = new Set(['choices', 'object', 'obfuscation', '__proto__'])
+/** The same of the choices of a chunk. */
+const OF_PIECES: ReadonlySet<string> = new Set(['index', 'delta', '__proto__'])
 
 /** A message as it is in a whole answer: calls of tools have numbers in streams alone. */
 function unnumbered({ tool_calls: calls, ...message }: Choice['message']): Choice['message'] {
@@ -106,11 +93,14 @@ export const beginsAnswer = (chunk: Chunk): boolean =>
 export const hasReasoning = (chunk: Chunk): boolean =>
   choicesOf(chunk).some(({ delta }) => {
     const { reasoning, reasoning_content: thoughts, reasoning_details: details, thinking } = (delta ?? {}) as Chunk
-    return [reasoning, thoughts, details, thinking].some(saysAnything)
+    return saysAnything(reasoning) || saysAnything(thoughts) || saysAnything(details) || saysAnything(thinking)
   })
 
+/** The UTF-8 bytes of the words in a chunk. */
+const wordsInChunk = (chunk: Chunk): number => choicesOf(chunk).reduce((sum, { delta }) => sum + wordBytes(delta), 0)
+
 /** What a chunk adds to its answer, in bytes of JSON. */
-export const sizeOfChunk = (chunk: Chunk): number =>
+const sizeOfChunk = (chunk: Chunk): number =>
   choicesOf(chunk).reduce(
     (sum, { delta, logprobs }) =>
       sum + sizeOfDelta(delta) + (logprobs ? Buffer.byteLength(JSON.stringify(logprobs)) : 0),
@@ -118,23 +108,22 @@ export const sizeOfChunk = (chunk: Chunk): number =>
   )
 
 function sizeOfDelta(delta: unknown): number {
-  return Object.values((delta ?? {}) as Chunk).reduce<number>(
-    (sum, value) =>
-      value === null || value === undefined
-        ? sum
-        : sum + Buffer.byteLength(JSON.stringify(value)) - (typeof value === 'string' ? 2 : 0),
-    0,
-  )
+  let size = 0
+  for (const name in (delta ?? {}) as Chunk) {
+    const value = (delta as Chunk)[name]
+    if (typeof value === 'string') size += jsonBytes(value)
+    else if (value !== null && value !== undefined) size += Buffer.byteLength(JSON.stringify(value))
+  }
+  return size
 }
 
 /** Of a chunk the texts that fit into so many bytes. */
 function cutChunk(chunk: Chunk, room: number): Chunk {
-  let left = Math.max(0, room)
+  let left = room
   const cutText = (text: string): string => {
-    const bytes = Buffer.from(text).subarray(0, left)
-    left -= bytes.length
-    // With more to come, half a character at the end is left out.
-    return new TextDecoder().decode(bytes, { stream: true })
+    const cut = fitting(text, left)
+    left -= Buffer.byteLength(cut)
+    return cut
   }
   const choices = choicesOf(chunk).map(({ index, delta }) => ({
     index,

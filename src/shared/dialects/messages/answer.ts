@@ -7,7 +7,8 @@ import { saysAnything } from '../deltas.ts'
 import type { Tokens } from '../../requests/pricing.ts'
 import { tokensOfWords } from '../../requests/token-count.ts'
 import type { AnswerForm, CutOff, Completion } from '../answer-form.ts'
-import { CUT, MessageAssembly, sizeOfEvent, wordsInEvent } from './assembly.ts'
+import { typeOfLine } from '../answer-form.ts'
+import { CUT, MessageAssembly, wordsInEvent } from './assembly.ts'
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
@@ -15,16 +16,17 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 export const messagesForm: AnswerForm = {
   assemble: (maxBytes) => new MessageAssembly(maxBytes),
   completion: () => new MessageCompletion(),
-  wordsIn: wordsInEvent,
-  sizeOf: sizeOfEvent,
   begins: ({ type, delta, content_block: block }) => {
     const { type: _type, ...words } = asFields(type === 'content_block_start' ? block : delta)
     return type !== 'message_start' && type !== 'content_block_stop' && saysAnything(words)
   },
   reasons: ({ delta, content_block: block }) =>
     [delta, block].some((one) => /thinking/.test(textOf(asFields(one).type))),
-  named: (event, model) =>
-    event.type === 'message_start' ? { ...event, message: { ...asFields(event.message), model } } : event,
+  written: (event, model, line) => {
+    const { type, message, ...rest } = event
+    if (message !== undefined) return JSON.stringify({ type, message: { ...asFields(message), model }, ...rest })
+    return line !== undefined && typeOfLine(line) !== null ? line : JSON.stringify({ type, ...rest })
+  },
   count: ({ content }) =>
     tokensOfWords(
       (Array.isArray(content) ? content : []).reduce<number>(

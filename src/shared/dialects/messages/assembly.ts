@@ -3,9 +3,9 @@
  */
 import { asFields, isFields, isText } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
-import { joinedFields } from '../deltas.ts'
+import { addFields, owned } from '../deltas.ts'
 import type { CutOff } from '../answer-form.ts'
-import { BoundedAssembly } from '../bounded-assembly.ts'
+import { BoundedAssembly, fitting } from '../bounded-assembly.ts'
 import { readCut } from '../cut-json.ts'
 
 /** The stop_reason of what the upstream did not end. */
@@ -21,7 +21,7 @@ type Block = { fields: Fields; json: string }
 /** Puts events together into the message that a request without `stream` would have had. */
 export class MessageAssembly extends BoundedAssembly {
   private head: Fields = {}
-  private tail: Fields = {}
+  private readonly tail: Fields = {}
   private readonly blocks = new Map<unknown, Block>()
 
   /** @param maxBytes how long the message may become, as JSON in UTF-8 */
@@ -55,13 +55,13 @@ export class MessageAssembly extends BoundedAssembly {
         this.head = asFields(event.message)
         return
       case 'content_block_start':
-        this.blocks.set(event.index, { fields: asFields(event.content_block), json: '' })
+        this.blocks.set(event.index, { fields: owned(asFields(event.content_block)), json: '' })
         return
       case 'content_block_delta':
         return this.continue(event.index, asFields(event.delta))
       case 'message_delta': {
         const { type: _type, delta, usage: _usage, ...more } = event
-        this.tail = { ...this.tail, ...more, ...asFields(delta) }
+        Object.assign(this.tail, more, asFields(delta))
       }
     }
   }
@@ -70,8 +70,8 @@ export class MessageAssembly extends BoundedAssembly {
     const block = this.blocks.get(index)
     if (!block) return
     if (type === 'input_json_delta') block.json += isText(json) ? json : ''
-    else if (citation !== undefined) block.fields = joinedFields(block.fields, { citations: [citation] })
-    else block.fields = joinedFields(block.fields, delta)
+    else if (citation !== undefined) addFields(block.fields, { citations: [citation] })
+    else addFields(block.fields, delta)
   }
 }
 
@@ -97,19 +97,18 @@ export const wordsInEvent = (event: Fields): number =>
   Buffer.byteLength(wholeInput(event))
 
 /** What an event adds to its message, in bytes of JSON. */
-export const sizeOfEvent = (event: Fields): number =>
+const sizeOfEvent = (event: Fields): number =>
   textsOf(event).reduce((sum, [, text]) => sum + Buffer.byteLength(JSON.stringify(text)) - 2, 0) +
   Buffer.byteLength(wholeInput(event))
 
 /** Of an event the texts that fit into so many bytes. */
 function cutEvent(event: Fields, room: number): Fields {
   if (event.type !== 'content_block_delta') return event
-  let left = Math.max(0, room)
-  const cut = textsOf(event).map(([name, text]) => {
-    const bytes = Buffer.from(text).subarray(0, left)
-    left -= bytes.length
-    // With more to come, half a character at the end is left out.
-    return [name, new TextDecoder().decode(bytes, { stream: true })]
+  let left = room
+  const texts = textsOf(event).map(([name, text]) => {
+    const cut = fitting(text, left)
+    left -= Buffer.byteLength(cut)
+    return [name, cut]
   })
-  return { ...event, delta: { ...asFields(event.delta), ...Object.fromEntries(cut) } }
+  return { ...event, delta: { ...asFields(event.delta), ...Object.fromEntries(texts) } }
 }

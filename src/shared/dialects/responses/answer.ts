@@ -7,19 +7,17 @@ import type { Tokens } from '../../requests/pricing.ts'
 import { allInput } from '../../requests/pricing.ts'
 import { tokensOfWords } from '../../requests/token-count.ts'
 import type { AnswerForm, CutOff, Completion } from '../answer-form.ts'
-import { ResponseAssembly, cutEnd, isEnd, sizeOfEvent, wordsInEvent } from './assembly.ts'
+import { ResponseAssembly, cutEnd, isEnd, wordsInEvent } from './assembly.ts'
 import { eventsOfItem, piecesOf } from './items.ts'
 
 /** What the Responses API makes of its events. */
 export const responsesForm: AnswerForm = {
   assemble: (maxBytes) => new ResponseAssembly(maxBytes),
   completion: () => new ResponseCompletion(),
-  wordsIn: wordsInEvent,
-  sizeOf: sizeOfEvent,
   begins: (event) => isEnd(event) || wordsInEvent(event) > 0 || event.type === 'response.output_item.done',
   reasons: (event) => /reasoning/.test(`${String(event.type)} ${String(asFields(event.item).type)}`),
-  named: (event, model) =>
-    event.response === undefined ? event : { ...event, response: { ...asFields(event.response), model } },
+  written: ({ type, response, ...event }, model) =>
+    JSON.stringify({ type, ...(response !== undefined && { response: { ...asFields(response), model } }), ...event }),
   count: ({ output }) =>
     tokensOfWords(itemsIn(output).reduce((sum, item) => sum + Buffer.byteLength(wordsOfItem(item)), 0)),
   output: (answer, model, tokens) => {

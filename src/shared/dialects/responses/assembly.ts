@@ -5,8 +5,9 @@ import { asFields, isText } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import { jsonBytes } from '../../platform/json-bytes.ts'
 import type { CutOff } from '../answer-form.ts'
-import { BoundedAssembly } from '../bounded-assembly.ts'
-import { withWords, wordsOf } from './items.ts'
+import { BoundedAssembly, fitting } from '../bounded-assembly.ts'
+import { owned } from '../deltas.ts'
+import { addWords, wordsOf } from './items.ts'
 
 /** The state of what the upstream did not end. */
 const CUT: Readonly<Record<CutOff, Fields>> = {
@@ -59,9 +60,8 @@ export class ResponseAssembly extends BoundedAssembly {
     if (type === 'response.created') this.head = asFields(response)
     else if (isEnd(event)) this.tail = asFields(response)
     else if (type === 'response.output_item.added' || type === 'response.output_item.done')
-      this.items.set(index, asFields(item))
-    else if (this.items.has(index) && wordsOf(event) !== null)
-      this.items.set(index, withWords(this.items.get(index)!, event))
+      this.items.set(index, owned(asFields(item)))
+    else if (this.items.has(index)) addWords(this.items.get(index)!, event)
   }
 }
 
@@ -76,7 +76,7 @@ export const wordsInEvent = (event: Fields): number =>
   Buffer.byteLength(wordsOf(event) ?? '') + Buffer.byteLength(nameIn(event))
 
 /** What an event adds to its response, in bytes of JSON. */
-export function sizeOfEvent(event: Fields): number {
+function sizeOfEvent(event: Fields): number {
   const { type, item, logprobs } = event
   const { encrypted_content: sealed } = asFields(item)
   const beside = type === 'response.output_item.done' && isText(sealed) ? sealed.length : 0
@@ -87,8 +87,5 @@ export function sizeOfEvent(event: Fields): number {
 /** Of an event the words that fit into so many bytes. */
 function cutEvent(event: Fields, room: number): Fields {
   const words = wordsOf(event)
-  if (words === null) return event
-  // With more to come, half a character at the end is left out.
-  const delta = new TextDecoder().decode(Buffer.from(words).subarray(0, Math.max(0, room)), { stream: true })
-  return { ...event, delta }
+  return words === null ? event : { ...event, delta: fitting(words, room) }
 }

@@ -2,7 +2,7 @@
  * The items of an answer, and the events that tell of them: the words of an item are told piece by piece, a piece for
  * each part of its content or summary, or one for the arguments of a call. Pure.
  */
-import { asFields, isText } from '../../platform/fields.ts'
+import { asFields, isFields, isText } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 
 /** How the words of a kind of piece are told. `list`: the field of the item that has its parts, where it has some. */
@@ -120,16 +120,21 @@ export const eventsOfItem = (placed: Placed): Fields[] => [
 export const wordsOf = ({ type, delta }: Fields): string | null =>
   BY_EVENT.has(String(type)) && isText(delta) ? delta : null
 
-/** An item with the words of an event. */
-export function withWords(item: Fields, event: Fields): Fields {
+/** Adds the words of an event to its item, in place. */
+export function addWords(item: Fields, event: Fields): void {
   const told = BY_EVENT.get(String(event.type))
   const words = wordsOf(event)
-  if (!told || words === null) return item
-  if (!told.list) return { ...item, [told.field]: textIn(item, told.field) + words }
-  const parts = listOf(item[told.list])
-  const number = event[NUMBERS[told.list]]
+  if (!told || words === null) return
+  const part = told.list ? partAt(item, told, event[NUMBERS[told.list]]) : item
+  part[told.field] = textIn(part, told.field) + words
+}
+
+/** The part of an item with this number, or a new one behind the others. */
+function partAt(item: Fields, { list, blank }: Told, number: unknown): Fields {
+  const parts = (Array.isArray(item[list!]) ? item[list!] : (item[list!] = [])) as unknown[]
   const at = typeof number === 'number' && number < parts.length ? number : parts.length
-  const part = parts[at] ?? told.blank
-  parts[at] = { ...part, [told.field]: textIn(part, told.field) + words }
-  return { ...item, [told.list]: parts }
+  const known = parts[at]
+  const part = isFields(known) ? known : { ...blank }
+  parts[at] = part
+  return part
 }

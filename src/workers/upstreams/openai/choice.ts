@@ -1,7 +1,7 @@
 /**
  * One choice of an answer of OpenAI's kind, as it comes in pieces: in deltas, or in a message or a text in their place.
  */
-import { joinedFields, saysAnything } from '../../../shared/dialects/deltas.ts'
+import { addFields, saysAnything } from '../../../shared/dialects/deltas.ts'
 import { malformedAnswer } from '../failures.ts'
 import { asFields, isFields, isText } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
@@ -23,26 +23,30 @@ export class Choice {
   }
 
   /**
-   * Takes a piece, and ends the choice where it names a reason. A message counts only where no delta has words: beside
+   * Takes a piece, and ends the choice where it names a reason. A message counts only where no delta has words: next to
    * deltas it waits for the end, because it may repeat them.
-   * @returns the delta that it means to a client
+   * @returns the delta that it means to a client: the piece's own one where nothing of that has to be changed
    * @throws UpstreamError `unknown` for words that are none
    */
-  take(piece: Fields, end: string | null): Fields {
-    const delta = isText(piece.delta) ? { content: piece.delta } : asFields(piece.delta)
-    const beside = isFields(piece.message) ? piece.message : isText(piece.text) ? { content: piece.text } : null
-    const { role: _role, ...words } = delta
-    this.hasDeltas ||= saysAnything(words)
-    if (beside && !this.hasDeltas) this.besides.push(beside)
-    const isAlone = piece.delta === undefined || piece.delta === null || end !== null
-    const messages = this.hasDeltas || !isAlone ? [] : this.besides.splice(0).map((message) => this.news(message))
-    const said = [delta, ...messages].map((one) => this.readable(one))
-    if (end !== null && !this.isEnded) said.push(this.closed())
-    this.isEnded ||= end !== null
-    return said.reduce(joinedFields, {})
+  take({ delta, message, text }: Fields, end: string | null): Fields {
+    const words = isText(delta) ? { content: delta } : asFields(delta)
+    this.hasDeltas ||= saysWords(words)
+    const alone = isFields(message) ? message : isText(text) ? { content: text } : null
+    if (alone && !this.hasDeltas) this.besides.push(alone)
+    const read = this.readable(words)
+    const isAlone = delta === undefined || delta === null || end !== null
+    const messages = this.hasDeltas || !isAlone ? [] : this.besides.splice(0)
+    const isFirstEnd = end !== null && !this.isEnded
+    if (messages.length === 0 && !isFirstEnd) return read
+    const said = {}
+    addFields(said, read)
+    for (const one of messages) addFields(said, this.readable(this.news(one)))
+    if (isFirstEnd) addFields(said, this.closed())
+    this.isEnded ||= isFirstEnd
+    return said
   }
 
-  /** The role, in front of the first delta that leaves: it is said once. */
+  /** A delta that leaves, with the role if it is the first: it is said once. */
   withRole(delta: Fields): Fields {
     if (this.hasRole) return delta
     this.hasRole = true
@@ -60,9 +64,10 @@ export class Choice {
     return { ...(calls.length > 0 && { tool_calls: calls }), ...(called && { function_call: called.function }) }
   }
 
-  /** A delta in OpenAI's form. */
+  /** A delta in OpenAI's form, without its role; the same one where it is so. */
   private readable(delta: Fields): Fields {
-    const { role: _role, content, tool_calls: calls, function_call: called, ...rest } = delta
+    if (isReadable(delta)) return delta
+    const { role: _role, content, tool_calls: calls, function_call: called, __proto__: _name, ...rest } = delta
     const pieces: unknown = isFields(calls) ? [calls] : (calls ?? [])
     if (!Array.isArray(pieces) || !pieces.every((call) => call === null || isFields(call))) {
       throw malformedAnswer('a message has calls of tools that are none')
@@ -88,6 +93,22 @@ export class Choice {
     })
     return Object.fromEntries(added)
   }
+}
+
+/** Whether a delta has words besides its role. */
+function saysWords(delta: Fields): boolean {
+  for (const name in delta) if (name !== 'role' && saysAnything(delta[name])) return true
+  return false
+}
+
+/** What a delta of OpenAI's form has no need of, or has in many forms. */
+const FORMED: ReadonlySet<string> = new Set(['role', 'tool_calls', 'function_call', '__proto__'])
+
+/** Whether a delta is in OpenAI's form already. */
+function isReadable(delta: Fields): boolean {
+  for (const name in delta) if (FORMED.has(name)) return false
+  const { content } = delta
+  return content === undefined || content === null || typeof content === 'string'
 }
 
 /** What a plain text may come with and still be plain. */

@@ -20,7 +20,8 @@ export class OpenaiChunks implements Translation {
   private readonly expected: number
   private id: string | null = null
   private created: number | null = null
-  private head: Fields = {}
+  private last: Fields = {}
+  private taken: { event: Fields; usage: UpstreamUsage | null; rest: Fields } | null = null
 
   /** @param expected how many choices were asked for */
   constructor(expected: number) {
@@ -28,22 +29,22 @@ export class OpenaiChunks implements Translation {
   }
 
   get isFinished(): boolean {
-    const all = [...this.choices.values()]
-    return all.length >= this.expected && all.every(({ hasEnded }) => hasEnded)
+    if (this.choices.size < this.expected) return false
+    for (const { hasEnded } of this.choices.values()) if (!hasEnded) return false
+    return true
   }
 
   usageIn(event: Fields): UpstreamUsage | null {
-    return takeUsage(event).usage
+    return this.withoutUsage(event).usage
   }
 
   frames(event: Fields, isWhole: boolean): Fields[] {
-    const { usage, rest } = takeUsage(event)
-    // The official SDK throws at any error in a chunk, also at an empty one.
-    const { choices, error: _error, object: _object, id, created, ...head } = rest
+    const { usage, rest } = this.withoutUsage(event)
+    const { choices, id, created } = rest
     this.id ??= isText(id) ? id : null
     this.created ??= Number.isInteger(created) && (created as number) > 0 ? (created as number) : null
     if (!Array.isArray(choices) || choices.length === 0) return []
-    this.head = head
+    this.last = rest
     const pieces = choices.map((choice, at) => this.pieceOf(choice, at, isWhole, usage !== null))
     return pieces.some(saysSomething) ? [this.chunkOf(pieces)] : []
   }
@@ -63,17 +64,34 @@ export class OpenaiChunks implements Translation {
     ]
   }
 
-  private chunkOf(choices: Fields[]): Fields {
-    this.id ??= `chatcmpl-${randomUUID()}`
-    this.created ??= Math.floor(Date.now() / 1000)
-    const head = { id: this.id, object: 'chat.completion.chunk', created: this.created }
-    return { ...head, ...this.head, choices: choices.map((piece) => this.withRole(piece)) }
+  /** What an event reports, searched for once, and the event without it. */
+  private withoutUsage(event: Fields): { usage: UpstreamUsage | null; rest: Fields } {
+    if (this.taken?.event !== event) this.taken = { event, ...takeUsage(event) }
+    return this.taken
   }
 
-  /** @param isCounted whether usage was reported: with it and a reason to finish, a choice that says nothing is one */
+  /** The last event with these choices: the event itself where that is as every client can read it. */
+  private chunkOf(pieces: Fields[]): Fields {
+    const { last } = this
+    const before = Array.isArray(last.choices) ? (last.choices as unknown[]) : []
+    this.id ??= `chatcmpl-${randomUUID()}`
+    this.created ??= Math.floor(Date.now() / 1000)
+    const own = { id: this.id, object: 'chat.completion.chunk', created: this.created }
+    const choices = pieces.map((piece) => this.withRole(piece))
+    const isSame = last.id === own.id && last.object === own.object && last.created === own.created
+    if (isSame && !('error' in last) && choices.every((piece, at) => piece === before[at])) return last
+    // The official SDK throws at any error in a chunk, also at an empty one.
+    const { choices: _choices, error: _error, object: _object, id: _id, created: _created, ...head } = last
+    return { ...own, ...head, choices }
+  }
+
+  /**
+   * A choice of an event as every client can read it: the choice itself where it is so.
+   * @param isCounted whether usage was reported: with it and a reason to finish, a choice that says nothing is one
+   */
   private pieceOf(value: unknown, at: number, isWhole: boolean, isCounted: boolean): Fields {
     if (!isFields(value)) throw malformedAnswer('the answer has a choice that is none')
-    const { index, finish_reason: reason, delta, message, text, error: _error, ...rest } = value
+    const { index, finish_reason: reason, delta, message, text } = value
     if (isWhole && !(isFields(message) || isFields(delta) || isText(text) || (isCounted && isText(reason)))) {
       throw malformedAnswer('a choice has no message')
     }
@@ -82,18 +100,39 @@ export class OpenaiChunks implements Translation {
     this.choices.set(number, choice)
     const end = isText(reason) ? reason : isWhole ? 'stop' : null
     const isFirstEnd = end !== null && !choice.hasEnded
-    const words = choice.take({ delta, message, text }, end)
+    const words = choice.take(value, end)
+    if (
+      words === delta &&
+      reason === null &&
+      index === number &&
+      !('error' in value || 'message' in value || 'text' in value)
+    )
+      return value
+    const {
+      message: _message,
+      text: _text,
+      error: _error,
+      index: _index,
+      delta: _delta,
+      finish_reason: _end,
+      ...rest
+    } = value
     const finish = isText(reason) ? reason : choice.forgottenReason
     return { ...rest, index: number, delta: words, finish_reason: isFirstEnd ? finish : null }
   }
 
   private withRole(piece: Fields): Fields {
-    const choice = this.choices.get(piece.index as number)
-    return choice ? { ...piece, delta: choice.withRole(asFields(piece.delta)) } : piece
+    const delta = asFields(piece.delta)
+    const said = this.choices.get(piece.index as number)?.withRole(delta) ?? delta
+    return said === delta ? piece : { ...piece, delta: said }
   }
 }
 
-const saysSomething = ({ index: _index, ...piece }: Fields): boolean => saysAnything(piece)
+/** Whether there is more in a choice than its number. */
+function saysSomething(piece: Fields): boolean {
+  for (const name in piece) if (name !== 'index' && saysAnything(piece[name])) return true
+  return false
+}
 
 function indexOf(value: unknown): number {
   const index = typeof value === 'string' && value !== '' ? Number(value) : value

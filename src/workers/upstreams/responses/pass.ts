@@ -73,6 +73,9 @@ const EVENTS: ReadonlySet<unknown> = new Set(
   ].map((name) => `response.${name}`),
 )
 
+/** An event without its number: events are numbered as they leave. */
+const withoutNumber = ({ sequence_number: _number, ...event }: Fields): Fields => event
+
 /** What a response repeats of its request, which is not stored, and what is ours. */
 type About = { request: ChatRequest; callId: string; seal: Seal['seal'] }
 
@@ -123,7 +126,10 @@ export class PassedResponses implements Translation {
     if (event.type === 'response.created' && this.hasStarted) return []
     const isFirst = !this.hasStarted
     this.hasStarted = true
-    const frame = { ...event, response: this.named({ ...asFields(event.response), status: 'in_progress', output: [] }) }
+    const frame = {
+      ...withoutNumber(event),
+      response: this.named({ ...asFields(event.response), status: 'in_progress', output: [] }),
+    }
     return isFirst && event.type !== 'response.created' ? [{ ...frame, type: 'response.created' }, frame] : [frame]
   }
 
@@ -139,7 +145,7 @@ export class PassedResponses implements Translation {
   private ended(event: Fields): Fields {
     this.hasEnded = true
     const { output: _output, ...response } = this.named(asFields(event.response))
-    return { ...event, response }
+    return { ...withoutNumber(event), response }
   }
 
   /** The items that nobody told of before the end. */
@@ -168,7 +174,7 @@ export class PassedResponses implements Translation {
 
   /** An event of an item, with our own id of it: items are found by it, whoever made them. */
   private ours(event: Fields): Fields {
-    const { output_index: index, item, item_id: itemName, sequence_number: _number, ...rest } = event
+    const { output_index: index, item, item_id: itemName, ...rest } = withoutNumber(event)
     const known = this.ids.get(index) ?? this.idOf(asFields(item).id ?? itemName, Number(index))
     this.ids.set(index, known)
     return {
