@@ -7,7 +7,18 @@ const VALUES: Record<string, unknown> = {
   'quotes and backslashes': 'a "b" \\ c / d',
   'every UTF-16 unit alone': Array.from({ length: 0x10000 }, (_one, unit) => String.fromCharCode(unit)),
   'halves of pairs in any order': ['\ud83d\ude00', '\ude00\ud83d', '\ud83d\ud83d\ude00', 'a\ude00', '\ud83d'],
-  'numbers that JSON has, and those that it has not': [0, -0, 1.5e300, 1e-7, Infinity, NaN, true, false, null, undefined],
+  'numbers that JSON has, and those that it has not': [
+    0,
+    -0,
+    1.5e300,
+    1e-7,
+    Infinity,
+    NaN,
+    true,
+    false,
+    null,
+    undefined,
+  ],
   'fields that are undefined': { a: undefined, b: [undefined], c: {}, d: [], '"\u0001': { e: undefined, f: 'é漢' } },
 }
 

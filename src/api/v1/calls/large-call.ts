@@ -9,7 +9,6 @@ import { offerTo } from '../../../shared/catalogue/catalogue.ts'
 import type { Model } from '../../../shared/catalogue/catalogue.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import type { AccountId } from '../../../shared/platform/ids.ts'
-import { mayBeFree } from '../../../shared/requests/pricing.ts'
 import { mayCall } from '../../endpoint/auth.ts'
 import type { WebDeps } from '../../deps.ts'
 import type { LargeBody } from '../../middleware/json-body.ts'
@@ -80,9 +79,12 @@ async function requireFunds(
   if (credits + held > 0) return
   const { models } = offerTo(catalogue.current(), holder)
   for (const model of models.values())
-    if (model.modality === modality && mayBeFree(model.price) && mayCall(holder, model)) return
+    if (model.modality === modality && isFree(model) && mayCall(holder, model)) return
   throw unpaid('has no credits')
 }
+
+/** Only a model that says `free` has a price of zero; a group may pay nothing of any price. */
+const isFree = ({ free, price }: Model): boolean => free === true || price.priceBasisPoints === 0
 
 /** Whether an account has had a call: a retry of one that took its last credits must find its answer. */
 const hasCalled = async (db: LargeDeps['db'], accountId: AccountId): Promise<boolean> =>

@@ -94,9 +94,9 @@ function requireCheap(fields: Fields, allowed: ReadonlySet<string>): void {
 /** @throws ApiError for an address that must not be fetched, or a document that the model does not price */
 function requireParts(fields: Fields, model: Rules): void {
   const parts = partsOf(fields as Pick<ChatRequest, 'messages'>)
-  for (const part of parts) requirePart(part, model)
   if (parts.filter(({ source }) => source.type === 'url').length > MAX_ADDRESSES)
     throw refusal('messages', `at most ${MAX_ADDRESSES} addresses are permitted`)
+  for (const part of parts) requirePart(part, model)
 }
 
 function requirePart(part: Part, model: Rules): void {

@@ -77,9 +77,9 @@ export function parseResponses(body: JsonObject, model: Rules): Checked {
 
 /** @throws ApiError for an address that must not be fetched, or a file that the model does not price */
 function requireParts(fields: Fields, model: Rules): void {
-  for (const part of partsOf(fields)) requirePart(part, model)
   if (addressesIn(fields).length > MAX_ADDRESSES)
     throw refusal('input', `at most ${MAX_ADDRESSES} addresses are permitted.`)
+  for (const part of partsOf(fields)) requirePart(part, model)
 }
 
 function requirePart(part: Part, model: Rules): void {

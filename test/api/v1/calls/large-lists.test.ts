@@ -35,7 +35,10 @@ const REFUSED: Record<string, (size: number) => () => unknown> = {
     responses({ metadata: Object.fromEntries(listOf(size, (at) => [`key${at}`, at] as const)) }),
   'parts of all items': (size) =>
     responses({
-      input: listOf(size / 10, () => ({ role: 'user', content: listOf(10, () => ({ type: 'input_text', text: 'a' })) })),
+      input: listOf(size / 10, () => ({
+        role: 'user',
+        content: listOf(10, () => ({ type: 'input_text', text: 'a' })),
+      })),
     }),
 }
 
@@ -60,7 +63,12 @@ describe('a long text in the place of an address', () => {
     expect(imageUrlProblem(url)).to.match(/2,048 characters/)
     expect(imageUrlProblem(`http://a.example/${'😀'.repeat(2031)}`)).to.not.match(/2,048 characters/)
     expect(imageUrlProblem(`http://a.example/${'😀'.repeat(2032)}`)).to.match(/2,048 characters/)
-    expect(cpuRatio(() => imageUrlProblem(url), () => Array.from(url).length)).to.be.below(0.5)
+    expect(
+      cpuRatio(
+        () => imageUrlProblem(url),
+        () => Array.from(url).length,
+      ),
+    ).to.be.below(0.5)
   })
 })
 
@@ -70,6 +78,12 @@ describe('the hash of a large body', () => {
     const body = (size: number) => Object.fromEntries(fields(size))
     expect(requestHash('chat', body(1000))).to.equal(requestHash('chat', Object.fromEntries(fields(1000).toReversed())))
     const [small, large] = [body(20_000), body(80_000)]
-    expect(cpuRatio(() => requestHash('chat', large), () => requestHash('chat', small), 3)).to.be.below(10)
+    expect(
+      cpuRatio(
+        () => requestHash('chat', large),
+        () => requestHash('chat', small),
+        3,
+      ),
+    ).to.be.below(10)
   })
 })
