@@ -8,7 +8,7 @@ import { summaryOf } from '../../../shared/accounts/summary.ts'
 import { offerTo } from '../../../shared/catalogue/catalogue.ts'
 import type { Model } from '../../../shared/catalogue/catalogue.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
-import type { AccountId } from '../../../shared/platform/ids.ts'
+import { hasCalled } from '../../../shared/reports/call-records.ts'
 import { mayCall } from '../../endpoint/auth.ts'
 import type { WebDeps } from '../../deps.ts'
 import type { LargeBody } from '../../middleware/json-body.ts'
@@ -36,6 +36,7 @@ export class LargeCall implements LargeBody {
   /** @throws ApiError rate_limited for too much that was refused before, insufficient_credits */
   readonly admit = async (bytes: number): Promise<void> => {
     await this.deps.largeRefusals.requireLeft(this.holder.accountId)
+    // A retry of the call that took the last credits must find its answer.
     if (!this.isRetry || !(await hasCalled(this.deps.db, this.holder.accountId)))
       await requireFunds(this.deps, this.holder, this.modality)
     this.bytes = bytes
@@ -63,8 +64,8 @@ export class LargeCall implements LargeBody {
 }
 
 /**
- * Refuses what could not be paid whatever it asks for: the account is in debt; or it has no credits, its open calls hold
- * none, and its key may call no model of this modality that costs nothing (docs/api.md#the-order-of-checks).
+ * Refuses what could not be paid whatever it asks for: the account is in debt; or it has no credits, its open calls
+ * hold none, and its key may call no model of this modality that costs nothing (docs/api.md#the-order-of-checks).
  * @throws ApiError insufficient_credits
  */
 async function requireFunds(
@@ -85,10 +86,6 @@ async function requireFunds(
 
 /** Only a model that says `free` has a price of zero; a group may pay nothing of any price. */
 const isFree = ({ free, price }: Model): boolean => free === true || price.priceBasisPoints === 0
-
-/** Whether an account has had a call: a retry of one that took its last credits must find its answer. */
-const hasCalled = async (db: LargeDeps['db'], accountId: AccountId): Promise<boolean> =>
-  (await db('calls').where({ account_id: accountId }).whereNot({ status: 'rejected' }).first('id')) !== undefined
 
 const unpaid = (why: string): ApiError =>
   new ApiError('insufficient_credits', {

@@ -73,9 +73,10 @@ export function callEndpoint<M extends Model, P extends Parsed, const D extends 
 
 /**
  * The order of the checks is the order of the lines: key, address, account, rate limits, the funds for a large body,
- * body, model, whether the key may call it, what the body refers to, its fields; then in `placeCall` the Idempotency-Key, the upstream, the price guards, a call to join, the
- * load, and the charge with the budget and the balance. From `assignCallId` on a refusal is recorded as a rejected
- * call. The charge checks the key again, under the lock of its account: it may have been revoked or limited meanwhile.
+ * body, model, whether the key may call it, what the body refers to, its fields; then in `placeCall` the
+ * Idempotency-Key, the upstream, the price guards, a call to join, the load, and the charge with the budget and the
+ * balance. From `assignCallId` on a refusal is recorded as a rejected call. The charge checks the key again, under the
+ * lock of its account: it may have been revoked or limited meanwhile.
  */
 function serveCall<M extends Model, P extends Parsed>(
   declared: Declaration & Served,
