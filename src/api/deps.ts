@@ -21,6 +21,7 @@ import type { Telemetry } from '../shared/platform/telemetry/telemetry.ts'
 import type { MediaReader } from '../shared/media/reader.ts'
 import type { BodyMemory } from './server/body-memory.ts'
 import type { LargeBodies } from './endpoint/large-body-queue.ts'
+import type { LargeRefusals } from './endpoint/large-refusals.ts'
 import type { Measuring } from './v1/audio/measuring.ts'
 import type { Limits } from './endpoint/rate-limits.ts'
 import type { Load } from './server/shedding.ts'
@@ -54,6 +55,8 @@ export type WebDeps = {
   uploadSpace: BodyMemory
   /** Bodies that wait to be parsed. */
   largeBodies: LargeBodies
+  /** Large bodies that were refused. */
+  largeRefusals: LargeRefusals
   /** Files of sound that wait to be measured. */
   measuring: Measuring
   /** Bytes of answers that their clients have not taken yet. */

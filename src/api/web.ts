@@ -35,6 +35,7 @@ import { createApp } from './app.ts'
 import { createGuesses } from './endpoint/password-guesses.ts'
 import { BodyMemory, UPLOAD_BOUNDS, bodyMemoryBounds } from './server/body-memory.ts'
 import { LargeBodies } from './endpoint/large-body-queue.ts'
+import { LargeRefusals } from './endpoint/large-refusals.ts'
 import { Measuring } from './v1/audio/measuring.ts'
 import { createLimits } from './endpoint/rate-limits.ts'
 import { listen } from './server/listen.ts'
@@ -130,6 +131,7 @@ const createBounds = (redis: Redis, config: Config) => ({
   bodyMemory: new BodyMemory(bodyMemoryBounds(config.MAX_BODY_BYTES)),
   uploadSpace: new BodyMemory(UPLOAD_BOUNDS),
   largeBodies: new LargeBodies(),
+  largeRefusals: new LargeRefusals(redis, config),
   measuring: new Measuring(),
   responseMemory: new ResponseMemory(),
   joins: new Quota(MAX_JOINS),

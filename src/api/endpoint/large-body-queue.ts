@@ -1,6 +1,7 @@
 /**
- * Turns of large bodies. To parse and check one takes the event loop for some milliseconds, and nobody else is served
- * meanwhile: so one account has one of them in work at a time, and between two everybody else has their turn.
+ * Turns of large bodies. To parse and check one takes several turns of the event loop, of some hundred milliseconds for
+ * the longest, and several times its bytes: so one account has one of them in work at a time, the process has no more
+ * of them than a small heap can hold, and between two turns everybody else has theirs.
  */
 import { ApiError } from '../../shared/platform/errors.ts'
 import { Quota } from './quota.ts'
@@ -14,6 +15,9 @@ export const LARGE_BYTES = 65_536
 /** How many bytes of bodies may wait for their turn. */
 const WAITING_BYTES = { perAccount: 64 * MEGABYTE, perProcess: 128 * MEGABYTE }
 
+/** How many bytes of bodies may be in work at once; one body may, however long it is. */
+const BYTES_IN_WORK = 40 * MEGABYTE
+
 /** When a body that cannot even wait may be sent again, in seconds. */
 const RETRY_SECONDS = 2
 
@@ -21,24 +25,45 @@ const RETRY_SECONDS = 2
 export class LargeBodies {
   private readonly turns = new SenderQueue({ atOnce: 1, waiting: Infinity })
   private readonly waiting: Quota
+  private readonly bytesInWork: number
+  private inWork = 0
+  private readonly queue: { bytes: number; begin: () => void }[] = []
 
-  constructor(bounds = WAITING_BYTES) {
+  constructor(bounds = WAITING_BYTES, bytesInWork = BYTES_IN_WORK) {
     this.waiting = new Quota(bounds)
+    this.bytesInWork = bytesInWork
   }
 
   /**
-   * Waits for the turn of a body, which lasts for the rest of this turn of the event loop. One that is not large has it
-   * at once.
+   * Waits for the turn of a body.
+   * @returns what ends it, to be called once
    * @throws ApiError rate_limited where too many bytes wait already
    */
-  async turnOf(sender: string, bytes: number): Promise<void> {
-    if (bytes <= LARGE_BYTES) return
+  async turnOf(sender: string, bytes: number): Promise<() => void> {
     if (!this.waiting.take(sender, bytes)) {
       const message = 'Too many bytes of request bodies wait to be read. Send fewer large ones at once.'
       throw new ApiError('rate_limited', { message, retryAfterSeconds: RETRY_SECONDS })
     }
     const end = await this.turns.take(sender)
+    await new Promise<void>((begin) => {
+      this.queue.push({ bytes, begin })
+      this.beginNext()
+    })
     this.waiting.give(sender, bytes)
-    setImmediate(end)
+    return () => {
+      this.inWork -= bytes
+      end()
+      this.beginNext()
+    }
+  }
+
+  /** Begins the bodies that there is room for, in their order. */
+  private beginNext(): void {
+    for (let next = this.queue[0]; next !== undefined; next = this.queue[0]) {
+      if (this.inWork > 0 && this.inWork + next.bytes > this.bytesInWork) return
+      this.inWork += next.bytes
+      this.queue.shift()
+      next.begin()
+    }
   }
 }

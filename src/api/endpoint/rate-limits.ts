@@ -19,7 +19,10 @@ export type Limits = ReturnType<typeof createLimits>
  * account is no bound: anybody can make more of them.
  */
 export type LimitUse = {
-  /** Counts once for each so many bytes of a body that it begins, and for the most where its length is not said. */
+  /**
+   * Counts once for each so many bytes that a body begins, for the most where its length is not stated, and once more
+   * for each so many bytes that its answer has beyond the first.
+   */
   perBytes?: number
   /** Answers have headers that show what is left of it. */
   shown?: boolean

@@ -20,6 +20,7 @@ import type { LimitUse } from './rate-limits.ts'
 import { viewOf } from '../operator/recorded-views.ts'
 import { clientAddress } from '../middleware/client-address.ts'
 import { beginAt } from '../middleware/envelope.ts'
+import { onFinished } from '../server/on-finished.ts'
 import { deviceOf } from '../middleware/device.ts'
 import type { JsonObject } from '../middleware/json-body.ts'
 import { maxBytesOf } from '../middleware/body-bytes.ts'
@@ -140,11 +141,19 @@ function counter({ limit: name, per, perBytes, shown }: LimitUse, deps: WebDeps)
     const { userId, accountId } = auth as Membership
     return per === 'user' ? userId : accountId
   }
-  const countOf = (ctx: Request) => (perBytes === undefined ? {} : { count: Math.ceil(bytesOf(ctx) / perBytes) || 1 })
-  return (ctx, auth) => showTaken(ctx, shown, () => limit.take(keyOf(ctx, auth), countOf(ctx)))
+  const unitsOf = (bytes: number): number => (perBytes === undefined ? 1 : Math.ceil(bytes / perBytes) || 1)
+  return (ctx, auth) => {
+    const key = keyOf(ctx, auth)
+    onFinished(ctx as Context, () => {
+      const more = unitsOf(Number(ctx.res.getHeader('content-length') ?? 0)) - 1
+      // Beyond the limit it counts, too: the next request is refused.
+      if (more > 0) limit.take(key, { count: more }).catch(() => {})
+    })
+    return showTaken(ctx, shown, () => limit.take(key, { count: unitsOf(bytesOf(ctx)) }))
+  }
 }
 
-/** How long a body says that it is; as long as it may be, where it says nothing. */
+/** How long a body states that it is; as long as it may be, where it states nothing. */
 const bytesOf = (ctx: Request): number =>
   ctx.get('transfer-encoding') === '' ? Number(ctx.get('content-length')) : maxBytesOf(ctx)
 

@@ -11,7 +11,8 @@ import { Busboy } from '@fastify/busboy'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { aboutField } from '../../shared/platform/field-errors.ts'
 import { reportDefect } from '../../shared/platform/process/defects.ts'
-import type { JsonObject } from '../middleware/json-body.ts'
+import { LARGE_BYTES } from '../endpoint/large-body-queue.ts'
+import type { JsonObject, LargeBody } from '../middleware/json-body.ts'
 import { maxBytesOf, tooLarge } from '../middleware/body-bytes.ts'
 import type { RequestState } from '../middleware/request-context.ts'
 import type { BodyMemory } from '../server/body-memory.ts'
@@ -34,7 +35,8 @@ const MAX_PARAM = 200
 type Request = ParameterizedContext<RequestState>
 
 /**
- * Reads a form. Its bytes are counted for its sender until it is released.
+ * Reads a form. Its bytes are counted for its sender until it is released. One whose length is not stated is admitted
+ * as one of the longest.
  * @throws ApiError unsupported_media_type, payload_too_large, or invalid_request that names the part; rate_limited and
  * overloaded where too much comes at once or too slowly. Nothing is left of it then.
  */
@@ -43,11 +45,14 @@ export async function readForm(
   { uploadSpace }: { uploadSpace: BodyMemory },
   declared: DeclaredForm,
   sender: string,
+  { admit = async () => {} }: Pick<LargeBody, 'admit'> = {},
 ): Promise<SentForm> {
   const { req } = ctx
   requireForm(req)
   const maxBytes = maxBytesOf(ctx)
-  if (Number(req.headers['content-length']) > maxBytes) throw tooLarge(maxBytes)
+  const bytes = Number(req.headers['content-length'] ?? maxBytes)
+  if (bytes > maxBytes) throw tooLarge(maxBytes)
+  if (bytes > LARGE_BYTES) await admit(bytes)
   const gathering = new Gathering(declared)
   const stopCounting = { now: (): void => {} }
   let released: Promise<void> | null = null

@@ -3,9 +3,11 @@
  * a wrong content type for an empty object, and let 100,000 levels of nesting through, so everything is decided here
  * and koa-body only reads bytes.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Context, ParameterizedContext } from 'koa'
 import { ApiError } from '../../shared/platform/errors.ts'
 import type { WebDeps } from '../deps.ts'
+import { LARGE_BYTES } from '../endpoint/large-body-queue.ts'
 import { maxBytesOf, readBytes, tooLarge } from './body-bytes.ts'
 import type { RequestState } from './request-context.ts'
 
@@ -36,9 +38,17 @@ export function mayStillSend(ctx: Pick<Context, 'req' | 'state'>): boolean {
 
 type Request = ParameterizedContext<RequestState>
 
+/** What an endpoint does about large bodies (`LARGE_BYTES`). */
+export type LargeBody = {
+  /** Refuses one before it is read, or, where its length is not stated, before it is parsed. @throws ApiError */
+  admit?: (bytes: number) => Promise<void>
+  /** Takes what ends the turn of one, which otherwise ends with the turn of the event loop that it was parsed in. */
+  hold?: (end: () => void) => void
+}
+
 /**
  * Reads a body, and parses it when it is its turn. What has come of it is counted for its sender while the rest is on
- * its way.
+ * its way. A large body is scanned in one turn of the event loop and parsed in another.
  * @throws ApiError unsupported_media_type, payload_too_large, invalid_json, or rate_limited and overloaded where too
  * much comes at once or too slowly.
  */
@@ -46,14 +56,24 @@ export async function readJsonBody(
   ctx: Request,
   { bodyMemory, largeBodies }: Pick<WebDeps, 'bodyMemory' | 'largeBodies'>,
   sender: string,
+  { admit = async () => {}, hold = setImmediate }: LargeBody = {},
 ): Promise<JsonObject> {
   const { 'content-type': type = '', 'content-encoding': encoding = '', 'content-length': length } = ctx.req.headers
   requireJson(type, encoding)
   if (Number(length) > maxBytesOf(ctx)) throw tooLarge(maxBytesOf(ctx))
+  if (Number(length) > LARGE_BYTES) await admit(Number(length))
   const bytes = await readBytes(ctx as Context, bodyMemory, sender)
   if (bytes === null) throw new ApiError('invalid_json', { message: 'The request body ended before it was complete.' })
-  await largeBodies.turnOf(sender, bytes.length)
-  return parseJsonObject(bytes, mostValues(maxBytesOf(ctx)))
+  if (bytes.length <= LARGE_BYTES) return parseJsonObject(textOf(bytes, maxBytesOf(ctx)))
+  if (length === undefined) await admit(bytes.length)
+  const end = await largeBodies.turnOf(sender, bytes.length)
+  try {
+    const text = textOf(bytes, maxBytesOf(ctx))
+    await nextTurn()
+    return parseJsonObject(text)
+  } finally {
+    hold(end)
+  }
 }
 
 /** Whether a request has a body at all. */
@@ -73,16 +93,19 @@ function requireJson(contentType: string, contentEncoding: string): void {
   }
 }
 
-function parseJsonObject(bytes: Buffer, maxValues: number): JsonObject {
-  let text: string
-  let value: unknown
+/** The text of a body whose shape is not at fault. @throws ApiError invalid_json */
+function textOf(bytes: Buffer, maxBytes: number): string {
+  const fault = faultOfShape(bytes, mostValues(maxBytes))
+  if (fault !== null) throw new ApiError('invalid_json', { message: `The request body ${fault}.` })
   try {
-    text = utf8.decode(bytes)
+    return utf8.decode(bytes)
   } catch {
     throw new ApiError('invalid_json', { message: 'The request body is not valid UTF-8.' })
   }
-  const fault = faultOfShape(text, maxValues)
-  if (fault !== null) throw new ApiError('invalid_json', { message: `The request body ${fault}.` })
+}
+
+function parseJsonObject(text: string): JsonObject {
+  let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
@@ -93,12 +116,12 @@ function parseJsonObject(bytes: Buffer, maxValues: number): JsonObject {
 }
 
 /** Counts brackets and commas outside of strings, before anything walks the values. */
-function faultOfShape(text: string, maxValues: number): string | null {
+function faultOfShape(bytes: Buffer, maxValues: number): string | null {
   let depth = 0
   let values = 0
   let inString = false
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index)
+  for (let index = 0; index < bytes.length; index++) {
+    const code = bytes[index]!
     if (inString) {
       if (code === 0x5c) index++
       else if (code === 0x22) inString = false

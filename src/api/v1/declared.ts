@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { MAX_RECEIVER_LENGTH } from '../../shared/webhooks/addresses.ts'
 import type { ErrorCode } from '../../shared/platform/errors.ts'
 import { events, id, ok } from '../endpoint/answer-schemas.ts'
+import { LARGE_BYTES } from '../endpoint/large-body-queue.ts'
 
 /** Of every endpoint under `/v1`. */
 export const gateway = { tag: 'Models and calls', envelope: 'gateway' } as const
@@ -15,8 +16,11 @@ export const CALL_LIMITS = [
   { limit: 'calls', per: 'holder', shown: true },
 ] as const
 
-/** What is only read: of calls, and of models. */
-export const READ_LIMITS = [{ limit: 'reads', per: 'account', shown: true }] as const
+/** What is only read: of calls, responses and models. It counts by the bytes of its body, and of its answer. */
+export const READ_LIMITS = [{ limit: 'reads', per: 'account', perBytes: LARGE_BYTES, shown: true }] as const
+
+/** The same for videos, whose bytes pass as they are stored: each read counts once. */
+export const VIDEO_READ_LIMITS = [{ limit: 'reads', per: 'account', shown: true }] as const
 
 /** The codes of every endpoint that places calls, besides those of its own fields. */
 export const CALL_ERRORS = [

@@ -2,6 +2,7 @@
  * Fields of one line of text, as every boundary takes them: the console, operators and the command line.
  */
 import { z } from 'zod'
+import { hasAtMost } from './code-points.ts'
 
 /** What one line of text must not have: controls, line ends, lone surrogates, direction marks, invisible characters. */
 const FORBIDDEN_CHARACTERS = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u200B\u202A-\u202E\u2060\u2066-\u2069\uFEFF]/u
@@ -10,7 +11,7 @@ const FORBIDDEN_CHARACTERS = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u200B\u202A-\u202E\u2060
 export const line = (max: number) =>
   z
     .string({ error: `must be a string of at most ${max} characters` })
-    .refine((text) => text.length <= 2 * max && Array.from(text).length <= max, `must be at most ${max} characters`)
+    .refine((text) => hasAtMost(text, max), `must be at most ${max} characters`)
     .refine((text) => !FORBIDDEN_CHARACTERS.test(text), 'must not have line breaks or other control characters')
     .meta({ override: { maxLength: max } })
 

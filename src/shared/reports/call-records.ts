@@ -283,5 +283,9 @@ export function recordOf(row: RecordRow): CallRecord {
   }
 }
 
+/** Whether an account has had a call that was not refused. */
+export const hasCalled = async (db: Db, accountId: AccountId): Promise<boolean> =>
+  (await db('calls').where({ account_id: accountId }).whereNot({ status: 'rejected' }).first('id')) !== undefined
+
 /** A fresh id for a call that is about to be opened or refused. */
 export const newCallId = (): CallId => newId('call')

@@ -6,6 +6,7 @@
  */
 import { BlockList, isIP } from 'node:net'
 import { parseDataImage } from '../media/media.ts'
+import { hasAtMost } from '../platform/code-points.ts'
 
 /** The longest address, in characters. */
 const MAX_URL_LENGTH = 2048
@@ -141,7 +142,7 @@ export function imageUrlProblem(text: string): string | null {
 
 /** What is wrong with an http(s) address that a customer names, as above. @param malformed says that it is none */
 export function publicUrlProblem(text: string, malformed: string): string | null {
-  if (Array.from(text).length > MAX_URL_LENGTH) {
+  if (!hasAtMost(text, MAX_URL_LENGTH)) {
     return `must be at most ${MAX_URL_LENGTH.toLocaleString('en-US')} characters`
   }
   const authority = /^https?:\/\/([^/?#]+)/i.exec(text)?.[1]

@@ -54,6 +54,18 @@ const isObject = (value: unknown): value is Record<string, unknown> => typeof va
 /** Any object. */
 export const jsonObject = z.custom<Record<string, unknown>>(isObject, 'must be an object').meta({ type: 'object' })
 
+/** An object of which these fields are checked. Others pass, and are neither looked at nor copied. */
+export function open<S extends z.ZodRawShape>(shape: S) {
+  const known = z.object(shape)
+  return z
+    .custom<Record<string, unknown>>((value) => isObject(value) && !Array.isArray(value), 'must be an object')
+    .meta(documented(z.looseObject(shape)))
+    .transform((value, context) => {
+      within(known, value, context)
+      return value
+    })
+}
+
 /**
  * An object of these fields and no others. A field that it does not know is left out where it is null: clients of typed
  * languages write all that they know, and null asks for nothing.

@@ -1,6 +1,7 @@
 /**
  * What a request for speech asks for, and how its text is counted. Pure.
  */
+import { codePoints } from '../platform/code-points.ts'
 
 /** The forms in which sound is answered, by their media types. */
 export const SPEECH_TYPES = {
@@ -27,14 +28,11 @@ export const MAX_CHARACTERS = 4096
 /** The most characters that a request is charged for. */
 export const MOST_CHARACTERS = 2 * MAX_CHARACTERS
 
-/** Characters are counted as people do: in code points. */
-export const charactersIn = (text: string): number => Array.from(text).length
-
 /** The characters that a request is charged for: of its text, and of its instructions, which upstreams bill too. */
 export const chargedCharacters = ({
   input,
   instructions = '',
-}: Pick<SpeechRequest, 'input' | 'instructions'>): number => charactersIn(input) + charactersIn(instructions)
+}: Pick<SpeechRequest, 'input' | 'instructions'>): number => codePoints(input) + codePoints(instructions)
 
 /** What ends the sound of a call on its way to the web process: whatever comes without it was broken off. */
 export const SOUND_ENDS = '.'

@@ -45,8 +45,8 @@ export const OF_AUDIO: readonly Mutant[] = [
     edits: [
       {
         file: 'src/shared/requests/speech.ts',
-        find: 'charactersIn(input) + charactersIn(instructions)',
-        replace: 'charactersIn(input) + charactersIn(instructions.slice(0, 0))',
+        find: 'codePoints(input) + codePoints(instructions)',
+        replace: 'codePoints(input) + codePoints(instructions.slice(0, 0))',
       },
     ],
     tests: [SPEECH],

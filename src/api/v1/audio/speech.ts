@@ -6,11 +6,12 @@ import { z } from 'zod'
 import type { SpeechModel } from '../../../shared/catalogue/catalogue.ts'
 import { isLeftOut } from '../../../shared/catalogue/route-rules.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
+import { hasAtMost } from '../../../shared/platform/code-points.ts'
 import { aboutField } from '../../../shared/platform/field-errors.ts'
 import { closed, optional } from '../../../shared/requests/field-schemas.ts'
 import { speechCost } from '../../../shared/requests/pricing.ts'
 import type { SpeechRequest } from '../../../shared/requests/speech.ts'
-import { MAX_CHARACTERS, SPEECH_TYPES, chargedCharacters, charactersIn } from '../../../shared/requests/speech.ts'
+import { MAX_CHARACTERS, SPEECH_TYPES, chargedCharacters } from '../../../shared/requests/speech.ts'
 import { apiKey } from '../../endpoint/auth.ts'
 import type { JsonObject } from '../../middleware/json-body.ts'
 import { modelId, parseBody } from '../calls/call-schemas.ts'
@@ -23,7 +24,7 @@ import { answerWithSound } from './sound-answer.ts'
 const spoken = z
   .string()
   .refine(
-    (text) => text.length <= 2 * MAX_CHARACTERS && charactersIn(text) <= MAX_CHARACTERS,
+    (text) => hasAtMost(text, MAX_CHARACTERS),
     `must have at most ${MAX_CHARACTERS.toLocaleString('en-US')} characters`,
   )
 

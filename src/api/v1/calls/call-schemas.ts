@@ -6,6 +6,7 @@ import { z } from 'zod'
 import type { ErrorCode } from '../../../shared/platform/errors.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import { RESOLUTION } from '../../../shared/catalogue/price-schema.ts'
+import { hasAtMost } from '../../../shared/platform/code-points.ts'
 import { aboutField, fieldFault, fieldPath } from '../../../shared/platform/field-errors.ts'
 import { plainImageUrl } from '../../../shared/media/media.ts'
 import { imageUrlProblem } from '../../../shared/requests/addresses.ts'
@@ -23,13 +24,9 @@ export const modelId = z
   .max(200)
   .meta({ description: 'A model id of GET /v1/models that belongs to this endpoint.' })
 
-const codePoints = (text: string): number => Array.from(text).length
-
 /** What is wrong with the length of a prompt of at most so many code points; null where that is nothing. */
 export const promptFault = (text: string, most: number): string | null =>
-  text.length <= 2 * most && codePoints(text) <= most
-    ? null
-    : `must be at most ${most.toLocaleString('en-US')} characters`
+  hasAtMost(text, most) ? null : `must be at most ${most.toLocaleString('en-US')} characters`
 
 /** What is to be made, in at most so many code points. */
 export const promptOf = (most: number) =>

@@ -16,6 +16,7 @@ import type { Wait } from '../../../shared/replies/reply-channel.ts'
 import type { Retry } from '../../../shared/calls/numbered-retries.ts'
 import { waitingProcesses } from '../../../shared/calls/numbered-retries.ts'
 import type { WebDeps } from '../../deps.ts'
+import { FormFile } from '../../forms/form-file.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
 
 /** 1 to 255 printable ASCII characters. */
@@ -177,15 +178,31 @@ export function requestHash(modality: string, body: Record<string, unknown>): st
   const { stream: _stream, stream_options: _options, client_metadata: _client, ...rest } = body
   const { system } = rest
   if (Array.isArray(system)) rest.system = system.filter((block) => !isBillingHeader(asFields(block)))
-  return createHash('sha256')
-    .update(`${modality}\n${canonical(rest)}`)
-    .digest('hex')
+  const hash = createHash('sha256').update(`${modality}\n`)
+  let text = ''
+  writeCanonical(rest, (piece) => {
+    text += piece
+    if (text.length < HASHED_AT_ONCE) return
+    hash.update(text)
+    text = ''
+  })
+  return hash.update(text).digest('hex')
 }
 
-/** JSON with its keys sorted, so that a client's key order does not make another request of it. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_key, field: unknown) => {
-    if (typeof field !== 'object' || field === null || Array.isArray(field)) return field
-    return Object.fromEntries(Object.entries(field).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-  })
+/** How much of a body is hashed at once, in UTF-16 units: the JSON of a large one is never written as a whole. */
+const HASHED_AT_ONCE = 65_536
+
+/** Writes JSON with its keys sorted, so that a client's key order does not make another request of it. */
+function writeCanonical(value: unknown, write: (piece: string) => void): void {
+  if (typeof value !== 'object' || value === null || value instanceof FormFile)
+    return write(JSON.stringify(value ?? null))
+  const isList = Array.isArray(value)
+  let before = isList ? '[' : '{'
+  for (const name of isList ? value.keys() : Object.keys(value).toSorted()) {
+    write(isList ? before : `${before}${JSON.stringify(name)}:`)
+    writeCanonical((value as Record<string | number, unknown>)[name], write)
+    before = ','
+  }
+  const isEmpty = before !== ','
+  write(`${isEmpty ? before : ''}${isList ? ']' : '}'}`)
 }

@@ -6,6 +6,7 @@ import { mostTokens } from '../../../shared/accounts/token-allowance.ts'
 import type { Model } from '../../../shared/catalogue/catalogue.ts'
 import { ApiError, gatewayError } from '../../../shared/platform/errors.ts'
 import type { CallId } from '../../../shared/platform/ids.ts'
+import { bytesAsJson } from '../../../shared/platform/json-bytes.ts'
 import { publicId } from '../../../shared/platform/ids.ts'
 import { WORKER_LOST } from '../../../shared/calls/chat-settlement.ts'
 import { DEADLINE_SECONDS, QUEUED_LEASE_SECONDS } from '../../../shared/calls/lifecycle.ts'
@@ -213,7 +214,7 @@ function openRequest(
     requestHash: identity.hash,
     joinsLeft: !identity.isNew && identity.idempotencyKey === null,
     // As the job carries it, and its files: what waits until the call has ended.
-    requestBytes: Buffer.byteLength(JSON.stringify(request)) + bytesOf(files),
+    requestBytes: bytesAsJson(request) + bytesOf(files),
     secretVersion: principal.secretVersion,
     address: principal.address === '' ? null : principal.address,
     isAsync: prefersAsync(ctx) || ('background' in request && request.background === true),

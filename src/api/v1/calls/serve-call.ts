@@ -28,6 +28,7 @@ import { prefersAsync } from './answer-call.ts'
 import type { UpdateListener } from './call-updates.ts'
 import { bufferUpdates } from './call-updates.ts'
 import type { CallOrder } from './call-order.ts'
+import { LargeCall } from './large-call.ts'
 import { placeCall } from './place-call.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
 import { refuse } from './record-refusal.ts'
@@ -71,10 +72,11 @@ export function callEndpoint<M extends Model, P extends Parsed, const D extends 
 }
 
 /**
- * The order of the checks is the order of the lines: key, address, account, rate limits, body, model, whether the key
- * may call it, its fields; then in `placeCall` the Idempotency-Key, the upstream, the price guards, a call to join, the
- * load, and the charge with the budget and the balance. From `assignCallId` on a refusal is recorded as a rejected
- * call. The charge checks the key again, under the lock of its account: it may have been revoked or limited meanwhile.
+ * The order of the checks is the order of the lines: key, address, account, rate limits, the funds for a large body,
+ * body, model, whether the key may call it, what the body refers to, its fields; then in `placeCall` the
+ * Idempotency-Key, the upstream, the price guards, a call to join, the load, and the charge with the budget and the
+ * balance. From `assignCallId` on a refusal is recorded as a rejected call. The charge checks the key again, under the
+ * lock of its account: it may have been revoked or limited meanwhile.
  */
 function serveCall<M extends Model, P extends Parsed>(
   declared: Declaration & Served,
@@ -90,27 +92,34 @@ function serveCall<M extends Model, P extends Parsed>(
     beginAt(ctx, isForm ? declared : ofJson)
     const principal = await authenticateKey(deps, ctx)
     const call = assignCallId(ctx as Context & { state: RequestState }, principal)
+    const large = new LargeCall(deps, call, kind.modality)
     let body: JsonObject | null = null
     let form: SentForm | null = null
     try {
       refuseHolder(principal)
       for (const count of counters) await count(ctx, principal)
-      if (isForm) form = await readForm(ctx, deps, takenForm, principal.accountId)
-      body = form ? form.fields : await readJsonBody(ctx, deps, principal.accountId)
+      if (isForm) form = await readForm(ctx, deps, takenForm, principal.accountId, large)
+      body = form ? form.fields : await readJsonBody(ctx, deps, principal.accountId, large)
+      await large.pause()
+      modelOf(deps, kind, body, principal)
       const resolved = kind.resolve ? await kind.resolve(deps, body, principal) : body
       // A retry has the body that was sent.
       const sent = { body, files: form?.files }
       const updates = bufferUpdates()
-      const { order, placed } = await placeInGroup(call, deps, updates.onUpdate, (holder) => {
+      const { order, placed } = await placeInGroup(call, deps, updates.onUpdate, async (holder) => {
         const asked = { ...orderOf(deps, kind, resolved, holder, ctx.req.headers), dialect }
+        await large.pause()
         return { ...orderForReader(ctx, asked), ...sent }
       })
+      large.end()
       // Their worker has them now, or those of the call that was joined.
       await form?.release()
       await answer(call, deps, placed, { ...order, updates })
     } catch (thrown) {
-      throw await refuse(call, deps, kind, body ? modelOf(body) : '', thrown)
+      if (!call.state.opened) await large.countRefusal()
+      throw await refuse(call, deps, kind, body ? namedIn(body) : '', thrown)
     } finally {
+      large.end()
       await form?.release()
     }
   }
@@ -127,10 +136,10 @@ async function placeInGroup<O extends CallOrder>(
   ctx: CallContext,
   deps: WebDeps,
   onUpdate: (update: CallUpdate) => void,
-  orderFor: (holder: Principal) => O,
+  orderFor: (holder: Principal) => Promise<O>,
 ): Promise<{ order: O; placed: PlacedCall }> {
   for (let regroupings = 0; ; regroupings++) {
-    const order = orderFor(ctx.state.principal)
+    const order = await orderFor(ctx.state.principal)
     if (order.droppedTools?.length) ctx.set('X-Tollgate-Tools-Dropped', order.droppedTools.join(', '))
     try {
       return { order, placed: await placeCall(ctx, deps, order, onUpdate) }
@@ -154,11 +163,22 @@ export function orderOf<M extends Model, P extends Parsed>(
   holder: Principal,
   headers?: IncomingHttpHeaders,
 ): P & { model: M; body: JsonObject } {
+  const model = modelOf<M>({ catalogue }, kind, body, holder)
+  return { ...kind.parse(body, model, headers), model, body }
+}
+
+/** The model of a body. @throws ApiError unsupported_model, model_not_allowed */
+function modelOf<M extends Model>(
+  { catalogue }: Pick<WebDeps, 'catalogue'>,
+  kind: Asked,
+  body: JsonObject,
+  holder: Principal,
+): M {
   const offer = offerTo(catalogue.current(), holder)
   const model = (isOmitted(kind, body) ? firstModel(offer, kind, holder) : namedModel(offer, kind, body)) as M | null
   if (!model) throw new ApiError('unsupported_model', { param: 'model', message: isNamed(body) ? undefined : NO_MODEL })
   if (!mayCall(holder, model)) throw new ApiError('model_not_allowed', { param: 'model' })
-  return { ...kind.parse(body, model, headers), model, body }
+  return model
 }
 
 type Asked = { modality: Modality; mayOmitModel?: true }
@@ -167,7 +187,7 @@ const isOmitted = ({ mayOmitModel }: Asked, { model = null }: JsonObject): boole
   mayOmitModel === true && model === null
 
 const namedModel = (offer: Offer, { modality }: Asked, body: JsonObject): Model | null =>
-  findModel(offer, modelOf(body), modality)
+  findModel(offer, namedIn(body), modality)
 
 const firstModel = ({ models }: Offer, { modality }: Asked, holder: Principal): Model | null =>
   [...models.values()].find((one) => one.modality === modality && one.routes.length > 0 && mayCall(holder, one)) ?? null
@@ -195,4 +215,4 @@ const NO_MODEL = 'model is missing: send the id of one of GET /v1/models.'
 const isNamed = ({ model }: JsonObject): boolean => model !== undefined && model !== null && model !== ''
 
 /** The `model` of a body, or an empty text where there is none: no model has that id. */
-const modelOf = (body: JsonObject): string => (typeof body.model === 'string' ? body.model : '')
+const namedIn = (body: JsonObject): string => (typeof body.model === 'string' ? body.model : '')

@@ -5,7 +5,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { z } from 'zod'
 import type { ChatModel } from '../../../shared/catalogue/catalogue.ts'
-import { countedBody, messagesBody } from '../../../shared/dialects/messages/body.ts'
+import { MOST, countedBody, messagesBody } from '../../../shared/dialects/messages/body.ts'
 import {
   BETAS,
   DEARER_FIELDS,
@@ -17,7 +17,7 @@ import {
 } from '../../../shared/dialects/messages/fields.ts'
 import { LONG_CACHES, longCacheIn } from '../../../shared/dialects/messages/cache-marks.ts'
 import type { Part } from '../../../shared/dialects/messages/parts.ts'
-import { isBinary, partsOf, tokensOf } from '../../../shared/dialects/messages/parts.ts'
+import { blockCount, isBinary, partsOf, tokensOf } from '../../../shared/dialects/messages/parts.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import { asFields } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
@@ -52,6 +52,8 @@ export function parseCounted(body: JsonObject, model: Rules, headers: IncomingHt
 function checked(body: JsonObject, model: Rules, headers: IncomingHttpHeaders, schema: z.ZodType): Checked {
   const allowed = new Set(model.upstreams.flatMap(({ allow }) => allow))
   const fields = passingFields(body, allowed, KINDS, WORDING)
+  if (blockCount(fields.messages) > MOST.blocksInAll)
+    throw refusal('messages', `must have at most ${MOST.blocksInAll} blocks in all`)
   requireShape(schema, fields, WORDING)
   requireCheap(fields, allowed)
   requireParts(fields, model)
@@ -92,9 +94,9 @@ function requireCheap(fields: Fields, allowed: ReadonlySet<string>): void {
 /** @throws ApiError for an address that must not be fetched, or a document that the model does not price */
 function requireParts(fields: Fields, model: Rules): void {
   const parts = partsOf(fields as Pick<ChatRequest, 'messages'>)
-  for (const part of parts) requirePart(part, model)
   if (parts.filter(({ source }) => source.type === 'url').length > MAX_ADDRESSES)
     throw refusal('messages', `at most ${MAX_ADDRESSES} addresses are permitted`)
+  for (const part of parts) requirePart(part, model)
 }
 
 function requirePart(part: Part, model: Rules): void {

@@ -8,7 +8,7 @@ import { ApiError } from '../../../shared/platform/errors.ts'
 import type { WebDeps } from '../../deps.ts'
 import { endpoint } from '../../endpoint/endpoint.ts'
 import { apiKey, mayCall } from '../../endpoint/auth.ts'
-import { allowanceHeaders } from '../declared.ts'
+import { READ_LIMITS, allowanceHeaders } from '../declared.ts'
 import { parseCounted } from './body.ts'
 import { createUpstreamCounts } from './upstream-count.ts'
 
@@ -23,7 +23,7 @@ export const countTokens = endpoint({
     "The count of the model's first upstream where it speaks this API and answers in time, else the bound that the " +
     'hold of such a message uses. Free, at any balance; nothing is recorded.',
   auth: apiKey,
-  limits: [{ limit: 'reads', per: 'account', shown: true }],
+  limits: READ_LIMITS,
   body: z.looseObject({ model: z.string() }),
   dialectBody: true,
   answers: {

@@ -6,6 +6,7 @@ import type { Principal } from '../../../shared/accounts/key-lookup.ts'
 import type { ChatModel } from '../../../shared/catalogue/catalogue.ts'
 import { addressesIn } from '../../../shared/dialects/messages/parts.ts'
 import { newId } from '../../../shared/platform/ids.ts'
+import { bytesAsJson } from '../../../shared/platform/json-bytes.ts'
 import type { Trace } from '../../../shared/platform/process/trace.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import type { WebDeps } from '../../deps.ts'
@@ -29,7 +30,7 @@ export function createUpstreamCounts(deps: Deps): (counted: Counted) => Promise<
     const { request, model, auth } = counted
     // Names of hosts are looked up for calls alone: no upstream is to fetch what nobody has checked.
     if (model.routes[0]?.upstream.protocol !== 'anthropic' || addressesIn(request).length > 0) return null
-    const bytes = Buffer.byteLength(JSON.stringify(request))
+    const bytes = bytesAsJson(request)
     if (!held.take(auth.accountId, bytes)) return null
     try {
       return await askFor(deps, counted)

@@ -2,11 +2,19 @@
  * Checks the body of a request of the Responses API: its fields by their kinds, then its shape, then what stands in it.
  */
 import type { ChatModel } from '../../../shared/catalogue/catalogue.ts'
-import { responsesBody } from '../../../shared/dialects/responses/body.ts'
+import { MOST, responsesBody } from '../../../shared/dialects/responses/body.ts'
 import { outputOf } from '../../../shared/dialects/responses/estimate.ts'
 import { DEARER_FIELDS, FREE_FIELDS, FREE_VALUES, isHosted } from '../../../shared/dialects/responses/fields.ts'
 import type { Part } from '../../../shared/dialects/responses/parts.ts'
-import { addressesIn, isBinary, itemsOf, partsOf, tokensOf, toolsOf } from '../../../shared/dialects/responses/parts.ts'
+import {
+  addressesIn,
+  isBinary,
+  itemsOf,
+  partCount,
+  partsOf,
+  tokensOf,
+  toolsOf,
+} from '../../../shared/dialects/responses/parts.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import { asFields, isText } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
@@ -26,7 +34,8 @@ export type Rules = Pick<ChatModel, 'maxOutputTokens' | 'partTokens'> & {
 /** What is asked for, and the tools of upstreams that were left out of it, by their names. */
 export type Checked = { request: ChatRequest; droppedTools: string[] }
 
-const refusal = (param: string, fault: string): ApiError =>
+/** A refusal in the words of the API: the path of the field and what is wrong with it. */
+export const refusal = (param: string, fault: string): ApiError =>
   new ApiError('invalid_request', { param, message: `Invalid '${param}': ${fault}` })
 
 const KINDS: FieldKinds = { free: FREE_FIELDS, dearer: DEARER_FIELDS, freeValues: FREE_VALUES }
@@ -43,6 +52,7 @@ const WORDING: Wording = {
 export function parseResponses(body: JsonObject, model: Rules): Checked {
   const allowed = new Set(model.upstreams.flatMap(({ allow }) => allow))
   const fields = passingFields(body, allowed, KINDS, WORDING)
+  if (partCount(fields) > MOST.partsInAll) throw refusal('input', `must have at most ${MOST.partsInAll} parts in all.`)
   requireShape(responsesBody, fields, WORDING)
   if (
     isText(asFields(fields.reasoning).mode) &&
@@ -67,9 +77,9 @@ export function parseResponses(body: JsonObject, model: Rules): Checked {
 
 /** @throws ApiError for an address that must not be fetched, or a file that the model does not price */
 function requireParts(fields: Fields, model: Rules): void {
-  for (const part of partsOf(fields)) requirePart(part, model)
   if (addressesIn(fields).length > MAX_ADDRESSES)
     throw refusal('input', `at most ${MAX_ADDRESSES} addresses are permitted.`)
+  for (const part of partsOf(fields)) requirePart(part, model)
 }
 
 function requirePart(part: Part, model: Rules): void {

@@ -5,14 +5,17 @@
 import type { Membership } from '../../../shared/accounts/members.ts'
 import { findResponses } from '../../../shared/calls/stored-responses.ts'
 import type { StoredResponse } from '../../../shared/calls/stored-responses.ts'
+import { MOST } from '../../../shared/dialects/responses/body.ts'
 import { callOfItem, callOfResponse } from '../../../shared/dialects/responses/response.ts'
 import { itemsOf } from '../../../shared/dialects/responses/parts.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import { asFields, isText } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import type { CallId } from '../../../shared/platform/ids.ts'
+import { bytesAsJson } from '../../../shared/platform/json-bytes.ts'
 import type { WebDeps } from '../../deps.ts'
 import type { JsonObject } from '../../middleware/json-body.ts'
+import { refusal } from './body.ts'
 import { inTurn } from './turns.ts'
 
 type ResolveDeps = Pick<WebDeps, 'db' | 'config'>
@@ -38,6 +41,7 @@ const notFound = (param: string, id: unknown): ApiError =>
  */
 export async function withPrevious(deps: ResolveDeps, body: JsonObject, holder: Membership): Promise<JsonObject> {
   const { previous_response_id: previous, input } = body
+  requireFewItems(input)
   const items = Array.isArray(input) ? input.map(asFields) : []
   const references = items.filter(isReference)
   if (!isText(previous) && references.length === 0) return body
@@ -45,12 +49,18 @@ export async function withPrevious(deps: ResolveDeps, body: JsonObject, holder: 
   const named = isText(previous) ? [callOfResponse(previous)] : []
   const ids = [...new Set([...named, ...references.map(({ id }) => callOfItem(String(id)))])]
   return await inTurn(holder.accountId, async () => {
-    const room = deps.config.MAX_DIALECT_BODY_BYTES - Buffer.byteLength(JSON.stringify(body))
+    const room = deps.config.MAX_DIALECT_BODY_BYTES - bytesAsJson(body)
     const found = await findAll(deps, holder, ids, room)
     const before = isText(previous) ? itemsBefore(previous, found) : []
-    const said = Array.isArray(input) ? items.map((item) => itemFor(item, found)) : itemsOf({ input })
+    const said = Array.isArray(input) ? withReferred(items, found) : itemsOf({ input })
     return { ...body, input: [...before, ...said] }
   })
+}
+
+/** @throws ApiError invalid_request for more items than a request may have, before any of them is looked at */
+function requireFewItems(input: unknown): void {
+  if (Array.isArray(input) && input.length > MOST.items)
+    throw refusal('input', `must have at most ${MOST.items} elements`)
 }
 
 /** @throws ApiError invalid_request for an item without a name, or that is named twice: it would count each time */
@@ -85,11 +95,29 @@ function itemsBefore(previous: string, found: ReadonlyMap<CallId, StoredResponse
   return [...response.input, ...response.output]
 }
 
-function itemFor(item: Fields, found: ReadonlyMap<CallId, StoredResponse>): Fields {
-  if (!isReference(item)) return item
+/**
+ * The items of an input with what they refer to, in time in proportion to all of them.
+ * @throws ApiError previous_response_not_found
+ */
+export function withReferred(items: readonly Fields[], found: ReadonlyMap<CallId, StoredResponse>): Fields[] {
+  const byId = itemsById(found)
+  return items.map((item) => (isReference(item) ? referredBy(item, byId) : item))
+}
+
+type ItemsById = ReadonlyMap<CallId, ReadonlyMap<unknown, Fields>>
+
+/** The items of each response by their ids. Of two with the same id, the one that was answered comes first. */
+const itemsById = (found: ReadonlyMap<CallId, StoredResponse>): ItemsById =>
+  new Map(
+    Array.from(found, ([call, { input, output }]) => [
+      call,
+      new Map([...output, ...input].toReversed().map((item) => [item.id, item])),
+    ]),
+  )
+
+function referredBy(item: Fields, byId: ItemsById): Fields {
   const id = callOfItem(String(item.id))
-  const { input = [], output = [] } = (id === null ? undefined : found.get(id)) ?? {}
-  const meant = [...output, ...input].find((one) => one.id === item.id)
+  const meant = id === null ? undefined : byId.get(id)?.get(item.id)
   if (!meant) throw notFound('input', item.id)
   return meant
 }

@@ -14,7 +14,7 @@ import { apiKey } from '../../endpoint/auth.ts'
 import { endpoint } from '../../endpoint/endpoint.ts'
 import { wholeNumber } from '../../endpoint/fields.ts'
 import { sendMedia } from '../../static/media.ts'
-import { READ_LIMITS, allowanceHeaders, creditHeaders, gateway } from '../declared.ts'
+import { VIDEO_READ_LIMITS, allowanceHeaders, creditHeaders, gateway } from '../declared.ts'
 import type { DeleteDeps } from './deletion.ts'
 import { removeVideo } from './deletion.ts'
 import { callOfVideo, describeCost, describeVideo, expiryOf, video, videoId, videoOf } from './video.ts'
@@ -22,7 +22,7 @@ import { videoHeaders } from './videos.ts'
 
 const NO_VIDEO = 'There is no such video: it is unknown, or was deleted.'
 
-const stored = { ...gateway, auth: apiKey, limits: READ_LIMITS } as const
+const stored = { ...gateway, auth: apiKey, limits: VIDEO_READ_LIMITS } as const
 
 const params = z.object({
   id: z

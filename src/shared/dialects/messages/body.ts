@@ -3,10 +3,10 @@
  * of the API, because clients correct their requests by them.
  */
 import { z } from 'zod'
-import { chosen, documented, jsonObject, listOf, within } from '../../requests/field-schemas.ts'
+import { chosen, documented, jsonObject, listOf, open, within } from '../../requests/field-schemas.ts'
 
-/** Most turns, tools, and blocks of one turn. */
-const MOST = { turns: 20_000, tools: 512, blocks: 20_000 } as const
+/** Most turns, tools, blocks of one turn, and blocks of all turns, those in others included. */
+export const MOST = { turns: 20_000, tools: 512, blocks: 20_000, blocksInAll: 40_000 } as const
 
 /** The largest limit of output that may be asked for, in tokens. */
 const MAX_TOKENS = 100_000_000
@@ -21,7 +21,7 @@ const cacheControl = z.strictObject({
 })
 const marked = { cache_control: cacheControl.nullish() }
 
-const citations = z.looseObject({}).nullish()
+const citations = open({}).nullish()
 
 const textBlock = z.strictObject({ type: z.literal('text'), text, citations: z.unknown().optional(), ...marked })
 
@@ -49,7 +49,10 @@ const documentSource = z.discriminatedUnion('type', [
   bytes,
   address,
   z.strictObject({ type: z.literal('text'), media_type: text.optional(), data: text }),
-  z.strictObject({ type: z.literal('content'), content: z.union([text, z.array(z.union([textBlock, imageBlock]))]) }),
+  z.strictObject({
+    type: z.literal('content'),
+    content: z.union([text, listOf(z.union([textBlock, imageBlock]), 0, MOST.blocks)]),
+  }),
 ])
 const document = z.strictObject({
   type: z.literal('document'),
@@ -64,7 +67,7 @@ const searchResult = z.strictObject({
   type: z.literal('search_result'),
   source: text,
   title: text,
-  content: z.array(textBlock),
+  content: listOf(textBlock, 0, MOST.blocks),
   citations,
   ...marked,
 })
@@ -112,7 +115,7 @@ const toolResult = z.strictObject({
   ...marked,
 })
 
-const toolChange = z.looseObject({ type: z.enum(['tool_addition', 'tool_removal']) })
+const toolChange = open({ type: z.enum(['tool_addition', 'tool_removal']) })
 
 /** What stands in a turn. */
 const turnBlocks = {
@@ -143,14 +146,14 @@ const clientTool = z.strictObject({
   input_schema: jsonObject,
   strict: z.boolean().nullish(),
   defer_loading: z.boolean().nullish(),
-  input_examples: z.array(jsonObject).nullish(),
+  input_examples: listOf(jsonObject, 0, MOST.blocks).nullish(),
   eager_input_streaming: z.boolean().nullish(),
-  allowed_callers: z.array(text).nullish(),
+  allowed_callers: listOf(text, 0, MOST.tools).nullish(),
   ...marked,
 })
 /** A tool of a kind that its vendor knows. Its name may stand in a header of the answer. */
 const vendorName = text.regex(/^[a-zA-Z0-9_-]{1,64}$/, 'should match pattern ^[a-zA-Z0-9_-]{1,64}$')
-const typedTool = z.looseObject({ type: vendorName, name: vendorName.nullish(), ...marked })
+const typedTool = open({ type: vendorName, name: vendorName.nullish(), ...marked })
 const tool = chosen<z.ZodType>([clientTool, typedTool], ({ type }) =>
   type === undefined || type === null || type === 'custom' ? clientTool : typedTool,
 )
@@ -179,8 +182,8 @@ export const messagesBody = z.looseObject({
   model: z.string(),
   max_tokens: z.int().min(1).max(MAX_TOKENS).meta({ description: 'Lowered to what balance and budget pay.' }),
   messages: listOf(message, 1, MOST.turns),
-  system: z.union([text, z.array(textBlock)]).nullish(),
-  stop_sequences: z.array(text).max(16).nullish(),
+  system: z.union([text, listOf(textBlock, 0, MOST.blocks)]).nullish(),
+  stop_sequences: listOf(text, 0, 16).nullish(),
   stream: z.boolean().nullish(),
   temperature: z.number().min(0).max(1).nullish(),
   top_p: z.number().min(0).max(1).nullish(),
@@ -188,10 +191,10 @@ export const messagesBody = z.looseObject({
   thinking: thinkingConfig.nullish(),
   tool_choice: toolChoice.nullish(),
   tools: listOf(tool, 0, MOST.tools).nullish(),
-  metadata: z.looseObject({ user_id: text.nullish() }).nullish(),
+  metadata: open({ user_id: text.nullish() }).nullish(),
   output_config: outputConfig.nullish(),
   cache_control: cacheControl.nullish(),
-  context_management: z.looseObject({ edits: z.array(z.looseObject({ type: text })).optional() }).nullish(),
+  context_management: open({ edits: listOf(open({ type: text }), 0, MOST.blocks).optional() }).nullish(),
 })
 
 /** A body to count: as one to send, and its limit may be left out. */

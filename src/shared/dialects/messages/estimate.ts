@@ -1,6 +1,7 @@
 /**
  * The tokens that a request of the Messages API is charged for before its usage is known.
  */
+import { bytesAsJson } from '../../platform/json-bytes.ts'
 import type { CountingRules, Tokens } from '../../requests/pricing.ts'
 import { TOOLS_TOKENS, estimatedInput } from '../../requests/pricing.ts'
 import type { ChatRequest } from '../../requests/requests.ts'
@@ -18,6 +19,6 @@ export function fixedTokens(request: ChatRequest, rules: CountingRules): number 
  * plus what these count for, and what tools add. Output: its limit.
  */
 export function estimateMessages(request: ChatRequest, rules: CountingRules): Tokens {
-  const bytes = Buffer.byteLength(JSON.stringify(request)) - uncountedBytes(request, rules)
+  const bytes = bytesAsJson(request) - uncountedBytes(request, rules)
   return { input: estimatedInput(bytes, fixedTokens(request, rules), rules), output: request.max_tokens }
 }

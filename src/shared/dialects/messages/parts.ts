@@ -3,6 +3,7 @@
  */
 import { asFields } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
+import { bytesAsJson } from '../../platform/json-bytes.ts'
 import type { CountingRules } from '../../requests/pricing.ts'
 import { tokensOfPart } from '../../requests/pricing.ts'
 import type { ChatMessage } from '../../requests/requests.ts'
@@ -29,6 +30,18 @@ function partsIn(content: unknown, path: string): Part[] {
   })
 }
 
+/** The blocks of all turns, those in other blocks included: counted before any of them is checked. */
+export const blockCount = (messages: unknown): number =>
+  Array.isArray(messages) ? messages.reduce<number>((sum, one) => sum + blocksIn(asFields(one).content), 0) : 0
+
+function blocksIn(content: unknown): number {
+  if (!Array.isArray(content)) return 0
+  return content.reduce<number>((sum, value) => {
+    const block = asFields(value)
+    return sum + 1 + blocksIn(block.content) + blocksIn(asFields(block.source).content)
+  }, 0)
+}
+
 /** Whether a document is no text: what it counts for only its model can say. */
 export const isBinary = ({ kind, source }: Part): boolean =>
   kind === 'document' &&
@@ -51,7 +64,7 @@ export const partTokens = (body: Body, rules: CountingRules): number =>
 export const uncountedBytes = (body: Body, rules: CountingRules): number =>
   partsOf(body)
     .filter((part) => part.source.type === 'base64' && tokensOf(part, rules) !== null)
-    .reduce((sum, { source }) => sum + Buffer.byteLength(JSON.stringify(source.data)) - 2, 0)
+    .reduce((sum, { source }) => sum + bytesAsJson(source.data) - 2, 0)
 
 /** The http(s) addresses of pictures and documents in a request. */
 export const addressesIn = (body: Body): string[] =>

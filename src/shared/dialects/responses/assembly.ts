@@ -3,7 +3,7 @@
  */
 import { asFields, isText } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
-import { jsonBytes } from '../../platform/json-bytes.ts'
+import { bytesAsJson, jsonBytes } from '../../platform/json-bytes.ts'
 import type { CutOff } from '../answer-form.ts'
 import { BoundedAssembly, fitting } from '../bounded-assembly.ts'
 import { owned } from '../deltas.ts'
@@ -80,7 +80,7 @@ function sizeOfEvent(event: Fields): number {
   const { type, item, logprobs } = event
   const { encrypted_content: sealed } = asFields(item)
   const beside = type === 'response.output_item.done' && isText(sealed) ? sealed.length : 0
-  const probabilities = Array.isArray(logprobs) && logprobs.length > 0 ? Buffer.byteLength(JSON.stringify(logprobs)) : 0
+  const probabilities = Array.isArray(logprobs) && logprobs.length > 0 ? bytesAsJson(logprobs) : 0
   return jsonBytes(wordsOf(event) ?? '') + jsonBytes(nameIn(event)) + beside + probabilities
 }
 

@@ -2,10 +2,10 @@
  * The schema of a request of the Responses API. Items, parts, tools and fields that it does not know are refused.
  */
 import { z } from 'zod'
-import { chosen, documented, jsonObject, listOf, within } from '../../requests/field-schemas.ts'
+import { chosen, documented, jsonObject, listOf, open, within } from '../../requests/field-schemas.ts'
 
-/** Most items, tools, and parts of one item. */
-const MOST = { items: 20_000, tools: 512, parts: 20_000 } as const
+/** Most items, tools, parts of one item, parts of all items, and keys of metadata. */
+export const MOST = { items: 20_000, tools: 512, parts: 20_000, partsInAll: 40_000, notes: 16 } as const
 
 /** The largest limit of output that may be asked for, in tokens. */
 const MAX_TOKENS = 100_000_000
@@ -16,7 +16,7 @@ const text = z.string()
 const ofItem = { id: text.nullish(), status: text.nullish(), caller: z.unknown().optional() }
 
 /** A cache that lives longer is billed apart. */
-const breakpoint = { prompt_cache_breakpoint: z.looseObject({ ttl: z.null().optional() }).nullish() }
+const breakpoint = { prompt_cache_breakpoint: open({ ttl: z.null().optional() }).nullish() }
 
 const inputText = z.strictObject({ type: z.literal('input_text'), text, ...breakpoint })
 const outputText = z.strictObject({
@@ -82,8 +82,8 @@ const message = z.strictObject({
 
 const reasoning = z.strictObject({
   type: z.literal('reasoning'),
-  summary: z.array(z.strictObject({ type: z.literal('summary_text'), text })).nullish(),
-  content: z.array(z.strictObject({ type: text, text })).nullish(),
+  summary: listOf(z.strictObject({ type: z.literal('summary_text'), text }), 0, MOST.parts).nullish(),
+  content: listOf(z.strictObject({ type: text, text }), 0, MOST.parts).nullish(),
   encrypted_content: text.nullish(),
   ...ofItem,
 })
@@ -111,7 +111,7 @@ const customOutput = z.strictObject({
 const described = {
   description: text.nullish(),
   defer_loading: z.boolean().nullish(),
-  allowed_callers: z.array(text).nullish(),
+  allowed_callers: listOf(text, 0, MOST.tools).nullish(),
 }
 const functionTool = z.strictObject({
   type: z.literal('function'),
@@ -145,7 +145,7 @@ const CLIENT_TOOLS: Readonly<Record<string, z.ZodType>> = {
 }
 /** A tool of a kind that its vendor runs. */
 const vendorsName = text.regex(/^[\w.-]{1,64}$/, 'must be of letters, digits, "_", "-" and ".", at most 64')
-const hostedTool = z.looseObject({ type: vendorsName, name: vendorsName.nullish() })
+const hostedTool = open({ type: vendorsName, name: vendorsName.nullish() })
 const tool = chosen<z.ZodType>([functionTool, customTool, namespaceTool, hostedTool], ({ type }) =>
   typeof type === 'string' && Object.hasOwn(CLIENT_TOOLS, type) ? CLIENT_TOOLS[type]! : hostedTool,
 )
@@ -154,11 +154,11 @@ const tools = listOf(tool, 0, MOST.tools)
 const additionalTools = z.strictObject({ type: z.literal('additional_tools'), role: text.nullish(), tools, ...ofItem })
 
 /** What a vendor's own tools did in earlier turns. */
-const hostedItem = (type: string) => z.looseObject({ type: z.literal(type) })
+const hostedItem = (type: string) => open({ type: z.literal(type) })
 const HOSTED_ITEMS = ['tool_search_call', 'web_search_call', 'file_search_call', 'code_interpreter_call']
 
 /** Of those, the ones that bring tools. */
-const hostedWithTools = (type: string) => z.looseObject({ type: z.literal(type), tools: tools.nullish() })
+const hostedWithTools = (type: string) => open({ type: z.literal(type), tools: tools.nullish() })
 const HOSTED_WITH_TOOLS = ['tool_search_output', 'configuration_update']
 
 const ITEMS: Readonly<Record<string, z.ZodType>> = {
@@ -183,7 +183,7 @@ const input = z
   .meta(documented(z.union([text, z.array(z.looseObject({ type: text.optional() }))])))
   .transform((value, context) => (Array.isArray(value) ? within(items, value, context) : value))
 
-const toolChoice = z.union([z.enum(['auto', 'none', 'required']), z.looseObject({ type: text })])
+const toolChoice = z.union([z.enum(['auto', 'none', 'required']), open({ type: text })])
 
 const format = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text') }),
@@ -196,6 +196,15 @@ const format = z.discriminatedUnion('type', [
     strict: z.boolean().nullish(),
   }),
 ])
+
+const noted = z.record(text.max(64), text.max(512))
+
+/** Notes of the client's own. They are counted before any is checked. */
+const metadata = jsonObject.meta(documented(noted)).transform((fields, context) => {
+  if (Object.keys(fields).length <= MOST.notes) return within(noted, fields, context)
+  context.addIssue(`must have at most ${MOST.notes} keys`)
+  return z.NEVER
+})
 
 const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 
@@ -222,11 +231,8 @@ export const responsesBody = z.looseObject({
     })
     .nullish(),
   text: z.strictObject({ format: format.nullish(), verbosity: z.enum(['low', 'medium', 'high']).nullish() }).nullish(),
-  include: z.array(text.max(100)).max(32).nullish(),
-  metadata: z
-    .record(text.max(64), text.max(512))
-    .refine((fields) => Object.keys(fields).length <= 16, 'must have at most 16 keys')
-    .nullish(),
+  include: listOf(text.max(100), 0, 32).nullish(),
+  metadata: metadata.nullish(),
   prompt_cache_key: text.nullish(),
   safety_identifier: text.max(128).nullish(),
   user: text.nullish(),

@@ -1,6 +1,7 @@
 /**
  * The tokens that a request of the Responses API is charged for before its usage is known.
  */
+import { bytesAsJson } from '../../platform/json-bytes.ts'
 import type { CountingRules, Tokens } from '../../requests/pricing.ts'
 import { TOOLS_TOKENS, estimatedInput } from '../../requests/pricing.ts'
 import type { ChatRequest } from '../../requests/requests.ts'
@@ -23,6 +24,6 @@ export const fixedTokens = (request: ChatRequest, rules: CountingRules): number 
  * bytes: control characters are six in JSON. Output: its limit.
  */
 export function estimateResponses(request: ChatRequest, rules: CountingRules): Tokens {
-  const bytes = Buffer.byteLength(JSON.stringify(request)) - uncountedBytes(request, rules) + bytesOfWords(request)
+  const bytes = bytesAsJson(request) - uncountedBytes(request, rules) + bytesOfWords(request)
   return { input: estimatedInput(bytes, fixedTokens(request, rules), rules), output: request.max_tokens }
 }

@@ -25,6 +25,17 @@ export const toolsOf = (body: Body): Fields[] => [
 
 const listOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.map(asFields) : [])
 
+/** The parts and tools of all items: counted before any of them is checked. */
+export const partCount = ({ input }: Body): number =>
+  Array.isArray(input)
+    ? input.reduce<number>((sum, item) => {
+        const { content, output, summary, tools } = asFields(item)
+        return [content, output, summary, tools].reduce<number>((parts, list) => parts + lengthOf(list), sum)
+      }, 0)
+    : 0
+
+const lengthOf = (list: unknown): number => (Array.isArray(list) ? list.length : 0)
+
 /** Where the parts of an item stand, by its type. What else there is has a form that only its vendor knows. */
 const PLACES: ReadonlyMap<unknown, 'content' | 'output'> = new Map([
   ['message', 'content'],
@@ -88,8 +99,9 @@ export const uncountedBytes = (body: Body, rules: CountingRules): number =>
   partsOf(body)
     .filter((part) => tokensOf(part, rules) !== null && !hasText(part))
     .map(({ fields }) => fields.image_url ?? fields.file_data)
-    .filter((data) => typeof data === 'string' && /^data:/i.test(data))
-    .reduce<number>((sum, data) => sum + Buffer.byteLength(JSON.stringify(data)) - 2, 0)
+    .filter((data) => typeof data === 'string')
+    .filter((data) => /^data:/i.test(data))
+    .reduce((sum, data) => sum + jsonBytes(data), 0)
 
 /** How many bytes of JSON the words of a request's text files have beyond those of their data. */
 export const bytesOfWords = (body: Body): number =>
