@@ -73,9 +73,7 @@ function readCodebook(bits: Bits): void {
   if (bits.read(24) !== 0x564342) throw broken()
   const dimensions = bits.read(16)
   const entries = bits.read(24)
-  if (bits.read(1) === 1) readOrderedLengths(bits, entries)
-  else if (bits.read(1) === 1) bits.repeat(entries, () => bits.read(1) === 1 && bits.skip(5))
-  else bits.skip(5 * entries)
+  readLengths(bits, entries)
   const lookup = bits.read(4)
   if (lookup > 2) throw broken()
   if (lookup === 0) return
@@ -84,6 +82,14 @@ function readCodebook(bits: Bits): void {
   bits.skip(1)
   const values = lookup === 2 ? entries * dimensions : rootOf(entries, dimensions)
   bits.skip(values * valueBits)
+}
+
+function readLengths(bits: Bits, entries: number): void {
+  const isOrdered = bits.read(1) === 1
+  if (isOrdered) return readOrderedLengths(bits, entries)
+  const isSparse = bits.read(1) === 1
+  if (isSparse) bits.repeat(entries, () => bits.read(1) === 1 && bits.skip(5))
+  else bits.skip(5 * entries)
 }
 
 function readOrderedLengths(bits: Bits, entries: number): void {

@@ -197,7 +197,7 @@ function laceAt(block: Buffer, from: number, bytes: number): { from: number; len
   while (lacing !== FIXED && lengths.length < count - 1) {
     const length = lacing === XIPH ? xiphAt(block, place) : numberAt(block, place, 8, false)
     // A lace that cannot be read: its packets are taken to be as long as they can be.
-    if (!length) return { from: block.length, lengths: new Array<number>(count).fill((bytes - from) / count) }
+    if (!length) return { from: block.length, lengths: Array.from({ length: count }, () => (bytes - from) / count) }
     // Of EBML's all but the first are differences, from the middle of what so many bytes can say.
     const before = lacing === EBML ? lengths.at(-1) : undefined
     const stated = length.value + (before === undefined ? 0 : before - (2 ** (7 * length.bytes - 1) - 1))
