@@ -48,7 +48,8 @@ export function argumentsOf(kind: Kind | Task, tree: string = root): string[] {
   if (bundled && ofThisOne && (kind === 'web' || kind === 'worker')) return [join(bundled, `${kind}.cjs`)]
   const program = join(tree, 'dist', `${PROGRAMS[kind]}.js`)
   const isCompiled = ofThisOne ? (compiled ??= !buildIsStale()) : existsSync(program)
-  return isCompiled ? [program] : ['--import', 'tsx', join(tree, `${PROGRAMS[kind]}.ts`)]
+  const loaders = ['--import', 'tsx', '--import', join(root, 'scripts/thread-loader.mjs')]
+  return isCompiled ? [program] : [...loaders, join(tree, `${PROGRAMS[kind]}.ts`)]
 }
 
 /** A failpoint that a process reached. `at` in Unix ms. */

@@ -27,11 +27,21 @@ export class Stopped extends Error {}
 /** What web and worker run: what was compiled into dist, or their sources, started again at each change. */
 export type RunFrom = 'build' | 'sources'
 
+/** So that their threads can be sources, too. */
+const THREADS = '--import=./scripts/thread-loader.mjs'
+
 /** The arguments of Node for a program of the product. `inspector`: the port of its debugger when run from sources. */
 const programOf = (from: RunFrom, file: string, inspector: number): string[] =>
   from === 'build'
     ? [`dist/src/${file}.js`]
-    : ['--watch', '--watch-preserve-output', '--import=tsx', `--inspect=127.0.0.1:${inspector}`, `src/${file}.ts`]
+    : [
+        '--watch',
+        '--watch-preserve-output',
+        '--import=tsx',
+        THREADS,
+        `--inspect=127.0.0.1:${inspector}`,
+        `src/${file}.ts`,
+      ]
 
 const [WEB_INSPECTOR, WORKER_INSPECTOR] = [9229, 9230]
 

@@ -8,7 +8,12 @@ const OUTSIDE = 'mysql mysql2 mariadb oracledb sqlite3 better-sqlite3 tedious pg
   .split(' ')
   .concat('msgpackr-extract', 'argon2', '@aws-sdk')
 
-const PROGRAMS = { web: 'dist/src/api/main.js', worker: 'dist/src/workers/main.js' }
+const PROGRAMS = {
+  web: 'dist/src/api/main.js',
+  worker: 'dist/src/workers/main.js',
+  // A thread, whose script is looked for next to what starts it.
+  'measuring-thread': 'dist/src/api/v1/audio/measuring-thread.js',
+}
 
 /**
  * A program awaits its own start, which CommonJS modules cannot do; nothing comes after it.

@@ -82,6 +82,7 @@ export async function startWeb(
   const load = createLoad(queues, replies, log)
   await Promise.all([prepareDummyHash(), checkDependencies({ config, ...services }, log, stop.signals.terminating)])
   await catalogue.refresh()
+  const bounds = createBounds(redis, config)
   const app = createApp({
     config,
     log,
@@ -95,7 +96,7 @@ export async function startWeb(
     load,
     metrics,
     longAnswers: createLongAnswers(db, Math.ceil(config.DATABASE_POOL / 4)),
-    ...createBounds(redis, config),
+    ...bounds,
     media: createMediaReader(config),
     payments: paymentsWith(config, { db, log, replies }, metrics),
     ...stop.signals,
@@ -119,7 +120,7 @@ export async function startWeb(
       replies.stop()
       await webProcesses.stop()
       subscriber.disconnect()
-      await disconnect(services)
+      await Promise.all([bounds.measuring.stop(), disconnect(services)])
     },
   }
 }

@@ -25,10 +25,12 @@ export class FormFile {
   readonly name: string
   /** The type that its client states. */
   readonly type: string
-  private readonly descriptor: number
+  /** Of its temporary file: another thread may read it until it is closed. */
+  readonly descriptor: number
   private readonly hash = createHash('sha256')
   private sha256: string | null = null
   private length = 0
+  private begin = 0
 
   constructor(place: number, { name, type }: { name: string; type: string }) {
     this.place = place
@@ -41,7 +43,12 @@ export class FormFile {
 
   /** Its length in bytes. */
   get bytes(): number {
-    return this.length
+    return this.length - this.begin
+  }
+
+  /** Leaves out its first bytes from now on: they are neither read nor sent on. */
+  skip(bytes: number): void {
+    this.begin += bytes
   }
 
   /** Adds bytes at its end. @throws where the disk takes no more */
@@ -57,10 +64,16 @@ export class FormFile {
 
   /** What stands from a place on: `length` bytes, or as many as there are. */
   async read(from: number, length: number): Promise<Buffer> {
-    const buffer = Buffer.allocUnsafe(Math.max(0, Math.min(length, this.length - from)))
+    const buffer = Buffer.allocUnsafe(Math.max(0, Math.min(length, this.bytes - from)))
     let done = 0
     while (done < buffer.length) {
-      const { bytesRead } = await readFile(this.descriptor, buffer, done, buffer.length - done, from + done)
+      const { bytesRead } = await readFile(
+        this.descriptor,
+        buffer,
+        done,
+        buffer.length - done,
+        this.begin + from + done,
+      )
       if (bytesRead === 0) throw new Error('a temporary file is shorter than what was written to it')
       done += bytesRead
     }
@@ -69,12 +82,12 @@ export class FormFile {
 
   /** All of it, in chunks. */
   async *chunks(): AsyncGenerator<Buffer> {
-    for (let from = 0; from < this.length; from += CHUNK_BYTES) yield await this.read(from, CHUNK_BYTES)
+    for (let from = 0; from < this.bytes; from += CHUNK_BYTES) yield await this.read(from, CHUNK_BYTES)
   }
 
   /** As a job carries it. */
   reference(): UploadedFile {
-    return { place: this.place, name: this.name, type: this.type, bytes: this.length }
+    return { place: this.place, name: this.name, type: this.type, bytes: this.bytes }
   }
 
   /** What makes it the same file in a retry. */

@@ -5,8 +5,14 @@
 import type { SoundReader } from './reader.ts'
 import { NoSound, secondsAt } from './reader.ts'
 
-/** Boxes of one file, and the longest table that is read of one. */
-const MAX = { boxes: 100_000, bytes: 8_000_000, depth: 8 }
+/** Boxes and tracks of one file, and the longest table that is read of one, in bytes. */
+const MAX = { boxes: 100_000, tracks: 64, bytes: 8_000_000, depth: 8 }
+
+/** The most that a sample of AAC has for each channel, in bytes (ISO 14496-3, 4.5.3). */
+const AAC_BYTES = 768
+
+/** Channels of AAC by their configuration (ISO 14496-3, 1.6.3.5); of others, as many as there can be. */
+const AAC_CHANNELS = [8, 1, 2, 3, 4, 5, 6]
 
 /** The highest bit rate that is plausible: of AAC with many channels, of ALAC in stereo. */
 const MOST_BITS = { mp4a: 1_536_000, alac: 9_216_000 }
@@ -30,6 +36,8 @@ type Track = {
   timescale: number
   coding: keyof typeof MOST_BITS | null
   sampleSeconds: number
+  sampleBytes: number
+  largest: number
   samples: number
   stated: number
   bytes: number
@@ -40,26 +48,33 @@ const noTrack = (): Track => ({
   timescale: 0,
   coding: null,
   sampleSeconds: 0,
+  sampleBytes: Infinity,
+  largest: 0,
   samples: 0,
   stated: 0,
   bytes: 0,
 })
 
 /** The seconds of an M4A file. @throws NoSound */
-export async function m4aSeconds(file: SoundReader): Promise<number> {
+export function m4aSeconds(file: SoundReader): number {
   const walk = new Walk(file)
-  await walk.within(0, file.bytes, 0)
+  walk.within(0, file.bytes, 0)
   const sound = walk.tracks.filter(({ isSound }) => isSound)
   if (sound.length === 0) throw new NoSound('is an MP4 file without sound')
   if (sound.some(({ coding }) => coding === null))
     throw new NoSound('is an MP4 file of a coding that is not taken: send AAC or ALAC')
-  const seconds = Math.max(...sound.map((track) => secondsOf(track, walk.fragmentSamples, walk.dataBytes)))
+  const seconds = sound.reduce(
+    (most, track) => Math.max(most, secondsOf(track, walk.fragmentSamples, walk.dataBytes)),
+    0,
+  )
   if (!(seconds > 0)) throw new NoSound('is an MP4 file without sound')
   return seconds
 }
 
 function secondsOf(track: Track, fragmentSamples: number, dataBytes: number): number {
-  const { timescale, coding, sampleSeconds, samples, stated, bytes } = track
+  const { timescale, coding, sampleSeconds, sampleBytes, largest, samples, stated, bytes } = track
+  // Decoders go on in a sample that has more than one frame in it.
+  if (largest > sampleBytes) throw new NoSound('is an MP4 file with samples that are too long')
   return Math.max(
     timescale > 0 ? stated / timescale : 0,
     (samples + fragmentSamples - LAST_SHORTER[coding!]) * sampleSeconds,
@@ -79,30 +94,35 @@ class Walk {
   }
 
   /** Goes through the boxes between two places. */
-  async within(from: number, until: number, depth: number): Promise<void> {
+  within(from: number, until: number, depth: number): void {
     for (let place = from; place + 8 <= until;) {
       if (++this.boxes > MAX.boxes) throw new NoSound('has too many boxes')
-      const head = await this.file.at(place, 16)
+      const head = this.file.at(place, 16)
       if (head.length < 8) return
       const type = head.toString('latin1', 4, 8)
       const [stated, headBytes] = sizeOf(head)
       const end = stated === 0 ? until : Math.min(place + stated, until)
       if (end < place + headBytes) return
-      if (type === 'trak') this.tracks.push(noTrack())
+      if (type === 'trak') this.addTrack()
       if (type === 'mdat') this.dataBytes += end - place - headBytes
       else if (REFUSED.has(type)) throw new NoSound(`is an MP4 file with a box that is not taken: ${type}`)
       else if (PARENTS.has(type)) {
         if (depth === MAX.depth) throw new NoSound('has boxes too deep in each other')
-        await this.within(place + headBytes, end, depth + 1)
-      } else await this.read(type, place + headBytes, end)
+        this.within(place + headBytes, end, depth + 1)
+      } else this.read(type, place + headBytes, end)
       place = end
     }
   }
 
-  private async read(type: string, from: number, end: number): Promise<void> {
+  private addTrack(): void {
+    if (this.tracks.length === MAX.tracks) throw new NoSound('has too many tracks')
+    this.tracks.push(noTrack())
+  }
+
+  private read(type: string, from: number, end: number): void {
     const readBox = READERS[type]
     if (!readBox) return
-    const box = await this.file.at(from, Math.min(end - from, MAX.bytes))
+    const box = this.file.at(from, Math.min(end - from, MAX.bytes))
     if (type === 'trun') this.fragmentSamples += box.length >= 8 ? box.readUInt32BE(4) : 0
     else readBox(box, this.tracks.at(-1) ?? noTrack())
   }
@@ -124,6 +144,14 @@ const READERS: Record<string, (box: Buffer, track: Track) => void> = {
     const place = box[0] === 1 ? 20 : 12
     if (box.length >= place + 4) track.timescale = box.readUInt32BE(place)
   },
+  elst: (box) => {
+    const [size, wide] = box[0] === 1 ? [20, true] : [12, false]
+    let edits = 0
+    for (const place of entriesOf(box, 4, 8, size))
+      if ((wide ? box.readInt32BE(place + 8) : box.readInt32BE(place + 4)) >= 0) edits++
+    // Each may play all of it once more.
+    if (edits > 1) throw new NoSound('is an MP4 file with several edits: export it again')
+  },
   stts: (box, track) => {
     for (const place of entriesOf(box, 4, 8, 8)) track.stated += box.readUInt32BE(place) * box.readUInt32BE(place + 4)
   },
@@ -132,14 +160,21 @@ const READERS: Record<string, (box: Buffer, track: Track) => void> = {
     const [each, count] = [box.readUInt32BE(4), box.readUInt32BE(8)]
     track.samples = count
     track.bytes = each * count
-    if (each === 0) for (const place of entriesOf(box, 8, 12, 4)) track.bytes += box.readUInt32BE(place)
+    track.largest = each
+    if (each > 0) return
+    for (const place of entriesOf(box, 8, 12, 4)) {
+      const bytes = box.readUInt32BE(place)
+      track.bytes += bytes
+      track.largest = Math.max(track.largest, bytes)
+    }
   },
   stsd: (box, track) => {
     const coding = box.toString('latin1', 12, 16)
     // Of several descriptions each could be that of most samples.
-    if (box.readUInt32BE(4) !== 1 || (coding !== 'mp4a' && coding !== 'alac')) return
+    if (box.length < 16 || box.readUInt32BE(4) !== 1 || (coding !== 'mp4a' && coding !== 'alac')) return
     track.coding = coding
-    track.sampleSeconds = Math.max(track.sampleSeconds, coding === 'mp4a' ? aacSeconds(box) : alacSeconds(box))
+    if (coding === 'alac') track.sampleSeconds = Math.max(track.sampleSeconds, alacSeconds(box))
+    else takeAac(box, track)
   },
 }
 
@@ -159,9 +194,19 @@ const PLAIN_AAC = new Set([1, 2, 3, 4, 5, 29])
  * What a sample of AAC lasts: 1,024 at the rate that its decoder is set to, which its own description states (`esds`,
  * ISO 14496-1). @throws NoSound for another coding in it: the same box names MP3 and more
  */
-function aacSeconds(box: Buffer): number {
+function takeAac(box: Buffer, track: Track): void {
+  const settings = aacSettings(box)
+  const isPlain = settings !== null && PLAIN_AAC.has(settings >> 11)
+  const seconds = isPlain ? 1024 / (AAC_RATES[(settings >> 7) & 15] ?? 8000) : SLOWEST
+  const channels = (isPlain && AAC_CHANNELS[(settings >> 3) & 15]) || 8
+  track.sampleSeconds = Math.max(track.sampleSeconds, seconds)
+  track.sampleBytes = AAC_BYTES * channels
+}
+
+/** The first two bytes by which its decoder is set; null where the box has none. @throws NoSound */
+function aacSettings(box: Buffer): number | null {
   const esds = box.indexOf('esds')
-  if (esds < 0) return SLOWEST
+  if (esds < 0) return null
   const stream = descriptorAt(box, esds + 8, 3)
   const flags = box[stream + 2] ?? 0
   if (flags & 0xe0) throw brokenHead()
@@ -170,8 +215,7 @@ function aacSeconds(box: Buffer): number {
   if (coding !== 0x40 && (coding! < 0x66 || coding! > 0x68))
     throw new NoSound('is an MP4 file of a coding that is not taken: send AAC or ALAC')
   const place = descriptorAt(box, decoder + 13, 5)
-  const settings = ((box[place] ?? 0) << 8) | (box[place + 1] ?? 0)
-  return PLAIN_AAC.has(settings >> 11) ? 1024 / (AAC_RATES[(settings >> 7) & 15] ?? 8000) : SLOWEST
+  return ((box[place] ?? 0) << 8) | (box[place + 1] ?? 0)
 }
 
 /** Where the content of a descriptor begins, whose tag stands at a place. @throws NoSound where it does not */

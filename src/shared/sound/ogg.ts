@@ -1,77 +1,99 @@
 /**
- * Ogg (RFC 3533) with Opus or Vorbis: all packets of all its streams. The positions that its pages state count only as
- * far as the packets can be so long.
+ * Ogg (RFC 3533) with Opus or Vorbis: all packets of all its streams. The positions that its pages state are not read.
  */
 import type { PacketClock } from './packets.ts'
 import { opusClock, vorbisClock } from './packets.ts'
 import type { SoundReader } from './reader.ts'
 import { NoSound } from './reader.ts'
+import { MAX_SETUP_BYTES } from './vorbis-setup.ts'
 
 /** Logical streams of one file: recordings may be chained. */
-const MAX_STREAMS = 1000
+const MAX_STREAMS = 64
 
-/** The bytes of a packet's beginning that are looked at. */
-const HEAD_BYTES = 64
+/** The bytes of a stream's first packet that are read. */
+const FIRST_BYTES = 64
 
 /** What every page begins with. */
 const PAGE = Buffer.from('OggS')
 
-type Stream = { clock: PacketClock; rate: number; last: number; head: Buffer; bytes: number; toSkip: number }
+/** One stream: `packet` is the number of the packet that is read, `head` has its
+ * beginning at `headAt`, and `bytes` is its length so far. */
+type Stream = {
+  clock: PacketClock | null
+  headers: number
+  first: Buffer
+  setup: Buffer[]
+  packet: number
+  head: Buffer
+  headAt: number
+  bytes: number
+}
 
 /** The seconds of an Ogg file. @throws NoSound */
-export async function oggSeconds(file: SoundReader): Promise<number> {
+export function oggSeconds(file: SoundReader): number {
   const streams = new Map<number, Stream>()
-  const ended: Stream[] = []
+  let begun = 0
+  let ended = 0
   let place = 0
-  while (place + 27 <= file.bytes) {
-    const head = await file.at(place, 27)
-    if (head.toString('latin1', 0, 4) !== 'OggS') {
-      place = await file.find(PAGE, place + 1)
-      if (place < 0) break
+  while (place >= 0 && place + 27 <= file.bytes) {
+    const head = file.at(place, 27)
+    if (!head.subarray(0, 4).equals(PAGE)) {
+      place = file.find(PAGE, place + 1)
       continue
     }
-    const lengths = await file.at(place + 27, head[26]!)
-    const body = place + 27 + lengths.length
-    const bytes = lengths.reduce((sum, length) => sum + length, 0)
     const serial = head.readUInt32LE(14)
-    // Decoders begin one at any page of a number that they do not know, whether it says that it is the first or not.
-    if (head[5]! & 2 || !streams.has(serial)) {
-      if (streams.has(serial)) ended.push(streams.get(serial)!)
-      if (ended.length + streams.size >= MAX_STREAMS) throw new NoSound('has too many streams')
-      streams.set(serial, streamOf(await file.at(body, Math.min(bytes, HEAD_BYTES))))
+    const isFirst = (head[5]! & 2) !== 0
+    const lengths = file.at(place + 27, head[26]!)
+    const body = place + 27 + lengths.length
+    const page = file.at(
+      body,
+      lengths.reduce((sum, length) => sum + length, 0),
+    )
+    let stream = streams.get(serial)
+    // Decoders begin one at any page of a number that they do not know, whether it states that it is the first or not.
+    if (isFirst || !stream) {
+      if (++begun > MAX_STREAMS) throw new NoSound('has too many streams')
+      ended += stream?.clock?.seconds() ?? 0
+      stream = streamOf(page.subarray(0, FIRST_BYTES))
+      streams.set(serial, stream)
     }
-    const stream = streams.get(serial)
-    const page = await file.at(body, bytes)
-    if (stream) takePage(stream, lengths, page, Number(head.readBigInt64LE(6)))
-    place = body + bytes
+    takePage(stream, lengths, page)
+    place = body + page.length
   }
-  const all = [...ended, ...streams.values()]
-  const seconds = all.reduce((sum, { clock, last, rate }) => sum + clock.seconds(last / rate), 0)
+  const seconds = [...streams.values()].reduce((sum, { clock }) => sum + (clock?.seconds() ?? 0), ended)
   if (seconds === 0) throw new NoSound('is an Ogg file without sound')
   return seconds
 }
 
-/** @param first the first packet of a stream, which says what it is */
+/** @param first the first packet of a stream, which states what it is */
 function streamOf(first: Buffer): Stream {
-  const more = { last: 0, head: Buffer.alloc(0), bytes: 0 }
-  if (first.toString('latin1', 0, 8) === 'OpusHead') return { clock: opusClock(), rate: 48_000, toSkip: 2, ...more }
-  if (first.toString('latin1', 0, 7) === '\x01vorbis')
-    return { clock: vorbisClock(first), rate: first.readUInt32LE(12), toSkip: 3, ...more }
+  const begun = { first: Buffer.from(first), setup: [], packet: 0, head: first, headAt: 0, bytes: 0 }
+  if (first.toString('latin1', 0, 8) === 'OpusHead') return { clock: opusClock(), headers: 2, ...begun }
+  if (first.toString('latin1', 0, 7) === '\x01vorbis') return { clock: null, headers: 3, ...begun }
   throw new NoSound('is an Ogg file of a coding that is not taken: send Opus or Vorbis')
 }
 
 /** Takes the packets of a page: a length below 255 ends one. */
-function takePage(stream: Stream, lengths: Buffer, page: Buffer, position: number): void {
+function takePage(stream: Stream, lengths: Buffer, page: Buffer): void {
   let place = 0
   for (const length of lengths) {
-    if (stream.bytes < HEAD_BYTES) stream.head = Buffer.concat([stream.head, page.subarray(place, place + length)])
+    if (stream.bytes === 0) {
+      stream.head = page
+      stream.headAt = place
+    }
     stream.bytes += length
+    if (stream.packet === 2 && !stream.clock) {
+      if (stream.bytes > MAX_SETUP_BYTES) throw new NoSound('has a broken head of Vorbis')
+      stream.setup.push(Buffer.from(page.subarray(place, place + length)))
+    }
     place += length
-    if (length === 255) continue
-    if (stream.toSkip > 0) stream.toSkip--
-    else stream.clock.take(stream.head, stream.bytes)
-    stream.head = Buffer.alloc(0)
-    stream.bytes = 0
+    if (length < 255) endPacket(stream)
   }
-  if (position > stream.last) stream.last = position
+}
+
+function endPacket(stream: Stream): void {
+  if (stream.packet >= stream.headers) stream.clock!.take(stream.head, stream.headAt, stream.bytes)
+  else if (stream.packet === 2) stream.clock = vorbisClock(stream.first, Buffer.concat(stream.setup.splice(0)))
+  stream.packet++
+  stream.bytes = 0
 }

@@ -1,15 +1,19 @@
 /**
- * A file of sound as the walks over its frames read it: any place of it, a piece at a time.
+ * An audio file as its parsers read it: any position, one window at a time. Reading is synchronous: files are measured
+ * in threads of their own (docs/architecture.md#threads).
  */
 
-/** A file: its length in bytes, and what stands in it from a place on; fewer bytes than asked for at its end. */
-export type SoundSource = { bytes: number; read: (from: number, length: number) => Promise<Buffer> }
+/** A file: its length in bytes, and `length` bytes from a position on, or fewer at its end. */
+export type SoundSource = { bytes: number; read: (from: number, length: number) => Buffer }
 
 /** How many bytes are read at once. */
 const WINDOW_BYTES = 262_144
 
-/** What a walk found: seconds that a decoder makes of the file, and what the file is. */
-export type Sound = { seconds: number; kind: SoundKind }
+/**
+ * What was measured: the seconds that a decoder makes of the file, its format, and at which byte the audio begins. What
+ * precedes that byte is a tag, which was not measured and must not be sent on.
+ */
+export type Sound = { seconds: number; kind: SoundKind; from: number }
 
 /** The kinds of files that are taken, with the ending and the type by which upstreams know them. */
 export const SOUND_KINDS = {
@@ -30,8 +34,9 @@ export class NoSound extends Error {}
 /** Reads a file piece by piece; of a place that was just read nothing is read again. */
 export class SoundReader {
   readonly bytes: number
+  /** What was read last. */
+  window: Buffer = Buffer.alloc(0)
   private readonly source: SoundSource
-  private window: Buffer = Buffer.alloc(0)
   private start = 0
 
   constructor(source: SoundSource) {
@@ -39,21 +44,29 @@ export class SoundReader {
     this.bytes = source.bytes
   }
 
-  /** `length` bytes from a place on, or those that there are. */
-  async at(from: number, length: number): Promise<Buffer> {
-    const offset = from - this.start
-    if (offset < 0 || offset + length > this.window.length) {
-      this.window = await this.source.read(from, Math.max(length, WINDOW_BYTES))
-      this.start = from
-      return this.window.subarray(0, length)
-    }
+  /** `length` bytes from a position on, or those that there are. */
+  at(from: number, length: number): Buffer {
+    const offset = this.seek(from, length)
     return this.window.subarray(offset, offset + length)
   }
 
+  /**
+   * Has `window` contain `length` bytes from a position on, or those that there are, for a step that makes no objects.
+   * @returns where in `window` they begin
+   */
+  seek(from: number, length: number): number {
+    const wanted = Math.max(0, Math.min(length, this.bytes - from))
+    const offset = from - this.start
+    if (offset >= 0 && offset + wanted <= this.window.length) return offset
+    this.window = this.source.read(from, Math.max(wanted, WINDOW_BYTES))
+    this.start = from
+    return 0
+  }
+
   /** The next place of these bytes, from a place on; -1 where there is none. */
-  async find(mark: Buffer, from: number): Promise<number> {
+  find(mark: Buffer, from: number): number {
     for (let place = from; place + mark.length <= this.bytes;) {
-      const piece = await this.from(place, mark.length)
+      const piece = this.from(place, mark.length)
       const found = piece.indexOf(mark)
       if (found >= 0) return place + found
       place += piece.length - mark.length + 1
@@ -62,16 +75,16 @@ export class SoundReader {
   }
 
   /**
-   * Goes over a file between two places, without a promise for each step: whoever wrote the file chose how many.
+   * Steps through a file between two positions.
    * @param ahead how many bytes a step looks at; fewer only at the end of the file
    * @param step gets bytes and a place in them. @returns how many bytes it takes, at least 1
    */
-  async walk(
+  walk(
     { from, until, ahead }: { from: number; until: number; ahead: number },
     step: (bytes: Buffer, at: number) => number,
-  ): Promise<void> {
+  ): void {
     for (let place = from; place < until;) {
-      const bytes = await this.from(place, Math.min(ahead, this.bytes - place))
+      const bytes = this.from(place, Math.min(ahead, this.bytes - place))
       const isLast = place + bytes.length >= this.bytes
       const end = Math.min(until - place, isLast ? bytes.length : bytes.length - ahead + 1)
       let at = 0
@@ -81,8 +94,8 @@ export class SoundReader {
   }
 
   /** What is at hand from a place on: `least` bytes at least. */
-  private async from(place: number, least: number): Promise<Buffer> {
-    await this.at(place, least)
+  private from(place: number, least: number): Buffer {
+    this.at(place, least)
     return this.window.subarray(place - this.start)
   }
 }

@@ -1,9 +1,9 @@
 /**
- * WebM (Matroska) with Opus or Vorbis: all packets of its sound. The length that its head states is not read; the times
- * of its blocks count only as far as the packets can be so long.
+ * WebM (Matroska) with Opus or Vorbis: all packets of its sound. Neither the length that its head states
+ * nor the times of its blocks are read.
  */
 import type { PacketClock } from './packets.ts'
-import { opusClock, vorbisClock } from './packets.ts'
+import { HEAD_BYTES, opusClock, vorbisClock } from './packets.ts'
 import type { SoundReader } from './reader.ts'
 import { NoSound } from './reader.ts'
 
@@ -11,7 +11,6 @@ import { NoSound } from './reader.ts'
 const ID = {
   segment: 0x18538067,
   info: 0x1549a966,
-  timescale: 0x2ad7b1,
   tracks: 0x1654ae6b,
   track: 0xae,
   number: 0xd7,
@@ -19,7 +18,6 @@ const ID = {
   codec: 0x86,
   settings: 0x63a2,
   cluster: 0x1f43b675,
-  time: 0xe7,
   group: 0xa0,
   block: 0xa1,
   simpleBlock: 0xa3,
@@ -35,43 +33,66 @@ const PARENTS = new Set([ID.segment, ID.info, ID.tracks, ID.track, ID.cluster, I
 /** Elements of one file. */
 const MAX_ELEMENTS = 2_000_000
 
-/** The longest value that is read of an element, in bytes; of a block its head is enough. */
-const MAX_VALUE = 65_536
+/** Elements around another. */
+const MAX_DEPTH = 8
+
+/** Tracks of one file. */
+const MAX_TRACKS = 64
+
+/** Packets of one file: of 2.5 ms, the shortest that there are, those of 4 hours. */
+const MAX_PACKETS = 5_760_000
+
+/** The longest head of a file, in bytes. */
+const MAX_HEAD = 1024
+
+/** What is read of a block, and of the settings of a codec, in bytes. */
+const [MAX_BLOCK, MAX_SETTINGS] = [65_536, 131_072]
 
 const SOUND_TRACK = 2
 
-type Track = { number: number; type: number; codec: string; settings: Buffer }
-
 /** The seconds of a WebM file. @throws NoSound */
-export async function webmSeconds(file: SoundReader): Promise<number> {
+export function webmSeconds(file: SoundReader): number {
   const walk = new Walk()
-  // Where the elements end that what is read now stands in.
+  // Where the elements end that contain what is read now: each at most where the one around it does.
   let ends: number[] = []
-  let place = 0
+  let place = afterHead(file)
   for (let elements = 0; place >= 0 && place < file.bytes; elements++) {
     if (elements > MAX_ELEMENTS) throw new NoSound('has too many elements')
-    while ((ends.at(-1) ?? Infinity) <= place) ends.pop()
-    const head = await file.at(place, 12)
-    const id = numberAt(head, 0, 4, true)
-    const length = id && numberAt(head, id.bytes, 8, false)
+    while (ends.length > 0 && ends.at(-1)! <= place) ends.pop()
+    const at = file.seek(place, 12)
+    const id = numberAt(file.window, at, 4, true)
+    const length = id && lengthAt(file.window, at + id.bytes)
     if (!id || !length) {
-      place = await file.find(CLUSTER, place + 1)
+      place = file.find(CLUSTER, place + 1)
       continue
     }
     const from = place + id.bytes + length.bytes
+    if (id.value === ID.cluster) ends = []
+    const end = Math.min(from + length.value, ends.at(-1) ?? file.bytes)
     if (PARENTS.has(id.value)) {
+      if (ends.length === MAX_DEPTH) throw new NoSound('has elements too deep in each other')
       walk.begin(id.value)
-      if (id.value === ID.cluster) ends = []
-      ends.push(from + length.value)
+      ends.push(end)
       place = from
       continue
     }
-    const bytes = Math.min(length.value, file.bytes - from)
-    if (walk.wants(id.value)) walk.take(id.value, await file.at(from, Math.min(bytes, MAX_VALUE)), bytes)
+    const isWhole = from + length.value <= end
+    walk.take(id.value, file, from, Math.min(length.value, file.bytes - from), isWhole)
     // What is longer than it can be is no reason for decoders not to look for the next cluster behind its head.
-    place = from + length.value > Math.min(file.bytes, ...ends) ? await file.find(CLUSTER, from) : from + bytes
+    place = isWhole ? end : file.find(CLUSTER, from)
   }
   return walk.seconds()
+}
+
+/**
+ * The position behind the head of the file. Decoders that do not find a known type in a short head look for another
+ * format. @throws NoSound
+ */
+function afterHead(file: SoundReader): number {
+  const length = lengthAt(file.at(4, 8), 0)
+  const text = length && length.value <= MAX_HEAD ? file.at(4 + length.bytes, length.value).toString('latin1') : ''
+  if (!/\x42\x82[\x84-\x88](webm|matroska)/.test(text)) throw new NoSound('is a WebM file with a broken head')
+  return 4 + length!.bytes + length!.value
 }
 
 /** A number of EBML at a place: its first byte says how long it is. Null where there is none. */
@@ -89,104 +110,107 @@ function numberAt(
   return { value, bytes: length }
 }
 
-const { timescale, number, type, codec, settings, time, block, simpleBlock, encodings } = ID
-const WANTED = new Set([timescale, number, type, codec, settings, time, block, simpleBlock, encodings])
+/** How long an element is, by the number behind its id; where all bits are set, its length is not known. */
+function lengthAt(bytes: Buffer, place: number): { value: number; bytes: number } | null {
+  const length = numberAt(bytes, place, 8, false)
+  return length && length.value >= 2 ** (7 * length.bytes) - 1 ? { ...length, value: Infinity } : length
+}
+
+type Track = { type: number; codec: string; settings: Buffer; clock: PacketClock | null }
 
 /** What was found so far. */
 class Walk {
-  private readonly tracks: Track[] = []
-  private readonly clocks = new Map<number, PacketClock>()
-  private tickSeconds = 0.001
-  private cluster = 0
-  private last = 0
+  private tracks = 0
+  private track: Track | null = null
+  private readonly byNumber = new Map<number, Track>()
+  private packets = 0
 
   begin(id: number): void {
-    if (id === ID.track) this.tracks.push({ number: 0, type: 0, codec: '', settings: Buffer.alloc(0) })
+    if (id !== ID.track) return
+    if (++this.tracks > MAX_TRACKS) throw new NoSound('has too many tracks')
+    this.track = { type: 0, codec: '', settings: Buffer.alloc(0), clock: null }
   }
 
-  wants(id: number): boolean {
-    return WANTED.has(id)
-  }
-
-  take(id: number, value: Buffer, bytes: number): void {
-    const track = this.tracks.at(-1)
-    if (id === ID.block || id === ID.simpleBlock) this.takeBlock(value, bytes)
-    else if (id === ID.time) this.cluster = unsigned(value)
-    else if (id === ID.timescale) this.tickSeconds = unsigned(value) / 1e9
+  /** An element that contains no others, its length, and whether it ends before what is around it does. */
+  take(id: number, file: SoundReader, from: number, bytes: number, isWhole: boolean): void {
+    const { track } = this
+    if (id === ID.block || id === ID.simpleBlock) this.takeBlock(file, from, bytes)
     else if (id === ID.encodings) throw new NoSound('is a WebM file of packed or encrypted blocks')
-    else if (!track) return
-    else if (id === ID.number) track.number = unsigned(value)
-    else if (id === ID.type) track.type = unsigned(value)
-    else if (id === ID.codec) track.codec = value.toString('latin1').replace(/\0+$/, '')
-    else track.settings = Buffer.from(value)
+    else if (!track || !isWhole) return
+    // Decoders go by the first track of a number.
+    else if (id === ID.number) this.addNumber(unsigned(file.at(from, Math.min(bytes, 8))), track)
+    else if (id === ID.type) track.type = unsigned(file.at(from, Math.min(bytes, 8)))
+    else if (id === ID.codec) track.codec = file.at(from, Math.min(bytes, 32)).toString('latin1').replace(/\0+$/, '')
+    else if (id === ID.settings) track.settings = Buffer.from(file.at(from, Math.min(bytes, MAX_SETTINGS)))
   }
 
   seconds(): number {
-    const stated = this.last * this.tickSeconds
-    const all = [...this.clocks.values()].map((clock) => clock.seconds(stated))
-    const seconds = Math.max(0, ...all)
+    const seconds = [...this.byNumber.values()].reduce((most, { clock }) => Math.max(most, clock?.seconds() ?? 0), 0)
     if (seconds === 0) throw new NoSound('is a WebM file without sound')
     return seconds
   }
 
-  /** A block: the number of its track, its time, and packets, of which several may share it. */
-  private takeBlock(block: Buffer, bytes: number): void {
-    const number = numberAt(block, 0, 8, false)
-    if (!number || block.length < number.bytes + 3) return
-    const clock = this.clockOf(number.value)
-    if (!clock) return
-    this.last = Math.max(this.last, this.cluster + block.readInt16BE(number.bytes))
-    const from = number.bytes + 3
-    for (const [place, length] of packetsOf(block, from, bytes)) {
-      const isThere = length === 0 || place + 2 <= block.length
-      clock.take(isThere ? block.subarray(place, Math.min(place + length, place + 2)) : LONGEST, length)
-    }
+  private addNumber(number: number, track: Track): void {
+    if (this.byNumber.has(number)) return
+    if (this.byNumber.size === MAX_TRACKS) throw new NoSound('has too many tracks')
+    this.byNumber.set(number, track)
   }
 
-  private clockOf(number: number): PacketClock | null {
-    const known = this.clocks.get(number)
-    if (known) return known
-    const track = this.tracks.find((one) => one.number === number)
-    if (track?.type !== SOUND_TRACK) return null
-    const clock = clockFor(track)
-    this.clocks.set(number, clock)
-    return clock
+  /** A block: the number of its track, its time, and packets, of which several may share it. */
+  private takeBlock(file: SoundReader, from: number, bytes: number): void {
+    const at = file.seek(from, 12 + HEAD_BYTES)
+    const number = numberAt(file.window, at, 8, false)
+    if (!number || bytes < number.bytes + 3) return
+    const track = this.byNumber.get(number.value)
+    if (track?.type !== SOUND_TRACK) return
+    track.clock ??= clockFor(track)
+    const head = number.bytes + 3
+    const isLaced = (file.window[at + head - 1]! & LACING) !== 0
+    if (isLaced) this.packets += takeLace(file.at(from, Math.min(bytes, MAX_BLOCK)), head, bytes, track.clock)
+    else track.clock.take(file.window, at + head, bytes - head)
+    if (this.packets > MAX_PACKETS) throw new NoSound('has too many packets')
   }
 }
 
-/** A packet of Opus as long as they can be, 120 ms; one of sound in Vorbis. */
-const LONGEST = Buffer.from([0x1a, 0])
-
 /**
- * The packets of a block: where each begins, and how long it is. Several share a block as RFC 9559, 10.3, has it.
- * @param from where they begin, behind the flags. @param bytes the length of the block
+ * Has a clock take the packets that share a block (RFC 9559, 10.3).
+ * @param from where they begin, behind the flags. @param bytes the length of the block. @returns how many they are
  */
-function packetsOf(block: Buffer, from: number, bytes: number): [place: number, length: number][] {
-  const lacing = block[from - 1]! & 6
-  if (lacing === 0) return [[from, bytes - from]]
+function takeLace(block: Buffer, from: number, bytes: number, clock: PacketClock): number {
+  const { lengths, from: first } = laceAt(block, from, bytes)
+  let place = first
+  for (const length of lengths) {
+    const isThere = place + Math.min(length, HEAD_BYTES) <= block.length
+    clock.take(isThere ? block : null, Math.floor(place), length)
+    place += length
+  }
+  return lengths.length
+}
+
+/** Where the packets of a lace begin, and how long each is. */
+function laceAt(block: Buffer, from: number, bytes: number): { from: number; lengths: number[] } {
+  const lacing = block[from - 1]! & LACING
   const count = (block[from] ?? 0) + 1
   let place = from + 1
   const lengths: number[] = []
+  let sum = 0
   while (lacing !== FIXED && lengths.length < count - 1) {
     const length = lacing === XIPH ? xiphAt(block, place) : numberAt(block, place, 8, false)
     // A lace that cannot be read: its packets are taken to be as long as they can be.
-    if (!length) return Array.from({ length: count }, () => [block.length, (bytes - from) / count])
+    if (!length) return { from: block.length, lengths: Array.from({ length: count }, () => (bytes - from) / count) }
     // Of EBML's all but the first are differences, from the middle of what so many bytes can say.
     const before = lacing === EBML ? lengths.at(-1) : undefined
-    lengths.push(length.value + (before === undefined ? 0 : before - (2 ** (7 * length.bytes - 1) - 1)))
+    const stated = length.value + (before === undefined ? 0 : before - (2 ** (7 * length.bytes - 1) - 1))
+    lengths.push(Math.max(0, stated))
+    sum += lengths.at(-1)!
     place += length.bytes
   }
-  const rest = bytes - place
-  while (lengths.length < count)
-    lengths.push(Math.max(0, lacing === FIXED ? rest / count : rest - lengths.reduce((sum, one) => sum + one, 0)))
-  return lengths.map((length) => {
-    const begins = place
-    place += Math.max(0, length)
-    return [Math.floor(begins), Math.max(0, length)]
-  })
+  while (lengths.length < count) lengths.push(Math.max(0, (bytes - place - sum) / (lacing === FIXED ? count : 1)))
+  return { from: place, lengths }
 }
 
-const [XIPH, FIXED, EBML] = [2, 4, 6]
+/** How packets share a block, by these bits of its flags. */
+const [LACING, XIPH, FIXED, EBML] = [6, 2, 4, 6]
 
 /** A length in a lace of Xiph: bytes up to the first that is not 255. */
 function xiphAt(bytes: Buffer, place: number): { value: number; bytes: number } | null {
@@ -199,13 +223,11 @@ function clockFor({ codec, settings }: Track): PacketClock {
   if (codec === 'A_OPUS') return opusClock()
   if (codec !== 'A_VORBIS') throw new NoSound('is a WebM file of a coding that is not taken: send Opus or Vorbis')
   // Three packets in a lace of Xiph: their number less one, the lengths of the first two, then they themselves.
-  const identification = settings.indexOf('\x01vorbis', 0, 'latin1')
-  if (identification < 0) throw new NoSound('has a broken head of Vorbis')
-  return vorbisClock(settings.subarray(identification))
+  const first = xiphAt(settings, 1)
+  const second = first && xiphAt(settings, 1 + first.bytes)
+  if (settings[0] !== 2 || !second) throw new NoSound('has a broken head of Vorbis')
+  const from = 1 + first.bytes + second.bytes
+  return vorbisClock(settings.subarray(from, from + first.value), settings.subarray(from + first.value + second.value))
 }
 
-const unsigned = (value: Buffer): number => {
-  let sum = 0
-  for (const byte of value.subarray(0, 8)) sum = sum * 256 + byte
-  return sum
-}
+const unsigned = (value: Buffer): number => value.reduce((sum, byte) => sum * 256 + byte, 0)

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { measureSound } from '../../../src/shared/sound/measure.ts'
+import { NoSound } from '../../../src/shared/sound/reader.ts'
 import type { Sound, SoundKind, SoundSource } from '../../../src/shared/sound/reader.ts'
 
 /** Recordings of 3.3 s of a tone, as ffmpeg writes them. Encoders of AAC and Vorbis add some silence. */
@@ -23,10 +24,20 @@ export const recording = (file: string): Buffer => readFileSync(new URL(`fixture
 
 export const sourceOf = (bytes: Buffer): SoundSource => ({
   bytes: bytes.length,
-  read: async (from, length) => bytes.subarray(from, from + length),
+  read: (from, length) => bytes.subarray(from, from + length),
 })
 
-export const measured = (bytes: Buffer): Promise<Sound> => measureSound(sourceOf(bytes))
+export const measured = (bytes: Buffer): Sound => measureSound(sourceOf(bytes))
+
+/** What was measured, or why it could not be. */
+export function outcome(bytes: Buffer): Sound | NoSound {
+  try {
+    return measured(bytes)
+  } catch (error) {
+    if (error instanceof NoSound) return error
+    throw error
+  }
+}
 
 /** A WAV file of silence, 8,000 samples of 16 bits a second. */
 export function silence(seconds: number): Buffer {

@@ -1,5 +1,5 @@
 import type { Mutant } from './mutant.ts'
-import { FORMS, LENGTHS_OF_SOUND, SCHEDULES, SPEECH, TRANSCRIPTIONS } from './killing-tests.ts'
+import { FORMS, LENGTHS_OF_SOUND, SCHEDULES, SPEECH, TRANSCRIPTIONS, WORK_OF_MEASURING } from './killing-tests.ts'
 
 /** Bugs in forms, speech and transcriptions. */
 export const OF_AUDIO: readonly Mutant[] = [
@@ -62,6 +62,71 @@ export const OF_AUDIO: readonly Mutant[] = [
       },
     ],
     tests: [LENGTHS_OF_SOUND],
+  },
+  {
+    name: 'the format of a file is found in front of its tags',
+    why: 'Decoders skip a tag and find the format behind it.',
+    edits: [
+      {
+        file: 'src/shared/sound/measure.ts',
+        find: 'const kind = kindOf(file.at(from, 12))',
+        replace: "const kind = from > 0 ? 'mp3' : kindOf(file.at(from, 12))",
+      },
+      {
+        file: 'src/shared/sound/mp3.ts',
+        find: 'if (!beginsWithFrames(file, from))',
+        replace: 'if (from === 0 && !beginsWithFrames(file, from))',
+      },
+    ],
+    tests: [LENGTHS_OF_SOUND],
+  },
+  {
+    name: 'a tag is sent on with the frames behind it',
+    why: 'What was not measured could be decoded.',
+    edits: [
+      {
+        file: 'src/api/v1/audio/transcriptions.ts',
+        find: 'file.skip(sound.from)',
+        replace: 'file.skip(0)',
+      },
+    ],
+    tests: [TRANSCRIPTIONS],
+  },
+  {
+    name: 'each packet of Vorbis has a short block',
+    why: 'Its mode states how long its block is.',
+    edits: [
+      {
+        file: 'src/shared/sound/packets.ts',
+        find: 'return modes.long[mode] ?? true',
+        replace: 'return (modes.long[mode] ?? true) && modes.long.length === 1',
+      },
+    ],
+    tests: [LENGTHS_OF_SOUND],
+  },
+  {
+    name: 'elements are as deep in each other as a file likes',
+    why: 'What a parser has in memory is bounded.',
+    edits: [
+      {
+        file: 'src/shared/sound/webm.ts',
+        find: 'if (ends.length === MAX_DEPTH)',
+        replace: 'if (ends.length === 1_000_000)',
+      },
+    ],
+    tests: [WORK_OF_MEASURING],
+  },
+  {
+    name: 'a file has as many tracks as it likes',
+    why: 'What a parser has in memory is bounded.',
+    edits: [
+      {
+        file: 'src/shared/sound/webm.ts',
+        find: 'if (++this.tracks > MAX_TRACKS)',
+        replace: 'if (++this.tracks > 3 * MAX_ELEMENTS)',
+      },
+    ],
+    tests: [WORK_OF_MEASURING],
   },
   {
     name: 'a begun second is free',

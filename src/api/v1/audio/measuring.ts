@@ -1,23 +1,52 @@
 /**
- * Turns of files that are measured. To walk one that was made for it takes seconds, in pieces of some milliseconds:
- * so one account has one of them in work at a time.
+ * Measures audio files in threads: to parse one that was made for it takes up to a second of CPU. One account has one
+ * file in work at a time, and all accounts together as many as there are threads.
  */
-import { measureSound } from '../../../shared/sound/measure.ts'
-import type { Sound, SoundSource } from '../../../shared/sound/reader.ts'
+import type { TaskLimits } from '../../../shared/platform/process/thread-pool.ts'
+import { TaskTooLarge, ThreadPool, scriptNextTo } from '../../../shared/platform/process/thread-pool.ts'
+import type { Sound } from '../../../shared/sound/reader.ts'
+import { NoSound } from '../../../shared/sound/reader.ts'
 import { SenderQueue } from '../../endpoint/sender-queue.ts'
+import type { Measurement, OpenFile } from './measuring-thread.ts'
+
+const THREADS = 2
+
+/** Files that wait: of one account, and of all, of which each account has one. */
+const WAITING = { perAccount: 500, perProcess: 1000 }
+
+/** A thread that measures 25 MB takes a tenth of the CPU time; the process has other work as well. */
+const LIMITS: TaskLimits = { heapMb: 64, cpuMs: 3000 }
 
 /** Measures the files of each account one after another, in the order in which they came. */
 export class Measuring {
-  // Those that wait lie on the disk, where they are counted as forms.
-  private readonly turns = new SenderQueue({ atOnce: 1, waiting: Infinity })
+  private readonly accounts = new SenderQueue({ atOnce: 1, waiting: WAITING.perAccount })
+  private readonly all = new SenderQueue({ atOnce: THREADS, waiting: WAITING.perProcess })
+  private readonly threads: ThreadPool<OpenFile, Measurement>
 
-  /** What a file is. @throws NoSound */
-  async measure(account: string, source: SoundSource): Promise<Sound> {
-    const end = await this.turns.take(account)
+  constructor(limits: TaskLimits = LIMITS) {
+    this.threads = new ThreadPool(scriptNextTo(import.meta.url, 'measuring-thread'), limits)
+  }
+
+  /**
+   * What a file is, which stays open meanwhile.
+   * @throws NoSound; ApiError rate_limited where too many files wait
+   */
+  async measure(account: string, { descriptor, bytes }: OpenFile): Promise<Sound> {
+    const ends = [await this.accounts.take(account)]
     try {
-      return await measureSound(source)
+      ends.push(await this.all.take('all'))
+      const measured = await this.threads.run({ descriptor, bytes })
+      if ('fault' in measured) throw new NoSound(measured.fault)
+      return measured
+    } catch (error) {
+      throw error instanceof TaskTooLarge ? new NoSound('takes too long to measure') : error
     } finally {
-      end()
+      for (const end of ends) end()
     }
+  }
+
+  /** Ends the threads. */
+  stop(): Promise<void> {
+    return this.threads.stop()
   }
 }

@@ -65,7 +65,7 @@ const MEASURED = Symbol('measured')
 
 type Measured = JsonObject & { [MEASURED]?: Sound | NoSound }
 
-/** Measures the file of a body, for `parseWith`. */
+/** Measures the file of a body, for `parseWith`. A tag in front of its audio was not measured, and is not sent on. */
 async function measure(
   { measuring }: Pick<WebDeps, 'measuring'>,
   body: JsonObject,
@@ -77,6 +77,7 @@ async function measure(
     if (error instanceof NoSound) return error
     throw error
   })
+  if (!(sound instanceof NoSound)) file.skip(sound.from)
   return { ...body, [MEASURED]: sound }
 }
 

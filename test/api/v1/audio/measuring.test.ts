@@ -1,47 +1,97 @@
 import { expect } from 'chai'
+import { readFileSync } from 'node:fs'
+import { setImmediate } from 'node:timers/promises'
+import { FormFile } from '../../../../src/api/forms/form-file.ts'
 import { Measuring } from '../../../../src/api/v1/audio/measuring.ts'
-import type { SoundSource } from '../../../../src/shared/sound/reader.ts'
-import { silence, sourceOf } from '../../../shared/sound/fixtures.ts'
+import { NoSound } from '../../../../src/shared/sound/reader.ts'
+import { silence } from '../../../shared/sound/fixtures.ts'
+import { LARGEST, WORST, emptyTracks, openParents } from '../../../shared/sound/worst-cases.ts'
 
-describe('the measuring of files of sound', () => {
-  /** A file that is read once it is opened. */
-  const closedFile = () => {
-    let open = (): void => {}
-    const opened = new Promise<void>((resolve) => {
-      open = resolve
-    })
-    const whole = sourceOf(silence(3))
-    const about = { reads: 0 }
-    const source: SoundSource = {
-      ...whole,
-      read: async (from, length) => {
-        about.reads++
-        await opened
-        return whole.read(from, length)
-      },
-    }
-    return { source, open, about }
+describe('the measuring of audio files', () => {
+  const files: FormFile[] = []
+  let measuring: Measuring
+  beforeEach(() => {
+    measuring = new Measuring()
+  })
+  afterEach(async () => {
+    await measuring.stop()
+    await Promise.all(files.splice(0).map((file) => file.close()))
+  })
+
+  async function fileOf(bytes: Buffer): Promise<FormFile> {
+    const file = new FormFile(0, { name: 'x', type: '' })
+    files.push(file)
+    await file.add(bytes)
+    return file
   }
 
-  it('takes one file of an account at a time, and those of others beside it', async () => {
-    const measuring = new Measuring()
-    const [first, second, other] = [closedFile(), closedFile(), closedFile()]
-    const one = measuring.measure('a', first.source)
-    const two = measuring.measure('a', second.source)
-    const others = measuring.measure('b', other.source)
-    other.open()
-    expect((await others).seconds).to.equal(3)
-    expect([first.about.reads, second.about.reads]).to.deep.equal([1, 0])
-    second.open()
-    first.open()
-    expect((await one).seconds).to.equal(3)
-    expect((await two).seconds).to.equal(3)
+  const outcomeOf = async (account: string, bytes: Buffer): Promise<string> => {
+    const file = await fileOf(bytes)
+    return measuring.measure(account, file).then(
+      ({ seconds }) => `${seconds} s`,
+      (error: unknown) => {
+        if (error instanceof NoSound) return error.message
+        throw error
+      },
+    )
+  }
+
+  it('is done one file of an account at a time, so that another account does not wait for all of them', async () => {
+    const slow = await fileOf(WORST['Ogg of empty packets']!(LARGEST['Ogg of empty packets']!))
+    const ended: string[] = []
+    const measured = async (account: string, file: FormFile): Promise<void> => {
+      await measuring.measure(account, file)
+      ended.push(account)
+    }
+    const quick = await fileOf(silence(2))
+    await Promise.all([measured('a', slow), measured('a', slow), measured('a', slow), measured('b', quick)])
+    expect(ended.indexOf('b')).to.be.below(2)
   })
 
-  it('goes on behind a file that is no sound', async () => {
-    const measuring = new Measuring()
-    const none = measuring.measure('a', sourceOf(Buffer.from('none'))).catch((error: Error) => error.message)
-    expect((await measuring.measure('a', sourceOf(silence(2)))).seconds).to.equal(2)
+  it('goes on behind a file that is no audio', async () => {
+    const none = outcomeOf('a', Buffer.from('none'))
+    expect(await outcomeOf('a', silence(2))).to.equal('2 s')
     expect(await none).to.match(/must be WAV/)
   })
+
+  it('refuses a file that takes too much CPU time', async () => {
+    const hurried = new Measuring({ heapMb: 64, cpuMs: 50 })
+    const slow = await fileOf(WORST['Ogg of empty packets']!(LARGEST['Ogg of empty packets']!))
+    const error: unknown = await hurried.measure('a', slow).catch((thrown: unknown) => thrown)
+    await hurried.stop()
+    expect(error).to.be.instanceOf(NoSound).and.have.property('message', 'takes too long to measure')
+  })
+
+  it('takes no turn of the event loop of more than 250 ms of CPU, whatever the files are', async function () {
+    if (process.platform !== 'linux') this.skip()
+    const hostile = [
+      openParents(30_000, 10_000),
+      openParents(130_000, 0),
+      emptyTracks(100_000, 20_000),
+      emptyTracks(200_000, 43_600),
+      emptyTracks(1_900_000, 0),
+    ]
+    const worst = ['Ogg of empty packets', 'WebM of laces'].map((name) => WORST[name]!(LARGEST[name]!))
+    const all = await Promise.all([...hostile, ...worst].map(fileOf))
+    let isOver = false
+    const over = Promise.allSettled(all.map((file, at) => measuring.measure(`account ${at % 4}`, file))).then(
+      (outcomes) => {
+        isOver = true
+        return outcomes
+      },
+    )
+    let longest = 0
+    for (let before = ownCpuMs(); !isOver;) {
+      await setImmediate()
+      const now = ownCpuMs()
+      longest = Math.max(longest, now - before)
+      before = now
+    }
+    expect(longest, 'ms').to.be.below(250)
+    const outcomes = (await over).slice(0, hostile.length)
+    for (const outcome of outcomes) expect(outcome).to.have.nested.property('reason.message').that.matches(/^has /)
+  })
+
+  /** CPU time of this thread alone, in ms. */
+  const ownCpuMs = (): number => Number(readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ')[0]) / 1e6
 })

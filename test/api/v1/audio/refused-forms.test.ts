@@ -6,6 +6,7 @@ import { until } from '../../../../scripts/harness/until.ts'
 import { startGateway } from '../../../../scripts/harness/harness.ts'
 import type { Gateway } from '../../../../scripts/harness/harness.ts'
 import { silence } from '../../../shared/sound/fixtures.ts'
+import { emptyTracks, openParents } from '../../../shared/sound/worst-cases.ts'
 import { expectBooksToBalance } from '../../../support/books.ts'
 import { uploadsLeft } from '../../forms/form-server.ts'
 import type { Field } from './send-form.ts'
@@ -60,6 +61,30 @@ describe('a transcription that cannot be', () => {
       [
         ['model', 'sandbox-transcription'],
         ['file', long()],
+      ],
+      'file',
+    ],
+    [
+      'a file of 130,000 elements in each other',
+      [
+        ['model', 'sandbox-transcription'],
+        ['file', openParents(130_000, 0)],
+      ],
+      'file',
+    ],
+    [
+      'a file of 200,000 tracks',
+      [
+        ['model', 'sandbox-transcription'],
+        ['file', emptyTracks(200_000, 43_600)],
+      ],
+      'file',
+    ],
+    [
+      'a WAV file behind a tag',
+      [
+        ['model', 'sandbox-transcription'],
+        ['file', Buffer.concat([Buffer.from('ID3\x04\0\0\0\0\0\0', 'latin1'), silence(1)])],
       ],
       'file',
     ],

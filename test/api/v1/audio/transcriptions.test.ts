@@ -78,11 +78,12 @@ describe('POST /v1/audio/transcriptions', () => {
   })
 
   for (const [file, kind] of RECORDINGS) {
-    it(`takes ${file}, and sends it on as what it is`, async () => {
+    it(`takes ${file}, and sends it on as what it is, without a tag in front`, async () => {
       const reply = await transcribe([], recording(file))
       expect(reply.status, `${kind} ${reply.text}`).to.equal(200)
       expect(reply.json.usage.seconds).to.equal(4)
-      expect(reply.json.text).to.contain(`in ${recording(file).length} bytes`)
+      const tag = kind === 'mp3' ? 45 : 0
+      expect(reply.json.text).to.contain(`in ${recording(file).length - tag} bytes`)
     })
   }
 
