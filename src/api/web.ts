@@ -32,9 +32,12 @@ import { promptPaymentsOf } from '../shared/payments/deps.ts'
 import { createMediaReader } from '../shared/media/reader.ts'
 import { startTelemetry } from '../shared/platform/telemetry/start.ts'
 import { createApp } from './app.ts'
+import { endpoints } from './routes.ts'
 import { createGuesses } from './endpoint/password-guesses.ts'
-import { BodyMemory, UPLOAD_BOUNDS, bodyMemoryBounds } from './server/body-memory.ts'
-import { LargeBodies } from './endpoint/large-body-queue.ts'
+import { longestOf } from './endpoint/declaration.ts'
+import { BodyMemory, bodyBounds, formBounds } from './server/body-memory.ts'
+import { MOST_FORMS } from './forms/form-file.ts'
+import { LargeBodies, waitingBounds } from './endpoint/large-body-queue.ts'
 import { Measuring } from './v1/audio/measuring.ts'
 import { createLimits } from './endpoint/rate-limits.ts'
 import { listen } from './server/listen.ts'
@@ -124,12 +127,13 @@ export async function startWeb(
 }
 
 /** What bounds how often requests may come, and how much of the process they may hold. */
-const createBounds = (redis: Redis, config: Config) => ({
+const createBounds = (redis: Redis, config: Config, longest = longestOf(endpoints, config)) => ({
   limits: createLimits(redis, config),
   guesses: createGuesses(redis, config),
-  bodyMemory: new BodyMemory(bodyMemoryBounds(config.MAX_BODY_BYTES)),
-  uploadSpace: new BodyMemory(UPLOAD_BOUNDS),
-  largeBodies: new LargeBodies(),
+  bodyMemory: new BodyMemory(bodyBounds(longest.body)),
+  uploadSpace: new BodyMemory(formBounds(longest.form)),
+  openForms: new Quota(MOST_FORMS),
+  largeBodies: new LargeBodies(waitingBounds(longest.body)),
   measuring: new Measuring(),
   responseMemory: new ResponseMemory(),
   joins: new Quota(MAX_JOINS),

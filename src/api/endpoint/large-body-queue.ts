@@ -3,6 +3,7 @@
  * meanwhile: so one account has one of them in work at a time, and between two everybody else has their turn.
  */
 import { ApiError } from '../../shared/platform/errors.ts'
+import type { Bounds } from './quota.ts'
 import { Quota } from './quota.ts'
 import { SenderQueue } from './sender-queue.ts'
 
@@ -11,8 +12,11 @@ const MEGABYTE = 1024 * 1024
 /** A body is large beyond so many bytes. */
 export const LARGE_BYTES = 65_536
 
-/** How many bytes of bodies may wait for their turn. */
-const WAITING_BYTES = { perAccount: 64 * MEGABYTE, perProcess: 128 * MEGABYTE }
+/** How many bytes of bodies may wait for their turn: two of the longest that an endpoint takes, and four in all. */
+export const waitingBounds = (longest: number): Bounds => ({
+  perAccount: Math.max(64 * MEGABYTE, 2 * longest),
+  perProcess: Math.max(128 * MEGABYTE, 4 * longest),
+})
 
 /** When a body that cannot even wait may be sent again, in seconds. */
 const RETRY_SECONDS = 2
@@ -22,7 +26,7 @@ export class LargeBodies {
   private readonly turns = new SenderQueue({ atOnce: 1, waiting: Infinity })
   private readonly waiting: Quota
 
-  constructor(bounds = WAITING_BYTES) {
+  constructor(bounds: Bounds) {
     this.waiting = new Quota(bounds)
   }
 

@@ -8,8 +8,8 @@ import { z } from 'zod'
 import type { Endpoint } from '../../../src/api/endpoint/declaration.ts'
 import { Reply } from '../../../src/api/endpoint/declaration.ts'
 import type { WebDeps } from '../../../src/api/deps.ts'
-import { BodyMemory } from '../../../src/api/server/body-memory.ts'
-import { LargeBodies } from '../../../src/api/endpoint/large-body-queue.ts'
+import { BodyMemory, bodyBounds } from '../../../src/api/server/body-memory.ts'
+import { LargeBodies, waitingBounds } from '../../../src/api/endpoint/large-body-queue.ts'
 import { endpoint } from '../../../src/api/endpoint/endpoint.ts'
 import { UNDECLARED, errorHandler } from '../../../src/api/middleware/error-handler.ts'
 import type { RequestState } from '../../../src/api/middleware/request-context.ts'
@@ -31,8 +31,8 @@ const counted = (name: string) => ({
 
 const deps = {
   config: { TRUST_PROXY: 0 },
-  bodyMemory: new BodyMemory(),
-  largeBodies: new LargeBodies(),
+  bodyMemory: new BodyMemory(bodyBounds(0)),
+  largeBodies: new LargeBodies(waitingBounds(0)),
   limits: { logins: counted('network'), testMails: counted('account') },
 } as unknown as WebDeps
 
