@@ -45,7 +45,7 @@ import { createLoad } from './server/shedding.ts'
 import { createWebMetrics, showServices } from './ops/metrics.ts'
 import type { WebMetrics } from './ops/metrics.ts'
 import { OrderlyStop } from './server/shutdown.ts'
-import { ResponseMemory } from './server/response-memory.ts'
+import { ResponseMemory, unreadBounds } from './server/response-memory.ts'
 import { Quota } from './endpoint/quota.ts'
 import { SenderQueue } from './endpoint/sender-queue.ts'
 import { readAnswer } from './v1/calls/read-answer.ts'
@@ -135,7 +135,7 @@ const createBounds = (redis: Redis, config: Config, longest = longestOf(endpoint
   openForms: new Quota(MOST_FORMS),
   largeBodies: new LargeBodies(waitingBounds(longest.body)),
   measuring: new Measuring(),
-  responseMemory: new ResponseMemory(),
+  responseMemory: new ResponseMemory(unreadBounds(longest.body)),
   joins: new Quota(MAX_JOINS),
   relayed: new RelayedStreams(),
   consoleQueue: new SenderQueue({ atOnce: Math.max(2, Math.ceil(config.DATABASE_POOL / 4)), waiting: MAX_WAITING }),

@@ -163,8 +163,8 @@ export type Writer<D extends Declaration> = (
 const BODY_ERRORS = ['payload_too_large', 'unsupported_media_type'] as const satisfies ErrorCode[]
 const JSON_ERRORS = ['invalid_json', ...BODY_ERRORS] as const satisfies ErrorCode[]
 
-/** What can happen to every request that looks something up. */
-const SERVICE_ERRORS = ['internal_error', 'service_unavailable'] as const satisfies ErrorCode[]
+/** What can happen to every request that looks something up, and to every answer (`response-gate.ts`). */
+const SERVICE_ERRORS = ['internal_error', 'service_unavailable', 'overloaded'] as const satisfies ErrorCode[]
 
 /** A declaration with the codes that it implies. */
 export const servedOf = <const D extends Declaration>(declaration: D) => ({

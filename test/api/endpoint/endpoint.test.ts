@@ -91,7 +91,7 @@ describe('a declared endpoint', () => {
   before(async () => {
     const router = new Router<RequestState>()
     for (const one of [everything, states] as readonly Endpoint[]) router[one.method](one.path, one.serve(deps))
-    server = new Koa<RequestState>().use(errorHandler(log)).use(router.routes()).listen(0, '127.0.0.1')
+    server = new Koa<RequestState>().use(errorHandler(log, () => {})).use(router.routes()).listen(0, '127.0.0.1')
     await once(server, 'listening')
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   })
@@ -162,6 +162,7 @@ describe('a declared endpoint', () => {
         'invalid_json',
         'invalid_request',
         'not_found',
+        'overloaded',
         'payload_too_large',
         'rate_limited',
         'service_unavailable',
