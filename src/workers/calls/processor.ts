@@ -28,6 +28,7 @@ import { failpoint } from '../../shared/platform/process/failpoints.ts'
 import { processing } from '../../shared/platform/telemetry/telemetry.ts'
 import type { SpanEnd, Telemetry } from '../../shared/platform/telemetry/telemetry.ts'
 import type { WorkerDeps } from '../deps.ts'
+import { AnswerRoom } from './answer-room.ts'
 import { BEGIN_PATIENCE_MS, takeCall } from './begin.ts'
 import type { Taken } from './begin.ts'
 import { Spending } from './costs.ts'
@@ -101,10 +102,11 @@ async function processJob(deps: WorkerDeps, handed: Handed, report?: (outcome: O
     return publishEnd(deps, job.data)
   }
   const { call } = taken
+  const room = new AnswerRoom(deps.answers, call.accountId)
   await leaveToReader(deps, call, job, token)
   try {
     const model = findModel(catalogue, call.model, call.modality)
-    const outcome = await work(deps, model, taken, handed)
+    const outcome = await work(deps, model, taken, { ...handed, room })
     report?.(outcome)
     await finish(deps, call, handed, outcome)
     failpoint('job.finishing', call.id)
@@ -112,6 +114,8 @@ async function processJob(deps: WorkerDeps, handed: Handed, report?: (outcome: O
     if (!(error instanceof Requeued)) throw error
     await job.moveToWait(token)
     throw new WaitingError()
+  } finally {
+    room.close()
   }
 }
 
@@ -155,7 +159,7 @@ async function work(
   deps: WorkerDeps,
   model: Model | null,
   { call, begin }: Taken,
-  { job, traceparent }: Handed,
+  { job, traceparent, room }: Handed & { room: AnswerRoom },
 ): Promise<Outcome> {
   const request = await deps.queues.requests.read(job.data)
   const held = deps.held.hold(call.id)
@@ -171,6 +175,7 @@ async function work(
     upstream: call.upstream,
     bounds: boundsOf(call, model, request, job.data),
     spent,
+    room,
     traceparent,
     telemetry: deps.telemetry,
   }
