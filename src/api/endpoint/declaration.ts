@@ -176,7 +176,7 @@ export const servedOf = <const D extends Declaration>(declaration: D) => ({
 export const longestBody = ({ bodyBytes, auth }: Declaration, config: Config): number =>
   bodyBytes?.(config) ?? MAX_BODY_BYTES[auth === null ? 'anybody' : 'known']
 
-/** The longest body and the longest form that any of these endpoints takes, in bytes: what bounds bodies admits them. */
+/** The longest body and the longest form that any of these endpoints takes, in bytes: all bounds admit them. */
 export const longestOf = (endpoints: readonly Declaration[], config: Config): { body: number; form: number } => ({
   body: Math.max(...endpoints.map((one) => longestBody(one, config))),
   form: Math.max(0, ...endpoints.flatMap(({ form }) => (form ? longestForm(form) : []))),

@@ -34,9 +34,11 @@ export const responseGate =
         return
       }
       const sent = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
-      if (sent !== body) ctx.body = sent
       const bytes = Buffer.byteLength(sent)
-      if (bytes > UNCOUNTED_BYTES && !ctx.state.isAsset) memory.hold(ctx).require(bytes)
+      const isCounted = bytes > UNCOUNTED_BYTES && !ctx.state.isAsset
+      if (isCounted) memory.hold(ctx).require(bytes)
+      // A socket copies what it cannot send of a text at once.
+      if (typeof sent === 'string' && (isCounted || sent !== body)) ctx.body = isCounted ? Buffer.from(sent) : sent
     } catch (error) {
       if (body instanceof Readable) body.destroy()
       for (const name of OF_ANSWER) ctx.remove(name)

@@ -52,8 +52,8 @@ export class Hold {
     if (this.set(bytes)) return
     throw new ApiError('overloaded', {
       message:
-        'Too many answers are still being sent to slow readers. Read them, or ask again later: the answer of a call is ' +
-        'at GET /v1/calls/{id}.',
+        'Too many answers are still being sent to slow readers. Read them, or ask again later: the answer of a call ' +
+        'is at GET /v1/calls/{id}.',
       retryAfterSeconds: RETRY_SECONDS,
     })
   }

@@ -91,7 +91,10 @@ describe('a declared endpoint', () => {
   before(async () => {
     const router = new Router<RequestState>()
     for (const one of [everything, states] as readonly Endpoint[]) router[one.method](one.path, one.serve(deps))
-    server = new Koa<RequestState>().use(errorHandler(log, () => {})).use(router.routes()).listen(0, '127.0.0.1')
+    server = new Koa<RequestState>()
+      .use(errorHandler(log, () => {}))
+      .use(router.routes())
+      .listen(0, '127.0.0.1')
     await once(server, 'listening')
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   })

@@ -18,7 +18,7 @@ describe('the room of answers in a worker', () => {
     })
   }
 
-  it('is shared by the answers of an account: the next one waits for the end of a call, or of what was expected', async () => {
+  it('is shared by the answers of an account: the next waits for the end of a call, or a shorter answer', async () => {
     const answers = budgetOf(100, 60)
     const rooms = ['a', 'a', 'a', 'b'].map((account) => new AnswerRoom(answers, account as AccountId))
     const taken = rooms.map((room, at) => taking(room, String(at), 13))

@@ -73,7 +73,9 @@ describe('the room that an answer takes', () => {
   it('that is never given ends the reading with what ends its call', async () => {
     const ended = new Error('the deadline')
     const changes = { admit: () => Promise.reject(ended), failure: (error: unknown) => error as never }
-    const failure: unknown = await readAnswer(bodyOf(['{"a":', '"b"}'], changes), () => true).catch((error: unknown) => error)
+    const failure: unknown = await readAnswer(bodyOf(['{"a":', '"b"}'], changes), () => true).catch(
+      (error: unknown) => error,
+    )
     expect(failure).to.equal(ended)
   })
 })

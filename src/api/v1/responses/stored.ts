@@ -157,16 +157,19 @@ export const listInputItems = endpoint({
     },
   },
   errors: ['context_length_exceeded'],
-}).handle(({ db, config, limits }: Pick<WebDeps, 'db' | 'config' | 'limits'>) => async ({ auth, params: { id }, query }) => {
-  const most = 2 * config.MAX_DIALECT_BODY_BYTES
-  const found = await inTurn(auth.accountId, () => findResponses(db, auth, [id], most))
-  if (found === null) throw new ApiError('context_length_exceeded')
-  const response = found.get(id)
-  if (!response) throw missing()
-  const megabytes = Math.floor(response.bytes / MEGABYTE)
-  if (megabytes > 0) await limits.reads.take(auth.accountId, { count: megabytes })
-  return itemPage(response.input, query)
-})
+}).handle(
+  ({ db, config, limits }: Pick<WebDeps, 'db' | 'config' | 'limits'>) =>
+    async ({ auth, params: { id }, query }) => {
+      const most = 2 * config.MAX_DIALECT_BODY_BYTES
+      const found = await inTurn(auth.accountId, () => findResponses(db, auth, [id], most))
+      if (found === null) throw new ApiError('context_length_exceeded')
+      const response = found.get(id)
+      if (!response) throw missing()
+      const megabytes = Math.floor(response.bytes / MEGABYTE)
+      if (megabytes > 0) await limits.reads.take(auth.accountId, { count: megabytes })
+      return itemPage(response.input, query)
+    },
+)
 
 /** Ends the keeping of a response: of its answer, and of what it was asked with. */
 export const deleteResponse = endpoint({

@@ -14,7 +14,7 @@ import type { UpstreamHttp } from '../http.ts'
 import { takeUsage } from '../usage.ts'
 import { vectorOf } from '../vectors.ts'
 
-/** What a vector has in an answer where nothing else is known: numbers of 32 bits in base64, and what is around them. */
+/** What a vector has in an answer if nothing else is known: numbers of 32 bits in base64, and what is around them. */
 const DIMENSIONS = 4096
 const BYTES_EACH = 16 / 3
 const AROUND_EACH = 100
@@ -27,7 +27,8 @@ export function createOpenaiEmbeddings(http: UpstreamHttp): EmbeddingAdapter {
   return async (request, context) => {
     const json = applyRules({ ...request, encoding_format: 'base64', model: context.route.model }, context.route)
     const body = { json }
-    const expectedBytes = partsOf(request.input).length * ((request.dimensions ?? DIMENSIONS) * BYTES_EACH + AROUND_EACH)
+    const expectedBytes =
+      partsOf(request.input).length * ((request.dimensions ?? DIMENSIONS) * BYTES_EACH + AROUND_EACH)
     const asked = { method: 'POST', kind: 'embedding', path: '/embeddings', body, expectedBytes } as const
     const answer = await http.json(asked, context)
     const failure = failureIn(answer)

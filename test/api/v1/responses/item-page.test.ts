@@ -4,7 +4,11 @@ import { itemPage } from '../../../../src/api/v1/responses/item-page.ts'
 const MEGABYTE = 1_048_576
 
 /** An item of so many bytes that a client may have sent. */
-const item = (id: string, bytes: number) => ({ id, role: 'user', content: [{ type: 'input_text', text: 'x'.repeat(bytes) }] })
+const item = (id: string, bytes: number) => ({
+  id,
+  role: 'user',
+  content: [{ type: 'input_text', text: 'x'.repeat(bytes) }],
+})
 
 const items = [item('a', 100), item('b', MEGABYTE), item('c', MEGABYTE), item('d', 20 * MEGABYTE), item('e', 100)]
 
