@@ -11,6 +11,7 @@ import { allowOrigins } from './middleware/cors.ts'
 import { errorHandler, isServiceAway } from './middleware/error-handler.ts'
 import type { RequestState } from './middleware/request-context.ts'
 import { requestContext } from './middleware/request-context.ts'
+import { responseGate } from './middleware/response-gate.ts'
 import { securityHeaders } from './middleware/security-headers.ts'
 import { createTable } from './endpoint/router.ts'
 
@@ -25,7 +26,7 @@ export function createApp(deps: WebDeps): Koa<RequestState> {
   })
   const { dispatch, refuse } = createTable(deps)
   app.use(edge(deps))
-  app.use(errorHandler(deps.log, deps.schema))
+  app.use(errorHandler(deps.log, responseGate(deps.responseMemory), deps.schema))
   app.use(dispatch)
   app.use(refuse)
   return app

@@ -53,6 +53,8 @@ export type WebDeps = {
   bodyMemory: BodyMemory
   /** Bytes of forms whose calls are not placed yet: their files lie on the disk. */
   uploadSpace: BodyMemory
+  /** Forms that have a temporary file. */
+  openForms: Quota
   /** Bodies that wait to be parsed. */
   largeBodies: LargeBodies
   /** Large bodies that were refused. */

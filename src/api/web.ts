@@ -32,9 +32,12 @@ import { promptPaymentsOf } from '../shared/payments/deps.ts'
 import { createMediaReader } from '../shared/media/reader.ts'
 import { startTelemetry } from '../shared/platform/telemetry/start.ts'
 import { createApp } from './app.ts'
+import { endpoints } from './routes.ts'
 import { createGuesses } from './endpoint/password-guesses.ts'
-import { BodyMemory, UPLOAD_BOUNDS, bodyMemoryBounds } from './server/body-memory.ts'
-import { LargeBodies } from './endpoint/large-body-queue.ts'
+import { longestOf } from './endpoint/declaration.ts'
+import { BodyMemory, bodyBounds, formBounds } from './server/body-memory.ts'
+import { MOST_FORMS } from './forms/form-file.ts'
+import { LargeBodies, waitingBounds } from './endpoint/large-body-queue.ts'
 import { LargeRefusals } from './endpoint/large-refusals.ts'
 import { Measuring } from './v1/audio/measuring.ts'
 import { createLimits } from './endpoint/rate-limits.ts'
@@ -43,7 +46,7 @@ import { createLoad } from './server/shedding.ts'
 import { createWebMetrics, showServices } from './ops/metrics.ts'
 import type { WebMetrics } from './ops/metrics.ts'
 import { OrderlyStop } from './server/shutdown.ts'
-import { ResponseMemory } from './server/response-memory.ts'
+import { ResponseMemory, unreadBounds } from './server/response-memory.ts'
 import { Quota } from './endpoint/quota.ts'
 import { SenderQueue } from './endpoint/sender-queue.ts'
 import { readAnswer } from './v1/calls/read-answer.ts'
@@ -126,15 +129,16 @@ export async function startWeb(
 }
 
 /** What bounds how often requests may come, and how much of the process they may hold. */
-const createBounds = (redis: Redis, config: Config) => ({
+const createBounds = (redis: Redis, config: Config, longest = longestOf(endpoints, config)) => ({
   limits: createLimits(redis, config),
   guesses: createGuesses(redis, config),
-  bodyMemory: new BodyMemory(bodyMemoryBounds(config.MAX_BODY_BYTES)),
-  uploadSpace: new BodyMemory(UPLOAD_BOUNDS),
-  largeBodies: new LargeBodies(),
+  bodyMemory: new BodyMemory(bodyBounds(longest.body)),
+  uploadSpace: new BodyMemory(formBounds(longest.form)),
+  openForms: new Quota(MOST_FORMS),
+  largeBodies: new LargeBodies(waitingBounds(longest.body)),
   largeRefusals: new LargeRefusals(redis, config),
   measuring: new Measuring(),
-  responseMemory: new ResponseMemory(),
+  responseMemory: new ResponseMemory(unreadBounds(longest.body)),
   joins: new Quota(MAX_JOINS),
   relayed: new RelayedStreams(),
   consoleQueue: new SenderQueue({ atOnce: Math.max(2, Math.ceil(config.DATABASE_POOL / 4)), waiting: MAX_WAITING }),

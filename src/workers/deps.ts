@@ -13,6 +13,7 @@ import type { PaymentDeps } from '../shared/payments/deps.ts'
 import type { Audits } from '../shared/metrics/audits.ts'
 import type { Telemetry } from '../shared/platform/telemetry/telemetry.ts'
 import type { Fetcher } from './fetching/fetcher.ts'
+import type { AnswerBudget } from './calls/answer-room.ts'
 import type { ChunkRelays } from './calls/chunk-relay.ts'
 import type { HeldCalls } from './calls/held-calls.ts'
 import type { Reasoners } from './calls/reasoning.ts'
@@ -37,6 +38,8 @@ export type WorkerDeps = {
   usageRefused: (upstream: string, count: 'input' | 'output') => void
   places: JobPlaces
   fetcher: Fetcher
+  /** For the answers of upstreams that are held. */
+  answers: AnswerBudget
   upstreams: Upstreams
   results: Results
   mailer: Mailer

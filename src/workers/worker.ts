@@ -30,6 +30,7 @@ import { createAudits } from '../shared/metrics/audits.ts'
 import { startTelemetry } from '../shared/platform/telemetry/start.ts'
 import type { Trace } from '../shared/platform/process/trace.ts'
 import { traceFields } from '../shared/platform/process/trace.ts'
+import { answerBudget } from './calls/answer-room.ts'
 import { createChatProcessor } from './calls/count-input.ts'
 import { createCallProcessor } from './calls/processor.ts'
 import type { WorkerDeps } from './deps.ts'
@@ -94,6 +95,7 @@ export async function startWorker(
     usageRefused: metrics.usageRefused,
     places: createJobPlaces(config, queues),
     fetcher,
+    answers: answerBudget(),
     upstreams: metrics.measureUpstreams(upstreamsBy(config, { db, log })),
     results: createResults(createMediaStore(config), fetcher),
     ...repliesBy(metrics.measureReplies(createPublisher(redis, config.REDIS_PREFIX))),

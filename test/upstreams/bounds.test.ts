@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { expect } from 'chai'
 import Koa from 'koa'
-import { ResponseMemory } from '../../src/api/server/response-memory.ts'
+import { ResponseMemory, unreadBounds } from '../../src/api/server/response-memory.ts'
 import { beginEventStream } from '../../src/api/v1/calls/event-stream.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
@@ -110,7 +110,7 @@ describe('a stream of events whose client does not read', () => {
   it('is cut off when 16 MB wait for it, besides what the kernels buffer', async () => {
     const app = new Koa()
     app.silent = true
-    const responseMemory = new ResponseMemory()
+    const responseMemory = new ResponseMemory(unreadBounds(0))
     let sentMb = 0
     const closed = new Promise<void>((resolve) =>
       app.use((ctx) => {

@@ -85,12 +85,11 @@ export type Declaration = {
   body?: z.ZodType | 'ignored'
   /** Present where the body is a form, whose texts and files `body` checks: of endpoints that place calls. */
   form?: DeclaredForm
-  /** The longest body, where it is not what `auth` implies: 1 MB with a login or a key, 16 kB without. */
-  maxBodyBytes?: number
-  /** How much longer than a call's (MAX_BODY_BYTES) its body may be. */
-  extraBodyBytes?: number
-  /** Its body may be as long as those of agents (MAX_DIALECT_BODY_BYTES). */
-  dialectBody?: true
+  /**
+   * The longest JSON body in bytes, where it is not what `auth` implies: 1 MB with a login or a key, 16 kB without. The
+   * longest form follows from its files.
+   */
+  bodyBytes?: (config: Config) => number
   /** The endpoint can also be asked without a body, which is the same as an empty object. */
   bodyIsOptional?: boolean
   /** By their status. */
@@ -147,7 +146,6 @@ type AnswerOf<D extends Declaration> = BodyOf<D['answers'][200]> | Replies<Omit<
 export type Endpoint = Declaration & {
   /** Every code that it can answer with. */
   codes: ReadonlySet<ErrorCode>
-  maxBodyBytes: number
   /** Makes what serves it, once a process. */
   serve: (deps: WebDeps) => Middleware<RequestState>
 }
@@ -165,18 +163,24 @@ export type Writer<D extends Declaration> = (
 const BODY_ERRORS = ['payload_too_large', 'unsupported_media_type'] as const satisfies ErrorCode[]
 const JSON_ERRORS = ['invalid_json', ...BODY_ERRORS] as const satisfies ErrorCode[]
 
-/** What can happen to every request that looks something up. */
-const SERVICE_ERRORS = ['internal_error', 'service_unavailable'] as const satisfies ErrorCode[]
+/** What can happen to every request that looks something up, and to every answer (`response-gate.ts`). */
+const SERVICE_ERRORS = ['internal_error', 'service_unavailable', 'overloaded'] as const satisfies ErrorCode[]
 
-/** A declaration with what it implies: its codes, and the longest body that it takes by default. */
+/** A declaration with the codes that it implies. */
 export const servedOf = <const D extends Declaration>(declaration: D) => ({
   ...declaration,
   codes: codesOf(declaration),
-  maxBodyBytes: longestBody(declaration),
 })
 
-const longestBody = ({ form, maxBodyBytes, auth }: Declaration): number =>
-  form ? longestForm(form) : (maxBodyBytes ?? MAX_BODY_BYTES[auth === null ? 'anybody' : 'known'])
+/** The longest body of an endpoint that is not a form, in bytes. */
+export const longestBody = ({ bodyBytes, auth }: Declaration, config: Config): number =>
+  bodyBytes?.(config) ?? MAX_BODY_BYTES[auth === null ? 'anybody' : 'known']
+
+/** The longest body and the longest form that any of these endpoints takes, in bytes: all bounds admit them. */
+export const longestOf = (endpoints: readonly Declaration[], config: Config): { body: number; form: number } => ({
+  body: Math.max(...endpoints.map((one) => longestBody(one, config))),
+  form: Math.max(0, ...endpoints.flatMap(({ form }) => (form ? longestForm(form) : []))),
+})
 
 /** The codes that a declaration states, and those that its holder, its limits, its fields and its body bring along. */
 function codesOf(declaration: Declaration): ReadonlySet<ErrorCode> {

@@ -4,6 +4,7 @@
  * of them than a small heap can hold, and between two turns everybody else has theirs.
  */
 import { ApiError } from '../../shared/platform/errors.ts'
+import type { Bounds } from './quota.ts'
 import { Quota } from './quota.ts'
 import { SenderQueue } from './sender-queue.ts'
 
@@ -12,8 +13,11 @@ const MEGABYTE = 1024 * 1024
 /** A body is large beyond so many bytes. */
 export const LARGE_BYTES = 65_536
 
-/** How many bytes of bodies may wait for their turn. */
-const WAITING_BYTES = { perAccount: 64 * MEGABYTE, perProcess: 128 * MEGABYTE }
+/** How many bytes of bodies may wait for their turn: two of the longest that an endpoint takes, and four in all. */
+export const waitingBounds = (longest: number): Bounds => ({
+  perAccount: Math.max(64 * MEGABYTE, 2 * longest),
+  perProcess: Math.max(128 * MEGABYTE, 4 * longest),
+})
 
 /** How many bytes of bodies may be in work at once; one body may, however long it is. */
 const BYTES_IN_WORK = 40 * MEGABYTE
@@ -29,7 +33,7 @@ export class LargeBodies {
   private inWork = 0
   private readonly queue: { bytes: number; begin: () => void }[] = []
 
-  constructor(bounds = WAITING_BYTES, bytesInWork = BYTES_IN_WORK) {
+  constructor(bounds: Bounds, bytesInWork = BYTES_IN_WORK) {
     this.waiting = new Quota(bounds)
     this.bytesInWork = bytesInWork
   }

@@ -12,7 +12,7 @@ import type { Allowance } from './allowances.ts'
 import { ALLOWANCE_HEADERS, allowanceHeaders } from './allowances.ts'
 import type { WebDeps } from '../deps.ts'
 import type { Declaration, RequestFacts } from './declaration.ts'
-import { Reply } from './declaration.ts'
+import { Reply, longestBody } from './declaration.ts'
 import { recordView } from '../../shared/operators/recorded-views.ts'
 import type { LiveSession } from '../../shared/users/sessions.ts'
 import { limitsOf } from './holder-limits.ts'
@@ -40,7 +40,7 @@ export type AnyHandler = (input: never, ctx: Context & { state: RequestState }) 
  * @param writes the handler writes its answer by itself
  */
 export function serveDeclared(
-  declared: Declaration & Served,
+  declared: Declaration & Omit<Served, 'maxBodyBytes'>,
   handler: AnyHandler,
   deps: WebDeps,
   { writes = false } = {},
@@ -51,7 +51,7 @@ export function serveDeclared(
   const counters = countersOf(declared, deps)
   const readBody = bodyReader(declared, deps)
   const bodySchema = declared.body === 'ignored' ? undefined : declared.body
-  const endpoint = { ...declared, maxBodyBytes: longestBodyOf(declared, deps.config) }
+  const endpoint = { ...declared, maxBodyBytes: longestBody(declared, deps.config) }
   return async (ctx) => {
     beginAt(ctx, endpoint)
     const auth = find ? await find(ctx) : null
@@ -70,15 +70,6 @@ export function serveDeclared(
       leave()
     }
   }
-}
-
-/** The longest body of an endpoint, in bytes. */
-function longestBodyOf(
-  { maxBodyBytes, extraBodyBytes, dialectBody }: Declaration & Served,
-  config: WebDeps['config'],
-): number {
-  if (dialectBody) return config.MAX_DIALECT_BODY_BYTES
-  return extraBodyBytes === undefined ? maxBodyBytes : config.MAX_BODY_BYTES + extraBodyBytes
 }
 
 /** Records what an operator is about to see: what cannot be recorded is not shown. */

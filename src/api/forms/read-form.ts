@@ -15,10 +15,11 @@ import { LARGE_BYTES } from '../endpoint/large-body-queue.ts'
 import type { JsonObject, LargeBody } from '../middleware/json-body.ts'
 import { maxBytesOf, tooLarge } from '../middleware/body-bytes.ts'
 import type { RequestState } from '../middleware/request-context.ts'
+import type { Quota } from '../endpoint/quota.ts'
 import type { BodyMemory } from '../server/body-memory.ts'
 import type { DeclaredForm } from './declared-form.ts'
 import { AROUND_FILES_BYTES } from './declared-form.ts'
-import { FormFile } from './form-file.ts'
+import { FormFile, FormSpace } from './form-file.ts'
 
 /** A form that was read. `release` frees its files; it can be repeated. */
 export type SentForm = { fields: JsonObject; files: readonly FormFile[]; release: () => Promise<void> }
@@ -42,7 +43,7 @@ type Request = ParameterizedContext<RequestState>
  */
 export async function readForm(
   ctx: Request,
-  { uploadSpace }: { uploadSpace: BodyMemory },
+  { uploadSpace, openForms }: { uploadSpace: BodyMemory; openForms: Quota },
   declared: DeclaredForm,
   sender: string,
   { admit = async () => {} }: Pick<LargeBody, 'admit'> = {},
@@ -53,7 +54,7 @@ export async function readForm(
   const bytes = Number(req.headers['content-length'] ?? maxBytes)
   if (bytes > maxBytes) throw tooLarge(maxBytes)
   if (bytes > LARGE_BYTES) await admit(bytes)
-  const gathering = new Gathering(declared)
+  const gathering = new Gathering(declared, new FormSpace(openForms, sender))
   const stopCounting = { now: (): void => {} }
   let released: Promise<void> | null = null
   const release = (): Promise<void> => {
@@ -95,6 +96,7 @@ class Gathering {
   readonly fields: JsonObject = {}
   readonly files: FormFile[] = []
   private readonly declared: DeclaredForm
+  private readonly space: FormSpace
   private readonly counts = new Map<string, number>()
   private readonly writing: Promise<void>[] = []
   private textBytes = 0
@@ -104,8 +106,9 @@ class Gathering {
   private isRead = false
   private end: () => void = () => {}
 
-  constructor(declared: DeclaredForm) {
+  constructor(declared: DeclaredForm, space: FormSpace) {
     this.declared = declared
+    this.space = space
   }
 
   /**
@@ -175,8 +178,8 @@ class Gathering {
   }
 
   /** Frees the files. */
-  async close(): Promise<void> {
-    await Promise.all(this.files.map((file) => file.close()))
+  close(): Promise<void> {
+    return this.space.close()
   }
 
   private listenTo(parser: BusboyInstance): void {
@@ -250,7 +253,7 @@ class Gathering {
     const count = (this.counts.get(base) ?? 0) + 1
     if (count > most) throw partFault(base, most === 1 ? 'is there more than once' : `must be at most ${most} files`)
     this.counts.set(base, count)
-    const file = new FormFile(this.files.length, about)
+    const file = new FormFile(this.space, this.files.length, about)
     this.files.push(file)
     this.put(base, most === 1 ? file : [...((this.fields[base] as FormFile[] | undefined) ?? []), file])
     return file

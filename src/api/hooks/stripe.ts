@@ -25,7 +25,7 @@ export const receiveStripeEvent = endpoint({
   offered: sells,
   auth: null,
   limits: [{ limit: 'webhooks', per: 'client' }],
-  maxBodyBytes: 262_144,
+  bodyBytes: () => 262_144,
   headers: z.object({ 'Stripe-Signature': z.string() }),
   answers: { 200: { description: 'The event is stored.', schema: done } },
   errors: ['invalid_signature', 'payload_too_large', 'overloaded', 'internal_error', 'service_unavailable'],

@@ -22,6 +22,7 @@ import { envelopeFor, statusIn } from './envelope.ts'
 import { readAway } from '../server/unread-body.ts'
 import { mayStillSend } from './json-body.ts'
 import type { Envelope, RequestState } from './request-context.ts'
+import type { Admit } from './response-gate.ts'
 
 /** Whether an error means that Postgres or Redis cannot be used now. */
 export function isServiceAway(error: unknown): boolean {
@@ -39,11 +40,15 @@ export function toApiError(error: unknown, schema: SchemaGate | undefined): ApiE
 /** The log line of an error that its endpoint does not declare: the OpenAPI document does not have it. */
 export const UNDECLARED = 'error not declared'
 
-/** Answers every error that is thrown below it, in the form of its request (docs/api.md#errors). */
-export function errorHandler(log: Log, schema?: SchemaGate): Middleware<RequestState> {
+/**
+ * Answers every error that is thrown below it, in the form of its request (docs/api.md#errors).
+ * @param admit every other answer passes it: a refusal is an error as well
+ */
+export function errorHandler(log: Log, admit: Admit, schema?: SchemaGate): Middleware<RequestState> {
   return async (ctx, next) => {
     try {
       await next()
+      admit(ctx as Context & { state: RequestState })
     } catch (thrown) {
       const error = toApiError(thrown, schema)
       ctx.state.errorCode = error.code

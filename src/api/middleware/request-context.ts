@@ -44,6 +44,8 @@ export type RequestState = Trace & {
   callId?: CallId
   /** The call was charged: what happens from here on is its own record, not a refusal's. */
   opened?: boolean
+  /** The body is an asset's, whose bytes all of its readers share. */
+  isAsset?: boolean
   /** The answer's error code, for the log. */
   errorCode?: ErrorCode
 }

@@ -9,17 +9,17 @@ import { Quota } from '../endpoint/quota.ts'
 
 const MEGABYTE = 1024 * 1024
 
-/** How many bytes may lie here: of slow bodies of one sender, and of all bodies of the process. */
-const MAX_BYTES = { slowPerSender: 8 * MEGABYTE, perProcess: 128 * MEGABYTE }
+/** How many bytes may be held: of slow bodies of one sender, and of all bodies of the process. */
+export type BodyBounds = { slowPerSender: number; perProcess: number }
 
-/** The bounds where a body may be so long: of slow bodies one must be possible. */
-export const bodyMemoryBounds = (maxBodyBytes: number): typeof MAX_BYTES => ({
-  ...MAX_BYTES,
-  slowPerSender: Math.max(MAX_BYTES.slowPerSender, maxBodyBytes),
+/** Bounds that admit one slow body of the longest that an endpoint takes, in bytes, and four in the process. */
+export const bodyBounds = (longest: number): BodyBounds => ({
+  slowPerSender: Math.max(8 * MEGABYTE, longest),
+  perProcess: Math.max(128 * MEGABYTE, 4 * longest),
 })
 
-/** The bounds of forms, whose files lie on the disk: of slow ones of a sender two of the largest are possible. */
-export const UPLOAD_BOUNDS: typeof MAX_BYTES = { slowPerSender: 130 * MEGABYTE, perProcess: 1024 * MEGABYTE }
+/** Bounds of forms, whose files are on the disk: they admit two slow ones of the longest, in bytes, and 16 in all. */
+export const formBounds = (longest: number): BodyBounds => ({ slowPerSender: 2 * longest, perProcess: 16 * longest })
 
 /**
  * A body is slow when it is not whole after so many ticks of so many ms. Ticks of the event loop are counted and no
@@ -51,7 +51,7 @@ export class BodyMemory {
   private readonly bodies = new Set<Body>()
   private ticking: NodeJS.Timeout | undefined
 
-  constructor({ slowPerSender, perProcess } = MAX_BYTES) {
+  constructor({ slowPerSender, perProcess }: BodyBounds) {
     this.all = new Quota({ perAccount: Infinity, perProcess })
     this.slow = new Quota({ perAccount: slowPerSender, perProcess: Infinity })
   }

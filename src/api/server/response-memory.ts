@@ -6,12 +6,19 @@ import type { Socket } from 'node:net'
 import type { Context } from 'koa'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { onFinished } from './on-finished.ts'
+import type { Bounds } from '../endpoint/quota.ts'
 import { Quota } from '../endpoint/quota.ts'
 
 const MEGABYTE = 1024 * 1024
 
-/** Several of the longest answers for one account, so that its own readers do not stop each other. In bytes. */
-const UNREAD = { perAccount: 32 * MEGABYTE, perProcess: 96 * MEGABYTE }
+/**
+ * Several of the longest answers for one account, so that its own readers do not stop each other. In bytes.
+ * @param longest the longest body that an endpoint takes: an item of one can be an answer
+ */
+export const unreadBounds = (longest: number): Bounds => ({
+  perAccount: Math.max(32 * MEGABYTE, longest + MEGABYTE),
+  perProcess: Math.max(96 * MEGABYTE, 2 * longest),
+})
 
 /** When a client that is refused may come back, in seconds. */
 const RETRY_SECONDS = 5
@@ -44,7 +51,9 @@ export class Hold {
   require(bytes: number): void {
     if (this.set(bytes)) return
     throw new ApiError('overloaded', {
-      message: 'Too many answers are still being sent to slow readers. Fetch this one later: GET /v1/calls/{id}.',
+      message:
+        'Too many answers are still being sent to slow readers. Read them, or ask again later: the answer of a call ' +
+        'is at GET /v1/calls/{id}.',
       retryAfterSeconds: RETRY_SECONDS,
     })
   }
@@ -71,13 +80,31 @@ export class Hold {
  * a few accounts must not keep everybody else from theirs.
  */
 export class ResponseMemory {
-  private readonly unread = new Quota(UNREAD)
+  private readonly perAccount: number
+  private readonly perProcess: number
+  private readonly unread: Quota
   private readonly counted = new Set<Hold>()
+  private readonly holds = new WeakMap<Context['res'], Hold>()
 
-  /** Begins to count for the answer to this request. */
+  constructor(bounds: Bounds) {
+    this.unread = new Quota(bounds)
+    this.perAccount = bounds.perAccount
+    this.perProcess = bounds.perProcess
+  }
+
+  /** The hold of the answer to this request: there is one for each answer. */
   hold(ctx: Pick<Context, 'req' | 'res' | 'state'>): Hold {
+    const known = this.holds.get(ctx.res)
+    if (known) return known
     const { principal, session } = ctx.state as { principal?: { accountId: string }; session?: { accountId: string } }
-    return new Hold(this, (principal ?? session)?.accountId ?? '', ctx)
+    const hold = new Hold(this, (principal ?? session)?.accountId ?? '', ctx)
+    this.holds.set(ctx.res, hold)
+    return hold
+  }
+
+  /** Whether what writes the answer to this request has taken its hold. */
+  isCounted({ res }: Pick<Context, 'res'>): boolean {
+    return this.holds.has(res)
   }
 
   /** Counts a change of what an answer has on its way. @returns false, with nothing changed, where that is too much. */
@@ -93,7 +120,7 @@ export class ResponseMemory {
   private take(account: string, bytes: number): boolean {
     while (!this.unread.take(account, bytes)) {
       const own = this.unread.of(account) + bytes
-      if (own > UNREAD.perAccount) return false
+      if (own > this.perAccount) return false
       const greediest = [...this.counted].reduce<Hold | null>(
         (most, one) => (most && this.rank(most) >= this.rank(one) ? most : one),
         null,
@@ -106,7 +133,7 @@ export class ResponseMemory {
 
   /** Answers of the account that holds most come first, and of these the largest. */
   private rank(one: Hold): number {
-    return this.unread.of(one.account) * UNREAD.perProcess + one.bytes()
+    return this.unread.of(one.account) * this.perProcess + one.bytes()
   }
 
   /** How many bytes are counted, for metrics and tests. */

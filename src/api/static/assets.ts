@@ -102,6 +102,8 @@ export function serveAsset(asset: Asset, policy: string, caching = ASK_EACH_TIME
       ofBody: { 'Content-Type': asset.type, ...(encoding && { 'Content-Encoding': encoding }) },
       size: bytes.length,
     })
-    if (follows) ctx.body = bytes
+    if (!follows) return
+    ctx.state.isAsset = true
+    ctx.body = bytes
   }
 }

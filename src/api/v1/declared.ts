@@ -2,6 +2,7 @@
  * What the endpoints of the gateway have in common: their answers, their headers, their errors.
  */
 import { z } from 'zod'
+import type { Config } from '../../shared/platform/config/config.ts'
 import { MAX_RECEIVER_LENGTH } from '../../shared/webhooks/addresses.ts'
 import type { ErrorCode } from '../../shared/platform/errors.ts'
 import { events, id, ok } from '../endpoint/answer-schemas.ts'
@@ -9,6 +10,10 @@ import { LARGE_BYTES } from '../endpoint/large-body-queue.ts'
 
 /** Of every endpoint under `/v1`. */
 export const gateway = { tag: 'Models and calls', envelope: 'gateway' } as const
+
+/** The longest body of the endpoints that agents send whole sessions to, and of embeddings. */
+export const agentBody = ({ MAX_DIALECT_BODY_BYTES }: Pick<Config, 'MAX_DIALECT_BODY_BYTES'>): number =>
+  MAX_DIALECT_BODY_BYTES
 
 /** What counts as a call. */
 export const CALL_LIMITS = [

@@ -18,7 +18,7 @@ import { modelId, parseBody } from './calls/call-schemas.ts'
 import { prefersLater } from './calls/preferences.ts'
 import type { CallKind } from './calls/serve-call.ts'
 import { callEndpoint } from './calls/serve-call.ts'
-import { CALL_ERRORS, CALL_LIMITS, callHeaders, callRequestHeaders, gateway } from './declared.ts'
+import { CALL_ERRORS, CALL_LIMITS, agentBody, callHeaders, callRequestHeaders, gateway } from './declared.ts'
 
 const text = { type: 'string', minLength: 1 } as const
 const tokens = { type: 'array', items: { type: 'integer', minimum: 0 }, minItems: 1 } as const
@@ -103,7 +103,6 @@ function requireRoom(request: EmbeddingRequest, { maxDimensions, upstreams }: Em
 /** What is specific to embeddings. */
 export const embeddingKind: CallKind<EmbeddingModel, AskedEmbeddings> = {
   modality: 'embedding',
-  maxBodyBytes: ({ MAX_DIALECT_BODY_BYTES }) => MAX_DIALECT_BODY_BYTES,
   parse,
   answer: (ctx, deps, placed) => answerWhenDone(ctx, deps, placed, { isStored: false }),
 }
@@ -144,6 +143,7 @@ export const createEmbeddings = callEndpoint(
     limits: CALL_LIMITS,
     headers: callRequestHeaders.omit({ Prefer: true }),
     body: embeddingBody,
+    bodyBytes: agentBody,
     answers: { 200: { description: 'The embeddings.', schema: embeddingResult, headers: callHeaders } },
     errors: CALL_ERRORS,
   },

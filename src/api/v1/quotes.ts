@@ -113,7 +113,7 @@ export const quoteCall = endpoint({
   limits: [{ limit: 'quotes', per: 'account', perBytes: LARGE_BYTES, shown: true }],
   headers: callRequestHeaders.pick({ 'X-Max-Credits': true }),
   body: quoteBody,
-  extraBodyBytes: 1024,
+  bodyBytes: ({ MAX_BODY_BYTES }) => MAX_BODY_BYTES + 1024,
   answers: { 200: { description: 'The quote.', schema: quote, headers: allowanceHeaders } },
   errors: [
     'invalid_request',

@@ -3,6 +3,7 @@
  * were asked with. These go when the answer goes.
  */
 import { promisify } from 'node:util'
+import { bulkhead } from 'cockatiel'
 import { gunzip, gzip } from 'node:zlib'
 import type { Db } from '../platform/postgres/db.ts'
 import type { Membership } from '../accounts/members.ts'
@@ -60,8 +61,8 @@ export async function forgetResponse(db: Db, { userId, accountId }: Membership, 
   return rowCount > 0
 }
 
-/** A stored response: what it was asked with, and what it answered. */
-export type StoredResponse = { input: Fields[]; output: Fields[] }
+/** A stored response: what it was asked with, and what it answered; their length as JSON, in bytes. */
+export type StoredResponse = { input: Fields[]; output: Fields[]; bytes: number }
 
 /**
  * A member's stored responses among these calls.
@@ -77,34 +78,57 @@ export async function findResponses(
   let left = maxBytes
   // One after the other: a compressed input may be a thousand times as long as it is stored.
   for (const id of ids) {
-    const row = await read(db, holder, id, left)
-    if (row === 'missing') continue
-    if (row === 'too_long') return null
-    left -= row.bytes
-    found.set(id, row.response)
+    const response = await read(db, holder, id, left)
+    if (response === 'missing') continue
+    if (response === 'too_long') return null
+    left -= response.bytes
+    found.set(id, response)
   }
   return found
 }
 
-type Read = { bytes: number; response: StoredResponse } | 'missing' | 'too_long'
+type Read = StoredResponse | 'missing' | 'too_long'
+
+/** Longer inputs are unpacked one at a time in a process, in bytes: it holds several copies of one meanwhile. */
+const LARGE_BYTES = 1_048_576
+
+const large = bulkhead(1, Infinity)
 
 async function read(db: Db, { userId, accountId }: Membership, id: CallId, maxBytes: number): Promise<Read> {
-  const { rows } = await db.raw<{ rows: { output: string | null; input: Buffer }[] }>(
+  const { rows } = await db.raw<{ rows: { output: string | null; input: Buffer | null }[] }>(
     `
-    SELECT CASE WHEN octet_length(r.output) <= :maxBytes THEN r.output END AS output, r.input
+    SELECT CASE WHEN octet_length(r.output) <= :maxBytes THEN r.output END AS output,
+      CASE WHEN octet_length(r.input) <= :counted THEN r.input END AS input
     FROM calls c JOIN call_results r ON r.call_id = c.id
     WHERE c.id = :id AND c.account_id = :accountId AND c.user_id = :userId AND c.dialect = 'responses'
       AND c.status = 'succeeded' AND r.input IS NOT NULL AND r.expires_at > now()`,
-    { id, userId, accountId, maxBytes },
+    { id, userId, accountId, maxBytes, counted: COUNTED_BYTES },
   )
   const [row] = rows
   if (!row) return 'missing'
-  if (row.output === null) return 'too_long'
-  const left = maxBytes - Buffer.byteLength(row.output)
-  const input = left <= 0 ? null : await decompress(row.input, { maxOutputLength: left }).catch(unlessTooLong)
+  const { output, input } = row
+  if (output === null) return 'too_long'
+  const unpack = async (packed: Buffer | null): Promise<Read> =>
+    packed === null ? 'missing' : await unpacked(packed, output, maxBytes - Buffer.byteLength(output))
+  if (input && lengthOf(input) <= LARGE_BYTES) return await unpack(input)
+  return await large.execute(async () => await unpack(input ?? (await readInput(db, id))))
+}
+
+/** The length of what was compressed, which is at the end (RFC 1952, 2.3.1). */
+const lengthOf = (gzipped: Buffer): number => gzipped.readUInt32LE(gzipped.length - 4)
+
+const readInput = async (db: Db, id: CallId): Promise<Buffer | null> =>
+  (await db('call_results').where({ call_id: id }).first<{ input: Buffer | null } | undefined>('input'))?.input ?? null
+
+/** @param left how many bytes the input may have */
+async function unpacked(packed: Buffer, output: string, left: number): Promise<Read> {
+  const input = left <= 0 ? null : await decompress(packed, { maxOutputLength: left }).catch(unlessTooLong)
   if (input === null) return 'too_long'
-  const response = { input: listOf(JSON.parse(String(input))), output: listOf(asFields(JSON.parse(row.output)).output) }
-  return { bytes: Buffer.byteLength(row.output) + input.length, response }
+  return {
+    input: listOf(JSON.parse(String(input))),
+    output: listOf(asFields(JSON.parse(output)).output),
+    bytes: Buffer.byteLength(output) + input.length,
+  }
 }
 
 function unlessTooLong(error: unknown): null {

@@ -29,6 +29,7 @@ import { failpoint } from '../../shared/platform/process/failpoints.ts'
 import { processing } from '../../shared/platform/telemetry/telemetry.ts'
 import type { SpanEnd, Telemetry } from '../../shared/platform/telemetry/telemetry.ts'
 import type { WorkerDeps } from '../deps.ts'
+import { AnswerRoom } from './answer-room.ts'
 import { BEGIN_PATIENCE_MS, beginCall, comeBack } from './begin.ts'
 import { Spending } from './costs.ts'
 import { giveUp, isGivenUp } from './poisoned-calls.ts'
@@ -95,6 +96,7 @@ async function processJob(deps: WorkerDeps, handed: Handed, report?: (outcome: O
   if (!catalogue) return publishEnd(deps, job.data)
   const held = deps.held.hold(job.data.callId)
   if (!held) return comeBack(job, token, HELD_PAUSE_MS)
+  const room = new AnswerRoom(deps.answers, job.data.accountId)
   try {
     const call = await beginCall(deps, job, token)
     if (!call) {
@@ -106,7 +108,7 @@ async function processJob(deps: WorkerDeps, handed: Handed, report?: (outcome: O
     const model = findModel(catalogue, call.model, call.modality)
     const outcome = isGivenUp(job)
       ? await giveUp(deps, model, call, job)
-      : await work(deps, model, { call, held }, handed)
+      : await work(deps, model, { call, held }, { ...handed, room })
     report?.(outcome)
     await finish(deps, call, handed, outcome)
     failpoint('job.finishing', call.id)
@@ -115,6 +117,7 @@ async function processJob(deps: WorkerDeps, handed: Handed, report?: (outcome: O
     await job.moveToWait(token)
     throw new WaitingError()
   } finally {
+    room.close()
     deps.held.release(held)
   }
 }
@@ -155,7 +158,7 @@ async function work(
   deps: WorkerDeps,
   model: Model | null,
   { call, held }: Pick<Run, 'call' | 'held'>,
-  { job, traceparent }: Handed,
+  { job, traceparent, room }: Handed & { room: AnswerRoom },
 ): Promise<Outcome> {
   const request = await deps.queues.requests.read(job.data)
   const { ending } = held
@@ -170,6 +173,7 @@ async function work(
     upstream: call.upstream,
     bounds: boundsOf(call, model, request, job.data),
     spent,
+    room,
     traceparent,
     telemetry: deps.telemetry,
   }

@@ -19,6 +19,7 @@ import { FetchFailed } from '../fetching/failure.ts'
 import { MediaRefused } from '../storage/refused.ts'
 import type { CustomersFault } from '../upstreams/adapter.ts'
 import { NOT_ACCEPTED, UpstreamError } from '../upstreams/adapter.ts'
+import type { AnswerRoom } from './answer-room.ts'
 import type { HeldCall } from './held-calls.ts'
 import { failureMicroUsd } from './costs.ts'
 import type { Spending } from './costs.ts'
@@ -41,6 +42,8 @@ export type Run = {
   bounds: UsageBounds
   /** What its tries have cost so far. */
   spent: Spending
+  /** What it holds of its upstreams' answers. */
+  room: AnswerRoom
   /** The trace context of what it does now. */
   traceparent: string | undefined
   telemetry: Telemetry | null
@@ -66,6 +69,12 @@ export const isUnsent = ({ call, maybeSent }: Run): boolean =>
 /** The files of the form that a call came as, for its upstreams; absent where it was none. */
 export const filesOf = ({ db }: Pick<WorkerDeps, 'db'>, { call, job }: Run): UpstreamFile[] | undefined =>
   job.files?.map((file) => ({ ...file, open: () => readUpload(db, call.id, file) }))
+
+/** What every upstream of a run is asked with. The answer to a cancellation is of no use, and takes no room. */
+export const contextOf = (
+  route: Route,
+  { call, signal, traceparent, room }: Pick<Run, 'call' | 'signal' | 'traceparent'> & Partial<Pick<Run, 'room'>>,
+) => ({ route, signal, callId: publicId('call', call.id), traceparent, ...(room && { room }) })
 
 /** How the work on a call ended. */
 export type Outcome =
@@ -95,6 +104,7 @@ export async function sendTo<T>(
     failpoint('upstream.answered', run.call.id)
     return answer
   } catch (error) {
+    run.room.release()
     run.spent.add(failureMicroUsd(route, error, run.bounds))
     if (error instanceof UpstreamError && NOT_ACCEPTED.has(error.kind)) run.maybeSent = false
     throw error

@@ -9,13 +9,12 @@ import { sealFor } from '../../shared/dialects/seal.ts'
 import type { ChatPrice } from '../../shared/requests/pricing.ts'
 import { allInput, settledCost } from '../../shared/requests/pricing.ts'
 import type { ChatRequest } from '../../shared/requests/requests.ts'
-import { publicId } from '../../shared/platform/ids.ts'
 import type { SpanAttributes } from '../../shared/platform/telemetry/telemetry.ts'
 import { StreamedAnswer } from './streamed-answer.ts'
 import type { PaidAnswer } from './streamed-answer.ts'
 import type { WorkerDeps } from '../deps.ts'
 import type { Outcome, Run } from './run-call.ts'
-import { aboutRun, callerOf, sendTo, upstreamFailure } from './run-call.ts'
+import { aboutRun, callerOf, contextOf, sendTo, upstreamFailure } from './run-call.ts'
 import { chatMicroUsd } from './costs.ts'
 import { withReferences } from './references.ts'
 import type { ChatAdapter, UpstreamContext } from '../upstreams/adapter.ts'
@@ -102,10 +101,8 @@ function mayRunOutOfTime({ call, job }: Run): boolean {
 const mayBeTooLong = ({ job }: Run, maxBytes: number): boolean =>
   grammarOf(job.dialect).mostBytes(job.request as ChatRequest) > maxBytes
 
-const contextOf = ({ config, log }: WorkerDeps, route: Route, run: Run): UpstreamContext => ({
-  route,
-  signal: run.signal,
-  callId: publicId('call', run.call.id),
+const chatContextOf = ({ config, log }: WorkerDeps, route: Route, run: Run): UpstreamContext => ({
+  ...contextOf(route, run),
   dialect: run.job.dialect,
   estimatedInput: run.bounds.estimate.input,
   betas: run.job.betas,
@@ -113,7 +110,6 @@ const contextOf = ({ config, log }: WorkerDeps, route: Route, run: Run): Upstrea
     accountId: run.job.accountId,
     route: `${route.upstream.name} ${route.model}`,
   }),
-  traceparent: run.traceparent,
   onSkipped: () => log.warn({ ...aboutRun(run), upstream: route.upstream.name }, 'an event was skipped'),
 })
 
@@ -125,7 +121,7 @@ function ask(deps: WorkerDeps, run: Run, asked: Asked, begun: () => void): Promi
   const { adapter, route, request } = asked
   const streamed = () =>
     new StreamedAnswer(deps, run, route, begun).read((onSent, take) =>
-      adapter.streamChat(request, { ...contextOf(deps, route, run), onSent }, take),
+      adapter.streamChat(request, { ...chatContextOf(deps, route, run), onSent }, take),
     )
   if (request.stream) return streamed()
   if (!mayRunOutOfTime(run) && !mayBeTooLong(run, deps.config.MAX_ANSWER_BYTES)) return whole(deps, run, asked)
@@ -141,7 +137,7 @@ const isRefusalToStream = (error: unknown): boolean =>
 
 async function whole(deps: WorkerDeps, run: Run, { adapter, route, request }: Asked): Promise<PaidAnswer> {
   const form = grammarOf(run.job.dialect).answers
-  const { answer, usage, isCut } = await adapter.chat(request, contextOf(deps, route, run))
+  const { answer, usage, isCut } = await adapter.chat(request, chatContextOf(deps, route, run))
   const counted = form.count(answer)
   const { tokens, refused } = believed(usage, { bounds: run.bounds, counted })
   const end = isCut ? 'too_long' : 'finished'

@@ -5,12 +5,11 @@ import type { MediaModel, Model, Route } from '../../shared/catalogue/catalogue.
 import type { UpstreamRef } from '../../shared/calls/types.ts'
 import { routesFor } from '../../shared/catalogue/media-routes.ts'
 import type { MediaRequest } from '../../shared/requests/requests.ts'
-import { publicId } from '../../shared/platform/ids.ts'
 import { failpoint } from '../../shared/platform/process/failpoints.ts'
 import type { WorkerDeps } from '../deps.ts'
 import { Cancelled, DeadlinePassed } from './held-calls.ts'
 import type { Outcome, Run } from './run-call.ts'
-import { aboutRun, callerOf, filesOf, inSpan, sendTo, upstreamFailure } from './run-call.ts'
+import { aboutRun, callerOf, contextOf, filesOf, inSpan, sendTo, upstreamFailure } from './run-call.ts'
 import { shapeMicroUsd } from './costs.ts'
 import { withReferences } from './references.ts'
 import { askedPictures, collectMedia } from './collect-media.ts'
@@ -104,13 +103,6 @@ async function findLost(deps: WorkerDeps, model: MediaModel, run: Run): Promise<
   }
   return null
 }
-
-const contextOf = (route: Route, { signal, ...run }: Pick<Run, 'call' | 'signal' | 'traceparent'>) => ({
-  route,
-  signal,
-  callId: publicId('call', run.call.id),
-  traceparent: run.traceparent,
-})
 
 /** A task that goes on, how far it is in percent where that is known, and when to ask for it again. */
 type Polled = { ref: UpstreamRef; progress?: number | null; pollAfterMs: number }

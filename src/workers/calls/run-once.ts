@@ -3,13 +3,12 @@
  * second bill.
  */
 import type { Model, Route } from '../../shared/catalogue/catalogue.ts'
-import { publicId } from '../../shared/platform/ids.ts'
 import type { Settlement } from '../../shared/calls/types.ts'
 import type { WorkerDeps } from '../deps.ts'
 import type { UpstreamContext } from '../upstreams/adapter.ts'
 import type { RouteCaller } from '../upstreams/registry.ts'
 import type { Outcome, Run } from './run-call.ts'
-import { callerOf, sendTo, upstreamFailure } from './run-call.ts'
+import { callerOf, contextOf, sendTo, upstreamFailure } from './run-call.ts'
 
 /** How an upstream is asked. `prepare`: what is done before its place is taken. `settle`: what its answer comes to. */
 type Once<Answer> = {
@@ -28,9 +27,7 @@ export async function runOnce<Answer>(
   if (run.call.resumed) return upstreamFailure('The worker was lost while the upstream may have had the request.')
   const caller = { ...callerOf(run), ...(prepare && { prepare }) }
   const { route, answer } = await deps.upstreams.tryRoutes(model, caller, async (tried) => {
-    const { signal, traceparent } = run
-    const context = { route: tried, signal, callId: publicId('call', run.call.id), traceparent }
-    return { route: tried, answer: await sendTo(run, tried, () => ask(tried, context)) }
+    return { route: tried, answer: await sendTo(run, tried, () => ask(tried, contextOf(tried, run))) }
   })
   return { is: 'settled', settlement: await settle(route, answer) }
 }

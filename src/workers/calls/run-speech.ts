@@ -4,7 +4,6 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Route, SpeechModel } from '../../shared/catalogue/catalogue.ts'
-import { publicId } from '../../shared/platform/ids.ts'
 import { failpoint } from '../../shared/platform/process/failpoints.ts'
 import type { SpeechRequest } from '../../shared/requests/speech.ts'
 import { SOUND_ENDS, chargedCharacters } from '../../shared/requests/speech.ts'
@@ -13,7 +12,7 @@ import { UpstreamError } from '../upstreams/adapter.ts'
 import type { ChunkRelay } from './chunk-relay.ts'
 import { speechMicroUsd } from './costs.ts'
 import type { Outcome, Run } from './run-call.ts'
-import { aboutRun, callerOf, sendTo, upstreamFailure } from './run-call.ts'
+import { aboutRun, callerOf, contextOf, sendTo, upstreamFailure } from './run-call.ts'
 
 /** How long the last sound of a call that was cut may take to leave, in ms. */
 const FLUSH_MS = 1000
@@ -60,9 +59,7 @@ async function speak(
 ): Promise<Route> {
   const ask = deps.upstreams.adapterOf(route.upstream.protocol).speech
   if (!ask) throw new UpstreamError('rejected', `${route.upstream.protocol} serves no speech`)
-  const { signal, traceparent } = run
-  const context = { route, signal, callId: publicId('call', run.call.id), traceparent }
-  await sendTo(run, route, () => ask(run.job.request as SpeechRequest, context, take))
+  await sendTo(run, route, () => ask(run.job.request as SpeechRequest, contextOf(route, run), take))
   return route
 }
 

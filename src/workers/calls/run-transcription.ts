@@ -2,13 +2,12 @@
  * A call for a transcription at its upstreams. It costs what its measured seconds do, whatever its upstream says.
  */
 import type { TranscriptionModel } from '../../shared/catalogue/catalogue.ts'
-import { publicId } from '../../shared/platform/ids.ts'
 import type { TranscriptionRequest } from '../../shared/requests/transcriptions.ts'
 import type { WorkerDeps } from '../deps.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
 import { shapeMicroUsd } from './costs.ts'
 import type { Outcome, Run } from './run-call.ts'
-import { callerOf, filesOf, sendTo, upstreamFailure } from './run-call.ts'
+import { callerOf, contextOf, filesOf, sendTo, upstreamFailure } from './run-call.ts'
 import { transcriptOutput } from './transcripts.ts'
 
 /** Runs a call for a transcription to its end. @throws UpstreamError when every try failed */
@@ -19,9 +18,7 @@ export async function runTranscription(deps: WorkerDeps, model: TranscriptionMod
   const { route, transcript } = await deps.upstreams.tryRoutes(model, callerOf(run), async (route) => {
     const ask = deps.upstreams.adapterOf(route.upstream.protocol).transcription
     if (!ask) throw new UpstreamError('rejected', `${route.upstream.protocol} serves no transcriptions`)
-    const { signal, traceparent } = run
-    const files = filesOf(deps, run)
-    const context = { route, signal, callId: publicId('call', run.call.id), traceparent, files }
+    const context = { ...contextOf(route, run), files: filesOf(deps, run) }
     return { route, transcript: await sendTo(run, route, () => ask(request, context)) }
   })
   run.spent.add(shapeMicroUsd(route, { duration: transcript.billedSeconds ?? request.seconds }))

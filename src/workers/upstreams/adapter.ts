@@ -20,6 +20,14 @@ import type { UpstreamRef } from '../../shared/calls/types.ts'
 /** A picture that a customer referred to: the pieces of its file, and what that is called in a form. */
 export type Reference = { pieces: Uint8Array[]; contentType: string; extension: string }
 
+/** Counts the bytes of a call's answer in this process. */
+export type ReceivingRoom = {
+  /** Waits until an answer of so many bytes may be held. @throws the signal's reason once that has aborted */
+  take: (bytes: number, signal: AbortSignal) => Promise<void>
+  /** The answer has so many bytes and no more. */
+  lowerTo: (bytes: number) => void
+}
+
 /** Everything an adapter needs besides the request. */
 export type UpstreamContext = {
   /** Which upstream, its address and key, its name for the model, and the model's `rename`, `drop` and `set`. */
@@ -40,6 +48,8 @@ export type UpstreamContext = {
   betas?: readonly string[] | undefined
   /** Of a chat: seals what only this route may read again, and opens it. */
   seal?: Seal
+  /** Where the bytes of a large answer are counted; absent where only a number is asked for. */
+  room?: ReceivingRoom
   /** W3C trace context to pass on. */
   traceparent?: string
   /** To be called when the request begins to leave: until then the upstream knows nothing of it. */

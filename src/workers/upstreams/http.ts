@@ -14,6 +14,8 @@ import { markConnectError, malformedAnswer, statusFailure, transportFailure } fr
 import type { Fields } from '../../shared/platform/fields.ts'
 import type { FormPart } from './multipart.ts'
 import { encodeForm } from './multipart.ts'
+import type { Bound } from './admission.ts'
+import { admission, expectedOf } from './admission.ts'
 import { readAnswer } from './reader.ts'
 import type { AnswerBody } from './reader.ts'
 
@@ -88,6 +90,8 @@ export type UpstreamRequest = {
   kind: RequestKind
   body?: { json: unknown } | { form: FormData } | { parts: readonly FormPart[] }
   headers?: Record<string, string>
+  /** About how long its answer is, in bytes, where that is known better than by its kind. */
+  expectedBytes?: number
 } & ({ path: string } | { url: string })
 
 /** How a protocol presents its key. */
@@ -155,7 +159,8 @@ export function createConnections(
         try {
           const options = optionsFor(request, context, timeouts[kind], authorize)
           const answer = await answered(SENT_ONCE.has(kind) ? fresh : kept, options, context)
-          return bodyOf(answer, { maxBytes: limits[kind], isChat: kind === 'chat' || kind === 'stream' }, context)
+          const bound = { maxBytes: limits[kind], isChat: kind === 'chat' || kind === 'stream' }
+          return bodyOf(answer, { ...bound, expectedBytes: expectedOf(request, answer.headers) }, context)
         } catch (error) {
           throw transportFailure(error, context.signal)
         }
@@ -302,17 +307,17 @@ function decoded({ body, headers }: Dispatcher.ResponseData): Readable {
 /** How long the end of an answer may take after its last piece of interest, in ms: then its connection is given up. */
 const REST_MS = 1000
 
-function bodyOf(
-  answer: Dispatcher.ResponseData,
-  bound: Pick<AnswerBody, 'maxBytes' | 'isChat'>,
-  { signal }: UpstreamContext,
-): AnswerBody {
+function bodyOf(answer: Dispatcher.ResponseData, bound: Bound, context: UpstreamContext): AnswerBody {
+  const { signal } = context
   const source = decoded(answer)
+  const { admit, end } = admission(bound, context)
   return {
     ...bound,
     source,
+    admit,
     failure: (error) => transportFailure(error, signal),
     release: (whole) => {
+      end()
       if (source.closed) return
       // Nobody reads any more: an error from here on concerns nobody.
       source.on('error', () => {})

@@ -31,6 +31,8 @@ export type AnswerBody = {
   maxBytes: number
   isChat: boolean
   failure: (error: unknown) => UpstreamError
+  /** Asks for room once so many bytes have come; null where nothing has to be waited for. */
+  admit?: (bytes: number) => Promise<void> | null
   release: (whole: boolean) => void
 }
 
@@ -73,13 +75,14 @@ export async function readAnswer(body: AnswerBody, take: Take, isOver = (): bool
  * @returns whether it came to its end, and not to the piece after which no more was wanted
  */
 function eachPiece(
-  { source, failure }: AnswerBody,
+  { source, failure, admit }: AnswerBody,
   take: (piece: Uint8Array) => boolean,
   isOver: () => boolean,
 ): Promise<boolean> {
   return new Promise((resolve, reject) => {
     let rest: NodeJS.Timeout | undefined
     let hasEnded = false
+    let bytes = 0
     const end = (settle: () => void) => {
       if (hasEnded) return
       hasEnded = true
@@ -89,11 +92,21 @@ function eachPiece(
     }
     const onData = (piece: Uint8Array) => {
       try {
+        bytes += piece.length
+        const room = admit?.(bytes)
+        if (room) waitFor(room)
         if (!take(piece)) end(() => resolve(false))
         else if (isOver()) rest ??= setTimeout(() => end(() => resolve(true)), REST_MS).unref()
       } catch (error) {
         end(() => reject(error as Error))
       }
+    }
+    const waitFor = (room: Promise<void>) => {
+      source.pause()
+      room.then(
+        () => hasEnded || source.resume(),
+        (error: unknown) => onBroken(error),
+      )
     }
     const onBroken = (error: unknown) => end(() => (isOver() ? resolve(true) : reject(failure(error))))
     source.on('end', () => end(() => resolve(true)))

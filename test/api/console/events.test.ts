@@ -10,7 +10,7 @@ import { accountEvents, followAccount } from '../../../src/api/console/events.ts
 import type { WebDeps } from '../../../src/api/deps.ts'
 import { errorHandler } from '../../../src/api/middleware/error-handler.ts'
 import type { RequestState } from '../../../src/api/middleware/request-context.ts'
-import { ResponseMemory } from '../../../src/api/server/response-memory.ts'
+import { ResponseMemory, unreadBounds } from '../../../src/api/server/response-memory.ts'
 import { SenderQueue } from '../../../src/api/endpoint/sender-queue.ts'
 import type { AnyHandler } from '../../../src/api/endpoint/serve.ts'
 import { serveDeclared } from '../../../src/api/endpoint/serve.ts'
@@ -52,7 +52,7 @@ describe('GET /api/events', () => {
       db: web.db,
       redis,
       replies,
-      responseMemory: new ResponseMemory(),
+      responseMemory: new ResponseMemory(unreadBounds(0)),
       consoleQueue: new SenderQueue({ atOnce: 1, waiting: 200 }),
       draining: draining.signal,
       log,
@@ -63,7 +63,7 @@ describe('GET /api/events', () => {
         '/api/events',
         serveDeclared(accountEvents, followAccount(deps, CHECK_MS) as AnyHandler, deps, { writes: true }),
       )
-      const app = new Koa<RequestState>().use(errorHandler(log)).use(router.routes())
+      const app = new Koa<RequestState>().use(errorHandler(log, () => {})).use(router.routes())
       // A disconnect ends the stream without an event.
       app.silent = true
       const server = createServer((request, response) => void app.callback()(request, response)).listen(0, '127.0.0.1')

@@ -8,8 +8,8 @@ import { z } from 'zod'
 import type { Endpoint } from '../../../src/api/endpoint/declaration.ts'
 import { Reply } from '../../../src/api/endpoint/declaration.ts'
 import type { WebDeps } from '../../../src/api/deps.ts'
-import { BodyMemory } from '../../../src/api/server/body-memory.ts'
-import { LargeBodies } from '../../../src/api/endpoint/large-body-queue.ts'
+import { BodyMemory, bodyBounds } from '../../../src/api/server/body-memory.ts'
+import { LargeBodies, waitingBounds } from '../../../src/api/endpoint/large-body-queue.ts'
 import { endpoint } from '../../../src/api/endpoint/endpoint.ts'
 import { UNDECLARED, errorHandler } from '../../../src/api/middleware/error-handler.ts'
 import type { RequestState } from '../../../src/api/middleware/request-context.ts'
@@ -31,8 +31,8 @@ const counted = (name: string) => ({
 
 const deps = {
   config: { TRUST_PROXY: 0 },
-  bodyMemory: new BodyMemory(),
-  largeBodies: new LargeBodies(),
+  bodyMemory: new BodyMemory(bodyBounds(0)),
+  largeBodies: new LargeBodies(waitingBounds(0)),
   limits: { logins: counted('network'), testMails: counted('account') },
 } as unknown as WebDeps
 
@@ -91,7 +91,10 @@ describe('a declared endpoint', () => {
   before(async () => {
     const router = new Router<RequestState>()
     for (const one of [everything, states] as readonly Endpoint[]) router[one.method](one.path, one.serve(deps))
-    server = new Koa<RequestState>().use(errorHandler(log)).use(router.routes()).listen(0, '127.0.0.1')
+    server = new Koa<RequestState>()
+      .use(errorHandler(log, () => {}))
+      .use(router.routes())
+      .listen(0, '127.0.0.1')
     await once(server, 'listening')
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   })
@@ -162,6 +165,7 @@ describe('a declared endpoint', () => {
         'invalid_json',
         'invalid_request',
         'not_found',
+        'overloaded',
         'payload_too_large',
         'rate_limited',
         'service_unavailable',

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { LARGE_BYTES, LargeBodies } from '../../../src/api/endpoint/large-body-queue.ts'
+import { LARGE_BYTES, LargeBodies, waitingBounds } from '../../../src/api/endpoint/large-body-queue.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import { startTestWeb, testConfig } from '../../../scripts/harness/harness.ts'
 import type { TestWeb } from '../../../scripts/harness/harness.ts'
@@ -11,7 +11,7 @@ const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(reso
 
 describe('large bodies', () => {
   it('of one account have their turns one after the other, in their order, and others meanwhile', async () => {
-    const bodies = new LargeBodies()
+    const bodies = new LargeBodies(waitingBounds(0))
     const begun: string[] = []
     const ask = (sender: string, name: string, bytes = LARGE_BYTES + 1) =>
       bodies.turnOf(sender, bytes).then((end) => {

@@ -6,9 +6,10 @@ import type { AddressInfo } from 'node:net'
 import { createHash } from 'node:crypto'
 import type { DeclaredForm } from '../../../src/api/forms/declared-form.ts'
 import { longestForm } from '../../../src/api/forms/declared-form.ts'
-import { FormFile } from '../../../src/api/forms/form-file.ts'
+import { FormFile, MOST_FORMS } from '../../../src/api/forms/form-file.ts'
+import { Quota } from '../../../src/api/endpoint/quota.ts'
 import { readForm } from '../../../src/api/forms/read-form.ts'
-import { BodyMemory } from '../../../src/api/server/body-memory.ts'
+import { BodyMemory, formBounds } from '../../../src/api/server/body-memory.ts'
 import { ApiError } from '../../../src/shared/platform/errors.ts'
 
 /** What the server answers: the form's fields with its files as their hashes, or the error. */
@@ -24,12 +25,13 @@ export type FormServer = {
 }
 
 /** A server that reads forms and says what came of them. */
-export async function startFormServer(declared: DeclaredForm): Promise<FormServer> {
-  const uploadSpace = new BodyMemory()
+export async function startFormServer(declared: DeclaredForm, forms = MOST_FORMS): Promise<FormServer> {
+  const uploadSpace = new BodyMemory(formBounds(longestForm(declared)))
+  const openForms = new Quota(forms)
   let reading = 0
   const answer = async (req: IncomingMessage): Promise<Read> => {
     const endpoint = { maxBodyBytes: longestForm(declared) }
-    const form = await readForm({ req, state: { endpoint } } as never, { uploadSpace }, declared, 'sender')
+    const form = await readForm({ req, state: { endpoint } } as never, { uploadSpace, openForms }, declared, 'sender')
     try {
       return { status: 200, fields: await shown(form.fields) }
     } finally {

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import type { Socket } from 'node:net'
 import { connect } from 'node:net'
 import { expect } from 'chai'
 import { until } from '../../../scripts/harness/until.ts'
@@ -195,14 +196,49 @@ describe('a form', () => {
     expect((await sendBytes(Buffer.alloc(5 * MB + 1))).status).to.equal(413)
   })
 
-  it('leaves nothing where its client goes away in the middle of a file', async () => {
-    const { port } = new URL(server.url)
-    const socket = connect({ host: '127.0.0.1', port: Number(port) })
+  /** Sends the beginning of a form over a connection of its own. */
+  function beginForm(at: FormServer, ...parts: Buffer[]): Socket {
+    const socket = connect({ host: '127.0.0.1', port: Number(new URL(at.url).port) })
     const type = 'Content-Type: multipart/form-data; boundary=b'
-    const head = `POST / HTTP/1.1\r\nHost: x\r\n${type}\r\nContent-Length: ${MB}\r\n\r\n`
     socket.on('error', () => {})
-    socket.write(head)
-    socket.write(part('name="file"; filename="x"', Buffer.alloc(200 * KB)))
+    socket.write(`POST / HTTP/1.1\r\nHost: x\r\n${type}\r\nContent-Length: ${MB}\r\n\r\n`)
+    for (const one of parts) socket.write(one)
+    return socket
+  }
+
+  const image = (bytes: number): Buffer => part('name="image"; filename="x"', Buffer.alloc(bytes))
+
+  it('takes one descriptor however many files it has, and none before the first byte of a file', async () => {
+    const empty = beginForm(server, image(0), image(0))
+    await until('the parts come', () => server.counted() === 2 * image(0).length)
+    expect(uploadsLeft()).to.deep.equal([])
+    const before = server.counted()
+    const files = [image(1), image(2), image(3), part('name="file"; filename="x"', 'abcd')]
+    const stalled = beginForm(server, ...files)
+    const bytes = Buffer.concat(files).length
+    await until('the files come', () => uploadsLeft().length > 0 && server.counted() === before + bytes)
+    expect(uploadsLeft().length).to.equal(1)
+    for (const socket of [empty, stalled]) socket.destroy()
+  })
+
+  it('is refused where too many others have a file, until one of them ends', async () => {
+    const small = await startFormServer(FORM, { perAccount: 1, perProcess: 1 })
+    const stalled = beginForm(small, image(1))
+    await until('the file comes', () => uploadsLeft().length === 1)
+    const form = () => {
+      const data = new FormData()
+      data.append('image', new Blob([Buffer.alloc(1)]))
+      return fetch(small.url, { method: 'POST', body: data })
+    }
+    expect((await form()).status).to.equal(429)
+    stalled.destroy()
+    await until('nothing is left', () => small.reading() === 0)
+    expect((await form()).status).to.equal(200)
+    await small.stop()
+  })
+
+  it('leaves nothing where its client goes away in the middle of a file', async () => {
+    const socket = beginForm(server, part('name="file"; filename="x"', Buffer.alloc(200 * KB)))
     await until('the file comes', () => uploadsLeft().length === 1 && server.counted() > 0)
     socket.destroy()
     await until('nothing is left', () => uploadsLeft().length === 0 && server.reading() === 0)

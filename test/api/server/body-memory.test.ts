@@ -12,7 +12,14 @@ import { startGateway } from '../../../scripts/harness/harness.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { CHAT, chat, chatBody, prompted } from '../../../scripts/harness/calling.ts'
-import { BodyMemory } from '../../../src/api/server/body-memory.ts'
+import type { Declaration } from '../../../src/api/endpoint/declaration.ts'
+import { longestBody, longestOf } from '../../../src/api/endpoint/declaration.ts'
+import { LargeBodies, waitingBounds } from '../../../src/api/endpoint/large-body-queue.ts'
+import { longestForm } from '../../../src/api/forms/declared-form.ts'
+import { endpoints } from '../../../src/api/routes.ts'
+import type { BodyBounds } from '../../../src/api/server/body-memory.ts'
+import { BodyMemory, bodyBounds, formBounds } from '../../../src/api/server/body-memory.ts'
+import type { Config } from '../../../src/shared/platform/config/config.ts'
 import { ApiError } from '../../../src/shared/platform/errors.ts'
 import type { AccountId } from '../../../src/shared/platform/ids.ts'
 
@@ -35,12 +42,30 @@ function begin(url: string, headers: string[], length: number, sent: string): Un
 
 const statusOf = ({ received }: Unfinished): string | undefined => /^HTTP\/1\.1 (\d{3})/.exec(received())?.[1]
 
+describe('the bounds of bodies', () => {
+  const config = { MAX_BODY_BYTES: MEGABYTE, MAX_DIALECT_BODY_BYTES: 32 * MEGABYTE } as Config
+  const longest = longestOf(endpoints, config)
+  const admits = (bounds: BodyBounds, bytes: number) => bounds.slowPerSender >= bytes && bounds.perProcess >= bytes
+
+  it('admit the longest body that each endpoint takes, however slowly it comes', () => {
+    expect(longest.body, 'the longest of an agent').to.equal(config.MAX_DIALECT_BODY_BYTES)
+    for (const one of endpoints as readonly Declaration[]) {
+      expect(admits(bodyBounds(longest.body), longestBody(one, config)), one.path).to.equal(true)
+      if (one.form) expect(admits(formBounds(longest.form), longestForm(one.form)), one.path).to.equal(true)
+    }
+  })
+
+  it('let the longest body wait for its turn', async () => {
+    await new LargeBodies(waitingBounds(longest.body)).turnOf('an account', longest.body)
+  })
+})
+
 describe('bodies of calls that come slowly', () => {
   let gateway: Gateway
   let account: TestAccount
   const open: Unfinished[] = []
   before(async () => {
-    gateway = await startGateway()
+    gateway = await startGateway({ MAX_DIALECT_BODY_BYTES: String(12 * MEGABYTE) })
   })
   after(() => gateway.stop())
   beforeEach(async () => {
@@ -51,18 +76,27 @@ describe('bodies of calls that come slowly', () => {
     await expectBooksToBalance(gateway.db)
   })
 
-  /** Sends a chat of `bytes` bytes without its last `missing`. */
-  function beginChat(bytes: number, missing: number): Unfinished & { rest: string } {
+  /** Sends a body of `bytes` bytes without its last `missing`. */
+  function beginChat(bytes: number, missing: number, path = CHAT): Unfinished & { rest: string } {
     const empty = JSON.stringify(chatBody('', { model: 'no-such-model' }))
     const body = JSON.stringify(chatBody('x'.repeat(bytes - empty.length), { model: 'no-such-model' }))
     const headers = ['Content-Type: application/json', `Authorization: Bearer ${account.key}`]
-    const begun = begin(`${gateway.url}${CHAT}`, headers, bytes, body.slice(0, bytes - missing))
+    const begun = begin(`${gateway.url}${path}`, headers, bytes, body.slice(0, bytes - missing))
     open.push(begun)
     return { ...begun, rest: body.slice(bytes - missing) }
   }
 
-  it('can hold 8 MB for an account: more is refused with 429, and the others are served once complete', async () => {
-    const slow = Array.from({ length: 10 }, () => beginChat(MEGABYTE, 1))
+  it('can be as long as the longest of an agent, alone', async () => {
+    const whole = beginChat(12 * MEGABYTE - 10, 1, '/v1/responses')
+    const beside = beginChat(MEGABYTE, 1)
+    await until('the refusal of what is more than that', () => statusOf(beside) === '429')
+    expect(statusOf(whole)).to.equal(undefined)
+    whole.socket.write(whole.rest)
+    await until('the answer that there is no such model', () => statusOf(whole) === '404')
+  })
+
+  it('are 12 MB of an account at most: more is refused with 429, and the others are served when complete', async () => {
+    const slow = Array.from({ length: 14 }, () => beginChat(MEGABYTE, 1))
     await until('two refusals', () => slow.filter(statusOf).length >= 2)
     const refused = slow.filter(statusOf)
     expect(refused.map(statusOf)).to.deep.equal(['429', '429'])
@@ -73,7 +107,7 @@ describe('bodies of calls that come slowly', () => {
     expect((await chat(gateway, account, prompted())).status, 'a fast body beside them').to.equal(200)
     for (const { socket, rest } of slow) socket.write(rest)
     await until('all answers', () => slow.every(statusOf))
-    expect(slow.filter((one) => statusOf(one) === '400').length).to.equal(8)
+    expect(slow.filter((one) => statusOf(one) === '400').length).to.equal(12)
     // They are no longer counted.
     const next = Array.from({ length: 3 }, () => beginChat(MEGABYTE, 1))
     for (const { socket, rest } of next) socket.write(rest)

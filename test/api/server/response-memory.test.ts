@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { ResponseMemory } from '../../../src/api/server/response-memory.ts'
+import { ResponseMemory, unreadBounds } from '../../../src/api/server/response-memory.ts'
 import type { Hold } from '../../../src/api/server/response-memory.ts'
 
 const MEGABYTE = 1024 * 1024
@@ -13,7 +13,7 @@ describe('what clients leave unread', () => {
   let server: Server
   let lost: string[]
   beforeEach(async () => {
-    responseMemory = new ResponseMemory()
+    responseMemory = new ResponseMemory(unreadBounds(0))
     lost = []
     server = createServer((req, res) => {
       const account = String(req.headers['x-account'])

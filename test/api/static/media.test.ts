@@ -31,7 +31,7 @@ const newName = (extension: MediaExtension): MediaName => mediaName('a secret', 
 /** An application with only what media need. Returns its address. */
 async function listen(reader: MediaReader): Promise<{ origin: string; server: Server }> {
   const app = new Koa<RequestState>()
-  app.use(errorHandler(pino({ level: 'silent' })))
+  app.use(errorHandler(pino({ level: 'silent' }), () => {}))
   const config = { APP_SECRET: 'of no use here', BASE_URL: 'http://localhost', TRUST_PROXY: 0 }
   const { dispatch, refuse } = createTable({ config, limits: {}, media: reader } as unknown as WebDeps)
   app.use(dispatch).use(refuse)

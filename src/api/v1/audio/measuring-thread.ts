@@ -5,15 +5,16 @@ import { measureSound } from '../../../shared/sound/measure.ts'
 import type { Sound } from '../../../shared/sound/reader.ts'
 import { NoSound } from '../../../shared/sound/reader.ts'
 
-/** An open file of this process, and its length in bytes. */
-export type OpenFile = { descriptor: number; bytes: number }
+/** A file within an open file of this process: from byte `at` on, `bytes` long. */
+export type OpenFile = { descriptor: number; at: number; bytes: number }
 
 /** What was measured; `fault` is the message of a NoSound. */
 export type Measurement = Sound | { fault: string }
 
-function measure({ descriptor, bytes }: OpenFile): Measurement {
+function measure({ descriptor, at, bytes }: OpenFile): Measurement {
   try {
-    return measureSound({ bytes, read: (from, length) => readFrom(descriptor, from, Math.min(length, bytes - from)) })
+    const read = (from: number, length: number) => readFrom(descriptor, at + from, Math.min(length, bytes - from))
+    return measureSound({ bytes, read })
   } catch (error) {
     if (error instanceof NoSound) return { fault: error.message }
     throw error

@@ -31,11 +31,11 @@ export class Measuring {
    * What a file is, which stays open meanwhile.
    * @throws NoSound; ApiError rate_limited where too many files wait
    */
-  async measure(account: string, { descriptor, bytes }: OpenFile): Promise<Sound> {
+  async measure(account: string, file: OpenFile): Promise<Sound> {
     const ends = [await this.accounts.take(account)]
     try {
       ends.push(await this.all.take('all'))
-      const measured = await this.threads.run({ descriptor, bytes })
+      const measured = await this.threads.run(file)
       if ('fault' in measured) throw new NoSound(measured.fault)
       return measured
     } catch (error) {

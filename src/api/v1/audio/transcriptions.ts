@@ -73,7 +73,7 @@ async function measure(
 ): Promise<Measured> {
   const { file } = body
   if (!(file instanceof FormFile)) return body
-  const sound = await measuring.measure(accountId, file).catch((error: unknown) => {
+  const sound = await measuring.measure(accountId, file.opened()).catch((error: unknown) => {
     if (error instanceof NoSound) return error
     throw error
   })

@@ -13,6 +13,7 @@ import type { Answer, LongAnswer } from '../../../shared/replies/stored-answers.
 import { traceFields } from '../../../shared/platform/process/trace.ts'
 import type { WebDeps } from '../../deps.ts'
 import { onFinished } from '../../server/on-finished.ts'
+import type { Hold } from '../../server/response-memory.ts'
 import type { BodyDeps } from './answer-body.ts'
 import type { SendAnswer } from './answer-body.ts'
 import { bodyOf, sendAnswer } from './answer-body.ts'
@@ -250,6 +251,7 @@ async function recordAbandoned(
  * Begins a 200 and keeps it alive by spaces, which JSON allows before a value; a late failure has `ok: false` in it.
  */
 function keepAlive(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): void {
+  const hold = deps.responseMemory.hold(ctx)
   const body = new PassThrough()
   ctx.status = 200
   ctx.type = 'application/json'
@@ -260,7 +262,7 @@ function keepAlive(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): void
   const beat = setInterval(() => body.write(' '), HEARTBEAT_MS)
   endWhenDone(ctx, deps, placed, async (answer) => {
     clearInterval(beat)
-    if (answer) await endWith(ctx, deps, placed, body, answer)
+    if (answer) await endWith(ctx, deps, placed, { body, hold }, answer)
     else if (deps.stopping.aborted) await breakOff(ctx, deps, placed, body)
     else await handleDisconnect(ctx, deps, placed)
   })
@@ -310,11 +312,11 @@ async function endWith(
   ctx: CallContext,
   deps: AnswerDeps,
   placed: PlacedCall,
-  body: PassThrough,
+  { body, hold }: { body: PassThrough; hold: Hold },
   answer: Answer | LongAnswer,
 ): Promise<void> {
   try {
-    const rest = await bodyOf(deps, deps.responseMemory.hold(ctx), answer)
+    const rest = await bodyOf(deps, hold, answer)
     if (typeof rest === 'string') body.end(rest)
     else await pipeline(rest, body)
   } catch {

@@ -14,7 +14,8 @@ import { unstreamed } from '../../../shared/requests/requests.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import { publicId } from '../../../shared/platform/ids.ts'
 import type { Declaration } from '../../endpoint/declaration.ts'
-import { servedOf } from '../../endpoint/declaration.ts'
+import { longestBody, servedOf } from '../../endpoint/declaration.ts'
+import { longestForm } from '../../forms/declared-form.ts'
 import type { WebDeps } from '../../deps.ts'
 import type { JsonObject } from '../../middleware/json-body.ts'
 import { readJsonBody } from '../../middleware/json-body.ts'
@@ -51,8 +52,6 @@ export type CallKind<M extends Model, P extends Parsed> = {
   parse: (body: JsonObject, model: M, headers?: IncomingHttpHeaders) => P
   /** The body with what it only refers to. @throws ApiError where that cannot be found */
   resolve?: (deps: WebDeps, body: JsonObject, holder: Principal) => Promise<JsonObject>
-  /** The longest body, in bytes; that of calls where absent. */
-  maxBodyBytes?: (config: WebDeps['config']) => number
   /** Answers a placed call in the form that its client wants. */
   answer: (
     ctx: CallContext,
@@ -62,12 +61,12 @@ export type CallKind<M extends Model, P extends Parsed> = {
   ) => void | Promise<void>
 }
 
-/** Declares an endpoint that places calls. */
+/** Declares an endpoint that places calls. Its longest body is MAX_BODY_BYTES where it declares no other. */
 export function callEndpoint<M extends Model, P extends Parsed, const D extends Declaration>(
   declaration: D,
   kind: CallKind<M, P>,
 ) {
-  const declared = servedOf(declaration)
+  const declared = servedOf({ bodyBytes: ({ MAX_BODY_BYTES }) => MAX_BODY_BYTES, ...declaration })
   return { ...declared, serve: (deps: WebDeps) => serveCall(declared, kind, deps) }
 }
 
@@ -79,17 +78,18 @@ export function callEndpoint<M extends Model, P extends Parsed, const D extends 
  * lock of its account: it may have been revoked or limited meanwhile.
  */
 function serveCall<M extends Model, P extends Parsed>(
-  declared: Declaration & Served,
+  declared: Declaration & Omit<Served, 'maxBodyBytes'>,
   kind: CallKind<M, P>,
   deps: WebDeps,
 ): Middleware<RequestState> {
   const { dialect, answer } = kind
   const counters = countersOf(declared, deps)
   const { form: takenForm } = declared
-  const ofJson = { ...declared, maxBodyBytes: kind.maxBodyBytes?.(deps.config) ?? deps.config.MAX_BODY_BYTES }
+  const ofJson = { ...declared, maxBodyBytes: longestBody(declared, deps.config) }
+  const ofForm = takenForm && { ...declared, maxBodyBytes: longestForm(takenForm) }
   return async (ctx) => {
     const isForm = takenForm !== undefined && !(takenForm.orJson && isJson(ctx))
-    beginAt(ctx, isForm ? declared : ofJson)
+    beginAt(ctx, isForm && ofForm ? ofForm : ofJson)
     const principal = await authenticateKey(deps, ctx)
     const call = assignCallId(ctx as Context & { state: RequestState }, principal)
     const large = new LargeCall(deps, call, kind.modality)

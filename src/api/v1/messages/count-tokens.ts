@@ -8,7 +8,7 @@ import { ApiError } from '../../../shared/platform/errors.ts'
 import type { WebDeps } from '../../deps.ts'
 import { endpoint } from '../../endpoint/endpoint.ts'
 import { apiKey, mayCall } from '../../endpoint/auth.ts'
-import { READ_LIMITS, allowanceHeaders } from '../declared.ts'
+import { READ_LIMITS, agentBody, allowanceHeaders } from '../declared.ts'
 import { parseCounted } from './body.ts'
 import { createUpstreamCounts } from './upstream-count.ts'
 
@@ -25,7 +25,7 @@ export const countTokens = endpoint({
   auth: apiKey,
   limits: READ_LIMITS,
   body: z.looseObject({ model: z.string() }),
-  dialectBody: true,
+  bodyBytes: agentBody,
   answers: {
     200: { description: 'The count.', schema: z.strictObject({ input_tokens: z.int() }), headers: allowanceHeaders },
   },

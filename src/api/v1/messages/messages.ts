@@ -13,7 +13,15 @@ import { clampedChat } from '../calls/clamped-chat.ts'
 import { answerWithFrames } from '../calls/streamed-answer.ts'
 import type { CallKind } from '../calls/serve-call.ts'
 import { callEndpoint } from '../calls/serve-call.ts'
-import { CALL_ERRORS, CALL_LIMITS, TOLD_ERRORS, accepted, callRequestHeaders, chatHeaders } from '../declared.ts'
+import {
+  CALL_ERRORS,
+  CALL_LIMITS,
+  TOLD_ERRORS,
+  accepted,
+  agentBody,
+  callRequestHeaders,
+  chatHeaders,
+} from '../declared.ts'
 import { events } from '../../endpoint/answer-schemas.ts'
 import { parseMessages } from './body.ts'
 import { eventsFor } from './stream.ts'
@@ -24,7 +32,6 @@ type AskedMessage = Pick<CallOrder, 'betas' | 'droppedTools'> & ClampedChat
 export const messagesKind: CallKind<ChatModel, AskedMessage> = {
   modality: 'chat',
   dialect: 'messages',
-  maxBodyBytes: ({ MAX_DIALECT_BODY_BYTES }) => MAX_DIALECT_BODY_BYTES,
   parse: (body, model, headers) => {
     const { request, ...more } = parseMessages(body, model, headers)
     return { ...more, ...clampedChat(request, estimateMessages(request, model), model) }
@@ -72,6 +79,7 @@ export const createMessage = callEndpoint(
       'Fields that would cost more than tokens are 400, and so are unknown ones; tools that an upstream would ' +
       'run are left out, and named by `X-Tollgate-Tools-Dropped`.',
     auth: apiKey,
+    bodyBytes: agentBody,
     limits: CALL_LIMITS,
     headers: callRequestHeaders.extend({
       'anthropic-version': z

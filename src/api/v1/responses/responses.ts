@@ -23,7 +23,15 @@ import { callEndpoint } from '../calls/serve-call.ts'
 import { answerWithFrames } from '../calls/streamed-answer.ts'
 import type { CallContext, PlacedCall } from '../calls/placed-call.ts'
 import type { UpdateListener } from '../calls/call-updates.ts'
-import { CALL_ERRORS, CALL_LIMITS, TOLD_ERRORS, accepted, callRequestHeaders, chatHeaders } from '../declared.ts'
+import {
+  CALL_ERRORS,
+  CALL_LIMITS,
+  TOLD_ERRORS,
+  accepted,
+  agentBody,
+  callRequestHeaders,
+  chatHeaders,
+} from '../declared.ts'
 import { parseResponses } from './body.ts'
 import { withPrevious } from './previous.ts'
 import { eventsFor } from './stream.ts'
@@ -34,7 +42,6 @@ type AskedResponse = Pick<CallOrder, 'droppedTools'> & ClampedChat & { modelId: 
 export const responsesKind: CallKind<ChatModel, AskedResponse> = {
   modality: 'chat',
   dialect: 'responses',
-  maxBodyBytes: ({ MAX_DIALECT_BODY_BYTES }) => MAX_DIALECT_BODY_BYTES,
   resolve: (deps, body, holder) => withPrevious(deps, body, holder),
   parse: (body, model) => {
     const { request, droppedTools } = parseResponses(body, model)
@@ -115,6 +122,7 @@ export const createResponse = callEndpoint(
       "OpenAI's Responses API over every chat model. An estimate is charged first, with `max_output_tokens` lowered " +
       'to what can be paid, and settled on the real usage at the end.',
     auth: apiKey,
+    bodyBytes: agentBody,
     limits: CALL_LIMITS,
     headers: callRequestHeaders,
     body: responsesBody.meta({ id: 'ResponseRequest' }),

@@ -22,6 +22,7 @@ import { sendAnswer } from '../calls/answer-body.ts'
 import { waitFor } from '../calls/get-call.ts'
 import { READ_LIMITS, callHeaders } from '../declared.ts'
 import { responseResult } from './responses.ts'
+import { itemPage } from './item-page.ts'
 import { inTurn } from './turns.ts'
 
 const NO_RESPONSE = 'There is no such response: it is unknown, has expired, or was deleted.'
@@ -126,13 +127,17 @@ export const cancelResponse = endpoint({
 
 const MOST_ITEMS = 100
 
+const MEGABYTE = 1_048_576
+
 /** Lists the items that a response was asked with, the newest first unless `order` says otherwise. */
 export const listInputItems = endpoint({
   ...stored,
   method: 'get',
   path: '/v1/responses/:id/input_items',
   summary: 'List what a response was asked with',
-  description: 'Of a response that was to be stored, for as long as its answer is kept.',
+  description:
+    'Of a response that was to be stored, for as long as its answer is kept. A page has 2 MB, or a single item that ' +
+    'is longer; a read counts once more for each MB that the response has.',
   params,
   query: z.object({
     limit: wholeNumber(1, MOST_ITEMS).optional(),
@@ -152,24 +157,19 @@ export const listInputItems = endpoint({
     },
   },
   errors: ['context_length_exceeded'],
-}).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => async ({ auth, params: { id }, query }) => {
-  const most = 2 * config.MAX_DIALECT_BODY_BYTES
-  const found = await inTurn(auth.accountId, () => findResponses(db, auth, [id], most))
-  if (found === null) throw new ApiError('context_length_exceeded')
-  const input = found.get(id)?.input
-  if (!input) throw missing()
-  const items = query.order === 'asc' ? input : input.toReversed()
-  const from = query.after === undefined ? 0 : items.findIndex((item) => item.id === query.after) + 1
-  const data = items.slice(from, from + (query.limit ?? 20))
-  const idOf = (item: { id?: unknown } | undefined): string | null => (typeof item?.id === 'string' ? item.id : null)
-  return {
-    object: 'list' as const,
-    data,
-    first_id: idOf(data[0]),
-    last_id: idOf(data.at(-1)),
-    has_more: from + data.length < items.length,
-  }
-})
+}).handle(
+  ({ db, config, limits }: Pick<WebDeps, 'db' | 'config' | 'limits'>) =>
+    async ({ auth, params: { id }, query }) => {
+      const most = 2 * config.MAX_DIALECT_BODY_BYTES
+      const found = await inTurn(auth.accountId, () => findResponses(db, auth, [id], most))
+      if (found === null) throw new ApiError('context_length_exceeded')
+      const response = found.get(id)
+      if (!response) throw missing()
+      const megabytes = Math.floor(response.bytes / MEGABYTE)
+      if (megabytes > 0) await limits.reads.take(auth.accountId, { count: megabytes })
+      return itemPage(response.input, query)
+    },
+)
 
 /** Ends the keeping of a response: of its answer, and of what it was asked with. */
 export const deleteResponse = endpoint({

@@ -1,33 +1,35 @@
 import { expect } from 'chai'
 import { readFileSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
-import { FormFile } from '../../../../src/api/forms/form-file.ts'
+import { Quota } from '../../../../src/api/endpoint/quota.ts'
+import { FormFile, FormSpace, MOST_FORMS } from '../../../../src/api/forms/form-file.ts'
 import { Measuring } from '../../../../src/api/v1/audio/measuring.ts'
 import { NoSound } from '../../../../src/shared/sound/reader.ts'
 import { silence } from '../../../shared/sound/fixtures.ts'
 import { LARGEST, WORST, emptyTracks, openParents } from '../../../shared/sound/worst-cases.ts'
 
 describe('the measuring of audio files', () => {
-  const files: FormFile[] = []
+  const spaces: FormSpace[] = []
   let measuring: Measuring
   beforeEach(() => {
     measuring = new Measuring()
   })
   afterEach(async () => {
     await measuring.stop()
-    await Promise.all(files.splice(0).map((file) => file.close()))
+    await Promise.all(spaces.splice(0).map((space) => space.close()))
   })
 
   async function fileOf(bytes: Buffer): Promise<FormFile> {
-    const file = new FormFile(0, { name: 'x', type: '' })
-    files.push(file)
+    const space = new FormSpace(new Quota(MOST_FORMS), 'a')
+    spaces.push(space)
+    const file = new FormFile(space, 0, { name: 'x', type: '' })
     await file.add(bytes)
     return file
   }
 
   const outcomeOf = async (account: string, bytes: Buffer): Promise<string> => {
     const file = await fileOf(bytes)
-    return measuring.measure(account, file).then(
+    return measuring.measure(account, file.opened()).then(
       ({ seconds }) => `${seconds} s`,
       (error: unknown) => {
         if (error instanceof NoSound) return error.message
@@ -40,7 +42,7 @@ describe('the measuring of audio files', () => {
     const slow = await fileOf(WORST['Ogg of empty packets']!(LARGEST['Ogg of empty packets']!))
     const ended: string[] = []
     const measured = async (account: string, file: FormFile): Promise<void> => {
-      await measuring.measure(account, file)
+      await measuring.measure(account, file.opened())
       ended.push(account)
     }
     const quick = await fileOf(silence(2))
@@ -57,7 +59,7 @@ describe('the measuring of audio files', () => {
   it('refuses a file that takes too much CPU time', async () => {
     const hurried = new Measuring({ heapMb: 64, cpuMs: 50 })
     const slow = await fileOf(WORST['Ogg of empty packets']!(LARGEST['Ogg of empty packets']!))
-    const error: unknown = await hurried.measure('a', slow).catch((thrown: unknown) => thrown)
+    const error: unknown = await hurried.measure('a', slow.opened()).catch((thrown: unknown) => thrown)
     await hurried.stop()
     expect(error).to.be.instanceOf(NoSound).and.have.property('message', 'takes too long to measure')
   })
@@ -74,7 +76,7 @@ describe('the measuring of audio files', () => {
     const worst = ['Ogg of empty packets', 'WebM of laces'].map((name) => WORST[name]!(LARGEST[name]!))
     const all = await Promise.all([...hostile, ...worst].map(fileOf))
     let isOver = false
-    const over = Promise.allSettled(all.map((file, at) => measuring.measure(`account ${at % 4}`, file))).then(
+    const over = Promise.allSettled(all.map((file, at) => measuring.measure(`account ${at % 4}`, file.opened()))).then(
       (outcomes) => {
         isOver = true
         return outcomes
