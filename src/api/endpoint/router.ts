@@ -54,7 +54,7 @@ export function createTable(deps: WebDeps): Table {
       requireHost(ctx)
       const found = at(ctx.path)
       const serve = found?.serves.get(ctx.method)
-      if (!serve) return next()
+      if (!found || !serve) return next()
       Object.assign(ctx, { params: found.params, _matchedRoute: found.path })
       return serve(ctx, next)
     },
