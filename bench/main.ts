@@ -9,9 +9,9 @@
  * late it is (bench/streams.ts).
  *
  * `npm run bench -- --check` fails where Tollgate is further from the floor than bench/recorded.json says, by more than
- * a tenth; `--record` writes that file.
+ * a tenth, or where a call asks more of Postgres or Redis; `--record` writes that file.
  */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { build, buildIsStale } from '../scripts/build/builder.ts'
@@ -22,15 +22,14 @@ import type { Process } from '../scripts/harness/processes.ts'
 import { killTree } from '../scripts/harness/processes.ts'
 import { connectPersistent } from '../src/shared/platform/redis/redis.ts'
 import { countedBy } from './counts.ts'
-import type { Counts } from './counts.ts'
-import { closeness, printReport, writeRounds } from './report.ts'
-import type { Closeness } from './report.ts'
+import { CHECKED, recordOf, worseThanRecorded, writeRecord } from './record.ts'
+import { printCounts, printReport, writeRounds } from './report.ts'
+import type { Counted } from './report.ts'
 import { loaded, measureAll } from './rounds.ts'
-import type { Round } from './rounds.ts'
 import type { Services } from './stack.ts'
-import { compareStreams } from './streams.ts'
+import { compareStreams, passesPerChunk } from './streams.ts'
 import { say, startServices } from './stack.ts'
-import { startSubjects } from './subjects.ts'
+import { startCountingJson, startSubjects } from './subjects.ts'
 import type { Subject } from './subjects.ts'
 
 const usage =
@@ -53,42 +52,21 @@ const { values: options } = readOptions(usage, {
 
 const folder = join(root, '.bench')
 
-/** Subjects of which is counted what they ask of Postgres and Redis, and for how long, in ms. */
-const COUNTED = { names: ['floor', 'tollgate'], ms: 10_000 }
+/** Subjects of which is counted what they ask of Postgres and Redis, at how many in flight, and for how long, in ms. */
+const COUNTED = { names: ['floor', 'tollgate'], inFlight: [1, 50], ms: 10_000 }
 
-async function countAll(subjects: Subject[], { postgres, redis: { url } }: Services): Promise<Map<string, Counts>> {
+async function countAll(subjects: Subject[], { postgres, redis: { url } }: Services): Promise<Counted[]> {
   const redis = connectPersistent({ REDIS_URL: url, REDIS_TLS_VERIFY: 'on' })
-  const counts = new Map<string, Counts>()
+  const counted: Counted[] = []
   for (const subject of subjects.filter(({ name }) => COUNTED.names.includes(name))) {
-    say(`counting: ${subject.name}`)
-    counts.set(subject.name, await countedBy(postgres.url, redis, () => loaded(subject, 1, COUNTED.ms)))
+    for (const inFlight of COUNTED.inFlight) {
+      say(`counting: ${subject.name}, ${inFlight} in flight`)
+      const counts = await countedBy(postgres.url, redis, () => loaded(subject, inFlight, COUNTED.ms))
+      counted.push({ subject: subject.name, inFlight, counts })
+    }
   }
   redis.disconnect()
-  return counts
-}
-
-/** What is held to the record, and the share of it that is still good enough. */
-const CHECKED = { subjects: ['floor', 'tollgate'], inFlight: [50, 200], enough: 0.9 }
-
-const recordFile = join(root, 'bench/recorded.json')
-
-/** One line that says whether Tollgate is as close to the floor as it was. @returns whether it is. */
-function verdict(rounds: Round[]): boolean {
-  const now = Object.fromEntries(
-    CHECKED.inFlight.map((inFlight) => [inFlight, closeness(rounds, 'tollgate', inFlight)]),
-  )
-  if (options.record) writeFileSync(recordFile, `${JSON.stringify(now, null, 2)}\n`)
-  const recorded = JSON.parse(readFileSync(recordFile, 'utf8')) as Record<string, Closeness>
-  const isClose = CHECKED.inFlight.every((inFlight) =>
-    (['cpu', 'rate'] as const).every((of) => now[inFlight]![of] >= recorded[inFlight]![of] * CHECKED.enough),
-  )
-  const said = CHECKED.inFlight.map((inFlight) => {
-    const [is, was] = [now[inFlight]!, recorded[inFlight]!]
-    const [cpu, rate] = (['cpu', 'rate'] as const).map((of) => `${is[of].toFixed(2)} (${was[of].toFixed(2)})`)
-    return `${inFlight} in flight CPU ${cpu}, calls/s ${rate}`
-  })
-  console.log(`\n${isClose ? 'as close' : 'NOT as close'} to the floor as recorded: ${said.join('; ')}`)
-  return isClose
+  return counted
 }
 
 async function main(): Promise<boolean> {
@@ -101,9 +79,8 @@ async function main(): Promise<boolean> {
   try {
     const isChecked = options.check || options.record
     const only = isChecked ? CHECKED.subjects : options.only?.split(',')
-    const subjects = (await startSubjects(folder, services, running, options)).filter(
-      ({ name }) => only?.includes(name) ?? true,
-    )
+    const all = await startSubjects(folder, services, running, options)
+    const subjects = all.filter(({ name }) => only?.includes(name) ?? true)
     const inFlight = options['in-flight']?.split(',').map(Number)
     if (options.streams) {
       await compareStreams(subjects, inFlight ?? [50, 100, 200, 400])
@@ -115,9 +92,19 @@ async function main(): Promise<boolean> {
       seconds: Number(options.seconds),
     })
     const machine = `${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}`
-    printReport(rounds, await countAll(subjects, services), machine)
+    printReport(rounds, machine)
     writeRounds(rounds, join(root, options.out), machine)
-    return !isChecked || verdict(rounds)
+    const counted = await countAll(subjects, services)
+    const upstream = all.find(({ name }) => name === 'upstream')!
+    const streamed = await startCountingJson(folder, services, upstream.port, running)
+    const passes = await passesPerChunk(streamed, join(folder, 'json'))
+    printCounts(counted, passes)
+    if (!isChecked) return true
+    const now = recordOf(rounds, counted, passes)
+    if (options.record) writeRecord(now)
+    const worse = worseThanRecorded(now)
+    console.log(worse.length === 0 ? '\nnothing is worse than recorded' : `\nWORSE than recorded:\n${worse.join('\n')}`)
+    return worse.length === 0
   } finally {
     for (const one of running.toReversed()) killTree(one.pid)
     await services.redis.stop()

@@ -3,6 +3,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { COUNTS } from './counts.ts'
 import type { Counts } from './counts.ts'
 import type { Round } from './rounds.ts'
 import { median } from './stack.ts'
@@ -67,8 +68,8 @@ function row(rounds: Round[], all: Round[]): string[] {
   ]
 }
 
-/** Prints the tables. @param counts what a call of a subject asks of Postgres and Redis. */
-export function printReport(rounds: Round[], counts: Map<string, Counts>, machine: string): void {
+/** Prints the tables of the rounds. */
+export function printReport(rounds: Round[], machine: string): void {
   const groups = new Map<string, Round[]>()
   for (const round of rounds) {
     const name = `${round.inFlight} ${round.subject}`
@@ -79,15 +80,24 @@ export function printReport(rounds: Round[], counts: Map<string, Counts>, machin
     [...HEAD, 'CPU of floor', 'calls/s of floor', 'of peer', 'memory MB'],
     ...[...groups.values()].map((one) => row(one, rounds)),
   ])
-  if (counts.size === 0) return
-  console.log('\nAsked of Postgres and Redis by one call, one in flight:')
+}
+
+/** What a call of a subject asks of Postgres and Redis, at so many in flight. */
+export type Counted = { subject: string; inFlight: number; counts: Counts }
+
+/** Prints what does not depend on the machine. @param passes how often each process parses a chunk as JSON */
+export function printCounts(counted: Counted[], passes: Record<string, number>): void {
+  console.log('\nAsked of Postgres and Redis by one call:')
   table([
-    ['subject', 'commits', 'syncs of the log', 'scripts', 'publications'],
-    ...[...counts].map(([name, { commits, walSyncs, scripts, publishes }]) => [
-      name,
-      ...[commits, walSyncs, scripts, publishes].map((one) => one.toFixed(2)),
+    ['in flight', 'subject', 'statements', 'flushes', 'WAL bytes', 'scripts', 'publications'],
+    ...counted.map(({ subject, inFlight, counts }) => [
+      String(inFlight),
+      subject,
+      ...COUNTS.map((name) => counts[name].toFixed(name === 'walBytes' ? 0 : 2)),
     ]),
   ])
+  const each = Object.entries(passes).map(([name, times]) => `${name} ${times.toFixed(2)}`)
+  console.log(`\nJSON passes of a streamed chunk: ${each.join(', ')}`)
 }
 
 /** Prints a table; its first line is its head. */

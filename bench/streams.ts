@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { root } from '../scripts/folders.ts'
 import { cpuMicros, residentMb } from '../scripts/harness/processes.ts'
+import { jsonPasses } from './counts.ts'
 import { table } from './report.ts'
 import { say } from './stack.ts'
 import { streamLoadProgram } from './stream-load.ts'
@@ -29,9 +30,12 @@ type Measured = StreamResult & {
   mb: Record<string, number>
 }
 
-async function measure(subject: Subject, streams: number): Promise<Measured> {
-  const { upTo, ...second } = SECOND
-  const times = streams <= upTo ? second : FIVE_SECONDS
+/** Opens streams from a process of its own, and reads them. @throws where one does not begin */
+async function loadStreams(
+  subject: Subject,
+  streams: number,
+  times: Pick<StreamJob, 'openMs' | 'fromMs' | 'toMs'>,
+): Promise<StreamResult> {
   const body = JSON.stringify({ ...(JSON.parse(subject.body) as object), user: 'paced' })
   const job: StreamJob = {
     host: '127.0.0.1',
@@ -42,15 +46,37 @@ async function measure(subject: Subject, streams: number): Promise<Measured> {
     streams,
     ...times,
   }
-  const load = runFile(process.execPath, ['--import', 'tsx', streamLoadProgram, JSON.stringify(job)], { cwd: root })
+  const args = ['--import', 'tsx', streamLoadProgram, JSON.stringify(job)]
+  const { stdout } = await runFile(process.execPath, args, { cwd: root })
+  const result = JSON.parse(stdout) as StreamResult
+  if (result.failed !== null) throw new Error(`${subject.name} with ${streams} streams: ${result.failed}`)
+  return result
+}
+
+/** Streams whose JSON passes are counted, from the first chunk to the last. */
+const COUNTED = { streams: 20, openMs: 500, fromMs: 0, toMs: 20_000 }
+
+/** How often each process of a subject parses a chunk as JSON. @param folder where they write their counts */
+export async function passesPerChunk(subject: Subject, folder: string): Promise<Record<string, number>> {
+  const { streams, ...times } = COUNTED
+  const { chunks } = await loadStreams(subject, streams, times)
+  const passes = await jsonPasses(folder)
+  return Object.fromEntries(
+    subject.processes.flatMap(({ name, pid }) => (passes.has(pid) ? [[name, passes.get(pid)! / chunks]] : [])),
+  )
+}
+
+async function measure(subject: Subject, streams: number): Promise<Measured> {
+  const { upTo, ...second } = SECOND
+  const times = streams <= upTo ? second : FIVE_SECONDS
+  const load = loadStreams(subject, streams, times)
   const cpuNow = () => subject.processes.map(({ pid }) => cpuMicros(pid))
   await sleep(times.fromMs)
   const before = cpuNow()
   await sleep(times.toMs - times.fromMs)
   const after = cpuNow()
   const mb = Object.fromEntries(subject.processes.map(({ name, pid }) => [name, residentMb(pid)]))
-  const result = JSON.parse((await load).stdout) as StreamResult
-  if (result.failed !== null) throw new Error(`${subject.name} with ${streams} streams: ${result.failed}`)
+  const result = await load
   const cpu = subject.processes.map(({ name }, at) => [name, (after[at]! - before[at]!) / result.chunks] as const)
   return { ...result, streams, subject: subject.name, cpu: Object.fromEntries(cpu), mb }
 }

@@ -3,11 +3,13 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { countingJson } from './counts.ts'
 import type { Services } from './stack.ts'
 import { chatBody, startStack, writeCatalogue } from './stack.ts'
 import { changeKey } from '../src/shared/accounts/key-limits.ts'
 import { connectDb } from '../src/shared/platform/postgres/db.ts'
 import type { Db } from '../src/shared/platform/postgres/db.ts'
+import { migrate } from '../scripts/harness/database.ts'
 import { anAccount } from '../scripts/harness/factories.ts'
 import { loadAccounts, loadHistory } from '../scripts/harness/loaded-books.ts'
 import type { Process } from '../scripts/harness/processes.ts'
@@ -59,6 +61,47 @@ export async function startSubjects(
 /** A process that something else has started. */
 const of = (name: string, pid: number): Process => ({ name, pid, child: null as never, port: 0 })
 
+/**
+ * Tollgate's streams by processes that count the JSON that they parse, in a database of their own. They are not
+ * measured: counting takes time.
+ */
+export async function startCountingJson(
+  folder: string,
+  { postgres, redis }: Services,
+  upstreamPort: number,
+  running: Process[],
+): Promise<Subject> {
+  const databaseUrl = await newDatabase(postgres, 'counted')
+  await migrate(databaseUrl)
+  const { web, worker } = await startStack({
+    name: 'counted',
+    folder,
+    catalogue: writeCatalogue(folder, upstreamPort),
+    databaseUrl,
+    redisUrl: redis.url,
+    environment: countingJson(join(folder, 'json')),
+  })
+  running.push(web, worker)
+  const db = connectDb({ DATABASE_URL: databaseUrl, DATABASE_SSL: 'off', DATABASE_POOL: 1 }, { silenceMs: 0 })
+  const { key } = await anAccount(db, 1_000_000_000_000)
+  await db.destroy()
+  return {
+    name: 'counted stream',
+    port: web.port,
+    headers: { Authorization: `Bearer ${key}` },
+    body: chatBody('bench-chat', true),
+    processes: [web, worker],
+  }
+}
+
+/** Makes a database beside the one of the run. @returns its URL */
+async function newDatabase(postgres: Services['postgres'], name: string): Promise<string> {
+  const main = connectDb({ DATABASE_URL: postgres.url, DATABASE_SSL: 'off', DATABASE_POOL: 1 })
+  await main.raw(`CREATE DATABASE ${name}`)
+  await main.destroy()
+  return postgres.urlOf(name)
+}
+
 /** The skeleton of this shape (bench/floor.ts), in a database of its own. */
 async function startFloor(
   started: (one: Promise<Process>) => Promise<Process>,
@@ -66,10 +109,7 @@ async function startFloor(
   upstreamPort: number,
   shared: Process[],
 ): Promise<Subject> {
-  const main = connectDb({ DATABASE_URL: postgres.url, DATABASE_SSL: 'off', DATABASE_POOL: 1 })
-  await main.raw('CREATE DATABASE floor')
-  await main.destroy()
-  const settings = [postgres.urlOf('floor'), redis.url, String(upstreamPort)]
+  const settings = [await newDatabase(postgres, 'floor'), redis.url, String(upstreamPort)]
   const web = await started(runProgram('web', 'bench/floor.ts', 'web', ...settings))
   const worker = await started(runProgram('worker', 'bench/floor.ts', 'worker', ...settings))
   return { name: 'floor', port: web.port, headers: {}, body: chatBody('bench'), processes: [web, worker, ...shared] }

@@ -82,6 +82,7 @@ export async function startWorker(
   const held = createHeldCalls(calls, log)
   const queues = createQueues(redis, config.REDIS_PREFIX)
   const fetcher = createFetcher(fetching)
+  const publisher = metrics.measureReplies(createPublisher(redis, config.REDIS_PREFIX))
   const deps: QueueDeps = {
     logError: logQueueErrors(log),
     config,
@@ -98,11 +99,12 @@ export async function startWorker(
     answers: answerBudget(),
     upstreams: metrics.measureUpstreams(upstreamsBy(config, { db, log })),
     results: createResults(createMediaStore(config), fetcher),
-    ...repliesBy(metrics.measureReplies(createPublisher(redis, config.REDIS_PREFIX))),
+    publisher,
+    relays: new ChunkRelays(publisher),
     mailer: createMailer(config),
     audits: createAudits(redis, config.REDIS_PREFIX),
     telemetry,
-    payments: paymentsWith(config, { db, log, redis }, metrics),
+    payments: paymentsWith(config, { db, log, publisher }, metrics),
   }
   showWork(metrics, { db, held, catalogue })
   const subscriber = subscribe(deps)
@@ -126,9 +128,6 @@ export async function startWorker(
   }
 }
 
-/** How answers and chunks reach the web processes. */
-const repliesBy = (publisher: Publisher) => ({ publisher, relays: new ChunkRelays(publisher) })
-
 /** The upstreams of a worker. That a circuit has opened, or closed, is noted for operators; no call waits for it. */
 const upstreamsBy = ({ ACCOUNT_SHARE, MAX_ANSWER_BYTES }: Config, { db, log }: { db: Db; log: Log }) =>
   createUpstreams({
@@ -150,14 +149,10 @@ const upstreamsBy = ({ ACCOUNT_SHARE, MAX_ANSWER_BYTES }: Config, { db, log }: {
 /** The verbs of payments in a worker; null without PAYMENTS. */
 function paymentsWith(
   config: Config,
-  { db, log, redis }: { db: Db; log: Log; redis: Redis },
+  { db, log, publisher }: { db: Db; log: Log; publisher: Publisher },
   { payments: observer }: ReturnType<typeof createWorkerMetrics>,
 ) {
-  const publisher = createPublisher(redis, config.REDIS_PREFIX)
-  const publishBalance: PaymentDeps['publishBalance'] = (account, balance) => {
-    publisher.balance(account, balance).catch(reportDefect)
-  }
-  return paymentsOf(config, { db, log, observer, publishBalance })
+  return paymentsOf(config, { db, log, observer, publishBalance: publisher.balance })
 }
 
 /** Serves the health where HEALTH_PORT is set. @throws as `listenAt`. */
@@ -190,9 +185,11 @@ async function checkDependencies(needed: Needed & { config: Config }, log: Log):
   }
 }
 
-/** Listens for clients that have left and for new versions of the catalogue, on a connection of its own. */
-function subscribe({ config, held, catalogue }: Pick<WorkerDeps, 'config' | 'held' | 'catalogue'>): Redis {
+/** Listens for clients that have left, followers, and new versions of the catalogue, on a connection of its own. */
+function subscribe(deps: Pick<WorkerDeps, 'config' | 'held' | 'catalogue' | 'publisher'>): Redis {
+  const { config, held, catalogue, publisher } = deps
   const subscriber = connectSubscriber(config)
+  publisher.listen(subscriber)
   listenForCancels(subscriber, config.REDIS_PREFIX, held.cancel)
   listenForVersions(subscriber, config.REDIS_PREFIX, catalogue.refreshLater)
   return subscriber

@@ -99,9 +99,14 @@ export async function authenticateKey(
   const address = clientAddress(ctx.req, config.TRUST_PROXY)
   const found = await keys.find(apiKeyToken(ctx.req.headers), address)
   if (!found) throw new ApiError('unauthorized', { message: 'The API key is unknown, has expired or was revoked.' })
-  ctx.state.principal = found
-  ctx.set(tokenHeaders(found.tokens))
-  return found
+  return identify(ctx, found)
+}
+
+/** Records whose key a request carries, and shows in its answer what is left of their tokens. @returns the holder */
+export function identify(ctx: ParameterizedContext<RequestState>, holder: Principal): Principal {
+  ctx.state.principal = holder
+  ctx.set(tokenHeaders(holder.tokens))
+  return holder
 }
 
 /** Tells the holder of a request's key, if it has one, what is left of their tokens, where no endpoint does. */

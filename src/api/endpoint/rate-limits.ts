@@ -6,7 +6,8 @@ import type { Redis } from 'ioredis'
 import { LRUCache } from 'lru-cache'
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
 import type { Config } from '../../shared/platform/config/config.ts'
-import type { Allowance, NetworkLimit, Limit, Taking } from './allowances.ts'
+import { reportDefect } from '../../shared/platform/process/defects.ts'
+import type { Allowance, NetworkLimit, Limit } from './allowances.ts'
 import { secondsOf, spent } from './allowances.ts'
 import { createNetworkLimit } from './network-limits.ts'
 
@@ -74,25 +75,25 @@ export function createLimits(redis: Redis, config: Config) {
     rejectIfRedisNotReady: true,
   })
   const limit = (name: string, points: number, seconds: number): Limit => {
-    const limiter = new RateLimiterRedis(counter(name, points, seconds))
-    return { take: (subject, taking) => take(limiter, points, subject, taking) }
+    return { take: countingInTurns(new RateLimiterRedis(counter(name, points, seconds)), points) }
   }
   // The console works without Redis. Until it is back each process counts for itself: more generous, never open.
   const consoleLimit = (name: string, points: number, seconds: number): Limit => {
     const options = counter(name, points, seconds)
     const limiter = new RateLimiterRedis({ ...options, insuranceLimiter: new RateLimiterMemory(options) })
-    return { take: (subject, taking) => take(limiter, points, subject, taking) }
+    return { take: countingInTurns(limiter, points) }
   }
   const networkLimit = (name: string, points: number, seconds: number): NetworkLimit =>
     createNetworkLimit(redis, { keyPrefix: prefixOf(name), points, seconds })
   // One counter for each whatever their limit, so that a change of the limit does not restart its window.
   const limitOfEach = (name: string, usual: number, seconds: number): Limit => {
-    const limiters = new LRUCache<number, RateLimiterRedis>({ max: KEPT_LIMITERS })
+    const limiters = new LRUCache<number, Limit['take']>({ max: KEPT_LIMITERS })
     return {
       take: (subject, { points = usual, ...taking } = {}) => {
-        const limiter = limiters.get(points) ?? new RateLimiterRedis(counter(name, points, seconds))
-        limiters.set(points, limiter)
-        return take(limiter, points, subject, taking)
+        const take =
+          limiters.get(points) ?? countingInTurns(new RateLimiterRedis(counter(name, points, seconds)), points)
+        limiters.set(points, take)
+        return take(subject, taking)
       },
     }
   }
@@ -120,22 +121,51 @@ export function createLimits(redis: Redis, config: Config) {
   }
 }
 
-async function take(
-  limiter: RateLimiterRedis,
-  points: number,
-  subject: string,
-  { count = 1 }: Taking = {},
-): Promise<Allowance> {
-  try {
-    return allowanceOf(await limiter.consume(subject, count), points)
-  } catch (error) {
-    if (!(error instanceof RateLimiterRes)) throw error
-    throw spent(allowanceOf(error, points))
+type Waiting = { count: number; resolve: (allowance: Allowance) => void; reject: (error: unknown) => void }
+
+/**
+ * Counts all events of a subject in one turn of the event loop by one command. Each has the place in the count that it
+ * would have had alone, in the order in which they came.
+ */
+function countingInTurns(limiter: RateLimiterRedis, limit: number): Limit['take'] {
+  let waiting = new Map<string, Waiting[]>()
+  const count = async (subject: string, events: Waiting[]): Promise<void> => {
+    try {
+      const sum = events.reduce((total, one) => total + one.count, 0)
+      const { consumedPoints, msBeforeNext } = await consumed(limiter, subject, sum)
+      const resetSeconds = secondsOf(msBeforeNext)
+      let place = consumedPoints - sum
+      for (const one of events) {
+        place += one.count
+        const allowance = { limit, remaining: Math.max(0, limit - place), resetSeconds }
+        if (place > limit) one.reject(spent(allowance))
+        else one.resolve(allowance)
+      }
+    } catch (error) {
+      for (const one of events) one.reject(error)
+    }
   }
+  const countAll = (): void => {
+    const subjects = waiting
+    waiting = new Map()
+    for (const [subject, events] of subjects) count(subject, events).catch(reportDefect)
+  }
+  return (subject, taking) =>
+    new Promise((resolve, reject) => {
+      if (waiting.size === 0) setImmediate(countAll)
+      const one = { count: taking?.count ?? 1, resolve, reject }
+      const events = waiting.get(subject)
+      if (events) events.push(one)
+      else waiting.set(subject, [one])
+    })
 }
 
-const allowanceOf = (result: RateLimiterRes, limit: number): Allowance => ({
-  limit,
-  remaining: Math.max(0, result.remainingPoints),
-  resetSeconds: secondsOf(result.msBeforeNext),
-})
+/** Counts events, more of them than are left too. */
+async function consumed(limiter: RateLimiterRedis, subject: string, count: number): Promise<RateLimiterRes> {
+  try {
+    return await limiter.consume(subject, count)
+  } catch (error) {
+    if (error instanceof RateLimiterRes) return error
+    throw error
+  }
+}

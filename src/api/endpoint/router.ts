@@ -12,6 +12,8 @@ import { routeDocs } from '../static/docs.ts'
 import type { Envelope, RequestState } from '../middleware/request-context.ts'
 import { DASHBOARD_PATH, createDashboard } from '../ops/dashboard.ts'
 import { GATEWAY_PATHS, endpoints } from '../routes.ts'
+import type { Found } from './route-table.ts'
+import { tableOf } from './route-table.ts'
 import { doorHint } from './wrong-doors.ts'
 
 type Serve = Middleware<RequestState>
@@ -29,29 +31,34 @@ export type Table = {
   refuse: Serve
 }
 
+/** What is at a path; null for nothing. */
+type At = (path: string) => Found | null
+
 /** The table of the whole service. */
 export function createTable(deps: WebDeps): Table {
-  // A path has one spelling: what is said of it elsewhere, of its headers or in a proxy, holds for all that it serves.
-  const router = new Router<RequestState>({ sensitive: true, strict: true })
+  const router = new Router<RequestState>()
   for (const one of endpoints as readonly Endpoint[]) {
     if (one.offered?.(deps.config) ?? true) router[one.method](one.path, one.serve(deps))
   }
   const { DASHBOARD_PASSWORD } = deps.config
   if (DASHBOARD_PASSWORD !== undefined) {
-    router.all(`${DASHBOARD_PATH}{/{*path}}`, ...createDashboard(deps, DASHBOARD_PASSWORD))
+    const dashboard = createDashboard(deps, DASHBOARD_PASSWORD)
+    for (const path of [DASHBOARD_PATH, `${DASHBOARD_PATH}/`, `${DASHBOARD_PATH}/*path`]) router.all(path, ...dashboard)
   }
-  const page = routeConsole(router, deps.config, refusePrograms(router))
+  const page = routeConsole(router, deps.config, (ctx, next) => refusePrograms(at)(ctx, next))
   routeDocs(router, deps, endpoints)
-  const serve = router.routes() as unknown as Serve
-  const literal = literalPaths(router)
+  const at = tableOf(router)
   return {
     router,
     dispatch: (ctx, next) => {
       requireHost(ctx)
-      // Of another method it is no parameter of another path: `DELETE /v1/videos/generations` deletes no video.
-      return literal.get(ctx.path)?.has(ctx.method) === false ? next() : serve(ctx, next)
+      const found = at(ctx.path)
+      const serve = found?.serves.get(ctx.method)
+      if (!found || !serve) return next()
+      Object.assign(ctx, { params: found.params, _matchedRoute: found.path })
+      return serve(ctx, next)
     },
-    refuse: refuse(router, page, deps),
+    refuse: refuse(at, page, deps),
   }
 }
 
@@ -72,28 +79,10 @@ const wantsPage = (ctx: Parameters<Serve>[0]): boolean =>
   !PROGRAM_PATHS.test(ctx.path) &&
   ctx.accepts('json', 'html') === 'html'
 
-/** What is at a path: an endpoint that has it literally hides those that have it as a parameter. */
-function layersAt(router: Router<RequestState>, path: string) {
-  const layers = router.stack.filter((layer) => layer.match(path))
-  const literal = layers.filter((layer) => layer.path === path)
-  return literal.length > 0 ? literal : layers
-}
-
-/** The methods of each path without parameters. */
-function literalPaths(router: Router<RequestState>): ReadonlyMap<string, ReadonlySet<string>> {
-  const paths = new Map<string, Set<string>>()
-  for (const { path, methods } of router.stack) {
-    if (typeof path !== 'string' || /[:*{]/.test(path)) continue
-    paths.set(path, new Set([...(paths.get(path) ?? []), ...methods]))
-  }
-  return paths
-}
-
 /** The console's own API, and others that are called the same, answer as the console does. */
 const CONSOLE_API = /^\/api\/(?!v1\/)/
 
-const hintAt = (router: Router<RequestState>, path: string): string | null =>
-  doorHint(path, (other) => layersAt(router, other).length > 0)
+const hintAt = (at: At, path: string): string | null => doorHint(path, (other) => at(other) !== null)
 
 function nothingAt({ path, state }: Parameters<Serve>[0], hint: string | null): ApiError {
   if (hint === null) return new ApiError('not_found')
@@ -102,29 +91,29 @@ function nothingAt({ path, state }: Parameters<Serve>[0], hint: string | null): 
 }
 
 /** A page whose path a program has taken for one below `/v1`: it says that it wants JSON, as no browser does. */
-function refusePrograms(router: Router<RequestState>): Serve {
+function refusePrograms(at: At): Serve {
   return (ctx, next) => {
     const wanted = ctx.get('accept').toLowerCase()
-    const hint = wanted.includes('json') && !wanted.includes('html') ? hintAt(router, ctx.path) : null
+    const hint = wanted.includes('json') && !wanted.includes('html') ? hintAt(at, ctx.path) : null
     if (hint === null) return next()
     throw nothingAt(ctx, hint)
   }
 }
 
-function refuse(router: Router<RequestState>, page: Serve | undefined, deps: WebDeps): Serve {
+function refuse(at: At, page: Serve | undefined, deps: WebDeps): Serve {
   return async (ctx, next) => {
     ctx.state.envelope = envelopeOf(ctx.path)
-    const layers = layersAt(router, ctx.path)
-    const methods = new Set(layers.flatMap((layer) => layer.methods))
+    const found = at(ctx.path)
+    const methods = new Set(found?.serves.keys())
     if (methods.size === 0 && page && wantsPage(ctx)) {
       await page(ctx, next)
       if (ctx.status === 200) ctx.status = 404
       return
     }
     if (ctx.state.envelope === 'gateway') await tellTokens(deps, ctx)
-    const hint = hintAt(router, ctx.path)
+    const hint = hintAt(at, ctx.path)
     // The id of a model can be any path: also one that belongs to another API.
-    const isOurs = layers.some((layer) => layer.path === ctx.path)
+    const isOurs = found?.path === ctx.path
     const isOfAnother = hint !== null && !isOurs && PROGRAM_PATHS.test(ctx.path)
     if (methods.size === 0 || methods.has(ctx.method) || isOfAnother) throw nothingAt(ctx, hint)
     const allowed = [...methods].toSorted().join(', ')

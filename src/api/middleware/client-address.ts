@@ -5,6 +5,7 @@
 import ipaddr from 'ipaddr.js'
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
+import { LRUCache } from 'lru-cache'
 import type { Log } from '../../shared/platform/process/log.ts'
 
 /**
@@ -36,12 +37,29 @@ const UNTRUSTED_PROXY =
   'A request came with X-Forwarded-For, which is ignored: TRUST_PROXY is 0. If a proxy stands before this process, ' +
   'its clients share the limits of one address; set TRUST_PROXY to the number of proxies.'
 
-/** An address as proxies write it: perhaps with a port, in brackets, or with a zone. */
+/** Parsed texts, the empty one for what is not an address. Bounded by their characters too: a header may be long. */
+const parsed = new LRUCache<string, string>({
+  max: 10_000,
+  maxSize: 500_000,
+  sizeCalculation: (address, text) => address.length + text.length + 1,
+})
+
 function parseAddress(text: string): string | null {
+  let address = parsed.get(text)
+  if (address === undefined) {
+    address = canonicalAddress(text)
+    // A copy: a part of a header would keep the whole header in memory.
+    parsed.set(Buffer.from(text).toString(), address)
+  }
+  return address === '' ? null : address
+}
+
+/** The canonical form of an address as proxies write it: perhaps with a port, in brackets, or with a zone. */
+function canonicalAddress(text: string): string {
   const bare = text
     .trim()
     .replace(/^\[([^\]]*)\](:\d+)?$/, '$1')
     .replace(/^([\d.]+):\d+$/, '$1')
     .replace(/%.*$/, '')
-  return isIP(bare) === 0 ? null : ipaddr.process(bare).toString()
+  return isIP(bare) === 0 ? '' : ipaddr.process(bare).toString()
 }

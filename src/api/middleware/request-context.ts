@@ -39,6 +39,8 @@ export type RequestState = Trace & {
   /** The form of errors where no endpoint serves it; the console's where absent. */
   envelope?: Envelope
   principal?: { keyId: KeyId; accountId: AccountId }
+  /** The principal is what was read of the key within the last second; a refusal needs a look-up first. */
+  isRecentCaller?: boolean
   /** Who is logged in, on console paths. */
   session?: LiveSession
   callId?: CallId

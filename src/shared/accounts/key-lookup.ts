@@ -1,6 +1,7 @@
 /**
  * Who holds a key, and whether it is valid: `key_is_valid` alone says so (sql/key_is_valid.sql).
  */
+import { LRUCache } from 'lru-cache'
 import { batched } from '../platform/postgres/batcher.ts'
 import type { Db } from '../platform/postgres/db.ts'
 import { isUnreachable } from '../platform/postgres/db.ts'
@@ -35,11 +36,19 @@ export type Principal = {
   tokens: readonly TokenAllowance[]
 } & Standing
 
-/**
- * Finds the holder of a key: null for one that is malformed (without a query), unknown, revoked or expired.
- * @param address the client's, as `clientAddress` says it.
- */
-export type KeyLookup = { find: (secret: string, address: string) => Promise<Principal | null> }
+/** `address` is the client's, as `clientAddress` returns it. */
+export type KeyLookup = {
+  /** Finds the holder of a key: null for one that is malformed (without a query), unknown, revoked or expired. */
+  find: (secret: string, address: string) => Promise<Principal | null>
+  /**
+   * What `find` found within the last second: nothing may be refused or answered by it, only a charge tried. Undefined
+   * where nothing was found, or a holder who may not call from this address.
+   */
+  recent: (secret: string, address: string) => Principal | undefined
+}
+
+/** How long a holder is remembered, in ms, and how many of them: some 1 kB each. */
+const REMEMBERED = { ttl: 1000, max: 10_000 }
 
 /** `hash` in hexadecimal. */
 type Asked = { hash: string; address: string }
@@ -63,17 +72,26 @@ type PrincipalRow = {
 /**
  * A look-up asks Postgres each time, so that a revoked key is refused at once by every process. The keys of
  * simultaneous requests are looked up in one statement.
+ * @param clock in ms, for tests
  */
-export function createKeyLookup(db: Db): KeyLookup {
+export function createKeyLookup(db: Db, clock = { now: () => performance.now() }): KeyLookup {
   const findTogether = batched((asked: Asked[]) => findPrincipals(db, asked), isUnreachable)
+  const remembered = new LRUCache<string, Principal>({ ...REMEMBERED, ttlResolution: 0, perf: clock })
   return {
     find: async (secret, address) => {
       if (!looksLikeKey(secret)) return null
-      const row = await findTogether({ hash: hexHashOf(secret), address })
-      return row && principalOf(row, address)
+      const asked = { hash: hexHashOf(secret), address }
+      const row = await findTogether(asked)
+      const holder = row && principalOf(row, address)
+      if (holder?.addressAllowed && holder.status === 'active') remembered.set(nameOf(asked), holder)
+      else remembered.delete(nameOf(asked))
+      return holder
     },
+    recent: (secret, address) => remembered.get(nameOf({ hash: hexHashOf(secret), address })),
   }
 }
+
+const nameOf = ({ hash, address }: Asked): string => `${hash} ${address}`
 
 /**
  * As SQL, with the key's id as its binding `:keyId`: whether the key is valid and its account active at this very

@@ -4,7 +4,8 @@
 import type { Redis } from 'ioredis'
 import type { AccountId } from '../platform/ids.ts'
 import type { AccountEvent } from './channels.ts'
-import { accountOfChannel, eventChannel } from './channels.ts'
+import { accountOfChannel, eventChannel, parted } from './channels.ts'
+import type { Publications } from './publications.ts'
 
 /** Called with each change; with null after a reconnect, when changes may have been missed. */
 export type Follower = (event: AccountEvent | null) => void
@@ -13,17 +14,20 @@ export type Follower = (event: AccountEvent | null) => void
 export class Followers {
   private readonly subscriber: Redis
   private readonly prefix: string
+  private readonly publications: Pick<Publications, 'follow'>
   private readonly followers = new Map<AccountId, Set<Follower>>()
   private connected = false
 
-  constructor(subscriber: Redis, prefix: string) {
+  constructor(subscriber: Redis, prefix: string, publications: Pick<Publications, 'follow'>) {
     this.subscriber = subscriber
     this.prefix = prefix
+    this.publications = publications
     subscriber.on('message', (channel: string, message: string) => {
       const account = accountOfChannel(prefix, channel)
       if (account === null) return
-      const event = JSON.parse(message) as AccountEvent
-      for (const follower of this.followers.get(account) ?? []) follower(event)
+      const followers = this.followers.get(account) ?? []
+      for (const event of parted(message).map((one) => JSON.parse(one) as AccountEvent))
+        for (const follower of followers) follower(event)
     })
     subscriber.on('ready', () => {
       if (this.connected) for (const all of this.followers.values()) for (const follower of all) follower(null)
@@ -37,6 +41,7 @@ export class Followers {
     this.followers.set(account, all.add(follower))
     try {
       await this.subscriber.subscribe(eventChannel(this.prefix, account))
+      await this.publications.follow(account)
     } catch (error) {
       this.leave(account, follower)
       throw error

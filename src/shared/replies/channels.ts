@@ -40,6 +40,9 @@ export const eventChannel = (prefix: string, account: AccountId): string => `${p
 export const accountOfChannel = (prefix: string, channel: string): AccountId | null =>
   channel.startsWith(`${prefix}:events:`) ? (channel.slice(prefix.length + ':events:'.length) as AccountId) : null
 
+/** Accounts that a process begins to follow, for all that publish their changes. */
+export const followChannel = (prefix: string): string => `${prefix}:follow`
+
 /** Calls whose streaming client has left, for all workers. */
 export const cancelChannel = (prefix: string): string => `${prefix}:cancel`
 
@@ -72,19 +75,23 @@ export function writeReply(reply: Reply): string {
     : `${reply.callId} new ${JSON.stringify(update)}`
 }
 
-/** Chunks of many streams as one text: a blank line, which JSON text never has, is between two streams. */
+/** Messages to one channel as one: a blank line, which JSON text never has, is between them. */
+export const joined = (messages: readonly string[]): string => messages.join('\n\n')
+
+/** Takes apart what `joined` has put together. */
+export const parted = (message: string): string[] => message.split('\n\n')
+
+/** Chunks of many streams as one text. */
 export const writeChunks = (parts: readonly Chunks[]): string =>
-  parts
-    .map(
+  joined(
+    parts.map(
       ({ callId, from, words, isEnd, chunks }) =>
         `${callId} txt ${from} ${words} ${isEnd ? 'end' : 'more'}\n${chunks.join('\n')}`,
-    )
-    .join('\n\n')
+    ),
+  )
 
-/** Reads what `writeReply` or `writeChunks` wrote. */
-export function readReplies(message: string): Reply[] {
-  return message.startsWith('txt', 37) ? message.split('\n\n').map(readReply) : [readReply(message)]
-}
+/** Reads what `writeReply` and `writeChunks` wrote. */
+export const readReplies = (message: string): Reply[] => parted(message).map(readReply)
 
 function readReply(message: string): Reply {
   const callId = message.slice(0, 36) as CallId

@@ -7,50 +7,46 @@ import type { AccountId, CallId } from '../platform/ids.ts'
 import { failpoint } from '../platform/process/failpoints.ts'
 import type { Answer, LongAnswer } from './stored-answers.ts'
 import type { BegunCall, Ended } from '../calls/types.ts'
-import type { AccountEvent, CallUpdate, Chunks } from './channels.ts'
-import { cancelChannel, endOf, eventChannel, replyChannel, writeChunks, writeReply } from './channels.ts'
+import type { CallUpdate, Chunks } from './channels.ts'
+import { cancelChannel, endOf, writeChunks, writeReply } from './channels.ts'
+import { Publications } from './publications.ts'
 
-/** The worker's side. Publishing never fails a call: requests that wait for it also read its row. */
+/** The worker's side: see `Publications`. */
 export function createPublisher(redis: Redis, prefix: string) {
-  const publish = async (channel: string, message: string): Promise<void> => {
-    await redis.publish(channel, message).catch(() => {})
-  }
+  const publications = new Publications(redis, prefix)
   return {
+    /** From now on leaves out events that nobody listens to. */
+    listen(subscriber: Redis): void {
+      publications.listen(subscriber)
+    },
     /** Publishes the answer to the waiting web process, and the end of the call to the account's followers. */
     async ended({ replyTo, callId, accountId, status, balance, answer }: Ended<Answer | LongAnswer>): Promise<void> {
       failpoint('reply.publishing', callId)
-      const event: AccountEvent = { callId, status, balance }
-      await Promise.all([
-        publish(replyChannel(prefix, replyTo), writeReply(endOf(callId, answer))),
-        publish(eventChannel(prefix, accountId), JSON.stringify(event)),
-      ])
+      publications.event(accountId, { callId, status, balance })
+      await publications.reply(replyTo, writeReply(endOf(callId, answer)))
       failpoint('reply.published', callId)
     },
     /** Publishes to the account's followers that its balance has changed. In credits. */
-    async balance(accountId: AccountId, balance: number): Promise<void> {
-      const event: AccountEvent = { callId: null, balance }
-      await publish(eventChannel(prefix, accountId), JSON.stringify(event))
+    balance(accountId: AccountId, balance: number): void {
+      publications.event(accountId, { callId: null, balance })
     },
     /** Publishes the count of a request's input to the web process that waits for it; null: there is none. */
     async counted({ callId, replyTo }: { callId: CallId; replyTo: string }, tokens: number | null): Promise<void> {
       const answer = { status: SUCCESS, body: JSON.stringify(tokens) }
-      await publish(replyChannel(prefix, replyTo), writeReply({ callId, kind: 'end', answer }))
+      await publications.reply(replyTo, writeReply({ callId, kind: 'end', answer }))
     },
     /** Publishes an update of a running call. */
     async update(replyTo: string, callId: CallId, update: CallUpdate): Promise<void> {
-      await publish(replyChannel(prefix, replyTo), writeReply({ callId, kind: 'update', update }))
+      await publications.reply(replyTo, writeReply({ callId, kind: 'update', update }))
     },
     /** Publishes chunks of streams to the web process that sends them on. */
     async chunks(replyTo: string, parts: readonly Chunks[]): Promise<void> {
-      await publish(replyChannel(prefix, replyTo), writeChunks(parts))
+      await publications.reply(replyTo, writeChunks(parts))
     },
     /** Publishes to the waiting web process and the account's followers that a worker has begun the call. */
     async begun({ replyTo, id, accountId }: Pick<BegunCall, 'replyTo' | 'id' | 'accountId'>): Promise<void> {
-      const event: AccountEvent = { callId: id, status: 'running', balance: null }
-      await Promise.all([
-        publish(replyChannel(prefix, replyTo), writeReply({ callId: id, kind: 'update', update: { type: 'running' } })),
-        publish(eventChannel(prefix, accountId), JSON.stringify(event)),
-      ])
+      publications.event(accountId, { callId: id, status: 'running', balance: null })
+      await publications.reply(replyTo, writeReply({ callId: id, kind: 'update', update: { type: 'running' } }))
     },
   }
 }

@@ -10,7 +10,8 @@ import type { Redis } from 'ioredis'
 import type { AccountId, CallId } from '../platform/ids.ts'
 import type { Answer, LongAnswer } from './stored-answers.ts'
 import type { AccountEvent, CallUpdate, Reply } from './channels.ts'
-import { cancelChannel, eventChannel, readReplies, replyChannel } from './channels.ts'
+import { cancelChannel, readReplies, replyChannel } from './channels.ts'
+import { Publications } from './publications.ts'
 import { reportDefect } from '../platform/process/defects.ts'
 import { Followers } from './account-followers.ts'
 import { hasEnded } from '../calls/lifecycle.ts'
@@ -67,6 +68,7 @@ export class Replies {
   readonly address: string
   private readonly options: Options
   private readonly waiters = new Map<CallId, Set<Waiter>>()
+  private readonly publications: Publications
   /** Who follows the changes of an account, on the same connection. */
   readonly followers: Followers
   private ticks: NodeJS.Timeout[] = []
@@ -76,7 +78,8 @@ export class Replies {
     this.options = options
     this.address = options.address
     const own = replyChannel(options.prefix, options.address)
-    this.followers = new Followers(options.subscriber, options.prefix)
+    this.publications = new Publications(options.publisher, options.prefix)
+    this.followers = new Followers(options.subscriber, options.prefix, this.publications)
     options.subscriber.on('message', (channel: string, message: string) => {
       if (channel === own) for (const reply of readReplies(message)) this.onReply(reply)
     })
@@ -89,6 +92,7 @@ export class Replies {
       this.ticks.push(setInterval(() => this.recheckLater(), RECHECK_EVERY_MS).unref())
       this.ticks.push(setInterval(() => this.checkOverdue(), OVERDUE_LOOK_MS).unref())
     }
+    this.publications.listen(this.options.subscriber)
     await this.options.subscriber.subscribe(replyChannel(this.options.prefix, this.address))
   }
 
@@ -150,7 +154,7 @@ export class Replies {
    * reloaded.
    */
   publishEvent(account: AccountId, event: AccountEvent): void {
-    this.options.publisher.publish(eventChannel(this.options.prefix, account), JSON.stringify(event)).catch(() => {})
+    this.publications.event(account, event)
   }
 
   /** Checks whether calls that are waited for have ended without a reply. Never throws. */

@@ -316,5 +316,6 @@ async function publishOutcome(deps: WorkerDeps, job: CallJob, ended: Ended<Answe
   const { callId, accountId, status } = ended
   const [call, account] = [publicId('call', callId), publicId('account', accountId)]
   deps.log.info({ call, account, requestId, traceparent, status }, 'call ended')
-  await deps.publisher.ended(ended)
+  // The end of the job follows in the same write.
+  deps.publisher.ended(ended).catch(reportDefect)
 }

@@ -254,11 +254,12 @@ describe('keys with limits', () => {
   })
 
   describe('a rate limit', () => {
-    it('applies from the next request on to a key that was used before', async () => {
+    it('applies within a second to a key that was used before, and to its refusals at once', async () => {
       const account = await anAccount(gateway.db, 10_000)
       expect((await image(gateway, account, prompted())).status).to.equal(200)
       await changeKey(gateway.db, account.keyId, { rateLimit: 1 })
-      expect((await image(gateway, account, prompted())).headers.get('x-ratelimit-limit-requests')).to.equal('1')
+      const limitOf = async () => (await image(gateway, account, prompted())).headers.get('x-ratelimit-limit-requests')
+      await until('the limit to apply', async () => (await limitOf()) === '1')
       expectRefused(await image(gateway, account, prompted()), 429, 'rate_limited')
       await changeKey(gateway.db, account.keyId, { rateLimit: null })
       expect((await image(gateway, account, prompted())).status).to.equal(200)

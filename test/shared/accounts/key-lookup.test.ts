@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { allOf } from '../../../src/shared/accounts/members.ts'
 import { newSecret, revokeKey, rotateKey } from '../../../src/shared/accounts/api-keys.ts'
 import { createKeyLookup } from '../../../src/shared/accounts/key-lookup.ts'
+import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
 import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
@@ -40,6 +41,44 @@ describe('the keys of simultaneous requests', () => {
       [first.keyId, first.id, '', false],
     ]
     expect(seen).to.deep.equal(Array.from({ length: 5 }, () => expected).flat())
+  })
+})
+
+describe('a recent holder', () => {
+  let db: Db
+  before(async () => {
+    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+  })
+  after(() => db.destroy())
+
+  it('is remembered for one second after a look-up, for the address of that look-up alone', async () => {
+    const account = await anAccount(db)
+    const clock = { at: 1, now: () => clock.at }
+    const keys = createKeyLookup(db, clock)
+    expect(keys.recent(account.key, '192.0.2.1')).to.equal(undefined)
+    const found = await keys.find(account.key, '192.0.2.1')
+    clock.at += 999
+    expect(keys.recent(account.key, '192.0.2.1')).to.deep.equal(found)
+    expect(keys.recent(account.key, '192.0.2.2')).to.equal(undefined)
+    clock.at += 2
+    expect(keys.recent(account.key, '192.0.2.1')).to.equal(undefined)
+  })
+
+  it('is forgotten by the look-up that finds it revoked, elsewhere or suspended', async () => {
+    const clock = { now: () => 1 }
+    for (const spoil of [
+      ({ id, keyId }: TestAccount) => revokeKey(db, allOf(id), keyId),
+      ({ keyId }: TestAccount) => changeKey(db, keyId, { allowedIps: ['192.0.2.1'] }),
+      ({ id }: TestAccount) => setAccountStatus(db, null, id, 'suspended'),
+    ]) {
+      const account = await anAccount(db)
+      const keys = createKeyLookup(db, clock)
+      await keys.find(account.key, '192.0.2.9')
+      await spoil(account)
+      expect(keys.recent(account.key, '192.0.2.9')?.keyId).to.equal(account.keyId)
+      await keys.find(account.key, '192.0.2.9')
+      expect(keys.recent(account.key, '192.0.2.9')).to.equal(undefined)
+    }
   })
 })
 

@@ -36,10 +36,13 @@ export async function refuse(
   const error = toApiError(thrown, deps.schema)
   if (isRecorded(error)) await record(ctx, deps, kind, model, error)
   else clearCallId(ctx)
-  // The key was revoked after it was looked up, so the rate limit headers are removed too.
-  if (error.code === 'unauthorized') withdraw(ctx, [...ALLOWANCE_HEADERS, ...TOKEN_HEADERS])
+  // Of a key that was refused after it had been counted: its refusal precedes the limits, whenever it is noticed.
+  if (OF_THE_KEY.has(error.code)) withdraw(ctx, ALLOWANCE_HEADERS)
+  if (error.code === 'unauthorized') withdraw(ctx, TOKEN_HEADERS)
   return error
 }
+
+const OF_THE_KEY: ReadonlySet<string> = new Set(['unauthorized', 'ip_not_allowed', 'account_suspended'])
 
 /**
  * Not recorded: a request without a valid key, and any refusal while Postgres is down or not migrated yet, so that no

@@ -29,6 +29,7 @@ import { prefersAsync } from './answer-call.ts'
 import type { UpdateListener } from './call-updates.ts'
 import { bufferUpdates } from './call-updates.ts'
 import type { CallOrder } from './call-order.ts'
+import { callerOf, checkCaller, refusalNow } from './caller.ts'
 import { LargeCall } from './large-call.ts'
 import { placeCall } from './place-call.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
@@ -76,6 +77,7 @@ export function callEndpoint<M extends Model, P extends Parsed, const D extends 
  * Idempotency-Key, the upstream, the price guards, a call to join, the load, and the charge with the budget and the
  * balance. From `assignCallId` on a refusal is recorded as a rejected call. The charge checks the key again, under the
  * lock of its account: it may have been revoked or limited meanwhile.
+ * A key that was looked up within the last second is looked up again before a refusal alone (`caller.ts`).
  */
 function serveCall<M extends Model, P extends Parsed>(
   declared: Declaration & Omit<Served, 'maxBodyBytes'>,
@@ -90,34 +92,39 @@ function serveCall<M extends Model, P extends Parsed>(
   return async (ctx) => {
     const isForm = takenForm !== undefined && !(takenForm.orJson && isJson(ctx))
     beginAt(ctx, isForm && ofForm ? ofForm : ofJson)
-    const principal = await authenticateKey(deps, ctx)
+    const principal = await callerOf(deps, ctx)
     const call = assignCallId(ctx as Context & { state: RequestState }, principal)
     const large = new LargeCall(deps, call, kind.modality)
     let body: JsonObject | null = null
     let form: SentForm | null = null
     try {
       refuseHolder(principal)
-      for (const count of counters) await count(ctx, principal)
+      await checkCaller(deps, call, async (holder) => {
+        for (const count of counters) await count(ctx, holder)
+      })
       if (isForm) form = await readForm(ctx, deps, takenForm, principal.accountId, large)
-      body = form ? form.fields : await readJsonBody(ctx, deps, principal.accountId, large)
+      const read = form ? form.fields : await readJsonBody(ctx, deps, principal.accountId, large)
+      body = read
       await large.pause()
-      modelOf(deps, kind, body, principal)
+      await checkCaller(deps, call, async (holder) => modelOf(deps, kind, read, holder))
       const resolved = kind.resolve ? await kind.resolve(deps, body, principal) : body
       // A retry has the body that was sent.
       const sent = { body, files: form?.files }
       const updates = bufferUpdates()
-      const { order, placed } = await placeInGroup(call, deps, updates.onUpdate, async (holder) => {
+      const orderFor = async (holder: Principal) => {
         const asked = { ...orderOf(deps, kind, resolved, holder, ctx.req.headers), dialect }
         await large.pause()
         return { ...orderForReader(ctx, asked), ...sent }
-      })
+      }
+      const place = () => placeInGroup(call, deps, updates.onUpdate, orderFor)
+      const { order, placed } = await checkCaller(deps, call, place)
       large.end()
       // Their worker has them now, or those of the call that was joined.
       await form?.release()
       await answer(call, deps, placed, { ...order, updates })
     } catch (thrown) {
       if (!call.state.opened) await large.countRefusal()
-      throw await refuse(call, deps, kind, body ? namedIn(body) : '', thrown)
+      throw await refuse(call, deps, kind, body ? namedIn(body) : '', await refusalNow(deps, call, thrown))
     } finally {
       large.end()
       await form?.release()

@@ -17,6 +17,16 @@ function heldRun() {
   return { batches, run, release: () => release() }
 }
 
+/** A timer that ends a pause only when the test says so. */
+function heldTimer() {
+  const set: { then: () => void; ms: number }[] = []
+  return { set, timer: (then: () => void, ms: number) => set.push({ then, ms }) }
+}
+
+function unexpectedTimer(): never {
+  throw new Error('a pause that nobody expected')
+}
+
 describe('batched', () => {
   it('sends a single item at once', async () => {
     const batches: number[][] = []
@@ -56,17 +66,59 @@ describe('batched', () => {
     expect(held.batches).to.deep.equal([[1], [2, 3]])
   })
 
-  it('sends what has gathered as soon as the statement before it returns, without a timer', async () => {
+  it('sends what gathers during a statement with one item as soon as that returns, without a timer', async () => {
     const held = heldRun()
-    const one = batched(held.run, () => false)
+    const one = batched(held.run, () => false, unexpectedTimer)
+    const first = one(1)
+    await nextTurn()
+    const second = one(2)
+    held.release()
+    expect(await Promise.all([first, second])).to.deep.equal([10, 20])
+    expect(held.batches).to.deep.equal([[1], [2]])
+  })
+
+  it('pauses after a shared statement for at most 5 ms, and sends what gathers meanwhile together', async () => {
+    const held = heldRun()
+    const timers = heldTimer()
+    const one = batched(held.run, () => false, timers.timer)
+    held.release()
+    await Promise.all([one(1), one(2)])
+    const answers = [one(3)]
+    await nextTurn()
+    answers.push(one(4))
+    await nextTurn()
+    expect(held.batches).to.deep.equal([[1, 2]])
+    expect(timers.set).to.have.lengthOf(1)
+    expect(timers.set[0]!.ms).to.be.within(0, 5)
+    timers.set[0]!.then()
+    await Promise.all(answers)
+    expect(held.batches).to.deep.equal([[1, 2], [3, 4]])
+  })
+
+  it('ends the pause as soon as sixteen items wait', async () => {
+    const held = heldRun()
+    const timers = heldTimer()
+    const one = batched(held.run, () => false, timers.timer)
+    held.release()
+    await Promise.all([one(1), one(2)])
+    const answers = Array.from({ length: 15 }, (_, at) => one(at))
+    await nextTurn()
+    expect(held.batches).to.have.lengthOf(1)
+    answers.push(one(15))
+    await Promise.all(answers)
+    expect(held.batches[1]).to.have.lengthOf(16)
+  })
+
+  it('makes no pause after a shared statement during which sixteen items have gathered', async () => {
+    const held = heldRun()
+    const timers = heldTimer()
+    const one = batched(held.run, () => false, timers.timer)
     const first = [one(1), one(2)]
     await nextTurn()
-    const second = one(3)
+    const second = Array.from({ length: 16 }, (_, at) => one(at))
     held.release()
-    await Promise.all(first)
-    await nextTurn()
-    expect(held.batches).to.deep.equal([[1, 2], [3]])
-    expect(await second).to.equal(30)
+    await Promise.all([...first, ...second])
+    expect(held.batches.map((batch) => batch.length)).to.deep.equal([2, 16])
   })
 
   it('gives the error of an item only to its caller', async () => {
