@@ -8,6 +8,7 @@ import { root } from '../folders.ts'
 import { applyCatalogue } from '../../src/shared/catalogue/changes.ts'
 import { connectDb } from '../../src/shared/platform/postgres/db.ts'
 import type { Db } from '../../src/shared/platform/postgres/db.ts'
+import { afterFile } from './after-file.ts'
 import { PATIENCE_MS } from './until.ts'
 import { ownerLives, processName, testServices } from './services.ts'
 
@@ -122,10 +123,32 @@ export async function newDatabaseUrl(): Promise<string> {
 let mine: Promise<string> | undefined
 
 /**
- * The migrated database of this mocha worker. The test files that this process runs share it, and no other process
- * uses it.
+ * The migrated database of the current file of tests, and of no other file: what a file leaves behind, such as an open
+ * call, is not found by the next one of its mocha worker.
  */
 export function testDatabaseUrl(): Promise<string> {
-  mine ??= newDatabaseUrl()
+  mine ??= fileDatabase()
   return mine
 }
+
+async function fileDatabase(): Promise<string> {
+  const url = await newDatabaseUrl()
+  afterFile(async () => {
+    mine = undefined
+    await drop(new URL(url).pathname.slice(1))
+  })
+  return url
+}
+
+/** Drops a database, unless something is still connected: then a later run removes it. */
+async function drop(database: string): Promise<void> {
+  const { databaseUrl } = await testServices()
+  await withClient(databaseUrl, (client) => client.query(`DROP DATABASE ${client.escapeIdentifier(database)}`)).catch(
+    (error: unknown) => {
+      if ((error as { code?: string }).code !== IN_USE) throw error
+    },
+  )
+}
+
+/** `object_in_use`. */
+const IN_USE = '55006'

@@ -2,7 +2,7 @@ import '../require-node.ts'
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { ensureTemplate } from '../harness/database.ts'
@@ -22,10 +22,12 @@ import { runTool, seconds } from '../tools.ts'
 
 /**
  * `npm test`: checks, builds, starts its own services, runs all tests, or those that its arguments name, and stops the
- * services. Options are passed to mocha. The last line counts the tests; the exit code is 0 only if none failed.
+ * services. `--times` writes the ms of each file to `.test-data/times.json`, slowest first, and prints the slowest; other
+ * options are passed to mocha. The last line counts the tests; the exit code is 0 only if none failed.
  */
-const args = process.argv.slice(2)
+const args = process.argv.slice(2).filter((arg) => arg !== '--times')
 const runFolder = join(testData, `run-${processName}`)
+const timesFile = process.argv.includes('--times') ? join(runFolder, 'times.jsonl') : undefined
 const counts: Counts = { passed: 0, failed: 0, skipped: 0 }
 let interrupted = false
 let mocha: ChildProcess | undefined
@@ -99,6 +101,7 @@ async function runMocha(addresses: TestAddresses): Promise<void> {
       TOLLGATE_TEST_REDIS_URL: addresses.redisUrl,
       TOLLGATE_TEST_FOLDER: runFolder,
       TOLLGATE_TEST_RESULT: result,
+      ...(timesFile && { TOLLGATE_TEST_TIMES: timesFile }),
       ...(programs && { TOLLGATE_TEST_PROGRAMS: programs }),
     },
   })
@@ -112,6 +115,15 @@ async function runMocha(addresses: TestAddresses): Promise<void> {
     counts.failed += 1
     console.error(`mocha ended with ${killedBy ?? `exit code ${code}`} without a failed test`)
   }
+}
+
+function reportTimes(file: string): void {
+  const lines = (readIfThere(file) ?? '').split('\n').filter((line) => line !== '')
+  const slowestFirst = lines
+    .map((line) => JSON.parse(line) as { file: string; ms: number })
+    .toSorted((one, other) => other.ms - one.ms)
+  writeFileSync(join(testData, 'times.json'), `${JSON.stringify(slowestFirst, null, 2)}\n`)
+  for (const { file: name, ms } of slowestFirst.slice(0, 20)) console.log(`${seconds(ms).padStart(8)}  ${name}`)
 }
 
 function interrupt(name: NodeJS.Signals): void {
@@ -128,6 +140,7 @@ const checked = args.length > 0 ? undefined : stage('check', check)
 const [, addresses] = await Promise.all([stage('build', built), stage('services', services)])
 if (addresses !== undefined && !interrupted) await runMocha(addresses)
 await checked
+if (timesFile) reportTimes(timesFile)
 await stopTestServices(runFolder)
 if (programs) rmSync(programs, { recursive: true })
 

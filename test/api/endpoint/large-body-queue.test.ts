@@ -35,7 +35,7 @@ describe('large bodies', () => {
   })
 
   it('are in work up to so many bytes of all accounts, in their order, and one that is longer by itself', async () => {
-    const bodies = new LargeBodies(undefined, 3 * LARGE_BYTES)
+    const bodies = new LargeBodies(waitingBounds(0), 3 * LARGE_BYTES)
     const ends: (() => void)[] = []
     const ask = async (sender: string, bytes: number) => void ends.push(await bodies.turnOf(sender, bytes))
     for (const [sender, bytes] of Object.entries({ a: 2, b: 2, c: 1, d: 9 })) void ask(sender, bytes * LARGE_BYTES)

@@ -111,6 +111,27 @@ describe('a test run', () => {
   })
 })
 
+describe('the database of a file of tests', () => {
+  it('is empty for each file, even in one process', async () => {
+    const database = JSON.stringify(join(root, 'scripts/harness/database.ts'))
+    const factories = JSON.stringify(join(root, 'scripts/harness/factories.ts'))
+    const file = (name: string) => `
+      const { connectTestDb, testDatabaseUrl } = await import(${database})
+      const { anAccount } = await import(${factories})
+      it(${JSON.stringify(name)}, async () => {
+        const db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 1 })
+        const found = await db('accounts')
+        await anAccount(db, 1)
+        await db.destroy()
+        if (found.length > 0) throw new Error('an account of another file')
+      })`
+    // Three files in two processes: one process runs two of them.
+    const files = Object.fromEntries(['one', 'two', 'three'].map((name) => [`${name}.test.ts`, file(name)]))
+    const { output } = await mocha(files, {})
+    expect(output).to.match(/3 passed, 0 failed\n$/)
+  })
+})
+
 describe('the closing line', () => {
   it('names skipped tests only if there are any', () => {
     expect(closingLine({ passed: 3, failed: 0, skipped: 0 })).to.equal('3 passed, 0 failed')

@@ -13,7 +13,7 @@ describe('references to items of stored responses', () => {
   const call = newId('call')
   const stored = (count: number): [Map<CallId, StoredResponse>, { type: string; id: string }[]] => {
     const input = Array.from({ length: count }, (_one, at) => ({ type: 'message', id: idOf(call, at) }))
-    return [new Map([[call, { input, output: [] }]]), input.map(({ id }) => reference(id)).toReversed()]
+    return [new Map([[call, { input, output: [], bytes: 0 }]]), input.map(({ id }) => reference(id)).toReversed()]
   }
 
   it('take time in proportion to the items, however many there are', () => {
@@ -29,8 +29,8 @@ describe('references to items of stored responses', () => {
     const other = newId('call')
     const [first, second] = [idOf(call, 0), idOf(call, 1)]
     const found = new Map<CallId, StoredResponse>([
-      [call, { input: [{ id: first, of: 'input' }, { id: second }], output: [{ id: first, of: 'output' }] }],
-      [other, { input: [{ id: first, of: 'other' }], output: [] }],
+      [call, { input: [{ id: first, of: 'input' }, { id: second }], output: [{ id: first, of: 'output' }], bytes: 0 }],
+      [other, { input: [{ id: first, of: 'other' }], output: [], bytes: 0 }],
     ])
     const said = { role: 'user', content: 'hello' }
     expect(withReferred([reference(first), said, reference(second)], found)).to.deep.equal([
