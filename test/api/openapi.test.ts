@@ -8,7 +8,7 @@ import { createLimits } from '../../src/api/endpoint/rate-limits.ts'
 import { createWebMetrics } from '../../src/api/ops/metrics.ts'
 import { createTable } from '../../src/api/endpoint/router.ts'
 import { endpoints } from '../../src/api/routes.ts'
-import { errorCodes, statusOf } from '../../src/shared/platform/errors.ts'
+import { errorCodes, statusOf, shownCodeOf } from '../../src/shared/platform/errors.ts'
 import { newId, publicId, PREFIXES } from '../../src/shared/platform/ids.ts'
 import type { IdKind } from '../../src/shared/platform/ids.ts'
 import { PASSWORD, anEmail, consoleConfig, startMailWorker, testQueues } from '../support/console.ts'
@@ -129,7 +129,7 @@ describe('the OpenAPI document', () => {
         expect(
           JSON.stringify(item[operation.method]!.responses![statusIn(operation.envelope ?? 'console', code)]),
           `${nameOf(operation)} ${code}`,
-        ).to.contain(hasOwnCodes(operation) ? `\`${code}\`` : `"${code}"`)
+        ).to.contain(hasOwnCodes(operation) ? `\`${code}\`` : `"${shownCodeOf(code)}"`)
       }
     }
   })

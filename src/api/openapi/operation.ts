@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi'
 import type { ErrorCode } from '../../shared/platform/errors.ts'
-import { messageOf } from '../../shared/platform/errors.ts'
+import { messageOf, shouldRetry } from '../../shared/platform/errors.ts'
 import { errorSchema } from '../endpoint/answer-schemas.ts'
 import type { DeclaredAnswer, Endpoint, Auth } from '../endpoint/declaration.ts'
 import { statusIn } from '../middleware/envelope.ts'
@@ -102,7 +102,7 @@ function errorAnswer(
   const [first, ...others] = [...new Set(answers.map(({ form }) => form))].map((form) => errorSchema(form, codes))
   return {
     description: codes.map((code) => `\`${code}\`: ${messageOf(code)}`).join('\n\n'),
-    headers: status === 429 || status === 503 ? commonHeaders.extend(retryHeaders.shape) : commonHeaders,
+    headers: status === 503 || codes.some(shouldRetry) ? commonHeaders.extend(retryHeaders.shape) : commonHeaders,
     content: { 'application/json': { schema: others.length > 0 ? z.union([first!, ...others]) : first! } },
   }
 }

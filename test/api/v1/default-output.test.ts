@@ -51,11 +51,11 @@ describe('a chat that does not limit its output', () => {
     await expectLimit(account, 16_384, { model: 'agents-chat', max_tokens: null })
   })
 
-  it('is lowered to what the balance pays, for every choice', async () => {
-    await expectLimit(await anAccount(gateway.db, 10_000), 10_000, { model: 'agents-chat' })
-    await expectLimit(await anAccount(gateway.db, 10_001), 5000, { model: 'agents-chat', n: 2 })
+  it('is lowered to half of what the balance pays, for every choice', async () => {
+    await expectLimit(await anAccount(gateway.db, 16_000), 8000, { model: 'agents-chat' })
+    await expectLimit(await anAccount(gateway.db, 32_001), 8000, { model: 'agents-chat', n: 2 })
     const content = prompted()
-    const streamed = await chat(gateway, await anAccount(gateway.db, 5000), content, {
+    const streamed = await chat(gateway, await anAccount(gateway.db, 10_000), content, {
       model: 'agents-chat',
       stream: true,
     })
@@ -63,9 +63,9 @@ describe('a chat that does not limit its output', () => {
     expect(limitOf(content)).to.equal(5000)
   })
 
-  it("is lowered to what the key's budget pays", async () => {
+  it("is lowered to half of what the key's budget pays", async () => {
     const account = await anAccount(gateway.db, 100_000)
-    await changeKey(gateway.db, account.keyId, { budget: { credits: 6000, period: 'total' } })
+    await changeKey(gateway.db, account.keyId, { budget: { credits: 12_000, period: 'total' } })
     await expectLimit(account, 6000, { model: 'agents-chat' })
   })
 
@@ -83,7 +83,8 @@ describe('a chat that does not limit its output', () => {
   it('is quoted as it would be charged', async () => {
     for (const [credits, charge, affordable] of [
       [50_000, 16_384, true],
-      [9000, 9000, true],
+      [9000, 4500, true],
+      [8000, 4096, true],
       [4000, 16_384, false],
     ] as const) {
       const { key } = await anAccount(gateway.db, credits)

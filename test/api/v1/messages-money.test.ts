@@ -182,15 +182,15 @@ describe('the money of messages', () => {
 
   for (const model of ['claude', 'gpt']) {
     describe(`of ${model}`, () => {
-      it('lowers a limit of 128,000 tokens to what the balance pays, and refuses nobody who can pay', async () => {
-        const account = await anAccount(gateway.db, 20_000)
+      it('lowers a limit of 128,000 tokens to half of what the balance pays', async () => {
+        const account = await anAccount(gateway.db, 40_000)
         const reply = await ask(account, bodyOf(model, prompted('[answer short]'), { max_tokens: 128_000 }))
         expect(reply.status, reply.text).to.equal(200)
         const sent = Number(reply.headers.get('x-max-output-tokens'))
         expect(sent).to.be.within(4096, 6667)
         const record = await recordOf(gateway.db, reply)
         expect(record.creditsPrecharged).to.be.within(20_000 - 3, 20_000)
-        expect(await balanceOf(gateway.db, account.id)).to.equal(20_000 - record.credits)
+        expect(await balanceOf(gateway.db, account.id)).to.equal(40_000 - record.credits)
       })
 
       it('ends an answer where its reserved output ends, within what was held', async () => {
@@ -220,7 +220,7 @@ describe('the money of messages', () => {
         }
         const replies = (await Promise.all([agent(), agent()])).flat()
         const paid = replies.filter(({ status }) => status === 200)
-        for (const reply of replies) expect(reply.status, reply.text).to.be.oneOf([200, 402])
+        for (const reply of replies) expect(reply.status, reply.text).to.be.oneOf([200, 402, 429])
         expect(paid.length).to.be.above(0)
         const records = await Promise.all(paid.map((reply) => recordOf(gateway.db, reply)))
         const spent = records.reduce((sum, { credits, creditsUncollected }) => sum + credits + creditsUncollected, 0)

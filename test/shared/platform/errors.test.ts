@@ -57,8 +57,9 @@ describe('the catalogue of errors', () => {
     for (const code of errorCodes()) expect(messageOf(code), code).to.match(/^[\p{Lu}a-z].{10,120}\.$/u)
   })
 
-  it('lets SDKs retry 429 and a temporary 503, and nothing else', () => {
+  it('lets SDKs retry 429, a temporary 503, and what only waits for held credits, and nothing else', () => {
     expect(errorCodes().filter(shouldRetry)).to.have.members([
+      'credits_in_use',
       'rate_limited',
       'overloaded',
       'service_unavailable',
@@ -99,6 +100,7 @@ describe('the catalogue of errors', () => {
     })
     expect(errorCodes().filter((code) => anthropicStatusOf(code) !== statusOf(code))).to.deep.equal([
       'unsupported_model',
+      'credits_in_use',
       'model_not_allowed',
       'upstream_overloaded',
       'overloaded',
