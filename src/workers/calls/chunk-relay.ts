@@ -115,8 +115,8 @@ class Outlet {
 }
 
 /**
- * A chunk, and what its stream has come to with it: the UTF-8 bytes of its words, and whether it is whole, up to the end
- * of each choice. Sound has no words.
+ * A chunk, and what its stream has come to with it: the UTF-8 bytes of its words, and whether each choice has ended.
+ * Sound has no words.
  */
 export type StreamedChunk = { text: string; words?: number; isEnd?: boolean }
 

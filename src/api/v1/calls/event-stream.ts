@@ -30,8 +30,8 @@ const COMMENT = ': still here\n'
 
 /**
  * Begins a 200 whose body is a stream of events, with a comment after 15 s without a byte, so that no router cuts it.
- * What is sent in one turn of the event loop leaves in one write. A reader that leaves too much unread is cut off, which
- * its handler sees as a client that leaves.
+ * What is sent in one turn of the event loop leaves in one write. A reader that leaves too much unread is cut off,
+ * which its handler sees as a client that disconnects.
  * @param signOfLife is sent in place of a comment
  */
 export function beginEventStream(ctx: Context, hold: Hold, signOfLife = COMMENT): EventStream {
