@@ -62,7 +62,7 @@ export function worseThanRecorded(now: Recorded): string[] {
   const further = CHECKED.inFlight.flatMap((inFlight) =>
     (['cpu', 'rate'] as const).flatMap((of) => {
       const [is, recorded] = [now.closeness[inFlight]![of], was.closeness[inFlight]![of]]
-      const line = `${of} at ${inFlight} in flight is ${is.toFixed(2)} of the floor's (recorded: ${recorded.toFixed(2)})`
+      const line = `${of} at ${inFlight} in flight: ${is.toFixed(2)} of the floor's (recorded: ${recorded.toFixed(2)})`
       return is < recorded * CLOSE_ENOUGH ? [line] : []
     }),
   )

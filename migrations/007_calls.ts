@@ -131,6 +131,7 @@ export const up = (db: Knex): Promise<void> =>
     -- (calls_ended_are_complete): calls leave dead entries here until the next vacuum, so no statement that has a
     -- call's id may be planned over it.
     CREATE INDEX calls_open ON calls (created_at) WHERE finished_at IS NULL;
+    CREATE INDEX calls_left ON calls (request_hash) WHERE abandoned_at IS NOT NULL;
     CREATE INDEX calls_to_join ON calls (account_id, request_hash, id DESC) WHERE finished_at IS NULL
       OR abandoned_at IS NOT NULL;
 

@@ -320,6 +320,7 @@ CREATE INDEX calls_deleted_results ON calls USING btree (id) WHERE ((deleted_at 
 CREATE UNIQUE INDEX calls_folded_refusals ON calls USING btree (key_id, modality, model, error_type, fold_minute) WHERE (fold_minute IS NOT NULL);
 CREATE UNIQUE INDEX calls_idempotency ON calls USING btree (account_id, idempotency_key, user_id) WHERE (idempotency_key IS NOT NULL);
 CREATE INDEX calls_idempotency_expiry ON calls USING btree (idempotency_expires_at) WHERE (idempotency_key IS NOT NULL);
+CREATE INDEX calls_left ON calls USING btree (request_hash) WHERE (abandoned_at IS NOT NULL);
 CREATE INDEX calls_of_errors ON calls USING btree (id) WHERE (error_type IS NOT NULL);
 CREATE INDEX calls_open ON calls USING btree (created_at) WHERE (finished_at IS NULL);
 CREATE INDEX calls_to_join ON calls USING btree (account_id, request_hash, id DESC) WHERE ((finished_at IS NULL) OR (abandoned_at IS NOT NULL));
@@ -998,8 +999,8 @@ CREATE FUNCTION key_is_valid(key api_keys, secret integer, moment timestamptz) R
 -- Notes whether keys of an account are limited, after their limits were changed.
 CREATE FUNCTION mark_limited(marked uuid) RETURNS void;
 
--- Moves credits: entries, grants and balances; returns the accounts where some came back so late that they expired.
-CREATE FUNCTION move_credits(moment timestamptz, accounts_of uuid[], grants_of uuid[], amounts bigint[], kinds text[], calls_of uuid[] DEFAULT NULL::uuid[], payment uuid DEFAULT NULL::uuid, deduction uuid DEFAULT NULL::uuid, remark text DEFAULT NULL::text) RETURNS uuid[];
+-- Moves credits: entries, grants and balances.
+CREATE FUNCTION move_credits(moment timestamptz, accounts_of uuid[], grants_of uuid[], amounts bigint[], kinds text[], payment uuid DEFAULT NULL::uuid, deduction uuid DEFAULT NULL::uuid, remark text DEFAULT NULL::text) RETURNS void;
 
 -- A new UUIDv7.
 CREATE FUNCTION new_id() RETURNS uuid;
@@ -1016,7 +1017,7 @@ CREATE FUNCTION public_id(prefix text, id uuid) RETURNS text;
 -- Refuses updates and deletions.
 CREATE FUNCTION refuse_change() RETURNS trigger;
 
--- Reserves the tokens that calls are estimated at, where these are limited.
+-- Reserves the tokens that calls are estimated at, of keys whose tokens are limited.
 CREATE FUNCTION reserve_tokens(opened uuid[], moment timestamptz) RETURNS void;
 
 -- Whether the result of a call is kept, as committed now, whatever the snapshot.
@@ -1026,7 +1027,7 @@ CREATE FUNCTION result_is_kept(ended_call uuid) RETURNS boolean;
 CREATE FUNCTION reverse_payment(the_payment uuid, target bigint) RETURNS TABLE(moved bigint, owed bigint, balance bigint);
 
 -- Takes credits from what accounts can spend, in burn order, by entries of one kind.
-CREATE FUNCTION spend_credits(moment timestamptz, accounts_of uuid[], amounts bigint[], kind text, calls_of uuid[] DEFAULT NULL::uuid[], deduction uuid DEFAULT NULL::uuid, remark text DEFAULT NULL::text) RETURNS void;
+CREATE FUNCTION spend_credits(moment timestamptz, accounts_of uuid[], amounts bigint[], kind text, deduction uuid DEFAULT NULL::uuid, remark text DEFAULT NULL::text) RETURNS void;
 
 -- Grants of these accounts that can pay now, in burn order, with running sums.
 CREATE FUNCTION spendable_grants(account_ids uuid[]) RETURNS TABLE(grant_id uuid, account_id uuid, remaining bigint, upto bigint);

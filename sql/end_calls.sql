@@ -1,6 +1,9 @@
 -- Settles or refunds calls and keeps their results, a whole batch in one round trip. Why it is a function, held to
 -- arrays of ids, with kept plans: see open_calls.sql.
 --
+-- What calls collect and give back is decided first, and all of it is written by one statement: the row of an account
+-- is updated once for a batch, unless it has debt, gets credits back too late, or has its tokens corrected.
+--
 -- No settlement is above twice the pre-charge, whatever its outcome says (docs/money.md#debt).
 --
 -- What a settlement cannot collect becomes debt of the account. Credits that come back to an account with debt repay it
@@ -26,6 +29,8 @@ DECLARE
   funds bigint;
   part bigint;
   rest bigint;
+  taken bigint;
+  nth integer;
   -- Of the calls that end, in the order in which they were decided.
   places bigint[] := '{}';
   ended uuid[] := '{}';
@@ -35,15 +40,22 @@ DECLARE
   kept bigint[] := '{}';
   lost bigint[] := '{}';
   balances bigint[] := '{}';
-  -- What each of them collects beyond its charge, and how much of its charge it does not give back.
-  collected bigint[] := '{}';
-  spent bigint[] := '{}';
-  -- What they give back, part by part.
-  givers uuid[] := '{}';
-  givers_of uuid[] := '{}';
-  grants_of uuid[] := '{}';
-  parts bigint[] := '{}';
-  kinds text[] := '{}';
+  holds bigint[] := '{}';
+  -- The grants of the current account that can pay, in burn order, and what is left of each; "payer" is the current.
+  paying uuid[];
+  left_of bigint[];
+  payer integer;
+  -- The ledger entries: what calls collect beyond their charges, and what they give back, part by part. "seq" and
+  -- "booked" are the number of the newest one of the current account, and the balance after it.
+  seq bigint;
+  booked bigint;
+  entry_accounts uuid[] := '{}';
+  entry_seqs bigint[] := '{}';
+  entry_calls uuid[] := '{}';
+  entry_grants uuid[] := '{}';
+  entry_kinds text[] := '{}';
+  entry_amounts bigint[] := '{}';
+  entry_balances bigint[] := '{}';
   owing uuid[];
   late uuid[];
 BEGIN
@@ -63,7 +75,7 @@ BEGIN
   PERFORM expire_grants(account_ids, moment);
 
   FOR r IN
-    SELECT x.*, acc.credits AS credits_before, charge.grants_of, charge.amounts
+    SELECT x.*, acc.credits AS credits_before, acc.ledger_seq, charge.grants_of, charge.amounts
     FROM (
       -- The guard: a call that has ended is left alone, and so is one that another attempt has taken over. Of several
       -- outcomes of one call the first that may end it does.
@@ -93,6 +105,9 @@ BEGIN
     IF r.account_id IS DISTINCT FROM holder THEN
       holder := r.account_id;
       funds := r.credits_before;
+      booked := funds;
+      seq := r.ledger_seq;
+      paying := NULL;
     END IF;
     part := least(greatest(r.due - r.held, 0), funds);
     rest := greatest(r.held - r.due, 0);
@@ -102,68 +117,110 @@ BEGIN
     IF r.reconciled THEN reconciled := reconciled || r.id; END IF;
     holders := holders || r.account_id;
     bytes := bytes || r.request_bytes;
+    holds := holds || r.held;
     kept := kept || r.held + part - rest;
     lost := lost || r.due - (r.held + part - rest);
     balances := balances || funds;
-    collected := collected || part;
-    spent := spent || r.held - rest;
-    FOR nth IN 1 .. coalesce(cardinality(r.grants_of), 0) LOOP
-      EXIT WHEN rest = 0;
-      part := least(rest, r.amounts[nth]);
-      rest := rest - part;
-      givers := givers || r.id;
-      givers_of := givers_of || r.account_id;
-      grants_of := grants_of || r.grants_of[nth];
-      parts := parts || part;
-      kinds := kinds || CASE r.status WHEN 'failed' THEN 'refund' ELSE 'settlement' END;
+    -- A call collects from what can pay, in burn order, or gives back to the grants of its charge. Never both.
+    taken := part;
+    IF taken > 0 AND paying IS NULL THEN
+      SELECT array_agg(g.grant_id ORDER BY g.upto), array_agg(g.remaining ORDER BY g.upto) INTO paying, left_of
+      FROM spendable_grants(ARRAY[holder]) g;
+      payer := 1;
+    END IF;
+    nth := 1;
+    WHILE taken > 0 OR rest > 0 LOOP
+      IF taken > 0 THEN
+        WHILE left_of[payer] = 0 LOOP payer := payer + 1; END LOOP;
+        part := least(taken, left_of[payer]);
+        left_of[payer] := left_of[payer] - part;
+        taken := taken - part;
+        part := -part;
+      ELSE
+        part := least(rest, r.amounts[nth]);
+        rest := rest - part;
+      END IF;
+      seq := seq + 1;
+      booked := booked + part;
+      entry_accounts := entry_accounts || r.account_id;
+      entry_seqs := entry_seqs || seq;
+      entry_calls := entry_calls || r.id;
+      entry_grants := entry_grants || CASE WHEN part < 0 THEN paying[payer] ELSE r.grants_of[nth] END;
+      entry_kinds := entry_kinds || CASE r.status WHEN 'failed' THEN 'refund' ELSE 'settlement' END;
+      entry_amounts := entry_amounts || part;
+      entry_balances := entry_balances || booked;
+      nth := nth + 1;
     END LOOP;
   END LOOP;
   IF ended = '{}' THEN RETURN; END IF;
 
-  UPDATE calls c SET status = o.status, credits = e.kept, credits_uncollected = e.lost, balance_after = e.balance,
-    http_status = o.http_status, error_type = o.error_type, input_tokens = o.input_tokens,
-    cached_input_tokens = o.cached_input_tokens, cache_write_tokens = o.cache_write_tokens,
-    repeated_input_tokens = o.repeated_input_tokens, output_tokens = o.output_tokens,
-    -- Nothing was sent of a call that no worker began.
-    cost_micro_usd = CASE WHEN o.status = 'failed' AND greatest(c.attempts, o.attempt) = 0 THEN 0
-      ELSE o.cost_micro_usd END,
-    upstream = coalesce(o.upstream, c.upstream), result_url = o.result_url,
-    more_result_urls = o.more_result_urls, pictures = o.pictures, finished_at = moment,
-    -- A call that we ourselves could not place, or for which its upstream had no room, counts as refused: its key is
-    -- free for the client's next try.
-    idempotency_key = CASE WHEN o.error_type = ANY (passing) THEN NULL ELSE c.idempotency_key END,
-    idempotency_expires_at = CASE WHEN o.error_type = ANY (passing) THEN NULL ELSE c.idempotency_expires_at END,
-    latency_ms = greatest(0, round(extract(epoch FROM moment - c.created_at) * 1000))::bigint
-  FROM ROWS FROM (jsonb_to_recordset(outcomes) AS (
-    status text, attempt integer, http_status integer, error_type text, input_tokens bigint, cached_input_tokens bigint,
-    cache_write_tokens bigint, repeated_input_tokens bigint, output_tokens bigint, cost_micro_usd bigint, upstream text,
-    result_url text, more_result_urls text[], pictures bigint
-  )) WITH ORDINALITY AS o (status, attempt, http_status, error_type, input_tokens, cached_input_tokens,
-    cache_write_tokens, repeated_input_tokens, output_tokens, cost_micro_usd, upstream, result_url, more_result_urls,
-    pictures, place)
-  JOIN unnest(places, ended, kept, lost, balances) AS e (place, id, kept, lost, balance) ON e.place = o.place
-  WHERE c.id = e.id AND c.id = ANY (ended);
-  INSERT INTO call_results (call_id, output, expires_at)
-  SELECT e.id, outputs[e.place], now() + make_interval(secs => (outcomes -> (e.place - 1)::integer
-    ->> 'result_seconds')::integer)
-  FROM unnest(places, ended) AS e (place, id) JOIN calls c ON c.id = e.id AND c.id = ANY (ended)
-  -- What was deleted while it was made has no result any more.
-  WHERE c.deleted_at IS NULL;
-
-  PERFORM spend_credits(moment, holders, collected, 'settlement', ended);
-  late := move_credits(moment, givers_of, grants_of, parts, kinds, givers);
-  WITH freed AS (
-    UPDATE accounts acc SET outstanding_calls = acc.outstanding_calls - s.calls,
-      request_bytes = acc.request_bytes - s.bytes, debt = acc.debt + s.lost, held = acc.held - s.spent
+  WITH done AS (
+    UPDATE calls c SET status = o.status, credits = e.kept, credits_uncollected = e.lost, balance_after = e.balance,
+      http_status = o.http_status, error_type = o.error_type, input_tokens = o.input_tokens,
+      cached_input_tokens = o.cached_input_tokens, cache_write_tokens = o.cache_write_tokens,
+      repeated_input_tokens = o.repeated_input_tokens, output_tokens = o.output_tokens,
+      -- Nothing was sent of a call that no worker began.
+      cost_micro_usd = CASE WHEN o.status = 'failed' AND greatest(c.attempts, o.attempt) = 0 THEN 0
+        ELSE o.cost_micro_usd END,
+      upstream = coalesce(o.upstream, c.upstream), result_url = o.result_url,
+      more_result_urls = o.more_result_urls, pictures = o.pictures, finished_at = moment,
+      -- A call that we ourselves could not place, or for which its upstream had no room, counts as refused: its key is
+      -- free for the client's next try.
+      idempotency_key = CASE WHEN o.error_type = ANY (passing) THEN NULL ELSE c.idempotency_key END,
+      idempotency_expires_at = CASE WHEN o.error_type = ANY (passing) THEN NULL ELSE c.idempotency_expires_at END,
+      latency_ms = greatest(0, round(extract(epoch FROM moment - c.created_at) * 1000))::bigint
+    FROM ROWS FROM (jsonb_to_recordset(outcomes) AS (
+      status text, attempt integer, http_status integer, error_type text, input_tokens bigint,
+      cached_input_tokens bigint, cache_write_tokens bigint, repeated_input_tokens bigint, output_tokens bigint,
+      cost_micro_usd bigint, upstream text, result_url text, more_result_urls text[], pictures bigint
+    )) WITH ORDINALITY AS o (status, attempt, http_status, error_type, input_tokens, cached_input_tokens,
+      cache_write_tokens, repeated_input_tokens, output_tokens, cost_micro_usd, upstream, result_url, more_result_urls,
+      pictures, place)
+    JOIN unnest(places, ended, kept, lost, balances) AS e (place, id, kept, lost, balance) ON e.place = o.place
+    WHERE c.id = e.id AND c.id = ANY (ended)
+    RETURNING c.id, e.place, c.deleted_at
+  ), results AS (
+    INSERT INTO call_results (call_id, output, expires_at)
+    SELECT d.id, outputs[d.place], now() + make_interval(secs => (outcomes -> (d.place - 1)::integer
+      ->> 'result_seconds')::integer)
+    FROM done d
+    -- What was deleted while it was made has no result any more.
+    WHERE d.deleted_at IS NULL
+  ), written AS (
+    INSERT INTO ledger_entries (account_id, seq, call_id, grant_id, kind, amount, balance_after)
+    SELECT e.account_id, e.seq, e.call_id, e.grant_id, e.kind, e.amount, e.balance
+    FROM unnest(entry_accounts, entry_seqs, entry_calls, entry_grants, entry_kinds, entry_amounts, entry_balances)
+      AS e (account_id, seq, call_id, grant_id, kind, amount, balance)
+  ), moved AS (
+    -- A grant that gets credits back past its time can be spent again for a day (move_credits.sql).
+    UPDATE grants g SET remaining = g.remaining + s.amount, open = g.remaining + s.amount > 0,
+      revived_until = CASE WHEN s.comes_back AND g.expires_at <= moment
+        THEN greatest(g.revived_until, g.expires_at + interval '24 hours') ELSE g.revived_until END
+    FROM (
+      SELECT e.grant_id, sum(e.amount)::bigint AS amount, max(e.amount) > 0 AS comes_back
+      FROM unnest(entry_grants, entry_amounts) AS e (grant_id, amount) GROUP BY e.grant_id
+    ) s
+    WHERE g.id = s.grant_id AND g.id = ANY (entry_grants)
+    RETURNING g.account_id, g.open AND grant_ends_at(g.expires_at, g.revived_until) <= moment AS is_late
+  ), freed AS (
+    UPDATE accounts acc SET credits = s.balance, held = acc.held - s.held, ledger_seq = acc.ledger_seq + s.entries,
+      outstanding_calls = acc.outstanding_calls - s.calls,
+      request_bytes = acc.request_bytes - s.bytes, debt = acc.debt + s.lost
     FROM (
       SELECT e.account_id, count(*)::integer AS calls, sum(e.bytes)::bigint AS bytes, sum(e.lost)::bigint AS lost,
-        sum(e.spent)::bigint AS spent
-      FROM unnest(holders, bytes, lost, spent) AS e (account_id, bytes, lost, spent) GROUP BY e.account_id
+        sum(e.held)::bigint AS held, (array_agg(e.balance ORDER BY e.nth DESC))[1] AS balance,
+        cardinality(array_positions(entry_accounts, e.account_id)) AS entries
+      FROM unnest(holders, bytes, lost, holds, balances) WITH ORDINALITY
+        AS e (account_id, bytes, lost, held, balance, nth)
+      GROUP BY e.account_id
     ) s
     WHERE acc.id = s.account_id AND acc.id = ANY (account_ids)
     RETURNING acc.id, acc.debt
   )
-  SELECT array_agg(f.id) INTO owing FROM freed f WHERE f.debt > 0;
+  SELECT (SELECT array_agg(f.id) FROM freed f WHERE f.debt > 0),
+    (SELECT array_agg(DISTINCT m.account_id) FROM moved m WHERE m.is_late)
+  INTO owing, late;
+  IF late IS NOT NULL THEN PERFORM expire_grants(late, moment); END IF;
   IF owing IS NOT NULL THEN PERFORM collect_debts(owing); END IF;
   IF owing IS NOT NULL OR late IS NOT NULL THEN
     UPDATE calls c SET balance_after = acc.credits FROM accounts acc
@@ -176,8 +233,8 @@ BEGIN
     WHERE k.id = s.key_id AND k.max_outstanding IS NOT NULL;
 
     -- The windows that a call was opened in, of its key and of its member, are lowered by what came back, and raised by
-    -- what was charged beyond the pre-charge, whether that could be collected or not; the call holds nothing of them any
-    -- more. A call from before a budget was set is not counted.
+    -- what was charged beyond the pre-charge, whether that could be collected or not; the call no longer holds anything
+    -- of them. A call from before a budget was set is not counted.
     UPDATE budget_windows w SET used = w.used + s.change, held = w.held - s.held
     FROM (
       SELECT b.id, budget_window(b.period, c.created_at) AS starts_at,

@@ -1,38 +1,31 @@
 -- Moves credits, in the order of the lists: the ledger entries, what is left of the grants, and the balances. The
--- caller holds the accounts' rows, and has called expire_grants.
---
--- What an account's running calls hold moves with the credits that they take and give back, in the same update: so the
--- account's funds, its balance and what is held, change only by what is granted, spent or lost (watch_balance.sql).
+-- caller holds the accounts' rows, and has called expire_grants. What calls take and give back is moved by
+-- open_calls.sql and end_calls.sql themselves.
 --
 -- A grant that gets credits back past its time can be spent again: until a day after it first expired, and a day from
--- now where a payment is reinstated. What comes back even later expires at once; the accounts of those are returned.
--- Tables are held to arrays, and plans kept by the callers for whom it matters: see open_calls.sql.
+-- now where a payment is reinstated. What comes back even later expires at once.
+-- Tables are held to arrays: see open_calls.sql.
 CREATE OR REPLACE FUNCTION move_credits(
   moment timestamptz, accounts_of uuid[], grants_of uuid[], amounts bigint[], kinds text[],
-  calls_of uuid[] DEFAULT NULL, payment uuid DEFAULT NULL, deduction uuid DEFAULT NULL, remark text DEFAULT NULL
-) RETURNS uuid[]
+  payment uuid DEFAULT NULL, deduction uuid DEFAULT NULL, remark text DEFAULT NULL
+) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
   late uuid[];
 BEGIN
-  IF cardinality(grants_of) > 0 IS NOT TRUE THEN RETURN NULL; END IF;
-  INSERT INTO ledger_entries (account_id, seq, call_id, grant_id, payment_id, deduction_id, kind, amount, balance_after,
+  IF cardinality(grants_of) > 0 IS NOT TRUE THEN RETURN; END IF;
+  INSERT INTO ledger_entries (account_id, seq, grant_id, payment_id, deduction_id, kind, amount, balance_after,
     note)
-  SELECT m.account_id, acc.ledger_seq + row_number() OVER in_order, m.call_id, m.grant_id, payment, deduction, m.kind,
+  SELECT m.account_id, acc.ledger_seq + row_number() OVER in_order, m.grant_id, payment, deduction, m.kind,
     m.amount, acc.credits + sum(m.amount) OVER in_order, remark
-  FROM unnest(accounts_of, grants_of, amounts, kinds, calls_of) WITH ORDINALITY
-    AS m (account_id, grant_id, amount, kind, call_id, place)
+  FROM unnest(accounts_of, grants_of, amounts, kinds) WITH ORDINALITY AS m (account_id, grant_id, amount, kind, place)
   JOIN accounts acc ON acc.id = m.account_id AND acc.id = ANY (accounts_of)
   WINDOW in_order AS (PARTITION BY m.account_id ORDER BY m.place);
 
-  UPDATE accounts acc SET credits = acc.credits + s.amount, held = acc.held - s.released,
-    ledger_seq = acc.ledger_seq + s.entries
+  UPDATE accounts acc SET credits = acc.credits + s.amount, ledger_seq = acc.ledger_seq + s.entries
   FROM (
-    SELECT m.account_id, sum(m.amount)::bigint AS amount, count(*) AS entries,
-      -- What a settlement takes beyond the charge was never held.
-      sum(CASE WHEN m.kind IN ('charge', 'refund') OR m.kind = 'settlement' AND m.amount > 0 THEN m.amount
-        ELSE 0 END)::bigint AS released
-    FROM unnest(accounts_of, amounts, kinds) AS m (account_id, amount, kind) GROUP BY m.account_id
+    SELECT m.account_id, sum(m.amount)::bigint AS amount, count(*) AS entries
+    FROM unnest(accounts_of, amounts) AS m (account_id, amount) GROUP BY m.account_id
   ) s
   WHERE acc.id = s.account_id AND acc.id = ANY (accounts_of);
 
@@ -51,7 +44,6 @@ BEGIN
   )
   SELECT array_agg(DISTINCT m.account_id) INTO late FROM moved m WHERE m.is_late;
   IF late IS NOT NULL THEN PERFORM expire_grants(late, moment); END IF;
-  RETURN late;
 END $$;
 COMMENT ON FUNCTION move_credits IS
-  'Moves credits: entries, grants and balances; returns the accounts where some came back so late that they expired.';
+  'Moves credits: entries, grants and balances.';

@@ -3,6 +3,9 @@
 -- src/shared/calls/lifecycle.ts. The calls of an account are decided one after the other, in the order of the batch:
 -- each finds what those before it have left, and the refusal of one does not affect another.
 --
+-- What there is to spend is read once, each call takes its credits from that, and all of it is written by one statement
+-- at the end: the row of an account is updated once for a batch.
+--
 -- Why a function: under READ COMMITTED a statement reads with the snapshot of its beginning. A statement that waits for
 -- an account's row and then reads its grants sees the grants as they were before the wait. Inside a function every
 -- statement has a snapshot of its own: lock first, read in the following statement, and everything read is current,
@@ -70,8 +73,24 @@ DECLARE
   members uuid[] := '{}';
   amounts bigint[] := '{}';
   bytes bigint[] := '{}';
+  reserved bigint[] := '{}';
   new_prices uuid[] := '{}';
   used_keys uuid[] := '{}';
+  -- The grants that can pay, by account and in burn order, and what is left of each; "nth" is the current one.
+  payers uuid[];
+  paying uuid[];
+  left_of bigint[];
+  nth integer := 1;
+  rest bigint;
+  part bigint;
+  -- The ledger entries, and the number of the newest one of the current account.
+  seq bigint;
+  entry_accounts uuid[] := '{}';
+  entry_seqs bigint[] := '{}';
+  entry_calls uuid[] := '{}';
+  entry_grants uuid[] := '{}';
+  entry_amounts bigint[] := '{}';
+  entry_balances bigint[] := '{}';
 BEGIN
   SELECT array_agg(DISTINCT one.account_id), array_agg(one.id), array_agg(DISTINCT one.key_id),
     array_agg(DISTINCT one.price_version), array_agg(one.idempotency_key) FILTER (WHERE one.idempotency_key IS NOT NULL)
@@ -87,6 +106,8 @@ BEGIN
   moment := clock_timestamp();
   -- From here on a balance is what its account can spend.
   PERFORM expire_grants(account_ids, moment);
+  SELECT array_agg(g.account_id), array_agg(g.grant_id), array_agg(g.remaining) INTO payers, paying, left_of
+  FROM (SELECT s.* FROM spendable_grants(account_ids) s ORDER BY s.account_id, s.upto) g;
   IF idempotency_keys IS NOT NULL THEN
     UPDATE calls c SET idempotency_key = NULL, idempotency_expires_at = NULL
     WHERE c.account_id = ANY (account_ids) AND c.idempotency_expires_at <= now()
@@ -122,16 +143,20 @@ BEGIN
       key_allows_address(k, u.address) AS key_allows_address,
       acc.group_name IS NOT DISTINCT FROM u.group_name AS is_in_group,
       k.user_id, k.models, k.modalities, k.max_outstanding AS most_of_key, k.outstanding_calls AS open_of_key,
-      k.last_used_at,
+      k.last_used_at, acc.ledger_seq,
+      -- One at most, so that it is looked up for each call, and never read for all of them.
+      (SELECT true FROM calls l WHERE l.request_hash = decode(u.joins_left, 'hex') AND l.abandoned_at IS NOT NULL
+        LIMIT 1) AS may_join,
       acc.tokens_per_minute, acc.token_window_at, acc.token_window_used,
       k.tokens_per_minute AS tokens_of_key, k.token_window_at AS key_window_at, k.token_window_used AS key_window_used
     FROM ROWS FROM (jsonb_to_recordset(requests) AS (
-      id uuid, account_id uuid, key_id uuid, modality text, model text, price_version uuid, amount bigint, leaves bigint, guarded text,
-      idempotency_key text, request_bytes bigint, secret_version integer, address text, joins_left text, reply_to text,
-      group_name text, most_open integer, estimated_input bigint, estimated_output bigint
+      id uuid, account_id uuid, key_id uuid, modality text, model text, price_version uuid, amount bigint,
+      leaves bigint, guarded text, idempotency_key text, request_bytes bigint, secret_version integer, address text,
+      joins_left text, reply_to text, group_name text, most_open integer, estimated_input bigint,
+      estimated_output bigint
     )) WITH ORDINALITY AS u (id, account_id, key_id, modality, model, price_version, amount, leaves, guarded,
-      idempotency_key, request_bytes, secret_version, address, joins_left, reply_to, group_name, most_open, estimated_input,
-      estimated_output, place)
+      idempotency_key, request_bytes, secret_version, address, joins_left, reply_to, group_name, most_open,
+      estimated_input, estimated_output, place)
     LEFT JOIN accounts acc ON acc.id = u.account_id AND acc.id = ANY (account_ids)
     LEFT JOIN api_keys k ON k.id = u.key_id AND k.account_id = u.account_id AND k.id = ANY (keys)
     LEFT JOIN price_versions v ON v.id = u.price_version AND v.id = ANY (prices)
@@ -143,6 +168,7 @@ BEGIN
       held := r.held;
       outstanding := r.outstanding_calls;
       held_bytes := r.open_bytes;
+      seq := r.ledger_seq;
       tokens_taken := 0;
     END IF;
     key_place := array_position(keys, r.key_id);
@@ -160,7 +186,7 @@ BEGIN
       WHEN r.model <> ALL (r.models) OR r.modality <> ALL (r.modalities) THEN 'model_not_allowed'
       WHEN r.status <> 'active' THEN 'account_suspended'
       WHEN existing_id IS NOT NULL THEN 'exists' END;
-    IF outcome IS NULL AND r.joins_left IS NOT NULL THEN
+    IF outcome IS NULL AND r.may_join THEN
       existing_id := claim_left_call(r.account_id, r.key_id, decode(r.joins_left, 'hex'), r.reply_to);
       outcome := CASE WHEN existing_id IS NOT NULL THEN 'claimed' END;
     END IF;
@@ -187,7 +213,21 @@ BEGIN
       WHEN needed > balance THEN 'credits_in_use'
       ELSE 'opened' END);
     IF outcome = 'opened' THEN
-      balance := balance - r.amount;
+      rest := r.amount;
+      WHILE rest > 0 LOOP
+        WHILE payers[nth] < r.account_id OR left_of[nth] = 0 LOOP nth := nth + 1; END LOOP;
+        part := least(rest, left_of[nth]);
+        left_of[nth] := left_of[nth] - part;
+        rest := rest - part;
+        balance := balance - part;
+        seq := seq + 1;
+        entry_accounts := entry_accounts || r.account_id;
+        entry_seqs := entry_seqs || seq;
+        entry_calls := entry_calls || r.id;
+        entry_grants := entry_grants || paying[nth];
+        entry_amounts := entry_amounts || -part;
+        entry_balances := entry_balances || balance;
+      END LOOP;
       held := held + r.amount;
       outstanding := outstanding + 1;
       held_bytes := held_bytes + r.request_bytes;
@@ -203,6 +243,7 @@ BEGIN
       members := members || r.user_id;
       amounts := amounts || r.amount;
       bytes := bytes || r.request_bytes;
+      reserved := reserved || tokens;
       IF r.idempotency_key IS NOT NULL THEN
         names := names || (r.account_id || ' ' || r.user_id || ' ' || r.idempotency_key);
         named := named || r.id;
@@ -231,33 +272,53 @@ BEGIN
     ORDER BY u.price_version
     ON CONFLICT DO NOTHING;
   END IF;
-  INSERT INTO calls (id, account_id, key_id, user_id, modality, dialect, model, catalogue_version, status, price,
-    price_version, estimated_input_tokens, estimated_output_tokens, credits_precharged, credits, request_id, reply_to,
-    idempotency_key, idempotency_expires_at, request_hash, request_bytes, lease_until, deadline_at, created_at,
-    is_async, callback_url, group_name, seconds, resolution)
-  SELECT u.id, u.account_id, u.key_id, o.user_id, u.modality, u.dialect, u.model, u.catalogue_version, 'queued',
-    u.price, u.price_version, u.estimated_input, u.estimated_output, u.amount, u.amount, u.request_id, u.reply_to,
-    u.idempotency_key,
-    CASE WHEN u.idempotency_key IS NOT NULL THEN now() + make_interval(secs => u.idempotency_seconds) END,
-    decode(u.request_hash, 'hex'), u.request_bytes, now() + make_interval(secs => u.lease_seconds),
-    now() + make_interval(secs => u.deadline_seconds), moment, coalesce(u.is_async, false), u.callback_url,
-    u.group_name, u.seconds, u.resolution
-  FROM ROWS FROM (jsonb_to_recordset(requests) AS (
-    id uuid, account_id uuid, key_id uuid, modality text, dialect text, model text, catalogue_version integer,
-    price jsonb, price_version uuid, estimated_input bigint, estimated_output bigint, amount bigint, request_id text,
-    reply_to text, idempotency_key text, idempotency_seconds integer, request_hash text, request_bytes bigint,
-    lease_seconds integer, deadline_seconds integer, is_async boolean, callback_url text, group_name text,
-    seconds numeric, resolution text
-  )) WITH ORDINALITY AS u (id, account_id, key_id, modality, dialect, model, catalogue_version, price, price_version,
-    estimated_input, estimated_output, amount, request_id, reply_to, idempotency_key, idempotency_seconds, request_hash,
-    request_bytes, lease_seconds, deadline_seconds, is_async, callback_url, group_name, seconds, resolution, place)
-  JOIN unnest(places, members) AS o (place, user_id) ON o.place = u.place;
-  PERFORM spend_credits(moment, holders, amounts, 'charge', opened);
-  UPDATE accounts acc SET outstanding_calls = acc.outstanding_calls + s.calls,
-    request_bytes = acc.request_bytes + s.bytes
+  WITH opened_calls AS (
+    INSERT INTO calls (id, account_id, key_id, user_id, modality, dialect, model, catalogue_version, status, price,
+      price_version, estimated_input_tokens, estimated_output_tokens, credits_precharged, credits, request_id, reply_to,
+      idempotency_key, idempotency_expires_at, request_hash, request_bytes, lease_until, deadline_at, created_at,
+      is_async, callback_url, group_name, seconds, resolution)
+    SELECT u.id, u.account_id, u.key_id, o.user_id, u.modality, u.dialect, u.model, u.catalogue_version, 'queued',
+      u.price, u.price_version, u.estimated_input, u.estimated_output, u.amount, u.amount, u.request_id, u.reply_to,
+      u.idempotency_key,
+      CASE WHEN u.idempotency_key IS NOT NULL THEN now() + make_interval(secs => u.idempotency_seconds) END,
+      decode(u.request_hash, 'hex'), u.request_bytes, now() + make_interval(secs => u.lease_seconds),
+      now() + make_interval(secs => u.deadline_seconds), moment, coalesce(u.is_async, false), u.callback_url,
+      u.group_name, u.seconds, u.resolution
+    FROM ROWS FROM (jsonb_to_recordset(requests) AS (
+      id uuid, account_id uuid, key_id uuid, modality text, dialect text, model text, catalogue_version integer,
+      price jsonb, price_version uuid, estimated_input bigint, estimated_output bigint, amount bigint, request_id text,
+      reply_to text, idempotency_key text, idempotency_seconds integer, request_hash text, request_bytes bigint,
+      lease_seconds integer, deadline_seconds integer, is_async boolean, callback_url text, group_name text,
+      seconds numeric, resolution text
+    )) WITH ORDINALITY AS u (id, account_id, key_id, modality, dialect, model, catalogue_version, price, price_version,
+      estimated_input, estimated_output, amount, request_id, reply_to, idempotency_key, idempotency_seconds,
+      request_hash, request_bytes, lease_seconds, deadline_seconds, is_async, callback_url, group_name, seconds,
+      resolution, place)
+    JOIN unnest(places, members) AS o (place, user_id) ON o.place = u.place
+  ), written AS (
+    INSERT INTO ledger_entries (account_id, seq, call_id, grant_id, kind, amount, balance_after)
+    SELECT e.account_id, e.seq, e.call_id, e.grant_id, 'charge', e.amount, e.balance
+    FROM unnest(entry_accounts, entry_seqs, entry_calls, entry_grants, entry_amounts, entry_balances)
+      AS e (account_id, seq, call_id, grant_id, amount, balance)
+  ), spent AS (
+    UPDATE grants g SET remaining = g.remaining + s.amount, open = g.remaining + s.amount > 0
+    FROM (
+      SELECT e.grant_id, sum(e.amount)::bigint AS amount
+      FROM unnest(entry_grants, entry_amounts) AS e (grant_id, amount) GROUP BY e.grant_id
+    ) s
+    WHERE g.id = s.grant_id AND g.id = ANY (entry_grants)
+  )
+  UPDATE accounts acc SET credits = acc.credits - s.amount, held = acc.held + s.amount,
+    ledger_seq = acc.ledger_seq + s.entries, outstanding_calls = acc.outstanding_calls + s.calls,
+    request_bytes = acc.request_bytes + s.bytes,
+    token_window_at = CASE WHEN s.tokens > 0 AND acc.tokens_per_minute IS NOT NULL
+      THEN token_window(acc.token_window_at, moment) ELSE acc.token_window_at END,
+    token_window_used = CASE WHEN s.tokens > 0 AND acc.tokens_per_minute IS NOT NULL
+      THEN token_use(acc.token_window_at, acc.token_window_used, moment) + s.tokens ELSE acc.token_window_used END
   FROM (
-    SELECT u.account_id, count(*)::integer AS calls, sum(u.bytes)::bigint AS bytes
-    FROM unnest(holders, bytes) AS u (account_id, bytes) GROUP BY u.account_id
+    SELECT u.account_id, count(*)::integer AS calls, sum(u.bytes)::bigint AS bytes, sum(u.amount)::bigint AS amount,
+      sum(u.tokens)::bigint AS tokens, cardinality(array_positions(entry_accounts, u.account_id)) AS entries
+    FROM unnest(holders, bytes, amounts, reserved) AS u (account_id, bytes, amount, tokens) GROUP BY u.account_id
   ) s
   WHERE acc.id = s.account_id AND acc.id = ANY (account_ids);
   IF tokens_limited THEN PERFORM reserve_tokens(opened, moment); END IF;

@@ -11,9 +11,9 @@ import { accountOfChannel, eventChannel, followChannel, joined, replyChannel } f
 const UNHEARD = { ttl: 5000, max: 10_000 }
 
 /**
- * Publishes over one connection. Messages of the same moment to the same channel are sent as one, ahead of every command
- * that their publisher sends after it has waited for anything. Publishing never fails a call: whoever waits for one
- * reads its row too.
+ * Publishes over one connection. Messages of the same moment to the same channel are sent as one, ahead of every
+ * command that their publisher sends after its next await. Publishing never fails a call: requests that wait for one
+ * read its row too.
  */
 export class Publications {
   private readonly redis: Pick<Redis, 'publish'>

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
+import type { CallId } from '../../../src/shared/platform/ids.ts'
 import type { OpenRequest } from '../../../src/shared/calls/types.ts'
 import { endCalls, openCalls } from '../../../src/shared/calls/statements.ts'
 import type { AccountLimits, OutcomeRow } from '../../../src/shared/calls/statements.ts'
@@ -47,6 +48,28 @@ describe('a batch of calls in one statement', () => {
       [orders[3]!.id, 'opened', 0],
     ])
     expect(rows.map((row) => row.outstanding)).to.deep.equal([1, 1, 2, 2])
+  })
+
+  it('updates the row of an account once, and is paid by one grant after the other', async () => {
+    const account = await anAccount(db, [{ amount: 30, days: 1 }, { amount: 30, days: 2 }, { amount: 40 }])
+    const orders = [20, 20, 20, 30].map((amount) => anOrder(account, amount))
+    await db.transaction(async (transaction) => {
+      const updates = async (): Promise<number> => {
+        const { rows } = await transaction.raw<{ rows: { updates: number }[] }>(
+          `SELECT n_tup_upd::integer AS updates FROM pg_stat_xact_user_tables WHERE relname = 'accounts'`,
+        )
+        return rows[0]!.updates
+      }
+      // A backend has counts of earlier transactions too, until it reports them.
+      const before = await updates()
+      await openCalls(transaction, orders, { maxOutstanding: 1000 })
+      expect((await updates()) - before).to.equal(1)
+      const [first, second, third, fourth] = orders.map(({ id }) => id) as [CallId, CallId, CallId, CallId]
+      await endCalls(transaction, [settled(first, 5), settled(second, 24), settled(third, 23), failed(fourth)])
+      expect((await updates()) - before).to.equal(2)
+    })
+    expect(await balanceOf(db, account.id)).to.equal(100 - 5 - 24 - 23)
+    expect(await remainders(db, account.grants)).to.deep.equal([15, 0, 33])
   })
 
   it('affects no other account by a refusal', async () => {

@@ -119,7 +119,7 @@ describe('publications', () => {
     }
   })
 
-  it('of an account are not left out while the answer that nobody listens is on its way and a follower comes', async () => {
+  it('are not left out where a follower comes while the answer that nobody listens is on its way', async () => {
     const account = anAccountId()
     const subscriber = connect()
     let answer = (_listeners: number): void => {}

@@ -60,6 +60,12 @@ export const CHARGING: readonly Mutant[] = [
     tests: [VERBS],
   },
   {
+    name: 'the second call of a batch is paid by a grant that the first has emptied',
+    why: 'What calls of one statement are charged is taken from what those before them have left.',
+    edits: [{ file: OPEN_SQL, find: 'left_of[nth] := left_of[nth] - part;', replace: '' }],
+    tests: [BATCHES],
+  },
+  {
     name: 'the order of an account is lost in a batch',
     why: 'Requests of one account are charged in the order in which they came.',
     edits: [{ file: OPEN_SQL, find: 'ORDER BY u.account_id, u.place', replace: 'ORDER BY u.account_id, u.place DESC' }],

@@ -4,8 +4,6 @@ import { BATCHES, DEBTS, EXPIRY, SCHEDULES, VERBS } from './killing-tests.ts'
 
 const END_SQL = 'sql/end_calls.sql'
 
-const MOVE_SQL = 'sql/move_credits.sql'
-
 const STATUS_GUARD: Edit = {
   file: END_SQL,
   find: "WHERE c.status IN ('queued', 'running')",
@@ -81,8 +79,8 @@ export const ENDING: readonly Mutant[] = [
     edits: [
       {
         file: END_SQL,
-        find: 'WHERE c.deleted_at IS NULL;',
-        replace: 'WHERE false;',
+        find: 'WHERE d.deleted_at IS NULL',
+        replace: 'WHERE false',
       },
     ],
     tests: [SCHEDULES],
@@ -112,6 +110,12 @@ export const ENDING: readonly Mutant[] = [
     tests: [BATCHES],
   },
   {
+    name: 'the second call of a batch collects from a grant that the first has emptied',
+    why: 'What calls of one statement collect is taken from what those before them have left.',
+    edits: [{ file: END_SQL, find: 'left_of[payer] := left_of[payer] - part;', replace: '' }],
+    tests: [BATCHES],
+  },
+  {
     name: 'a grant is revived by a refund',
     why: 'What had not been spent when a grant expired is gone, whatever comes back.',
     edits: [{ file: END_SQL, find: 'PERFORM expire_grants(account_ids, moment);', replace: '' }],
@@ -122,9 +126,9 @@ export const ENDING: readonly Mutant[] = [
     why: 'Busy accounts would keep it for ever.',
     edits: [
       {
-        file: MOVE_SQL,
-        find: 'CASE WHEN s.is_reinstated THEN now() ELSE g.expires_at END',
-        replace: 'now()',
+        file: END_SQL,
+        find: 'greatest(g.revived_until, g.expires_at + interval',
+        replace: 'greatest(g.revived_until, now() + interval',
       },
     ],
     tests: [EXPIRY],
@@ -132,13 +136,13 @@ export const ENDING: readonly Mutant[] = [
   {
     name: 'what comes back to an expired grant is lost',
     why: 'A call that fails gives its credits back: they can be spent for a day after the expiry.',
-    edits: [{ file: MOVE_SQL, find: 'WHEN s.comes_back AND g.expires_at <= moment', replace: 'WHEN false' }],
+    edits: [{ file: END_SQL, find: 'WHEN s.comes_back AND g.expires_at <= moment', replace: 'WHEN false' }],
     tests: [EXPIRY],
   },
   {
     name: 'what comes back too late can be seen',
     why: 'It expires in the statement that gives it back, so that no balance has it.',
-    edits: [{ file: MOVE_SQL, find: 'IF late IS NOT NULL THEN PERFORM', replace: 'IF false THEN PERFORM' }],
+    edits: [{ file: END_SQL, find: 'IF late IS NOT NULL THEN PERFORM', replace: 'IF false THEN PERFORM' }],
     tests: [EXPIRY],
   },
 ]

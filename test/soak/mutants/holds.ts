@@ -8,21 +8,15 @@ const TOP_UPS_FILE = 'src/shared/payments/top-ups.ts'
 /** Bugs in what running calls hold, and in what is decided by it. */
 export const OF_HOLDS: readonly Mutant[] = [
   {
-    name: 'a refunded call goes on holding its charge',
-    why: 'What is held moves with the credits that come back.',
-    edits: [
-      {
-        file: 'sql/move_credits.sql',
-        find: "m.kind IN ('charge', 'refund') OR",
-        replace: "m.kind = 'charge' OR",
-      },
-    ],
+    name: 'a charge is not held',
+    why: 'What running calls may give back is part of the funds of their account.',
+    edits: [{ file: 'sql/open_calls.sql', find: 'held = acc.held + s.amount,', replace: 'held = acc.held,' }],
     tests: [VERBS, SCHEDULES],
   },
   {
-    name: 'a settled call goes on holding what it spent',
+    name: 'an ended call goes on holding its charge',
     why: 'A call that has ended holds nothing.',
-    edits: [{ file: 'sql/end_calls.sql', find: 'held = acc.held - s.spent', replace: 'held = acc.held' }],
+    edits: [{ file: 'sql/end_calls.sql', find: 'held = acc.held - s.held', replace: 'held = acc.held' }],
     tests: [VERBS, SCHEDULES],
   },
   {

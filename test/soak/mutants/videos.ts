@@ -8,7 +8,7 @@ export const OF_VIDEOS: readonly Mutant[] = [
   {
     name: 'a video that is deleted while it is made keeps its result',
     why: 'What was deleted cannot be fetched, by whichever path.',
-    edits: [{ file: 'sql/end_calls.sql', find: 'WHERE c.deleted_at IS NULL;', replace: 'WHERE true;' }],
+    edits: [{ file: 'sql/end_calls.sql', find: 'WHERE d.deleted_at IS NULL', replace: 'WHERE true' }],
     tests: [SCHEDULES],
   },
   {
