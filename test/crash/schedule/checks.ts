@@ -140,6 +140,7 @@ function checkRefusal(
   const isOfDeleted = requests.some((one) => one.isDeleted && one.asked.idempotencyKey === asked.idempotencyKey)
   const known = [
     'insufficient_credits',
+    'credits_in_use',
     'rate_limited',
     'unauthorized',
     ...(isLimited ? ['key_budget_exceeded', 'member_budget_exceeded'] : []),

@@ -92,7 +92,10 @@ describe('batched', () => {
     expect(timers.set[0]!.ms).to.be.within(0, 5)
     timers.set[0]!.then()
     await Promise.all(answers)
-    expect(held.batches).to.deep.equal([[1, 2], [3, 4]])
+    expect(held.batches).to.deep.equal([
+      [1, 2],
+      [3, 4],
+    ])
   })
 
   it('ends the pause as soon as sixteen items wait', async () => {
