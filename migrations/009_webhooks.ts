@@ -21,7 +21,7 @@ export const up = async (db: Knex): Promise<void> => {
       previous_until timestamptz, -- Until when events are signed with that as well.
       is_shown boolean NOT NULL DEFAULT true, -- Whether its owner was shown the secret: not one that a call made.
       failing_since timestamptz, -- The first failed try since the last success; null: the last try succeeded.
-      is_slow boolean NOT NULL DEFAULT false, -- Whether a try failed, and no event was delivered in the slow lane since.
+      is_slow boolean NOT NULL DEFAULT false, -- A try failed, and no event was delivered in the slow lane since.
       disabled_at timestamptz, -- Since when nothing is sent.
       disabled_reason text, -- owner, gone (the receiver answered 410) or failing (five days without a success).
       created_at timestamptz NOT NULL DEFAULT now(), -- When it was made.

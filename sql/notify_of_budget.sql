@@ -1,6 +1,7 @@
--- Tells of a budget of which 80 or 100 percent is spent, in the statement that ends the call: by mails for the highest
--- mark that is passed, once per window, and by an event at 100 percent. What running calls hold is not spent. Of a key's budget its holder is told, of a member's
--- they and the admins; by mail those whose address is verified.
+-- Notifies of a budget of which 80 or 100 percent is spent, in the statement that ends the call: by mails for the
+-- highest mark that is passed, once per window, and by an event at 100 percent. What running calls hold is not spent.
+-- The holder of a key is notified of its budget, a member and the admins of the member's; mails go to verified
+-- addresses.
 CREATE OR REPLACE FUNCTION notify_of_budget() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   spent bigint := NEW.used - NEW.held;

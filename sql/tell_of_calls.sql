@@ -1,6 +1,7 @@
 -- Writes the events of calls that have ended: to the webhooks of their accounts, of images, videos and what nobody
 -- waits for, and of other chats where a webhook wants "chat", as it must for free calls; and to the address that a call
--- itself named, signed with the account's callback secret. A webhook that is being deleted is waited for, as in tell_webhooks.
+-- itself named, signed with the account's callback secret. A webhook that is being deleted is waited
+-- for, as in tell_webhooks.
 CREATE OR REPLACE FUNCTION tell_of_calls(ended uuid[]) RETURNS void LANGUAGE sql AS $$
   WITH events AS MATERIALIZED (
     SELECT new_id() AS id, c.account_id, 'call.' || c.status AS type, c.callback_url, c.modality,

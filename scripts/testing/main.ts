@@ -22,8 +22,8 @@ import { runTool, seconds } from '../tools.ts'
 
 /**
  * `npm test`: checks, builds, starts its own services, runs all tests, or those that its arguments name, and stops the
- * services. `--times` writes the ms of each file to `.test-data/times.json`, slowest first, and prints the slowest; other
- * options are passed to mocha. The last line counts the tests; the exit code is 0 only if none failed.
+ * services. `--times` writes the ms of each file to `.test-data/times.json`, slowest first, and prints the slowest;
+ * other options are passed to mocha. The last line counts the tests; the exit code is 0 only if none failed.
  */
 const args = process.argv.slice(2).filter((arg) => arg !== '--times')
 const runFolder = join(testData, `run-${processName}`)

@@ -63,7 +63,7 @@ describe('a call whose connection to Redis is lost while it is enqueued', () => 
     })
   }
 
-  it('and Redis loses its data is asked of its upstream once as long as its worker lives, and answered whole', async () => {
+  it('and Redis loses its data is asked of its upstream once while its worker lives, and answered whole', async () => {
     const other = await startWorker(arena.config, createLog('silent', 'worker'), 100)
     const { queues, redis, stop } = testQueues(arena.config)
     const queue = queues.queue('chat')

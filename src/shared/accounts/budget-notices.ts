@@ -7,8 +7,8 @@ import type { Trx } from '../platform/postgres/db.ts'
 import { windowEnd } from './budgets.ts'
 
 /**
- * That `percent` of a budget were `used`, without what running calls hold: of a key, by its name, or of a member of an organisation, who may be the
- * reader. `resetsAt`: when its window ends; null for a total.
+ * That `percent` of a budget were `used`, without what running calls hold: of a key, by its name, or of a member of an
+ * organisation, who may be the reader. `resetsAt`: when its window ends; null for a total.
  */
 export type BudgetNotice = {
   whose: { key: string } | { email: string; organisation: string; isYou: boolean }

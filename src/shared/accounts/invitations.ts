@@ -53,8 +53,8 @@ export type NewInvitation = {
  * is dead then.
  * @returns the invitation, and the mail to be enqueued.
  * @param by who invites: the owner or an admin.
- * @throws ApiError forbidden; email_unverified; already_member; conflict for a person's own account, and where there are too many
- * members.
+ * @throws ApiError forbidden; email_unverified; already_member; conflict for a person's own account, and where
+ * there are too many members.
  */
 export const invite = (
   db: Db,

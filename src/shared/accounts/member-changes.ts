@@ -29,8 +29,8 @@ const LAST_OWNER = 'An account always has an owner. Hand it over to another memb
 /**
  * Changes the role or the budget of a member.
  * @param by who does: the owner or an admin.
- * @throws ApiError not_found; forbidden, also for one's own budget; last_owner for another role of the owner; invalid_request for a budget of the
- * owner.
+ * @throws ApiError not_found; forbidden, also for one's own budget; last_owner for another role of the owner;
+ * invalid_request for a budget of the owner.
  */
 export const changeMember = (
   db: Db,

@@ -1,6 +1,6 @@
 /**
- * The leases of open calls (docs/architecture.md#begin). A begin takes one (`statements.ts`); these look at them, extend
- * them and end them.
+ * The leases of open calls (docs/architecture.md#begin). A begin takes one (`statements.ts`); these read, extend and
+ * end them.
  */
 import type { Db } from '../platform/postgres/db.ts'
 import type { CallId } from '../platform/ids.ts'

@@ -27,7 +27,7 @@ export type OpenRequest = {
   maxOutstanding?: number | undefined
   /** The charge. */
   amount: number
-  /** Credits that must stay free for other calls next to the charge, of the balance and of every budget; 0 if absent. */
+  /** Credits of the balance and of every budget that stay free for other calls, next to the charge; 0 if absent. */
   leaves?: number | undefined
   /** Why the call must not be opened, although an earlier call may be joined: a guard of its own request. */
   guarded?: 'tokens_above_limit' | 'price_above_limit' | 'price_changed' | null

@@ -23,7 +23,7 @@ const INVISIBLE = /(?!(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F])\u
 /** What a mail program may show as a link: schemes, e-mail addresses, domains and IPv4 addresses. */
 const ADDRESS = /:\/|\/\/|\b(?:mailto|tel|sms):|\S@\S|[\p{L}\p{M}\p{N}-][.。]\p{L}[\p{L}\p{M}\p{N}-]|(?:\d+\.){3}\d/iu
 
-/** A name that others see, also in our mails to them: one line without addresses, perhaps empty. `max` in code points. */
+/** A name that others see, also in our mails: one line without addresses, perhaps empty. `max` in code points. */
 export const shownName = (max: number) =>
   line(max)
     .refine((text) => !INVISIBLE.test(text), 'must not have invisible characters')

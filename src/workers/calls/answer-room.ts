@@ -1,6 +1,6 @@
 /**
  * What answers of upstreams hold in a worker, from their bytes on until their calls have ended
- * (docs/guarantees.md#what-a-customer-cannot-do).
+ * (docs/guarantees.md#what-a-hostile-customer-cannot-do).
  */
 import type { AccountId } from '../../shared/platform/ids.ts'
 import { ByteBudget } from '../fetching/byte-budget.ts'

@@ -94,19 +94,18 @@ function eachPiece(
       try {
         bytes += piece.length
         const room = admit?.(bytes)
-        if (room) waitFor(room)
+        if (room) {
+          source.pause()
+          room.then(goOn, onBroken)
+        }
         if (!take(piece)) end(() => resolve(false))
         else if (isOver()) rest ??= setTimeout(() => end(() => resolve(true)), REST_MS).unref()
       } catch (error) {
         end(() => reject(error as Error))
       }
     }
-    const waitFor = (room: Promise<void>) => {
-      source.pause()
-      room.then(
-        () => hasEnded || source.resume(),
-        (error: unknown) => onBroken(error),
-      )
+    const goOn = () => {
+      if (!hasEnded) source.resume()
     }
     const onBroken = (error: unknown) => end(() => (isOver() ? resolve(true) : reject(failure(error))))
     source.on('end', () => end(() => resolve(true)))

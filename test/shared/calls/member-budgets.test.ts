@@ -100,7 +100,7 @@ describe('the budget of a member, judged by the charge', () => {
     expect(await usedOf(member)).to.equal(31)
   })
 
-  it('refuses for good what exceeds the balance, even if calls hold the budgets, and else names the budget', async () => {
+  it('refuses for good what exceeds the balance, even if calls hold the budgets; else names the budget', async () => {
     const organisation = await anOrganisation(db, 10)
     const member = await aMember(db, organisation, { budget: { credits: 30, period: 'day' } })
     const key = await anotherKey(member, { credits: 30, period: 'month' })

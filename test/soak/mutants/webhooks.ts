@@ -175,7 +175,8 @@ export const OF_WEBHOOKS: readonly Mutant[] = [
         file: OUTBOX,
         find: '    if (changed === 0 || isCallback',
         replace:
-          "    if (changed > 0) await trx('webhooks').where({ id: webhookId }).update({ is_slow: true })\n    if (changed === 0 || isCallback",
+          "    if (changed > 0) await trx('webhooks').where({ id: webhookId }).update({ is_slow: true })\n" +
+          '    if (changed === 0 || isCallback',
       },
     ],
     tests: [LANES],
