@@ -14,10 +14,10 @@ describe('a rate limit', () => {
   before(async () => {
     const config = await testConfig('http://127.0.0.1:9')
     redis = connectPersistent(config)
-    const { sendCommand } = redis
+    const sendCommand = redis.sendCommand.bind(redis)
     redis.sendCommand = (...args: Parameters<Redis['sendCommand']>) => {
       commands.push(args[0].name)
-      return sendCommand.apply(redis, args)
+      return sendCommand(...args)
     }
     limits = createLimits(redis, { ...config, REDIS_PREFIX: `limits-${randomUUID()}` })
     await redis.ping()

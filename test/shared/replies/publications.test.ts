@@ -65,10 +65,10 @@ describe('publications', () => {
       await Promise.resolve()
       order.push('next')
     })
-    const { sendCommand } = redis
+    const sendCommand = redis.sendCommand.bind(redis)
     redis.sendCommand = (...args: Parameters<Redis['sendCommand']>) => {
       order.push(args[0].name)
-      return sendCommand.apply(redis, args)
+      return sendCommand(...args)
     }
     await Promise.all(sent)
     await redis.ping()

@@ -27,10 +27,8 @@ describe('the lanes of webhooks', () => {
   it('delivers for others at once while ten accounts have ten webhooks each that hang, in either lane', async () => {
     const [hanging, failing, good] = [await receiver(() => {}), await receiver(() => {}), await receiver()]
     const accounts = await Promise.all(Array.from({ length: 10 }, () => anAccount(db)))
-    const webhooks = await Promise.all(
-      [hanging, failing].flatMap(({ url }) => accounts.flatMap(({ id }) => Array.from({ length: 5 }, () => [url, id]))),
-    )
-    for (const [url, owner] of webhooks as [string, AccountId][]) await tell(await aWebhook(url, owner))
+    for (const { url } of [hanging, failing])
+      for (const { id } of accounts) for (let nth = 0; nth < 5; nth++) await tell(await aWebhook(url, id))
     const [healthy, recovered] = [await aWebhook(good.url), await aWebhook(good.url)]
     await db('webhooks').where({ url: failing.url }).orWhere({ id: recovered.id }).update({ is_slow: true })
     worker()

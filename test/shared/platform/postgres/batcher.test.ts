@@ -19,8 +19,8 @@ function heldRun() {
 
 /** A timer that ends a pause only when the test says so. */
 function heldTimer() {
-  const set: { then: () => void; ms: number }[] = []
-  return { set, timer: (then: () => void, ms: number) => set.push({ then, ms }) }
+  const set: { end: () => void; ms: number }[] = []
+  return { set, timer: (end: () => void, ms: number) => set.push({ end, ms }) }
 }
 
 function unexpectedTimer(): never {
@@ -90,7 +90,7 @@ describe('batched', () => {
     expect(held.batches).to.deep.equal([[1, 2]])
     expect(timers.set).to.have.lengthOf(1)
     expect(timers.set[0]!.ms).to.be.within(0, 5)
-    timers.set[0]!.then()
+    timers.set[0]!.end()
     await Promise.all(answers)
     expect(held.batches).to.deep.equal([
       [1, 2],
