@@ -39,10 +39,7 @@ import type {
   StoredSettlement,
 } from './types.ts'
 
-/**
- * How long a worker keeps trying to write an outcome while Postgres is down, in ms. After that the reconciler takes
- * over.
- */
+/** How long a worker tries to write an outcome while Postgres is down, in ms; then the reconciler takes over. */
 const OUTCOME_PATIENCE_MS = 120_000
 
 /** The same for a request that opens a call: after that its client gets a 503. */

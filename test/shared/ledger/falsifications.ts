@@ -109,49 +109,30 @@ export const FALSIFICATIONS: Falsification[] = [
     (it) => [it.account.id, it.settled],
     ['a call and its grants belong to the account of its entries'],
   ],
+  ...(['keyId', 'userId'] as const).flatMap((holder): Falsification[] => {
+    const set = 'UPDATE budget_windows SET'
+    const ofBudget = `WHERE budget_id = (SELECT id FROM budgets WHERE ${holder === 'keyId' ? 'key_id' : 'user_id'} = ?)`
+    const whose = ({ account }: Scene) => [account[holder]]
+    const used = 'what was used of a budget is what the calls of its key or member in that window cost'
+    const held = 'what is held of a budget is what the open calls of its key or member in that window were charged'
+    const counted = 'every call of a key or member is counted since there is a budget'
+    return [
+      [`a use that was lowered (${holder})`, `${set} used = used - 1 ${ofBudget}`, whose, [used]],
+      [`a hold that was lowered (${holder})`, `${set} held = held - 1 ${ofBudget}`, whose, [held]],
+      [`a window that was deleted (${holder})`, `DELETE FROM budget_windows ${ofBudget}`, whose, [counted]],
+    ]
+  }),
   [
-    "a budget's use that was lowered",
-    'UPDATE budget_windows SET used = used - 1 WHERE budget_id = (SELECT id FROM budgets WHERE key_id = ?)',
-    (it) => [it.account.keyId],
-    ['what was used of a budget is what the calls of its key or member in that window cost'],
-  ],
-  [
-    "a member's use that was lowered",
-    'UPDATE budget_windows SET used = used - 1 WHERE budget_id = (SELECT id FROM budgets WHERE user_id = ?)',
-    (it) => [it.account.userId],
-    ['what was used of a budget is what the calls of its key or member in that window cost'],
-  ],
-  ...['key_id', 'user_id'].flatMap((holder) =>
-    ['+', '-'].map((sign): Falsification => [
-      `a hold of a budget that was changed (${holder}, ${sign})`,
-      `UPDATE budget_windows SET held = held ${sign} 1 WHERE budget_id = (SELECT id FROM budgets WHERE ${holder} = ?)`,
-      ({ account }) => [holder === 'key_id' ? account.keyId : account.userId],
-      ['what is held of a budget is what the open calls of its key or member in that window were charged'],
-    ]),
-  ),
-  ...['+', '-'].map((sign): Falsification => [
-    `a hold that was changed (${sign})`,
-    `UPDATE accounts SET held = held ${sign} 1 WHERE id = ?`,
-    ({ account }) => [account.id],
+    'a hold of an account that was raised',
+    'UPDATE accounts SET held = held + 1 WHERE id = ?',
+    (it) => [it.account.id],
     ['an account holds what its open calls were charged'],
-  ]),
-  [
-    "a member's window that was deleted",
-    'DELETE FROM budget_windows WHERE budget_id = (SELECT id FROM budgets WHERE user_id = ?)',
-    (it) => [it.account.userId],
-    ['every call of a key or member is counted since there is a budget'],
   ],
   [
     'a call that was given to another member',
     'UPDATE calls SET user_id = gen_random_uuid() WHERE id = ?',
     (it) => [it.settled],
     ['a call is of the account and the member of its key'],
-  ],
-  [
-    "a budget's window that was deleted",
-    'DELETE FROM budget_windows WHERE budget_id = (SELECT id FROM budgets WHERE key_id = ?)',
-    (it) => [it.account.keyId],
-    ['every call of a key or member is counted since there is a budget'],
   ],
   [
     "a key's outstanding calls that were raised",

@@ -2,18 +2,17 @@ import { expect } from 'chai'
 import type { Catalogue } from '../../../src/shared/catalogue/catalogue.ts'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import type { AccountId } from '../../../src/shared/platform/ids.ts'
-import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import { NO_ANSWER, failOrder } from '../../../src/shared/payments/ending.ts'
 import type { PaymentStatus } from '../../../src/shared/payments/orders.ts'
 import { findPayment, placeOrder } from '../../../src/shared/payments/orders.ts'
 import { billingOf, changeSettings, noticeLowBalances } from '../../../src/shared/payments/settings.ts'
-import { demandTopUp, dueTopUps, topUp } from '../../../src/shared/payments/top-ups.ts'
+import { dueTopUps, topUp } from '../../../src/shared/payments/top-ups.ts'
 import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { aGrant, anAccount, balanceOf, proveAddress } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { withinOneDay } from '../../support/one-day.ts'
-import { aResult, opened, spent, verbs } from '../calls/opening.ts'
+import { spent, verbs } from '../calls/opening.ts'
 import type { PaymentFixture } from './fixture.ts'
 import { anOrder, paymentFixture } from './fixture.ts'
 
@@ -77,79 +76,6 @@ describe('automatic top-up', () => {
     await topUp(fixture.deps, catalogue, account.id)
     expect(await autos(account.id)).to.deep.equal(['failed'])
     expect(await fixture.stripe.list('payment_intent')).to.have.lengthOf(intents + 1)
-  })
-
-  it('is not caused by what running calls hold, nor is the mail about a low balance', async () => {
-    const account = await aBuyer()
-    await changeSettings(db, account.id, { lowBalance: { threshold: 500 } }, false)
-    const before = await mailsTo(account)
-    const follow = async () => {
-      expect(await dueTopUps(db, 200)).not.to.include(account.id)
-      await topUp(fixture.deps, catalogue, account.id)
-      await noticeLowBalances(db, 200)
-    }
-    const calls = verbs(db)
-    for (let round = 0; round < 3; round++) {
-      const call = await opened(calls, account, await balanceOf(db, account.id))
-      await follow()
-      if (round === 1) await calls.refund(call, gatewayError('upstream_failed'))
-      else await calls.settle(call, 'image', aResult(16))
-      await follow()
-    }
-    expect([await balanceOf(db, account.id), await autos(account.id)]).to.deep.equal([1050 - 32, []])
-    expect(await mailsTo(account)).to.deep.equal(before)
-    const [held, costly] = [await opened(calls, account, 300), await opened(calls, account, 600)]
-    await calls.settle(costly, 'image', aResult(600))
-    expect(await dueTopUps(db, 200), 'funds of 418').to.include(account.id)
-    await calls.settle(held, 'image', aResult(1))
-  })
-
-  const stateOf = async ({ id }: TestAccount) =>
-    db('accounts')
-      .where({ id })
-      .first<{ top_up_state: string; top_up_for: number | null }>('top_up_state', 'top_up_for')
-
-  it('is demanded by a call that the funds do not pay, also above the threshold, and once each', async () => {
-    const account = await aBuyer()
-    const calls = verbs(db)
-    const holding = await opened(calls, account, 1000)
-    await demandTopUp(db, account.id, 1050)
-    expect(await stateOf(account), 'held credits may come back').to.include({ top_up_state: 'armed' })
-    await demandTopUp(db, account.id, 1051)
-    expect(await stateOf(account)).to.deep.equal({ top_up_state: 'due', top_up_for: 1051 })
-    await calls.refund(holding, gatewayError('upstream_failed'))
-    await spent(calls, account, 10)
-    expect(await dueTopUps(db, 200), 'calls that end above the threshold withdraw nothing').to.include(account.id)
-    await Promise.all([1, 2, 3].map(() => topUp(fixture.deps, catalogue, account.id)))
-    expect(await autos(account.id)).to.deep.equal(['paid'])
-    expect(await stateOf(account)).to.deep.equal({ top_up_state: 'armed', top_up_for: null })
-    await demandTopUp(db, account.id, 1051)
-    await topUp(fixture.deps, catalogue, account.id)
-    expect(await autos(account.id), 'the funds pay it now').to.deep.equal(['paid'])
-  })
-
-  it('is withdrawn by credits that arrive before the card is charged', async () => {
-    const account = await aBuyer()
-    await demandTopUp(db, account.id, 1051)
-    await aGrant(db, account.id, { amount: 1 })
-    expect(await stateOf(account)).to.deep.equal({ top_up_state: 'armed', top_up_for: null })
-    await db('accounts').where({ id: account.id }).update({ top_up_state: 'due' })
-    await topUp(fixture.deps, catalogue, account.id)
-    expect([await autos(account.id), (await stateOf(account)).top_up_state]).to.deep.equal([[], 'armed'])
-  })
-
-  it('is not demanded while a declined one waits for its next attempt, nor where it is off', async () => {
-    const account = await aBuyer()
-    await letCardBe(account, 'declined')
-    for (let call = 0; call < 4; call++) {
-      await demandTopUp(db, account.id, 2000)
-      await topUp(fixture.deps, catalogue, account.id)
-      await spent(verbs(db), account, 1)
-    }
-    expect(await autos(account.id)).to.deep.equal(['failed'])
-    await changeSettings(db, account.id, { autoTopUp: null }, false)
-    await demandTopUp(db, account.id, 2000)
-    expect(await stateOf(account)).to.deep.equal({ top_up_state: 'armed', top_up_for: null })
   })
 
   it('does not overtake the mail about the low balance, of which there is one per crossing', async () => {

@@ -1,5 +1,5 @@
 import type { Mutant } from './mutant.ts'
-import { BATCHES, BUDGETS, CREDIT_LIMIT, SCHEDULES, TOP_UPS, VERBS } from './killing-tests.ts'
+import { BATCHES, BUDGETS, CREDIT_LIMIT, DEMANDED_TOP_UPS, SCHEDULES, VERBS } from './killing-tests.ts'
 
 const OPEN_SQL = 'sql/open_calls.sql'
 const WATCH_SQL = 'sql/watch_balance.sql'
@@ -31,19 +31,19 @@ export const OF_HOLDS: readonly Mutant[] = [
         replace: 'new.credits::bigint <> old.credits::bigint',
       },
     ],
-    tests: [TOP_UPS],
+    tests: [DEMANDED_TOP_UPS],
   },
   {
     name: 'a top-up is charged without another look at the funds',
     why: 'Credits may arrive between the demand and the charge of the card.',
     edits: [{ file: TOP_UPS_FILE, find: '  return isLow\n', replace: '  return true\n' }],
-    tests: [TOP_UPS],
+    tests: [DEMANDED_TOP_UPS],
   },
   {
     name: 'a call that waits for held credits demands a top-up',
     why: 'Only a call that the funds do not pay demands one.',
     edits: [{ file: TOP_UPS_FILE, find: "db.raw('? - held', [needed])", replace: "db.raw('?', [needed])" }],
-    tests: [TOP_UPS],
+    tests: [DEMANDED_TOP_UPS],
   },
   {
     name: 'a demand is forgotten when another call ends',
@@ -55,7 +55,7 @@ export const OF_HOLDS: readonly Mutant[] = [
         replace: 'funds >= NEW.top_up_below',
       },
     ],
-    tests: [TOP_UPS],
+    tests: [DEMANDED_TOP_UPS],
   },
   {
     name: 'a call that only has to wait is refused for good',
