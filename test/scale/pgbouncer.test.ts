@@ -59,7 +59,10 @@ describe('behind PgBouncer in transaction mode', () => {
       }),
     )
     await Promise.all(pools.map((pool) => pool.destroy()))
-    expect(new Set(words)).to.include('insufficient_credits')
+    // Refused for good, or for what the others hold at that moment.
+    const refusals = words.filter((word) => word !== 'ended')
+    expect(refusals.length).to.be.above(0)
+    for (const word of refusals) expect(word).to.be.oneOf(['insufficient_credits', 'credits_in_use'])
     for (const account of accounts) expect(await balanceOf(db, account.id)).to.be.at.least(0)
     await expectBooks()
   })
