@@ -23,7 +23,6 @@ import { checkStorage } from '../shared/media/storage-check.ts'
 import type { Publisher } from '../shared/replies/publisher.ts'
 import { createPublisher, listenForCancels } from '../shared/replies/publisher.ts'
 import { noteOpening, noteRecovery, noteStillWorking } from '../shared/operators/circuits.ts'
-import type { PaymentDeps } from '../shared/payments/deps.ts'
 import { paymentsOf } from '../shared/payments/deps.ts'
 import { createMailer } from '../shared/mail/mailer.ts'
 import { createAudits } from '../shared/metrics/audits.ts'
@@ -83,29 +82,8 @@ export async function startWorker(
   const queues = createQueues(redis, config.REDIS_PREFIX)
   const fetcher = createFetcher(fetching)
   const publisher = metrics.measureReplies(createPublisher(redis, config.REDIS_PREFIX))
-  const deps: QueueDeps = {
-    logError: logQueueErrors(log),
-    config,
-    log,
-    db,
-    calls,
-    queues,
-    catalogue,
-    held,
-    reasoners: new Reasoners(),
-    usageRefused: metrics.usageRefused,
-    places: createJobPlaces(config, queues),
-    fetcher,
-    answers: answerBudget(),
-    upstreams: metrics.measureUpstreams(upstreamsBy(config, { db, log })),
-    results: createResults(createMediaStore(config), fetcher),
-    publisher,
-    relays: new ChunkRelays(publisher),
-    mailer: createMailer(config),
-    audits: createAudits(redis, config.REDIS_PREFIX),
-    telemetry,
-    payments: paymentsWith(config, { db, log, publisher }, metrics),
-  }
+  const shared = { config, log, db, calls, queues, catalogue, held, fetcher, publisher, telemetry }
+  const deps = dependencies(shared, redis, metrics)
   showWork(metrics, { db, held, catalogue })
   const subscriber = subscribe(deps)
   const queueWorkers = await takeJobs(deps, redis)
@@ -125,6 +103,30 @@ export async function startWorker(
       await Promise.all([deps.upstreams.close(), fetcher.close(), telemetry?.stop()])
       await db.destroy()
     },
+  }
+}
+
+type Shared = Pick<
+  WorkerDeps,
+  'config' | 'log' | 'db' | 'calls' | 'queues' | 'catalogue' | 'held' | 'fetcher' | 'publisher' | 'telemetry'
+>
+
+/** What the processors need: what the process shares with its start and its end, and what only they use. */
+const dependencies = (shared: Shared, redis: Redis, metrics: ReturnType<typeof createWorkerMetrics>): QueueDeps => {
+  const { config, log, queues, fetcher, publisher } = shared
+  return {
+    ...shared,
+    logError: logQueueErrors(log),
+    reasoners: new Reasoners(),
+    usageRefused: metrics.usageRefused,
+    places: createJobPlaces(config, queues),
+    answers: answerBudget(),
+    upstreams: metrics.measureUpstreams(upstreamsBy(config, shared)),
+    results: createResults(createMediaStore(config), fetcher),
+    relays: new ChunkRelays(publisher),
+    mailer: createMailer(config),
+    audits: createAudits(redis, config.REDIS_PREFIX),
+    payments: paymentsWith(config, shared, metrics),
   }
 }
 
@@ -152,7 +154,12 @@ function paymentsWith(
   { db, log, publisher }: { db: Db; log: Log; publisher: Publisher },
   { payments: observer }: ReturnType<typeof createWorkerMetrics>,
 ) {
-  return paymentsOf(config, { db, log, observer, publishBalance: publisher.balance })
+  return paymentsOf(config, {
+    db,
+    log,
+    observer,
+    publishBalance: (account, balance) => publisher.balance(account, balance),
+  })
 }
 
 /** Serves the health where HEALTH_PORT is set. @throws as `listenAt`. */

@@ -4,8 +4,7 @@
  */
 import type { BudgetNotice } from '../accounts/budget-notices.ts'
 import type { InvitationNotice } from '../accounts/invitations.ts'
-
-import { decimalText } from '../payments/currencies.ts'
+import { moneyText } from '../payments/currencies.ts'
 import { CARD_GONE, MONTHLY_CAP, failureWords } from '../payments/failures.ts'
 import type { MailDetails, MoneyMailKind } from './mails.ts'
 
@@ -202,11 +201,6 @@ export function testMail(baseUrl: string, address: string): MailContent {
     ],
     closing: ['You do not need to do anything.'],
   })
-}
-
-/** An amount of money for people: `10.00 EUR`. */
-export function moneyText(amountMinor: number, currency: string): string {
-  return `${decimalText(amountMinor, currency)} ${currency.toUpperCase()}`
 }
 
 /** A mail about money. `details` are those of its request. */

@@ -28,3 +28,7 @@ export function decimalText(amountMinor: number, currency: string): string {
   const digits = digitsOf(currency)
   return (amountMinor / 10 ** digits).toFixed(digits)
 }
+
+/** An amount of minor units with its currency: `10.00 EUR`. */
+export const moneyText = (amountMinor: number, currency: string): string =>
+  `${decimalText(amountMinor, currency)} ${currency.toUpperCase()}`

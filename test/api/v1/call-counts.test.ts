@@ -24,26 +24,27 @@ describe('a lone chat', () => {
   /** The connections of the gateway, and how often the backend of each had written the log when it was asked. */
   const clients = new Map<pg.Client, number>()
   let statements: string[] = []
-  const { query } = pg.Client.prototype
+  const query = Reflect.get(pg.Client.prototype, 'query') as (this: pg.Client, ...all: unknown[]) => unknown
 
   before(async () => {
     const url = await newDatabaseUrl()
     const database = new URL(url).pathname.slice(1)
-    pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
+    const counting = function (this: pg.Client, ...args: unknown[]) {
       if ((this as { database?: string }).database === database) {
         if (!clients.has(this)) clients.set(this, 0)
         const { name, text } = args[0] as { name?: string; text?: string }
         statements.push(name ?? text ?? String(args[0]))
       }
-      return (query as (...all: unknown[]) => unknown).apply(this, args)
-    } as typeof query
+      return query.apply(this, args)
+    }
+    Object.assign(pg.Client.prototype, { query: counting })
     gateway = await startGateway({ DATABASE_URL: url })
     account = await anAccount(gateway.db, 1_000_000)
     // The first call of a price writes that too, and connections are opened.
     await askedByChat(account.key)
   })
   after(async () => {
-    pg.Client.prototype.query = query
+    Object.assign(pg.Client.prototype, { query })
     await expectBooksToBalance(gateway.db)
     await gateway.stop()
   })

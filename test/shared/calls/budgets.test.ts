@@ -13,7 +13,7 @@ import { expectBooksToBalance } from '../../support/books.ts'
 import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import { aResult, anOrder, opened, spent, sweepCallsOf, verbs, wordOf } from './opening.ts'
+import { aResult, anOrder, letWindowPass, opened, spent, sweepCallsOf, verbs, wordOf } from './opening.ts'
 import { withinOneDay } from '../../support/one-day.ts'
 
 describe('the budget of a key, judged by the charge', () => {
@@ -40,22 +40,6 @@ describe('the budget of a key, judged by the charge', () => {
 
   const wordsOf = async (orders: OpenRequest[]): Promise<string[]> =>
     (await openCalls(db, orders, { maxOutstanding: 1000 })).map(({ outcome }) => outcome)
-
-  /** Moves an account's calls and their windows a period back: what was now is the window before. */
-  async function letWindowPass(account: TestAccount, period: Exclude<Period, 'total'>): Promise<void> {
-    const back = (column: string) =>
-      db.raw(`(?? AT TIME ZONE 'UTC' - ('1 ' || ?::text)::interval) AT TIME ZONE 'UTC'`, [column, period])
-    await db.transaction(async (trx) => {
-      await trx('budget_windows')
-        .whereIn('budget_id', trx('budgets').where({ account_id: account.id }).select('id'))
-        .update({ starts_at: back('starts_at') })
-      await trx('budgets').where({ account_id: account.id }).update({ created_at: '-infinity' })
-      // The first moment of the window: a month is not as long as the one before it.
-      await trx('calls')
-        .where({ account_id: account.id })
-        .update({ created_at: trx.raw(`budget_window(?, ?) + interval '1 second'`, [period, back('created_at')]) })
-    })
-  }
 
   describe('a budget', () => {
     for (const period of ['total', 'day', 'week', 'month'] as const) {
@@ -182,7 +166,7 @@ describe('the budget of a key, judged by the charge', () => {
         const calls = verbs(db)
         const [failing, dear] = [await opened(calls, account, 4), await opened(calls, account, 4)]
         expect(wordOf(await calls.open(anOrder(account, 4)))).to.equal('key_budget_in_use')
-        await letWindowPass(account, period)
+        await letWindowPass(db, account, period)
         expect(await usedOf(account.keyId)).to.equal(0)
         await opened(calls, account, 8)
         await refund(failing)
@@ -288,62 +272,6 @@ describe('the budget of a key, judged by the charge', () => {
           expect(rows[0]!.at, `${period} of ${moment}`).to.equal(starts)
         }
       })
-    })
-  })
-
-  describe('a mail about a budget', () => {
-    const mailsOf = async ({ userId }: TestAccount): Promise<number[]> =>
-      (
-        await db('mails')
-          .where({ user_id: userId, kind: 'budget', status: 'queued' })
-          .orderBy('created_at')
-          .select<{ details: { percent: number } }[]>('details')
-      ).map(({ details }) => details.percent)
-
-    async function proven(credits: number, period: Period): Promise<TestAccount> {
-      const account = await withBudget(credits, period)
-      await db('users').where({ id: account.userId }).update({ email_verified_at: db.fn.now() })
-      return account
-    }
-
-    it('is asked for with the end of the call that passes 80 and 100 percent, once per window', async () => {
-      const account = await proven(100, 'day')
-      const calls = verbs(db)
-      await spent(calls, account, 79)
-      expect(await mailsOf(account)).to.deep.equal([])
-      await spent(calls, account, 1)
-      expect(await mailsOf(account)).to.deep.equal([80])
-      await spent(calls, account, 20)
-      expect(await mailsOf(account)).to.deep.equal([80, 100])
-      await letWindowPass(account, 'day')
-      await spent(calls, account, 100)
-      expect(await mailsOf(account)).to.deep.equal([80, 100, 100])
-    })
-
-    it('is not asked for by what running calls hold and give back', async () => {
-      const account = await proven(100, 'day')
-      const calls = verbs(db)
-      for (let round = 0; round < 3; round++) {
-        const holding = await opened(calls, account, 100 - 16 * round)
-        if (round === 2) await refund(holding)
-        else await calls.settle(holding, 'image', aResult(16))
-      }
-      expect(await mailsOf(account)).to.deep.equal([])
-      const holding = await opened(calls, account, 20)
-      await spent(calls, account, 48)
-      expect(await mailsOf(account), '80 are spent, and 100 used').to.deep.equal([80])
-      await calls.settle(holding, 'image', aResult(20))
-      expect(await mailsOf(account)).to.deep.equal([80, 100])
-    })
-
-    it('is asked for by a settlement too, and not of an account whose address is not proved', async () => {
-      const [account, unproven] = [await proven(100, 'total'), await withBudget(100)]
-      for (const one of [account, unproven]) {
-        const call = await opened(verbs(db), one, 45)
-        await verbs(db).settle(call, 'image', aResult(90))
-      }
-      expect(await mailsOf(account)).to.deep.equal([80])
-      expect(await mailsOf(unproven)).to.deep.equal([])
     })
   })
 })

@@ -1,3 +1,4 @@
+import type { Period } from '../../../src/shared/accounts/budgets.ts'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { newId } from '../../../src/shared/platform/ids.ts'
 import type { AccountId, CallId, GrantId } from '../../../src/shared/platform/ids.ts'
@@ -130,6 +131,26 @@ async function changeTimes(db: Db, grant: GrantId, times: object): Promise<void>
       grant,
     )
     await trx('grants').where({ id: grant }).update(times)
+  })
+}
+
+/** Moves an account's calls and their windows a period back: what was now is the window before. */
+export async function letWindowPass(
+  db: Db,
+  account: Pick<TestAccount, 'id'>,
+  period: Exclude<Period, 'total'>,
+): Promise<void> {
+  const back = (column: string) =>
+    db.raw(`(?? AT TIME ZONE 'UTC' - ('1 ' || ?::text)::interval) AT TIME ZONE 'UTC'`, [column, period])
+  await db.transaction(async (trx) => {
+    await trx('budget_windows')
+      .whereIn('budget_id', trx('budgets').where({ account_id: account.id }).select('id'))
+      .update({ starts_at: back('starts_at') })
+    await trx('budgets').where({ account_id: account.id }).update({ created_at: '-infinity' })
+    // The first moment of the window: a month is not as long as the one before it.
+    await trx('calls')
+      .where({ account_id: account.id })
+      .update({ created_at: trx.raw(`budget_window(?, ?) + interval '1 second'`, [period, back('created_at')]) })
   })
 }
 

@@ -13,7 +13,7 @@ import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database
 import { anAccount, mailboxes } from '../../../scripts/harness/factories.ts'
 import { createCode, redeemCode } from '../../../src/shared/payments/codes.ts'
 import { FALSIFICATIONS } from './falsifications.ts'
-import type { Scene } from './falsifications.ts'
+import type { Scene } from './falsification.ts'
 import { aResult, opened, verbs } from '../calls/opening.ts'
 import { aPaidPayment } from '../payments/fixture.ts'
 

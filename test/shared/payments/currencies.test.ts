@@ -2,8 +2,7 @@ import { expect } from 'chai'
 import { shown } from '../../../sandbox/stripe/markup.ts'
 import { packsSchema, topUpSchema } from '../../../src/shared/catalogue/packs.ts'
 import { termsOf } from '../../../src/shared/payments/checkout.ts'
-import { decimalText, digitsOf, stepOf } from '../../../src/shared/payments/currencies.ts'
-import { moneyText } from '../../../src/shared/mail/templates.ts'
+import { decimalText, digitsOf, moneyText, stepOf } from '../../../src/shared/payments/currencies.ts'
 
 describe('currencies', () => {
   it('have the digits of the payment provider, whatever the locale data of this program says', () => {

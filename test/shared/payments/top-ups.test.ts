@@ -90,21 +90,6 @@ describe('automatic top-up', () => {
     expect([await autos(account.id), await lowBalances()]).to.deep.equal([['paid', 'paid'], 2])
   })
 
-  it('is told of a low balance once, also if the same threshold is set again', async () => {
-    const account = await anAccount(db, 1000)
-    await proveAddress(db, account)
-    for (let round = 0; round < 5; round++) {
-      await changeSettings(db, account.id, { lowBalance: { threshold: 995 } }, false)
-      await spent(verbs(db), account, 10)
-      await noticeLowBalances(db, 200)
-    }
-    expect(await mailsTo(account)).to.deep.equal(['low_balance'])
-    await changeSettings(db, account.id, { lowBalance: { threshold: 900 } }, false)
-    await spent(verbs(db), account, 100)
-    await noticeLowBalances(db, 200)
-    expect(await mailsTo(account)).to.deep.equal(['low_balance', 'low_balance'])
-  })
-
   it('has no mail about money sent to an address that was not verified', async () => {
     const account = await aBuyer()
     await db('users').where({ id: account.userId }).update({ email_verified_at: null })

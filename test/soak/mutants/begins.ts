@@ -1,5 +1,5 @@
 import type { Mutant } from './mutant.ts'
-import { BEGIN, ENQUEUED, HELD, MOMENTS, VERBS } from './killing-tests.ts'
+import { BEGIN, BEGUN, ENQUEUED, HELD, MOMENTS } from './killing-tests.ts'
 
 const CALLS = 'src/shared/calls/calls.ts'
 const LEASES = 'src/shared/calls/leases.ts'
@@ -18,13 +18,13 @@ export const BEGINS: readonly Mutant[] = [
         replace: '',
       },
     ],
-    tests: [VERBS, MOMENTS, BEGIN],
+    tests: [BEGUN, MOMENTS, BEGIN],
   },
   {
     name: 'a run that repeats its begin is a second run',
     why: 'An acknowledgement may be lost on its way.',
     edits: [{ file: STATEMENTS, find: 'OR started_by = ${RUN} OR lease_until', replace: 'OR lease_until' }],
-    tests: [VERBS],
+    tests: [BEGUN],
   },
   {
     name: 'a call that an earlier run may have sent begins as if it had not',
@@ -32,13 +32,13 @@ export const BEGINS: readonly Mutant[] = [
     edits: [
       { file: STATEMENTS, find: 'attempts > 1 OR upstream_ref IS NOT NULL', replace: 'upstream_ref IS NOT NULL' },
     ],
-    tests: [VERBS],
+    tests: [BEGUN],
   },
   {
     name: 'an attempt that was handed back unsent counts',
     why: 'The next run would refund what nobody has sent.',
     edits: [{ file: CALLS, find: 'attempts: attempt - 1,', replace: 'attempts: attempt,' }],
-    tests: [VERBS],
+    tests: [BEGUN],
   },
   {
     name: 'a crash of Postgres loses the begin of a picture',
@@ -50,7 +50,7 @@ export const BEGINS: readonly Mutant[] = [
         replace: "CASE WHEN $4 IS NOT NULL THEN set_config('synchronous_commit', 'off', true) END",
       },
     ],
-    tests: [VERBS],
+    tests: [BEGUN],
   },
   {
     name: 'a begin that was acknowledged late is not repeated',
@@ -58,13 +58,13 @@ export const BEGINS: readonly Mutant[] = [
     edits: [
       { file: CALLS, find: 'while (row && performance.now() - sentAt > RENEW_LEASES_MS)', replace: 'while (false)' },
     ],
-    tests: [VERBS],
+    tests: [BEGUN],
   },
   {
     name: 'a call whose begin a crash of Postgres lost is taken for lost',
     why: 'Its worker lives, and would be stopped.',
     edits: [{ file: LEASES, find: 'c.attempts <= given.attempt', replace: 'c.attempts = given.attempt' }],
-    tests: [VERBS, HELD],
+    tests: [BEGUN, HELD],
   },
   {
     name: 'a worker goes on with a call that another has taken over',

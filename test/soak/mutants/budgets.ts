@@ -1,6 +1,8 @@
 import type { Mutant } from './mutant.ts'
 import {
   BUDGETS,
+  BUDGET_MAILS,
+  INVITATIONS,
   LATE_REQUESTS,
   MEMBERS,
   MEMBER_BUDGETS,
@@ -95,7 +97,7 @@ export const OF_BUDGETS: readonly Mutant[] = [
       { file: NOTIFY_SQL, find: 'spent bigint := NEW.used - NEW.held', replace: 'spent bigint := NEW.used' },
       { file: NOTIFY_SQL, find: 'coalesce(OLD.used - OLD.held, 0)', replace: 'coalesce(OLD.used, 0)' },
     ],
-    tests: [BUDGETS],
+    tests: [BUDGET_MAILS],
   },
   {
     name: 'the budget of a key is told where both are spent',
@@ -183,7 +185,7 @@ export const OF_BUDGETS: readonly Mutant[] = [
         replace: '!accepted',
       },
     ],
-    tests: [ORGANISATIONS],
+    tests: [INVITATIONS],
   },
   {
     name: 'an admin who was just made a member changes members',
@@ -225,7 +227,7 @@ export const OF_BUDGETS: readonly Mutant[] = [
     name: 'who has not proved their address invites',
     why: 'Invitations are mails to strangers in our name.',
     edits: [{ file: 'src/shared/accounts/invitations.ts', find: '    await requireVerified(trx, by)\n', replace: '' }],
-    tests: [ORGANISATIONS],
+    tests: [INVITATIONS],
   },
   {
     name: 'an account that never bought credits invites a hundred an hour',
@@ -237,7 +239,7 @@ export const OF_BUDGETS: readonly Mutant[] = [
         replace: 'const UNPAID_INVITATIONS_PER_HOUR = 100\n',
       },
     ],
-    tests: [ORGANISATIONS],
+    tests: [INVITATIONS],
   },
   {
     name: 'a name with an address is mailed to strangers',
