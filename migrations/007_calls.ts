@@ -147,6 +147,8 @@ export const up = (db: Knex): Promise<void> =>
       CONSTRAINT call_results_pkey PRIMARY KEY (call_id),
       CONSTRAINT call_results_call_fkey FOREIGN KEY (call_id) REFERENCES calls (id) ON DELETE CASCADE
     ) WITH (${FEW_EARLY_STATISTICS});
+    -- It is compressed already, and its slices are read without the whole.
+    ALTER TABLE call_results ALTER COLUMN input SET STORAGE EXTERNAL;
     CREATE INDEX call_results_expiry ON call_results (expires_at);
 
     -- Answers on their way to who waits for them (src/shared/replies/passing-answers.ts); swept after two minutes.

@@ -4,11 +4,17 @@ import type { Sandbox } from '../../sandbox/server.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
 import type { Installation, Program } from '../../scripts/harness/installation.ts'
 import { install } from '../../scripts/harness/installation.ts'
+import { TRANSCRIPTIONS } from '../../scripts/harness/calling.ts'
+import { LARGEST, WORST } from '../shared/sound/worst-cases.ts'
 import { expectBooksToBalance } from '../support/books.ts'
+import { neverReads, responsesWithPictures } from '../support/stored-answers.ts'
 
 const MEGABYTE = 1024 * 1024
 const HEAP_MB = 512
 const ACCOUNTS = 12
+
+/** How many clients of each account ask for items of 28 MB and read nothing. */
+const READERS = 4
 
 /** In the place of a status. */
 const CLOSED = 0
@@ -19,7 +25,14 @@ const textOf = (piece: string, megabytes: number): string =>
   piece.repeat((megabytes * MEGABYTE) / Buffer.byteLength(piece))
 const listOf = <T>(length: number, one: (at: number) => T): T[] => Array.from({ length }, (_one, at) => one(at))
 
-type Attack = { path: '/v1/messages' | '/v1/messages/count_tokens' | '/v1/responses'; body: () => object }
+function formOf(file: Buffer): FormData {
+  const form = new FormData()
+  form.append('model', 'sandbox-transcription')
+  form.append('file', new Blob([new Uint8Array(file)]), 'speech')
+  return form
+}
+
+type Attack = { path: `/v1/${string}`; body: () => object }
 
 /** Each is sent by accounts with and without credits at once. Add what a body may be made of. */
 const ATTACKS: Record<string, Attack> = {
@@ -59,6 +72,11 @@ const ATTACKS: Record<string, Attack> = {
       })),
     }),
   },
+  ...Object.fromEntries(
+    ['Ogg of empty packets', 'WebM of laces', 'WebM of empty elements', 'M4A of entries'].map(
+      (name): [string, Attack] => [name, { path: TRANSCRIPTIONS, body: () => formOf(WORST[name]!(LARGEST[name]!)) }],
+    ),
+  ),
 }
 
 describe('a web process with a heap of 512 MB', () => {
@@ -77,21 +95,26 @@ describe('a web process with a heap of 512 MB', () => {
   })
 
   it('survives the largest bodies of twelve accounts at once, and answers others', async () => {
-    const accounts = await Promise.all(
-      listOf(ACCOUNTS, (at) => anAccount(installation.db, at % 2 === 0 ? 100_000 : undefined)),
-    )
-    const bodies = Object.values(ATTACKS).map(({ path, body }) => ({ path, text: JSON.stringify(body()) }))
+    const accounts = await Promise.all(listOf(ACCOUNTS, (at) => anAccount(installation.db, at % 2 === 0 ? 100_000 : 1)))
+    const bodies = Object.values(ATTACKS).map(({ path, body }) => {
+      const sent = body()
+      const isForm = sent instanceof FormData
+      const type = isForm ? {} : { 'content-type': 'application/json' }
+      return { path, type, sent: isForm ? sent : JSON.stringify(sent) }
+    })
     const statuses: number[] = []
     const attack = async (key: string, at: number): Promise<void> => {
-      const { path, text } = bodies[at % bodies.length]!
-      const sent = fetch(`${web.url}${path}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: `Bearer ${key}`, prefer: 'respond-async' },
-        body: text,
-      })
+      const { path, type, sent } = bodies[at % bodies.length]!
+      const headers = { ...type, authorization: `Bearer ${key}`, prefer: 'respond-async' }
+      const answer = fetch(`${web.url}${path}`, { method: 'POST', headers, body: sent })
       // A body that is refused while it is sent ends its connection.
-      statuses.push(await sent.then(async (response) => (await response.text(), response.status)).catch(() => CLOSED))
+      statuses.push(await answer.then(async (response) => (await response.text(), response.status)).catch(() => CLOSED))
     }
+    const calls = await responsesWithPictures(installation.db, accounts)
+    const paths = calls.map((call) => `/v1/responses/${call.replace('call_', 'resp_')}/input_items`)
+    const readers = await Promise.all(
+      accounts.flatMap((account, at) => listOf(READERS, () => neverReads(web.url, paths[at]!, account))),
+    )
     const attacks = Promise.all(accounts.flatMap(({ key }, at) => [attack(key, at), attack(key, at + 5)]))
     let isOver = false
     const over = attacks.finally(() => {
@@ -99,8 +122,10 @@ describe('a web process with a heap of 512 MB', () => {
     })
     while (!isOver) expect((await fetch(`${web.url}/healthz`)).status).to.equal(200)
     await over
+    for (const socket of readers) socket.destroy()
     expect(web.end, web.log()).to.equal(null)
     expect((await fetch(`${web.url}/healthz`)).status).to.equal(200)
+    console.log(String(statuses))
     for (const status of statuses) expect(status).to.be.oneOf([200, 202, 400, 402, 429, 503, CLOSED])
   })
 })

@@ -1,13 +1,17 @@
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import type { ChatUsage } from '../../src/shared/dialects/chat/output.ts'
 import { chatOutput } from '../../src/shared/dialects/chat/output.ts'
+import { keepInput } from '../../src/shared/calls/stored-responses.ts'
 import type { OpenRequest } from '../../src/shared/calls/types.ts'
 import type { Db } from '../../src/shared/platform/postgres/db.ts'
-import { publicId } from '../../src/shared/platform/ids.ts'
+import { parseId, publicId } from '../../src/shared/platform/ids.ts'
 import { opened, verbs } from '../shared/calls/opening.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
+
+const MEGABYTE = 1024 * 1024
 
 const usage: ChatUsage = { input_tokens: 1, output_tokens: 2, prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 }
 
@@ -34,6 +38,25 @@ export async function aStoredChat(
     output,
   })
   return `/v1/calls/${publicId('call', id)}`
+}
+
+/**
+ * A response of each account with an answer of 3 MB, which was asked with two pictures, 28 MB together.
+ * @returns the ids of their calls
+ */
+export async function responsesWithPictures(db: Db, accounts: readonly TestAccount[]): Promise<string[]> {
+  const calls: string[] = []
+  for (const account of accounts) {
+    const path = await aStoredChat(db, account, 'a'.repeat(3 * MEGABYTE), { dialect: 'responses' })
+    calls.push(path.replace('/v1/calls/', ''))
+  }
+  const [first, ...others] = calls.map((call) => parseId('call', call)!)
+  const picture = () => ({ type: 'input_image', image_url: randomBytes(10.5 * MEGABYTE).toString('base64') })
+  const items = [1, 2].map((nth) => ({ id: `msg_${nth}`, role: 'user', content: [picture()] }))
+  await keepInput(db, { callId: first!, accountId: accounts[0]!.id }, items)
+  const input = db('call_results').where({ call_id: first! }).select('input')
+  await db('call_results').whereIn('call_id', others).update({ input })
+  return calls
 }
 
 /** A client that sends its request and reads nothing of the answer. */

@@ -2,17 +2,18 @@
  * Responses that later requests may refer to: beside their answers, which are kept as every call's, the items that they
  * were asked with. These go when the answer goes.
  */
+import { pipeline } from 'node:stream'
 import { promisify } from 'node:util'
 import { bulkhead } from 'cockatiel'
-import { gunzip, gzip } from 'node:zlib'
+import { createGunzip, gzip } from 'node:zlib'
 import type { Db } from '../platform/postgres/db.ts'
 import type { Membership } from '../accounts/members.ts'
 import type { AccountId, CallId } from '../platform/ids.ts'
 import { asFields } from '../platform/fields.ts'
 import type { Fields } from '../platform/fields.ts'
+import { AnswerGone } from '../replies/long-answers.ts'
 
 const compress = promisify(gzip)
-const decompress = promisify(gunzip)
 
 /** From how many bytes, compressed, an input is counted before it is kept: shorter ones cost what bounds them. */
 const COUNTED_BYTES = 262_144
@@ -89,50 +90,98 @@ export async function findResponses(
 
 type Read = StoredResponse | 'missing' | 'too_long'
 
-/** Longer inputs are unpacked one at a time in a process, in bytes: it holds several copies of one meanwhile. */
+async function read(db: Db, holder: Membership, id: CallId, maxBytes: number): Promise<Read> {
+  const row = await find(db, holder, id, maxBytes)
+  if (!row) return 'missing'
+  const { output } = row
+  if (output === null || Buffer.byteLength(output) + row.bytes > maxBytes) return 'too_long'
+  const response = await withPieces(db, row, async ({ bytes, pieces }) => {
+    const input = Buffer.allocUnsafe(bytes)
+    let at = 0
+    for await (const piece of pieces()) at += piece.copy(input, at)
+    return {
+      input: listOf(JSON.parse(String(input))),
+      output: listOf(asFields(JSON.parse(output)).output),
+      bytes: Buffer.byteLength(output) + bytes,
+    }
+  })
+  return response ?? 'missing'
+}
+
+/** What a response was asked with, as JSON: its length in bytes, and what unpacks it, a piece at a time. */
+export type StoredInput = { bytes: number; pieces: () => AsyncIterable<Buffer> }
+
+/**
+ * Hands what a member's response was asked with to `use`, for as long as it works. Of large ones, one is in use at a
+ * time in a process, and those that wait hold nothing of theirs.
+ * @returns null where there is no such response
+ */
+export async function withInput<T>(
+  db: Db,
+  holder: Membership,
+  id: CallId,
+  use: (input: StoredInput) => Promise<T>,
+): Promise<T | null> {
+  const row = await find(db, holder, id, 0)
+  return row && (await withPieces(db, row, use))
+}
+
+/** Longer inputs are unpacked one at a time in a process, in bytes. */
 const LARGE_BYTES = 1_048_576
 
 const large = bulkhead(1, Infinity)
 
-async function read(db: Db, { userId, accountId }: Membership, id: CallId, maxBytes: number): Promise<Read> {
-  const { rows } = await db.raw<{ rows: { output: string | null; input: Buffer | null }[] }>(
+/** A stored response: its output unless it is too long, its input unless that is counted, the input's length. */
+type Row = { id: CallId; output: string | null; input: Buffer | null; bytes: number }
+
+async function find(db: Db, { userId, accountId }: Membership, id: CallId, maxBytes: number): Promise<Row | null> {
+  const { rows } = await db.raw<{ rows: { output: string | null; input: Buffer | null; length: Buffer }[] }>(
     `
     SELECT CASE WHEN octet_length(r.output) <= :maxBytes THEN r.output END AS output,
-      CASE WHEN octet_length(r.input) <= :counted THEN r.input END AS input
+      CASE WHEN octet_length(r.input) <= :counted THEN r.input END AS input,
+      -- The length of what was compressed is at the end (RFC 1952, 2.3.1).
+      substring(r.input FROM octet_length(r.input) - 3) AS length
     FROM calls c JOIN call_results r ON r.call_id = c.id
     WHERE c.id = :id AND c.account_id = :accountId AND c.user_id = :userId AND c.dialect = 'responses'
       AND c.status = 'succeeded' AND r.input IS NOT NULL AND r.expires_at > now()`,
     { id, userId, accountId, maxBytes, counted: COUNTED_BYTES },
   )
   const [row] = rows
-  if (!row) return 'missing'
-  const { output, input } = row
-  if (output === null) return 'too_long'
-  const unpack = async (packed: Buffer | null): Promise<Read> =>
-    packed === null ? 'missing' : await unpacked(packed, output, maxBytes - Buffer.byteLength(output))
-  if (input && lengthOf(input) <= LARGE_BYTES) return await unpack(input)
-  return await large.execute(async () => await unpack(input ?? (await readInput(db, id))))
+  return row ? { id, output: row.output, input: row.input, bytes: row.length.readUInt32LE() } : null
 }
 
-/** The length of what was compressed, which is at the end (RFC 1952, 2.3.1). */
-const lengthOf = (gzipped: Buffer): number => gzipped.readUInt32LE(gzipped.length - 4)
+/** @returns null where the response was deleted while it was read */
+async function withPieces<T>(
+  db: Db,
+  { id, input, bytes }: Row,
+  use: (input: StoredInput) => Promise<T>,
+): Promise<T | null> {
+  const pieces = (): AsyncIterable<Buffer> =>
+    // The reader of the pieces gets an error.
+    pipeline(input ? [input] : slicesOf(db, id), createGunzip({ chunkSize: COUNTED_BYTES }), () => {})
+  const work = async (): Promise<T | null> => await use({ bytes, pieces }).catch(unlessGone)
+  return bytes <= LARGE_BYTES ? await work() : await large.execute(work)
+}
 
-const readInput = async (db: Db, id: CallId): Promise<Buffer | null> =>
-  (await db('call_results').where({ call_id: id }).first<{ input: Buffer | null } | undefined>('input'))?.input ?? null
+/** The length of a slice of a compressed input, in bytes. */
+const SLICE_BYTES = 1_048_576
 
-/** @param left how many bytes the input may have */
-async function unpacked(packed: Buffer, output: string, left: number): Promise<Read> {
-  const input = left <= 0 ? null : await decompress(packed, { maxOutputLength: left }).catch(unlessTooLong)
-  if (input === null) return 'too_long'
-  return {
-    input: listOf(JSON.parse(String(input))),
-    output: listOf(asFields(JSON.parse(output)).output),
-    bytes: Buffer.byteLength(output) + input.length,
+/** A compressed input in slices. @throws AnswerGone */
+async function* slicesOf(db: Db, id: CallId): AsyncGenerator<Buffer, void, void> {
+  for (let from = 1, length = SLICE_BYTES; length === SLICE_BYTES; from += length) {
+    const { rows } = await db.raw<{ rows: { slice: Buffer }[] }>(
+      'SELECT substring(input FROM ? FOR ?) AS slice FROM call_results WHERE call_id = ?',
+      [from, SLICE_BYTES, id],
+    )
+    const slice = rows[0]?.slice
+    if (!slice) throw new AnswerGone('a stored input was deleted before it was read')
+    yield slice
+    ;({ length } = slice)
   }
 }
 
-function unlessTooLong(error: unknown): null {
-  if ((error as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE') return null
+function unlessGone(error: unknown): null {
+  if (error instanceof AnswerGone) return null
   throw error
 }
 

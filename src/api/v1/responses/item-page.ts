@@ -1,9 +1,8 @@
 /**
- * Pages of the items that a response was asked with. Items may be pictures of megabytes, so a page is bounded by bytes.
+ * Pages of the items that a response was asked with. Items may be pictures of megabytes, so a page is bounded by bytes,
+ * and its bytes are those that are stored.
  */
-import type { Fields } from '../../../shared/platform/fields.ts'
-import { isText } from '../../../shared/platform/fields.ts'
-import { jsonBytes } from '../../../shared/platform/json-bytes.ts'
+import type { ItemPlace } from '../../../shared/calls/item-scan.ts'
 
 /** The most bytes of the items of a page, but for one item alone. */
 const PAGE_BYTES = 2 * 1_048_576
@@ -13,36 +12,57 @@ const SOME_ITEMS = 20
 
 type Wanted = { limit?: number | undefined; order?: 'asc' | 'desc' | undefined; after?: string | undefined }
 
+/** A page before its items are read: where they are, what is around them, and the length of all of it in bytes. */
+export type ItemPage = { items: readonly ItemPlace[]; head: string; tail: string; bytes: number }
+
 /** A page of these items, which are in the order in which they were sent. It has the next one, whatever its length. */
-export function itemPage(input: readonly Fields[], { limit = SOME_ITEMS, order, after }: Wanted) {
-  const items = order === 'asc' ? input : input.toReversed()
-  const from = after === undefined ? 0 : items.findIndex((item) => item.id === after) + 1
-  const data: Fields[] = []
-  let left = PAGE_BYTES
-  for (const item of items.slice(from, from + limit)) {
-    left -= leastBytes(item, left)
-    if (left < 0 && data.length > 0) break
-    data.push(item)
+export function itemPage(input: readonly ItemPlace[], { limit = SOME_ITEMS, order, after }: Wanted): ItemPage {
+  const ordered = order === 'asc' ? input : input.toReversed()
+  const from = after === undefined ? 0 : ordered.findIndex(({ id }) => id === after) + 1
+  const items: ItemPlace[] = []
+  let bytes = 0
+  for (const item of ordered.slice(from, from + limit)) {
+    const more = item.end - item.start + (items.length > 0 ? 1 : 0)
+    if (items.length > 0 && bytes + more > PAGE_BYTES) break
+    bytes += more
+    items.push(item)
   }
-  return {
-    object: 'list' as const,
-    data,
-    first_id: idOf(data[0]),
-    last_id: idOf(data.at(-1)),
-    has_more: from + data.length < items.length,
-  }
+  const around = JSON.stringify({
+    object: 'list',
+    data: [],
+    first_id: items[0]?.id ?? null,
+    last_id: items.at(-1)?.id ?? null,
+    has_more: from + items.length < ordered.length,
+  })
+  const inside = around.indexOf('[') + 1
+  const [head, tail] = [around.slice(0, inside), around.slice(inside)]
+  return { items, head, tail, bytes: bytes + Buffer.byteLength(around) }
 }
 
-const idOf = (item: Fields | undefined): string | null => (isText(item?.id) ? item.id : null)
+/** Writes a page into its body, from pieces of what it is a page of. */
+export class PageWriter {
+  readonly body: Buffer
+  private readonly places: { start: number; end: number; to: number }[] = []
+  private at = 0
 
-/** The bytes of a value as JSON; of one with more than `most`, any number that is more than that. */
-function leastBytes(value: unknown, most: number): number {
-  if (typeof value === 'string') return 2 + (value.length > most ? value.length : jsonBytes(value))
-  if (typeof value !== 'object' || value === null) return String(value).length
-  let bytes = 2
-  for (const [name, one] of Object.entries(value)) {
-    bytes += jsonBytes(name) + 4 + leastBytes(one, most - bytes)
-    if (bytes > most) break
+  constructor({ items, head, tail, bytes }: ItemPage) {
+    this.body = Buffer.alloc(bytes, ',')
+    let to = this.body.write(head)
+    for (const { start, end } of items) {
+      this.places.push({ start, end, to })
+      to += end - start + 1
+    }
+    this.body.write(tail, bytes - Buffer.byteLength(tail))
   }
-  return bytes
+
+  /** Takes the next piece. */
+  push(piece: Buffer): void {
+    const [from, until] = [this.at, this.at + piece.length]
+    for (const { start, end, to } of this.places) {
+      if (start >= until || end <= from) continue
+      const first = Math.max(start, from)
+      piece.copy(this.body, to + first - start, first - from, Math.min(end, until) - from)
+    }
+    this.at = until
+  }
 }

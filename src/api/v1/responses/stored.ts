@@ -4,7 +4,9 @@
 import type { Context } from 'koa'
 import { z } from 'zod'
 import { CANCELLED_UNSENT } from '../../../shared/calls/cancelled.ts'
-import { findAsked, findResponses, forgetResponse } from '../../../shared/calls/stored-responses.ts'
+import { ItemScan } from '../../../shared/calls/item-scan.ts'
+import type { StoredInput } from '../../../shared/calls/stored-responses.ts'
+import { findAsked, forgetResponse, withInput } from '../../../shared/calls/stored-responses.ts'
 import { begunResponse, callOfResponse, responseId } from '../../../shared/dialects/responses/response.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import { asFields } from '../../../shared/platform/fields.ts'
@@ -22,7 +24,7 @@ import { sendAnswer } from '../calls/answer-body.ts'
 import { waitFor } from '../calls/get-call.ts'
 import { READ_LIMITS, callHeaders } from '../declared.ts'
 import { responseResult } from './responses.ts'
-import { itemPage } from './item-page.ts'
+import { PageWriter, itemPage } from './item-page.ts'
 import { inTurn } from './turns.ts'
 
 const NO_RESPONSE = 'There is no such response: it is unknown, has expired, or was deleted.'
@@ -137,7 +139,7 @@ export const listInputItems = endpoint({
   summary: 'List what a response was asked with',
   description:
     'Of a response that was to be stored, for as long as its answer is kept. A page has 2 MB, or a single item that ' +
-    'is longer; a read counts once more for each MB that the response has.',
+    'is longer; a read counts once more for each MB of all items.',
   params,
   query: z.object({
     limit: wholeNumber(1, MOST_ITEMS).optional(),
@@ -156,20 +158,41 @@ export const listInputItems = endpoint({
       }),
     },
   },
-  errors: ['context_length_exceeded'],
-}).handle(
-  ({ db, config, limits }: Pick<WebDeps, 'db' | 'config' | 'limits'>) =>
-    async ({ auth, params: { id }, query }) => {
-      const most = 2 * config.MAX_DIALECT_BODY_BYTES
-      const found = await inTurn(auth.accountId, () => findResponses(db, auth, [id], most))
-      if (found === null) throw new ApiError('context_length_exceeded')
-      const response = found.get(id)
-      if (!response) throw missing()
-      const megabytes = Math.floor(response.bytes / MEGABYTE)
-      if (megabytes > 0) await limits.reads.take(auth.accountId, { count: megabytes })
-      return itemPage(response.input, query)
+  errors: [],
+}).write(
+  ({ db, limits, responseMemory }: Pick<WebDeps, 'db' | 'limits' | 'responseMemory'>) =>
+    async ({ auth, params: { id }, query }, ctx) => {
+      const hasLeft = (): boolean => ctx.res.closed || ctx.req.socket.destroyed
+      const read = async ({ bytes, pieces }: StoredInput): Promise<Buffer | null> => {
+        if (hasLeft()) return null
+        const megabytes = Math.floor(bytes / MEGABYTE)
+        if (megabytes > 0) await limits.reads.take(auth.accountId, { count: megabytes })
+        const scan = new ItemScan()
+        if (!(await pushAll(pieces(), scan, hasLeft))) return null
+        const page = itemPage(scan.items, query)
+        responseMemory.hold(ctx).require(page.bytes)
+        const writer = new PageWriter(page)
+        return (await pushAll(pieces(), writer, hasLeft)) ? writer.body : null
+      }
+      const body = await inTurn(auth.accountId, () => withInput(db, auth, id, read))
+      if (body === null) throw missing()
+      ctx.type = 'json'
+      ctx.body = body
     },
 )
+
+/** Hands over piece after piece, each in a turn of the event loop. @returns false if the client has left meanwhile */
+async function pushAll(
+  pieces: AsyncIterable<Buffer>,
+  to: { push(piece: Buffer): void },
+  hasLeft: () => boolean,
+): Promise<boolean> {
+  for await (const piece of pieces) {
+    if (hasLeft()) return false
+    to.push(piece)
+  }
+  return true
+}
 
 /** Ends the keeping of a response: of its answer, and of what it was asked with. */
 export const deleteResponse = endpoint({
