@@ -14,6 +14,7 @@ import { requestContext } from './middleware/request-context.ts'
 import { responseGate } from './middleware/response-gate.ts'
 import { securityHeaders } from './middleware/security-headers.ts'
 import { createTable } from './endpoint/router.ts'
+import { pathOf } from './server/request-target.ts'
 
 /** Builds the application. `app.proxy` stays off: Koa would believe the leftmost, client-made forwarding header. */
 export function createApp(deps: WebDeps): Koa<RequestState> {
@@ -39,6 +40,7 @@ function edge(deps: WebDeps): Middleware<RequestState> {
   const warn = warnOfProxies(deps.config.TRUST_PROXY, deps.log)
   return async (koaContext, next) => {
     const ctx = koaContext as Context & { state: RequestState }
+    ctx.url = pathOf(ctx.url)
     begin(ctx)
     warn(ctx.req)
     secure(ctx)

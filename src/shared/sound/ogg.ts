@@ -1,5 +1,6 @@
 /**
  * Ogg (RFC 3533) with Opus or Vorbis: all packets of all its streams. The positions that its pages state are not read.
+ * Decoders skip the head of a damaged page and search for others inside it, so a file with one is refused.
  */
 import type { PacketClock } from './packets.ts'
 import { opusClock, vorbisClock } from './packets.ts'
@@ -15,6 +16,9 @@ const FIRST_BYTES = 64
 
 /** What every page begins with. */
 const PAGE = Buffer.from('OggS')
+
+/** Where a page states its checksum. */
+const CHECKSUM_AT = 22
 
 /** One stream: `packet` is the number of the packet that is read, `head` has its
  * beginning at `headAt`, and `bytes` is its length so far. */
@@ -44,25 +48,53 @@ export function oggSeconds(file: SoundReader): number {
     const serial = head.readUInt32LE(14)
     const isFirst = (head[5]! & 2) !== 0
     const lengths = file.at(place + 27, head[26]!)
-    const body = place + 27 + lengths.length
-    const page = file.at(
-      body,
-      lengths.reduce((sum, length) => sum + length, 0),
-    )
+    const page = file.at(place, 27 + lengths.length + sumOf(lengths))
+    if (isCut(page) ? file.find(PAGE, place + 1) >= 0 : isDamaged(page)) throw new NoSound('has a damaged page')
+    const body = page.subarray(27 + lengths.length)
     let stream = streams.get(serial)
     // Decoders begin one at any page of a number that they do not know, whether it states that it is the first or not.
     if (isFirst || !stream) {
       if (++begun > MAX_STREAMS) throw new NoSound('has too many streams')
       ended += stream?.clock?.seconds() ?? 0
-      stream = streamOf(page.subarray(0, FIRST_BYTES))
+      stream = streamOf(body.subarray(0, FIRST_BYTES))
       streams.set(serial, stream)
     }
-    takePage(stream, lengths, page)
-    place = body + page.length
+    // Some decoders join a packet that its next page does not continue to the one behind it, others drop it.
+    if (stream.bytes > 0 && (head[5]! & 1) === 0) endPacket(stream)
+    takePage(stream, lengths, body)
+    place += page.length
   }
   const seconds = [...streams.values()].reduce((sum, { clock }) => sum + (clock?.seconds() ?? 0), ended)
   if (seconds === 0) throw new NoSound('is an Ogg file without sound')
   return seconds
+}
+
+const sumOf = (lengths: Buffer): number => lengths.reduce((sum, length) => sum + length, 0)
+
+/** Whether the file ends before a page does. */
+function isCut(page: Buffer): boolean {
+  const lengths = page.subarray(27, 27 + page[26]!)
+  return page.length < 27 + page[26]! + sumOf(lengths)
+}
+
+/** Whether a page has another version than decoders read, or another checksum than it states. */
+const isDamaged = (page: Buffer): boolean => page[4] !== 0 || page.readUInt32LE(CHECKSUM_AT) !== oggChecksum(page)
+
+/** The polynomial 0x04c11db7, by byte. */
+const CRC32 = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte << 24
+  for (let bit = 0; bit < 8; bit++) crc = crc < 0 ? (crc << 1) ^ 0x04c11db7 : crc << 1
+  return crc
+})
+
+/** The checksum of a whole page (RFC 3533, 6): its own field counts as zeros. */
+export function oggChecksum(page: Uint8Array): number {
+  let crc = 0
+  for (let at = 0; at < page.length; at++) {
+    const byte = at >= CHECKSUM_AT && at < CHECKSUM_AT + 4 ? 0 : page[at]!
+    crc = (crc << 8) ^ CRC32[(crc >>> 24) ^ byte]!
+  }
+  return crc >>> 0
 }
 
 /** @param first the first packet of a stream, which states what it is */

@@ -241,6 +241,25 @@ describe('requests that are hardly HTTP', () => {
     }
   })
 
+  it('a target without a path is answered 404', async () => {
+    for (const target of [
+      '*',
+      '*v1/models',
+      'foo://bar',
+      'http://',
+      'http://?x',
+      'http://[::1',
+      '//a@xn--a/#x',
+      '//a@b#x',
+    ])
+      await expectAnswer([head([], `GET ${target} HTTP/1.1`)], [404])
+  })
+
+  it('a path behind an origin, as a proxy gets it, is the path, whatever the origin is', async () => {
+    for (const origin of ['http://gateway.example:1', 'HTTPS://gateway.example', 'http://xn--a', 'http://[::1'])
+      await expectAnswer([head([], `GET ${origin}/v1/models?x HTTP/1.1`)], [200])
+  })
+
   it('the Host header does not affect permissions', async () => {
     for (const host of [
       'evil.example',

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { oggChecksum } from '../../../src/shared/sound/ogg.ts'
 import { measureSound } from '../../../src/shared/sound/measure.ts'
 import { NoSound } from '../../../src/shared/sound/reader.ts'
 import type { Sound, SoundKind, SoundSource } from '../../../src/shared/sound/reader.ts'
@@ -56,4 +57,26 @@ export function silence(seconds: number): Buffer {
   head.write('data', 36)
   head.writeUInt32LE(data.length, 40)
   return Buffer.concat([head, data])
+}
+
+/** A page of Ogg with the right checksum. */
+export function oggPage(serial: number, flags: number, lengths: Buffer, body: Buffer): Buffer {
+  const head = Buffer.alloc(27)
+  head.write('OggS')
+  head[5] = flags
+  head.writeUInt32LE(serial, 14)
+  head[26] = lengths.length
+  const page = Buffer.concat([head, lengths, body])
+  page.writeUInt32LE(oggChecksum(page), 22)
+  return page
+}
+
+/** An Ogg file all of whose pages state this position, with the right checksums. */
+export function atPosition(ogg: Buffer, position: bigint): Buffer {
+  for (let place = ogg.indexOf('OggS'); place >= 0; place = ogg.indexOf('OggS', place + 4)) {
+    ogg.writeBigInt64LE(position, place + 6)
+    const until = ogg.indexOf('OggS', place + 4)
+    ogg.writeUInt32LE(oggChecksum(ogg.subarray(place, until < 0 ? ogg.length : until)), place + 22)
+  }
+  return ogg
 }

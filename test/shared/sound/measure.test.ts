@@ -3,7 +3,8 @@ import fc from 'fast-check'
 import { crc8 } from '../../../src/shared/sound/flac.ts'
 import { measureSound } from '../../../src/shared/sound/measure.ts'
 import { NoSound } from '../../../src/shared/sound/reader.ts'
-import { LENGTH, RECORDINGS, measured, outcome, recording, silence, sourceOf } from './fixtures.ts'
+import { LENGTH, RECORDINGS, atPosition, measured, oggPage, outcome, recording, silence, sourceOf } from './fixtures.ts'
+import { times } from './worst-cases.ts'
 
 describe('the length of a file of sound', () => {
   for (const [file, kind] of RECORDINGS) {
@@ -62,11 +63,35 @@ describe('the length of a file of sound', () => {
 
   it('of Ogg does not become nothing with the positions of its pages', () => {
     for (const file of ['opus.ogg', 'vorbis.ogg']) {
-      const ogg = recording(file)
-      for (let place = ogg.indexOf('OggS'); place >= 0; place = ogg.indexOf('OggS', place + 4))
-        ogg.fill(0, place + 6, place + 14)
-      expect(measured(ogg).seconds, file).to.be.above(LENGTH - 0.1)
+      expect(measured(atPosition(recording(file), 0n)).seconds, file).to.be.above(LENGTH - 0.1)
     }
+  })
+
+  it('of Ogg is refused where decoders skip a page and find others inside it', () => {
+    const hidden = recording('opus.ogg')
+    const around = oggPage(hidden.readUInt32LE(14), 0, Buffer.alloc(Math.floor(hidden.length / 255) + 1, 255), hidden)
+    const pages = Buffer.concat([hidden, around, Buffer.alloc(255)])
+    const at = hidden.length
+    const forged: [what: string, forge: (file: Buffer) => Buffer][] = [
+      ['a wrong checksum', (file) => file.fill(file[at + 22]! ^ 1, at + 22, at + 23)],
+      ['another version', (file) => file.fill(1, at + 4, at + 5)],
+      ['an end before its own', (file) => file.subarray(0, at + around.length)],
+    ]
+    for (const [what, forge] of forged)
+      expect(outcome(forge(Buffer.from(pages))), what)
+        .to.be.instanceOf(NoSound)
+        .with.property('message', 'has a damaged page')
+  })
+
+  it('of Ogg includes the packets behind those that their next page does not continue', () => {
+    const head = recording('opus.ogg')
+    const serial = head.readUInt32LE(14)
+    const audio = head.indexOf('OggS', head.indexOf('OpusTags'))
+    // Three frames of 40 ms; then the beginning of a packet without frames.
+    const packets = Buffer.concat([Buffer.from([0x13, 3, 0, 0, 0]), Buffer.from([0x13, 0]), Buffer.alloc(253)])
+    const page = oggPage(serial, 0, Buffer.from([5, 255]), packets)
+    const file = Buffer.concat([head.subarray(0, audio), times(100, page)])
+    expect(measured(file).seconds).to.be.within(11.9, 12.1)
   })
 
   it('of M4A does not become less with the times that its tables state', () => {
@@ -167,7 +192,7 @@ describe('the length of a file of sound', () => {
     for (let place = 0; place >= 0; place = other.indexOf('OggS', place + 4)) other.writeUInt32LE(777, place + 14)
     other[5] = 0
     const { seconds } = measured(one)
-    expect(measured(Buffer.concat([one, other])).seconds).to.be.closeTo(2 * seconds, 0.01)
+    expect(measured(Buffer.concat([one, atPosition(other, 0n)])).seconds).to.be.closeTo(2 * seconds, 0.01)
   })
 
   it('of M4A is that of its fragments too, and of AAC as its own description states it', () => {

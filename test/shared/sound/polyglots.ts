@@ -1,7 +1,7 @@
 /**
  * Files that are of two formats: of one that costs little, and of another in which much more is heard.
  */
-import { recording } from './fixtures.ts'
+import { atPosition, recording } from './fixtures.ts'
 import { times } from './worst-cases.ts'
 
 /** A file, and whether it is one of those that a customer may send. */
@@ -202,10 +202,8 @@ function withEdits(m4a: Buffer, edits: number): Buffer {
 function vorbisPositions(): Made[] {
   const made: Made[] = []
   for (const position of [0n, 1n, -1n, 40_000n]) {
-    const ogg = recording('vorbis.ogg')
-    for (let page = ogg.indexOf('OggS'); page >= 0; page = ogg.indexOf('OggS', page + 4))
-      ogg.writeBigInt64LE(position, page + 6)
-    made.push({ name: `Vorbis at ${position}`, bytes: ogg, isHonest: true })
+    const bytes = atPosition(recording('vorbis.ogg'), position)
+    made.push({ name: `Vorbis at ${position}`, bytes, isHonest: true })
   }
   const webm = recording('vorbis.webm')
   const scale = webm.indexOf(Buffer.from('2ad7b1', 'hex'))

@@ -2,7 +2,7 @@
  * Files that take the most work of each parser, by how many elements they have.
  */
 import { crc8 } from '../../../src/shared/sound/flac.ts'
-import { recording, silence } from './fixtures.ts'
+import { oggPage, recording, silence } from './fixtures.ts'
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex')
 
@@ -36,15 +36,6 @@ export function box(type: string, ...content: Buffer[]): Buffer {
   head.writeUInt32BE(8 + content.reduce((sum, { length }) => sum + length, 0))
   head.write(type, 4)
   return Buffer.concat([head, ...content])
-}
-
-function oggPage(serial: number, flags: number, lengths: Buffer, body: Buffer): Buffer {
-  const head = Buffer.alloc(27)
-  head.write('OggS')
-  head[5] = flags
-  head.writeUInt32LE(serial, 14)
-  head[26] = lengths.length
-  return Buffer.concat([head, lengths, body])
 }
 
 /** An empty packet of Opus in a stream of its own. */
