@@ -99,7 +99,7 @@ describe('a web process with a heap of 512 MB', () => {
     const bodies = Object.values(ATTACKS).map(({ path, body }) => {
       const sent = body()
       const isForm = sent instanceof FormData
-      const type = isForm ? {} : { 'content-type': 'application/json' }
+      const type: Record<string, string> = isForm ? {} : { 'content-type': 'application/json' }
       return { path, type, sent: isForm ? sent : JSON.stringify(sent) }
     })
     const statuses: number[] = []

@@ -1,4 +1,4 @@
-import type { Falsification } from './falsification.ts'
+import type { Falsification, Scene } from './falsification.ts'
 import { OF_PAYMENTS } from './falsified-payments.ts'
 
 /** One for each invariant, at least. */
