@@ -56,6 +56,7 @@ export function webmSeconds(file: SoundReader): number {
   // Where the elements end that contain what is read now: each at most where the one around it does.
   let ends: number[] = []
   let place = afterHead(file)
+  const nextCluster = clusterFinder(file)
   for (let elements = 0; place >= 0 && place < file.bytes; elements++) {
     if (elements > MAX_ELEMENTS) throw new NoSound('has too many elements')
     while (ends.length > 0 && ends.at(-1)! <= place) ends.pop()
@@ -77,11 +78,22 @@ export function webmSeconds(file: SoundReader): number {
       continue
     }
     const isWhole = from + length.value <= end
-    walk.take(id.value, file, from, Math.min(length.value, file.bytes - from), isWhole)
-    // What is longer than it can be is no reason for decoders not to look for the next cluster behind its head.
+    const isBlock = walk.take(id.value, file, from, Math.min(length.value, file.bytes - from), isWhole)
+    // Decoders search what they cannot read for the next cluster, from behind its head.
+    if (isWhole && !isBlock && nextCluster(from) < end) throw new NoSound('has clusters inside other elements')
     place = isWhole ? end : file.find(CLUSTER, from)
   }
   return walk.seconds()
+}
+
+/** Finds the next mark of a cluster from places that only increase; Infinity where there is none. */
+function clusterFinder(file: SoundReader): (from: number) => number {
+  let next = -1
+  return (from) => {
+    if (next < from) next = file.find(CLUSTER, from)
+    if (next < 0) next = Infinity
+    return next
+  }
 }
 
 /**
@@ -116,7 +128,8 @@ function lengthAt(bytes: Buffer, place: number): { value: number; bytes: number 
   return length && length.value >= 2 ** (7 * length.bytes) - 1 ? { ...length, value: Infinity } : length
 }
 
-type Track = { type: number; codec: string; settings: Buffer; clock: PacketClock | null }
+/** `isLate`: declared behind the first cluster, where not every decoder reads it. */
+type Track = { type: number; codec: string; settings: Buffer; clock: PacketClock | null; isLate: boolean }
 
 /** What was found so far. */
 class Walk {
@@ -124,18 +137,28 @@ class Walk {
   private track: Track | null = null
   private readonly byNumber = new Map<number, Track>()
   private packets = 0
+  private hasClusters = false
 
   begin(id: number): void {
+    this.hasClusters ||= id === ID.cluster
     if (id !== ID.track) return
     if (++this.tracks > MAX_TRACKS) throw new NoSound('has too many tracks')
-    this.track = { type: 0, codec: '', settings: Buffer.alloc(0), clock: null }
+    this.track = { type: 0, codec: '', settings: Buffer.alloc(0), clock: null, isLate: this.hasClusters }
   }
 
-  /** An element that contains no others, its length, and whether it ends before what is around it does. */
-  take(id: number, file: SoundReader, from: number, bytes: number, isWhole: boolean): void {
+  /**
+   * An element that contains no others, its length, and whether it ends before what is around it does.
+   * @returns whether it is a block that every decoder takes as one
+   */
+  take(id: number, file: SoundReader, from: number, bytes: number, isWhole: boolean): boolean {
+    if (id === ID.block || id === ID.simpleBlock) return this.takeBlock(file, from, bytes)
+    this.takeOther(id, file, from, bytes, isWhole)
+    return false
+  }
+
+  private takeOther(id: number, file: SoundReader, from: number, bytes: number, isWhole: boolean): void {
     const { track } = this
-    if (id === ID.block || id === ID.simpleBlock) this.takeBlock(file, from, bytes)
-    else if (id === ID.encodings) throw new NoSound('is a WebM file of packed or encrypted blocks')
+    if (id === ID.encodings) throw new NoSound('is a WebM file of packed or encrypted blocks')
     else if (!track || !isWhole) return
     // Decoders go by the first track of a number.
     else if (id === ID.number) this.addNumber(unsigned(file.at(from, Math.min(bytes, 8))), track)
@@ -156,19 +179,20 @@ class Walk {
     this.byNumber.set(number, track)
   }
 
-  /** A block: the number of its track, its time, and packets, of which several may share it. */
-  private takeBlock(file: SoundReader, from: number, bytes: number): void {
+  /** A block: the number of its track, its time, and packets, of which several may share it. @returns as `take` */
+  private takeBlock(file: SoundReader, from: number, bytes: number): boolean {
     const at = file.seek(from, 12 + HEAD_BYTES)
     const number = numberAt(file.window, at, 8, false)
-    if (!number || bytes < number.bytes + 3) return
+    if (!number || bytes < number.bytes + 3) return false
     const track = this.byNumber.get(number.value)
-    if (track?.type !== SOUND_TRACK) return
+    if (track?.type !== SOUND_TRACK) return false
     track.clock ??= clockFor(track)
     const head = number.bytes + 3
     const isLaced = (file.window[at + head - 1]! & LACING) !== 0
     if (isLaced) this.packets += takeLace(file.at(from, Math.min(bytes, MAX_BLOCK)), head, bytes, track.clock)
     else track.clock.take(file.window, at + head, bytes - head)
     if (this.packets > MAX_PACKETS) throw new NoSound('has too many packets')
+    return !isLaced && !track.isLate
   }
 }
 

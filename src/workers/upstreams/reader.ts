@@ -198,7 +198,7 @@ function saidIn(take: Take, data: string, isWhole: boolean, event?: string): boo
   // The end that the Messages API has.
   if (fields?.type === 'message_stop') return take({ is: 'done' })
   // An object may be the one element of a list.
-  const line = text.startsWith('{') && !text.includes('\n') ? text : undefined
+  const line = text.startsWith('{') && !/[\n\r]/.test(text) ? text : undefined
   if (fields) return take({ is: 'object', fields, isWhole, event, line })
   if (event === 'error') return take({ is: 'object', fields: { message: text }, isWhole, event })
   if (text.includes('\n')) return text.split('\n').every((line) => saidIn(take, line, false, event))

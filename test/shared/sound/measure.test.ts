@@ -4,7 +4,7 @@ import { crc8 } from '../../../src/shared/sound/flac.ts'
 import { measureSound } from '../../../src/shared/sound/measure.ts'
 import { NoSound } from '../../../src/shared/sound/reader.ts'
 import { LENGTH, RECORDINGS, atPosition, measured, oggPage, outcome, recording, silence, sourceOf } from './fixtures.ts'
-import { times } from './worst-cases.ts'
+import { hiddenClusters, times } from './worst-cases.ts'
 
 describe('the length of a file of sound', () => {
   for (const [file, kind] of RECORDINGS) {
@@ -239,6 +239,11 @@ describe('the length of a file of sound', () => {
     const settings = packed.indexOf(Buffer.from([0x63, 0xa2]))
     packed.set([0x6d, 0x80], settings)
     expect(outcome(packed)).to.be.instanceOf(NoSound)
+  })
+
+  it('of WebM is refused where decoders search an element and find clusters inside it', () => {
+    for (const file of hiddenClusters(recording('opus.webm')))
+      expect(outcome(file)).to.be.instanceOf(NoSound).with.property('message', 'has clusters inside other elements')
   })
 
   it('is found in as many reads as a file has pieces, however many frames could begin in it', () => {

@@ -2,7 +2,7 @@
  * Files that are of two formats: of one that costs little, and of another in which much more is heard.
  */
 import { atPosition, recording } from './fixtures.ts'
-import { times } from './worst-cases.ts'
+import { hiddenClusters, times } from './worst-cases.ts'
 
 /** A file, and whether it is one of those that a customer may send. */
 export type Made = { name: string; bytes: Buffer; isHonest?: true }
@@ -80,6 +80,7 @@ export function polyglots(make: (...args: string[]) => Buffer): Made[] {
     { name: 'a dictation', bytes: dictation() },
     { name: 'AAC of which a sample has many frames', bytes: inOneSample(long.m4a) },
     { name: 'AAC of several edits', bytes: withEdits(long.m4a, 50) },
+    ...hiddenClusters(long.webm).map((bytes, at) => ({ name: `clusters in an element (${at})`, bytes })),
     ...vorbisPositions(),
   ]
 }

@@ -22,6 +22,20 @@ const CLUSTER = hex('1f43b675 01ffffffffffffff')
 /** A group whose length is not known, and in which all that follows is. */
 const OPEN_GROUP = hex('a0 ff')
 
+/**
+ * WebM files with the clusters of another one inside an element that decoders cannot read, so that they search it: a
+ * time that is too long, a block without a number, of no track, or whose lace is broken.
+ */
+export const hiddenClusters = (webm: Buffer): Buffer[] =>
+  ['e7', 'a3', 'a3 85000080', 'a3 81000006ff', 'a1 85000000'].map((begin) => {
+    const [id, ...head] = begin.split(' ')
+    const content = Buffer.concat([hex(head.join('')), webm.subarray(webm.indexOf(hex('1f43b675')))])
+    const length = Buffer.alloc(8)
+    length.writeUInt32BE(0x01000000)
+    length.writeUInt32BE(content.length, 4)
+    return webmOf(OPUS_TRACK, CLUSTER, hex('e7 81 00 a3 85 81 0000 80 08'), hex(id!), length, content)
+  })
+
 /** Parents in each other, all of them open, and empty elements in the last. */
 export const openParents = (parents: number, elements: number): Buffer =>
   webmOf(times(parents, OPEN_GROUP), times(elements, hex('ec 80')))
