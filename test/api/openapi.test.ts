@@ -201,7 +201,7 @@ describe('the OpenAPI document', () => {
     })
 
     it('to bodies that are not JSON, of the wrong type, or too large', async () => {
-      const { token, me } = await visitor.signUp({ role: 'admin' })
+      const { token, me } = await visitor.signUp({ role: 'admin', credits: 1000 })
       const { secret } = (await me('POST', '/api/keys', { name: 'test' })).json
       for (const operation of operations.filter((one) => one.body)) {
         const method = operation.method.toUpperCase()
