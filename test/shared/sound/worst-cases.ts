@@ -6,8 +6,8 @@ import { oggPage, recording, silence } from './fixtures.ts'
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex')
 
-/** Something so many times. */
-export const times = (count: number, piece: Buffer): Buffer => Buffer.alloc(count * piece.length, piece)
+/** Something so many times, whole each time. */
+export const times = (count: number, piece: Buffer): Buffer => Buffer.alloc(Math.ceil(count) * piece.length, piece)
 
 const WEBM_HEAD = hex('1a45dfa3 87 4282 84 7765626d 18538067 01ffffffffffffff')
 

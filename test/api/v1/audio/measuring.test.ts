@@ -1,10 +1,9 @@
 import { expect } from 'chai'
-import { readFileSync } from 'node:fs'
-import { setImmediate } from 'node:timers/promises'
 import { Quota } from '../../../../src/api/endpoint/quota.ts'
 import { FormFile, FormSpace, MOST_FORMS } from '../../../../src/api/forms/form-file.ts'
 import { Measuring } from '../../../../src/api/v1/audio/measuring.ts'
 import { NoSound } from '../../../../src/shared/sound/reader.ts'
+import { knowsTurns, longestTurn } from '../../../support/turns.ts'
 import { silence } from '../../../shared/sound/fixtures.ts'
 import { LARGEST, WORST, emptyTracks, openParents } from '../../../shared/sound/worst-cases.ts'
 
@@ -68,7 +67,7 @@ describe('the measuring of audio files', () => {
   })
 
   it('takes no turn of the event loop of more than 250 ms of CPU, whatever the files are', async function () {
-    if (process.platform !== 'linux') this.skip()
+    if (!knowsTurns) this.skip()
     const hostile = [
       openParents(30_000, 10_000),
       openParents(130_000, 0),
@@ -78,25 +77,12 @@ describe('the measuring of audio files', () => {
     ]
     const worst = ['Ogg of empty packets', 'WebM of laces'].map((name) => WORST[name]!(LARGEST[name]!))
     const all = await Promise.all([...hostile, ...worst].map(fileOf))
-    let isOver = false
-    const over = Promise.allSettled(all.map((file, at) => measuring.measure(`account ${at % 4}`, file.opened()))).then(
-      (outcomes) => {
-        isOver = true
-        return outcomes
-      },
-    )
-    let longest = 0
-    for (let before = ownCpuMs(); !isOver;) {
-      await setImmediate()
-      const now = ownCpuMs()
-      longest = Math.max(longest, now - before)
-      before = now
-    }
+    let outcomes: PromiseSettledResult<unknown>[] = []
+    const longest = await longestTurn(async () => {
+      outcomes = await Promise.allSettled(all.map((file, at) => measuring.measure(`account ${at % 4}`, file.opened())))
+    })
     expect(longest, 'ms').to.be.below(250)
-    const outcomes = (await over).slice(0, hostile.length)
-    for (const outcome of outcomes) expect(outcome).to.have.nested.property('reason.message').that.matches(/^has /)
+    for (const outcome of outcomes.slice(0, hostile.length))
+      expect(outcome).to.have.nested.property('reason.message').that.matches(/^has /)
   })
-
-  /** CPU time of this thread alone, in ms. */
-  const ownCpuMs = (): number => Number(readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ')[0]) / 1e6
 })
