@@ -180,7 +180,7 @@ export const READS: Record<string, Record<string, Read>> = {
     'which calls have ended': { read: ({ db, call }) => findEnded(db, [call, newId('call')]), index: 'calls_pkey' },
     'the call that a retry joins': {
       read: ({ db, mine }) => claimUnanswered(db, aRetry(mine)),
-      index: 'calls_to_join',
+      index: 'calls_left',
       sorts: true,
     },
     'the call that a dead process left': {

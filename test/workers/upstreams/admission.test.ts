@@ -67,7 +67,8 @@ describe('the room that an answer takes', () => {
     expect(read, 'pieces that were read').to.be.below(10)
     open()
     await reading
-    expect(said).to.deep.equal([{ is: 'object', fields: { a: 'b' }, isWhole: true, event: undefined }])
+    const line = pieces.join('')
+    expect(said).to.deep.equal([{ is: 'object', line, fields: { a: 'b' }, isWhole: true, event: undefined }])
   })
 
   it('that is never given ends the reading with what ends its call', async () => {

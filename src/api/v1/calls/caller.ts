@@ -7,6 +7,7 @@ import type { ParameterizedContext } from 'koa'
 import type { Principal } from '../../../shared/accounts/key-lookup.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import type { WebDeps } from '../../deps.ts'
+import { ALLOWANCE_HEADERS, TOKEN_HEADERS } from '../../endpoint/allowances.ts'
 import { authenticateKey, identify, refuseHolder } from '../../endpoint/auth.ts'
 import { apiKeyToken } from '../../middleware/bearer.ts'
 import { clientAddress } from '../../middleware/client-address.ts'
@@ -54,9 +55,17 @@ async function hasChanged(deps: KeyDeps, ctx: CallContext): Promise<boolean> {
   if (!ctx.state.isRecentCaller || ctx.state.opened) return false
   const before = ctx.state.principal
   ctx.state.isRecentCaller = false
-  const now = await authenticateKey(deps, ctx)
+  const now = await authenticateKey(deps, ctx).catch((error: unknown) => {
+    hideLimits(ctx)
+    throw error
+  })
   refuseHolder(now)
   return !isDeepStrictEqual(limitsOf(now), limitsOf(before))
+}
+
+/** Only the holder of a valid key is shown what is left of its limits. */
+function hideLimits(ctx: CallContext): void {
+  for (const name of [...ALLOWANCE_HEADERS, ...TOKEN_HEADERS]) ctx.remove(name)
 }
 
 /** What a holder may do, without what they have used of it. */
@@ -64,7 +73,11 @@ const limitsOf = ({ tokens, ...holder }: Principal) => ({ ...holder, tokens: tok
 
 /** The refusal of a call: where its key is refused by now, that precedes any other. */
 export async function refusalNow(deps: KeyDeps, ctx: CallContext, thrown: unknown): Promise<unknown> {
-  if (!(thrown instanceof ApiError)) return thrown
+  if (!(thrown instanceof ApiError)) {
+    // Such as a database that is away: nobody can tell whether the key is still valid.
+    if (ctx.state.isRecentCaller && !ctx.state.opened) hideLimits(ctx)
+    return thrown
+  }
   try {
     await hasChanged(deps, ctx)
     return thrown
