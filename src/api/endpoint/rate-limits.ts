@@ -21,8 +21,8 @@ export type Limits = ReturnType<typeof createLimits>
  */
 export type LimitUse = {
   /**
-   * Counts once for each so many bytes that a body begins, for the most where its length is not stated, and once more
-   * for each so many bytes that its answer has beyond the first.
+   * Bytes that count as one use: a body counts once for each started unit (as the longest, if its length is not
+   * stated), and its answer once for each further unit beyond the first.
    */
   perBytes?: number
   /** Answers have headers that show what is left of it. */

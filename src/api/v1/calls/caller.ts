@@ -74,7 +74,7 @@ const limitsOf = ({ tokens, ...holder }: Principal) => ({ ...holder, tokens: tok
 /** The refusal of a call: where its key is refused by now, that precedes any other. */
 export async function refusalNow(deps: KeyDeps, ctx: CallContext, thrown: unknown): Promise<unknown> {
   if (!(thrown instanceof ApiError)) {
-    // Such as a database that is away: nobody can tell whether the key is still valid.
+    // For example, Postgres is unreachable: whether the key is still valid is unknown.
     if (ctx.state.isRecentCaller && !ctx.state.opened) hideLimits(ctx)
     return thrown
   }
