@@ -153,6 +153,30 @@ export class Program {
   }
 }
 
+/** Work of which only so many run at a time; the rest wait in the order in which they came. */
+class Turns {
+  private readonly waiting: (() => void)[] = []
+  private free: number
+
+  constructor(free: number) {
+    this.free = free
+  }
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.free > 0) this.free--
+    else await new Promise<void>((resolve) => this.waiting.push(resolve))
+    try {
+      return await work()
+    } finally {
+      const next = this.waiting.shift()
+      if (next) next()
+      else this.free++
+    }
+  }
+}
+
+const starts = new Turns(2)
+
 /** An installation of real processes over a database and Redis keys of its own. */
 export class Installation {
   readonly db: Db
@@ -177,9 +201,9 @@ export class Installation {
     return program
   }
 
-  /** Starts a process and waits until it is up. */
+  /** Starts a process and waits until it is up. Two start at a time: they need a processor each until then. */
   async start(kind: Kind, settings: Settings = {}): Promise<Program> {
-    return await this.launch(kind, settings).up()
+    return await starts.run(() => this.launch(kind, settings).up())
   }
 
   /** Runs a task of a checkout (`tree`) to its end, and answers what it wrote. @throws where it ends with an error. */

@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, Server } from 'node:http'
 import { connect } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
@@ -38,6 +39,12 @@ function begin(url: string, headers: string[], length: number, sent: string): Un
   const head = ['POST ' + pathname + ' HTTP/1.1', 'Host: x', ...headers, `Content-Length: ${length}`]
   socket.write(`${head.join('\r\n')}\r\n\r\n${sent}`)
   return { socket, received: () => text }
+}
+
+/** Waits until this process has read what it has sent itself: what the kernel still holds comes within some turns. */
+async function untilRead({ socket }: Unfinished): Promise<void> {
+  await until('all to be sent', () => socket.writableLength === 0)
+  for (let turns = 0; turns < 1000; turns++) await setImmediate()
 }
 
 const statusOf = ({ received }: Unfinished): string | undefined => /^HTTP\/1\.1 (\d{3})/.exec(received())?.[1]
@@ -88,6 +95,7 @@ describe('bodies of calls that come slowly', () => {
 
   it('can be as long as the longest of an agent, alone', async () => {
     const whole = beginChat(12 * MEGABYTE - 10, 1, '/v1/responses')
+    await untilRead(whole)
     const beside = beginChat(MEGABYTE, 1)
     await until('the refusal of what is more than that', () => statusOf(beside) === '429')
     expect(statusOf(whole)).to.equal(undefined)

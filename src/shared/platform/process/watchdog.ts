@@ -9,26 +9,31 @@ import { Worker } from 'node:worker_threads'
 const BEAT_MS = 250
 
 /**
- * When the loop counts as standing still: it has not turned between so many looks, which come every so many ms. Looks
- * are counted, not time: a process that is suspended has none. Sooner than platforms kill after SIGTERM, at 30 s.
+ * When the loop counts as standing still: this process has used so much CPU time, in ms, since the loop last turned.
+ * CPU time, not time: a process that is suspended, or gets no processor while it starts on a busy machine, is not at
+ * fault. Less than platforms wait between SIGTERM and SIGKILL, 30 s. It is read every `everyMs`.
  */
-export type Patience = { looks: number; everyMs: number }
+export type Patience = { cpuMs: number; everyMs: number }
 
-const PATIENCE: Patience = { looks: 25, everyMs: 1000 }
+const PATIENCE: Patience = { cpuMs: 25_000, everyMs: 1000 }
 
 /** What the thread runs. It shares nothing with the process but two numbers: beats, and whether a debugger is there. */
-const LOOKING = `
+const WATCHING = `
 const { writeSync } = require('node:fs')
-const { workerData: { shared, name, looks, everyMs } } = require('node:worker_threads')
+const { workerData: { shared, name, cpuMs, everyMs } } = require('node:worker_threads')
 const numbers = new Int32Array(shared)
 let seen = -1
-let still = 0
+let usedAtBeat = 0
 setInterval(() => {
   const beats = Atomics.load(numbers, 0)
-  still = beats === seen && Atomics.load(numbers, 1) === 0 ? still + 1 : 0
-  seen = beats
-  if (still < looks) return
-  const msg = 'killed: nothing else of this process had a turn for ' + (looks * everyMs) / 1000 + ' s'
+  const { user, system } = process.cpuUsage()
+  const used = (user + system) / 1000
+  if (beats !== seen || Atomics.load(numbers, 1) !== 0) {
+    seen = beats
+    usedAtBeat = used
+  }
+  if (used - usedAtBeat < cpuMs) return
+  const msg = 'killed: nothing else of this process had a turn for ' + cpuMs / 1000 + ' s of CPU time'
   try {
     writeSync(1, JSON.stringify({ level: 'fatal', time: new Date().toISOString(), process: name, msg }) + '\\n')
   } finally {
@@ -47,7 +52,7 @@ export function watchLoop(name: string, patience: Patience = PATIENCE): void {
   }, BEAT_MS).unref()
   const resourceLimits = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 }
   const workerData = { shared, name, ...patience }
-  const thread = new Worker(LOOKING, { eval: true, execArgv: [], env: {}, workerData, resourceLimits })
+  const thread = new Worker(WATCHING, { eval: true, execArgv: [], env: {}, workerData, resourceLimits })
   thread.on('error', () => {})
   thread.unref()
 }

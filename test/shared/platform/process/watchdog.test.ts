@@ -2,11 +2,11 @@ import { spawnSync } from 'node:child_process'
 import { expect } from 'chai'
 import { root } from '../../../../scripts/folders.ts'
 
-/** Runs a program that is watched, and looked at every 50 ms. It is killed in any case after a while. */
+/** Runs a program that is killed after 1 s of CPU time in one turn, and in any case after a while. */
 function watched(program: string) {
   const script = `
     import { watchLoop } from './src/shared/platform/process/watchdog.ts'
-    watchLoop('worker', { looks: 20, everyMs: 50 })
+    watchLoop('worker', { cpuMs: 1000, everyMs: 50 })
     process.on('SIGTERM', () => process.exit(3))
     ${program}`
   return spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', script], {
@@ -40,6 +40,14 @@ describe('a process whose event loop stands still', () => {
       }
       work()`
     expect(watched(busy)).to.include({ signal: null, status: 0 })
+  })
+
+  it('is another thing than one that gets no processor', () => {
+    const suspended = "setTimeout(() => require('node:child_process').execSync('sleep 3'), 100)"
+    expect(watched(`import { createRequire } from 'node:module'; const require = createRequire('/'); ${suspended}`)).to.include({
+      signal: null,
+      status: 0,
+    })
   })
 
   it('is another thing than one that has ended its work', () => {
