@@ -31,7 +31,7 @@ export const up = (db: Knex): Promise<void> =>
       modality text NOT NULL,
       dialect text, -- In which a chat was asked, and is answered, where that is not chat completions.
       model text NOT NULL, -- The gateway's model id as asked for.
-      status text NOT NULL, -- queued, running, succeeded, failed or rejected; see src/shared/calls/lifecycle.ts.
+      status text NOT NULL, -- queued, running, succeeded, failed or rejected; see src/shared/terms/lifecycle.ts.
       price jsonb, -- The price when the call was opened: later changes of the catalogue do not touch it.
       estimated_input_tokens quantity, -- Input tokens of the pre-charge (chat).
       estimated_output_tokens quantity, -- Output tokens of the pre-charge (chat).
@@ -138,7 +138,7 @@ export const up = (db: Knex): Promise<void> =>
     -- What a call produced, so that its answer can be fetched again; swept after its time.
     CREATE TABLE call_results (
       call_id uuid NOT NULL, -- Whose result.
-      -- JSON: the part of the answer that only the worker knew (src/shared/replies/stored-answers.ts).
+      -- JSON: the part of the answer that only the worker knew (src/shared/calls/stored-answers.ts).
       output text NOT NULL,
       -- Of a response that later ones may refer to: the items that it was asked with, compressed JSON
       -- (src/shared/calls/stored-responses.ts).

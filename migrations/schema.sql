@@ -230,7 +230,7 @@ CREATE TABLE budgets (
 -- What a call produced, so that its answer can be fetched again; swept after its time.
 CREATE TABLE call_results (
   call_id uuid NOT NULL, -- Whose result.
-  output text NOT NULL, -- JSON: the part of the answer that only the worker knew (src/shared/replies/stored-answers.ts).
+  output text NOT NULL, -- JSON: the part of the answer that only the worker knew (src/shared/calls/stored-answers.ts).
   input bytea, -- Of a response that later ones may refer to: the items that it was asked with, compressed JSON (src/shared/calls/stored-responses.ts).
   expires_at timestamptz NOT NULL, -- From then on 410 result_expired.
   CONSTRAINT call_results_pkey PRIMARY KEY (call_id),
@@ -247,7 +247,7 @@ CREATE TABLE calls (
   modality text NOT NULL, -- chat, image, video, embedding, moderation, rerank, speech or transcription: its queue.
   dialect text, -- In which a chat was asked, and is answered, where that is not chat completions.
   model text NOT NULL, -- The gateway's model id as asked for.
-  status text NOT NULL, -- queued, running, succeeded, failed or rejected; see src/shared/calls/lifecycle.ts.
+  status text NOT NULL, -- queued, running, succeeded, failed or rejected; see src/shared/terms/lifecycle.ts.
   price jsonb, -- The price when the call was opened: later changes of the catalogue do not touch it.
   estimated_input_tokens quantity, -- Input tokens of the pre-charge (chat).
   estimated_output_tokens quantity, -- Output tokens of the pre-charge (chat).

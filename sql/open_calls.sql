@@ -1,6 +1,6 @@
 -- Charges and opens calls, a whole batch in one round trip. open_calls and end_calls are the only statements that move
 -- credits for calls; src/shared/calls/statements.ts is their only caller, and the rules are those of
--- src/shared/calls/lifecycle.ts. The calls of an account are decided one after the other, in the order of the batch:
+-- src/shared/terms/lifecycle.ts. The calls of an account are decided one after the other, in the order of the batch:
 -- each finds what those before it have left, and the refusal of one does not affect another.
 --
 -- What there is to spend is read once, each call takes its credits from that, and all of it is written by one statement

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { ensureConsole } from '../build/console.ts'
 import { freePort } from '../services/ports.ts'
-import { findUserByEmail } from '../../src/shared/users/users.ts'
+import { findUserByEmail } from '../../src/shared/identity/users.ts'
 import type { AccountId } from '../../src/shared/platform/ids.ts'
 import { newId } from '../../src/shared/platform/ids.ts'
 import { setAccountRole } from '../../src/shared/operators/changes.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { newSecret } from '../../src/shared/accounts/api-keys.ts'
+import { newSecret } from '../../src/shared/identity/api-keys.ts'
 import type { Db, Trx } from '../../src/shared/platform/postgres/db.ts'
 import { newId } from '../../src/shared/platform/ids.ts'
 import type { AccountId, KeyId, UserId } from '../../src/shared/platform/ids.ts'

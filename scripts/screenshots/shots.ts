@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Page } from 'playwright-core'
-import { createKey } from '../../src/shared/accounts/api-keys.ts'
+import { createKey } from '../../src/shared/identity/api-keys.ts'
 import { PASSWORD } from '../harness/console-gateway.ts'
 import type { ConsoleGateway } from '../harness/console-gateway.ts'
 import { send } from '../harness/http.ts'

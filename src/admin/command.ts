@@ -3,9 +3,9 @@
  */
 import type { Db } from '../shared/platform/postgres/db.ts'
 import { parseId } from '../shared/platform/ids.ts'
-import { findOwner, findUserByEmail } from '../shared/users/users.ts'
-import type { UserRow } from '../shared/users/users.ts'
-import { parseEmail } from '../shared/users/emails.ts'
+import { findOwner, findUserByEmail } from '../shared/identity/users.ts'
+import type { UserRow } from '../shared/identity/users.ts'
+import { parseEmail } from '../shared/terms/emails.ts'
 
 /** A mistake of the operator: one sentence on stderr, exit code 1. */
 export class CommandError extends Error {}

@@ -4,7 +4,7 @@
  */
 import { migrate } from '../../migrations/index.ts'
 import type { Migrated } from '../../migrations/index.ts'
-import { applyFile } from '../shared/catalogue/changes.ts'
+import { applyFile } from '../shared/operators/catalogue-changes.ts'
 import { BadCatalogue, faultsOf } from '../shared/catalogue/faults.ts'
 import { announceFromCommand } from '../shared/catalogue/change-notice.ts'
 import { readCatalogueFile } from '../shared/catalogue/parse.ts'

@@ -3,7 +3,7 @@
  */
 import Koa from 'koa'
 import type { Context, Middleware } from 'koa'
-import { AnswerGone } from '../shared/replies/long-answers.ts'
+import { AnswerGone } from '../shared/calls/stored-answers.ts'
 import { traceFields } from '../shared/platform/process/trace.ts'
 import type { WebDeps } from './deps.ts'
 import { warnOfProxies } from './middleware/client-address.ts'

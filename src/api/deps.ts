@@ -2,7 +2,7 @@
  * What the web process is made of. Handlers take the narrow part they use.
  */
 import type { Redis } from 'ioredis'
-import type { KeyLookup } from '../shared/accounts/key-lookup.ts'
+import type { KeyLookup } from '../shared/identity/key-lookup.ts'
 import type { Config } from '../shared/platform/config/config.ts'
 import type { CatalogueHolder } from '../shared/catalogue/holder.ts'
 import type { Db } from '../shared/platform/postgres/db.ts'
@@ -14,7 +14,7 @@ import type { LongAnswers } from '../shared/replies/long-answers.ts'
 import type { RecordRefusal } from '../shared/calls/refusal-records.ts'
 import type { Replies } from '../shared/replies/reply-channel.ts'
 import type { WebProcesses } from '../shared/replies/web-processes.ts'
-import type { Guesses } from '../shared/users/login.ts'
+import type { Guesses } from '../shared/identity/login.ts'
 import type { Mailer } from '../shared/mail/mailer.ts'
 import type { PaymentDeps } from '../shared/payments/deps.ts'
 import type { Telemetry } from '../shared/platform/telemetry/telemetry.ts'

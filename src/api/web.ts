@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Redis } from 'ioredis'
-import { createKeyLookup } from '../shared/accounts/key-lookup.ts'
+import { createKeyLookup } from '../shared/identity/key-lookup.ts'
 import type { Config } from '../shared/platform/config/config.ts'
 import type { Db } from '../shared/platform/postgres/db.ts'
 import { reportDefect } from '../shared/platform/process/defects.ts'
@@ -15,10 +15,11 @@ import { refuseStart } from '../shared/platform/process/process.ts'
 import type { Running } from '../shared/platform/process/process.ts'
 import { holdCatalogue } from '../shared/catalogue/holder.ts'
 import { listenForVersions } from '../shared/catalogue/change-notice.ts'
-import { prepareDummyHash } from '../shared/users/passwords.ts'
+import { prepareDummyHash } from '../shared/identity/passwords.ts'
 import { createMailer } from '../shared/mail/mailer.ts'
 import { createQueues } from '../shared/queues.ts'
 import { connectProducer, connectSubscriber } from '../shared/platform/redis/redis.ts'
+import { missingSchema } from '../../migrations/index.ts'
 import { SchemaGate } from '../shared/platform/postgres/schema.ts'
 import { checkServices } from '../shared/platform/process/start-up.ts'
 import type { Needed } from '../shared/platform/process/start-up.ts'
@@ -165,7 +166,7 @@ async function connect(config: Config, { observer, registry }: WebMetrics, log: 
   return {
     ...database,
     telemetry,
-    schema: new SchemaGate(database.db),
+    schema: new SchemaGate(() => missingSchema(database.db)),
     redis,
     queues: createQueues(redis, config.REDIS_PREFIX),
     mailer: createMailer(config),

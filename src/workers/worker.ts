@@ -16,6 +16,7 @@ import { listenForVersions } from '../shared/catalogue/change-notice.ts'
 import { MAX_STALLED_COUNT, WORKER_TIMES } from '../shared/platform/redis/open-queues.ts'
 import { createQueues } from '../shared/queues.ts'
 import { connectPersistent, connectSubscriber } from '../shared/platform/redis/redis.ts'
+import { missingSchema } from '../../migrations/index.ts'
 import { SchemaGate } from '../shared/platform/postgres/schema.ts'
 import { checkServices } from '../shared/platform/process/start-up.ts'
 import type { Needed } from '../shared/platform/process/start-up.ts'
@@ -71,7 +72,7 @@ export async function startWorker(
   const telemetry = await startTelemetry(config, { process: 'worker', registry: metrics.registry, log })
   const { db, calls } = openDatabase(config, metrics.observer)
   const redis = connectPersistent(config)
-  const schema = new SchemaGate(db)
+  const schema = new SchemaGate(() => missingSchema(db))
   const catalogue = holdCatalogue({ db, log, secretOf: config.secretOf })
   const terminating = new AbortController()
   const health = await openHealth(config, { db, redis, schema, catalogue, terminating: terminating.signal }, metrics)

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { accountCommands } from '../../src/admin/commands/accounts.ts'
 import { keyCommands } from '../../src/admin/commands/keys.ts'
-import { listActions } from '../../src/shared/operators/actions.ts'
+import { listActions } from '../../src/shared/action-log/actions.ts'
 import type { Db } from '../../src/shared/platform/postgres/db.ts'
 import { publicId } from '../../src/shared/platform/ids.ts'
 import { connectTestDb, testDatabaseUrl } from '../../scripts/harness/database.ts'

@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 import { keyCommands } from '../../src/admin/commands/keys.ts'
-import { createKeyLookup } from '../../src/shared/accounts/key-lookup.ts'
-import type { ApiKey } from '../../src/shared/accounts/shown-key.ts'
+import { createKeyLookup } from '../../src/shared/identity/key-lookup.ts'
+import type { ApiKey } from '../../src/shared/identity/shown-key.ts'
 import type { Db } from '../../src/shared/platform/postgres/db.ts'
 import { publicId } from '../../src/shared/platform/ids.ts'
-import { listActions } from '../../src/shared/operators/actions.ts'
+import { listActions } from '../../src/shared/action-log/actions.ts'
 import { connectTestDb, testDatabaseUrl } from '../../scripts/harness/database.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
 

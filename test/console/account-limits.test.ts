@@ -4,7 +4,7 @@ import { closeBrowser, openBrowser } from '../support/browser.ts'
 import { startConsoleGateway } from '../../scripts/harness/console-gateway.ts'
 import type { ConsoleGateway } from '../../scripts/harness/console-gateway.ts'
 import { until } from '../../scripts/harness/until.ts'
-import { ownLimits } from '../../src/shared/accounts/account-limits.ts'
+import { ownLimits } from '../../src/shared/identity/account-limits.ts'
 import { publicId } from '../../src/shared/platform/ids.ts'
 import { seriousFaults, visit } from './support/visit.ts'
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
-import { applyCatalogue } from '../../src/shared/catalogue/changes.ts'
+import { applyCatalogue } from '../../src/shared/operators/catalogue-changes.ts'
 import { readVersion } from '../../src/shared/catalogue/versions.ts'
 import { closeBrowser, openBrowser } from '../support/browser.ts'
 import { PASSWORD, startConsoleGateway } from '../../scripts/harness/console-gateway.ts'

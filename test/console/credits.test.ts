@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { readFileSync } from 'node:fs'
 import type { Browser, Page } from 'playwright-core'
-import { findUserByEmail } from '../../src/shared/users/users.ts'
+import { findUserByEmail } from '../../src/shared/identity/users.ts'
 import { newId } from '../../src/shared/platform/ids.ts'
 import { grant } from '../../src/shared/ledger/ledger.ts'
 import { closeBrowser, openBrowser } from '../support/browser.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
-import { endSecret } from '../../src/shared/accounts/api-keys.ts'
+import { endSecret } from '../../src/shared/identity/api-keys.ts'
 import { parseId, publicId } from '../../src/shared/platform/ids.ts'
 import { closeBrowser, openBrowser } from '../support/browser.ts'
 import { get, post, send } from '../../scripts/harness/http.ts'

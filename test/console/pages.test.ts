@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
-import { createKey } from '../../src/shared/accounts/api-keys.ts'
+import { createKey } from '../../src/shared/identity/api-keys.ts'
 import { publicId } from '../../src/shared/platform/ids.ts'
 import { aResult, opened, verbs } from '../shared/calls/opening.ts'
 import { closeBrowser, openBrowser } from '../support/browser.ts'

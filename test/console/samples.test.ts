@@ -10,7 +10,7 @@ import type { Gateway } from '../../scripts/harness/harness.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
 import type { Example, Sample } from '../../src/console/parts/samples/samples.ts'
 import { samplesOf, similarCurl } from '../../src/console/parts/samples/samples.ts'
-import { DIALECTS } from '../../src/shared/dialects/dialect.ts'
+import { DIALECTS } from '../../src/shared/chat/dialect.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 
 const run = promisify(execFile)

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../scripts/folders.ts'
 import { createMessage } from '../../src/api/v1/messages/messages.ts'
-import { DEARER_FIELDS, FREE_FIELDS } from '../../src/shared/dialects/messages/fields.ts'
-import { CONTENT_BLOCKS } from '../../src/shared/dialects/messages/body.ts'
-import { chatOptions } from '../../src/shared/requests/chat-fields.ts'
+import { DEARER_FIELDS, FREE_FIELDS } from '../../src/shared/chat/messages/fields.ts'
+import { CONTENT_BLOCKS } from '../../src/shared/chat/messages/body.ts'
+import { chatOptions } from '../../src/shared/chat/completions/fields.ts'
 import { anthropicTypeOf, errorCodes, statusOf } from '../../src/shared/platform/errors.ts'
 
 describe('docs/api.md', () => {

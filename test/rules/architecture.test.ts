@@ -5,28 +5,28 @@ import type { Source } from './source.ts'
 
 /** The place of the SQL of each table. */
 const HOMES: Record<string, string> = {
-  users: 'src/shared/users/',
-  accounts: 'src/shared/accounts/',
-  members: 'src/shared/accounts/',
-  api_keys: 'src/shared/accounts/',
-  invitations: 'src/shared/accounts/',
-  budgets: 'src/shared/accounts/',
-  budget_windows: 'src/shared/accounts/',
-  sessions: 'src/shared/users/',
-  login_networks: 'src/shared/users/',
-  one_time_tokens: 'src/shared/users/',
+  users: 'src/shared/identity/',
+  accounts: 'src/shared/identity/',
+  members: 'src/shared/identity/',
+  api_keys: 'src/shared/identity/',
+  invitations: 'src/shared/identity/',
+  budgets: 'src/shared/identity/',
+  budget_windows: 'src/shared/identity/',
+  sessions: 'src/shared/identity/',
+  login_networks: 'src/shared/identity/',
+  one_time_tokens: 'src/shared/identity/',
   grants: 'src/shared/ledger/',
   ledger_entries: 'src/shared/ledger/',
   calls: 'src/shared/calls/',
   call_results: 'src/shared/calls/',
   passing_answers: 'src/shared/replies/',
   uploads: 'src/shared/requests/',
-  price_versions: 'src/shared/requests/',
+  price_versions: 'src/shared/terms/',
   mails: 'src/shared/mail/',
   mailbox_mails: 'src/shared/mail/',
-  mailbox_gifts: 'src/shared/users/',
+  mailbox_gifts: 'src/shared/identity/',
   leases: 'src/shared/platform/postgres/leases.ts',
-  operator_actions: 'src/shared/operators/',
+  operator_actions: 'src/shared/action-log/',
   circuit_openings: 'src/shared/operators/',
   banners: 'src/shared/operators/',
   catalogue_versions: 'src/shared/catalogue/',
@@ -55,8 +55,8 @@ const GUESTS: Record<string, string[]> = {
     'src/shared/ledger/ledger.ts',
     'src/shared/ledger/audit.ts',
     // Users are shown with their account; a session is valid while its account is active.
-    'src/shared/users/users.ts',
-    'src/shared/users/sessions.ts',
+    'src/shared/identity/users.ts',
+    'src/shared/identity/sessions.ts',
     'src/shared/operators/accounts.ts',
     'src/shared/payments/',
     // An account's row says whether it has webhooks.
@@ -65,13 +65,13 @@ const GUESTS: Record<string, string[]> = {
   catalogue_versions: ['src/shared/ledger/audit.ts'],
   // A session is of a member, in their role.
   members: [
-    'src/shared/users/users.ts',
-    'src/shared/users/sessions.ts',
+    'src/shared/identity/users.ts',
+    'src/shared/identity/sessions.ts',
     'src/shared/operators/',
     'src/shared/payments/',
   ],
   // Members are shown with their address.
-  users: ['src/shared/accounts/', 'src/shared/operators/', 'src/shared/catalogue/versions.ts', 'src/shared/payments/'],
+  users: ['src/shared/action-log/', 'src/shared/operators/', 'src/shared/catalogue/versions.ts', 'src/shared/payments/'],
   // The queue of that name is none.
   payments: ['src/shared/ledger/audit.ts', 'src/shared/queues.ts'],
   webhooks: ['src/shared/queues.ts', 'src/workers/webhooks/round-places.ts'],
@@ -84,7 +84,7 @@ const GUESTS: Record<string, string[]> = {
     'src/shared/replies/',
     'src/shared/requests/uploads.ts',
     'src/shared/ledger/audit.ts',
-    'src/shared/accounts/summary.ts',
+    'src/shared/identity/summary.ts',
   ],
   call_results: ['src/shared/reports/', 'src/shared/replies/', 'src/shared/ledger/audit.ts'],
   passing_answers: ['src/shared/reports/'],
@@ -94,17 +94,17 @@ const GUESTS: Record<string, string[]> = {
   budgets: ['src/shared/ledger/audit.ts'],
   budget_windows: ['src/shared/ledger/audit.ts'],
   // A link is spent together with its mail.
-  mails: ['src/shared/users/one-time-tokens.ts'],
+  mails: ['src/shared/identity/one-time-tokens.ts'],
 }
 
 /** What of the server the console may have as code: it is pure. Of everything else it may import types. */
 const SHARED_WITH_BROWSERS = [
-  'requests/pricing',
-  'requests/shown-price',
+  'terms/pricing',
+  'terms/shown-price',
   'requests/media-options',
   'requests/sizes',
   'reports/margin-csv',
-  'payments/currencies',
+  'terms/currencies',
 ].map((name) => `src/shared/${name}.ts`)
 
 /** The files of this repository that a source file imports. `isType`: it imports types alone. */

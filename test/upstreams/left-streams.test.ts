@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { hasEnded } from '../../src/shared/calls/lifecycle.ts'
+import { hasEnded } from '../../src/shared/terms/lifecycle.ts'
 import { findRecord } from '../../src/shared/reports/call-records.ts'
 import type { CallRecord } from '../../src/shared/reports/call-records.ts'
 import { parseId } from '../../src/shared/platform/ids.ts'

@@ -1,6 +1,6 @@
 /** catalogue show · check · diff · apply · history · rollback */
-import type { Applied } from '../../shared/catalogue/changes.ts'
-import { applyCatalogue, judgeCatalogue, rollBack } from '../../shared/catalogue/changes.ts'
+import type { Applied } from '../../shared/operators/catalogue-changes.ts'
+import { applyCatalogue, judgeCatalogue, rollBack } from '../../shared/operators/catalogue-changes.ts'
 import { diffCatalogues, diffText } from '../../shared/catalogue/diff.ts'
 import type { Fault } from '../../shared/catalogue/faults.ts'
 import { BadCatalogue, faultText } from '../../shared/catalogue/faults.ts'

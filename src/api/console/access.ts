@@ -3,8 +3,8 @@
  * registered the address before its owner did may have left keys and sessions.
  */
 import { z } from 'zod'
-import { networkHash } from '../../shared/users/login-networks.ts'
-import { accessBy, closeAccess } from '../../shared/users/password-changes.ts'
+import { networkHash } from '../../shared/identity/login-networks.ts'
+import { accessBy, closeAccess } from '../../shared/identity/password-changes.ts'
 import { ok, messageAnswer } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'

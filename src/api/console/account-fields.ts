@@ -2,8 +2,8 @@
  * Fields of accounts. Where a fault has a code of its own, the schema names it as its message (see `parseFields`).
  */
 import { z } from 'zod'
-import { parseEmail } from '../../shared/users/emails.ts'
-import { newPasswordFault } from '../../shared/users/passwords.ts'
+import { parseEmail } from '../../shared/terms/emails.ts'
+import { newPasswordFault } from '../../shared/identity/passwords.ts'
 import type { ErrorCode } from '../../shared/platform/errors.ts'
 import { line, shownName } from '../../shared/platform/text-fields.ts'
 

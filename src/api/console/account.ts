@@ -2,14 +2,14 @@
  * GET /api/account, GET /api/models and their latency: what the console shows on every page, and what it can call.
  */
 import { z } from 'zod'
-import { organisationOf } from '../../shared/accounts/organisations.ts'
-import { summaryOf } from '../../shared/accounts/summary.ts'
+import { organisationOf } from '../../shared/identity/organisations.ts'
+import { summaryOf } from '../../shared/identity/summary.ts'
 import { latencyOfModels } from '../../shared/reports/latency.ts'
 import type { Catalogue } from '../../shared/catalogue/catalogue.ts'
 import { offerTo } from '../../shared/catalogue/catalogue.ts'
 import { rateOf } from '../../shared/catalogue/packs.ts'
 import { keptReading } from '../../shared/platform/process/cached.ts'
-import { presentActingUser, requireMember } from '../../shared/users/users.ts'
+import { presentActingUser, requireMember } from '../../shared/identity/users.ts'
 import { accountState, latency, listOf, modelList } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'

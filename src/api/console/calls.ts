@@ -2,9 +2,9 @@
  * /api/calls: the call records of an account.
  */
 import { z } from 'zod'
-import { seenBy } from '../../shared/accounts/members.ts'
-import { CALL_STATUSES, MODALITIES } from '../../shared/calls/lifecycle.ts'
-import { DIALECTS } from '../../shared/dialects/dialect.ts'
+import { seenBy } from '../../shared/identity/members.ts'
+import { CALL_STATUSES, MODALITIES } from '../../shared/terms/lifecycle.ts'
+import { DIALECTS } from '../../shared/chat/dialect.ts'
 import type { CallFilter, CallPosition } from '../../shared/reports/call-list.ts'
 import { listCalls } from '../../shared/reports/call-list.ts'
 import { findOrigin, findRecord } from '../../shared/reports/call-records.ts'

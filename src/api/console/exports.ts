@@ -3,7 +3,7 @@
  */
 import type { Context } from 'koa'
 import { z } from 'zod'
-import { seenBy } from '../../shared/accounts/members.ts'
+import { seenBy } from '../../shared/identity/members.ts'
 import type { CallPosition } from '../../shared/reports/call-list.ts'
 import { listCalls } from '../../shared/reports/call-list.ts'
 import { listEntries } from '../../shared/ledger/ledger.ts'

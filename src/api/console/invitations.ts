@@ -2,11 +2,11 @@
  * /api/invitations: inviting people to an organisation, and joining one.
  */
 import { z } from 'zod'
-import { acceptInvitation, invite, listInvitations, revokeInvitation } from '../../shared/accounts/invitations.ts'
+import { acceptInvitation, invite, listInvitations, revokeInvitation } from '../../shared/identity/invitations.ts'
 import { hasGrantOf } from '../../shared/ledger/ledger.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { parseId } from '../../shared/platform/ids.ts'
-import { createTokenMint } from '../../shared/users/one-time-tokens.ts'
+import { createTokenMint } from '../../shared/identity/one-time-tokens.ts'
 import { done, listOf, ok } from '../endpoint/answer-schemas.ts'
 import { manager, session } from '../endpoint/auth.ts'
 import type { WebDeps } from '../deps.ts'

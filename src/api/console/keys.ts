@@ -1,11 +1,11 @@
 /**
  * /api/keys: the API keys of an account.
  */
-import { standingOf } from '../../shared/accounts/account-limits.ts'
-import { createKey, revokeKey, rotateKey } from '../../shared/accounts/api-keys.ts'
-import { changeKey } from '../../shared/accounts/key-limits.ts'
-import { seenBy } from '../../shared/accounts/members.ts'
-import { listKeys } from '../../shared/accounts/shown-key.ts'
+import { standingOf } from '../../shared/identity/account-limits.ts'
+import { createKey, revokeKey, rotateKey } from '../../shared/identity/api-keys.ts'
+import { changeKey } from '../../shared/identity/key-limits.ts'
+import { seenBy } from '../../shared/identity/members.ts'
+import { listKeys } from '../../shared/identity/shown-key.ts'
 import { offerTo } from '../../shared/catalogue/catalogue.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { done } from '../endpoint/answer-schemas.ts'

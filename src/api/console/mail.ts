@@ -2,8 +2,8 @@
  * /api/mail: which way mail goes out, and whether it arrives.
  */
 import { z } from 'zod'
-import { createMailboxes } from '../../shared/users/mailboxes.ts'
-import { requireMember } from '../../shared/users/users.ts'
+import { createMailboxes } from '../../shared/terms/mailboxes.ts'
+import { requireMember } from '../../shared/identity/users.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { newId } from '../../shared/platform/ids.ts'
 import type { Db } from '../../shared/platform/postgres/db.ts'

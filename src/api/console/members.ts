@@ -2,10 +2,10 @@
  * /api/members: who may act for the account, what they may do, and what they may spend.
  */
 import { z } from 'zod'
-import { changeMember, makeOwner, removeMember } from '../../shared/accounts/member-changes.ts'
-import { seenBy } from '../../shared/accounts/members.ts'
-import { listMembers } from '../../shared/accounts/shown-member.ts'
-import { confirmPassword } from '../../shared/users/password-changes.ts'
+import { changeMember, makeOwner, removeMember } from '../../shared/identity/member-changes.ts'
+import { seenBy } from '../../shared/identity/members.ts'
+import { listMembers } from '../../shared/identity/shown-member.ts'
+import { confirmPassword } from '../../shared/identity/password-changes.ts'
 import { done, listOf } from '../endpoint/answer-schemas.ts'
 import { manager, owner, session } from '../endpoint/auth.ts'
 import type { WebDeps } from '../deps.ts'

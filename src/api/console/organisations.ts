@@ -2,14 +2,14 @@
  * /api/organisations, /api/accounts and /api/auth/switch: making an organisation, and acting for one.
  */
 import { z } from 'zod'
-import { accountsActedFor, createOrganisation } from '../../shared/accounts/organisations.ts'
+import { accountsActedFor, createOrganisation } from '../../shared/identity/organisations.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import type { AccountId } from '../../shared/platform/ids.ts'
 import { parseId } from '../../shared/platform/ids.ts'
 import type { Db } from '../../shared/platform/postgres/db.ts'
-import type { LiveSession } from '../../shared/users/sessions.ts'
-import { actFor } from '../../shared/users/sessions.ts'
-import { deleteOrganisation } from '../../shared/users/account-deletion.ts'
+import type { LiveSession } from '../../shared/identity/sessions.ts'
+import { actFor } from '../../shared/identity/sessions.ts'
+import { deleteOrganisation } from '../../shared/operators/account-deletion.ts'
 import { cancelUnpaid } from '../../shared/payments/cancel.ts'
 import { done, listOf, ok } from '../endpoint/answer-schemas.ts'
 import { session } from '../endpoint/auth.ts'

@@ -2,7 +2,7 @@
  * /api/auth/sessions: where an account is logged in.
  */
 import { z } from 'zod'
-import { endSession, endSessions, listSessions } from '../../shared/users/sessions.ts'
+import { endSession, endSessions, listSessions } from '../../shared/identity/sessions.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { done, id, listOf, time } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'

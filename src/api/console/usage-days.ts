@@ -4,7 +4,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import type { DayUsage } from '../../shared/reports/usage.ts'
-import type { Seen } from '../../shared/accounts/members.ts'
+import type { Seen } from '../../shared/identity/members.ts'
 import type { KeyId } from '../../shared/platform/ids.ts'
 
 const DAY_MS = 86_400_000

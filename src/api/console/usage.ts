@@ -4,11 +4,11 @@
  * how long its calls took.
  */
 import { z } from 'zod'
-import { allOf, seenBy } from '../../shared/accounts/members.ts'
-import { listMembers } from '../../shared/accounts/shown-member.ts'
+import { allOf, seenBy } from '../../shared/identity/members.ts'
+import { listMembers } from '../../shared/identity/shown-member.ts'
 import { dayOf, daysOf } from '../../shared/reports/days.ts'
 import { latencyOfAccount } from '../../shared/reports/latency.ts'
-import { MODALITIES } from '../../shared/calls/lifecycle.ts'
+import { MODALITIES } from '../../shared/terms/lifecycle.ts'
 import { keyUsageByDay, memberUsageByDay, usageByDay } from '../../shared/reports/usage.ts'
 import type { AccountId } from '../../shared/platform/ids.ts'
 import { publicId } from '../../shared/platform/ids.ts'

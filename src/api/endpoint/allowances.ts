@@ -1,8 +1,8 @@
 /**
  * What is left of a limit, and the refusal where nothing is.
  */
-import type { TokenAllowance } from '../../shared/accounts/token-allowance.ts'
-import { tightest } from '../../shared/accounts/token-allowance.ts'
+import type { TokenAllowance } from '../../shared/identity/token-allowance.ts'
+import { tightest } from '../../shared/identity/token-allowance.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 
 /** Where a counter stands after this request. Times in whole seconds. */

@@ -10,12 +10,12 @@
  * | owner | `owner`: handing the account over |
  */
 import type { ParameterizedContext } from 'koa'
-import type { Principal } from '../../shared/accounts/key-lookup.ts'
+import type { Principal } from '../../shared/identity/key-lookup.ts'
 import type { Model } from '../../shared/catalogue/catalogue.ts'
-import type { MemberRole } from '../../shared/accounts/members.ts'
-import type { LiveSession } from '../../shared/users/sessions.ts'
-import { findSession } from '../../shared/users/sessions.ts'
-import { roleOf } from '../../shared/users/users.ts'
+import type { MemberRole } from '../../shared/identity/members.ts'
+import type { LiveSession } from '../../shared/identity/sessions.ts'
+import { findSession } from '../../shared/identity/sessions.ts'
+import { roleOf } from '../../shared/identity/users.ts'
 import type { Db } from '../../shared/platform/postgres/db.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { tokenHeaders } from './allowances.ts'

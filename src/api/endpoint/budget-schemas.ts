@@ -2,7 +2,7 @@
  * Budgets in answers, of keys and of members.
  */
 import { z } from 'zod'
-import { PERIODS } from '../../shared/accounts/budgets.ts'
+import { PERIODS } from '../../shared/identity/budgets.ts'
 import { credits, time } from './answer-schemas.ts'
 
 /** A budget, and what is used of it. */

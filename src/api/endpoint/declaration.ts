@@ -4,8 +4,8 @@
  */
 import type { Context, Middleware, ParameterizedContext } from 'koa'
 import type { z } from 'zod'
-import type { MemberRole } from '../../shared/accounts/members.ts'
-import type { Device } from '../../shared/users/sessions.ts'
+import type { MemberRole } from '../../shared/identity/members.ts'
+import type { Device } from '../../shared/identity/sessions.ts'
 import type { Config } from '../../shared/platform/config/config.ts'
 import type { ErrorCode } from '../../shared/platform/errors.ts'
 import type { Trace } from '../../shared/platform/process/trace.ts'

@@ -2,11 +2,11 @@
  * Keys in answers and requests, for their owners and for operators.
  */
 import { z } from 'zod'
-import type { Standing } from '../../shared/accounts/account-limits.ts'
-import { MAX_GRACE_SECONDS } from '../../shared/accounts/api-keys.ts'
-import { keyLimitFields, keyName } from '../../shared/accounts/key-fields.ts'
-import type { KeyChanges } from '../../shared/accounts/key-limits.ts'
-import { MODALITIES } from '../../shared/calls/lifecycle.ts'
+import type { Standing } from '../../shared/identity/account-limits.ts'
+import { MAX_GRACE_SECONDS } from '../../shared/identity/api-keys.ts'
+import { keyLimitFields, keyName } from '../../shared/identity/key-fields.ts'
+import type { KeyChanges } from '../../shared/identity/key-limits.ts'
+import { MODALITIES } from '../../shared/terms/lifecycle.ts'
 import type { Offer } from '../../shared/catalogue/catalogue.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { nearestName } from '../../shared/platform/config/near-names.ts'

@@ -2,9 +2,9 @@
  * Organisations, their members and invitations, in answers.
  */
 import { z } from 'zod'
-import { GIVEN_ROLES, MEMBER_ROLES } from '../../shared/accounts/members.ts'
-import { budget } from '../../shared/accounts/key-fields.ts'
-import { PERIODS } from '../../shared/accounts/budgets.ts'
+import { GIVEN_ROLES, MEMBER_ROLES } from '../../shared/identity/members.ts'
+import { budget } from '../../shared/identity/key-fields.ts'
+import { PERIODS } from '../../shared/identity/budgets.ts'
 import { shownName } from '../../shared/platform/text-fields.ts'
 import { credits, id, ok, time } from './answer-schemas.ts'
 import { shownBudget } from './budget-schemas.ts'

@@ -8,7 +8,7 @@ import { RateLimiterMemory } from 'rate-limiter-flexible'
 import type { Config } from '../../shared/platform/config/config.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { networkOf } from '../../shared/platform/net/networks.ts'
-import type { Guesses } from '../../shared/users/login.ts'
+import type { Guesses } from '../../shared/identity/login.ts'
 import { secondsOf } from './allowances.ts'
 
 /** Failures before the first pause, and the most that those of one network alone count as. */

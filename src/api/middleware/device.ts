@@ -2,7 +2,7 @@
  * From where a request is sent.
  */
 import type { ParameterizedContext } from 'koa'
-import type { Device } from '../../shared/users/sessions.ts'
+import type { Device } from '../../shared/identity/sessions.ts'
 import { clientAddress } from './client-address.ts'
 import type { RequestState } from './request-context.ts'
 

@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Context, ParameterizedContext } from 'koa'
-import type { LiveSession } from '../../shared/users/sessions.ts'
+import type { LiveSession } from '../../shared/identity/sessions.ts'
 import type { WebDeps } from '../deps.ts'
 import type { CallId, KeyId, AccountId } from '../../shared/platform/ids.ts'
 import { publicId } from '../../shared/platform/ids.ts'

@@ -2,9 +2,9 @@
  * /api/operator/actions: the audit log.
  */
 import { z } from 'zod'
-import type { ActionFilter } from '../../shared/operators/actions.ts'
-import { ACTIONS, listActions, recordAction } from '../../shared/operators/actions.ts'
-import { findUserByEmail } from '../../shared/users/users.ts'
+import type { ActionFilter } from '../../shared/action-log/actions.ts'
+import { ACTIONS, listActions, recordAction } from '../../shared/action-log/actions.ts'
+import { findUserByEmail } from '../../shared/identity/users.ts'
 import type { Db } from '../../shared/platform/postgres/db.ts'
 import type { ActionId } from '../../shared/platform/ids.ts'
 import { parseId } from '../../shared/platform/ids.ts'

@@ -2,7 +2,7 @@
  * What operators see of accounts and of each other's actions.
  */
 import { z } from 'zod'
-import { ACTIONS } from '../../shared/operators/actions.ts'
+import { ACTIONS } from '../../shared/action-log/actions.ts'
 import { id, role, time, user } from '../endpoint/answer-schemas.ts'
 
 /** An account, as operators see it. */

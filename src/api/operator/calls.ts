@@ -2,7 +2,7 @@
  * /api/operator/calls: the calls of everybody.
  */
 import { z } from 'zod'
-import { holderOfKey } from '../../shared/accounts/api-keys.ts'
+import { holderOfKey } from '../../shared/identity/api-keys.ts'
 import type { AnyCallFilter } from '../../shared/reports/all-calls.ts'
 import { listAnyCalls } from '../../shared/reports/all-calls.ts'
 import { findOrigin, findRecord } from '../../shared/reports/call-records.ts'
@@ -12,7 +12,7 @@ import type { AccountId } from '../../shared/platform/ids.ts'
 import { parseId, publicId } from '../../shared/platform/ids.ts'
 import { entriesOfCall } from '../../shared/ledger/ledger.ts'
 import { addressesOf, findAccount } from '../../shared/operators/accounts.ts'
-import { findUserByEmail } from '../../shared/users/users.ts'
+import { findUserByEmail } from '../../shared/identity/users.ts'
 import { line } from '../../shared/platform/text-fields.ts'
 import { call, callWithLedger, id, pageOf } from '../endpoint/answer-schemas.ts'
 import { callFilter, filterOf, placeOf, positionOf } from '../console/calls.ts'

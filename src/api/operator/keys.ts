@@ -2,9 +2,9 @@
  * /api/operator: the keys of any account.
  */
 import { z } from 'zod'
-import { standingOfKey } from '../../shared/accounts/account-limits.ts'
-import { allOf } from '../../shared/accounts/members.ts'
-import { listKeys } from '../../shared/accounts/shown-key.ts'
+import { standingOfKey } from '../../shared/identity/account-limits.ts'
+import { allOf } from '../../shared/identity/members.ts'
+import { listKeys } from '../../shared/identity/shown-key.ts'
 import { offerTo } from '../../shared/catalogue/catalogue.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { findAccount } from '../../shared/operators/accounts.ts'

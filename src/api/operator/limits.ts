@@ -2,7 +2,7 @@
  * /api/operator/accounts/:id/limits: what an account is held to, beyond what the house has for all.
  */
 import { z } from 'zod'
-import { accountLimitFields } from '../../shared/accounts/limit-fields.ts'
+import { accountLimitFields } from '../../shared/identity/limit-fields.ts'
 import { findAccount } from '../../shared/operators/accounts.ts'
 import { setAccountLimits } from '../../shared/operators/changes.ts'
 import { ApiError } from '../../shared/platform/errors.ts'

@@ -1,9 +1,9 @@
 /** /api/operator/overview: the state of the service at a glance. */
 import { z } from 'zod'
-import { totalsOfAccounts } from '../../shared/accounts/totals.ts'
+import { totalsOfAccounts } from '../../shared/identity/totals.ts'
 import { oldestQueued } from '../../shared/reports/backlog.ts'
 import { tallyLastDay } from '../../shared/reports/last-day.ts'
-import { MODALITIES } from '../../shared/calls/lifecycle.ts'
+import { MODALITIES } from '../../shared/terms/lifecycle.ts'
 import { QUEUE_NAMES } from '../../shared/platform/config/config.ts'
 import type { QueueName } from '../../shared/platform/config/config.ts'
 import { publicId } from '../../shared/platform/ids.ts'

@@ -1,8 +1,8 @@
 /** Which data of accounts the operators' endpoints show: each declares it, and the view is recorded with its answer. */
 import type { AccountId } from '../../shared/platform/ids.ts'
 import { parseId } from '../../shared/platform/ids.ts'
-import type { ActionDetails } from '../../shared/operators/actions.ts'
-import type { View } from '../../shared/operators/recorded-views.ts'
+import type { ActionDetails } from '../../shared/action-log/actions.ts'
+import type { View } from '../../shared/action-log/recorded-views.ts'
 
 /**
  * `accounts`: data of the accounts that its path, its query or its answer names; the view is recorded. `recorded`: it

@@ -6,8 +6,8 @@ import { reportDefect } from '../../shared/platform/process/defects.ts'
 import type { Log } from '../../shared/platform/process/log.ts'
 import type { Queues } from '../../shared/queues.ts'
 import type { Replies } from '../../shared/replies/reply-channel.ts'
-import type { Modality } from '../../shared/calls/lifecycle.ts'
-import { MODALITIES } from '../../shared/calls/lifecycle.ts'
+import type { Modality } from '../../shared/terms/lifecycle.ts'
+import { MODALITIES } from '../../shared/terms/lifecycle.ts'
 
 /** How many calls of a modality may wait for a worker. Beyond it, more waiting helps nobody. */
 const MAX_QUEUED: Record<Modality, number> = {

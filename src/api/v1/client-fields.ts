@@ -3,9 +3,9 @@
  */
 import { z } from 'zod'
 import type { ChatModel, Model } from '../../shared/catalogue/catalogue.ts'
-import type { Modality } from '../../shared/calls/lifecycle.ts'
-import type { ChatOptions } from '../../shared/requests/chat-fields.ts'
-import { dollarsOf } from '../../shared/requests/dollars.ts'
+import type { Modality } from '../../shared/terms/lifecycle.ts'
+import type { ChatOptions } from '../../shared/chat/completions/fields.ts'
+import { dollarsOf } from '../../shared/terms/dollars.ts'
 import { anyPricing, model, ok, pricing, searchPricing, speechPricing } from '../endpoint/answer-schemas.ts'
 
 /** Where models of a modality are called. */

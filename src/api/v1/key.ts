@@ -2,7 +2,7 @@
  * GET /v1/key: what the key of a request may do, and what is left of its budget.
  */
 import { z } from 'zod'
-import { findKey } from '../../shared/accounts/shown-key.ts'
+import { findKey } from '../../shared/identity/shown-key.ts'
 import { ok } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'

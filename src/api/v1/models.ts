@@ -2,7 +2,7 @@
  * GET /v1/models and GET /v1/models/{id}: the models that are enabled and have a configured upstream.
  */
 import { z } from 'zod'
-import type { Principal } from '../../shared/accounts/key-lookup.ts'
+import type { Principal } from '../../shared/identity/key-lookup.ts'
 import type {
   ChatModel,
   EmbeddingModel,
@@ -12,11 +12,11 @@ import type {
   RerankModel,
 } from '../../shared/catalogue/catalogue.ts'
 import { offerTo } from '../../shared/catalogue/catalogue.ts'
-import type { Modality } from '../../shared/calls/lifecycle.ts'
+import type { Modality } from '../../shared/terms/lifecycle.ts'
 import { leastMediaCost } from '../../shared/requests/media-options.ts'
-import type { ChatPrice, EmbeddingPrice, RerankPrice, SpeechPrice } from '../../shared/requests/pricing.ts'
-import { callCost, chatCost, mediaCost, outputLimit, searchCost, speechCost } from '../../shared/requests/pricing.ts'
-import { shownPrice } from '../../shared/requests/shown-price.ts'
+import type { ChatPrice, EmbeddingPrice, RerankPrice, SpeechPrice } from '../../shared/terms/pricing.ts'
+import { callCost, chatCost, mediaCost, outputLimit, searchCost, speechCost } from '../../shared/terms/pricing.ts'
+import { shownPrice } from '../../shared/terms/shown-price.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { ok } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'

@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import type { RerankModel } from '../../shared/catalogue/catalogue.ts'
 import { closed, documented, listOf, optional, within } from '../../shared/requests/field-schemas.ts'
-import { searchCost } from '../../shared/requests/pricing.ts'
+import { searchCost } from '../../shared/terms/pricing.ts'
 import { MAX_DOCUMENTS, searchesOf } from '../../shared/requests/rerank.ts'
 import type { RerankRequest } from '../../shared/requests/rerank.ts'
 import { apiKey } from '../endpoint/auth.ts'

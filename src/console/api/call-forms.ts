@@ -1,8 +1,8 @@
 /**
  * What is asked of the gateway: the fields of each kind of call, and where it is asked.
  */
-import type { Modality } from '../../shared/calls/lifecycle.ts'
-import type { Dialect } from '../../shared/dialects/dialect.ts'
+import type { Modality } from '../../shared/terms/lifecycle.ts'
+import type { Dialect } from '../../shared/chat/dialect.ts'
 
 export type { Dialect }
 

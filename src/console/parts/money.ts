@@ -3,7 +3,7 @@
  */
 import type { Pack, TopUp } from '../api/billing.ts'
 import type { ModelEntry } from '../api/endpoints.ts'
-import { decimalText, digitsOf, stepOf } from '../../shared/payments/currencies.ts'
+import { decimalText, digitsOf, stepOf } from '../../shared/terms/currencies.ts'
 import { account } from '../state/account.ts'
 import { MILLION } from './format.ts'
 

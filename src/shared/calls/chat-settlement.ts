@@ -5,7 +5,7 @@
  */
 import type { GatewayError } from '../platform/errors.ts'
 import { gatewayError } from '../platform/errors.ts'
-import type { Tokens } from '../requests/pricing.ts'
+import type { Tokens } from '../terms/pricing.ts'
 
 /**
  * How a chat ended:

@@ -4,7 +4,7 @@
  */
 import type { Db } from '../platform/postgres/db.ts'
 import type { CallId } from '../platform/ids.ts'
-import { DEADLINE_GRACE_SECONDS, OPEN_STATUSES } from './lifecycle.ts'
+import { DEADLINE_GRACE_SECONDS, OPEN_STATUSES } from '../terms/lifecycle.ts'
 import type { StaleCall } from './types.ts'
 
 /** A call, and the attempt that has it: 0 before any. */

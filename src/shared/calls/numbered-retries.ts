@@ -3,7 +3,7 @@
  * guarded update, so that of several retries each gets another call. One that an SDK numbers is known to be one, and
  * searches for its call itself; for the others `sql/claim_left_call.sql` does so when they would open another.
  */
-import { KEY_MAY_CALL } from '../accounts/key-lookup.ts'
+import { KEY_MAY_CALL } from '../identity/key-lookup.ts'
 import type { Db } from '../platform/postgres/db.ts'
 import type { AccountId, CallId, KeyId, UserId } from '../platform/ids.ts'
 

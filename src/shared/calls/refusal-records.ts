@@ -7,8 +7,8 @@ import { isUnreachable } from '../platform/postgres/db.ts'
 import type { ErrorCode } from '../platform/errors.ts'
 import { statusOf } from '../platform/errors.ts'
 import type { AccountId, CallId, KeyId, UserId } from '../platform/ids.ts'
-import type { Dialect } from '../dialects/dialect.ts'
-import type { Modality } from './lifecycle.ts'
+import type { Dialect } from '../chat/dialect.ts'
+import type { Modality } from '../terms/lifecycle.ts'
 
 /** A refusal after the key was accepted, recorded at no cost. */
 export type Refusal = {

@@ -2,17 +2,17 @@
  * The statements of a call's path, for a batch at a time: `open_calls` and `end_calls` (see `sql/`), which move
  * credits, and the begin between them.
  */
-import type { AllowanceColumns } from '../accounts/token-allowance.ts'
+import type { AllowanceColumns } from '../identity/token-allowance.ts'
 import type { Db } from '../platform/postgres/db.ts'
 import { plainArray, runPrepared, textArray } from '../platform/postgres/prepared.ts'
 import type { ErrorCode } from '../platform/errors.ts'
 import type { AccountId, CallId } from '../platform/ids.ts'
-import type { Dialect } from '../dialects/dialect.ts'
-import type { Modality } from './lifecycle.ts'
-import type { Price } from '../requests/pricing.ts'
+import type { Dialect } from '../chat/dialect.ts'
+import type { Modality } from '../terms/lifecycle.ts'
+import type { Price } from '../terms/pricing.ts'
 import type { BegunCall, OpenRequest, UpstreamRef } from './types.ts'
-import { priceVersionOf } from '../requests/price-versions.ts'
-import { MAX_REQUEST_BYTES, QUEUED_LEASE_SECONDS, RUNNING_LEASE_SECONDS } from './lifecycle.ts'
+import { priceVersionOf } from '../terms/price-versions.ts'
+import { MAX_REQUEST_BYTES, QUEUED_LEASE_SECONDS, RUNNING_LEASE_SECONDS } from '../terms/lifecycle.ts'
 
 /** How a call ends, as `end_calls` reads it. */
 export type OutcomeRow = {

@@ -7,11 +7,11 @@ import { promisify } from 'node:util'
 import { bulkhead } from 'cockatiel'
 import { createGunzip, gzip } from 'node:zlib'
 import type { Db } from '../platform/postgres/db.ts'
-import type { Membership } from '../accounts/members.ts'
+import type { Membership } from '../identity/members.ts'
 import type { AccountId, CallId } from '../platform/ids.ts'
 import { asFields } from '../platform/fields.ts'
 import type { Fields } from '../platform/fields.ts'
-import { AnswerGone } from '../replies/long-answers.ts'
+import { AnswerGone } from './stored-answers.ts'
 
 const compress = promisify(gzip)
 

@@ -1,13 +1,13 @@
 /**
  * The types of the verbs: what they take and what they return.
  */
-import type { TokenAllowance } from '../accounts/token-allowance.ts'
+import type { TokenAllowance } from '../identity/token-allowance.ts'
 import type { AccountId, CallId, KeyId } from '../platform/ids.ts'
-import type { Answer, LongAnswer } from '../replies/stored-answers.ts'
-import type { Dialect } from '../dialects/dialect.ts'
-import type { CallStatus, Modality } from './lifecycle.ts'
-import type { MediaShape } from '../requests/media-rows.ts'
-import type { Price, Tokens } from '../requests/pricing.ts'
+import type { Answer, LongAnswer } from './stored-answers.ts'
+import type { Dialect } from '../chat/dialect.ts'
+import type { CallStatus, Modality } from '../terms/lifecycle.ts'
+import type { MediaShape } from '../terms/media-rows.ts'
+import type { Price, Tokens } from '../terms/pricing.ts'
 
 /** What `open` needs to know. All amounts in credits, all times in whole seconds. */
 export type OpenRequest = {
@@ -155,7 +155,7 @@ export type Settlement = {
   /** Of an image call: how many pictures were delivered, and the addresses of all but the first. */
   pictures?: number
   moreResultUrls?: readonly string[]
-  /** The stored body, as `src/shared/replies/stored-answers.ts` makes it; empty where it is not stored. */
+  /** The stored body, as `src/shared/calls/stored-answers.ts` makes it; empty where it is not stored. */
   output: string
   /** The bytes of a body that is not stored, but on its way (`passing-answers.ts`). */
   passingBytes?: number

@@ -4,9 +4,9 @@
  */
 import type { Knex } from 'knex'
 import type { Db } from '../platform/postgres/db.ts'
-import type { Membership } from '../accounts/members.ts'
+import type { Membership } from '../identity/members.ts'
 import type { CallId } from '../platform/ids.ts'
-import type { CallStatus } from './lifecycle.ts'
+import type { CallStatus } from '../terms/lifecycle.ts'
 
 /** A video that its owner can see. Times in Unix seconds. */
 export type VideoRow = {

@@ -2,7 +2,7 @@
  * The catalogue: which models there are, what they cost and which upstreams serve them (docs/upstreams.md).
  */
 import { z } from 'zod'
-import type { Modality } from '../calls/lifecycle.ts'
+import type { Modality } from '../terms/lifecycle.ts'
 import type {
   CallPrice,
   ChatPrice,
@@ -11,7 +11,7 @@ import type {
   RerankPrice,
   Share,
   SpeechPrice,
-} from '../requests/pricing.ts'
+} from '../terms/pricing.ts'
 import type { GroupLimits } from './groups.ts'
 import { groupsSchema } from './groups.ts'
 import {

@@ -2,7 +2,7 @@
  * Groups of customers, as the catalogue has them (docs/pricing.md#groups).
  */
 import { z } from 'zod'
-import { WHOLE_PRICE } from '../requests/pricing.ts'
+import { WHOLE_PRICE } from '../terms/pricing.ts'
 
 /** The most groups of a catalogue. */
 const MAX_GROUPS = 100

@@ -13,16 +13,8 @@ import type {
   RerankPrice,
   Share,
   SpeechPrice,
-} from '../requests/pricing.ts'
-import {
-  WHOLE_PRICE,
-  callCost,
-  chatCost,
-  mediaCost,
-  mediaMicroUsd,
-  searchCost,
-  speechCost,
-} from '../requests/pricing.ts'
+} from '../terms/pricing.ts'
+import { WHOLE_PRICE, callCost, chatCost, mediaCost, mediaMicroUsd, searchCost, speechCost } from '../terms/pricing.ts'
 
 type EntryWith<Cost> = { upstream: string; cost?: Cost }
 /** As it is written: a cost need not state a minimum. */

@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import { DEFAULT_STEP, MAX_PICTURES, MAX_SECONDS, MAX_STATED_PROMPT, fitsStep } from '../requests/media-options.ts'
-import { MAX_CALL_CREDITS } from '../requests/pricing.ts'
+import { MAX_CALL_CREDITS } from '../terms/pricing.ts'
 import { onceValid } from './checks.ts'
 import {
   RESOLUTION,

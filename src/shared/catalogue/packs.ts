@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { MAX_GRANT_CREDITS } from '../ledger/ledger.ts'
-import { stepOf } from '../payments/currencies.ts'
+import { stepOf } from '../terms/currencies.ts'
 import { onceValid } from './checks.ts'
 
 const currency = z.string().regex(/^[a-z]{3}$/, 'a currency in three lower-case letters')

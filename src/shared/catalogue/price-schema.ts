@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { MAX_SECONDS } from '../requests/media-options.ts'
-import { MAX_CALL_CREDITS } from '../requests/pricing.ts'
+import { MAX_CALL_CREDITS } from '../terms/pricing.ts'
 
 /** What `resolution` may look like, in the catalogue and in requests. */
 export const RESOLUTION = /^[A-Za-z0-9x:-]{1,32}$/

@@ -4,7 +4,7 @@
 import { appendFile, mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { createTransport } from 'nodemailer'
-import { parseEmail } from '../users/emails.ts'
+import { parseEmail } from '../terms/emails.ts'
 import type { Config } from '../platform/config/config.ts'
 import type { MailId } from '../platform/ids.ts'
 import { publicId } from '../platform/ids.ts'

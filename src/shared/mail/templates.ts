@@ -2,11 +2,29 @@
  * The mails: text and HTML rendered from one description. Pure. The only user input in them are addresses, and the
  * names of keys and organisations; all are escaped, and none stands in a subject.
  */
-import type { BudgetNotice } from '../accounts/budget-notices.ts'
-import type { InvitationNotice } from '../accounts/invitations.ts'
-import { moneyText } from '../payments/currencies.ts'
-import { CARD_GONE, MONTHLY_CAP, failureWords } from '../payments/failures.ts'
+import { moneyText } from '../terms/currencies.ts'
+import { CARD_GONE, MONTHLY_CAP, failureWords } from '../terms/failures.ts'
 import type { MailDetails, MoneyMailKind } from './mails.ts'
+
+/**
+ * That `percent` of a budget were `used`, without what running calls hold: of a key, by its name, or of a member of an
+ * organisation, who may be the reader. `resetsAt`: when its window ends; null for a total.
+ */
+export type BudgetNotice = {
+  whose: { key: string } | { email: string; organisation: string; isYou: boolean }
+  percent: 80 | 100
+  used: number
+  credits: number
+  resetsAt: Date | null
+}
+
+/** What the mail of an invitation says; `isOfToken`: whether a token is the one that accepts it. */
+export type InvitationNotice = {
+  organisation: string
+  invitedBy: string
+  role: 'admin' | 'member'
+  isOfToken: (token: string) => boolean
+}
 
 /** A mail's content. */
 export type MailContent = { subject: string; text: string; html: string }

@@ -3,7 +3,7 @@
  */
 import type { Registry } from 'prom-client'
 import { oldestQueued } from '../reports/backlog.ts'
-import { MODALITIES } from '../calls/lifecycle.ts'
+import { MODALITIES } from '../terms/lifecycle.ts'
 import { QUEUE_NAMES } from '../platform/config/config.ts'
 import type { Db } from '../platform/postgres/db.ts'
 import { mailBacklog } from '../mail/mails.ts'

@@ -4,8 +4,8 @@
 import type { BannerId } from '../platform/ids.ts'
 import { publicId } from '../platform/ids.ts'
 import type { Db, Trx } from '../platform/postgres/db.ts'
-import type { Operator } from './actions.ts'
-import { recordAction } from './actions.ts'
+import type { Operator } from '../action-log/actions.ts'
+import { recordAction } from '../action-log/actions.ts'
 
 /** How urgent a banner is. */
 export const LEVELS = ['info', 'warning', 'critical'] as const

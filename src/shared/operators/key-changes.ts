@@ -1,19 +1,19 @@
 /**
  * What operators may change of any key, each with its record in the same transaction.
  */
-import type { NewKey } from '../accounts/api-keys.ts'
-import { endSecret, holderOfKey, revokeKey, rotateKey } from '../accounts/api-keys.ts'
-import type { KeyChanges } from '../accounts/key-limits.ts'
-import { changeKey } from '../accounts/key-limits.ts'
-import type { ApiKey } from '../accounts/shown-key.ts'
-import { allOf } from '../accounts/members.ts'
+import type { NewKey } from '../identity/api-keys.ts'
+import { endSecret, holderOfKey, revokeKey, rotateKey } from '../identity/api-keys.ts'
+import type { KeyChanges } from '../identity/key-limits.ts'
+import { changeKey } from '../identity/key-limits.ts'
+import type { ApiKey } from '../identity/shown-key.ts'
+import { allOf } from '../identity/members.ts'
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { KeyId, MailId } from '../platform/ids.ts'
 import { newId, publicId } from '../platform/ids.ts'
 import { requestMail } from '../mail/mails.ts'
-import { findUser } from '../users/users.ts'
-import type { ActionDetails, Operator } from './actions.ts'
-import { recordAction } from './actions.ts'
+import { findUser } from '../identity/users.ts'
+import type { ActionDetails, Operator } from '../action-log/actions.ts'
+import { recordAction } from '../action-log/actions.ts'
 
 /** Changes the name or the limits of any key. @returns the key as it is then; null if there is none to change. */
 export const changeAnyKey = async (

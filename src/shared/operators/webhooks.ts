@@ -7,8 +7,8 @@ import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { SecretBox } from '../webhooks/secrets.ts'
 import type { NewWebhook, Webhook } from '../webhooks/webhooks.ts'
 import { changeWebhook, createWebhook, deleteWebhook, rotateWebhook } from '../webhooks/webhooks.ts'
-import type { ActionKind, Operator } from './actions.ts'
-import { recordAction } from './actions.ts'
+import type { ActionKind, Operator } from '../action-log/actions.ts'
+import { recordAction } from '../action-log/actions.ts'
 
 const record = (trx: Trx, operator: Operator, action: ActionKind, id: WebhookId) =>
   recordAction(trx, operator, action, null, { webhook: publicId('webhook', id) })

@@ -4,7 +4,7 @@
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import { creditsFor } from '../catalogue/packs.ts'
 import { ApiError } from '../platform/errors.ts'
-import { stepOf } from './currencies.ts'
+import { stepOf } from '../terms/currencies.ts'
 import type { AccountId } from '../platform/ids.ts'
 import { newId, publicId } from '../platform/ids.ts'
 import { failpoint } from '../platform/process/failpoints.ts'

@@ -3,17 +3,17 @@
  * Only its SHA-256 is stored.
  */
 import { createHash, randomInt } from 'node:crypto'
-import type { Membership } from '../accounts/members.ts'
+import type { Membership } from '../identity/members.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { CodeId, UserId } from '../platform/ids.ts'
 import { newId, publicId } from '../platform/ids.ts'
 import { grant, lockAccount } from '../ledger/ledger.ts'
-import { recordAction } from '../operators/actions.ts'
-import { refuseOwnCode } from '../operators/own-account.ts'
-import type { Mailboxes } from '../users/mailboxes.ts'
-import { claimGift } from '../users/mailboxes.ts'
-import { findUser } from '../users/users.ts'
+import { recordAction } from '../action-log/actions.ts'
+import { refuseOwnCode } from '../action-log/own-account.ts'
+import type { Mailboxes } from '../terms/mailboxes.ts'
+import { claimGift } from '../terms/mailboxes.ts'
+import { findUser } from '../identity/users.ts'
 
 /** Letters and digits that cannot be confused. */
 const ALPHABET = '23456789ABCDEFGHJKMNPQRSTVWXYZ'

@@ -5,7 +5,7 @@
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { AccountId } from '../platform/ids.ts'
 import { lockAccount } from '../ledger/ledger.ts'
-import { CARD_GONE } from './failures.ts'
+import { CARD_GONE } from '../terms/failures.ts'
 import { askToForget } from './forgetting.ts'
 import type { PaymentRow } from './orders.ts'
 import type { Card, Missing } from './provider.ts'

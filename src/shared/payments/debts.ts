@@ -5,8 +5,8 @@ import type { Db } from '../platform/postgres/db.ts'
 import type { AccountId, UserId } from '../platform/ids.ts'
 import { newId, publicId } from '../platform/ids.ts'
 import { forgiveDebt } from '../ledger/ledger.ts'
-import { recordAction } from '../operators/actions.ts'
-import { refuseOwnAccount } from '../operators/own-account.ts'
+import { recordAction } from '../action-log/actions.ts'
+import { refuseOwnAccount } from '../action-log/own-account.ts'
 
 /** An account that owes credits. */
 export type Debtor = { accountId: string; email: string; debt: number }

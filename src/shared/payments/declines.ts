@@ -4,8 +4,8 @@
  */
 import type { Trx } from '../platform/postgres/db.ts'
 import type { AccountId } from '../platform/ids.ts'
-import { MONTHLY_CAP } from './failures.ts'
-import { mailOwner } from './mails.ts'
+import { MONTHLY_CAP } from '../terms/failures.ts'
+import { mailOwner } from '../identity/owner-mail.ts'
 import { billingOf, setTopUp } from './settings.ts'
 
 /** After this many declines in a row automatic top-up is turned off. */

@@ -248,22 +248,6 @@ export async function countReviews(db: Db): Promise<number> {
 export const findOperatedPayment = async (db: Db, id: PaymentId): Promise<OperatedRow | null> =>
   (await withOwner(db).where('payments.id', id).first<OperatedRow | undefined>()) ?? null
 
-/** An address, and whose it is. */
-type OwnerAddress = { email: string; isVerified: boolean; userId: UserId }
-
-/** The owner's address of an account, and who they are. */
-export async function ownerAddress(trx: Trx, accountId: AccountId): Promise<OwnerAddress | null> {
-  const row = await trx('members')
-    .join('users', 'users.id', 'members.user_id')
-    .where({ 'members.account_id': accountId, 'members.role': 'owner' })
-    .first<{ email: string; email_verified_at: Date | null; id: UserId } | undefined>(
-      'users.email',
-      'users.email_verified_at',
-      'users.id',
-    )
-  return row ? { email: row.email, isVerified: row.email_verified_at !== null, userId: row.id } : null
-}
-
 /** Remembers the provider's customer of an order, where it has none. */
 export async function setCustomer(db: Db, id: PaymentId, customer: string): Promise<void> {
   await db('payments').where({ id, customer: null }).update({ customer })

@@ -5,8 +5,8 @@
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { AccountId } from '../platform/ids.ts'
 import { lockAccount } from '../ledger/ledger.ts'
-import { failureWords } from './failures.ts'
-import { mailOwner } from './mails.ts'
+import { failureWords } from '../terms/failures.ts'
+import { mailOwner } from '../identity/owner-mail.ts'
 import type { Card } from './provider.ts'
 
 /** Automatic top-up: below `threshold` credits it buys a pack or an amount, up to a cap per month (UTC). */

@@ -2,9 +2,9 @@
  * The Redis channels between workers and web processes, and their messages. Pure.
  */
 import type { AccountId, CallId } from '../platform/ids.ts'
-import type { Answer, LongAnswer } from './stored-answers.ts'
-import { INLINE_BYTES, isLong } from './stored-answers.ts'
-import type { CallStatus } from '../calls/lifecycle.ts'
+import type { Answer, LongAnswer } from '../calls/stored-answers.ts'
+import { INLINE_BYTES, isLong } from '../calls/stored-answers.ts'
+import type { CallStatus } from '../terms/lifecycle.ts'
 
 /**
  * An update that a worker publishes while a call runs. `progress` is 0 to 100. `chunks` are frames of the call's

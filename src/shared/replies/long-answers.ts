@@ -4,8 +4,8 @@
 import { bulkhead } from 'cockatiel'
 import type { Db } from '../platform/postgres/db.ts'
 import type { CallId } from '../platform/ids.ts'
-import type { LongAnswer } from './stored-answers.ts'
-import { bytesOf } from './stored-answers.ts'
+import type { LongAnswer } from '../calls/stored-answers.ts'
+import { AnswerGone, bytesOf } from '../calls/stored-answers.ts'
 
 /** The length of a slice, in bytes. Postgres unpacks the whole output for each slice, so they are not small. */
 const SLICE_BYTES = 512 * 1024
@@ -15,9 +15,6 @@ export const READER_BYTES = 2 * SLICE_BYTES
 
 /** How many answers are read as a whole at a time. */
 const PARALLEL_WHOLES = 2
-
-/** The result was deleted while it was read. Its reader sees a broken connection. */
-export class AnswerGone extends Error {}
 
 /** Reads long answers. */
 export type LongAnswers = {

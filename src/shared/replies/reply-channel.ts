@@ -8,13 +8,13 @@
  */
 import type { Redis } from 'ioredis'
 import type { AccountId, CallId } from '../platform/ids.ts'
-import type { Answer, LongAnswer } from './stored-answers.ts'
+import type { Answer, LongAnswer } from '../calls/stored-answers.ts'
 import type { AccountEvent, CallUpdate, Reply } from './channels.ts'
 import { cancelChannel, readReplies, replyChannel } from './channels.ts'
 import { Publications } from './publications.ts'
 import { reportDefect } from '../platform/process/defects.ts'
 import { Followers } from './account-followers.ts'
-import { hasEnded } from '../calls/lifecycle.ts'
+import { hasEnded } from '../terms/lifecycle.ts'
 import type { Ended } from '../calls/types.ts'
 
 /** Pauses after a reconnect at which the waiting calls' rows are read, in ms. */

@@ -4,11 +4,11 @@
  */
 import type { Knex } from 'knex'
 import type { Db } from '../platform/postgres/db.ts'
-import type { Seen } from '../accounts/members.ts'
-import { ownedBy } from '../accounts/members.ts'
+import type { Seen } from '../identity/members.ts'
+import { ownedBy } from '../identity/members.ts'
 import type { CallId, KeyId, UserId } from '../platform/ids.ts'
-import type { CallStatus, Modality } from '../calls/lifecycle.ts'
-import type { Dialect } from '../dialects/dialect.ts'
+import type { CallStatus, Modality } from '../terms/lifecycle.ts'
+import type { Dialect } from '../chat/dialect.ts'
 import type { CallRecord, RecordRow } from './call-records.ts'
 import { RECORD_COLUMNS, recordOf } from './call-records.ts'
 

@@ -1,18 +1,18 @@
 /** Reading calls: the answer of one for clients that fetch it, and the record of one for operators. */
 import type { Db } from '../platform/postgres/db.ts'
-import type { Membership, Seen } from '../accounts/members.ts'
-import { ownedBy } from '../accounts/members.ts'
+import type { Membership, Seen } from '../identity/members.ts'
+import { ownedBy } from '../identity/members.ts'
 import type { AccountId, CallId, KeyId, PriceVersionId, UserId } from '../platform/ids.ts'
 import { newId, publicId } from '../platform/ids.ts'
-import type { Dialect } from '../dialects/dialect.ts'
+import type { Dialect } from '../chat/dialect.ts'
 import type { ErrorCode } from '../platform/errors.ts'
 import type { Ended } from '../calls/types.ts'
-import type { Answer, LongAnswer } from '../replies/stored-answers.ts'
-import { INLINE_BYTES, answerOf, longAnswerOf, passingAnswerOf } from '../replies/stored-answers.ts'
-import type { CallStatus, Modality } from '../calls/lifecycle.ts'
-import { hasEnded } from '../calls/lifecycle.ts'
-import type { Price } from '../requests/pricing.ts'
-import { shownPrice } from '../requests/shown-price.ts'
+import type { Answer, LongAnswer } from '../calls/stored-answers.ts'
+import { INLINE_BYTES, answerOf, longAnswerOf, passingAnswerOf } from '../calls/stored-answers.ts'
+import type { CallStatus, Modality } from '../terms/lifecycle.ts'
+import { hasEnded } from '../terms/lifecycle.ts'
+import type { Price } from '../terms/pricing.ts'
+import { shownPrice } from '../terms/shown-price.ts'
 
 /** Fields of every call state. `requestHash` in hex, where its request could be retried. */
 type Known = { callId: CallId; accountId: AccountId; modality: Modality; requestHash: string | null }

@@ -3,7 +3,7 @@
  * calls, which are an interval of an index.
  */
 import type { Db } from '../platform/postgres/db.ts'
-import type { Seen } from '../accounts/members.ts'
+import type { Seen } from '../identity/members.ts'
 import type { KeyId } from '../platform/ids.ts'
 import { firstIdAt } from '../platform/ids.ts'
 

@@ -2,9 +2,9 @@
  * What an account used, by day, and by model, key or member: its call records, added up.
  */
 import type { Db } from '../platform/postgres/db.ts'
-import type { Seen } from '../accounts/members.ts'
+import type { Seen } from '../identity/members.ts'
 import type { KeyId, UserId } from '../platform/ids.ts'
-import type { Modality } from '../calls/lifecycle.ts'
+import type { Modality } from '../terms/lifecycle.ts'
 
 /**
  * What was used on one day (UTC, by the calls' acceptance). Refused calls are left out: they never were charged, and

@@ -2,7 +2,7 @@
  * What a request for embeddings asks for, and how its input is counted. Pure.
  */
 
-import { BYTES_PER_TOKEN } from './pricing.ts'
+import { BYTES_PER_TOKEN } from '../terms/pricing.ts'
 
 /** A text, a list of texts, a text as tokens, or a list of such. */
 export type EmbeddingInput = string | string[] | number[] | number[][]

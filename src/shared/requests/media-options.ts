@@ -2,9 +2,9 @@
  * Which durations, resolutions, sizes and qualities a media model offers, and what is sent where a request names none.
  * Only what the catalogue offers has a price, so nothing else passes. Pure: the console uses it too.
  */
-import type { MediaShape } from './media-rows.ts'
-import type { MediaPrice } from './pricing.ts'
-import { mediaCost } from './pricing.ts'
+import type { MediaShape } from '../terms/media-rows.ts'
+import type { MediaPrice } from '../terms/pricing.ts'
+import { mediaCost } from '../terms/pricing.ts'
 
 /** From `min` in steps of `step` (`DEFAULT_STEP` if absent) up to `max`, which is one of them, in seconds. */
 type Range = { min: number; max: number; default?: number; step?: number }

@@ -1,7 +1,7 @@
 /**
  * What a request for a ranking asks for, and how many searches it is paid as. Pure.
  */
-import { BYTES_PER_TOKEN } from './pricing.ts'
+import { BYTES_PER_TOKEN } from '../terms/pricing.ts'
 
 /** Documents to be ranked by a query. `return_documents`: whether the answer repeats them; upstreams never do. */
 export type RerankRequest = {

@@ -9,7 +9,7 @@
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { AccountId, DeliveryId, EventId, WebhookId } from '../platform/ids.ts'
 import { newId, publicId } from '../platform/ids.ts'
-import { mailOwner } from '../payments/mails.ts'
+import { mailOwner } from '../identity/owner-mail.ts'
 import type { DisabledReason } from './types.ts'
 import { TEST_TYPE } from './types.ts'
 

@@ -2,9 +2,9 @@
  * What a call costs its operator, in whole micro-dollars, rounded up. Null is unknown, and a sum with something unknown
  * in it is unknown too: it never counts as zero (docs/pricing.md#what-a-call-costs-you).
  */
-import type { MediaShape } from '../../shared/requests/media-rows.ts'
-import type { Tokens } from '../../shared/requests/pricing.ts'
-import { chatCost, mediaMicroUsd, searchCost, speechCost } from '../../shared/requests/pricing.ts'
+import type { MediaShape } from '../../shared/terms/media-rows.ts'
+import type { Tokens } from '../../shared/terms/pricing.ts'
+import { chatCost, mediaMicroUsd, searchCost, speechCost } from '../../shared/terms/pricing.ts'
 import type { Route } from '../../shared/catalogue/catalogue.ts'
 import type { UpstreamUsage } from '../upstreams/adapter.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'

@@ -6,7 +6,7 @@ import type { Calls } from '../../shared/calls/calls.ts'
 import type { BegunCall } from '../../shared/calls/types.ts'
 import type { CallId } from '../../shared/platform/ids.ts'
 import type { Log } from '../../shared/platform/process/log.ts'
-import { RENEW_LEASES_MS, RUNNING_LEASE_SECONDS } from '../../shared/calls/lifecycle.ts'
+import { RENEW_LEASES_MS, RUNNING_LEASE_SECONDS } from '../../shared/terms/lifecycle.ts'
 
 /** What `createHeldCalls` returns. */
 export type HeldCalls = ReturnType<typeof createHeldCalls>

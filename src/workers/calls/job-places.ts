@@ -6,7 +6,7 @@ import type { Job } from 'bullmq'
 import type { Config } from '../../shared/platform/config/config.ts'
 import type { AccountId } from '../../shared/platform/ids.ts'
 import type { Queues } from '../../shared/queues.ts'
-import type { Modality } from '../../shared/calls/lifecycle.ts'
+import type { Modality } from '../../shared/terms/lifecycle.ts'
 import { QueuePlaces } from '../queue-places.ts'
 
 /** What `createJobPlaces` returns. */

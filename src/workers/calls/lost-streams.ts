@@ -3,7 +3,7 @@
  * (docs/architecture.md#lost-streams).
  */
 import type { Job } from 'bullmq'
-import { SETTLE_LOST_SECONDS } from '../../shared/calls/lifecycle.ts'
+import { SETTLE_LOST_SECONDS } from '../../shared/terms/lifecycle.ts'
 import type { ChatRequest } from '../../shared/requests/requests.ts'
 import type { BegunCall } from '../../shared/calls/types.ts'
 import type { CallJob } from '../../shared/queues.ts'

@@ -1,8 +1,8 @@
 /**
  * Models that reason: what they bill besides their words is known only once their upstream has reported it.
  */
-import { DIALECTS, grammarOf } from '../../shared/dialects/dialect.ts'
-import type { Dialect } from '../../shared/dialects/dialect.ts'
+import { DIALECTS, grammarOf } from '../../shared/chat/dialect.ts'
+import type { Dialect } from '../../shared/chat/dialect.ts'
 import type { ChatRequest } from '../../shared/requests/requests.ts'
 import type { Route } from '../../shared/catalogue/catalogue.ts'
 import { asFields } from '../../shared/platform/fields.ts'

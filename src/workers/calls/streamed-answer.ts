@@ -1,7 +1,7 @@
 /** A chat answer that is read from its upstream as a stream, however that ends. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { AnswerForm, Assembly, Completion } from '../../shared/dialects/answer-form.ts'
-import { grammarOf } from '../../shared/dialects/dialect.ts'
+import type { AnswerForm, Assembly, Completion } from '../../shared/chat/answer-form.ts'
+import { grammarOf } from '../../shared/chat/dialect.ts'
 import type { Fields } from '../../shared/platform/fields.ts'
 import { settleChat } from '../../shared/calls/chat-settlement.ts'
 import type { ChatEnd, ChatVerdict } from '../../shared/calls/chat-settlement.ts'

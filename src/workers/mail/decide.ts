@@ -2,14 +2,14 @@
  * Decides whether a mail is due, and writes it. Decided here and not when the mail is requested: the requester of a
  * reset must not notice whether the address has an account, or has reached its limit of mails.
  */
-import { noticeOf } from '../../shared/accounts/budget-notices.ts'
-import { invitationOf } from '../../shared/accounts/invitations.ts'
-import type { Mailboxes } from '../../shared/users/mailboxes.ts'
-import type { LinkKind, TokenMint } from '../../shared/users/one-time-tokens.ts'
-import { isIssued, issueToken } from '../../shared/users/one-time-tokens.ts'
-import { accessTo } from '../../shared/users/password-changes.ts'
-import type { UserFields } from '../../shared/users/users.ts'
-import { findUserByEmail, lockUser } from '../../shared/users/users.ts'
+import { noticeOf } from '../../shared/identity/budget-notices.ts'
+import { invitationOf } from '../../shared/identity/invitations.ts'
+import type { Mailboxes } from '../../shared/terms/mailboxes.ts'
+import type { LinkKind, TokenMint } from '../../shared/identity/one-time-tokens.ts'
+import { isIssued, issueToken } from '../../shared/identity/one-time-tokens.ts'
+import { accessTo } from '../../shared/identity/password-changes.ts'
+import type { UserFields } from '../../shared/identity/users.ts'
+import { findUserByEmail, lockUser } from '../../shared/identity/users.ts'
 import type { Db, Trx } from '../../shared/platform/postgres/db.ts'
 import type { CountedKind } from '../../shared/mail/allowance.ts'
 import { countMail, lockMailbox, uncountMail } from '../../shared/mail/allowance.ts'

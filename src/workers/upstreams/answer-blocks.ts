@@ -1,7 +1,7 @@
 /**
  * The numbered blocks of an answer, into which decoders turn what upstreams say piece by piece.
  */
-import type { AnswerEvent, BlockStart } from '../../shared/dialects/events.ts'
+import type { AnswerEvent, BlockStart } from '../../shared/chat/events.ts'
 import { asFields } from '../../shared/platform/fields.ts'
 import type { Fields } from '../../shared/platform/fields.ts'
 import { ToolCalls } from './tool-calls.ts'

@@ -2,7 +2,7 @@
  * The one place that decides what of a reported usage is believed (docs/upstreams.md#usage). Pure.
  */
 import { ownCount } from '../../shared/calls/chat-settlement.ts'
-import type { Tokens } from '../../shared/requests/pricing.ts'
+import type { Tokens } from '../../shared/terms/pricing.ts'
 import type { UpstreamUsage } from './adapter.ts'
 
 /** Input in disjoint counts, as it was reported. */

@@ -2,9 +2,9 @@
  * A chat for an upstream of another dialect: in its canonical form, with tools that every upstream knows, and its
  * answer on the way back.
  */
-import type { CanonicalChat } from '../../shared/dialects/canonical.ts'
-import { grammarOf } from '../../shared/dialects/dialect.ts'
-import { NO_SEAL } from '../../shared/dialects/seal.ts'
+import type { CanonicalChat } from '../../shared/chat/canonical.ts'
+import { grammarOf } from '../../shared/chat/dialect.ts'
+import { NO_SEAL } from '../../shared/chat/seal.ts'
 import type { ChatRequest } from '../../shared/requests/requests.ts'
 import type { UpstreamContext } from './adapter.ts'
 import { withPlainTools } from './plain-tools.ts'

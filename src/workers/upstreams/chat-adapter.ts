@@ -1,8 +1,8 @@
 /**
  * What the chats of every protocol have in common: one request, and an answer that is read as it comes.
  */
-import type { Dialect } from '../../shared/dialects/dialect.ts'
-import { grammarOf } from '../../shared/dialects/dialect.ts'
+import type { Dialect } from '../../shared/chat/dialect.ts'
+import { grammarOf } from '../../shared/chat/dialect.ts'
 import type { ChatRequest } from '../../shared/requests/requests.ts'
 import type { ChatAdapter, TakeEvent, UpstreamContext } from './adapter.ts'
 import type { UpstreamHttp, UpstreamRequest } from './http.ts'

@@ -3,7 +3,7 @@
  * through here: a mistake in a second place would be a second bill.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import { saysAnything } from '../../shared/dialects/deltas.ts'
+import { saysAnything } from '../../shared/chat/deltas.ts'
 import { isWord } from '../../shared/platform/process/log.ts'
 import type { CustomersFault, FailureKind } from './adapter.ts'
 import { UpstreamError } from './adapter.ts'

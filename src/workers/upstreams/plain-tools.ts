@@ -4,8 +4,8 @@
  * asked for.
  */
 import { createHash } from 'node:crypto'
-import type { Block, CanonicalChat, Tool, ToolCall } from '../../shared/dialects/canonical.ts'
-import type { AnswerEvent } from '../../shared/dialects/events.ts'
+import type { Block, CanonicalChat, Tool, ToolCall } from '../../shared/chat/canonical.ts'
+import type { AnswerEvent } from '../../shared/chat/events.ts'
 import { ONE_TEXT, inputOf, withFormat } from './custom-tools.ts'
 import type { Decoder } from './translation.ts'
 

@@ -3,7 +3,7 @@
  * id, the name and the arguments of a call; what leaves here has each of them once, and numbers from 0.
  */
 import { randomUUID } from 'node:crypto'
-import { saysAnything } from '../../shared/dialects/deltas.ts'
+import { saysAnything } from '../../shared/chat/deltas.ts'
 import { AnswerTooLong } from './adapter.ts'
 import { isFields, isText, objectOf } from '../../shared/platform/fields.ts'
 import type { Fields } from '../../shared/platform/fields.ts'

@@ -1,8 +1,8 @@
 /**
  * From what an upstream says to what a chat's answer is, whole and streamed: the same for every protocol.
  */
-import type { AnswerEncoder, AnswerEvent } from '../../shared/dialects/events.ts'
-import type { AnswerForm } from '../../shared/dialects/answer-form.ts'
+import type { AnswerEncoder, AnswerEvent } from '../../shared/chat/events.ts'
+import type { AnswerForm } from '../../shared/chat/answer-form.ts'
 import type { ChatResult, TakeEvent, UpstreamContext, UpstreamUsage } from './adapter.ts'
 import { AnswerTooLong, UpstreamError } from './adapter.ts'
 import { failureIn } from './failures.ts'

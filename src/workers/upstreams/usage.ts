@@ -2,7 +2,7 @@
  * The one place that reads what upstreams report of their tokens, wherever and under whichever names they do. What of
  * it is believed is decided in believed-usage.ts. Pure.
  */
-import { ceilOfProduct } from '../../shared/requests/pricing.ts'
+import { ceilOfProduct } from '../../shared/terms/pricing.ts'
 import type { UpstreamUsage } from './adapter.ts'
 import { asFields, isFields } from '../../shared/platform/fields.ts'
 import type { Fields } from '../../shared/platform/fields.ts'

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { newId, publicId } from '../../../src/shared/platform/ids.ts'
 import { grantCredits } from '../../../src/shared/operators/changes.ts'
-import { openSession } from '../../../src/shared/users/sessions.ts'
+import { openSession } from '../../../src/shared/identity/sessions.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import type { DescribedWeb } from './support/records.ts'

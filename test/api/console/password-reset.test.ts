@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { findUserByEmail } from '../../../src/shared/users/users.ts'
+import { findUserByEmail } from '../../../src/shared/identity/users.ts'
 import { PASSWORD, aPerson, anEmail, logIn, testQueues } from '../../support/console.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { startMailConsole } from './support/mailing.ts'

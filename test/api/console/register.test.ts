@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { ownerOf } from '../../../src/shared/accounts/members.ts'
+import { ownerOf } from '../../../src/shared/identity/members.ts'
 import { balanceOf } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { parseId } from '../../../src/shared/platform/ids.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { MemberRole } from '../../../src/shared/accounts/members.ts'
+import type { MemberRole } from '../../../src/shared/identity/members.ts'
 import type { Endpoint } from '../../../src/api/endpoint/declaration.ts'
 import { endpoints } from '../../../src/api/routes.ts'
 import { aMember, anOrganisation } from '../../../scripts/harness/factories.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { createKey } from '../../../src/shared/accounts/api-keys.ts'
+import { createKey } from '../../../src/shared/identity/api-keys.ts'
 import { Calls } from '../../../src/shared/calls/calls.ts'
 import type { UsageRow } from '../../../src/shared/reports/usage.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'

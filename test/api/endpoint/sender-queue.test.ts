@@ -4,7 +4,7 @@ import type { TestMember } from '../../../scripts/harness/factories.ts'
 import { get, send } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { publicId } from '../../../src/shared/platform/ids.ts'
-import { openSession } from '../../../src/shared/users/sessions.ts'
+import { openSession } from '../../../src/shared/identity/sessions.ts'
 import type { DescribedWeb } from '../console/support/records.ts'
 import { startDescribed } from '../console/support/records.ts'
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { totalsOfAccounts } from '../../../src/shared/accounts/totals.ts'
+import { totalsOfAccounts } from '../../../src/shared/identity/totals.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import { newId, publicId, parseId } from '../../../src/shared/platform/ids.ts'
 import { grant } from '../../../src/shared/ledger/ledger.ts'

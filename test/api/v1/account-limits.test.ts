@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import type { LimitChanges } from '../../../src/shared/accounts/account-limits.ts'
-import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
+import type { LimitChanges } from '../../../src/shared/identity/account-limits.ts'
+import { changeKey } from '../../../src/shared/identity/key-limits.ts'
 import { setAccountLimits } from '../../../src/shared/operators/changes.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import pg from 'pg'
 import { anAccount } from '../../../scripts/harness/factories.ts'
-import { createKey } from '../../../src/shared/accounts/api-keys.ts'
+import { createKey } from '../../../src/shared/identity/api-keys.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { chat } from '../../../scripts/harness/calling.ts'
 import { newDatabaseUrl } from '../../../scripts/harness/database.ts'

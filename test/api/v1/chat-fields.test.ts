@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { parseChat } from '../../../src/api/v1/calls/chat-body.ts'
+import { parseChat } from '../../../src/api/v1/chat/completions-body.ts'
 import type { JsonObject } from '../../../src/api/middleware/json-body.ts'
 import { ApiError } from '../../../src/shared/platform/errors.ts'
 import { cpuRatio } from '../../support/pace.ts'

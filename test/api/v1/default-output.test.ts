@@ -6,7 +6,7 @@ import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { startGateway } from '../../../scripts/harness/harness.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { post } from '../../../scripts/harness/http.ts'
-import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
+import { changeKey } from '../../../src/shared/identity/key-limits.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 
 /** One credit a token of output, and nothing for input: what is reserved is the limit. */

@@ -8,7 +8,7 @@ import { startGateway } from '../../../scripts/harness/harness.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
-import { createKey } from '../../../src/shared/accounts/api-keys.ts'
+import { createKey } from '../../../src/shared/identity/api-keys.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 
 /** Longer than the moment within which an equal request is another call, in ms. */

@@ -1,6 +1,6 @@
-import { MODALITIES } from '../../../src/shared/calls/lifecycle.ts'
+import { MODALITIES } from '../../../src/shared/terms/lifecycle.ts'
 import { expect } from 'chai'
-import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
+import { changeKey } from '../../../src/shared/identity/key-limits.ts'
 import { endpoints } from '../../../src/api/routes.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { parseChat } from '../../../src/api/v1/calls/chat-body.ts'
+import { parseChat } from '../../../src/api/v1/chat/completions-body.ts'
 import type { JsonObject } from '../../../src/api/middleware/json-body.ts'
 import type { ChatMessage, ChatRequest } from '../../../src/shared/requests/requests.ts'
 

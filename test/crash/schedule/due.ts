@@ -2,7 +2,7 @@
  * What calls must cost by their prices, in credits. It is computed here once more, by nothing of what is tested: the
  * same arithmetic would find itself right.
  */
-import type { Share, Tokens } from '../../../src/shared/requests/pricing.ts'
+import type { Share, Tokens } from '../../../src/shared/terms/pricing.ts'
 import type { UpstreamUsage } from '../../../src/workers/upstreams/adapter.ts'
 import { LONGEST_ANSWER } from '../simulation/simulation.ts'
 import { picturesOf, searchesAsked, shapeOf } from '../simulation/clients.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { EXPIRED } from '../../../src/shared/replies/stored-answers.ts'
-import type { Answer, LongAnswer } from '../../../src/shared/replies/stored-answers.ts'
+import { EXPIRED } from '../../../src/shared/calls/stored-answers.ts'
+import type { Answer, LongAnswer } from '../../../src/shared/calls/stored-answers.ts'
 import type { Request } from '../simulation/clients.ts'
 import { piecesOf, transcriptOf } from '../simulation/sound.ts'
 import type { CallRow } from './call-row.ts'

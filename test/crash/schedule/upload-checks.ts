@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { CallId } from '../../../src/shared/platform/ids.ts'
-import type { Answer, LongAnswer } from '../../../src/shared/replies/stored-answers.ts'
+import type { Answer, LongAnswer } from '../../../src/shared/calls/stored-answers.ts'
 import { sweepUploads } from '../../../src/shared/requests/uploads.ts'
 import type { Request } from '../simulation/clients.ts'
 import type { Simulation } from '../simulation/simulation.ts'

@@ -1,5 +1,5 @@
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
-import type { Period } from '../../../src/shared/accounts/budgets.ts'
+import type { Period } from '../../../src/shared/identity/budgets.ts'
 import { newId } from '../../../src/shared/platform/ids.ts'
 import type { AccountId, GrantId, KeyId, UserId } from '../../../src/shared/platform/ids.ts'
 

@@ -1,5 +1,5 @@
 /** What the models of the simulation offer, and what they cost. */
-import type { Share } from '../../../src/shared/requests/pricing.ts'
+import type { Share } from '../../../src/shared/terms/pricing.ts'
 
 /** What the pictures and the videos of the simulation are. */
 export const IMAGE = { resolutions: ['1K', '2K'] as [string, string] }

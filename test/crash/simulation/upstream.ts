@@ -1,6 +1,6 @@
-import { grammarOf } from '../../../src/shared/dialects/dialect.ts'
-import type { AnswerEvent } from '../../../src/shared/dialects/events.ts'
-import { NO_SEAL } from '../../../src/shared/dialects/seal.ts'
+import { grammarOf } from '../../../src/shared/chat/dialect.ts'
+import type { AnswerEvent } from '../../../src/shared/chat/events.ts'
+import { NO_SEAL } from '../../../src/shared/chat/seal.ts'
 import type { Fields } from '../../../src/shared/platform/fields.ts'
 import type { EmbeddingRequest } from '../../../src/shared/requests/embeddings.ts'
 import type { ModerationRequest } from '../../../src/shared/requests/moderations.ts'
@@ -8,7 +8,7 @@ import type { RerankRequest } from '../../../src/shared/requests/rerank.ts'
 import type { ChatRequest, MediaRequest } from '../../../src/shared/requests/requests.ts'
 import type { Transcript } from '../../../src/shared/requests/transcriptions.ts'
 import type { UpstreamRef } from '../../../src/shared/calls/types.ts'
-import type { Tokens } from '../../../src/shared/requests/pricing.ts'
+import type { Tokens } from '../../../src/shared/terms/pricing.ts'
 import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
 import type {
   Adapter,

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
-import type { Period } from '../../../src/shared/accounts/budgets.ts'
+import { changeKey } from '../../../src/shared/identity/key-limits.ts'
+import type { Period } from '../../../src/shared/identity/budgets.ts'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import { expectBooksToBalance } from '../../support/books.ts'

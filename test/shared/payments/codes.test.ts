@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
-import { ownerOf } from '../../../src/shared/accounts/members.ts'
+import { ownerOf } from '../../../src/shared/identity/members.ts'
 import type { NewCode } from '../../../src/shared/payments/codes.ts'
 import { createCode, disableCode, listCodes, redeemCode } from '../../../src/shared/payments/codes.ts'
 import { parseId } from '../../../src/shared/platform/ids.ts'

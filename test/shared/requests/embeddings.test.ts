@@ -4,7 +4,7 @@ import { embeddingKind } from '../../../src/api/v1/embeddings.ts'
 import type { EmbeddingModel } from '../../../src/shared/catalogue/catalogue.ts'
 import { ApiError } from '../../../src/shared/platform/errors.ts'
 import { heldTokens, mostInputs, mostTokens } from '../../../src/shared/requests/embeddings.ts'
-import { chatCost } from '../../../src/shared/requests/pricing.ts'
+import { chatCost } from '../../../src/shared/terms/pricing.ts'
 
 const PRICE = { input: 3, perTokens: 7, minimum: 2 }
 const MODEL = { id: 'vectors', modality: 'embedding', price: PRICE, upstreams: [] } as unknown as EmbeddingModel

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { leastMediaCost } from '../../../src/shared/requests/media-options.ts'
-import type { MediaShape } from '../../../src/shared/requests/media-rows.ts'
-import { mediaCost, mediaMicroUsd, settledPictures } from '../../../src/shared/requests/pricing.ts'
-import type { MediaPrice, MediaPriceRow } from '../../../src/shared/requests/pricing.ts'
+import type { MediaShape } from '../../../src/shared/terms/media-rows.ts'
+import { mediaCost, mediaMicroUsd, settledPictures } from '../../../src/shared/terms/pricing.ts'
+import type { MediaPrice, MediaPriceRow } from '../../../src/shared/terms/pricing.ts'
 
 const sizes = ['64x64', '64x96']
 const qualities = ['low', 'high']

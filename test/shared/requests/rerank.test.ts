@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { rerankKind } from '../../../src/api/v1/rerank.ts'
 import type { RerankModel } from '../../../src/shared/catalogue/catalogue.ts'
 import { ApiError } from '../../../src/shared/platform/errors.ts'
-import { searchCost } from '../../../src/shared/requests/pricing.ts'
+import { searchCost } from '../../../src/shared/terms/pricing.ts'
 import { estimatedTokens, mostTokens, placesOf, searchesOf } from '../../../src/shared/requests/rerank.ts'
 
 const PRICE = { perSearch: 3 }

@@ -168,7 +168,7 @@ export const OF_BUDGETS: readonly Mutant[] = [
     why: 'Keys of an account are good only while their holder is a member of it.',
     edits: [
       {
-        file: 'src/shared/accounts/member-changes.ts',
+        file: 'src/shared/identity/member-changes.ts',
         find: '  await revokeKeysOfMember(trx, member)\n',
         replace: '',
       },
@@ -180,7 +180,7 @@ export const OF_BUDGETS: readonly Mutant[] = [
     why: 'Only who has the invited mailbox may accept it: links are forwarded and leak.',
     edits: [
       {
-        file: 'src/shared/accounts/invitations.ts',
+        file: 'src/shared/identity/invitations.ts',
         find: '!accepted || mailboxOf(accepted.email) !== mailboxOf(email)',
         replace: '!accepted',
       },
@@ -192,7 +192,7 @@ export const OF_BUDGETS: readonly Mutant[] = [
     why: 'A request is let in by the role of its moment, and acts later.',
     edits: [
       {
-        file: 'src/shared/accounts/member-changes.ts',
+        file: 'src/shared/identity/member-changes.ts',
         find: '    await requireManager(trx, { ...member, userId: by })\n    if (before',
         replace: '    if (before',
       },
@@ -216,7 +216,7 @@ export const OF_BUDGETS: readonly Mutant[] = [
     why: 'It was given to them by somebody else.',
     edits: [
       {
-        file: 'src/shared/accounts/member-changes.ts',
+        file: 'src/shared/identity/member-changes.ts',
         find: 'budget !== undefined && by === member.userId',
         replace: 'budget && by === member.userId',
       },
@@ -226,7 +226,7 @@ export const OF_BUDGETS: readonly Mutant[] = [
   {
     name: 'who has not proved their address invites',
     why: 'Invitations are mails to strangers in our name.',
-    edits: [{ file: 'src/shared/accounts/invitations.ts', find: '    await requireVerified(trx, by)\n', replace: '' }],
+    edits: [{ file: 'src/shared/identity/invitations.ts', find: '    await requireVerified(trx, by)\n', replace: '' }],
     tests: [INVITATIONS],
   },
   {

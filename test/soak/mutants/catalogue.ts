@@ -20,7 +20,7 @@ export const OF_CATALOGUE: readonly Mutant[] = [
     why: 'Of two operators who apply at once, the second must see what the first has changed.',
     edits: [
       {
-        file: 'src/shared/catalogue/changes.ts',
+        file: 'src/shared/operators/catalogue-changes.ts',
         find: 'application.expect !== (current?.version ?? 0)',
         replace: 'application.expect < 0',
       },

@@ -1,7 +1,7 @@
 import type { Mutant } from './mutant.ts'
 import { ARITHMETIC, GROUPS, GROUPS_OF_CATALOGUE, GROUP_OF_CHARGE, MARGINS } from './killing-tests.ts'
 
-const PRICING_SOURCE = 'src/shared/requests/pricing.ts'
+const PRICING_SOURCE = 'src/shared/terms/pricing.ts'
 const SERVE = 'src/api/v1/calls/serve-call.ts'
 
 /** Bugs in what groups of customers pay, see and may do. */
@@ -95,7 +95,7 @@ export const OF_GROUPS: readonly Mutant[] = [
     why: 'A group may have more, or less, than every account.',
     edits: [
       {
-        file: 'src/shared/accounts/effective-limits.ts',
+        file: 'src/shared/identity/effective-limits.ts',
         find: 'group?.maxOutstanding ?? usual.MAX_OUTSTANDING_CALLS',
         replace: 'usual.MAX_OUTSTANDING_CALLS',
       },
@@ -107,7 +107,7 @@ export const OF_GROUPS: readonly Mutant[] = [
     why: 'Its accounts would pay another price from one moment to the next.',
     edits: [
       {
-        file: 'src/shared/catalogue/changes.ts',
+        file: 'src/shared/operators/catalogue-changes.ts',
         find: 'if (lost.length > 0) throw new BadCatalogue(lost)',
         replace: '',
       },

@@ -11,8 +11,8 @@ import {
 
 const PASS = 'src/workers/upstreams/anthropic/pass.ts'
 const CHECK = 'src/api/v1/messages/body.ts'
-const PARTS = 'src/shared/dialects/messages/parts.ts'
-const ANSWER = 'src/shared/dialects/messages/answer.ts'
+const PARTS = 'src/shared/chat/messages/parts.ts'
+const ANSWER = 'src/shared/chat/messages/answer.ts'
 
 /** Bugs in what a message holds, sends, settles and gives back. */
 export const OF_MESSAGES: readonly Mutant[] = [
@@ -81,7 +81,7 @@ export const OF_MESSAGES: readonly Mutant[] = [
     why: 'What is billed apart is refused, not dropped.',
     edits: [
       {
-        file: 'src/api/v1/calls/dialect-fields.ts',
+        file: 'src/shared/chat/field-kinds.ts',
         find: 'else if (!isFree(name, value)) throw',
         replace: "else if (!isFree(name, value) && name === '') throw",
       },
@@ -93,7 +93,7 @@ export const OF_MESSAGES: readonly Mutant[] = [
     why: 'Marks stand on blocks, however deep.',
     edits: [
       {
-        file: 'src/shared/dialects/messages/cache-marks.ts',
+        file: 'src/shared/chat/messages/cache-marks.ts',
         find: "'content', 'source', 'tool'",
         replace: "'content', 'tool'",
       },
@@ -111,7 +111,7 @@ export const OF_MESSAGES: readonly Mutant[] = [
     why: 'Tools come in turns too.',
     edits: [
       {
-        file: 'src/shared/dialects/messages/fields.ts',
+        file: 'src/shared/chat/messages/fields.ts',
         find: 'TOOL_CHANGE.test(String(type)) && namesHosted(more)',
         replace: 'TOOL_CHANGE.test(String(type)) && namesHosted(type)',
       },
@@ -123,7 +123,7 @@ export const OF_MESSAGES: readonly Mutant[] = [
     why: 'An upstream puts a prompt of its own before tools.',
     edits: [
       {
-        file: 'src/shared/dialects/messages/estimate.ts',
+        file: 'src/shared/chat/messages/estimate.ts',
         find: 'tools.length > 0 ? TOOLS_TOKENS : 0',
         replace: 'tools.length > 512 ? TOOLS_TOKENS : 0',
       },
@@ -159,7 +159,7 @@ export const OF_MESSAGES: readonly Mutant[] = [
     why: 'Some servers count only in message_delta.',
     edits: [
       {
-        file: 'src/workers/upstreams/anthropic/events.ts',
+        file: 'src/workers/upstreams/anthropic/decode-answer.ts',
         find: 'anthropicUsage(event.usage ?? asFields(event.message).usage)',
         replace: 'anthropicUsage(asFields(event.message).usage)',
       },

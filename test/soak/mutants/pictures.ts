@@ -1,8 +1,8 @@
 import type { Mutant } from './mutant.ts'
 import { IMAGES, IMAGE_EDITS, PICTURE_PRICES, SCHEDULES } from './killing-tests.ts'
 
-const PRICING_SOURCE = 'src/shared/requests/pricing.ts'
-const ROWS = 'src/shared/requests/media-rows.ts'
+const PRICING_SOURCE = 'src/shared/terms/pricing.ts'
+const ROWS = 'src/shared/terms/media-rows.ts'
 const COLLECTING = 'src/workers/calls/collect-media.ts'
 
 /** Bugs in calls for several pictures. */

@@ -1,7 +1,7 @@
 import type { Mutant } from './mutant.ts'
 import { ARITHMETIC, GUARDS } from './killing-tests.ts'
 
-const PRICING_SOURCE = 'src/shared/requests/pricing.ts'
+const PRICING_SOURCE = 'src/shared/terms/pricing.ts'
 
 /** Bugs in what things cost: customers, and the operator. */
 export const PRICES: readonly Mutant[] = [
@@ -40,12 +40,12 @@ export const PRICES: readonly Mutant[] = [
     why: 'Other upstreams are sent its words, which are longer where they are escaped.',
     edits: [
       {
-        file: 'src/shared/dialects/responses/estimate.ts',
+        file: 'src/shared/chat/responses/estimate.ts',
         find: ' + bytesOfWords(request)',
         replace: '',
       },
     ],
-    tests: ['test/shared/dialects/responses/estimate.test.ts'],
+    tests: ['test/shared/chat/responses/estimate.test.ts'],
   },
   {
     name: 'what has no price is free',
@@ -64,7 +64,7 @@ export const PRICES: readonly Mutant[] = [
     why: 'The customer chooses the length.',
     edits: [
       {
-        file: 'src/api/v1/media.ts',
+        file: 'src/api/v1/videos/generations.ts',
         find: 'mediaCost(price, { resolution, duration })',
         replace: 'mediaCost(price, { resolution, duration: duration && 1 })',
       },

@@ -18,9 +18,7 @@ export const OF_SHARING: readonly Mutant[] = [
   {
     name: 'sealed reasoning opens for every account',
     why: 'What one account received, another could send.',
-    edits: [
-      { file: 'src/shared/dialects/seal.ts', find: '`${accountId} ${route}`', replace: '`${accountId && route}`' },
-    ],
+    edits: [{ file: 'src/shared/chat/seal.ts', find: '`${accountId} ${route}`', replace: '`${accountId && route}`' }],
     tests: [PROMISES_OF_RESPONSES],
   },
 ]

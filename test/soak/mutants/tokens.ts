@@ -93,7 +93,7 @@ export const OF_TOKENS: readonly Mutant[] = [
     why: 'Tokens are counted from when the limit is set.',
     edits: [
       {
-        file: 'src/shared/accounts/account-limits.ts',
+        file: 'src/shared/identity/account-limits.ts',
         find: '(changes.tokensPerMinute === null && UNCOUNTED_TOKENS)',
         replace: '{}',
       },

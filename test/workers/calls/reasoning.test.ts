@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { Dialect } from '../../../src/shared/dialects/dialect.ts'
+import type { Dialect } from '../../../src/shared/chat/dialect.ts'
 import { asksForReasoning } from '../../../src/workers/calls/reasoning.ts'
 
 describe('a chat asks for reasoning', () => {

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { ChatResult } from '../../../src/workers/upstreams/adapter.ts'
-import { chatForm } from '../../../src/shared/dialects/chat/answer.ts'
+import { chatForm } from '../../../src/shared/chat/completions/answer.ts'
 import type { AnswerBody } from '../../../src/workers/upstreams/reader.ts'
 import type { Translation } from '../../../src/workers/upstreams/translation.ts'
 import { collected, readChat } from '../../../src/workers/upstreams/translation.ts'

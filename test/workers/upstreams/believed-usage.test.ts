@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { settledOutput } from '../../../src/shared/dialects/chat/output.ts'
-import { allInput, chatCharge, settledCost } from '../../../src/shared/requests/pricing.ts'
-import type { Tokens } from '../../../src/shared/requests/pricing.ts'
+import { settledOutput } from '../../../src/shared/chat/completions/output.ts'
+import { allInput, chatCharge, settledCost } from '../../../src/shared/terms/pricing.ts'
+import type { Tokens } from '../../../src/shared/terms/pricing.ts'
 import { believed, hasReasoned } from '../../../src/workers/upstreams/believed-usage.ts'
 import { anthropicUsage, openaiUsage } from '../../../src/workers/upstreams/usage.ts'
 

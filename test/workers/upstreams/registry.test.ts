@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { PROTOCOLS } from '../../../src/shared/catalogue/catalogue.ts'
 import type { Protocol, Route } from '../../../src/shared/catalogue/catalogue.ts'
-import type { Modality } from '../../../src/shared/calls/lifecycle.ts'
+import type { Modality } from '../../../src/shared/terms/lifecycle.ts'
 import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
 import type { ChatAdapter, DirectMediaAdapter, TaskMediaAdapter } from '../../../src/workers/upstreams/adapter.ts'
 import {

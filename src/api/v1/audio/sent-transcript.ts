@@ -2,8 +2,8 @@
  * How a transcript is sent: as the JSON that is stored, or as the text in it, which has no room for credits.
  */
 import type { Context } from 'koa'
-import type { Answer, LongAnswer } from '../../../shared/replies/stored-answers.ts'
-import { bytesOf, isLong } from '../../../shared/replies/stored-answers.ts'
+import type { Answer, LongAnswer } from '../../../shared/calls/stored-answers.ts'
+import { bytesOf, isLong } from '../../../shared/calls/stored-answers.ts'
 import type { BodyDeps } from '../calls/answer-body.ts'
 import { sendAnswer, withBody } from '../calls/answer-body.ts'
 

@@ -2,13 +2,13 @@
  * POST /v1/audio/transcriptions and POST /v1/audio/translations.
  */
 import { z } from 'zod'
-import type { Principal } from '../../../shared/accounts/key-lookup.ts'
+import type { Principal } from '../../../shared/identity/key-lookup.ts'
 import type { TranscriptionModel } from '../../../shared/catalogue/catalogue.ts'
 import { isLeftOut } from '../../../shared/catalogue/route-rules.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import { aboutField } from '../../../shared/platform/field-errors.ts'
 import { optional } from '../../../shared/requests/field-schemas.ts'
-import { mediaCost } from '../../../shared/requests/pricing.ts'
+import { mediaCost } from '../../../shared/terms/pricing.ts'
 import type { TranscriptionRequest } from '../../../shared/requests/transcriptions.ts'
 import { MAX_SOUND, TRANSCRIPT_FORMATS } from '../../../shared/requests/transcriptions.ts'
 import type { Sound } from '../../../shared/sound/reader.ts'

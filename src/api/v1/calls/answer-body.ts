@@ -3,8 +3,8 @@
  */
 import { Readable } from 'node:stream'
 import type { Context } from 'koa'
-import type { Answer, LongAnswer } from '../../../shared/replies/stored-answers.ts'
-import { bytesOf, isLong } from '../../../shared/replies/stored-answers.ts'
+import type { Answer, LongAnswer } from '../../../shared/calls/stored-answers.ts'
+import { bytesOf, isLong } from '../../../shared/calls/stored-answers.ts'
 import { READER_BYTES } from '../../../shared/replies/long-answers.ts'
 import type { ErrorCode, GatewayError } from '../../../shared/platform/errors.ts'
 import { RETRY_SECONDS, shouldRetry } from '../../../shared/platform/errors.ts'

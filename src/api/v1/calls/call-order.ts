@@ -2,9 +2,9 @@
  * A call before it is placed: its request, and what it costs.
  */
 import type { Model } from '../../../shared/catalogue/catalogue.ts'
-import type { Dialect } from '../../../shared/dialects/dialect.ts'
-import type { CallBounds, ChatPrice, Share, Tokens } from '../../../shared/requests/pricing.ts'
-import { chatCharge, limitWithin } from '../../../shared/requests/pricing.ts'
+import type { Dialect } from '../../../shared/chat/dialect.ts'
+import type { CallBounds, ChatPrice, Share, Tokens } from '../../../shared/terms/pricing.ts'
+import { chatCharge, limitWithin } from '../../../shared/terms/pricing.ts'
 import type { FormFile } from '../../forms/form-file.ts'
 import type { CallRequest } from '../../../shared/requests/requests.ts'
 

@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { ParameterizedContext } from 'koa'
-import type { Principal } from '../../../shared/accounts/key-lookup.ts'
+import type { Principal } from '../../../shared/identity/key-lookup.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import type { WebDeps } from '../../deps.ts'
 import { ALLOWANCE_HEADERS, TOKEN_HEADERS } from '../../endpoint/allowances.ts'

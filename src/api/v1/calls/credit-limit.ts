@@ -2,8 +2,8 @@
  * Chats whose limit of output is lowered to what can be paid: to half of what is free, so that other calls of the
  * account find credits too (docs/money.md#lowered-limits).
  */
-import type { Funds } from '../../../shared/accounts/summary.ts'
-import { payable } from '../../../shared/accounts/summary.ts'
+import type { Funds } from '../../../shared/identity/summary.ts'
+import { payable } from '../../../shared/identity/summary.ts'
 import type { CallOrder } from './call-order.ts'
 import { lowered } from './call-order.ts'
 

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Context } from 'koa'
-import { isBillingHeader } from '../../../shared/dialects/messages/canonical.ts'
+import { isBillingHeader } from '../../../shared/chat/messages/read-request.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import { asFields } from '../../../shared/platform/fields.ts'
 import type { CallId } from '../../../shared/platform/ids.ts'

@@ -3,8 +3,8 @@
  * several turns of the event loop, and counted by its bytes where its call is refused.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Principal } from '../../../shared/accounts/key-lookup.ts'
-import { summaryOf } from '../../../shared/accounts/summary.ts'
+import type { Principal } from '../../../shared/identity/key-lookup.ts'
+import { summaryOf } from '../../../shared/identity/summary.ts'
 import { offerTo } from '../../../shared/catalogue/catalogue.ts'
 import type { Model } from '../../../shared/catalogue/catalogue.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'

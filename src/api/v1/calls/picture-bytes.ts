@@ -4,7 +4,7 @@
  */
 import type { Readable } from 'node:stream'
 import { ApiError } from '../../../shared/platform/errors.ts'
-import type { Answer } from '../../../shared/replies/stored-answers.ts'
+import type { Answer } from '../../../shared/calls/stored-answers.ts'
 import type { MediaName } from '../../../shared/media/media.ts'
 import type { MediaReader } from '../../../shared/media/reader.ts'
 

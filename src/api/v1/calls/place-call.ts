@@ -1,15 +1,15 @@
 /**
  * Places a call: charge, then enqueue, then wait. The one way in for all modalities.
  */
-import { fundsOf } from '../../../shared/accounts/summary.ts'
-import { mostTokens } from '../../../shared/accounts/token-allowance.ts'
+import { fundsOf } from '../../../shared/identity/summary.ts'
+import { mostTokens } from '../../../shared/identity/token-allowance.ts'
 import type { Model } from '../../../shared/catalogue/catalogue.ts'
 import { ApiError, gatewayError } from '../../../shared/platform/errors.ts'
 import type { CallId } from '../../../shared/platform/ids.ts'
 import { bytesAsJson } from '../../../shared/platform/json-bytes.ts'
 import { publicId } from '../../../shared/platform/ids.ts'
 import { WORKER_LOST } from '../../../shared/calls/chat-settlement.ts'
-import { DEADLINE_SECONDS, QUEUED_LEASE_SECONDS } from '../../../shared/calls/lifecycle.ts'
+import { DEADLINE_SECONDS, QUEUED_LEASE_SECONDS } from '../../../shared/terms/lifecycle.ts'
 import type { Ended, OpenOutcome, OpenRequest } from '../../../shared/calls/types.ts'
 import { putUpload } from '../../../shared/requests/uploads.ts'
 import type { CallUpdate } from '../../../shared/replies/channels.ts'

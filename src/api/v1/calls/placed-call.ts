@@ -2,7 +2,7 @@
  * A placed call.
  */
 import type { Context } from 'koa'
-import type { Principal } from '../../../shared/accounts/key-lookup.ts'
+import type { Principal } from '../../../shared/identity/key-lookup.ts'
 import type { CallId } from '../../../shared/platform/ids.ts'
 import type { Wait } from '../../../shared/replies/reply-channel.ts'
 import type { Relayed } from './relayed-stream.ts'

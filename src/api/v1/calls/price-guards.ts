@@ -3,7 +3,7 @@
  * charge, so a retry that joins a call is not held to them: its charge was made.
  */
 import type { Context } from 'koa'
-import { priceVersionOf } from '../../../shared/requests/price-versions.ts'
+import { priceVersionOf } from '../../../shared/terms/price-versions.ts'
 import type { OpenRequest } from '../../../shared/calls/types.ts'
 import type { Model } from '../../../shared/catalogue/catalogue.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'

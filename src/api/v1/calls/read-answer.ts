@@ -5,10 +5,10 @@ import type { Db } from '../../../shared/platform/postgres/db.ts'
 import { gatewayError } from '../../../shared/platform/errors.ts'
 import type { CallId } from '../../../shared/platform/ids.ts'
 import type { Queues } from '../../../shared/queues.ts'
-import { EXPIRED } from '../../../shared/replies/stored-answers.ts'
+import { EXPIRED } from '../../../shared/calls/stored-answers.ts'
 import type { Calls } from '../../../shared/calls/calls.ts'
 import type { ReadAnswer } from '../../../shared/replies/reply-channel.ts'
-import { mayHaveDelivered } from '../../../shared/calls/lifecycle.ts'
+import { mayHaveDelivered } from '../../../shared/terms/lifecycle.ts'
 import { readState } from '../../../shared/reports/call-records.ts'
 
 /** What reading needs. `address`: this process's own. */

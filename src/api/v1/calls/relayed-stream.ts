@@ -3,13 +3,13 @@
  * (docs/architecture.md#lost-streams).
  */
 import type { CallUpdate } from '../../../shared/replies/channels.ts'
-import type { AnswerForm, Assembly, Completion } from '../../../shared/dialects/answer-form.ts'
-import type { Dialect } from '../../../shared/dialects/dialect.ts'
-import { grammarOf } from '../../../shared/dialects/dialect.ts'
+import type { AnswerForm, Assembly, Completion } from '../../../shared/chat/answer-form.ts'
+import type { Dialect } from '../../../shared/chat/dialect.ts'
+import { grammarOf } from '../../../shared/chat/dialect.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import { ownCount, settleChat } from '../../../shared/calls/chat-settlement.ts'
-import type { ChatPrice } from '../../../shared/requests/pricing.ts'
-import { settledCost } from '../../../shared/requests/pricing.ts'
+import type { ChatPrice } from '../../../shared/terms/pricing.ts'
+import { settledCost } from '../../../shared/terms/pricing.ts'
 import type { OpenRequest, StoredSettlement } from '../../../shared/calls/types.ts'
 import { tokensOfWords } from '../../../shared/requests/token-count.ts'
 

@@ -2,7 +2,7 @@
  * The message for a call that cannot be paid: what it reserves, what is left, what running calls hold, and how to ask
  * for less.
  */
-import type { Funds, Source } from '../../../shared/accounts/summary.ts'
+import type { Funds, Source } from '../../../shared/identity/summary.ts'
 import type { CallOrder } from './call-order.ts'
 
 /** What is too little for a call. */

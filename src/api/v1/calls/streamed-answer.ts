@@ -2,7 +2,7 @@
  * A chat's answer as a stream of events, in whichever dialect (docs/api.md#streaming).
  */
 import { CANCELLED_UNSENT } from '../../../shared/calls/cancelled.ts'
-import { bytesOf, isLong } from '../../../shared/replies/stored-answers.ts'
+import { bytesOf, isLong } from '../../../shared/calls/stored-answers.ts'
 import { giveUpLeft } from '../../../shared/calls/numbered-retries.ts'
 import type { AnswerDeps } from './answer-call.ts'
 import {

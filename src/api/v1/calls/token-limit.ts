@@ -3,8 +3,8 @@
  * of their output may be lowered, else refused. What other calls have left of the minute lowers no call: its client
  * waits for the next one instead.
  */
-import type { TokenAllowance } from '../../../shared/accounts/token-allowance.ts'
-import { mostTokens } from '../../../shared/accounts/token-allowance.ts'
+import type { TokenAllowance } from '../../../shared/identity/token-allowance.ts'
+import { mostTokens } from '../../../shared/identity/token-allowance.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import type { CallOrder } from './call-order.ts'
 import { lowered } from './call-order.ts'

@@ -1,9 +1,9 @@
 /**
  * The error for a call that was not opened.
  */
-import { resetOf } from '../../../shared/accounts/budgets.ts'
-import type { Funds } from '../../../shared/accounts/summary.ts'
-import { fundsOf } from '../../../shared/accounts/summary.ts'
+import { resetOf } from '../../../shared/identity/budgets.ts'
+import type { Funds } from '../../../shared/identity/summary.ts'
+import { fundsOf } from '../../../shared/identity/summary.ts'
 import type { InUse, OpenOutcome, OpenRequest } from '../../../shared/calls/types.ts'
 import { demandTopUp } from '../../../shared/payments/top-ups.ts'
 import type { ErrorCode } from '../../../shared/platform/errors.ts'

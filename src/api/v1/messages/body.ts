@@ -5,7 +5,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { z } from 'zod'
 import type { ChatModel } from '../../../shared/catalogue/catalogue.ts'
-import { MOST, countedBody, messagesBody } from '../../../shared/dialects/messages/body.ts'
+import { MOST, countedBody, messagesBody } from '../../../shared/chat/messages/body.ts'
 import {
   BETAS,
   DEARER_FIELDS,
@@ -14,19 +14,19 @@ import {
   FREE_VALUES,
   hostedChange,
   isHosted,
-} from '../../../shared/dialects/messages/fields.ts'
-import { LONG_CACHES, longCacheIn } from '../../../shared/dialects/messages/cache-marks.ts'
-import type { Part } from '../../../shared/dialects/messages/parts.ts'
-import { blockCount, isBinary, partsOf, tokensOf } from '../../../shared/dialects/messages/parts.ts'
+} from '../../../shared/chat/messages/fields.ts'
+import { LONG_CACHES, longCacheIn } from '../../../shared/chat/messages/cache-marks.ts'
+import type { Part } from '../../../shared/chat/messages/parts.ts'
+import { blockCount, isBinary, partsOf, tokensOf } from '../../../shared/chat/messages/parts.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import { asFields } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import { imageUrlProblem } from '../../../shared/requests/addresses.ts'
-import { MAX_ADDRESSES } from '../../../shared/requests/chat-fields.ts'
+import { MAX_ADDRESSES } from '../../../shared/chat/completions/fields.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import type { JsonObject } from '../../middleware/json-body.ts'
-import type { FieldKinds, Wording } from '../calls/dialect-fields.ts'
-import { MOST_NAMED, droppedNames, passingFields, requireShape } from '../calls/dialect-fields.ts'
+import type { FieldKinds, Wording } from '../../../shared/chat/field-kinds.ts'
+import { MOST_NAMED, droppedNames, passingFields, requireShape } from '../../../shared/chat/field-kinds.ts'
 
 /** What a model decides of a body. */
 export type Rules = Pick<ChatModel, 'maxOutputTokens' | 'partTokens'> & {

@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import { findModel, offerTo } from '../../../shared/catalogue/catalogue.ts'
-import { estimateMessages } from '../../../shared/dialects/messages/estimate.ts'
+import { estimateMessages } from '../../../shared/chat/messages/estimate.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import type { WebDeps } from '../../deps.ts'
 import { endpoint } from '../../endpoint/endpoint.ts'

@@ -2,8 +2,8 @@
  * A message as a stream of the events of Anthropic's Messages API. The `message_delta` is held back until the call is
  * settled: it carries the usage that was charged.
  */
-import { typeOfLine } from '../../../shared/dialects/answer-form.ts'
-import { eventsOfMessage } from '../../../shared/dialects/messages/answer.ts'
+import { typeOfLine } from '../../../shared/chat/answer-form.ts'
+import { eventsOfMessage } from '../../../shared/chat/messages/answer.ts'
 import { anthropicTypeOf } from '../../../shared/platform/errors.ts'
 import { publicId } from '../../../shared/platform/ids.ts'
 import { asFields } from '../../../shared/platform/fields.ts'

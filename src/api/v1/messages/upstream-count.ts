@@ -2,9 +2,9 @@
  * The input tokens of a message as its upstream counts them. Only workers ask upstreams: a job of the chat queue does,
  * within seconds, and its answer comes on the reply channel like that of a call.
  */
-import type { Principal } from '../../../shared/accounts/key-lookup.ts'
+import type { Principal } from '../../../shared/identity/key-lookup.ts'
 import type { ChatModel } from '../../../shared/catalogue/catalogue.ts'
-import { addressesIn } from '../../../shared/dialects/messages/parts.ts'
+import { addressesIn } from '../../../shared/chat/messages/parts.ts'
 import { newId } from '../../../shared/platform/ids.ts'
 import { bytesAsJson } from '../../../shared/platform/json-bytes.ts'
 import type { Trace } from '../../../shared/platform/process/trace.ts'

@@ -2,10 +2,10 @@
  * Checks the body of a request of the Responses API: its fields by their kinds, then its shape, then what stands in it.
  */
 import type { ChatModel } from '../../../shared/catalogue/catalogue.ts'
-import { MOST, responsesBody } from '../../../shared/dialects/responses/body.ts'
-import { outputOf } from '../../../shared/dialects/responses/estimate.ts'
-import { DEARER_FIELDS, FREE_FIELDS, FREE_VALUES, isHosted } from '../../../shared/dialects/responses/fields.ts'
-import type { Part } from '../../../shared/dialects/responses/parts.ts'
+import { MOST, responsesBody } from '../../../shared/chat/responses/body.ts'
+import { outputOf } from '../../../shared/chat/responses/estimate.ts'
+import { DEARER_FIELDS, FREE_FIELDS, FREE_VALUES, isHosted } from '../../../shared/chat/responses/fields.ts'
+import type { Part } from '../../../shared/chat/responses/parts.ts'
 import {
   addressesIn,
   isBinary,
@@ -14,16 +14,16 @@ import {
   partsOf,
   tokensOf,
   toolsOf,
-} from '../../../shared/dialects/responses/parts.ts'
+} from '../../../shared/chat/responses/parts.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import { asFields, isText } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import { imageUrlProblem } from '../../../shared/requests/addresses.ts'
-import { MAX_ADDRESSES } from '../../../shared/requests/chat-fields.ts'
+import { MAX_ADDRESSES } from '../../../shared/chat/completions/fields.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import type { JsonObject } from '../../middleware/json-body.ts'
-import type { FieldKinds, Wording } from '../calls/dialect-fields.ts'
-import { MOST_NAMED, droppedNames, passingFields, requireShape } from '../calls/dialect-fields.ts'
+import type { FieldKinds, Wording } from '../../../shared/chat/field-kinds.ts'
+import { MOST_NAMED, droppedNames, passingFields, requireShape } from '../../../shared/chat/field-kinds.ts'
 import { requireVendorsItems } from './vendors-items.ts'
 
 /** What a model decides of a body. */

@@ -2,12 +2,12 @@
  * What a request takes over from earlier responses of its key's holder: all of one (`previous_response_id`), or single
  * items (`item_reference`). It is resolved before the hold, because it is input that is billed.
  */
-import type { Membership } from '../../../shared/accounts/members.ts'
+import type { Membership } from '../../../shared/identity/members.ts'
 import { findResponses } from '../../../shared/calls/stored-responses.ts'
 import type { StoredResponse } from '../../../shared/calls/stored-responses.ts'
-import { MOST } from '../../../shared/dialects/responses/body.ts'
-import { callOfItem, callOfResponse } from '../../../shared/dialects/responses/response.ts'
-import { itemsOf } from '../../../shared/dialects/responses/parts.ts'
+import { MOST } from '../../../shared/chat/responses/body.ts'
+import { callOfItem, callOfResponse } from '../../../shared/chat/responses/response.ts'
+import { itemsOf } from '../../../shared/chat/responses/parts.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import { asFields, isText } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'

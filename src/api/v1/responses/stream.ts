@@ -2,11 +2,11 @@
  * A response as a stream of the events of OpenAI's Responses API, numbered as they leave. Its last event is held back
  * until the call is settled: it carries the whole answer, with the usage that was charged.
  */
-import { typeOfLine } from '../../../shared/dialects/answer-form.ts'
-import { endOfResponse, eventsOfResponse } from '../../../shared/dialects/responses/answer.ts'
-import { isEnd } from '../../../shared/dialects/responses/assembly.ts'
-import { itemDone, piecesOf } from '../../../shared/dialects/responses/items.ts'
-import { begunResponse } from '../../../shared/dialects/responses/response.ts'
+import { typeOfLine } from '../../../shared/chat/answer-form.ts'
+import { endOfResponse, eventsOfResponse } from '../../../shared/chat/responses/answer.ts'
+import { isEnd } from '../../../shared/chat/responses/join-frames.ts'
+import { itemDone, piecesOf } from '../../../shared/chat/responses/items.ts'
+import { begunResponse } from '../../../shared/chat/responses/response.ts'
 import { asFields } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import { publicId } from '../../../shared/platform/ids.ts'

@@ -2,7 +2,7 @@
  * Items of which only their vendor knows the form: what earlier turns searched for and ran, and changes of the
  * configuration. Whatever their form, nothing in them may run at the upstream, or be billed at a price of its own.
  */
-import { DEARER_FIELDS, isHosted } from '../../../shared/dialects/responses/fields.ts'
+import { DEARER_FIELDS, isHosted } from '../../../shared/chat/responses/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 
 /** What a change of the configuration may not say, at any depth: what is held for, and what is dearer. */

@@ -14,8 +14,8 @@ import { FormFile } from '../../forms/form-file.ts'
 import { pictureTypeOf } from '../../forms/picture-types.ts'
 import type { JsonObject } from '../../middleware/json-body.ts'
 import { imageUrl, parseBody, videoBody } from '../calls/call-schemas.ts'
-import type { AskedMedia } from '../media.ts'
-import { mediaOrder } from '../media.ts'
+import type { AskedMedia } from './generations.ts'
+import { mediaOrder } from './generations.ts'
 
 const SECONDS = 'must be a number of seconds, such as "8"'
 

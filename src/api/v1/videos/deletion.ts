@@ -1,8 +1,8 @@
 /**
  * The deletion of a video, whatever its call is doing.
  */
-import type { Membership } from '../../../shared/accounts/members.ts'
-import { hasEnded } from '../../../shared/calls/lifecycle.ts'
+import type { Membership } from '../../../shared/identity/members.ts'
+import { hasEnded } from '../../../shared/terms/lifecycle.ts'
 import { deleteVideo } from '../../../shared/calls/videos.ts'
 import { gatewayError } from '../../../shared/platform/errors.ts'
 import type { CallId } from '../../../shared/platform/ids.ts'

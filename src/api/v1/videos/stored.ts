@@ -2,7 +2,7 @@
  * Videos that were asked for, at either endpoint: to look at, to list, to fetch and to delete.
  */
 import { z } from 'zod'
-import { hasEnded } from '../../../shared/calls/lifecycle.ts'
+import { hasEnded } from '../../../shared/terms/lifecycle.ts'
 import type { VideoRow } from '../../../shared/calls/videos.ts'
 import { findAskedVideo, findVideo, listVideos as videosOf } from '../../../shared/calls/videos.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'

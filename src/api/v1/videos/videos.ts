@@ -13,7 +13,7 @@ import type { CallContext, PlacedCall } from '../calls/placed-call.ts'
 import type { CallKind } from '../calls/serve-call.ts'
 import { callEndpoint } from '../calls/serve-call.ts'
 import { CALL_ERRORS, CALL_LIMITS, callRequestHeaders, creditHeaders, gateway } from '../declared.ts'
-import type { AskedMedia } from '../media.ts'
+import type { AskedMedia } from './generations.ts'
 import { openaiVideoBody, parseVideo, videoForm } from './body.ts'
 import { describeVideo, video, videoOf } from './video.ts'
 

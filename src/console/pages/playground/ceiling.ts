@@ -1,8 +1,8 @@
 /**
  * What a playground request will cost at most, as long as the gateway has not said it.
  */
-import { chatCharge, outputLimit } from '../../../shared/requests/pricing.ts'
-import { priceOfShown } from '../../../shared/requests/shown-price.ts'
+import { chatCharge, outputLimit } from '../../../shared/terms/pricing.ts'
+import { priceOfShown } from '../../../shared/terms/shown-price.ts'
 import type { ModelEntry } from '../../api/endpoints.ts'
 import type { ChatMessage } from '../../api/call-forms.ts'
 

@@ -1,19 +1,17 @@
 /**
  * Whether the database has been migrated far enough for this release.
  */
-import { missingSchema } from '../../../../migrations/index.ts'
-import type { Db } from './db.ts'
-
-/** Looks at the schema until it is new enough: migrations never take away what a running release needs. */
+/** Checks the schema until it is new enough: migrations never remove what a running release needs. */
 export class SchemaGate {
-  private readonly db: Db
+  private readonly read: () => Promise<string[]>
   private isThere = false
 
-  constructor(db: Db) {
-    this.db = db
+  /** @param read what is missing, by name (`migrations/index.ts`) */
+  constructor(read: () => Promise<string[]>) {
+    this.read = read
   }
 
-  /** Whether it was new enough when somebody last looked. Asks nobody. */
+  /** Whether it was new enough at the last check. Sends no query. */
   get seen(): boolean {
     return this.isThere
   }
@@ -21,7 +19,7 @@ export class SchemaGate {
   /** What is missing, by name. @throws whatever Postgres says, while it has never been seen whole. */
   async missing(): Promise<string[]> {
     if (this.isThere) return []
-    const missing = await missingSchema(this.db)
+    const missing = await this.read()
     this.isThere = missing.length === 0
     return missing
   }

@@ -1,11 +1,11 @@
 /**
  * Content of turns: from canonical blocks to those of the Messages API.
  */
-import type { Block, Reasoning, ToolCall, ToolResult, Turn } from '../../../shared/dialects/canonical.ts'
-import { imageSourceOf } from '../../../shared/dialects/messages/parts.ts'
-import { CLAUDE_THOUGHTS } from '../../../shared/dialects/thoughts.ts'
+import type { Block, Reasoning, ToolCall, ToolResult, Turn } from '../../../shared/chat/canonical.ts'
+import { imageSourceOf } from '../../../shared/chat/messages/parts.ts'
+import { CLAUDE_THOUGHTS } from '../../../shared/chat/thoughts.ts'
 import { UpstreamError } from '../adapter.ts'
-import { readCut } from '../../../shared/dialects/cut-json.ts'
+import { readCut } from '../../../shared/chat/cut-json.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import type { Alphabet } from './names.ts'
 

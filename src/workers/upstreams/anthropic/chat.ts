@@ -9,10 +9,10 @@ import type { AskedChat } from '../chat-adapter.ts'
 import { chatAdapter } from '../chat-adapter.ts'
 import { malformedAnswer } from '../failures.ts'
 import type { Authorize, UpstreamHttp } from '../http.ts'
-import { MessagesDecoder } from './events.ts'
+import { MessagesDecoder } from './decode-answer.ts'
 import { Alphabet } from './names.ts'
 import { PassedMessages, counted, passed } from './pass.ts'
-import { outgoing } from './request.ts'
+import { outgoing } from './encode-request.ts'
 
 /** The version whose rules this adapter follows; later ones refuse more. An upstream's `headers` may name another. */
 const VERSION = '2023-06-01'

@@ -3,16 +3,16 @@
  * come (docs/upstreams.md#same-dialect).
  */
 import type { Route } from '../../../shared/catalogue/catalogue.ts'
-import { eventsOfMessage } from '../../../shared/dialects/messages/answer.ts'
-import { LONG_CACHES, withShortCaches } from '../../../shared/dialects/messages/cache-marks.ts'
-import { FREE_FIELDS } from '../../../shared/dialects/messages/fields.ts'
+import { eventsOfMessage } from '../../../shared/chat/messages/answer.ts'
+import { LONG_CACHES, withShortCaches } from '../../../shared/chat/messages/cache-marks.ts'
+import { FREE_FIELDS } from '../../../shared/chat/messages/fields.ts'
 import { asFields, isText } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import type { UpstreamUsage } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
 import type { Ending, Translation } from '../translation.ts'
-import { MessagesDecoder, isMessage } from './events.ts'
+import { MessagesDecoder, isMessage } from './decode-answer.ts'
 import { Alphabet } from './names.ts'
 
 /** The smallest budget of thinking that the API takes, in tokens. */

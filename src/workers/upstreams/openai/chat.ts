@@ -5,7 +5,7 @@
 import type { Route } from '../../../shared/catalogue/catalogue.ts'
 import { asFields } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
-import { passingFields } from '../../../shared/requests/chat-fields.ts'
+import { passingFields } from '../../../shared/chat/completions/fields.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import type { ChatAdapter, UpstreamContext } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
@@ -16,8 +16,8 @@ import { withoutCustomTools } from '../custom-tools.ts'
 import type { UpstreamHttp } from '../http.ts'
 import type { Translation } from '../translation.ts'
 import { OpenaiChunks } from './chunks.ts'
-import { ChunksDecoder } from './events.ts'
-import { bodyOf } from './request.ts'
+import { ChunksDecoder } from './decode-answer.ts'
+import { bodyOf } from './encode-request.ts'
 
 /** The chat of every server that speaks OpenAI's wire format. */
 export function createOpenaiChat(http: UpstreamHttp): ChatAdapter {

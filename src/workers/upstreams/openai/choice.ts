@@ -1,7 +1,7 @@
 /**
  * One choice of an answer of OpenAI's kind, as it comes in pieces: in deltas, or in a message or a text in their place.
  */
-import { addFields, saysAnything } from '../../../shared/dialects/deltas.ts'
+import { addFields, saysAnything } from '../../../shared/chat/deltas.ts'
 import { malformedAnswer } from '../failures.ts'
 import { asFields, isFields, isText } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'

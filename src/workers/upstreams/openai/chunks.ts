@@ -2,7 +2,7 @@
  * What a server of OpenAI's kind says, as chunks that every client can read. A whole answer is a stream of one event.
  */
 import { randomUUID } from 'node:crypto'
-import { saysAnything } from '../../../shared/dialects/deltas.ts'
+import { saysAnything } from '../../../shared/chat/deltas.ts'
 import type { UpstreamUsage } from '../adapter.ts'
 import { malformedAnswer } from '../failures.ts'
 import { asFields, isFields, isText } from '../../../shared/platform/fields.ts'

@@ -1,7 +1,7 @@
 /**
  * Chat by OpenAI's Responses API.
  */
-import { NO_SEAL } from '../../../shared/dialects/seal.ts'
+import { NO_SEAL } from '../../../shared/chat/seal.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import type { ChatAdapter, UpstreamContext } from '../adapter.ts'
@@ -11,9 +11,9 @@ import type { AskedChat } from '../chat-adapter.ts'
 import { chatAdapter } from '../chat-adapter.ts'
 import type { UpstreamHttp } from '../http.ts'
 import type { Translation } from '../translation.ts'
-import { ResponsesDecoder } from './events.ts'
+import { ResponsesDecoder } from './decode-answer.ts'
 import { PassedResponses, passed } from './pass.ts'
-import { bodyOf } from './request.ts'
+import { bodyOf } from './encode-request.ts'
 
 /** The chat of every server that speaks the Responses API. */
 export const createResponsesChat = (http: UpstreamHttp): ChatAdapter => chatAdapter(http, 'responses', askedOf)

@@ -3,17 +3,17 @@
  * they come (docs/upstreams.md#same-dialect).
  */
 import type { Route } from '../../../shared/catalogue/catalogue.ts'
-import { isEnd } from '../../../shared/dialects/responses/assembly.ts'
-import { FREE_FIELDS } from '../../../shared/dialects/responses/fields.ts'
-import { eventsOfItem, itemAdded, piecesOf, wordsOf } from '../../../shared/dialects/responses/items.ts'
-import { begunResponse, itemId } from '../../../shared/dialects/responses/response.ts'
-import type { Seal } from '../../../shared/dialects/seal.ts'
+import { isEnd } from '../../../shared/chat/responses/join-frames.ts'
+import { FREE_FIELDS } from '../../../shared/chat/responses/fields.ts'
+import { eventsOfItem, itemAdded, piecesOf, wordsOf } from '../../../shared/chat/responses/items.ts'
+import { begunResponse, itemId } from '../../../shared/chat/responses/response.ts'
+import type { Seal } from '../../../shared/chat/seal.ts'
 import { asFields, isText } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import type { UpstreamUsage } from '../adapter.ts'
 import type { Ending, Translation } from '../translation.ts'
-import { ResponsesDecoder, eventsIn, isResponse } from './events.ts'
+import { ResponsesDecoder, eventsIn, isResponse } from './decode-answer.ts'
 
 /**
  * The body that is sent, but for its model, its stream and what every request says. Another upstream of the model may

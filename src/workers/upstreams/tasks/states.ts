@@ -1,7 +1,7 @@
 /**
  * The words in which upstreams say where a task stands. They copy each other's protocols, and not each other's words.
  */
-import { saysAnything } from '../../../shared/dialects/deltas.ts'
+import { saysAnything } from '../../../shared/chat/deltas.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 
 const DONE = new Set(['succeeded', 'success', 'completed', 'complete', 'done', 'finished'])

@@ -3,8 +3,8 @@ import fc from 'fast-check'
 import { loweringOf } from '../../../../src/api/v1/calls/call-order.ts'
 import type { CallOrder } from '../../../../src/api/v1/calls/call-order.ts'
 import { leastChargeOf, withinFunds } from '../../../../src/api/v1/calls/credit-limit.ts'
-import type { Funds, Source } from '../../../../src/shared/accounts/summary.ts'
-import { chatCharge } from '../../../../src/shared/requests/pricing.ts'
+import type { Funds, Source } from '../../../../src/shared/identity/summary.ts'
+import { chatCharge } from '../../../../src/shared/terms/pricing.ts'
 import { seed } from '../../../crash/scale.ts'
 
 const PRICE = { input: 1, output: 3, perTokens: 1, minimum: 1 }

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { withPrevious, withReferred } from '../../../../src/api/v1/responses/previous.ts'
 import type { StoredResponse } from '../../../../src/shared/calls/stored-responses.ts'
-import { itemId } from '../../../../src/shared/dialects/responses/response.ts'
+import { itemId } from '../../../../src/shared/chat/responses/response.ts'
 import type { CallId } from '../../../../src/shared/platform/ids.ts'
 import { newId, publicId } from '../../../../src/shared/platform/ids.ts'
 import { cpuRatio } from '../../../support/pace.ts'

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { anAccount } from '../../../../scripts/harness/factories.ts'
 import { connectTestDb, newDatabaseUrl } from '../../../../scripts/harness/database.ts'
-import { createKeyLookup } from '../../../../src/shared/accounts/key-lookup.ts'
+import { createKeyLookup } from '../../../../src/shared/identity/key-lookup.ts'
 import { beginCalls, endCalls, openCalls } from '../../../../src/shared/calls/statements.ts'
 import { newId } from '../../../../src/shared/platform/ids.ts'
 import { aResult, anOrder } from '../../calls/opening.ts'

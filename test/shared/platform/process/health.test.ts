@@ -4,6 +4,7 @@ import type { TestWeb } from '../../../../scripts/harness/harness.ts'
 import { connectTestDb } from '../../../../scripts/harness/database.ts'
 import { connectProducer } from '../../../../src/shared/platform/redis/redis.ts'
 import { readServices } from '../../../../src/shared/platform/process/health.ts'
+import { missingSchema } from '../../../../migrations/index.ts'
 import { SchemaGate } from '../../../../src/shared/platform/postgres/schema.ts'
 import { until } from '../../../../scripts/harness/until.ts'
 
@@ -26,7 +27,7 @@ describe('the readiness of a process', () => {
       db,
       redis,
       prefix: web.config.REDIS_PREFIX,
-      schema: new SchemaGate(db),
+      schema: new SchemaGate(() => missingSchema(db)),
       catalogue: { version: () => 1 },
     })
     const began = performance.now()

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { root } from '../../../../scripts/folders.ts'
 import { describeError, withoutSecrets } from '../../../../src/shared/platform/process/log.ts'
 import { UpstreamError } from '../../../../src/workers/upstreams/adapter.ts'
-import { newSecret } from '../../../../src/shared/accounts/api-keys.ts'
+import { newSecret } from '../../../../src/shared/identity/api-keys.ts'
 
 describe('what is logged', () => {
   it('has nothing in it that looks like a secret', () => {

@@ -44,7 +44,9 @@ describe('a process whose event loop stands still', () => {
 
   it('is another thing than one that gets no processor', () => {
     const suspended = "setTimeout(() => require('node:child_process').execSync('sleep 3'), 100)"
-    expect(watched(`import { createRequire } from 'node:module'; const require = createRequire('/'); ${suspended}`)).to.include({
+    expect(
+      watched(`import { createRequire } from 'node:module'; const require = createRequire('/'); ${suspended}`),
+    ).to.include({
       signal: null,
       status: 0,
     })

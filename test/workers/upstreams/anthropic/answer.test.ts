@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { ChunkEncoder } from '../../../../src/shared/dialects/chat/chunks.ts'
-import { MessagesDecoder } from '../../../../src/workers/upstreams/anthropic/events.ts'
+import { ChunkEncoder } from '../../../../src/shared/chat/completions/write-frames.ts'
+import { MessagesDecoder } from '../../../../src/workers/upstreams/anthropic/decode-answer.ts'
 import { encoded } from '../../../../src/workers/upstreams/translation.ts'
 import { anthropicUsage } from '../../../../src/workers/upstreams/usage.ts'
 import { answerIn, eventsIn, streamOf } from '../answer-bodies.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { messagesForm } from '../../../../src/shared/dialects/messages/answer.ts'
-import { addressesIn, withPictures } from '../../../../src/shared/dialects/messages/parts.ts'
+import { messagesForm } from '../../../../src/shared/chat/messages/answer.ts'
+import { addressesIn, withPictures } from '../../../../src/shared/chat/messages/parts.ts'
 import type { ChatRequest } from '../../../../src/shared/requests/requests.ts'
 import { PassedMessages, passed } from '../../../../src/workers/upstreams/anthropic/pass.ts'
 import { eventsIn } from '../answer-bodies.ts'

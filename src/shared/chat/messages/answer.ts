@@ -1,0 +1,91 @@
+/**
+ * Answers of the Messages API: their frames are its events.
+ */
+import { asFields, isText } from '../../platform/fields.ts'
+import type { Fields } from '../../platform/fields.ts'
+import { saysAnything } from '../deltas.ts'
+import type { Tokens } from '../../terms/pricing.ts'
+import { tokensOfWords } from '../../requests/token-count.ts'
+import type { AnswerForm, CutOff, Completion } from '../answer-form.ts'
+import { typeOfLine } from '../answer-form.ts'
+import { CUT, MessageAssembly, wordsInEvent } from './join-frames.ts'
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+/** How answers of the Messages API are read, joined, counted and stored. */
+export const messagesForm: AnswerForm = {
+  assemble: (maxBytes) => new MessageAssembly(maxBytes),
+  completion: () => new MessageCompletion(),
+  begins: ({ type, delta, content_block: block }) => {
+    const { type: _type, ...words } = asFields(type === 'content_block_start' ? block : delta)
+    return type !== 'message_start' && type !== 'content_block_stop' && saysAnything(words)
+  },
+  reasons: ({ delta, content_block: block }) =>
+    [delta, block].some((one) => /thinking/.test(textOf(asFields(one).type))),
+  written: (event, model, line) => {
+    const { type, message, ...rest } = event
+    if (message !== undefined) return JSON.stringify({ type, message: { ...asFields(message), model }, ...rest })
+    return line !== undefined && typeOfLine(line) !== null ? line : JSON.stringify({ type, ...rest })
+  },
+  count: ({ content }) =>
+    tokensOfWords(
+      (Array.isArray(content) ? content : []).reduce<number>(
+        (sum, block) => sum + wordsInEvent({ type: 'content_block_start', content_block: block }),
+        0,
+      ),
+    ),
+  output: (answer, model, tokens) => {
+    const { id, type, role, model: _model, content, usage: _usage, ...rest } = answer
+    return JSON.stringify({ id, type, role, model, content, ...rest, usage: usageOf(tokens) })
+  },
+}
+
+/** The usage of an answer in Anthropic's terms: no input is in two of the three input counts. */
+const usageOf = ({ input, cached = 0, written = 0, output }: Tokens) => ({
+  input_tokens: input,
+  cache_creation_input_tokens: written,
+  cache_read_input_tokens: cached,
+  output_tokens: output,
+})
+
+/** Which blocks are open, and whether the message has its reason to stop. */
+class MessageCompletion implements Completion {
+  private readonly open = new Set<unknown>()
+  private hasBegun = false
+  private hasReason = false
+
+  take({ type, index, delta }: Fields): void {
+    this.hasBegun = true
+    if (type === 'content_block_start') this.open.add(index)
+    else if (type === 'content_block_stop') this.open.delete(index)
+    else if (type === 'message_delta') this.hasReason ||= isText(asFields(delta).stop_reason)
+  }
+
+  get isWhole(): boolean {
+    return this.hasReason || !this.hasBegun
+  }
+
+  lastFrames(cutOff: CutOff): Fields[] {
+    if (this.hasReason) return []
+    this.hasReason = true
+    const stops = [...this.open].map((index) => ({ type: 'content_block_stop', index }))
+    this.open.clear()
+    const delta = { stop_reason: CUT[cutOff], stop_sequence: null }
+    return [...stops, { type: 'message_delta', delta, usage: { output_tokens: 0 } }]
+  }
+}
+
+/** A message that came whole, as the events of its stream. */
+export function eventsOfMessage(message: Fields): Fields[] {
+  const { content, stop_reason: reason, stop_sequence: sequence, usage, ...head } = message
+  const blocks = (Array.isArray(content) ? content : []) as Fields[]
+  const start = { ...head, content: [], stop_reason: null, stop_sequence: null, usage }
+  return [
+    { type: 'message_start', message: start },
+    ...blocks.flatMap((block, index) => [
+      { type: 'content_block_start', index, content_block: block },
+      { type: 'content_block_stop', index },
+    ]),
+    { type: 'message_delta', delta: { stop_reason: reason ?? 'end_turn', stop_sequence: sequence ?? null }, usage },
+  ]
+}

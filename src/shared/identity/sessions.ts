@@ -1,0 +1,208 @@
+/**
+ * Sessions: one row a login. The token is 32 random bytes, base64url, known only to its client; only its SHA-256 is
+ * stored. A session lives 7 days by the clock of Postgres, and ends by deletion.
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import type { Db, Trx } from '../platform/postgres/db.ts'
+import { ApiError } from '../platform/errors.ts'
+import type { MemberRole, Membership } from './members.ts'
+import type { AccountId, SessionId, UserId } from '../platform/ids.ts'
+import { newId, publicId } from '../platform/ids.ts'
+
+/** The client of a session, for its owner to recognise it by: texts that the client sent, made fit to be stored. */
+export type Device = { userAgent: string; ip: string }
+
+/** `passwordHash` is the hash that the login was checked against. */
+export type NewSession = Device & Membership & { passwordHash: string }
+
+/** A new session. Its token is shown only this once. */
+export type OpenedSession = { sessionId: SessionId; token: string }
+
+/** Whose session it is, the account that it acts for, what they may do for it, and its group (null: none). */
+export type LiveSession = Membership & { sessionId: SessionId; role: MemberRole; group: string | null }
+
+/** A session as its owner sees it. Times are ISO 8601 in UTC. */
+export type Session = {
+  id: string
+  createdAt: string
+  lastSeenAt: string
+  userAgent: string
+  ip: string
+  current: boolean
+}
+
+const LIFE_DAYS = 7
+
+/** The most sessions that are listed, newest first. */
+const LISTED = 1000
+
+const TOKEN_BYTES = 32
+const TOKEN = /^[A-Za-z0-9_-]{43}$/
+
+const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest()
+
+/**
+ * Opens a session, unless the account was suspended or its password changed since it was checked: a login with the
+ * old password that runs while a reset commits must not leave a session behind. FOR SHARE waits for such a change and
+ * looks again.
+ * @returns null if it was.
+ */
+export async function openSession(
+  db: Db | Trx,
+  { userId, accountId, passwordHash, userAgent, ip }: NewSession,
+): Promise<OpenedSession | null> {
+  const sessionId = newId('session')
+  const token = randomBytes(TOKEN_BYTES).toString('base64url')
+  const { rowCount } = await db.raw<{ rowCount: number }>(
+    `
+    INSERT INTO sessions (id, user_id, account_id, token_hash, user_agent, ip, expires_at)
+    SELECT ?, u.id, acc.id, ?, ?, ?, now() + make_interval(days => ?)
+    FROM users u, accounts acc
+    WHERE u.id = ? AND u.password_hash = ? AND acc.id = ? AND acc.status = 'active' FOR SHARE`,
+    [sessionId, hashOf(token), userAgent, ip, LIFE_DAYS, userId, passwordHash, accountId],
+  )
+  return rowCount === 1 ? { sessionId, token } : null
+}
+
+/**
+ * The live session of a token; null for one that is malformed (without a query), unknown, ended or expired, and while
+ * its account is suspended. Notes the visit, at most once a minute.
+ */
+export async function findSession(db: Db, token: string): Promise<LiveSession | null> {
+  if (!TOKEN.test(token)) return null
+  const { rows } = await db
+    .raw<{
+      rows: {
+        id: SessionId
+        user_id: UserId
+        account_id: AccountId
+        role: MemberRole
+        group_name: string | null
+        unnoted: boolean
+      }[]
+    }>(
+      `
+    SELECT s.id, s.user_id, s.account_id, m.role, acc.group_name,
+      s.last_seen_at < now() - interval '1 minute' AS unnoted
+    FROM sessions s JOIN accounts acc ON acc.id = s.account_id
+      JOIN members m ON m.user_id = s.user_id AND m.account_id = s.account_id
+    WHERE s.token_hash = ? AND s.expires_at > now() AND acc.status = 'active'`,
+      [hashOf(token)],
+    )
+    .options({ name: 'find_session' })
+  const row = rows[0]
+  if (!row) return null
+  if (row.unnoted) await db('sessions').where({ id: row.id }).update({ last_seen_at: db.fn.now() })
+  const { id: sessionId, user_id: userId, account_id: accountId, role, group_name: group } = row
+  return { sessionId, userId, accountId, role, group }
+}
+
+/**
+ * Makes a session act for another account from now on. FOR SHARE waits for a change of the account's status, or of the
+ * membership, and looks again. Rows are locked in the order of FROM: the account first, as whoever changes a membership
+ * does.
+ * @returns null where the user may not act for it, or the session has ended.
+ */
+export async function actFor(
+  db: Db,
+  { userId, sessionId }: LiveSession,
+  accountId: AccountId,
+): Promise<'switched' | 'suspended' | null> {
+  return db.transaction(async (trx) => {
+    const { rows } = await trx.raw<{ rows: { isActive: boolean }[] }>(
+      `
+      SELECT acc.status = 'active' AS "isActive" FROM accounts acc JOIN members m ON m.account_id = acc.id
+      WHERE m.user_id = ? AND m.account_id = ? AND acc.deleted_at IS NULL FOR SHARE`,
+      [userId, accountId],
+    )
+    const [account] = rows
+    if (!account?.isActive) return account ? 'suspended' : null
+    const changed = await trx('sessions').where({ id: sessionId, user_id: userId }).update({ account_id: accountId })
+    return changed === 1 ? 'switched' : null
+  })
+}
+
+/** Whose session it is, and for which account; null if there is none. */
+export const holderOfSession = async (db: Db, id: SessionId): Promise<Membership | null> =>
+  (await db('sessions').where({ id }).first<Membership>({ userId: 'user_id', accountId: 'account_id' })) ?? null
+
+/** Ends one session of a user; false when the user has no such session. */
+export const endSession = async (db: Db | Trx, userId: UserId, sessionId: SessionId): Promise<boolean> =>
+  (await db('sessions').where({ id: sessionId, user_id: userId }).delete()) === 1
+
+/**
+ * Ends all sessions of a user except one. Where a password changes, it is a statement of its own after the user's row
+ * was locked: it must see every login before that.
+ */
+export async function endSessions(trx: Db | Trx, userId: UserId, except: SessionId | null = null): Promise<void> {
+  await trx('sessions')
+    .where({ user_id: userId })
+    .modify((query) => {
+      if (except) void query.whereNot({ id: except })
+    })
+    .delete()
+}
+
+/**
+ * Ends all sessions that act for an account, and all of the person whose own account it is, whatever they act for. A
+ * statement of its own after the account's row was locked, as `endSessions`.
+ */
+export async function endSessionsOfAccount(trx: Trx, accountId: AccountId): Promise<void> {
+  const person = trx('members').where({ account_id: accountId, account_kind: 'personal' }).select('user_id')
+  await trx('sessions').where({ account_id: accountId }).orWhereIn('user_id', person).delete()
+}
+
+/** The live sessions of a user, newest first. */
+export async function listSessions(db: Db, userId: UserId, current: SessionId | null): Promise<Session[]> {
+  const rows = await db('sessions')
+    .where({ user_id: userId })
+    .where('expires_at', '>', db.fn.now())
+    .orderBy('id', 'desc')
+    .limit(LISTED)
+    .select<{ id: SessionId; created_at: Date; last_seen_at: Date; user_agent: string; ip: string }[]>(
+      'id',
+      'created_at',
+      'last_seen_at',
+      'user_agent',
+      'ip',
+    )
+  return rows.map((row) => ({
+    id: publicId('session', row.id),
+    createdAt: row.created_at.toISOString(),
+    lastSeenAt: row.last_seen_at.toISOString(),
+    userAgent: row.user_agent,
+    ip: row.ip,
+    current: row.id === current,
+  }))
+}
+
+/** How many live sessions a user has. */
+export async function countSessions(db: Db | Trx, userId: UserId): Promise<number> {
+  const row = await db('sessions')
+    .where({ user_id: userId })
+    .where('expires_at', '>', db.fn.now())
+    .count({ live: '*' })
+    .first<{ live: number }>()
+  return Number(row.live)
+}
+
+/** Whether a session still is. A statement of its own after the account's row was locked, as `endSessions`. */
+export const isLive = async (trx: Trx, id: SessionId): Promise<boolean> =>
+  (await trx('sessions').where({ id }).first('id')) !== undefined
+
+/**
+ * Locks the user of a session that still is: whoever is just being deleted becomes nobody's member or owner.
+ * @throws ApiError unauthorized where it has ended.
+ */
+export async function lockUserOf(
+  trx: Trx,
+  { userId, sessionId }: Pick<LiveSession, 'userId' | 'sessionId'>,
+): Promise<{ email: string }> {
+  const user = await trx('users').where({ id: userId }).forNoKeyUpdate().first<{ email: string } | undefined>('email')
+  if (!user || !(await isLive(trx, sessionId))) throw new ApiError('unauthorized')
+  return user
+}
+
+/** Deletes expired sessions. Only housekeeping: an expired session is refused anyway. */
+export const deleteExpiredSessions = async (db: Db): Promise<number> =>
+  db('sessions').where('expires_at', '<', db.fn.now()).delete()

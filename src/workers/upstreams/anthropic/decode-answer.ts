@@ -1,0 +1,190 @@
+/**
+ * From what the Messages API says to the events of an answer. A whole message is a stream of its blocks.
+ */
+import { randomUUID } from 'node:crypto'
+import type { AnswerEvent, EndReason } from '../../../shared/chat/events.ts'
+import { CLAUDE_THOUGHTS } from '../../../shared/chat/thoughts.ts'
+import type { UpstreamUsage } from '../adapter.ts'
+import { CallEvents, OpenBlock } from '../answer-blocks.ts'
+import { malformedAnswer } from '../failures.ts'
+import { asFields, isText } from '../../../shared/platform/fields.ts'
+import type { Fields } from '../../../shared/platform/fields.ts'
+import type { Decoder, Ending } from '../translation.ts'
+import { anthropicUsage, largerUsage } from '../usage.ts'
+
+const REASONS: Readonly<Record<string, EndReason>> = {
+  end_turn: 'done',
+  stop_sequence: 'stop_sequence',
+  pause_turn: 'paused',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'context',
+  tool_use: 'tools',
+  refusal: 'refusal',
+}
+
+/**
+ * Whether an object is a whole message, and no event of one: it says so, or is the whole answer and has content.
+ * @param isWhole whether it is the whole answer
+ */
+export const isMessage = ({ type, content }: Fields, isWhole: boolean): boolean =>
+  type === 'message' || (isWhole && Array.isArray(content))
+
+/** The events of one answer. Nothing but its start comes before the first piece of content. */
+export class MessagesDecoder implements Decoder {
+  private readonly namesBack: ReadonlyMap<string, string>
+  private readonly open = new OpenBlock()
+  private readonly calls = new CallEvents(this.open)
+  /** The blocks that are calls of the client's tools; those of the API's own have inputs too. */
+  private readonly toolBlocks = new Set<unknown>()
+  private hasStarted = false
+  private stopReason: string | null = null
+  private stopSequence: unknown = null
+  private hasEnded = false
+  private reported: UpstreamUsage | null = null
+  private blocks = 0
+
+  /** @param namesBack the names of tools as the customer has them, by those that were sent */
+  constructor(namesBack: ReadonlyMap<string, string> = new Map()) {
+    this.namesBack = namesBack
+  }
+
+  get isFinished(): boolean {
+    return this.stopReason !== null
+  }
+
+  usageIn(event: Fields): UpstreamUsage | null {
+    const usage = anthropicUsage(event.usage ?? asFields(event.message).usage)
+    if (usage) this.reported = largerUsage(this.reported, usage)
+    return usage && this.reported
+  }
+
+  events(event: Fields, isWhole: boolean): AnswerEvent[] {
+    if (isMessage(event, isWhole)) return this.message(event, isWhole)
+    const events = this.eventsOf(event)
+    if (events.length > 0 && !this.hasStarted) throw malformedAnswer('the answer does not begin with its message')
+    return [...events, ...this.ended()]
+  }
+
+  end(_ending: Ending): AnswerEvent[] {
+    if (this.stopReason === null)
+      throw malformedAnswer(this.hasStarted ? 'the answer was cut off' : 'the answer is empty')
+    if (!this.hasEnded) throw malformedAnswer('the answer is empty')
+    return []
+  }
+
+  /** A model may have nothing to say: with a reason to stop and a usage that is an answer, and was billed. */
+  private ended(): AnswerEvent[] {
+    const reason = this.stopReason === null ? null : (REASONS[this.stopReason] ?? 'done')
+    const isAnswer = this.blocks > 0 || this.reported !== null || reason === 'refusal'
+    if (reason === null || this.hasEnded || !isAnswer) return []
+    if (!this.hasStarted) throw malformedAnswer('the answer does not begin with its message')
+    this.hasEnded = true
+    const { stopSequence } = this
+    const met = isText(stopSequence) ? { stopSequence } : {}
+    return [...this.calls.end(), ...this.open.close(), { is: 'end', reason, ...met }]
+  }
+
+  /**
+   * A message with blocks may forget its reason to stop; without either nothing says that the model has answered.
+   * @throws UpstreamError `unknown` for a message without content
+   */
+  private message(message: Fields, isWhole: boolean): AnswerEvent[] {
+    const { content, stop_reason: reason, stop_sequence: sequence } = message
+    if (!Array.isArray(content)) throw malformedAnswer('the answer has no content')
+    const started = this.start(message)
+    const events = content.flatMap((block, index) => this.startBlock(index, asFields(block)))
+    this.stopReason = isText(reason) ? reason : isWhole && content.length > 0 ? 'end_turn' : null
+    this.stopSequence = sequence
+    return [...started, ...events, ...this.ended()]
+  }
+
+  private start({ id }: Fields): AnswerEvent[] {
+    if (this.hasStarted) return []
+    this.hasStarted = true
+    return [{ is: 'start', id: isText(id) ? id : `msg_${randomUUID()}`, created: Math.floor(Date.now() / 1000) }]
+  }
+
+  private eventsOf(event: Fields): AnswerEvent[] {
+    switch (event.type) {
+      case 'message_start':
+        return this.start(asFields(event.message))
+      case 'content_block_start':
+        return this.startBlock(event.index, asFields(event.content_block))
+      case 'content_block_delta':
+        return this.continueBlock(event.index, asFields(event.delta))
+      case 'message_delta': {
+        const { stop_reason: reason, stop_sequence: sequence } = asFields(event.delta)
+        if (isText(reason)) this.stopReason = reason
+        if (isText(sequence)) this.stopSequence = sequence
+        return []
+      }
+      default:
+        return []
+    }
+  }
+
+  private startBlock(index: unknown, block: Fields): AnswerEvent[] {
+    this.blocks += 1
+    switch (block.type) {
+      case 'text':
+        return this.text(index, block.text)
+      case 'thinking':
+        return [...this.thought(index, block.thinking), ...this.signed(index, block.signature)]
+      case 'redacted_thinking':
+        return isText(block.data)
+          ? [
+              ...this.open.start(index, { kind: 'reasoning', sealed: block.data, format: CLAUDE_THOUGHTS }),
+              ...this.open.close(),
+            ]
+          : []
+      case 'tool_use': {
+        this.toolBlocks.add(index)
+        const name = typeof block.name === 'string' ? (this.namesBack.get(block.name) ?? block.name) : block.name
+        return this.calls.take([{ index, id: block.id, function: { name, arguments: block.input } }])
+      }
+      default:
+        return []
+    }
+  }
+
+  private continueBlock(index: unknown, delta: Fields): AnswerEvent[] {
+    switch (delta.type) {
+      case 'text_delta':
+        return this.text(index, delta.text)
+      case 'thinking_delta':
+        return this.thought(index, delta.thinking)
+      case 'signature_delta':
+        return this.signed(index, delta.signature)
+      case 'input_json_delta': {
+        const text = wordsOf(delta.partial_json)
+        return this.toolBlocks.has(index) && text !== ''
+          ? this.calls.take([{ index, function: { arguments: text } }])
+          : []
+      }
+      default:
+        return []
+    }
+  }
+
+  private text(index: unknown, text: unknown): AnswerEvent[] {
+    return this.open.add(index, { kind: 'text' }, wordsOf(text))
+  }
+
+  private thought(index: unknown, text: unknown): AnswerEvent[] {
+    return this.open.add(index, { kind: 'reasoning', format: CLAUDE_THOUGHTS }, wordsOf(text))
+  }
+
+  /** A thought may be signed and have no words: its vendor keeps them to itself. */
+  private signed(index: unknown, signature: unknown): AnswerEvent[] {
+    if (!isText(signature)) return []
+    const begun = this.open.start(index, { kind: 'reasoning', format: CLAUDE_THOUGHTS })
+    return [...begun, { is: 'signature', block: this.open.number, signature }]
+  }
+}
+
+/** A text of an answer; nothing where it is missing. @throws UpstreamError `unknown` where it is none */
+function wordsOf(text: unknown): string {
+  if (text === undefined || text === null) return ''
+  if (typeof text !== 'string') throw malformedAnswer('a block has a content that is no text')
+  return text
+}

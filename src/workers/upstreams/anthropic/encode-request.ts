@@ -1,0 +1,126 @@
+/**
+ * From the canonical form of a chat to a request of the Messages API. Only fields that the API knows are sent, for it
+ * refuses the others, and of its own fields those that the route allows. What is sent is hardly longer than what the
+ * customer sent: the pre-charge counts that.
+ */
+import type { CanonicalChat, Tool, ToolChoice } from '../../../shared/chat/canonical.ts'
+import type { Route } from '../../../shared/catalogue/catalogue.ts'
+import { UpstreamError } from '../adapter.ts'
+import { applyRules } from '../body-rules.ts'
+import type { Fields } from '../../../shared/platform/fields.ts'
+import { blocksOf, compact, requireCalls } from './blocks.ts'
+import type { Names } from './blocks.ts'
+import { Alphabet } from './names.ts'
+
+/** One turn of a conversation. */
+type SentTurn = { role: 'user' | 'assistant'; content: Fields[] }
+
+/**
+ * The body that is sent.
+ * @param names gets what is sent for the customer's ids and names
+ * @throws UpstreamError `rejected` for more than one choice, which the API does not make
+ */
+export function outgoing(
+  chat: CanonicalChat,
+  route: Route,
+  stream: boolean,
+  names: Names = { ids: new Alphabet(), tools: new Alphabet() },
+): Fields {
+  if (chat.choices !== 1) throw new UpstreamError('rejected', 'the Messages API makes one choice')
+  const stops = chat.stop.filter((text) => text.trim() !== '')
+  return applyRules(
+    withoutMissing({
+      model: route.model,
+      max_tokens: chat.maxTokens,
+      ...conversationOf(chat, names),
+      stream,
+      stop_sequences: stops.length > 0 ? stops : undefined,
+      ...toolsOf(chat, names),
+      // Of the formats only a schema has a counterpart.
+      output_config: chat.format?.schema ? { format: { type: 'json_schema', schema: chat.format.schema } } : undefined,
+      metadata: chat.user === undefined ? undefined : { user_id: chat.user },
+      ...allowed(chat, route.allow),
+      ...sampling(chat, route.model),
+    }),
+    route,
+  )
+}
+
+const withoutMissing = (fields: Fields): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+
+const allowed = ({ further }: CanonicalChat, names: readonly string[]): Fields =>
+  withoutMissing(Object.fromEntries(names.map((name) => [name, further[name] ?? undefined])))
+
+/** What stands for a turn in which nothing is said, and that the API asks for. */
+const NOTHING: Fields = { type: 'text', text: '.' }
+
+/** What the system says is separate from the turns; where it says everything, it says it as the user. */
+function conversationOf({ turns: said }: CanonicalChat, names: Names): Fields {
+  requireCalls(said)
+  const system = said.filter(({ role }) => role === 'system').flatMap(({ blocks }) => blocksOf(blocks, names))
+  const turns = withoutTrailingSpace(mergedTurns(said, names))
+  if (turns.length === 0)
+    return { messages: [{ role: 'user', content: compact(system.length > 0 ? system : [NOTHING]) }] }
+  if (turns[0]!.role === 'assistant') turns.unshift({ role: 'user', content: [NOTHING] })
+  const compacted = turns.map(({ role, content }) => ({ role, content: compact(content) }))
+  return { messages: compacted, system: system.length > 0 ? compact(system) : undefined }
+}
+
+/** The turns of a conversation. Users and assistants must take turns, so neighbours of one role are merged. */
+function mergedTurns(said: CanonicalChat['turns'], names: Names): SentTurn[] {
+  const turns: SentTurn[] = []
+  for (const { role, blocks } of said) {
+    if (role === 'system') continue
+    const content = blocksOf(blocks, names)
+    if (content.length === 0) continue
+    const last = turns.at(-1)
+    if (last?.role === role) last.content.push(...content)
+    else turns.push({ role, content })
+  }
+  return turns
+}
+
+/** What an assistant has begun to say may not end in white space. */
+function withoutTrailingSpace(turns: SentTurn[]): SentTurn[] {
+  const last = turns.at(-1)
+  const block = last?.content.at(-1)
+  if (last?.role === 'assistant' && block?.type === 'text') block.text = String(block.text).trimEnd()
+  return turns
+}
+
+/**
+ * Newer Claude models refuse every sampling parameter, also at its default, so none is sent to a Claude unless the
+ * route's `set` gives it. Other models that speak this protocol know temperatures up to 1.
+ */
+function sampling({ sampling: given }: CanonicalChat, model: string): Fields {
+  if (/claude/i.test(model)) return {}
+  return given.temperature === undefined ? given : { ...given, temperature: Math.min(given.temperature, 1) }
+}
+
+function toolsOf({ tools, toolChoice, oneToolAtATime }: CanonicalChat, names: Names): Fields {
+  const functions = tools.filter(({ kind }) => kind === 'function')
+  if (functions.length === 0) return {}
+  return {
+    tools: functions.map((tool) => toolOf(tool, names)),
+    tool_choice: choiceOf(toolChoice, oneToolAtATime === true, names),
+  }
+}
+
+/** A function as a tool. Its schema must be one of an object. */
+const toolOf = ({ name, description, schema, cacheMark }: Tool, { tools }: Names): Fields =>
+  withoutMissing({
+    name: tools.of(name),
+    description,
+    input_schema: { ...schema, type: 'object' },
+    cache_control: cacheMark ? { type: 'ephemeral' } : undefined,
+  })
+
+const CHOICES = { auto: 'auto', required: 'any', none: 'none' } as const
+
+function choiceOf(choice: ToolChoice | undefined, oneAtATime: boolean, { tools }: Names): Fields | undefined {
+  const only = oneAtATime && choice !== 'none' ? { disable_parallel_tool_use: true } : {}
+  if (choice === undefined) return oneAtATime ? { type: 'auto', ...only } : undefined
+  if (typeof choice === 'string') return { type: CHOICES[choice], ...only }
+  return { type: 'tool', name: tools.of(choice.tool), ...only }
+}

@@ -1,0 +1,103 @@
+/**
+ * From what a server of OpenAI's kind says to the events of an answer, for clients of another dialect.
+ */
+import type { AnswerEvent, EndReason } from '../../../shared/chat/events.ts'
+import { asFields, isText } from '../../../shared/platform/fields.ts'
+import type { Fields } from '../../../shared/platform/fields.ts'
+import type { UpstreamUsage } from '../adapter.ts'
+import { CallEvents, OpenBlock } from '../answer-blocks.ts'
+import type { Decoder, Ending } from '../translation.ts'
+import { OpenaiChunks } from './chunks.ts'
+
+const REASONS: Readonly<Record<string, EndReason>> = {
+  stop: 'done',
+  length: 'length',
+  tool_calls: 'tools',
+  function_call: 'tools',
+  content_filter: 'refusal',
+}
+
+/** The events of an answer with one choice. */
+export class ChunksDecoder implements Decoder {
+  private readonly chunks = new OpenaiChunks(1)
+  private readonly open = new OpenBlock()
+  private readonly calls = new CallEvents(this.open)
+  private readonly stops: readonly string[]
+  private hasStarted = false
+
+  /** @param stops the texts that the answer was asked to end at */
+  constructor(stops: readonly string[] = []) {
+    this.stops = stops
+  }
+
+  get isFinished(): boolean {
+    return this.chunks.isFinished
+  }
+
+  usageIn(event: Fields): UpstreamUsage | null {
+    return this.chunks.usageIn(event)
+  }
+
+  events(event: Fields, isWhole: boolean): AnswerEvent[] {
+    return this.chunks.frames(event, isWhole).flatMap((chunk) => this.eventsOf(chunk))
+  }
+
+  end(ending: Ending): AnswerEvent[] {
+    return this.chunks.end(ending).flatMap((chunk) => this.eventsOf(chunk))
+  }
+
+  private eventsOf({ id, created, choices }: Fields): AnswerEvent[] {
+    const choice = (choices as Fields[]).find(({ index }) => index === 0)
+    if (!choice) return []
+    const started: AnswerEvent[] = this.hasStarted ? [] : [{ is: 'start', id: String(id), created: Number(created) }]
+    this.hasStarted = true
+    return [...started, ...this.wordsOf(asFields(choice.delta)), ...this.endOf(choice)]
+  }
+
+  private wordsOf(delta: Fields): AnswerEvent[] {
+    const { content, refusal, tool_calls: calls, function_call: called } = delta
+    return [
+      ...this.thoughtsOf(delta),
+      ...this.open.add('content', { kind: 'text' }, textOf(content)),
+      ...this.open.add('refusal', { kind: 'refusal' }, textOf(refusal)),
+      ...(Array.isArray(calls) ? this.calls.take(calls) : []),
+      ...(called ? this.calls.take([{ index: 0, function: called }]) : []),
+    ]
+  }
+
+  /** Reasoning, which upstreams name once or several times: with its proof in details, else as a text. */
+  private thoughtsOf({ reasoning_details: details, reasoning_content: content, reasoning }: Fields): AnswerEvent[] {
+    const detailed = (Array.isArray(details) ? details : []).map(asFields).flatMap((detail) => this.detailOf(detail))
+    if (detailed.length > 0) return detailed
+    return this.open.add('reasoning', { kind: 'reasoning' }, textOf(content) || textOf(reasoning))
+  }
+
+  private detailOf({ type, text, summary, data, signature, format, index }: Fields): AnswerEvent[] {
+    const named = isText(format) ? { format } : {}
+    const at = `detail ${String(index)}`
+    if (type === 'reasoning.encrypted' && isText(data))
+      return [...this.open.start(at, { kind: 'reasoning', sealed: data, ...named }), ...this.open.close()]
+    const words = this.open.add(at, { kind: 'reasoning', ...named }, textOf(text) || textOf(summary))
+    if (!isText(signature)) return words
+    const begun = this.open.start(at, { kind: 'reasoning', ...named })
+    return [...words, ...begun, { is: 'signature', block: this.open.number, signature }]
+  }
+
+  private endOf({ finish_reason: reason, ...choice }: Fields): AnswerEvent[] {
+    if (!isText(reason)) return []
+    const end = this.metStop(reason, choice) ?? { reason: REASONS[reason] ?? 'done' }
+    return [...this.calls.end(), ...this.open.close(), { is: 'end', ...end }]
+  }
+
+  /** The text that the answer ended at, which vLLM and SGLang name besides the reason. */
+  private metStop(reason: string, { stop_reason: stop, matched_stop: matched }: Fields) {
+    const met = this.stops.find((text) => text === stop || text === matched)
+    return reason === 'stop' && met !== undefined ? { reason: 'stop_sequence' as const, stopSequence: met } : null
+  }
+}
+
+/** The text of a piece of content: a text, or parts. */
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content
+  return (Array.isArray(content) ? content : []).map((part) => textOf(asFields(part).text)).join('')
+}

@@ -1,0 +1,71 @@
+import argon2 from 'argon2'
+import { expect } from 'chai'
+import { ApiError } from '../../../src/shared/platform/errors.ts'
+import {
+  checkNewPassword,
+  hashPassword,
+  newPasswordFault,
+  verifyPassword,
+} from '../../../src/shared/identity/passwords.ts'
+
+describe('passwords', () => {
+  it('are hashed by argon2id with the documented parameters, salted', async () => {
+    const [one, two] = await Promise.all([hashPassword('correct horse 1'), hashPassword('correct horse 1')])
+    expect(one).to.match(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+    expect(one).not.to.equal(two)
+  })
+
+  it('match only their own hash, and none if there is no account', async () => {
+    const hash = await hashPassword('correct horse 1')
+    expect(await verifyPassword(hash, 'correct horse 1')).to.equal(true)
+    expect(await verifyPassword(hash, 'correct horse 2')).to.equal(false)
+    expect(await verifyPassword(null, 'the password of nobody')).to.equal(false)
+  })
+
+  it('are the same from every keyboard: letters with their marks, Hangul, digits and spaces of any width', async () => {
+    for (const [set, typed] of [
+      ['Caf\u00e9-terrasse-7', 'Cafe\u0301-terrasse-7'],
+      ['m\u1ead-t-kh\u1ea9u-1', 'ma\u0323\u0302-t-kha\u0302\u0309u-1'],
+      [
+        '\ud55c\uad6d\uc5b4\ube44\ubc00-1',
+        '\u1112\u1161\u11ab\u1100\u116e\u11a8\u110b\u1165\u1107\u1175\u1106\u1175\u11af-1',
+      ],
+      ['correct horse \uff11\uff12', 'correct horse 12'],
+      ['correct\u00a0horse 1', 'correct horse 1'],
+    ] as const) {
+      const [one, other] = [await hashPassword(set), await hashPassword(typed)]
+      expect([await verifyPassword(one, typed), await verifyPassword(other, set)], set).to.deep.equal([true, true])
+    }
+  })
+
+  it('still match hashes of their own bytes, made before they were normalised', async () => {
+    const typed = 'Cafe\u0301-terrasse-7'
+    const old = await argon2.hash(typed, { type: argon2.argon2id })
+    expect(await verifyPassword(old, typed)).to.equal(true)
+    expect(await verifyPassword(old, 'Cafe-terrasse-7')).to.equal(false)
+  })
+
+  it('count as long as their normal form', () => {
+    expect(newPasswordFault('e\u0301'.repeat(6) + '1')).to.equal('password_too_short')
+    expect(newPasswordFault('e\u0301'.repeat(71) + '1')).to.equal(null)
+  })
+
+  it('are checked for their length in code points, then for letters and digits of any script', () => {
+    expect(newPasswordFault('𝒶'.repeat(7))).to.equal('password_too_short')
+    expect(newPasswordFault(`${'𝒶'.repeat(7)}1`)).to.equal(null)
+    expect(newPasswordFault(`${'𝒶'.repeat(71)}1`)).to.equal(null)
+    expect(newPasswordFault(`${'𝒶'.repeat(72)}1`)).to.equal('password_too_long')
+    expect(newPasswordFault('пароль١٢')).to.equal(null)
+    expect(newPasswordFault('#'.repeat(20))).to.equal('password_needs_letter_and_digit')
+  })
+
+  it('are refused with a code of the catalogue', () => {
+    expect(() => checkNewPassword('short1'))
+      .to.throw(ApiError)
+      .with.property('code', 'password_too_short')
+    expect(() => checkNewPassword('nul and 1\0'))
+      .to.throw(ApiError)
+      .with.property('code', 'invalid_request')
+    expect(checkNewPassword('correct horse 1')).to.equal('correct horse 1')
+  })
+})

@@ -1,0 +1,267 @@
+import { expect } from 'chai'
+import type { ChatMessage, ChatRequest } from '../../../../src/shared/requests/requests.ts'
+import { canonicalChat } from '../../../../src/shared/chat/completions/read-request.ts'
+import { UpstreamError } from '../../../../src/workers/upstreams/adapter.ts'
+import { outgoing } from '../../../../src/workers/upstreams/anthropic/encode-request.ts'
+import { routeTo } from '../sandbox-upstreams.ts'
+import { PIXEL, PIXEL_URI } from '../../../support/pixel.ts'
+import type { RouteChanges } from '../sandbox-upstreams.ts'
+
+const hello: ChatMessage = { role: 'user', content: 'hello' }
+const text = (value: string) => ({ type: 'text', text: value })
+
+const bodyOf = (request: Partial<ChatRequest>, changes: RouteChanges = { model: 'claude-5' }, stream = false) =>
+  outgoing(
+    canonicalChat({ messages: [hello], max_tokens: 100, ...request }),
+    routeTo('anthropic', 'http://x.test', changes),
+    stream,
+  )
+
+const turnsOf = (...messages: ChatMessage[]) => bodyOf({ messages }).messages
+
+describe('a chat request to the Messages API', () => {
+  it('has what the API requires, and nothing else', () => {
+    expect(bodyOf({})).to.deep.equal({
+      model: 'claude-5',
+      max_tokens: 100,
+      stream: false,
+      messages: [hello],
+    })
+    expect(bodyOf({}, {}, true)).to.include({ stream: true })
+    expect(
+      bodyOf({ seed: 1, logprobs: true, frequency_penalty: 1, reasoning_effort: 'high', store: true }, undefined),
+    ).to.have.all.keys('model', 'max_tokens', 'messages', 'stream')
+  })
+
+  it('moves system and developer messages to the top, in order', () => {
+    const body = bodyOf({
+      messages: [{ role: 'system', content: 'one' }, hello, { role: 'developer', content: [text('two')] }],
+    })
+    expect(body.system).to.deep.equal([text('one'), text('two')])
+    expect(body.messages).to.deep.equal([hello])
+    expect(bodyOf({ messages: [{ role: 'system', content: 'one' }, hello] }).system).to.equal('one')
+    expect(bodyOf({ messages: [{ role: 'system', content: 'alone' }] })).to.deep.include({
+      messages: [{ role: 'user', content: 'alone' }],
+    })
+  })
+
+  it('alternates users and assistants, and omits empty texts', () => {
+    expect(
+      turnsOf(
+        hello,
+        { role: 'user', content: [text('again')] },
+        { role: 'assistant', content: '' },
+        { role: 'user', content: 'third' },
+      ),
+    ).to.deep.equal([{ role: 'user', content: [text('hello'), text('again'), text('third')] }])
+  })
+
+  it('has images by address or as bytes', () => {
+    const [turn] = turnsOf({
+      role: 'user',
+      content: [
+        { type: 'image_url', image_url: { url: 'https://example.com/a.png', detail: 'high' } },
+        { type: 'image_url', image_url: { url: PIXEL_URI } },
+      ],
+    }) as { content: { source: unknown }[] }[]
+    expect(turn!.content.map(({ source }) => source)).to.deep.equal([
+      { type: 'url', url: 'https://example.com/a.png' },
+      { type: 'base64', media_type: 'image/png', data: PIXEL },
+    ])
+  })
+
+  it("passes on the API's own parts, and a cached prefix only with the short lifetime", () => {
+    const document = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'AAAA' } }
+    expect(turnsOf({ role: 'user', content: [document] })).to.deep.equal([{ role: 'user', content: [document] }])
+    const cached = { ...text('book'), cache_control: { type: 'ephemeral' } }
+    const asked = { ...text('book'), cache_control: { type: 'ephemeral', ttl: '1h' } }
+    expect(turnsOf({ role: 'user', content: [asked] })).to.deep.equal([{ role: 'user', content: [cached] }])
+  })
+
+  it('turns tool calls and their results into blocks, the results in one user turn', () => {
+    const calls = ['a', 'b'].map((id) => ({
+      id,
+      type: 'function',
+      function: { name: 'f', arguments: `{"x":"${id}"}` },
+    }))
+    expect(
+      turnsOf(
+        hello,
+        { role: 'assistant', content: 'wait', tool_calls: calls },
+        { role: 'tool', tool_call_id: 'a', content: 'A' },
+        { role: 'tool', tool_call_id: 'b', content: [text('B')] },
+        { role: 'user', content: 'and?' },
+      ),
+    ).to.deep.equal([
+      hello,
+      {
+        role: 'assistant',
+        content: [
+          text('wait'),
+          { type: 'tool_use', id: 'a', name: 'f', input: { x: 'a' } },
+          { type: 'tool_use', id: 'b', name: 'f', input: { x: 'b' } },
+        ],
+      },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'a', content: 'A' },
+          { type: 'tool_result', tool_use_id: 'b', content: 'B' },
+          text('and?'),
+        ],
+      },
+    ])
+  })
+
+  it('is refused if the arguments of a tool call become longer than was charged', () => {
+    const called = { name: 'f', arguments: '{"grows":[1e20,1e20,1e20]}' }
+    expect(() => turnsOf(hello, { role: 'assistant', tool_calls: [{ id: 'a', function: called }] }))
+      .to.throw(UpstreamError)
+      .with.property('kind', 'rejected')
+  })
+
+  it('has of arguments that are no object, or were cut off, what is complete', () => {
+    const INPUTS: [args: string, input: object][] = [
+      ['', {}],
+      ['{', {}],
+      ['[]', {}],
+      ['"x"', {}],
+      ['null', {}],
+      ['{"city":"Paris","days":[1,', { city: 'Paris', days: [1] }],
+    ]
+    for (const [args, input] of INPUTS) {
+      const message = { role: 'assistant', tool_calls: [{ id: 'a', function: { name: 'f', arguments: args } }] }
+      expect({ turns: turnsOf(hello, message) }, args).to.deep.nested.include({ 'turns[1].content[0].input': input })
+    }
+  })
+
+  it('has no text of white space alone, and none at the end of what an assistant has begun', () => {
+    expect(turnsOf(hello, { role: 'assistant', content: ' \n' }, { role: 'user', content: 'y' })).to.deep.equal([
+      { role: 'user', content: [text('hello'), text('y')] },
+    ])
+    expect({ turns: turnsOf(hello, { role: 'assistant', content: 'The answer is \n' }) }).to.deep.nested.include({
+      'turns[1].content': 'The answer is',
+    })
+    expect(turnsOf({ role: 'user', content: ' ' })).to.deep.equal([{ role: 'user', content: '.' }])
+    expect({ turns: turnsOf({ role: 'assistant', content: 'a' }) }).to.deep.nested.include({ 'turns[0].role': 'user' })
+  })
+
+  it('has schemas of an object, whatever the customer left out', () => {
+    const tools = [{ type: 'function', function: { name: 'f', parameters: {} } }]
+    expect(bodyOf({ tools }).tools).to.deep.equal([{ name: 'f', input_schema: { type: 'object' } }])
+  })
+
+  it('has ids and names of the alphabet, each result at its call', () => {
+    const call = (id: string, name: string) => ({ id, type: 'function', function: { name, arguments: '{}' } })
+    const turns = turnsOf(
+      hello,
+      { role: 'assistant', tool_calls: [call('functions.f:0', 'a.b'), call('functions.f.0', 'a b')] },
+      { role: 'tool', tool_call_id: 'functions.f:0', content: 'x' },
+      { role: 'tool', tool_call_id: 'functions.f.0', content: 'y' },
+    )
+    expect({ turns }).to.deep.nested.include({
+      'turns[1].content[0].id': 'functions_f_0',
+      'turns[1].content[0].name': 'a_b',
+      'turns[1].content[1].id': 'functions_f_0_2',
+      'turns[1].content[1].name': 'a_b_2',
+      'turns[2].content[0].tool_use_id': 'functions_f_0',
+      'turns[2].content[1].tool_use_id': 'functions_f_0_2',
+    })
+  })
+
+  it('has the thoughts of a Claude as they were, in front of its calls, and none of another model', () => {
+    const thought = { type: 'reasoning.text', text: 'hm', signature: 'S', format: 'anthropic-claude-v1', index: 0 }
+    const turns = turnsOf(hello, {
+      role: 'assistant',
+      content: null,
+      reasoning_details: [
+        thought,
+        { type: 'reasoning.encrypted', data: 'x', format: 'anthropic-claude-v1', index: 1 },
+        { type: 'reasoning.text', text: 'other', format: 'unknown' },
+      ],
+      tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }],
+    })
+    expect({ turns }).to.deep.nested.include({
+      'turns[1].content': [
+        { type: 'thinking', thinking: 'hm', signature: 'S' },
+        { type: 'redacted_thinking', data: 'x' },
+        { type: 'tool_use', id: 'a', name: 'f', input: {} },
+      ],
+    })
+  })
+
+  it('is refused if a tool result has no earlier call, or a second one for a call', () => {
+    const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }
+    const calling = { role: 'assistant', tool_calls: [call] }
+    const result = { role: 'tool', tool_call_id: 'a', content: 'x' }
+    for (const messages of [
+      [hello, result],
+      [hello, calling, result, result],
+      [hello, result, calling],
+    ]) {
+      expect(() => turnsOf(...messages))
+        .to.throw(UpstreamError)
+        .with.property('kind', 'rejected')
+    }
+    expect(turnsOf(hello, calling, result)).to.have.length(3)
+  })
+
+  const tools = [
+    { type: 'function', function: { name: 'f', description: 'd', parameters: { type: 'object' } } },
+    { type: 'web_search_20250305', name: 'web_search' },
+  ]
+  const CHOICES: [given: Record<string, unknown>, sent: unknown][] = [
+    [{}, undefined],
+    [{ tool_choice: 'auto' }, { type: 'auto' }],
+    [{ tool_choice: 'required' }, { type: 'any' }],
+    [{ tool_choice: 'none' }, { type: 'none' }],
+    [{ tool_choice: { type: 'function', function: { name: 'f' } } }, { type: 'tool', name: 'f' }],
+    [{ parallel_tool_calls: false }, { type: 'auto', disable_parallel_tool_use: true }],
+    [
+      { tool_choice: 'required', parallel_tool_calls: false },
+      { type: 'any', disable_parallel_tool_use: true },
+    ],
+  ]
+  for (const [given, choice] of CHOICES) {
+    it(`offers only functions under ${JSON.stringify(given)}`, () => {
+      const body = bodyOf({ tools, ...given })
+      expect(body.tools).to.deep.equal([{ name: 'f', description: 'd', input_schema: { type: 'object' } }])
+      expect(body.tool_choice).to.deep.equal(choice)
+    })
+  }
+
+  it('has no sampling parameter for Claude unless the route sets it, elsewhere a temperature up to 1', () => {
+    const sampling = { temperature: 1.5, top_p: 0.9 }
+    expect(bodyOf(sampling)).to.not.have.any.keys('temperature', 'top_p')
+    expect(bodyOf(sampling, { model: 'claude-3', set: { temperature: 0.2 } })).to.include({ temperature: 0.2 })
+    expect(bodyOf(sampling, { model: 'kimi-k3' })).to.include({ temperature: 1, top_p: 0.9 })
+  })
+
+  it('requests only one choice', () => {
+    expect(() => bodyOf({ n: 2 }))
+      .to.throw(UpstreamError)
+      .with.property('kind', 'rejected')
+    expect(bodyOf({ n: 1 })).to.not.have.property('n')
+  })
+
+  it("translates stops, the user and a JSON schema, and passes the API's own fields if allowed", () => {
+    expect(bodyOf({ stop: 'END' }).stop_sequences).to.deep.equal(['END'])
+    expect(bodyOf({ stop: ['a', ' ', 'b'] }).stop_sequences).to.deep.equal(['a', 'b'])
+    expect(bodyOf({ user: 'u1' }).metadata).to.deep.equal({ user_id: 'u1' })
+    const format = { type: 'json_schema', json_schema: { name: 'n', schema: { type: 'object' } } }
+    expect(bodyOf({ response_format: format }).output_config).to.deep.equal({
+      format: { type: 'json_schema', schema: { type: 'object' } },
+    })
+    const thinking = { type: 'enabled', budget_tokens: 50 }
+    expect(bodyOf({ thinking, service_tier: 'auto' }, { model: 'claude-5', allow: ['thinking'] }))
+      .to.deep.include({ thinking })
+      .and.not.to.have.property('service_tier')
+    expect(bodyOf({ thinking })).not.to.have.property('thinking')
+  })
+
+  it('is changed by the route', () => {
+    expect(bodyOf({}, { model: 'm', rename: { max_tokens: 'limit' }, drop: ['system'], set: { service_tier: 'auto' } }))
+      .to.include({ limit: 100, service_tier: 'auto' })
+      .and.not.to.have.property('max_tokens')
+  })
+})
