@@ -1,7 +1,7 @@
 import type { Db } from '../../src/shared/platform/postgres/db.ts'
 import { newId } from '../../src/shared/platform/ids.ts'
 import type { AccountId, GrantId, KeyId, UserId } from '../../src/shared/platform/ids.ts'
-import { createMailboxes } from '../../src/shared/terms/mailboxes.ts'
+import { createMailboxes } from '../../src/shared/mail/mailboxes.ts'
 import { openSession } from '../../src/shared/identity/sessions.ts'
 import { createUser } from '../../src/shared/identity/users.ts'
 import { openAccount } from '../../src/shared/identity/accounts.ts'

@@ -24,7 +24,7 @@ const HOMES: Record<string, string> = {
   price_versions: 'src/shared/terms/',
   mails: 'src/shared/mail/',
   mailbox_mails: 'src/shared/mail/',
-  mailbox_gifts: 'src/shared/identity/',
+  mailbox_gifts: 'src/shared/mail/',
   leases: 'src/shared/platform/postgres/leases.ts',
   operator_actions: 'src/shared/action-log/',
   circuit_openings: 'src/shared/operators/',
@@ -54,24 +54,20 @@ const GUESTS: Record<string, string[]> = {
   accounts: [
     'src/shared/ledger/ledger.ts',
     'src/shared/ledger/audit.ts',
-    // Users are shown with their account; a session is valid while its account is active.
-    'src/shared/identity/users.ts',
-    'src/shared/identity/sessions.ts',
     'src/shared/operators/accounts.ts',
     'src/shared/payments/',
     // An account's row says whether it has webhooks.
     'src/shared/webhooks/webhooks.ts',
   ],
   catalogue_versions: ['src/shared/ledger/audit.ts'],
-  // A session is of a member, in their role.
-  members: [
-    'src/shared/identity/users.ts',
-    'src/shared/identity/sessions.ts',
+  members: ['src/shared/action-log/', 'src/shared/operators/', 'src/shared/payments/'],
+  // Members are shown with their address.
+  users: [
+    'src/shared/action-log/',
     'src/shared/operators/',
+    'src/shared/catalogue/versions.ts',
     'src/shared/payments/',
   ],
-  // Members are shown with their address.
-  users: ['src/shared/action-log/', 'src/shared/operators/', 'src/shared/catalogue/versions.ts', 'src/shared/payments/'],
   // The queue of that name is none.
   payments: ['src/shared/ledger/audit.ts', 'src/shared/queues.ts'],
   webhooks: ['src/shared/queues.ts', 'src/workers/webhooks/round-places.ts'],

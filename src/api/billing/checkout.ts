@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import { redeemCode } from '../../shared/payments/codes.ts'
-import { createMailboxes } from '../../shared/terms/mailboxes.ts'
+import { createMailboxes } from '../../shared/mail/mailboxes.ts'
 import { startCheckout, termsOf } from '../../shared/payments/checkout.ts'
 import type { Wanted } from '../../shared/payments/checkout.ts'
 import { presentPayment } from '../../shared/payments/orders.ts'

@@ -2,7 +2,7 @@
  * /api/mail: which way mail goes out, and whether it arrives.
  */
 import { z } from 'zod'
-import { createMailboxes } from '../../shared/terms/mailboxes.ts'
+import { createMailboxes } from '../../shared/mail/mailboxes.ts'
 import { requireMember } from '../../shared/identity/users.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { newId } from '../../shared/platform/ids.ts'

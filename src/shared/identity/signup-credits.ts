@@ -5,8 +5,8 @@ import type { Config } from '../platform/config/config.ts'
 import { newId } from '../platform/ids.ts'
 import type { Trx } from '../platform/postgres/db.ts'
 import { grant, hasGrantOf } from '../ledger/ledger.ts'
-import type { Mailboxes } from '../terms/mailboxes.ts'
-import { claimGift, createMailboxes } from '../terms/mailboxes.ts'
+import type { Mailboxes } from '../mail/mailboxes.ts'
+import { claimGift, createMailboxes } from '../mail/mailboxes.ts'
 import type { UserRow } from './users.ts'
 
 /** What is granted with a registration or a proof of an address, perhaps nothing. */

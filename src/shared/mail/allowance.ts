@@ -4,7 +4,7 @@
  */
 import type { MailId } from '../platform/ids.ts'
 import type { Db, Trx } from '../platform/postgres/db.ts'
-import type { Mailbox } from '../terms/mailboxes.ts'
+import type { Mailbox } from './mailboxes.ts'
 import type { MailKind } from './mails.ts'
 
 /**

@@ -11,8 +11,8 @@ import { newId, publicId } from '../platform/ids.ts'
 import { grant, lockAccount } from '../ledger/ledger.ts'
 import { recordAction } from '../action-log/actions.ts'
 import { refuseOwnCode } from '../action-log/own-account.ts'
-import type { Mailboxes } from '../terms/mailboxes.ts'
-import { claimGift } from '../terms/mailboxes.ts'
+import type { Mailboxes } from '../mail/mailboxes.ts'
+import { claimGift } from '../mail/mailboxes.ts'
 import { findUser } from '../identity/users.ts'
 
 /** Letters and digits that cannot be confused. */

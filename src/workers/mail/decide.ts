@@ -4,7 +4,7 @@
  */
 import { noticeOf } from '../../shared/identity/budget-notices.ts'
 import { invitationOf } from '../../shared/identity/invitations.ts'
-import type { Mailboxes } from '../../shared/terms/mailboxes.ts'
+import type { Mailboxes } from '../../shared/mail/mailboxes.ts'
 import type { LinkKind, TokenMint } from '../../shared/identity/one-time-tokens.ts'
 import { isIssued, issueToken } from '../../shared/identity/one-time-tokens.ts'
 import { accessTo } from '../../shared/identity/password-changes.ts'

@@ -5,8 +5,8 @@
  */
 import type { Job, Processor } from 'bullmq'
 import { DelayedError } from 'bullmq'
-import type { Mailboxes } from '../../shared/terms/mailboxes.ts'
-import { createMailboxes } from '../../shared/terms/mailboxes.ts'
+import type { Mailboxes } from '../../shared/mail/mailboxes.ts'
+import { createMailboxes } from '../../shared/mail/mailboxes.ts'
 import type { TokenMint } from '../../shared/identity/one-time-tokens.ts'
 import { createTokenMint } from '../../shared/identity/one-time-tokens.ts'
 import { retryWhileUnreachable } from '../../shared/platform/postgres/db.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { createMailboxes } from '../../../src/shared/terms/mailboxes.ts'
+import { createMailboxes } from '../../../src/shared/mail/mailboxes.ts'
 
 describe('the hash of a mailbox', () => {
   const [old, fresh] = ['o'.repeat(32), 'n'.repeat(32)]

@@ -6,7 +6,7 @@ import { createHmac, hkdfSync } from 'node:crypto'
 import type { Config } from '../platform/config/config.ts'
 import type { CodeId, GrantId } from '../platform/ids.ts'
 import type { Trx } from '../platform/postgres/db.ts'
-import { mailboxOf } from './emails.ts'
+import { mailboxOf } from '../terms/emails.ts'
 
 /** A mailbox: `hash` is written, `known` are all hashes that it may have been written under. 32 bytes each. */
 export type Mailbox = { hash: Buffer; known: readonly Buffer[] }
