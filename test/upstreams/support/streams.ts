@@ -53,16 +53,16 @@ export async function startStream(
     body: JSON.stringify({ ...bodyOf(target, prompt, asking), stream: true }),
   })
   let text = ''
+  // Complete events alone. A sign of life is a comment line without a blank line behind it.
   const lines = (): string[] =>
     text
-      // A sign of life is a comment line without a blank line behind it.
       .replaceAll(/^:.*\n/gm, '')
       .split('\n\n')
+      .slice(0, -1)
       .filter((line) => line.startsWith('data: '))
       .map((line) => line.slice(6))
   const chunks = (): Chunk[] =>
     lines()
-      .slice(0, text.endsWith('\n\n') ? undefined : -1)
       .filter((line) => line !== '[DONE]')
       .map((line) => JSON.parse(line) as Chunk)
   return {
