@@ -141,7 +141,8 @@ describe('a web process with a heap of 512 MB', () => {
     for (const socket of readers) socket.destroy()
     expect(web.end, web.log()).to.equal(null)
     expect((await fetch(`${web.url}/healthz`)).status).to.equal(200)
-    for (const status of refused) expect(status).to.be.oneOf([402, ...LATER])
+    // One credit pays for a file that has next to no sound.
+    for (const status of refused) expect(status).to.be.oneOf([200, 402, ...LATER])
     expect([...considered.keys()]).to.have.members(Object.keys(ATTACKS))
     for (const [name, status] of considered) expect(status, name).to.be.oneOf([200, 202, 400, 402])
   })
