@@ -119,13 +119,14 @@ describe('workers and the calls that could end them', () => {
 
   it('are not counted as deaths where the workers were asked to stop', async () => {
     const account = await anAccount(town.db, FUNDS)
-    const answer = callOnce(web.url, account.key, video('handed over twice [duration 60]'))
+    const answer = callOnce(web.url, account.key, video('handed over twice [hold]'))
     for (let stops = 0; stops < 2; stops += 1) {
       const worker = await launched().up()
       await worker.reaches('task.polled')
       expect((await worker.stop()).code).to.equal(0)
     }
     await launched().up()
+    sandbox.release('handed over twice')
     const { status, reply } = await answer
     expect(status, reply?.text).to.equal(200)
   })
