@@ -13,6 +13,10 @@ import { connectTestDb, offer, testDatabaseUrl } from './database.ts'
 import { watchErrors } from './declared-errors.ts'
 import { testRedis } from './redis.ts'
 
+/** The folders of all configurations, which end with this process. */
+const folders: string[] = []
+process.once('exit', () => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })))
+
 /** Settings of one test's processes, as environment variables. */
 export type Settings = Record<string, string>
 
@@ -176,7 +180,7 @@ export async function testConfig(
 ): Promise<Config> {
   const { url, prefix } = await testRedis()
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  folders.push(folder)
   const catalogue = sandboxCatalogue(sandboxUrl)
   change(catalogue)
   writeFileSync(join(folder, 'models.json'), JSON.stringify(catalogue))
