@@ -3,9 +3,8 @@ import { z } from 'zod'
 import { totalsOfAccounts } from '../../shared/identity/totals.ts'
 import { oldestQueued } from '../../shared/reports/backlog.ts'
 import { tallyLastDay } from '../../shared/reports/last-day.ts'
-import { MODALITIES } from '../../shared/terms/lifecycle.ts'
-import { QUEUE_NAMES } from '../../shared/platform/config/config.ts'
-import type { QueueName } from '../../shared/platform/config/config.ts'
+import { QUEUE_NAMES, isModality } from '../../shared/terms/kinds.ts'
+import type { QueueName } from '../../shared/terms/kinds.ts'
 import { publicId } from '../../shared/platform/ids.ts'
 import { keptReading } from '../../shared/platform/process/cached.ts'
 import { givenSince } from '../../shared/ledger/sums.ts'
@@ -112,7 +111,7 @@ async function read({
   )
   const failed = (name: QueueName): number | null => {
     if (name === 'mail') return mails.dead
-    if (!MODALITIES.some((modality) => modality === name)) return null
+    if (!isModality(name)) return null
     return modalities.find(({ modality }) => modality === name)?.failed ?? 0
   }
   return {

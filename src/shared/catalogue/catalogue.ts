@@ -2,7 +2,8 @@
  * The catalogue: which models there are, what they cost and which upstreams serve them (docs/upstreams.md).
  */
 import { z } from 'zod'
-import type { Modality } from '../terms/lifecycle.ts'
+import type { Modality } from '../terms/kinds.ts'
+import { MODALITIES } from '../terms/kinds.ts'
 import type {
   CallPrice,
   ChatPrice,
@@ -36,7 +37,7 @@ export type Protocol = (typeof PROTOCOLS)[number]
 
 /** What each protocol can serve. A catalogue with a model that its upstream's protocol cannot serve is refused. */
 export const SERVED: Record<Protocol, readonly Modality[]> = {
-  openai: ['chat', 'image', 'video', 'embedding', 'moderation', 'rerank', 'speech', 'transcription'],
+  openai: MODALITIES,
   anthropic: ['chat'],
   responses: ['chat'],
   fal: ['image', 'video'],
@@ -143,6 +144,9 @@ export type Model =
   | SpeechModel
   | TranscriptionModel
 
+/** A model of this kind. */
+export type ModelOf<M extends Modality> = M extends 'image' | 'video' ? MediaModel : Extract<Model, { modality: M }>
+
 /** Whether a model is paid by its tokens: its calls are settled on what was used. */
 export const isPaidByTokens = (model: Model): model is ChatModel | EmbeddingModel =>
   model.modality === 'chat' || model.modality === 'embedding'
@@ -191,11 +195,7 @@ export const offerTo = (catalogue: Catalogue, { group }: { group: string | null 
   (group === null ? undefined : catalogue.groups.get(group)?.offer) ?? catalogue
 
 /** The enabled model of this id and modality; null if there is none (`unsupported_model`). */
-export function findModel(offer: Offer, id: string, modality: 'chat'): ChatModel | null
-export function findModel(offer: Offer, id: string, modality: 'image' | 'video'): MediaModel | null
-export function findModel(offer: Offer, id: string, modality: 'embedding'): EmbeddingModel | null
-export function findModel(offer: Offer, id: string, modality: Modality): Model | null
-export function findModel(offer: Offer, id: string, modality: Modality): Model | null {
+export function findModel<M extends Modality>(offer: Offer, id: string, modality: M): ModelOf<M> | null {
   const model = offer.models.get(id)
-  return model && model.modality === modality ? model : null
+  return model?.modality === modality ? (model as ModelOf<M>) : null
 }

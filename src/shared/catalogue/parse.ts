@@ -93,27 +93,10 @@ function groupOf(
 }
 
 /** A model as it is offered, with its price. */
-function offeredAt(model: WrittenModel, offer: Pick<Model, 'version' | 'routes'>): Model {
-  switch (model.modality) {
-    case 'chat':
-      return { ...model, ...offer, price: model.pricing }
-    case 'embedding':
-      return { ...model, ...offer, price: model.pricing }
-    case 'rerank':
-      return { ...model, ...offer, price: model.pricing }
-    case 'moderation':
-      return { ...model, ...offer, price: { credits: model.credits } }
-    case 'speech':
-      return { ...model, ...offer, price: model.pricing }
-    case 'transcription':
-      return { ...model, ...offer, price: { prices: model.prices } }
-    case 'image':
-    case 'video':
-      return { ...model, ...offer, price: mediaPriceOf(model) }
-  }
-}
+const offeredAt = (model: WrittenModel, offer: Pick<Model, 'version' | 'routes'>): Model =>
+  ({ ...model, ...offer, price: 'pricing' in model ? model.pricing : pricePerCall(model) }) as Model
 
-const mediaPriceOf = ({ prices, credits = 0 }: Pick<MediaModel, 'prices' | 'credits'>): MediaPrice =>
+const pricePerCall = ({ prices, credits = 0 }: Pick<MediaModel, 'prices' | 'credits'>): MediaPrice =>
   prices ? { prices } : { credits }
 
 function configuredUpstreams(

@@ -3,7 +3,7 @@
  * submission of a picture or a video may be a second bill, so media go on only after what was certainly not accepted.
  */
 import type { Route } from '../../shared/catalogue/catalogue.ts'
-import type { Modality } from '../../shared/terms/lifecycle.ts'
+import type { Modality } from '../../shared/terms/kinds.ts'
 import type { UpstreamError } from './adapter.ts'
 import { NOT_ACCEPTED } from './adapter.ts'
 
