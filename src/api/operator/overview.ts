@@ -6,7 +6,7 @@ import { tallyLastDay } from '../../shared/reports/last-day.ts'
 import { QUEUE_NAMES, isModality } from '../../shared/terms/kinds.ts'
 import type { QueueName } from '../../shared/terms/kinds.ts'
 import { publicId } from '../../shared/platform/ids.ts'
-import { keptReading } from '../../shared/platform/process/cached.ts'
+import { cachedReading } from '../../shared/platform/process/cached.ts'
 import { givenSince } from '../../shared/ledger/sums.ts'
 import { mailBacklog } from '../../shared/mail/mails.ts'
 import { addressesOf } from '../../shared/operators/accounts.ts'
@@ -87,7 +87,7 @@ export const showOverview = endpoint({
     'day, up to a minute.',
   answers: { 200: { description: 'The figures.', schema: overview } },
   errors: [],
-}).handle((deps: Pick<WebDeps, 'config' | 'db' | 'queues'>) => keptReading({ forMs: KEPT_MS }, () => read(deps)))
+}).handle((deps: Pick<WebDeps, 'config' | 'db' | 'queues'>) => cachedReading({ forMs: KEPT_MS }, () => read(deps)))
 
 async function read({
   config,

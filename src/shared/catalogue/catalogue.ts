@@ -26,7 +26,6 @@ import {
   transcriptionModel,
 } from './model-schemas.ts'
 import type { entryFields } from './model-schemas.ts'
-import type { callCosts, chatCosts, embeddingCosts, mediaCosts, searchPricing, speechCosts } from './price-schema.ts'
 import { packsSchema, topUpSchema } from './packs.ts'
 import type { Pack, TopUp } from './packs.ts'
 
@@ -92,31 +91,17 @@ export type Upstream = z.infer<typeof upstreamSchema> & {
   apiKey: string | null
 }
 
-/** One way to serve a model: an upstream, and how requests to it are adapted. */
-type RouteWith<Cost> = Omit<z.infer<z.ZodObject<typeof entryFields>>, 'upstream'> & {
+/** A model as the catalogue's content states it. */
+export type WrittenModel = z.infer<typeof catalogueSchema>['models'][number]
+/**
+ * One of the upstreams of a model: its name there, and what is changed in the request. `cost`: what a call costs there,
+ * in micro-dollars. `contextLength`: the most tokens that it takes of a chat, as its entry or else its model states.
+ */
+export type Route = Omit<z.infer<z.ZodObject<typeof entryFields>>, 'upstream'> & {
   upstream: Upstream
-  cost?: Cost
+  cost?: NonNullable<WrittenModel['upstreams'][number]['cost']>
   contextLength?: number | undefined
 }
-/**
- * One of the upstreams of a model: its name there, and what is changed in the request. `contextLength`: the most tokens
- * that it takes of a chat, as its entry states it, or else the model.
- */
-export type Route = RouteWith<ChatCost | EmbeddingCost | SpeechCost | MediaCost | CallCost | SearchCost>
-
-/** What a call costs at an upstream, in micro-dollars. */
-type ChatCost = z.infer<typeof chatCosts>
-/** What embeddings cost at an upstream, in micro-dollars. */
-type EmbeddingCost = z.infer<typeof embeddingCosts>
-/** What speech costs at an upstream, in micro-dollars. */
-type SpeechCost = z.infer<typeof speechCosts>
-/** What a picture or a video costs at an upstream, in micro-dollars. */
-type MediaCost = z.infer<typeof mediaCosts>
-
-/** What a moderation costs at an upstream, in micro-dollars. */
-type CallCost = z.infer<typeof callCosts>
-/** What a search costs at an upstream, in micro-dollars. */
-type SearchCost = z.infer<typeof searchPricing>
 
 /** `version` is that of the catalogue: a call is charged and served by the one that it was opened at. */
 type Offered<Its> = { version: number; routes: Route[]; price: Its & Share }

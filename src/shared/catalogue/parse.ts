@@ -7,13 +7,11 @@ import type { Config } from '../platform/config/config.ts'
 import { UNSTATED_MAX_SECONDS } from '../requests/media-options.ts'
 import type { MediaPrice } from '../terms/pricing.ts'
 import { shareOf } from '../terms/pricing.ts'
-import type { Catalogue, Group, MediaModel, Model, Offer, Upstream } from './catalogue.ts'
+import type { Catalogue, Group, MediaModel, Model, Offer, Upstream, WrittenModel } from './catalogue.ts'
 import { catalogueSchema } from './catalogue.ts'
 import { BadCatalogue, faultsOfShape, refusedOf } from './faults.ts'
 import { privateUpstreams } from './private-upstreams.ts'
 import { faultsOfRules } from './route-rules.ts'
-
-type WrittenModel = z.infer<typeof catalogueSchema>['models'][number]
 
 /** The largest text of a catalogue, in bytes. */
 const MAX_CATALOGUE_BYTES = 1_000_000

@@ -12,7 +12,7 @@ export type Kind = {
   /** How many calls a worker process works on at once; the default of `RERANK_CONCURRENCY` and the like. */
   concurrency: number
   /**
-   * How many queue workers share that concurrency. A queue worker fetches one job after the other, each a round trip:
+   * How many queue workers share that concurrency. A BullMQ worker fetches one job at a time, each a round trip:
    * short calls would wait longer for that than for their upstream (docs/performance.md). Each holds a connection.
    */
   queueWorkers: number

@@ -132,7 +132,7 @@ export function createConnections(
             if (said.is === 'object') last = said.fields
             return true
           })
-          if (!last) throw malformedAnswer('the answer is no JSON object')
+          if (!last) throw malformedAnswer('the response is not a JSON object')
           return last
         },
         downloadHeaders: (url, upstream) =>

@@ -84,7 +84,7 @@ export function createUpstreams(deps: UpstreamDeps) {
       return adapter
     },
 
-    /** @throws UpstreamError, the last one, once nothing may be tried any more; at once what is none */
+    /** @throws the last UpstreamError; any other error at once */
     tryRoutes: async <T>(model: Pick<Model, 'modality' | 'routes'>, caller: RouteCaller, work: Work<T>): Promise<T> => {
       const failed: FailedTry[] = []
       for (;;) {
