@@ -114,7 +114,7 @@ export function createConnections(
         const { kind } = request
         try {
           const options = optionsFor(request, context, timeouts[kind], authorize)
-          // A connection that had idled may be closed by the other side in the very moment it is used.
+          // The other side may close an idle connection in the moment it is used: then a request would be lost.
           const answer = await answered(ANSWERS[kind].isSentOnce ? fresh : kept, options, context)
           const isChat = kind === 'chat' || kind === 'stream'
           const maxBytes = isChat ? maxAnswerBytes : ANSWERS[kind].answer.maxBytes

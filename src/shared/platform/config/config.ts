@@ -34,7 +34,7 @@ const share = z
  * The queues that a worker can serve, and of those of calls how many calls it works on at once where the queue's
  * variable (`RERANK_CONCURRENCY` of `rerank`) does not say.
  */
-export type Queues = Readonly<Record<string, { concurrency?: number }>>
+export type KnownQueues = Readonly<Record<string, { concurrency?: number }>>
 
 type Concurrency = `${string}_CONCURRENCY`
 
@@ -59,7 +59,7 @@ const queueList = (known: string[]) =>
     .default(known)
 
 /** The variables of the queues. */
-const queueVariables = (queues: Queues) => ({
+const queueVariables = (queues: KnownQueues) => ({
   WORKER_QUEUES: queueList(Object.keys(queues)),
   ...(Object.fromEntries(
     Object.entries(queues).flatMap(([name, { concurrency }]) =>
@@ -142,11 +142,14 @@ const variablesWithPayments = variables.extend({
   STRIPE_WEBHOOK_SECRET: stripeSecret.regex(/^\S+$/, 'must have no spaces'),
 })
 
-const variablesFor = ({ PAYMENTS }: NodeJS.ProcessEnv, queues: Queues) =>
+const variablesFor = ({ PAYMENTS }: NodeJS.ProcessEnv, queues: KnownQueues) =>
   (PAYMENTS === 'stripe' ? variablesWithPayments : variables).extend(queueVariables(queues))
 
 /** The names of all variables. */
-const namesFor = (queues: Queues): string[] => [...Object.keys(variables.shape), ...Object.keys(queueVariables(queues))]
+const namesFor = (queues: KnownQueues): string[] => [
+  ...Object.keys(variables.shape),
+  ...Object.keys(queueVariables(queues)),
+]
 
 /** Everything an operator can set, parsed; names as in the environment, units as in docs/configuration.md. */
 export type Config = Omit<z.infer<typeof variables>, 'BASE_URL'> & {
@@ -171,7 +174,7 @@ export const EXIT_CONFIG = 78
  * left out: a line end that was pasted with a secret fits into no header.
  * @throws ConfigError that names every offending variable (never its value: it may be a secret).
  */
-export function readConfig(queues: Queues, environment: NodeJS.ProcessEnv = process.env): Config {
+export function readConfig(queues: KnownQueues, environment: NodeJS.ProcessEnv = process.env): Config {
   const config = parse(variablesFor(environment, queues), environment)
   return Object.freeze({
     ...config,
@@ -270,7 +273,7 @@ const VARIABLES_OF_OTHERS = new RegExp(
  * Whether Tollgate or what it runs on reads this variable: then the catalogue may not name it as an upstream's key,
  * which would hand its value to the upstream. A new variable of the schema above is covered by itself.
  */
-export const isOwnVariable = (name: string, queues: Queues): boolean =>
+export const isOwnVariable = (name: string, queues: KnownQueues): boolean =>
   namesFor(queues).includes(name.toUpperCase()) || VARIABLES_OF_OTHERS.test(name.toUpperCase())
 
 /** Hosts that nobody else reaches. */
@@ -285,7 +288,7 @@ export const isLocal = ({ BASE_URL }: Pick<Config, 'BASE_URL'>): boolean => LOCA
  */
 export function configWarnings(
   config: Pick<Config, 'BASE_URL' | 'SMTP_URL' | 'NODE_ENV'>,
-  queues: Queues,
+  queues: KnownQueues,
   environment: NodeJS.ProcessEnv = process.env,
 ): string[] {
   const known = [...namesFor(queues), ...NAMES_OF_SCRIPTS]

@@ -4,7 +4,7 @@
 import { constants } from 'node:os'
 import { reportDefect, surviveDefects } from './defects.ts'
 import { ConfigError, EXIT_CONFIG, configWarnings, readConfig } from '../config/config.ts'
-import type { Config, Queues } from '../config/config.ts'
+import type { Config, KnownQueues } from '../config/config.ts'
 import { createLog, logWritten, sentenceOf } from './log.ts'
 import type { Log } from './log.ts'
 import { holdWarnings } from './warnings.ts'
@@ -25,7 +25,7 @@ const FORCE_EXIT_MS = 29_000
  */
 export async function runProcess(
   name: 'web' | 'worker',
-  queues: Queues,
+  queues: KnownQueues,
   start: (config: Config, log: Log) => Promise<Running>,
 ): Promise<void> {
   let running: Running | undefined
