@@ -3,14 +3,7 @@
  */
 import { z } from 'zod'
 import type { Principal } from '../../shared/identity/key-lookup.ts'
-import type {
-  ChatModel,
-  EmbeddingModel,
-  MediaModel,
-  Model,
-  Offer,
-  RerankModel,
-} from '../../shared/catalogue/catalogue.ts'
+import type { ChatModel, MediaModel, Model, Offer } from '../../shared/catalogue/catalogue.ts'
 import { offerTo } from '../../shared/catalogue/catalogue.ts'
 import type { Modality } from '../../shared/terms/kinds.ts'
 import { leastMediaCost } from '../../shared/requests/media-options.ts'
