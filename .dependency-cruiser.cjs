@@ -34,7 +34,7 @@ module.exports = {
     { name: 'shared-is-below', severity: 'error', comment: 'shared never imports the processes that use it.',
       from: { path: '^src/shared' }, to: { path: '^(src/(api|workers|admin|console)|migrations)' } },
     { name: 'pure-files-import-nothing', severity: 'error', comment: 'Rules as data: no database, no queue, no HTTP.',
-      from: { path: '^src/shared/(platform/(errors|ids)|terms/(lifecycle|pricing|media-rows)|requests/(media-options|sizes))\\.ts$' }, to: { pathNot: '^src/shared/(platform/(errors|ids)|terms/(lifecycle|pricing|media-rows)|requests/(media-options|sizes))\\.ts$', dependencyTypesNot: ['core'] } },
+      from: { path: '^src/shared/(platform/(errors|ids)|terms/(kinds|lifecycle|pricing|media-rows)|requests/(media-options|sizes))\\.ts$' }, to: { pathNot: '^src/shared/(platform/(errors|ids)|terms/(kinds|lifecycle|pricing|media-rows)|requests/(media-options|sizes))\\.ts$', dependencyTypesNot: ['core'] } },
     ...layerRules,
     { name: 'adapters-know-no-database', severity: 'error', comment: 'An upstream adapter translates; it neither charges nor records.',
       from: { path: '^src/workers/(upstreams|storage)' }, to: { path: '^(src/shared/(platform/(postgres|redis)|queues\\.ts|ledger|identity|mail)|node_modules/(knex|pg|bullmq|ioredis))' } },

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { QUEUES } from '../../src/shared/terms/kinds.ts'
 import { readConfig } from '../../src/shared/platform/config/config.ts'
 import type { Config } from '../../src/shared/platform/config/config.ts'
 import type { Db } from '../../src/shared/platform/postgres/db.ts'
@@ -184,7 +185,7 @@ export async function testConfig(
   const catalogue = sandboxCatalogue(sandboxUrl)
   change(catalogue)
   writeFileSync(join(folder, 'models.json'), JSON.stringify(catalogue))
-  const config = readConfig({
+  const config = readConfig(QUEUES, {
     PORT: '0',
     DRAIN_SECONDS: '0',
     DATABASE_URL: await testDatabaseUrl(),

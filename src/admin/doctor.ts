@@ -3,6 +3,7 @@ import { missingSchema } from '../../migrations/index.ts'
 import type { Config } from '../shared/platform/config/config.ts'
 import { ConfigError, configWarnings, isLocal, readConfig } from '../shared/platform/config/config.ts'
 import type { Catalogue, Upstream } from '../shared/catalogue/catalogue.ts'
+import { QUEUES } from '../shared/terms/kinds.ts'
 import { catalogueWarnings, parseCatalogue } from '../shared/catalogue/parse.ts'
 import { readVersion } from '../shared/catalogue/versions.ts'
 import { askForWrite } from '../shared/platform/postgres/db.ts'
@@ -133,7 +134,7 @@ const lineOf = ({ name, ok, says }: Finding): string => `${ok ? 'ok  ' : 'FAIL'}
 
 function read(): Config | Finding {
   try {
-    return readConfig()
+    return readConfig(QUEUES)
   } catch (error) {
     if (error instanceof ConfigError) return { name: 'configuration', ok: false, says: error.message }
     throw error
@@ -144,7 +145,7 @@ function read(): Config | Finding {
 export async function doctor(db: Db): Promise<Report> {
   const config = read()
   const findings = 'says' in config ? [config] : await examine(db, config)
-  const warnings = 'says' in config ? [] : configWarnings(config)
+  const warnings = 'says' in config ? [] : configWarnings(config, QUEUES)
   const failed = findings.filter(({ ok }) => !ok).length
   return {
     json: { ok: failed === 0, findings, warnings },

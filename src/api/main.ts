@@ -3,8 +3,9 @@
 // Before the rest is loaded: a platform may send SIGHUP at any time, and without a listener it ends the process.
 process.on('SIGHUP', () => {})
 const { runProcess } = await import('../shared/platform/process/process.ts')
+const { QUEUES } = await import('../shared/terms/kinds.ts')
 
 // The rest is loaded once the configuration is known to be valid; if that fails, it is a refusal like any other.
-await runProcess('web', async (config, log) => (await import('./web.ts')).startWeb(config, log))
+await runProcess('web', QUEUES, async (config, log) => (await import('./web.ts')).startWeb(config, log))
 
 export {}

@@ -8,7 +8,7 @@ import { openQueues } from './platform/redis/open-queues.ts'
 import { comesBack } from './platform/redis/redis.ts'
 import type { AccountId, CallId, MailId, PaymentId, WebhookId } from './platform/ids.ts'
 import { replyChannel, writeReply } from './replies/channels.ts'
-import type { Modality } from './terms/lifecycle.ts'
+import type { Modality, QueueName } from './terms/kinds.ts'
 import type { Dialect } from './chat/dialect.ts'
 import { failpoint } from './platform/process/failpoints.ts'
 import { createLargeRequests } from './requests/large-requests.ts'
@@ -82,7 +82,7 @@ export type Queues = ReturnType<typeof createQueues>
 
 /** The producer side of all queues over one connection that fails fast. */
 export function createQueues(connection: Redis, prefix: string) {
-  const queues = openQueues(connection, prefix)
+  const queues = openQueues<QueueName>(connection, prefix)
   const { queue } = queues
   const requests = createLargeRequests(connection, prefix)
   return {

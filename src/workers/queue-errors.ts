@@ -1,7 +1,7 @@
 /**
  * How the queues' own errors are logged.
  */
-import type { QueueName } from '../shared/platform/config/config.ts'
+import type { QueueName } from '../shared/terms/kinds.ts'
 import type { Log } from '../shared/platform/process/log.ts'
 import { isRedisAway, isRedisRefusing } from '../shared/platform/redis/redis.ts'
 

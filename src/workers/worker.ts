@@ -5,7 +5,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Worker } from 'bullmq'
 import type { Processor } from 'bullmq'
 import type { Redis } from 'ioredis'
-import type { Config, QueueName } from '../shared/platform/config/config.ts'
+import type { Config } from '../shared/platform/config/config.ts'
+import { jobsAtOnce } from '../shared/platform/config/config.ts'
+import type { QueueName } from '../shared/terms/kinds.ts'
+import { QUEUES, mapKinds } from '../shared/terms/kinds.ts'
 import type { Db } from '../shared/platform/postgres/db.ts'
 import { reportDefect } from '../shared/platform/process/defects.ts'
 import type { Log } from '../shared/platform/process/log.ts'
@@ -13,7 +16,7 @@ import { openDatabase } from '../shared/calls/open-database.ts'
 import type { Running } from '../shared/platform/process/process.ts'
 import { holdCatalogue } from '../shared/catalogue/holder.ts'
 import { listenForVersions } from '../shared/catalogue/change-notice.ts'
-import { MAX_STALLED_COUNT, WORKER_TIMES } from '../shared/platform/redis/open-queues.ts'
+import { MAX_STALLED_COUNT } from '../shared/platform/redis/open-queues.ts'
 import { createQueues } from '../shared/queues.ts'
 import { connectPersistent, connectSubscriber } from '../shared/platform/redis/redis.ts'
 import { missingSchema } from '../../migrations/index.ts'
@@ -215,60 +218,24 @@ async function drain(queueWorkers: readonly Worker[], held: HeldCalls, drainMs: 
 }
 
 const processors: Record<QueueName, (deps: WorkerDeps) => Processor> = {
+  ...mapKinds(() => createCallProcessor),
   chat: createChatProcessor,
-  image: createCallProcessor,
-  video: createCallProcessor,
-  embedding: createCallProcessor,
-  moderation: createCallProcessor,
-  rerank: createCallProcessor,
-  speech: createCallProcessor,
-  transcription: createCallProcessor,
   mail: createMailProcessor,
   payments: createPaymentProcessor,
   webhooks: createWebhookProcessor,
   maintenance: createReconciler,
 }
 
-const concurrencyOf = (config: Config): Record<QueueName, number> => ({
-  chat: config.CHAT_CONCURRENCY,
-  image: config.IMAGE_CONCURRENCY,
-  video: config.VIDEO_CONCURRENCY,
-  embedding: config.EMBEDDING_CONCURRENCY,
-  moderation: config.MODERATION_CONCURRENCY,
-  rerank: config.RERANK_CONCURRENCY,
-  speech: config.SPEECH_CONCURRENCY,
-  transcription: config.TRANSCRIPTION_CONCURRENCY,
-  mail: config.MAIL_CONCURRENCY,
-  payments: config.PAYMENTS_CONCURRENCY,
-  webhooks: roundsAtOnce(config),
-  maintenance: 1,
-})
-
-/**
- * How many queue workers a queue has in a process, together at its concurrency. A taker asks for one job after the
- * other, each a round trip; short calls would wait for that longer than for their upstream (docs/performance.md). Each
- * holds a Redis connection that waits for jobs.
- */
-const WORKERS_PER_QUEUE: Record<QueueName, number> = {
-  chat: 4,
-  image: 1,
-  video: 1,
-  embedding: 1,
-  moderation: 1,
-  rerank: 1,
-  speech: 1,
-  transcription: 1,
-  mail: 1,
-  payments: 1,
-  webhooks: 1,
-  maintenance: 1,
+function concurrencyOf(name: QueueName, config: Config): number {
+  if (name === 'maintenance') return 1
+  return name === 'webhooks' ? roundsAtOnce(config) : jobsAtOnce(config, name)
 }
 
 type QueueDeps = WorkerDeps & { logError: ReturnType<typeof logQueueErrors> }
 
 function createQueueWorkers(name: QueueName, deps: QueueDeps, connection: Redis): Worker[] {
-  const concurrency = concurrencyOf(deps.config)[name]
-  const queueWorkers = Math.min(WORKERS_PER_QUEUE[name], concurrency)
+  const concurrency = concurrencyOf(name, deps.config)
+  const queueWorkers = Math.min(QUEUES[name].queueWorkers, concurrency)
   return Array.from({ length: queueWorkers }, (_one, nth) =>
     createQueueWorker(name, deps, connection, Math.floor((concurrency + nth) / queueWorkers)),
   )
@@ -279,7 +246,8 @@ function createQueueWorker(name: QueueName, deps: QueueDeps, connection: Redis, 
     connection,
     prefix: deps.config.REDIS_PREFIX,
     concurrency,
-    ...WORKER_TIMES[name],
+    lockDuration: QUEUES[name].lockMs,
+    stalledInterval: QUEUES[name].stalledMs,
     maxStalledCount: MAX_STALLED_COUNT,
     autorun: false,
   })
@@ -304,7 +272,9 @@ function createQueueWorker(name: QueueName, deps: QueueDeps, connection: Redis, 
  * nothing else gets a turn. @throws what Redis says against them
  */
 async function takeJobs(deps: QueueDeps, connection: Redis): Promise<Worker[]> {
-  const queueWorkers = deps.config.WORKER_QUEUES.flatMap((name) => createQueueWorkers(name, deps, connection))
+  const queueWorkers = (deps.config.WORKER_QUEUES as QueueName[]).flatMap((name) =>
+    createQueueWorkers(name, deps, connection),
+  )
   await Promise.all(queueWorkers.map((one) => one.waitUntilReady()))
   for (const one of queueWorkers) one.run().catch(reportDefect)
   return queueWorkers

@@ -2,7 +2,8 @@ import { expect } from 'chai'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../scripts/folders.ts'
-import { QUEUE_NAMES, readConfig } from '../../src/shared/platform/config/config.ts'
+import { readConfig } from '../../src/shared/platform/config/config.ts'
+import { MODALITIES, QUEUES, QUEUE_NAMES } from '../../src/shared/terms/kinds.ts'
 
 const REQUIRED = { DATABASE_URL: 'postgres://localhost/x', REDIS_URL: 'redis://localhost', APP_SECRET: 'x'.repeat(32) }
 
@@ -20,12 +21,13 @@ function documented(): Map<string, string | null> {
 describe('docs/configuration.md', () => {
   it('has every variable that a process reads, and no other', () => {
     const source = readFileSync(join(root, 'src/shared/platform/config/config.ts'), 'utf8')
-    const read = Array.from(source.matchAll(/^ {2}([A-Z][A-Z0-9_]+): /gm), ([, name]) => name!)
+    const written = Array.from(source.matchAll(/^ {2}([A-Z][A-Z0-9_]+): /gm), ([, name]) => name!)
+    const read = [...written, ...MODALITIES.map((kind) => `${kind.toUpperCase()}_CONCURRENCY`)]
     expect([...documented().keys()].toSorted()).to.deep.equal([...new Set(read)].toSorted())
   })
 
   it('states the default of each', () => {
-    const config = readConfig(REQUIRED) as unknown as Record<string, unknown>
+    const config = readConfig(QUEUES, REQUIRED) as unknown as Record<string, unknown>
     for (const [name, said] of documented()) {
       if (said === null) expect(REQUIRED, name).to.have.property(name)
       else if (/^(none|all interfaces)\b/.test(said)) expect(config[name], name).to.equal(undefined)

@@ -158,7 +158,7 @@ describe('the charge of any image or video', () => {
       if (error instanceof ApiError) return null
       throw error
     }
-    const adapter = world.upstreams.mediaAdapterOf(context.route, modality as 'image' | 'video')
+    const adapter = world.upstreams.adapterFor(context.route, modality as 'image' | 'video')
     if (adapter.kind === 'task') await adapter.submit(asked.request, context)
     else await adapter.generate(asked.request, context)
     return { charge: asked.charge, sent: sentOf(body.prompt) }

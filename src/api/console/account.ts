@@ -8,7 +8,7 @@ import { latencyOfModels } from '../../shared/reports/latency.ts'
 import type { Catalogue } from '../../shared/catalogue/catalogue.ts'
 import { offerTo } from '../../shared/catalogue/catalogue.ts'
 import { rateOf } from '../../shared/catalogue/packs.ts'
-import { keptReading } from '../../shared/platform/process/cached.ts'
+import { cachedReading } from '../../shared/platform/process/cached.ts'
 import { presentActingUser, requireMember } from '../../shared/identity/users.ts'
 import { accountState, latency, listOf, modelList } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
@@ -91,7 +91,7 @@ export const showModelLatency = endpoint({
   },
   errors: [],
 }).handle(({ db, catalogue }: Pick<WebDeps, 'db' | 'catalogue'>) => {
-  const read = keptReading({ forMs: KEPT_MS }, () => latencyOfModels(db))
+  const read = cachedReading({ forMs: KEPT_MS }, () => latencyOfModels(db))
   return async ({ auth }) => {
     const offered = new Set(presentModels(offerTo(catalogue.current(), auth)).map(({ id }) => id))
     return { ok: true, data: (await read()).filter(({ model }) => offered.has(model)) }

@@ -3,7 +3,8 @@
  */
 import { z } from 'zod'
 import { seenBy } from '../../shared/identity/members.ts'
-import { CALL_STATUSES, MODALITIES } from '../../shared/terms/lifecycle.ts'
+import { MODALITIES } from '../../shared/terms/kinds.ts'
+import { CALL_STATUSES } from '../../shared/terms/lifecycle.ts'
 import { DIALECTS } from '../../shared/chat/dialect.ts'
 import type { CallFilter, CallPosition } from '../../shared/reports/call-list.ts'
 import { listCalls } from '../../shared/reports/call-list.ts'

@@ -3,7 +3,7 @@
  * that is written against it.
  */
 import { z } from 'zod'
-import { MODALITIES } from '../../shared/terms/lifecycle.ts'
+import { MODALITIES } from '../../shared/terms/kinds.ts'
 import type { EVENT_TYPES, OPERATOR_TYPES, TEST_TYPE } from '../../shared/webhooks/types.ts'
 import { credits, id, time } from './answer-schemas.ts'
 

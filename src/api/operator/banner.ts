@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { newId } from '../../shared/platform/ids.ts'
-import { keptReading } from '../../shared/platform/process/cached.ts'
+import { cachedReading } from '../../shared/platform/process/cached.ts'
 import { LEVELS, MAX_BANNER_TEXT, findBanner, removeBanner, setBanner } from '../../shared/operators/banners.ts'
 import { label } from '../../shared/platform/text-fields.ts'
 import { done, id, ok, time } from '../endpoint/answer-schemas.ts'
@@ -32,7 +32,7 @@ export const showBanner = endpoint({
   answers: { 200: { description: 'The banner that is to be shown now; null: none.', schema: bannerAnswer } },
   errors: ['service_unavailable', 'internal_error'],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => {
-  const standing = keptReading({ forMs: KEPT_MS }, () => findBanner(db))
+  const standing = cachedReading({ forMs: KEPT_MS }, () => findBanner(db))
   return async () => {
     const found = await standing()
     const now = new Date().toISOString()

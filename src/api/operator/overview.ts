@@ -3,11 +3,10 @@ import { z } from 'zod'
 import { totalsOfAccounts } from '../../shared/identity/totals.ts'
 import { oldestQueued } from '../../shared/reports/backlog.ts'
 import { tallyLastDay } from '../../shared/reports/last-day.ts'
-import { MODALITIES } from '../../shared/terms/lifecycle.ts'
-import { QUEUE_NAMES } from '../../shared/platform/config/config.ts'
-import type { QueueName } from '../../shared/platform/config/config.ts'
+import { QUEUE_NAMES, isModality } from '../../shared/terms/kinds.ts'
+import type { QueueName } from '../../shared/terms/kinds.ts'
 import { publicId } from '../../shared/platform/ids.ts'
-import { keptReading } from '../../shared/platform/process/cached.ts'
+import { cachedReading } from '../../shared/platform/process/cached.ts'
 import { givenSince } from '../../shared/ledger/sums.ts'
 import { mailBacklog } from '../../shared/mail/mails.ts'
 import { addressesOf } from '../../shared/operators/accounts.ts'
@@ -88,7 +87,7 @@ export const showOverview = endpoint({
     'day, up to a minute.',
   answers: { 200: { description: 'The figures.', schema: overview } },
   errors: [],
-}).handle((deps: Pick<WebDeps, 'config' | 'db' | 'queues'>) => keptReading({ forMs: KEPT_MS }, () => read(deps)))
+}).handle((deps: Pick<WebDeps, 'config' | 'db' | 'queues'>) => cachedReading({ forMs: KEPT_MS }, () => read(deps)))
 
 async function read({
   config,
@@ -112,7 +111,7 @@ async function read({
   )
   const failed = (name: QueueName): number | null => {
     if (name === 'mail') return mails.dead
-    if (!MODALITIES.some((modality) => modality === name)) return null
+    if (!isModality(name)) return null
     return modalities.find(({ modality }) => modality === name)?.failed ?? 0
   }
   return {

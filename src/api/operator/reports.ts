@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { ApiError } from '../../shared/platform/errors.ts'
 import type { MailId } from '../../shared/platform/ids.ts'
 import { parseId } from '../../shared/platform/ids.ts'
-import { keptReading } from '../../shared/platform/process/cached.ts'
+import { cachedReading } from '../../shared/platform/process/cached.ts'
 import { MAIL_KINDS, listMails } from '../../shared/mail/mails.ts'
 import { discardDeadMails, requeueDeadMails } from '../../shared/operators/changes.ts'
 import { reportUpstreams } from '../../shared/operators/upstreams.ts'
@@ -124,6 +124,6 @@ export const showUpstreams = endpoint({
   answers: { 200: { description: 'Upstreams that had calls in the last 24 hours.', schema: listOf(upstreamReport) } },
   errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => {
-  const report = keptReading({ forMs: KEPT_MS }, () => reportUpstreams(db))
+  const report = cachedReading({ forMs: KEPT_MS }, () => reportUpstreams(db))
   return async () => ({ ok: true, data: await report() })
 })

@@ -4,8 +4,8 @@
  */
 import type { BoardHooks } from '@bull-board/api/typings/app'
 import type { Context, Middleware } from 'koa'
-import { QUEUE_NAMES } from '../../shared/platform/config/config.ts'
-import type { QueueName } from '../../shared/platform/config/config.ts'
+import { QUEUE_NAMES } from '../../shared/terms/kinds.ts'
+import type { QueueName } from '../../shared/terms/kinds.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { publicId } from '../../shared/platform/ids.ts'
 import type { CallJob, MailJob } from '../../shared/queues.ts'

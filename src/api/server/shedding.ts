@@ -6,20 +6,8 @@ import { reportDefect } from '../../shared/platform/process/defects.ts'
 import type { Log } from '../../shared/platform/process/log.ts'
 import type { Queues } from '../../shared/queues.ts'
 import type { Replies } from '../../shared/replies/reply-channel.ts'
-import type { Modality } from '../../shared/terms/lifecycle.ts'
-import { MODALITIES } from '../../shared/terms/lifecycle.ts'
-
-/** How many calls of a modality may wait for a worker. Beyond it, more waiting helps nobody. */
-const MAX_QUEUED: Record<Modality, number> = {
-  chat: 20_000,
-  image: 10_000,
-  video: 20_000,
-  embedding: 20_000,
-  moderation: 20_000,
-  rerank: 20_000,
-  speech: 10_000,
-  transcription: 10_000,
-}
+import type { Modality } from '../../shared/terms/kinds.ts'
+import { KINDS, MODALITIES, mapKinds } from '../../shared/terms/kinds.ts'
 
 /** How many calls one web process waits for: each holds a connection and its answer in memory. */
 const MAX_WAITING = 20_000
@@ -35,7 +23,7 @@ export type Load = ReturnType<typeof createLoad>
 
 /** Watches the queues until `stop`. */
 export function createLoad(queues: Queues, replies: Pick<Replies, 'waiting'>, log: Log) {
-  const queued = Object.fromEntries(MODALITIES.map((modality) => [modality, 0])) as Record<Modality, number>
+  const queued = mapKinds(() => 0)
   const look = async (): Promise<void> => {
     try {
       for (const modality of MODALITIES) queued[modality] = await queues.depth(modality)
@@ -49,7 +37,7 @@ export function createLoad(queues: Queues, replies: Pick<Replies, 'waiting'>, lo
   return {
     /** @throws ApiError overloaded where a new call of this modality would wait too long. */
     admit(modality: Modality): void {
-      if (queued[modality] >= MAX_QUEUED[modality] || replies.waiting() >= MAX_WAITING) {
+      if (queued[modality] >= KINDS[modality].maxQueued || replies.waiting() >= MAX_WAITING) {
         throw new ApiError('overloaded', { retryAfterSeconds: RETRY_SECONDS })
       }
     },

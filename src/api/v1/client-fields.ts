@@ -3,34 +3,10 @@
  */
 import { z } from 'zod'
 import type { ChatModel, Model } from '../../shared/catalogue/catalogue.ts'
-import type { Modality } from '../../shared/terms/lifecycle.ts'
+import { KINDS } from '../../shared/terms/kinds.ts'
 import type { ChatOptions } from '../../shared/chat/completions/fields.ts'
 import { dollarsOf } from '../../shared/terms/dollars.ts'
 import { anyPricing, model, ok, pricing, searchPricing, speechPricing } from '../endpoint/answer-schemas.ts'
-
-/** Where models of a modality are called. */
-export const ENDPOINTS_OF: Readonly<Record<Modality, readonly string[]>> = {
-  chat: ['/v1/chat/completions', '/v1/messages', '/v1/responses'],
-  image: ['/v1/images/generations', '/v1/images/edits'],
-  video: ['/v1/videos/generations', '/v1/videos'],
-  embedding: ['/v1/embeddings'],
-  moderation: ['/v1/moderations'],
-  rerank: ['/v1/rerank'],
-  speech: ['/v1/audio/speech'],
-  transcription: ['/v1/audio/transcriptions', '/v1/audio/translations'],
-}
-
-/** What calls of a modality take and give, in every model. */
-const MODALITIES_OF: Readonly<Record<Modality, { input: readonly string[]; output: readonly string[] }>> = {
-  chat: { input: ['text', 'image'], output: ['text'] },
-  image: { input: ['text', 'image'], output: ['image'] },
-  video: { input: ['text', 'image'], output: ['video'] },
-  embedding: { input: ['text'], output: ['embeddings'] },
-  moderation: { input: ['text', 'image'], output: ['text'] },
-  rerank: { input: ['text'], output: ['rerank'] },
-  speech: { input: ['text'], output: ['audio'] },
-  transcription: { input: ['audio'], output: ['text'] },
-}
 
 /** What message parts carry which a chat takes only if it prices them in `partTokens`, by the names there. */
 const CARRIED_BY: Readonly<Record<string, string>> = {
@@ -118,7 +94,7 @@ export const listedModels = z.strictObject({ ok, object: z.literal('list'), data
 
 /** What clients read of a model, but for its price. */
 export function clientFieldsOf(one: Model) {
-  const { input, output } = MODALITIES_OF[one.modality]
+  const { modalities, paths } = KINDS[one.modality]
   const { contextLength = null, maxOutputTokens = null } = one.modality === 'chat' ? one : {}
   return {
     name: one.name ?? one.id,
@@ -131,11 +107,11 @@ export function clientFieldsOf(one: Model) {
       is_moderated: false as const,
     },
     architecture: {
-      input_modalities: [...new Set([...input, ...(one.modality === 'chat' ? carriedBy(one) : [])])],
-      output_modalities: [...output],
+      input_modalities: [...new Set([...modalities.input, ...(one.modality === 'chat' ? carriedBy(one) : [])])],
+      output_modalities: [...modalities.output],
     },
     supported_parameters: one.modality === 'chat' ? parametersOf(one) : [],
-    supported_endpoints: [...ENDPOINTS_OF[one.modality]],
+    supported_endpoints: [...paths],
   }
 }
 

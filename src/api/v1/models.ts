@@ -3,16 +3,9 @@
  */
 import { z } from 'zod'
 import type { Principal } from '../../shared/identity/key-lookup.ts'
-import type {
-  ChatModel,
-  EmbeddingModel,
-  MediaModel,
-  Model,
-  Offer,
-  RerankModel,
-} from '../../shared/catalogue/catalogue.ts'
+import type { ChatModel, MediaModel, Model, Offer } from '../../shared/catalogue/catalogue.ts'
 import { offerTo } from '../../shared/catalogue/catalogue.ts'
-import type { Modality } from '../../shared/terms/lifecycle.ts'
+import type { Modality } from '../../shared/terms/kinds.ts'
 import { leastMediaCost } from '../../shared/requests/media-options.ts'
 import type { ChatPrice, EmbeddingPrice, RerankPrice, SpeechPrice } from '../../shared/terms/pricing.ts'
 import { callCost, chatCost, mediaCost, outputLimit, searchCost, speechCost } from '../../shared/terms/pricing.ts'
@@ -103,42 +96,28 @@ function presentModel(model: Model, created: number): ModelEntry {
   }
 }
 
-function fieldsOf(model: Model) {
-  switch (model.modality) {
-    case 'chat':
-      return chatFieldsOf(model)
-    case 'embedding':
-      return embeddingFieldsOf(model)
-    case 'rerank':
-      return rerankFieldsOf(model)
-    case 'moderation':
-      return {}
-    case 'speech':
-      return { pricing: shownPrice(model.price) }
-    case 'transcription':
-      return { prices: shownPrice(model.price).prices }
-    case 'image':
-    case 'video':
-      return optionsOf(model)
+/** What a model states, and is shown where it does. */
+const STATED = [
+  'contextLength',
+  'maxOutputTokens',
+  'maxDimensions',
+  'documentTokens',
+  'durations',
+  'resolutions',
+  'sizes',
+  'qualities',
+  'maxPromptLength',
+] as const satisfies (keyof ModelEntry)[]
+
+function fieldsOf(model: Model): Partial<ModelEntry> {
+  const stated = STATED.map((field) => [field, (model as Partial<ModelEntry>)[field]] as const)
+  return {
+    ...('pricing' in model && { pricing: shownPrice(model.price) }),
+    ...('prices' in model.price && { prices: shownPrice(model.price).prices }),
+    ...Object.fromEntries(stated.filter(([, value]) => value !== undefined)),
+    ...(isChat(model) && { defaultOutputTokens: outputLimit(undefined, model) }),
   }
 }
-
-const embeddingFieldsOf = ({ price, maxDimensions }: EmbeddingModel) => ({
-  pricing: shownPrice(price),
-  ...(maxDimensions !== undefined && { maxDimensions }),
-})
-
-const rerankFieldsOf = ({ price, documentTokens }: RerankModel) => ({
-  pricing: shownPrice(price),
-  ...(documentTokens !== undefined && { documentTokens }),
-})
-
-const chatFieldsOf = (model: ChatModel) => ({
-  pricing: shownPrice(model.price),
-  ...(model.contextLength !== undefined && { contextLength: model.contextLength }),
-  ...(model.maxOutputTokens !== undefined && { maxOutputTokens: model.maxOutputTokens }),
-  defaultOutputTokens: outputLimit(undefined, model),
-})
 
 /** The least that a call costs, in credits. */
 export function leastCost(model: Model): number {
@@ -159,15 +138,6 @@ export function leastCost(model: Model): number {
       return leastMediaCost(model, model.price) ?? 0
   }
 }
-
-const optionsOf = ({ price, durations, resolutions, sizes, qualities, maxPromptLength }: MediaModel) => ({
-  ...('prices' in price && { prices: shownPrice(price).prices }),
-  ...(durations && { durations }),
-  ...(resolutions && { resolutions }),
-  ...(sizes && { sizes }),
-  ...(qualities && { qualities }),
-  ...(maxPromptLength !== undefined && { maxPromptLength }),
-})
 
 /** A model as `/v1` shows it: with what clients read. */
 function listed(model: Model, { createdAt, creditMicroUsd }: Offer) {

@@ -1,7 +1,7 @@
 /**
  * What is asked of the gateway: the fields of each kind of call, and where it is asked.
  */
-import type { Modality } from '../../shared/terms/lifecycle.ts'
+import { mapKinds } from '../../shared/terms/kinds.ts'
 import type { Dialect } from '../../shared/chat/dialect.ts'
 
 export type { Dialect }
@@ -37,15 +37,7 @@ export const DIALECT_WORDS: Readonly<Record<Dialect, string>> = {
 }
 
 /** The endpoint of each kind of call; of chats, that of each API. */
-export const PATHS = {
-  chat: '/v1/chat/completions',
-  messages: '/v1/messages',
-  responses: '/v1/responses',
-  image: '/v1/images/generations',
-  video: '/v1/videos/generations',
-  embedding: '/v1/embeddings',
-  moderation: '/v1/moderations',
-  rerank: '/v1/rerank',
-  speech: '/v1/audio/speech',
-  transcription: '/v1/audio/transcriptions',
-} as const satisfies Record<Dialect | Exclude<Modality, 'chat'>, string>
+export const PATHS = { ...mapKinds(({ paths }) => paths[0]), messages: '/v1/messages', responses: '/v1/responses' }
+
+/** The kinds of call that the playground makes. */
+export const PLAYED = ['chat', 'image', 'video'] as const

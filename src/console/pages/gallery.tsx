@@ -6,6 +6,7 @@ import type { CallRecord } from '../api/endpoints.ts'
 import { getCalls } from '../api/endpoints.ts'
 import { Empty, Page, Time } from '../parts/basics.tsx'
 import { ownAddress, useLoadFailure } from '../parts/call-details.tsx'
+import { KINDS } from '../../shared/terms/kinds.ts'
 import { counted } from '../parts/format.ts'
 import { List } from '../parts/list.tsx'
 import type { PageProps } from '../parts/route.ts'
@@ -14,10 +15,7 @@ import { useLoad } from '../state/load.ts'
 
 const PAGE = 24
 
-const KINDS = [
-  ['image', 'Images'],
-  ['video', 'Videos'],
-] as const
+const MEDIA = ['image', 'video'] as const
 
 export function GalleryPage({ query }: PageProps) {
   const { path } = useLocation()
@@ -28,9 +26,9 @@ export function GalleryPage({ query }: PageProps) {
   return (
     <Page title="Gallery">
       <nav class="tabs" aria-label="Kinds">
-        {KINDS.map(([kind, name]) => (
+        {MEDIA.map((kind) => (
           <a key={kind} href={withFields(path, {}, { kind })} aria-current={kind === modality ? 'page' : undefined}>
-            {name}
+            {KINDS[kind].plural}
           </a>
         ))}
       </nav>

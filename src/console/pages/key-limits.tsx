@@ -8,18 +8,8 @@ import { Action } from '../parts/basics.tsx'
 import { BudgetFields, budgetOf } from '../parts/budget.tsx'
 import { Dialog } from '../parts/dialogs.tsx'
 import { Choice, Field, Form, FormError, fieldsOf, useSubmit } from '../parts/forms.tsx'
+import { KINDS, MODALITIES } from '../../shared/terms/kinds.ts'
 import { SecretDialog } from '../parts/secret-dialog.tsx'
-
-const KINDS = [
-  ['chat', 'Chats'],
-  ['image', 'Images'],
-  ['video', 'Videos'],
-  ['embedding', 'Embeddings'],
-  ['moderation', 'Moderations'],
-  ['rerank', 'Rankings'],
-  ['speech', 'Speech'],
-  ['transcription', 'Transcriptions'],
-] as const
 
 type Texts = Record<string, string>
 
@@ -29,9 +19,7 @@ const boxOf = (kind: string): string => `modality-${kind}`
 /** The limits of a key as texts of its form; empty where there is none. */
 const textsOf = (key: ApiKey | null): Texts => ({
   models: key?.models?.join(', ') ?? '',
-  modalities: KINDS.map(([kind]) => kind)
-    .filter((kind) => key?.modalities?.includes(kind))
-    .join(', '),
+  modalities: MODALITIES.filter((kind) => key?.modalities?.includes(kind)).join(', '),
   allowedIps: key?.allowedIps?.join(', ') ?? '',
   expiresAt: key?.expiresAt?.slice(0, 10) ?? '',
   rateLimit: key?.rateLimit ? String(key.rateLimit) : '',
@@ -50,7 +38,7 @@ export function limitsOf(texts: Texts, key: ApiKey | null): KeyLimits {
   const before = textsOf(key)
   const changed = (name: string): boolean => (texts[name] ?? '') !== before[name]
   const text = (name: string): string => texts[name] ?? ''
-  const kinds = KINDS.map(([kind]) => kind).filter((kind) => boxOf(kind) in texts)
+  const kinds = MODALITIES.filter((kind) => boxOf(kind) in texts)
   return {
     ...budgetOf(texts, key?.budget ?? null),
     ...(changed('models') && { models: listOf(text('models')) }),
@@ -80,10 +68,10 @@ export function LimitFields({ apiKey }: { apiKey: ApiKey | null }) {
       />
       <fieldset class="kinds">
         <legend>Kinds of calls</legend>
-        {KINDS.map(([kind, name]) => (
+        {MODALITIES.map((kind) => (
           <label key={kind} class="check">
             <input type="checkbox" name={boxOf(kind)} defaultChecked={apiKey?.modalities?.includes(kind)} />
-            {name}
+            {KINDS[kind].plural}
           </label>
         ))}
         <small class="soft">Choose none to allow all.</small>

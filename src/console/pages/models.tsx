@@ -7,7 +7,8 @@ import { useLocation } from 'preact-iso'
 import type { ModelEntry, ModelLatency } from '../api/endpoints.ts'
 import { getModelLatency, getModels } from '../api/endpoints.ts'
 import { Copy, Empty, ErrorMessage, Loading, Page } from '../parts/basics.tsx'
-import { credits, duration, number } from '../parts/format.ts'
+import { PLAYED } from '../api/call-forms.ts'
+import { MODALITY_CHOICES, MODALITY_WORDS, credits, duration, number } from '../parts/format.ts'
 import { Choice, Field } from '../parts/forms.tsx'
 import { List } from '../parts/list.tsx'
 import type { PageProps } from '../parts/route.ts'
@@ -16,19 +17,6 @@ import { Price } from '../parts/worth.tsx'
 import { useLoad } from '../state/load.ts'
 import { exampleOf } from '../parts/samples/samples.ts'
 import { CodeSamples } from '../parts/samples/code-samples.tsx'
-
-const KIND_WORDS: Record<string, string> = {
-  chat: 'Chat',
-  image: 'Image',
-  video: 'Video',
-  embedding: 'Embedding',
-  moderation: 'Moderation',
-  rerank: 'Rerank',
-  speech: 'Speech',
-  transcription: 'Transcription',
-}
-
-const KINDS = [['', 'Any kind'], ...Object.entries(KIND_WORDS)] as (readonly [string, string])[]
 
 const ORDERS = [
   ['', 'As listed'],
@@ -102,7 +90,7 @@ function Finder({ query }: { query: Record<string, string> }) {
   return (
     <section class="filters" aria-label="Filters">
       <Field label="Search" type="search" value={query.search ?? ''} onInput={set('search')} />
-      <Choice label="Kind" options={KINDS} value={query.kind ?? ''} onChange={set('kind')} />
+      <Choice label="Kind" options={MODALITY_CHOICES} value={query.kind ?? ''} onChange={set('kind')} />
       <Choice label="Order" options={ORDERS} value={query.order ?? ''} onChange={set('order')} />
     </section>
   )
@@ -131,11 +119,9 @@ const Found = ({ models, latencies }: { models: ModelEntry[]; latencies: Latenci
   )
 
 /** What the playground shows. */
-const PLAYED: readonly ModelEntry['modality'][] = ['chat', 'image', 'video']
-
 /** Leads to the playground. */
 const TryIt = ({ model: { id, modality } }: { model: ModelEntry }) =>
-  PLAYED.includes(modality) ? (
+  PLAYED.some((one) => one === modality) ? (
     <a class="button" href={`/playground/${modality}?model=${encodeURIComponent(id)}`}>
       Try it
     </a>
@@ -144,7 +130,7 @@ const TryIt = ({ model: { id, modality } }: { model: ModelEntry }) =>
 /** The kind of a model, and the id to call it by. Where its heading is just that, there is only a button to copy it. */
 const Label = ({ model: { id, name = id, modality } }: { model: ModelEntry }) => (
   <p class="row between">
-    <span class={`kind ${modality}`}>{KIND_WORDS[modality] ?? modality}</span>
+    <span class={`kind ${modality}`}>{MODALITY_WORDS[modality]}</span>
     <span class="id">
       {name !== id && <code>{id}</code>}
       <Copy text={id} label={name === id ? 'Copy ID' : 'Copy'} />

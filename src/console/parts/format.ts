@@ -1,6 +1,7 @@
 /**
  * Numbers, times and words as people read them.
  */
+import { mapKinds } from '../../shared/terms/kinds.ts'
 import type { CallRecord, LedgerEntry, ModelEntry } from '../api/endpoints.ts'
 
 /** Made when it is first used: a formatter takes the browser milliseconds, and no page needs them all. */
@@ -117,6 +118,15 @@ export function priceText({ modality, pricing, prices, credits: least }: ModelEn
   if (modality === 'transcription') return `${credits(least)} per second`
   return `${prices ? 'from ' : ''}${credits(least)} per ${modality}`
 }
+
+/** The kinds of call, in one word each. */
+export const MODALITY_WORDS = mapKinds((_kind, word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`)
+
+/** The kinds of call, to narrow a list to. */
+export const MODALITY_CHOICES: readonly (readonly [string, string])[] = [
+  ['', 'Any kind'],
+  ...Object.entries(MODALITY_WORDS),
+]
 
 /** One word for what a call came to. */
 export const STATUS_WORDS: Record<CallRecord['status'], string> = {

@@ -4,7 +4,7 @@
  */
 import type { EndedRow } from './statements.ts'
 import type { OpenRequest } from './types.ts'
-import type { Modality } from '../terms/lifecycle.ts'
+import type { Modality } from '../terms/kinds.ts'
 
 /** The tokens of a call that has ended, as its row has them; 0 where there are none. */
 type EndedTokens = { input: number; output: number }

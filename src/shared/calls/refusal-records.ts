@@ -8,7 +8,7 @@ import type { ErrorCode } from '../platform/errors.ts'
 import { statusOf } from '../platform/errors.ts'
 import type { AccountId, CallId, KeyId, UserId } from '../platform/ids.ts'
 import type { Dialect } from '../chat/dialect.ts'
-import type { Modality } from '../terms/lifecycle.ts'
+import type { Modality } from '../terms/kinds.ts'
 
 /** A refusal after the key was accepted, recorded at no cost. */
 export type Refusal = {

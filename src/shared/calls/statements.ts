@@ -8,7 +8,7 @@ import { plainArray, runPrepared, textArray } from '../platform/postgres/prepare
 import type { ErrorCode } from '../platform/errors.ts'
 import type { AccountId, CallId } from '../platform/ids.ts'
 import type { Dialect } from '../chat/dialect.ts'
-import type { Modality } from '../terms/lifecycle.ts'
+import type { Modality } from '../terms/kinds.ts'
 import type { Price } from '../terms/pricing.ts'
 import type { BegunCall, OpenRequest, UpstreamRef } from './types.ts'
 import { priceVersionOf } from '../terms/price-versions.ts'

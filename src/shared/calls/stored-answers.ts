@@ -22,7 +22,9 @@ import type { Dialect } from '../chat/dialect.ts'
 import type { MediaName } from '../media/media.ts'
 import { parseMediaName } from '../media/media.ts'
 
-import type { CallStatus, Modality } from '../terms/lifecycle.ts'
+import type { Modality } from '../terms/kinds.ts'
+import { KINDS } from '../terms/kinds.ts'
+import type { CallStatus } from '../terms/lifecycle.ts'
 
 /** The result was deleted while it was read. Its reader sees a broken connection. */
 export class AnswerGone extends Error {}
@@ -123,13 +125,10 @@ function frameOf(call: EndedCall): Frame {
     return { head: '', skipStart: 0, skipEnd: 2, tail: `,${money}}}` }
   // Nothing of it is stored: it was sent as it came.
   if (call.modality === 'speech') return { head: '', skipStart: 0, skipEnd: 0, tail: '' }
-  return TOKENS_OR_SECONDS.has(call.modality)
+  return KINDS[call.modality].hasUsage
     ? { head: '{"ok":true,', skipStart: 1, skipEnd: 2, tail: `,${money}}}` }
     : { head: '{"ok":true,', skipStart: 1, skipEnd: 1, tail: `,"usage":{${money},"latencyMs":${call.latencyMs}}}` }
 }
-
-/** Those whose outputs have a `usage`. */
-const TOKENS_OR_SECONDS: ReadonlySet<Modality> = new Set(['chat', 'embedding', 'rerank', 'transcription'])
 
 /** Errors of other APIs have a `type` of their own in the place of ours. */
 function frameOfFailure({ callId, dialect, errorType }: EndedCall & { status: 'failed' }): Frame {

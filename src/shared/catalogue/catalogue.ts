@@ -2,7 +2,8 @@
  * The catalogue: which models there are, what they cost and which upstreams serve them (docs/upstreams.md).
  */
 import { z } from 'zod'
-import type { Modality } from '../terms/lifecycle.ts'
+import type { Modality } from '../terms/kinds.ts'
+import { MODALITIES } from '../terms/kinds.ts'
 import type {
   CallPrice,
   ChatPrice,
@@ -25,7 +26,6 @@ import {
   transcriptionModel,
 } from './model-schemas.ts'
 import type { entryFields } from './model-schemas.ts'
-import type { callCosts, chatCosts, embeddingCosts, mediaCosts, searchPricing, speechCosts } from './price-schema.ts'
 import { packsSchema, topUpSchema } from './packs.ts'
 import type { Pack, TopUp } from './packs.ts'
 
@@ -36,7 +36,7 @@ export type Protocol = (typeof PROTOCOLS)[number]
 
 /** What each protocol can serve. A catalogue with a model that its upstream's protocol cannot serve is refused. */
 export const SERVED: Record<Protocol, readonly Modality[]> = {
-  openai: ['chat', 'image', 'video', 'embedding', 'moderation', 'rerank', 'speech', 'transcription'],
+  openai: MODALITIES,
   anthropic: ['chat'],
   responses: ['chat'],
   fal: ['image', 'video'],
@@ -91,31 +91,17 @@ export type Upstream = z.infer<typeof upstreamSchema> & {
   apiKey: string | null
 }
 
-/** One way to serve a model: an upstream, and how requests to it are adapted. */
-type RouteWith<Cost> = Omit<z.infer<z.ZodObject<typeof entryFields>>, 'upstream'> & {
+/** A model as the catalogue's content states it. */
+export type WrittenModel = z.infer<typeof catalogueSchema>['models'][number]
+/**
+ * One of the upstreams of a model: its name there, and what is changed in the request. `cost`: what a call costs there,
+ * in micro-dollars. `contextLength`: the most tokens that it takes of a chat, as its entry or else its model states.
+ */
+export type Route = Omit<z.infer<z.ZodObject<typeof entryFields>>, 'upstream'> & {
   upstream: Upstream
-  cost?: Cost
+  cost?: NonNullable<WrittenModel['upstreams'][number]['cost']>
   contextLength?: number | undefined
 }
-/**
- * One of the upstreams of a model: its name there, and what is changed in the request. `contextLength`: the most tokens
- * that it takes of a chat, as its entry states it, or else the model.
- */
-export type Route = RouteWith<ChatCost | EmbeddingCost | SpeechCost | MediaCost | CallCost | SearchCost>
-
-/** What a call costs at an upstream, in micro-dollars. */
-type ChatCost = z.infer<typeof chatCosts>
-/** What embeddings cost at an upstream, in micro-dollars. */
-type EmbeddingCost = z.infer<typeof embeddingCosts>
-/** What speech costs at an upstream, in micro-dollars. */
-type SpeechCost = z.infer<typeof speechCosts>
-/** What a picture or a video costs at an upstream, in micro-dollars. */
-type MediaCost = z.infer<typeof mediaCosts>
-
-/** What a moderation costs at an upstream, in micro-dollars. */
-type CallCost = z.infer<typeof callCosts>
-/** What a search costs at an upstream, in micro-dollars. */
-type SearchCost = z.infer<typeof searchPricing>
 
 /** `version` is that of the catalogue: a call is charged and served by the one that it was opened at. */
 type Offered<Its> = { version: number; routes: Route[]; price: Its & Share }
@@ -142,6 +128,9 @@ export type Model =
   | RerankModel
   | SpeechModel
   | TranscriptionModel
+
+/** A model of this kind. */
+export type ModelOf<M extends Modality> = M extends 'image' | 'video' ? MediaModel : Extract<Model, { modality: M }>
 
 /** Whether a model is paid by its tokens: its calls are settled on what was used. */
 export const isPaidByTokens = (model: Model): model is ChatModel | EmbeddingModel =>
@@ -191,11 +180,7 @@ export const offerTo = (catalogue: Catalogue, { group }: { group: string | null 
   (group === null ? undefined : catalogue.groups.get(group)?.offer) ?? catalogue
 
 /** The enabled model of this id and modality; null if there is none (`unsupported_model`). */
-export function findModel(offer: Offer, id: string, modality: 'chat'): ChatModel | null
-export function findModel(offer: Offer, id: string, modality: 'image' | 'video'): MediaModel | null
-export function findModel(offer: Offer, id: string, modality: 'embedding'): EmbeddingModel | null
-export function findModel(offer: Offer, id: string, modality: Modality): Model | null
-export function findModel(offer: Offer, id: string, modality: Modality): Model | null {
+export function findModel<M extends Modality>(offer: Offer, id: string, modality: M): ModelOf<M> | null {
   const model = offer.models.get(id)
-  return model && model.modality === modality ? model : null
+  return model?.modality === modality ? (model as ModelOf<M>) : null
 }

@@ -3,6 +3,7 @@
  */
 import { z } from 'zod'
 import { isOwnVariable } from '../platform/config/config.ts'
+import { QUEUES, isModality } from '../terms/kinds.ts'
 import { fieldFault, fieldPath } from '../platform/field-errors.ts'
 import { SERVED, catalogueSchema } from './catalogue.ts'
 import { modelFields } from './model-schemas.ts'
@@ -74,14 +75,12 @@ const modelsOf = (content: unknown): [index: number, model: Fields][] =>
     isObject(model) ? [[index, model]] : [],
   )
 
-const MODALITIES: readonly unknown[] = [...new Set(Object.values(SERVED).flat())]
-
 const commonFields = z.object(modelFields)
 
 /** Where the modality is wrong, nothing says which fields a model has, so that the schema checks none of them. */
 const hiddenFaults = (content: unknown): Fault[] =>
   modelsOf(content)
-    .filter(([, model]) => !MODALITIES.includes(model.modality))
+    .filter(([, model]) => !isModality(model.modality))
     .flatMap(([index, model]) =>
       (commonFields.safeParse(model, { error: fieldFault }).error?.issues ?? []).flatMap((issue) =>
         faultsOfIssue({ ...issue, path: ['models', index, ...issue.path] }),
@@ -96,7 +95,7 @@ export function refusedOf(content: unknown): Fault[] {
   if (isTooDeep(content, MAX_DEPTH)) return []
   const upstreams = isObject(content) && isObject(content.upstreams) ? content.upstreams : {}
   const keys = Object.entries(upstreams).flatMap(([name, upstream]) =>
-    isObject(upstream) && typeof upstream.apiKeyEnv === 'string' && isOwnVariable(upstream.apiKeyEnv)
+    isObject(upstream) && typeof upstream.apiKeyEnv === 'string' && isOwnVariable(upstream.apiKeyEnv, QUEUES)
       ? [{ path: pathText(['upstreams', name, 'apiKeyEnv']), message: OWN_VARIABLE }]
       : [],
   )
@@ -165,7 +164,7 @@ function faultOfRoute(upstreams: Fields, name: string, modality: unknown): strin
   const protocol = isObject(upstream) ? upstream.protocol : undefined
   if (typeof protocol !== 'string' || !Object.hasOwn(SERVED, protocol)) return null
   const served: readonly unknown[] = SERVED[protocol as Protocol]
-  return MODALITIES.includes(modality) && !served.includes(modality)
+  return isModality(modality) && !served.includes(modality)
     ? `the protocol ${protocol} does not serve ${String(modality)} models`
     : null
 }

@@ -1,60 +1,25 @@
 /**
  * Whether a catalogue sells anything below its cost. Pure. `marginFaults` is what `admin catalogue check` fails by.
  */
+import type { z } from 'zod'
+import type { catalogueSchema } from './catalogue.ts'
 import { MOST_CHARACTERS } from '../requests/speech.ts'
 import type { MediaOptions } from '../requests/media-options.ts'
 import { UNSTATED_MAX_SECONDS, offeredShapes } from '../requests/media-options.ts'
-import type {
-  ChatPrice,
-  EmbeddingPrice,
-  MediaCost,
-  MediaPrice,
-  MediaPriceRow,
-  RerankPrice,
-  Share,
-  SpeechPrice,
-} from '../terms/pricing.ts'
+import type { ChatPrice, MediaCost, MediaPrice, Share, SpeechPrice } from '../terms/pricing.ts'
 import { WHOLE_PRICE, callCost, chatCost, mediaCost, mediaMicroUsd, searchCost, speechCost } from '../terms/pricing.ts'
 
 type EntryWith<Cost> = { upstream: string; cost?: Cost }
-/** As it is written: a cost need not state a minimum. */
-type WrittenCost = Omit<ChatPrice, 'minimum'> & { minimum?: number }
-
-type PricedEmbedding = {
-  modality: 'embedding'
-  pricing: EmbeddingPrice
-  upstreams: readonly EntryWith<Omit<EmbeddingPrice, 'minimum'> & { minimum?: number }>[]
-}
-type PricedModeration = {
-  modality: 'moderation'
-  credits: number
-  upstreams: readonly EntryWith<{ perCall: number }>[]
-}
-type PricedRerank = { modality: 'rerank'; pricing: RerankPrice; upstreams: readonly EntryWith<RerankPrice>[] }
-type PricedChat = { modality: 'chat'; pricing: ChatPrice; upstreams: readonly EntryWith<WrittenCost>[] }
-type PricedSpeech = { modality: 'speech'; pricing: SpeechPrice; upstreams: readonly EntryWith<SpeechPrice>[] }
-type PricedTranscription = {
-  modality: 'transcription'
-  prices: { perSecond: number }[]
-  upstreams: readonly EntryWith<{ perSecond: number }>[]
-}
-type PricedMedia = MediaOptions & {
-  credits?: number
-  prices?: MediaPriceRow[]
-  upstreams: readonly EntryWith<MediaCost>[]
-}
-type PricedModel = (
-  | PricedChat
-  | PricedEmbedding
-  | PricedModeration
-  | PricedRerank
-  | PricedSpeech
-  | PricedTranscription
-  | PricedMedia
-) & {
-  id?: string
-  enabled?: boolean
-}
+type WrittenModel = z.input<typeof catalogueSchema>['models'][number]
+/** What of a model, as it is written, decides its margins: a cost need not state a minimum. */
+type Priced<M> = M extends WrittenModel
+  ? Pick<M, keyof M & (keyof MediaOptions | 'pricing' | 'prices' | 'credits')> &
+      Partial<Pick<M, 'id' | 'enabled'>> & {
+        upstreams: readonly EntryWith<NonNullable<M['upstreams'][number]['cost']>>[]
+      }
+  : never
+type PricedModel = Priced<WrittenModel>
+type PricedMedia = Extract<PricedModel, { modality: 'image' | 'video' }>
 
 /**
  * The part of a valid catalogue that decides its margins: its content is one. Costs are micro-dollars, prices credits.
@@ -104,7 +69,7 @@ function modelFaults(model: PricedModel, sale: Sale): MarginFault[] {
     case 'chat':
     case 'embedding': {
       const price: ChatPrice = { output: 0, ...model.pricing }
-      const entries: readonly EntryWith<Omit<WrittenCost, 'output'> & { output?: number }>[] = model.upstreams
+      const entries: readonly EntryWith<Partial<ChatPrice> & Pick<ChatPrice, 'input' | 'perTokens'>>[] = model.upstreams
       return faultsOf(entries, (cost, path) => chatFaults(price, { minimum: 0, output: 0, ...cost }, sale, path))
     }
     case 'moderation':

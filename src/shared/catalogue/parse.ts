@@ -7,13 +7,11 @@ import type { Config } from '../platform/config/config.ts'
 import { UNSTATED_MAX_SECONDS } from '../requests/media-options.ts'
 import type { MediaPrice } from '../terms/pricing.ts'
 import { shareOf } from '../terms/pricing.ts'
-import type { Catalogue, Group, MediaModel, Model, Offer, Upstream } from './catalogue.ts'
+import type { Catalogue, Group, MediaModel, Model, Offer, Upstream, WrittenModel } from './catalogue.ts'
 import { catalogueSchema } from './catalogue.ts'
 import { BadCatalogue, faultsOfShape, refusedOf } from './faults.ts'
 import { privateUpstreams } from './private-upstreams.ts'
 import { faultsOfRules } from './route-rules.ts'
-
-type WrittenModel = z.infer<typeof catalogueSchema>['models'][number]
 
 /** The largest text of a catalogue, in bytes. */
 const MAX_CATALOGUE_BYTES = 1_000_000
@@ -93,27 +91,10 @@ function groupOf(
 }
 
 /** A model as it is offered, with its price. */
-function offeredAt(model: WrittenModel, offer: Pick<Model, 'version' | 'routes'>): Model {
-  switch (model.modality) {
-    case 'chat':
-      return { ...model, ...offer, price: model.pricing }
-    case 'embedding':
-      return { ...model, ...offer, price: model.pricing }
-    case 'rerank':
-      return { ...model, ...offer, price: model.pricing }
-    case 'moderation':
-      return { ...model, ...offer, price: { credits: model.credits } }
-    case 'speech':
-      return { ...model, ...offer, price: model.pricing }
-    case 'transcription':
-      return { ...model, ...offer, price: { prices: model.prices } }
-    case 'image':
-    case 'video':
-      return { ...model, ...offer, price: mediaPriceOf(model) }
-  }
-}
+const offeredAt = (model: WrittenModel, offer: Pick<Model, 'version' | 'routes'>): Model =>
+  ({ ...model, ...offer, price: 'pricing' in model ? model.pricing : pricePerCall(model) }) as Model
 
-const mediaPriceOf = ({ prices, credits = 0 }: Pick<MediaModel, 'prices' | 'credits'>): MediaPrice =>
+const pricePerCall = ({ prices, credits = 0 }: Pick<MediaModel, 'prices' | 'credits'>): MediaPrice =>
   prices ? { prices } : { credits }
 
 function configuredUpstreams(

@@ -3,7 +3,7 @@
  * line.
  */
 import { z } from 'zod'
-import { MODALITIES } from '../terms/lifecycle.ts'
+import { MODALITIES } from '../terms/kinds.ts'
 import { parseRange } from '../platform/net/ranges.ts'
 import { PERIODS } from './budgets.ts'
 import { maxOutstanding, tokensPerMinute } from './limit-fields.ts'

@@ -5,7 +5,7 @@
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { AccountId, KeyId } from '../platform/ids.ts'
 import { UNCOUNTED_TOKENS } from './token-allowance.ts'
-import type { Modality } from '../terms/lifecycle.ts'
+import type { Modality } from '../terms/kinds.ts'
 import type { Budget } from './budgets.ts'
 import { setBudget } from './budgets.ts'
 import type { Seen } from './members.ts'

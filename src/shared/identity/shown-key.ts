@@ -4,7 +4,7 @@
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { KeyId, UserId } from '../platform/ids.ts'
 import { publicId } from '../platform/ids.ts'
-import type { Modality } from '../terms/lifecycle.ts'
+import type { Modality } from '../terms/kinds.ts'
 import type { BudgetRow, ShownBudget } from './budgets.ts'
 import { BUDGET_COLUMNS, JOIN_WINDOW, presentBudget } from './budgets.ts'
 import type { Seen } from './members.ts'

@@ -3,8 +3,7 @@
  */
 import type { Registry } from 'prom-client'
 import { oldestQueued } from '../reports/backlog.ts'
-import { MODALITIES } from '../terms/lifecycle.ts'
-import { QUEUE_NAMES } from '../platform/config/config.ts'
+import { MODALITIES, QUEUE_NAMES } from '../terms/kinds.ts'
 import type { Db } from '../platform/postgres/db.ts'
 import { mailBacklog } from '../mail/mails.ts'
 import { deliveryBacklog } from '../webhooks/deliveries.ts'

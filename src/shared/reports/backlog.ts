@@ -3,7 +3,7 @@
  * open calls go first.
  */
 import type { Db } from '../platform/postgres/db.ts'
-import type { Modality } from '../terms/lifecycle.ts'
+import type { Modality } from '../terms/kinds.ts'
 
 /** How long the oldest call has waited to be begun, in seconds, by modality; absent where none waits. */
 export async function oldestQueued(db: Db): Promise<Partial<Record<Modality, number>>> {

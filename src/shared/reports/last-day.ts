@@ -6,7 +6,7 @@ import type { Db } from '../platform/postgres/db.ts'
 import { boundedSum } from '../platform/postgres/db.ts'
 import type { AccountId } from '../platform/ids.ts'
 import { firstIdAt } from '../platform/ids.ts'
-import type { Modality } from '../terms/lifecycle.ts'
+import type { Modality } from '../terms/kinds.ts'
 
 const HOUR_MS = 3_600_000
 

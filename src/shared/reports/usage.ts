@@ -4,7 +4,7 @@
 import type { Db } from '../platform/postgres/db.ts'
 import type { Seen } from '../identity/members.ts'
 import type { KeyId, UserId } from '../platform/ids.ts'
-import type { Modality } from '../terms/lifecycle.ts'
+import type { Modality } from '../terms/kinds.ts'
 
 /**
  * What was used on one day (UTC, by the calls' acceptance). Refused calls are left out: they never were charged, and

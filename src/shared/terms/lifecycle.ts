@@ -12,22 +12,10 @@
  * A **call** is one paid request; a **charge** takes its price from the caller's **grants** when it opens; a
  * **settlement** corrects that charge to the real price when it succeeds; a **refund** gives all of it back when it
  * fails; a **lease** is how long a call belongs to the run that began it; past it another run, or the **reconciler**,
- * takes the call over. The table in words: docs/architecture.md#the-verbs. Pure: imports nothing.
+ * takes the call over. The table in words: docs/architecture.md#the-verbs. Pure.
  */
-
-/** What a model makes. One queue each. */
-export const MODALITIES = [
-  'chat',
-  'image',
-  'video',
-  'embedding',
-  'moderation',
-  'rerank',
-  'speech',
-  'transcription',
-] as const
-/** What a model makes. */
-export type Modality = (typeof MODALITIES)[number]
+import type { Modality } from './kinds.ts'
+import { KINDS } from './kinds.ts'
 
 /** The statuses of a call. The last three are ends; `rejected` was never charged. */
 export const CALL_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'rejected'] as const
@@ -53,18 +41,6 @@ export const TRANSITIONS = {
 /** What can be done to a call. */
 export type Verb = keyof typeof TRANSITIONS
 
-/** Whole-call deadlines in seconds where a model names none. */
-export const DEADLINE_SECONDS: Record<Modality, number> = {
-  chat: 300,
-  image: 600,
-  video: 3600,
-  embedding: 300,
-  moderation: 300,
-  rerank: 300,
-  speech: 300,
-  transcription: 600,
-}
-
 /** Bytes of requests that one account may have open at once: 64 MB of files, and what asks for them. */
 export const MAX_REQUEST_BYTES = 65 * 1024 * 1024
 
@@ -80,12 +56,9 @@ export const RUNNING_LEASE_SECONDS = 6
 /** How often workers renew the leases of their calls, in ms: two renewals may fail. */
 export const RENEW_LEASES_MS = (RUNNING_LEASE_SECONDS * 1000) / 3
 
-/** Whether a call whose request an upstream may have had is sent once more. A second picture would be a second bill. */
-export const mayBeResent = (modality: Modality): boolean => modality === 'chat'
-
-/** Whether something of an open call may have reached a reader: streams of chats and sound are relayed meanwhile. */
+/** Whether something of an open call may have reached a reader. */
 export const mayHaveDelivered = ({ modality, status }: { modality: Modality; status: CallStatus }): boolean =>
-  (modality === 'chat' || modality === 'speech') && status === 'running'
+  KINDS[modality].isRelayed && status === 'running'
 
 /** How long a web process has to settle a stream whose worker was lost, before the call is refunded. */
 export const SETTLE_LOST_SECONDS = 5

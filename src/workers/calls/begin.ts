@@ -5,8 +5,8 @@ import { randomUUID } from 'node:crypto'
 import type { Job } from 'bullmq'
 import { DelayedError } from 'bullmq'
 import type { BegunCall } from '../../shared/calls/types.ts'
-import type { Modality } from '../../shared/terms/lifecycle.ts'
-import { mayBeResent } from '../../shared/terms/lifecycle.ts'
+import type { Modality } from '../../shared/terms/kinds.ts'
+import { KINDS } from '../../shared/terms/kinds.ts'
 import { retryWhileUnreachable } from '../../shared/platform/postgres/db.ts'
 import type { CallJob } from '../../shared/queues.ts'
 import type { WorkerDeps } from '../deps.ts'
@@ -26,7 +26,7 @@ export async function beginCall(
 ): Promise<BegunCall | null> {
   const { callId } = job.data
   const run = randomUUID()
-  const isFlushed = !mayBeResent(job.name as Modality)
+  const isFlushed = KINDS[job.name as Modality].isSentOnce
   const call = await retryWhileUnreachable(BEGIN_PATIENCE_MS, () => calls.begin(callId, run, isFlushed))
   if (call) return call
   const leaseMs = await retryWhileUnreachable(BEGIN_PATIENCE_MS, () => calls.leaseOf(callId))

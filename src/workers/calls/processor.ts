@@ -15,7 +15,8 @@ import { areUploaded, dropUploads } from '../../shared/requests/uploads.ts'
 import type { Answer, LongAnswer } from '../../shared/calls/stored-answers.ts'
 import type { BegunCall, Ended, RefundGuard } from '../../shared/calls/types.ts'
 import { readState } from '../../shared/reports/call-records.ts'
-import type { Catalogue, Model } from '../../shared/catalogue/catalogue.ts'
+import type { Catalogue, Model, ModelOf } from '../../shared/catalogue/catalogue.ts'
+import type { Modality } from '../../shared/terms/kinds.ts'
 import { findModel } from '../../shared/catalogue/catalogue.ts'
 import { RUNNING_LEASE_SECONDS } from '../../shared/terms/lifecycle.ts'
 import { CANCELLED_UNSENT } from '../../shared/calls/cancelled.ts'
@@ -209,23 +210,20 @@ async function askUpstreams(deps: WorkerDeps, model: Model | null, run: Run): Pr
     return upstreamFailure('The request was lost before it was sent to an upstream.')
   }
   if (call.remainingMs <= 0) return tooLate(deps, model, run)
-  switch (model.modality) {
-    case 'chat':
-      return runChat(deps, model, run)
-    case 'embedding':
-      return runEmbedding(deps, model, run)
-    case 'moderation':
-      return runModeration(deps, model, run)
-    case 'rerank':
-      return runRerank(deps, model, run)
-    case 'speech':
-      return runSpeech(deps, model, run)
-    case 'transcription':
-      return runTranscription(deps, model, run)
-    case 'image':
-    case 'video':
-      return runMedia(deps, model, run)
-  }
+  return (RUNNERS[model.modality] as Runner<Model>)(deps, model, run)
+}
+
+type Runner<M> = (deps: WorkerDeps, model: M, run: Run) => Promise<Outcome>
+
+const RUNNERS: { [M in Modality]: Runner<ModelOf<M>> } = {
+  chat: runChat,
+  image: runMedia,
+  video: runMedia,
+  embedding: runEmbedding,
+  moderation: runModeration,
+  rerank: runRerank,
+  speech: runSpeech,
+  transcription: runTranscription,
 }
 
 /** Whether what lies beside a job for its upstream is still there. */

@@ -11,8 +11,7 @@ import { publicId } from '../../shared/platform/ids.ts'
 import { readUpload } from '../../shared/requests/uploads.ts'
 import type { CallJob } from '../../shared/queues.ts'
 import { traceFields } from '../../shared/platform/process/trace.ts'
-import type { Modality } from '../../shared/terms/lifecycle.ts'
-import { mayBeResent } from '../../shared/terms/lifecycle.ts'
+import { KINDS } from '../../shared/terms/kinds.ts'
 import type { SpanAttributes, Telemetry } from '../../shared/platform/telemetry/telemetry.ts'
 import type { WorkerDeps } from '../deps.ts'
 import { FetchFailed } from '../fetching/failure.ts'
@@ -64,7 +63,7 @@ export const callerOf = ({ call, signal }: Run) => ({ account: call.accountId, s
  * that may be resent is.
  */
 export const isUnsent = ({ call, maybeSent }: Run): boolean =>
-  !maybeSent && !call.upstreamRef && (!call.resumed || mayBeResent(call.modality))
+  !maybeSent && !call.upstreamRef && (!call.resumed || !KINDS[call.modality].isSentOnce)
 
 /** The files of the form that a call came as, for its upstreams; absent where it was none. */
 export const filesOf = ({ db }: Pick<WorkerDeps, 'db'>, { call, job }: Run): UpstreamFile[] | undefined =>
@@ -75,6 +74,16 @@ export const contextOf = (
   route: Route,
   { call, signal, traceparent, room }: Pick<Run, 'call' | 'signal' | 'traceparent'> & Partial<Pick<Run, 'room'>>,
 ) => ({ route, signal, callId: publicId('call', call.id), traceparent, ...(room && { room }) })
+
+/** The settlement of a call that costs what it was charged. */
+export const asCharged = (run: Run, output: string, upstream = run.upstream): Settlement => ({
+  cost: run.call.charged,
+  tokens: null,
+  costMicroUsd: run.spent.total,
+  upstream,
+  resultUrl: null,
+  output,
+})
 
 /** How the work on a call ended. */
 export type Outcome =
@@ -100,7 +109,7 @@ export async function sendTo<T>(
   run.upstream = route.upstream.name
   failpoint('upstream.sending', run.call.id)
   try {
-    const answer = await inSpan(run, route, OPERATIONS[run.call.modality], send, attributesOf)
+    const answer = await inSpan(run, route, KINDS[run.call.modality].operation, send, attributesOf)
     failpoint('upstream.answered', run.call.id)
     return answer
   } catch (error) {
@@ -109,17 +118,6 @@ export async function sendTo<T>(
     if (error instanceof UpstreamError && NOT_ACCEPTED.has(error.kind)) run.maybeSent = false
     throw error
   }
-}
-
-const OPERATIONS: Record<Modality, string> = {
-  chat: 'chat',
-  image: 'generate_content',
-  video: 'generate_content',
-  embedding: 'embeddings',
-  moderation: 'moderation',
-  rerank: 'rerank',
-  speech: 'generate_content',
-  transcription: 'generate_content',
 }
 
 /** Asks an upstream something, as a span with the attributes of OpenTelemetry's conventions for generative AI. */

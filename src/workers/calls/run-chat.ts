@@ -36,8 +36,7 @@ export async function runChat(deps: WorkerDeps, model: ChatModel, run: Run): Pro
   const settlement = await withReferences(deps, run, (references) => {
     const caller = { ...callerOf(run), prepare: references.prepare }
     return deps.upstreams.tryRoutes(model, caller, async (route, begun) => {
-      const adapter = deps.upstreams.adapterOf(route.upstream.protocol).chat
-      if (!adapter) throw new UpstreamError('rejected', `${route.upstream.protocol} serves no chat`)
+      const adapter = deps.upstreams.adapterFor(route, 'chat')
       const asked = { adapter, route, request: references.requestFor(request, route) }
       const answer = await sendTo(run, route, () => ask(deps, run, asked, begun), spanAttributes).catch(
         (error: unknown) => {

@@ -15,26 +15,23 @@ import { malformedAnswer } from '../upstreams/failures.ts'
 import { vectorText } from '../upstreams/vectors.ts'
 import { chatMicroUsd } from './costs.ts'
 import type { Outcome, Run } from './run-call.ts'
-import { aboutRun } from './run-call.ts'
+import { aboutRun, asCharged } from './run-call.ts'
 import { runOnce } from './run-once.ts'
 
 /** Runs a call for embeddings to its end. @throws UpstreamError when every try failed */
 export function runEmbedding(deps: WorkerDeps, model: EmbeddingModel, run: Run): Promise<Outcome> {
   const request = run.job.request as EmbeddingRequest
   return runOnce(deps, model, run, {
-    ask: (route, context) => deps.upstreams.askingAdapterOf(route, 'embedding')(request, context),
+    ask: (route, context) => deps.upstreams.adapterFor(route, 'embedding')(request, context),
     settle: async (route, embeddings) => {
       const tokens = tokensOf(deps, run, route, embeddings)
       const output = await outputOf(embeddings.vectors, request, { model: model.id, tokens: tokens.input })
       await putPassing(deps.db, run.call.id, output)
       run.spent.add(chatMicroUsd(route, tokens, embeddings.usage))
       return {
+        ...asCharged(run, ''),
         cost: settledCost(run.call.price as EmbeddingPrice, tokens, run.call.charged),
         tokens,
-        costMicroUsd: run.spent.total,
-        upstream: route.upstream.name,
-        resultUrl: null,
-        output: '',
         passingBytes: output.length,
       }
     },

@@ -9,7 +9,7 @@ import { failpoint } from '../../shared/platform/process/failpoints.ts'
 import type { WorkerDeps } from '../deps.ts'
 import { Cancelled, DeadlinePassed } from './held-calls.ts'
 import type { Outcome, Run } from './run-call.ts'
-import { aboutRun, callerOf, contextOf, filesOf, inSpan, sendTo, upstreamFailure } from './run-call.ts'
+import { aboutRun, callerOf, contextOf, filesOf, inSpan, sendTo, upstreamFailure, asCharged } from './run-call.ts'
 import { shapeMicroUsd } from './costs.ts'
 import { withReferences } from './references.ts'
 import { askedPictures, collectMedia } from './collect-media.ts'
@@ -61,7 +61,7 @@ const askedOf = ({ modality }: MediaModel, { job }: Run): AskedPictures | undefi
 
 async function submit(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Submitted> {
   const request = run.job.request as MediaRequest
-  const adapterOf = (route: Route) => deps.upstreams.mediaAdapterOf(route, model.modality)
+  const adapterOf = (route: Route) => deps.upstreams.adapterFor(route, model.modality)
   return withReferences(deps, run, (references) => {
     const prepare = (route: Route) => references.prepare(route, adapterOf(route))
     const routes = routesFor(model.routes, request)
@@ -96,7 +96,7 @@ function tellWords(error: unknown, route: Route, { call, job }: Run): void {
 async function findLost(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Submitted | null> {
   const request = run.job.request as MediaRequest
   for (const route of model.routes) {
-    const adapter = deps.upstreams.mediaAdapterOf(route, model.modality)
+    const adapter = deps.upstreams.adapterFor(route, model.modality)
     if (adapter.kind !== 'task' || !adapter.find) continue
     const ref = await adapter.find(request, contextOf(route, run), run.call.startedAt)
     if (ref) return { route, ref, cost: shapeMicroUsd(route, request, request.n) }
@@ -125,7 +125,7 @@ const persist = (
 async function continueTask(deps: WorkerDeps, model: MediaModel, run: Run, ref: UpstreamRef): Promise<Outcome> {
   const route = model.routes.find((one) => one.upstream.name === run.call.upstream)
   if (!route) return upstreamFailure('The upstream of this call is no longer configured.')
-  const adapter = deps.upstreams.mediaAdapterOf(route, model.modality) as TaskMediaAdapter
+  const adapter = deps.upstreams.adapterFor(route, model.modality) as TaskMediaAdapter
   try {
     failpoint('task.polling', run.call.id)
     const task = await inSpan(run, route, 'poll', () => adapter.check(ref, contextOf(route, run)))
@@ -196,17 +196,7 @@ async function endDeleted(
     await cancelTask(deps, model, run)
     failpoint('task.cancelled', run.call.id)
   }
-  return {
-    is: 'settled',
-    settlement: {
-      cost: run.call.charged,
-      tokens: null,
-      costMicroUsd: run.spent.total,
-      upstream: route.upstream.name,
-      resultUrl: null,
-      output: '',
-    },
-  }
+  return { is: 'settled', settlement: asCharged(run, '', route.upstream.name) }
 }
 
 /** How long cancelling a task at its upstream may take, in ms. */
@@ -223,7 +213,7 @@ export async function cancelTask(
   const route = model.routes.find((one) => one.upstream.name === run.call.upstream)
   if (!route || !run.call.upstreamRef) return
   if (model.modality !== 'image' && model.modality !== 'video') return
-  const adapter = deps.upstreams.mediaAdapterOf(route, model.modality)
+  const adapter = deps.upstreams.adapterFor(route, model.modality)
   if (adapter.kind !== 'task') return
   const context = contextOf(route, { ...run, signal: AbortSignal.timeout(CANCEL_MS) })
   await adapter

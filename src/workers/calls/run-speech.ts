@@ -8,11 +8,10 @@ import { failpoint } from '../../shared/platform/process/failpoints.ts'
 import type { SpeechRequest } from '../../shared/requests/speech.ts'
 import { SOUND_ENDS, chargedCharacters } from '../../shared/requests/speech.ts'
 import type { WorkerDeps } from '../deps.ts'
-import { UpstreamError } from '../upstreams/adapter.ts'
 import type { ChunkRelay } from './chunk-relay.ts'
 import { speechMicroUsd } from './costs.ts'
 import type { Outcome, Run } from './run-call.ts'
-import { aboutRun, callerOf, contextOf, sendTo, upstreamFailure } from './run-call.ts'
+import { aboutRun, callerOf, contextOf, sendTo, upstreamFailure, asCharged } from './run-call.ts'
 
 /** How long the last sound of a call that was cut may take to leave, in ms. */
 const FLUSH_MS = 1000
@@ -38,17 +37,7 @@ export async function runSpeech(deps: WorkerDeps, model: SpeechModel, run: Run):
   } finally {
     relay.close()
   }
-  return {
-    is: 'settled',
-    settlement: {
-      cost: run.call.charged,
-      tokens: null,
-      costMicroUsd: run.spent.total,
-      upstream: run.upstream,
-      resultUrl: null,
-      output: '',
-    },
-  }
+  return { is: 'settled', settlement: asCharged(run, '') }
 }
 
 async function speak(
@@ -57,8 +46,7 @@ async function speak(
   route: Route,
   take: (sound: Uint8Array) => Promise<void>,
 ): Promise<Route> {
-  const ask = deps.upstreams.adapterOf(route.upstream.protocol).speech
-  if (!ask) throw new UpstreamError('rejected', `${route.upstream.protocol} serves no speech`)
+  const ask = deps.upstreams.adapterFor(route, 'speech')
   await sendTo(run, route, () => ask(run.job.request as SpeechRequest, contextOf(route, run), take))
   return route
 }

@@ -2,26 +2,29 @@
  * How an answer of an upstream takes its room in this process: while its first bytes are there and the rest is still
  * with its upstream.
  */
+import type { Kind, Modality } from '../../shared/terms/kinds.ts'
+import { KINDS } from '../../shared/terms/kinds.ts'
 import type { UpstreamContext } from './adapter.ts'
 import type { AnswerBody } from './reader.ts'
 
 const MEGABYTE = 1024 * 1024
 
 /**
- * About how long large answers are that do not state their length, in bytes; null of what is passed on as it comes. One
- * that turns out longer takes the room of the largest.
+ * A request for a whole answer of a kind of call, or
+ * - `stream`: for a chat as a stream.
+ * - `submit`: the submission of a task, with a data URI perhaps.
+ * - `poll`: reading or cancelling a task.
  */
-const EXPECTED_BYTES = {
-  chat: MEGABYTE,
-  stream: null,
-  image: 24 * MEGABYTE,
-  embedding: 8 * MEGABYTE,
-  brief: 4 * MEGABYTE,
-  speech: null,
-  transcription: 4 * MEGABYTE,
-  submit: MEGABYTE,
-  poll: 8 * MEGABYTE,
-} as const
+export type RequestKind = Modality | 'stream' | 'submit' | 'poll'
+
+/** What is expected of the answer to each kind of request; one that turns out longer takes the room of the largest. */
+export const ANSWERS: Record<RequestKind, Pick<Kind, 'answer' | 'isSentOnce'>> = {
+  ...KINDS,
+  stream: { isSentOnce: false, answer: { ...KINDS.chat.answer, expectedBytes: null } },
+  // A task is submitted as a video is, whatever it makes.
+  submit: KINDS.video,
+  poll: { isSentOnce: false, answer: { maxBytes: 96 * MEGABYTE, expectedBytes: 8 * MEGABYTE } },
+}
 
 /** What of an answer is not counted, in bytes. */
 const UNCOUNTED_BYTES = 64 * 1024
@@ -31,11 +34,11 @@ export type Bound = Pick<AnswerBody, 'maxBytes' | 'isChat'> & { expectedBytes: n
 
 /** How long an answer is, as it states itself, or as its request expects, or as those of its kind are. */
 export function expectedOf(
-  { kind, expectedBytes }: { kind: keyof typeof EXPECTED_BYTES; expectedBytes?: number },
+  { kind, expectedBytes }: { kind: RequestKind; expectedBytes?: number },
   headers: Readonly<Record<string, string | string[] | undefined>>,
 ): number | null {
   const stated = headers['content-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : 0
-  const usual = EXPECTED_BYTES[kind]
+  const usual = ANSWERS[kind].answer.expectedBytes
   return usual === null ? null : stated || (expectedBytes ?? usual)
 }
 

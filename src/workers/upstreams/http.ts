@@ -14,8 +14,9 @@ import { markConnectError, malformedAnswer, statusFailure, transportFailure } fr
 import type { Fields } from '../../shared/platform/fields.ts'
 import type { FormPart } from './multipart.ts'
 import { encodeForm } from './multipart.ts'
-import type { Bound } from './admission.ts'
-import { admission, expectedOf } from './admission.ts'
+import { KINDS, mapKinds } from '../../shared/terms/kinds.ts'
+import type { Bound, RequestKind } from './admission.ts'
+import { ANSWERS, admission, expectedOf } from './admission.ts'
 import { readAnswer } from './reader.ts'
 import type { AnswerBody } from './reader.ts'
 
@@ -25,64 +26,20 @@ export type Patience = { headersMs: number; bodyMs: number }
 /** How long each kind of request may take. The call's own deadline (the signal) ends all of them too. */
 export type Timeouts = { connectMs: number } & Record<RequestKind, Patience>
 
-/**
- * - `chat`, `image`: a whole answer that is made while we wait. Only the call's deadline knows how long it may take
- *   before its headers come.
- * - `stream`: a chat stream; reasoning models think long before the first piece.
- * - `embedding`, `transcription`: like an image; their answers may be large.
- * - `brief`: the same; its answer is about as long as its request.
- * - `speech`: sound, which comes as it is made.
- * - `submit`: the submission of a task, with a data URI perhaps.
- * - `poll`: reading or cancelling a task.
- */
-type RequestKind = 'chat' | 'stream' | 'image' | 'embedding' | 'brief' | 'speech' | 'transcription' | 'submit' | 'poll'
+/** Of a whole answer that is made while we wait: only the call's deadline knows how long until its headers come. */
+const WHOLE: Patience = { headersMs: 0, bodyMs: 60_000 }
 
-/** The time-outs that production runs with. */
+/** The time-outs that production runs with. Reasoning models think long before the first piece of a stream. */
 export const TIMEOUTS: Timeouts = {
   connectMs: 5000,
-  chat: { headersMs: 0, bodyMs: 60_000 },
+  ...mapKinds(() => WHOLE),
   stream: { headersMs: 120_000, bodyMs: 120_000 },
-  image: { headersMs: 0, bodyMs: 60_000 },
-  embedding: { headersMs: 0, bodyMs: 60_000 },
-  brief: { headersMs: 0, bodyMs: 60_000 },
-  speech: { headersMs: 0, bodyMs: 60_000 },
-  transcription: { headersMs: 0, bodyMs: 60_000 },
   submit: { headersMs: 60_000, bodyMs: 60_000 },
   poll: { headersMs: 15_000, bodyMs: 15_000 },
 }
 
-const MEGABYTE = 1024 * 1024
-
-/** The largest answers that are read, in bytes. Besides texts they may hold images, as base64. */
-const MAX_BYTES = {
-  image: 96 * MEGABYTE,
-  embedding: 96 * MEGABYTE,
-  // Some upstreams repeat the documents that they rank.
-  brief: 40 * MEGABYTE,
-  speech: 128 * MEGABYTE,
-  transcription: 16 * MEGABYTE,
-  submit: MEGABYTE,
-  poll: 96 * MEGABYTE,
-} as const
-
-/** The default of MAX_ANSWER_BYTES. */
-const MAX_ANSWER_BYTES = 4 * MEGABYTE
-
 /** How much of an error's body is read, in bytes: enough for what it says. */
 const MAX_ERROR_BYTES = 64 * 1024
-
-/**
- * Kinds that are never sent a second time. A connection that had idled may be closed by the other side in the very
- * moment it is used, so these get a fresh one each; chats and polls are repeated instead.
- */
-const SENT_ONCE: ReadonlySet<RequestKind> = new Set([
-  'image',
-  'embedding',
-  'brief',
-  'speech',
-  'transcription',
-  'submit',
-])
 
 /** One request. `path` is added to the upstream's base address; `url` is one that the upstream itself named. */
 export type UpstreamRequest = {
@@ -139,7 +96,7 @@ export type Connections = { http: (authorize: Authorize) => UpstreamHttp; close:
  */
 export function createConnections(
   timeouts: Timeouts = TIMEOUTS,
-  maxAnswerBytes: number = MAX_ANSWER_BYTES,
+  maxAnswerBytes: number = KINDS.chat.answer.maxBytes,
 ): Connections {
   const connector = buildConnector({ timeout: timeouts.connectMs })
   const connect: buildConnector.connector = (options, callback) =>
@@ -151,16 +108,17 @@ export function createConnections(
     })
   const kept = new SendingAgent({ connect })
   const fresh = new SendingAgent({ connect, pipelining: 0 })
-  const limits: Limits = { ...MAX_BYTES, chat: maxAnswerBytes, stream: maxAnswerBytes }
   return {
     http: (authorize) => {
       const body: UpstreamHttp['body'] = async (request, context) => {
         const { kind } = request
         try {
           const options = optionsFor(request, context, timeouts[kind], authorize)
-          const answer = await answered(SENT_ONCE.has(kind) ? fresh : kept, options, context)
-          const bound = { maxBytes: limits[kind], isChat: kind === 'chat' || kind === 'stream' }
-          return bodyOf(answer, { ...bound, expectedBytes: expectedOf(request, answer.headers) }, context)
+          // The other side may close an idle connection in the moment it is used: then a request would be lost.
+          const answer = await answered(ANSWERS[kind].isSentOnce ? fresh : kept, options, context)
+          const isChat = kind === 'chat' || kind === 'stream'
+          const maxBytes = isChat ? maxAnswerBytes : ANSWERS[kind].answer.maxBytes
+          return bodyOf(answer, { maxBytes, isChat, expectedBytes: expectedOf(request, answer.headers) }, context)
         } catch (error) {
           throw transportFailure(error, context.signal)
         }
@@ -174,7 +132,7 @@ export function createConnections(
             if (said.is === 'object') last = said.fields
             return true
           })
-          if (!last) throw malformedAnswer('the answer is no JSON object')
+          if (!last) throw malformedAnswer('the response is not a JSON object')
           return last
         },
         downloadHeaders: (url, upstream) =>
@@ -276,9 +234,6 @@ async function errorText(answer: Dispatcher.ResponseData): Promise<string> {
   }
   return text
 }
-
-/** The most bytes that are read of an answer. */
-type Limits = Readonly<Record<RequestKind, number>>
 
 // Not in every Node that this runs on.
 const { createZstdDecompress } = zlib as { createZstdDecompress?: () => Transform }

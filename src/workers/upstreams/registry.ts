@@ -1,7 +1,7 @@
 /**
  * All that a call processor needs of the upstreams:
  *
- * - `adapterOf(protocol)` and `mediaAdapterOf(route, modality)`: who speaks to a route's upstream.
+ * - `adapterFor(route, modality)`: who speaks to a route's upstream.
  * - `tryRoutes(model, caller, work)`: does one piece of work at the model's upstreams in their order, again where
  *   that is safe (`routing.ts`), within each upstream's limit and with regard to its health (`circuits.ts`). For the
  *   submission of media and for whole chats; polls of a task are the processor's own to repeat.
@@ -12,7 +12,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Model, Protocol, Route } from '../../shared/catalogue/catalogue.ts'
-import type { Adapter, MediaAdapter } from './adapter.ts'
+import type { Modality } from '../../shared/terms/kinds.ts'
+import type { Adapter } from './adapter.ts'
 import { UpstreamError } from './adapter.ts'
 import { anthropicKey, createAnthropicChat } from './anthropic/chat.ts'
 import { BACKOFF_MS, nextAttempt } from './routing.ts'
@@ -76,24 +77,14 @@ export function createUpstreams(deps: UpstreamDeps) {
     /** The adapter of a protocol. */
     adapterOf: (protocol: Protocol): Adapter => adapters[protocol],
 
-    /** How a route's upstream answers one request. @throws UpstreamError `rejected` where its protocol does not */
-    askingAdapterOf: <M extends 'embedding' | 'moderation' | 'rerank'>(
-      { upstream }: Route,
-      modality: M,
-    ): NonNullable<Adapter[M]> => {
+    /** How a route's upstream serves a kind of call. @throws UpstreamError `rejected` where its protocol does not */
+    adapterFor: <M extends Modality>({ upstream }: Route, modality: M): NonNullable<Adapter[M]> => {
       const adapter = adapters[upstream.protocol][modality]
       if (!adapter) throw new UpstreamError('rejected', `${upstream.protocol} serves no ${modality}`)
       return adapter
     },
 
-    /** How a route's upstream makes media. @throws UpstreamError `rejected` where its protocol does not */
-    mediaAdapterOf: ({ upstream }: Route, modality: 'image' | 'video'): MediaAdapter => {
-      const adapter = adapters[upstream.protocol][modality]
-      if (!adapter) throw new UpstreamError('rejected', `${upstream.protocol} serves no ${modality}`)
-      return adapter
-    },
-
-    /** @throws UpstreamError, the last one, once nothing may be tried any more; at once what is none */
+    /** @throws the last UpstreamError; any other error at once */
     tryRoutes: async <T>(model: Pick<Model, 'modality' | 'routes'>, caller: RouteCaller, work: Work<T>): Promise<T> => {
       const failed: FailedTry[] = []
       for (;;) {

@@ -3,7 +3,8 @@
  * submission of a picture or a video may be a second bill, so media go on only after what was certainly not accepted.
  */
 import type { Route } from '../../shared/catalogue/catalogue.ts'
-import type { Modality } from '../../shared/terms/lifecycle.ts'
+import type { Modality } from '../../shared/terms/kinds.ts'
+import { KINDS } from '../../shared/terms/kinds.ts'
 import type { UpstreamError } from './adapter.ts'
 import { NOT_ACCEPTED } from './adapter.ts'
 
@@ -56,13 +57,13 @@ export function nextAttempt(situation: RoutingState): NextAttempt {
 }
 
 /**
- * Whether a failure of this kind leaves anything to try. What may have been accepted is sent again for chat alone: to
- * each further upstream once, or once more to the only one.
+ * Whether a failure of this kind leaves anything to try. What may have been accepted is sent again only where its
+ * kind of call may be: to each further upstream once, or once more to the only one.
  */
 function mayTryAgain({ modality, failed, routes }: RoutingState, { kind, fault }: UpstreamError): boolean {
   if (NOT_ACCEPTED.has(kind) || fault === 'context_length_exceeded') return true
   const unknown = failed.filter(({ error }) => error.kind === 'unknown').length
-  return kind === 'unknown' && modality === 'chat' && unknown < Math.max(routes.length, 2)
+  return kind === 'unknown' && !KINDS[modality].isSentOnce && unknown < Math.max(routes.length, 2)
 }
 
 /** The routes that take more tokens than each that found the chat too long; all while none did. */

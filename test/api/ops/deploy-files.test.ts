@@ -12,6 +12,7 @@ import { freePort } from '../../../scripts/services/ports.ts'
 import { root } from '../../../scripts/folders.ts'
 import { startTestWeb } from '../../../scripts/harness/harness.ts'
 import { readCatalogue } from '../../support/catalogue.ts'
+import { QUEUES } from '../../../src/shared/terms/kinds.ts'
 import { readConfig } from '../../../src/shared/platform/config/config.ts'
 
 const require = createRequire(import.meta.url)
@@ -92,7 +93,7 @@ describe('the Procfile', () => {
 
   it('gives its workers queues that exist', () => {
     for (const [, queues] of read('Procfile').matchAll(/WORKER_QUEUES=(\S+)/g)) {
-      expect(readConfig({ ...REQUIRED, WORKER_QUEUES: queues }).WORKER_QUEUES).to.deep.equal([queues])
+      expect(readConfig(QUEUES, { ...REQUIRED, WORKER_QUEUES: queues }).WORKER_QUEUES).to.deep.equal([queues])
     }
   })
 })
@@ -110,7 +111,7 @@ describe('app.json', () => {
 
   it('asks for variables that a process reads, with values that it accepts', () => {
     expect([...knownVariables()]).to.include.members(Object.keys(app.env))
-    const config = readConfig({ ...REQUIRED, ...values })
+    const config = readConfig(QUEUES, { ...REQUIRED, ...values })
     expect(config).to.include({
       TRUST_PROXY: 1,
       DATABASE_SSL: 'require',
@@ -229,7 +230,7 @@ describe('docker-compose.yml', () => {
         Object.entries(services[name]!.environment!).map(([key, value]) => [key, withDefaults(value)]),
       )
       expect([...knownVariables()]).to.include.members(Object.keys(environment))
-      expect(readConfig(environment).MODELS_FILE).to.equal('models.example.json')
+      expect(readConfig(QUEUES, environment).MODELS_FILE).to.equal('models.example.json')
     }
   })
 

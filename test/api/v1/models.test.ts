@@ -1,4 +1,4 @@
-import { MODALITIES } from '../../../src/shared/terms/lifecycle.ts'
+import { MODALITIES } from '../../../src/shared/terms/kinds.ts'
 import { expect } from 'chai'
 import { changeKey } from '../../../src/shared/identity/key-limits.ts'
 import { endpoints } from '../../../src/api/routes.ts'

@@ -1,4 +1,5 @@
-import type { CallStatus, Modality } from '../../../src/shared/terms/lifecycle.ts'
+import type { Modality } from '../../../src/shared/terms/kinds.ts'
+import type { CallStatus } from '../../../src/shared/terms/lifecycle.ts'
 import type { Dialect } from '../../../src/shared/chat/dialect.ts'
 import type { ErrorCode } from '../../../src/shared/platform/errors.ts'
 import type { AccountId, CallId } from '../../../src/shared/platform/ids.ts'

@@ -1,6 +1,6 @@
 import { DelayedError, WaitingError } from 'bullmq'
 import type { Job, Processor } from 'bullmq'
-import type { Modality } from '../../../src/shared/terms/lifecycle.ts'
+import type { Modality } from '../../../src/shared/terms/kinds.ts'
 import type { CallId } from '../../../src/shared/platform/ids.ts'
 import type { CallJob, Queues } from '../../../src/shared/queues.ts'
 import { MAX_DEATHS } from '../../../src/workers/calls/poisoned-calls.ts'

@@ -259,8 +259,7 @@ export class Simulation {
       upstreams: {
         ...upstreams,
         adapterOf: () => adapter,
-        mediaAdapterOf: (_route, modality) => adapter[modality]!,
-        askingAdapterOf: (_route, modality) => adapter[modality]!,
+        adapterFor: (_route, modality) => adapter[modality]!,
       } satisfies WorkerDeps['upstreams'],
       results: {
         keep: ({ kind, name }) => this.turns.effect(process, 'keep', () => name(kind === 'image' ? 'png' : 'mp4')),

@@ -2,7 +2,7 @@ import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import type { CallId } from '../../../src/shared/platform/ids.ts'
 import type { CallLimits } from '../../../src/shared/calls/calls.ts'
 import { Calls } from '../../../src/shared/calls/calls.ts'
-import type { Modality } from '../../../src/shared/terms/lifecycle.ts'
+import type { Modality } from '../../../src/shared/terms/kinds.ts'
 import type { Settlement } from '../../../src/shared/calls/types.ts'
 import type { Process, Scheduler } from '../../support/faults.ts'
 

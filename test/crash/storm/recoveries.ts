@@ -1,6 +1,6 @@
 import type { CallId } from '../../../src/shared/platform/ids.ts'
 import type { FailpointName } from '../../../src/shared/platform/process/failpoints.ts'
-import type { Modality } from '../../../src/shared/terms/lifecycle.ts'
+import type { Modality } from '../../../src/shared/terms/kinds.ts'
 import type { CallRow } from '../../support/crash.ts'
 import type { Program } from '../../../scripts/harness/installation.ts'
 

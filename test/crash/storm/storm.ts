@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Modality } from '../../../src/shared/terms/lifecycle.ts'
+import type { Modality } from '../../../src/shared/terms/kinds.ts'
 import type { Sandbox } from '../../../sandbox/server.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { untilEnded } from '../../support/crash.ts'

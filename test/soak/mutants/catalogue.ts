@@ -33,7 +33,7 @@ export const OF_CATALOGUE: readonly Mutant[] = [
     edits: [
       {
         file: 'src/shared/platform/config/config.ts',
-        find: 'isOwnVariable(variable) ? undefined : environment[variable]',
+        find: 'isOwnVariable(variable, queues) ? undefined : environment[variable]',
         replace: 'environment[variable]',
       },
     ],

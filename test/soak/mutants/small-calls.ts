@@ -99,7 +99,7 @@ export const OF_SMALL_CALLS: readonly Mutant[] = [
     edits: [
       {
         file: 'src/workers/calls/run-call.ts',
-        find: '(!call.resumed || mayBeResent(call.modality))',
+        find: '(!call.resumed || !KINDS[call.modality].isSentOnce)',
         replace: 'call !== null',
       },
     ],

@@ -1,6 +1,6 @@
 import { PROTOCOLS, SERVED } from '../../../src/shared/catalogue/catalogue.ts'
 import type { Protocol } from '../../../src/shared/catalogue/catalogue.ts'
-import type { Modality } from '../../../src/shared/terms/lifecycle.ts'
+import type { Modality } from '../../../src/shared/terms/kinds.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import type { Catalogue, TestWeb } from '../../../scripts/harness/harness.ts'

@@ -12,7 +12,7 @@ describe('moderations over openai', () => {
   let moderate: ModerationAdapter
   before(async () => {
     ;[world, upstream] = await Promise.all([startWorld(), startAnsweringUpstream()])
-    moderate = world.upstreams.askingAdapterOf(world.context('openai').route, 'moderation')
+    moderate = world.upstreams.adapterFor(world.context('openai').route, 'moderation')
   })
   after(() => Promise.all([world.close(), upstream.close()]))
 
@@ -81,7 +81,7 @@ describe('moderations over openai', () => {
     const hasty = await startWorld({ timeouts: HASTY })
     try {
       const context = hasty.context('openai')
-      const slow = hasty.upstreams.askingAdapterOf(context.route, 'moderation')
+      const slow = hasty.upstreams.adapterFor(context.route, 'moderation')
       expect((await failureOf(slow({ input: promptOf('[hang-body]') }, context))).kind).to.equal('unknown')
     } finally {
       await hasty.close()

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { PROTOCOLS } from '../../../src/shared/catalogue/catalogue.ts'
 import type { Protocol, Route } from '../../../src/shared/catalogue/catalogue.ts'
-import type { Modality } from '../../../src/shared/terms/lifecycle.ts'
+import type { Modality } from '../../../src/shared/terms/kinds.ts'
 import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
 import type { ChatAdapter, DirectMediaAdapter, TaskMediaAdapter } from '../../../src/workers/upstreams/adapter.ts'
 import {
@@ -37,7 +37,7 @@ describe('the registry of adapters', () => {
       openrouter: 'chat image video',
     })
     const route = routeTo('anthropic', 'http://x.test')
-    expect(() => world.upstreams.mediaAdapterOf(route, 'video'))
+    expect(() => world.upstreams.adapterFor(route, 'video'))
       .to.throw(UpstreamError)
       .with.property('kind', 'rejected')
     await world.close()

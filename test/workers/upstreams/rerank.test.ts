@@ -14,7 +14,7 @@ describe('rankings over openai', () => {
   let rank: RerankAdapter
   before(async () => {
     ;[world, upstream] = await Promise.all([startWorld(), startAnsweringUpstream()])
-    rank = world.upstreams.askingAdapterOf(world.context('openai').route, 'rerank')
+    rank = world.upstreams.adapterFor(world.context('openai').route, 'rerank')
   })
   after(() => Promise.all([world.close(), upstream.close()]))
 

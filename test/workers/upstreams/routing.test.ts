@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { Modality } from '../../../src/shared/terms/lifecycle.ts'
+import type { Modality } from '../../../src/shared/terms/kinds.ts'
 import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
 import type { FailureKind } from '../../../src/workers/upstreams/adapter.ts'
 import { nextAttempt } from '../../../src/workers/upstreams/routing.ts'

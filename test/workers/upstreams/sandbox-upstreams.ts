@@ -1,6 +1,7 @@
 import { createSandbox } from '../../../sandbox/server.ts'
 import type { Sandbox } from '../../../sandbox/server.ts'
 import type { Protocol, Route, Upstream } from '../../../src/shared/catalogue/catalogue.ts'
+import { mapKinds } from '../../../src/shared/terms/kinds.ts'
 import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
 import type {
   ChatEvent,
@@ -46,13 +47,8 @@ const short: Patience = { headersMs: 200, bodyMs: 200 }
 /** Short time-outs, for tests with a silent upstream. None to connect: a process that stood still has not connected. */
 export const HASTY: Timeouts = {
   connectMs: 10_000,
-  chat: short,
+  ...mapKinds(() => short),
   stream: short,
-  image: short,
-  embedding: short,
-  brief: short,
-  speech: short,
-  transcription: short,
   submit: short,
   poll: short,
 }

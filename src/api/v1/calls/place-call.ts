@@ -9,7 +9,8 @@ import type { CallId } from '../../../shared/platform/ids.ts'
 import { bytesAsJson } from '../../../shared/platform/json-bytes.ts'
 import { publicId } from '../../../shared/platform/ids.ts'
 import { WORKER_LOST } from '../../../shared/calls/chat-settlement.ts'
-import { DEADLINE_SECONDS, QUEUED_LEASE_SECONDS } from '../../../shared/terms/lifecycle.ts'
+import { KINDS } from '../../../shared/terms/kinds.ts'
+import { QUEUED_LEASE_SECONDS } from '../../../shared/terms/lifecycle.ts'
 import type { Ended, OpenOutcome, OpenRequest } from '../../../shared/calls/types.ts'
 import { putUpload } from '../../../shared/requests/uploads.ts'
 import type { CallUpdate } from '../../../shared/replies/channels.ts'
@@ -206,7 +207,7 @@ function openRequest(
     guarded,
     estimate,
     shape: model.modality === 'video' ? (request as MediaRequest) : undefined,
-    deadlineSeconds: model.timeoutSeconds ?? deadlineSeconds ?? DEADLINE_SECONDS[model.modality],
+    deadlineSeconds: model.timeoutSeconds ?? deadlineSeconds ?? KINDS[model.modality].deadlineSeconds,
     requestId,
     replyTo: replies.address,
     idempotency:

@@ -4,7 +4,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Context, Middleware } from 'koa'
 import type { Principal } from '../../../shared/identity/key-lookup.ts'
-import type { Modality } from '../../../shared/terms/lifecycle.ts'
+import type { Modality } from '../../../shared/terms/kinds.ts'
 import type { Model, Offer } from '../../../shared/catalogue/catalogue.ts'
 import { findModel, offerTo } from '../../../shared/catalogue/catalogue.ts'
 import type { Dialect } from '../../../shared/chat/dialect.ts'

@@ -11,7 +11,7 @@ import { AllMedia, ErrorNote, Facts, Trail } from '../../parts/call-details.tsx'
 import { CallDialog } from '../../parts/call-dialog.tsx'
 import { CREDITS, MODEL, STATUS, TOOK } from '../../parts/call-table.tsx'
 import { Collapsible } from '../../parts/collapsible.tsx'
-import { STATUS_WORDS } from '../../parts/format.ts'
+import { MODALITY_CHOICES, STATUS_WORDS } from '../../parts/format.ts'
 import { Choice, Field, fieldsOf } from '../../parts/forms.tsx'
 import { List } from '../../parts/list.tsx'
 import { leave, withFields } from '../../parts/route.ts'
@@ -95,18 +95,6 @@ const columnsOf = (query: Record<string, string>): Column<AnyCall>[] => [
 
 const STATUSES = [['', 'Any status'], ...Object.entries(STATUS_WORDS)] as (readonly [string, string])[]
 
-const MODALITIES = [
-  ['', 'Any kind'],
-  ['chat', 'Chat'],
-  ['image', 'Image'],
-  ['video', 'Video'],
-  ['embedding', 'Embedding'],
-  ['moderation', 'Moderation'],
-  ['rerank', 'Rerank'],
-  ['speech', 'Speech'],
-  ['transcription', 'Transcription'],
-] as const
-
 const DIALECTS = [['', 'Any API'], ...Object.entries(DIALECT_WORDS)] as (readonly [string, string])[]
 
 /** What can be chosen, and what the address asks for even though it cannot be chosen any more. */
@@ -131,7 +119,7 @@ function Filters({ query }: { query: Record<string, string> }) {
     <Collapsible name="Filters" open={filtered}>
       <section class="filters" aria-label="Filters">
         <Choice label="Status" options={STATUSES} {...given('status')} />
-        <Choice label="Kind" options={MODALITIES} {...given('modality')} />
+        <Choice label="Kind" options={MODALITY_CHOICES} {...given('modality')} />
         <Choice label="API" options={DIALECTS} {...given('dialect')} />
         <Choice
           label="Model"

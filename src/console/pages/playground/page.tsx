@@ -7,19 +7,15 @@ import { Empty, Page, ErrorMessage, Loading } from '../../parts/basics.tsx'
 import type { PageProps } from '../../parts/route.ts'
 import { withFields } from '../../parts/route.ts'
 import { useLoad } from '../../state/load.ts'
+import { PLAYED } from '../../api/call-forms.ts'
+import { MODALITY_WORDS } from '../../parts/format.ts'
 import { ChatPlayground } from './chat.tsx'
 import { MediaPlayground } from './media.tsx'
-
-const KINDS = [
-  ['chat', 'Chat'],
-  ['image', 'Image'],
-  ['video', 'Video'],
-] as const
 
 export function PlaygroundPage({ params, query }: PageProps) {
   const { route } = useLocation()
   const models = useLoad('models', getModels)
-  const kind = KINDS.find(([one]) => one === params.kind)?.[0] ?? 'chat'
+  const kind = PLAYED.find((one) => one === params.kind) ?? 'chat'
   const offered = (models.data?.data ?? []).filter(({ modality }) => modality === kind)
   const model = offered.find(({ id }) => id === query.model) ?? offered[0]
   const put = (changes: Record<string, string | undefined>): void =>
@@ -28,9 +24,9 @@ export function PlaygroundPage({ params, query }: PageProps) {
   return (
     <Page title="Playground">
       <nav class="tabs" aria-label="Kinds">
-        {KINDS.map(([one, name]) => (
+        {PLAYED.map((one) => (
           <a key={one} href={`/playground/${one}`} aria-current={one === kind ? 'page' : undefined}>
-            {name}
+            {MODALITY_WORDS[one]}
           </a>
         ))}
       </nav>

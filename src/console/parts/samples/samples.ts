@@ -64,32 +64,27 @@ const CHAT_WRITERS: Readonly<Record<Dialect, Writers<ChatFields>>> = {
   responses,
 }
 
+const WRITERS = {
+  image: images,
+  video: videos,
+  embedding: embeddings,
+  moderation: moderations,
+  rerank: rankings,
+  speech,
+  transcription: transcriptions,
+}
+
 function samplesBy<Fields>(writers: Writers<Fields>, fields: Fields, origin: string, api = ''): Sample[] {
   return writers.map(([language, write]) => ({ api, language, code: write(origin, fields) }))
 }
 
 /** The samples of a request. @param origin the address of this gateway */
 export function samplesOf({ kind, fields }: Example, origin: string): Sample[] {
-  switch (kind) {
-    case 'chat':
-      return Object.entries(CHAT_WRITERS).flatMap(([dialect, writers]) =>
+  return kind === 'chat'
+    ? Object.entries(CHAT_WRITERS).flatMap(([dialect, writers]) =>
         samplesBy(writers, fields, origin, DIALECT_WORDS[dialect as Dialect]),
       )
-    case 'embedding':
-      return samplesBy(embeddings, fields, origin)
-    case 'moderation':
-      return samplesBy(moderations, fields, origin)
-    case 'rerank':
-      return samplesBy(rankings, fields, origin)
-    case 'speech':
-      return samplesBy(speech, fields, origin)
-    case 'transcription':
-      return samplesBy(transcriptions, fields, origin)
-    case 'image':
-      return samplesBy(images, fields, origin)
-    case 'video':
-      return samplesBy(videos, fields, origin)
-  }
+    : samplesBy(WRITERS[kind] as Writers<typeof fields>, fields, origin)
 }
 
 /** A request like that of a call, whose own is not stored, as a curl line. */

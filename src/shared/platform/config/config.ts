@@ -30,35 +30,42 @@ const share = z
   .transform(Number)
   .pipe(z.number().gt(0, 'must be above 0').lte(1, 'must be at most 1'))
 
-/** The queues a worker can serve; one per modality, one for mail, payments, webhooks and the reconciler each. */
-export const QUEUE_NAMES = [
-  'chat',
-  'image',
-  'video',
-  'embedding',
-  'moderation',
-  'rerank',
-  'speech',
-  'transcription',
-  'mail',
-  'payments',
-  'webhooks',
-  'maintenance',
-] as const
-/** A queue that a worker can take. */
-export type QueueName = (typeof QUEUE_NAMES)[number]
+/**
+ * The queues that a worker can serve, and of those of calls how many calls it works on at once where the queue's
+ * variable (`RERANK_CONCURRENCY` of `rerank`) does not say.
+ */
+export type KnownQueues = Readonly<Record<string, { concurrency?: number }>>
 
-const queueList = z.string().transform((text, context) => {
-  const names = text
-    .split(',')
-    .map((name) => name.trim())
-    .filter(Boolean)
-  const unknown = names.filter((name) => !QUEUE_NAMES.includes(name as QueueName))
-  if (unknown.length > 0 || names.length === 0) {
-    context.addIssue({ code: 'custom', message: `must be a comma-separated list of ${QUEUE_NAMES.join(', ')}` })
-    return z.NEVER
-  }
-  return names as QueueName[]
+type Concurrency = `${string}_CONCURRENCY`
+
+const concurrencyName = (queue: string): Concurrency => `${queue.toUpperCase()}_CONCURRENCY`
+
+/** How many jobs of a queue a worker works on at once. */
+export const jobsAtOnce = (config: Readonly<Record<Concurrency, number>>, queue: string): number =>
+  config[concurrencyName(queue)]!
+
+const queueList = (known: string[]) =>
+  z
+    .string()
+    .transform((text) =>
+      text
+        .split(',')
+        .map((name) => name.trim())
+        .filter(Boolean),
+    )
+    .refine((names) => names.length > 0 && names.every((name) => known.includes(name)), {
+      message: `must be a comma-separated list of ${known.join(', ')}`,
+    })
+    .default(known)
+
+/** The variables of the queues. */
+const queueVariables = (queues: KnownQueues) => ({
+  WORKER_QUEUES: queueList(Object.keys(queues)),
+  ...(Object.fromEntries(
+    Object.entries(queues).flatMap(([name, { concurrency }]) =>
+      concurrency === undefined ? [] : [[concurrencyName(name), wholeNumber(concurrency, 1, 100_000)]],
+    ),
+  ) as Record<Concurrency, ReturnType<typeof wholeNumber>>),
 })
 
 const stripeSecret = z.string({ error: 'is required with PAYMENTS=stripe' })
@@ -99,15 +106,6 @@ const variables = z.object({
   LONG_CALL_AFTER_SECONDS: wholeNumber(20, 1, 3600),
   APP_SECRET: z.string({ error: 'is required' }).min(32, 'must have at least 32 characters'),
   APP_SECRET_PREVIOUS: z.string().min(32, 'must have at least 32 characters').optional(),
-  WORKER_QUEUES: queueList.default([...QUEUE_NAMES]),
-  CHAT_CONCURRENCY: wholeNumber(100, 1, 100_000),
-  IMAGE_CONCURRENCY: wholeNumber(20, 1, 100_000),
-  VIDEO_CONCURRENCY: wholeNumber(50, 1, 100_000),
-  EMBEDDING_CONCURRENCY: wholeNumber(10, 1, 100_000),
-  MODERATION_CONCURRENCY: wholeNumber(50, 1, 100_000),
-  RERANK_CONCURRENCY: wholeNumber(50, 1, 100_000),
-  SPEECH_CONCURRENCY: wholeNumber(20, 1, 100_000),
-  TRANSCRIPTION_CONCURRENCY: wholeNumber(20, 1, 100_000),
   MAIL_CONCURRENCY: wholeNumber(5, 1, 1000),
   PAYMENTS_CONCURRENCY: wholeNumber(5, 1, 1000),
   WEBHOOKS_CONCURRENCY: wholeNumber(50, 1, 1000),
@@ -144,11 +142,20 @@ const variablesWithPayments = variables.extend({
   STRIPE_WEBHOOK_SECRET: stripeSecret.regex(/^\S+$/, 'must have no spaces'),
 })
 
-const variablesFor = ({ PAYMENTS }: NodeJS.ProcessEnv) => (PAYMENTS === 'stripe' ? variablesWithPayments : variables)
+const variablesFor = ({ PAYMENTS }: NodeJS.ProcessEnv, queues: KnownQueues) =>
+  (PAYMENTS === 'stripe' ? variablesWithPayments : variables).extend(queueVariables(queues))
+
+/** The names of all variables. */
+const namesFor = (queues: KnownQueues): string[] => [
+  ...Object.keys(variables.shape),
+  ...Object.keys(queueVariables(queues)),
+]
 
 /** Everything an operator can set, parsed; names as in the environment, units as in docs/configuration.md. */
 export type Config = Omit<z.infer<typeof variables>, 'BASE_URL'> & {
   BASE_URL: string
+  WORKER_QUEUES: string[]
+  [name: Concurrency]: number
   /**
    * The rest of the environment, for the catalogue's `apiKeyEnv` only: nothing else reads a variable by name. Never one
    * that `isOwnVariable` knows, whatever an old version of the catalogue names.
@@ -167,12 +174,13 @@ export const EXIT_CONFIG = 78
  * left out: a line end that was pasted with a secret fits into no header.
  * @throws ConfigError that names every offending variable (never its value: it may be a secret).
  */
-export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
-  const config = parse<typeof variables>(variablesFor(environment), environment)
+export function readConfig(queues: KnownQueues, environment: NodeJS.ProcessEnv = process.env): Config {
+  const config = parse(variablesFor(environment, queues), environment)
   return Object.freeze({
     ...config,
     BASE_URL: config.BASE_URL ?? `http://localhost:${config.PORT}`,
-    secretOf: (variable: string) => (isOwnVariable(variable) ? undefined : environment[variable]?.trim() || undefined),
+    secretOf: (variable: string) =>
+      isOwnVariable(variable, queues) ? undefined : environment[variable]?.trim() || undefined,
   })
 }
 
@@ -265,8 +273,8 @@ const VARIABLES_OF_OTHERS = new RegExp(
  * Whether Tollgate or what it runs on reads this variable: then the catalogue may not name it as an upstream's key,
  * which would hand its value to the upstream. A new variable of the schema above is covered by itself.
  */
-export const isOwnVariable = (name: string): boolean =>
-  Object.hasOwn(variables.shape, name.toUpperCase()) || VARIABLES_OF_OTHERS.test(name.toUpperCase())
+export const isOwnVariable = (name: string, queues: KnownQueues): boolean =>
+  namesFor(queues).includes(name.toUpperCase()) || VARIABLES_OF_OTHERS.test(name.toUpperCase())
 
 /** Hosts that nobody else reaches. */
 const LOCAL_HOST = /^(localhost|.*\.localhost|127(\.\d+){3}|0\.0\.0\.0|\[::1?\])$/
@@ -280,9 +288,10 @@ export const isLocal = ({ BASE_URL }: Pick<Config, 'BASE_URL'>): boolean => LOCA
  */
 export function configWarnings(
   config: Pick<Config, 'BASE_URL' | 'SMTP_URL' | 'NODE_ENV'>,
+  queues: KnownQueues,
   environment: NodeJS.ProcessEnv = process.env,
 ): string[] {
-  const known = [...Object.keys(variables.shape), ...NAMES_OF_SCRIPTS]
+  const known = [...namesFor(queues), ...NAMES_OF_SCRIPTS]
   const mistyped = Object.keys(environment).flatMap((name) => {
     const meant = nearestName(name, known)
     return meant === null ? [] : [`The variable ${name} is unknown and has no effect. Did you mean ${meant}?`]

@@ -15,7 +15,7 @@ export type Keeping = { forMs: number; timesAsLong?: number }
  * The same reading for everybody who asks while it is kept. One that failed is not kept.
  * @param now a clock in ms, for tests
  */
-export function keptReading<T>(
+export function cachedReading<T>(
   { forMs, timesAsLong = TIMES_AS_LONG }: Keeping,
   read: () => Promise<T>,
   now = () => performance.now(),

@@ -4,7 +4,7 @@
 import type { Redis } from 'ioredis'
 import { askForWrite } from '../postgres/db.ts'
 import type { Db } from '../postgres/db.ts'
-import { keptReading } from './cached.ts'
+import { cachedReading } from './cached.ts'
 import { askRedisForWrite } from '../redis/redis.ts'
 import type { SchemaGate } from '../postgres/schema.ts'
 
@@ -28,7 +28,7 @@ export type Watched = {
  * not new enough, or a `catalogue` that is not there yet.
  */
 export const readServices = (watched: Watched): (() => Promise<string[]>) =>
-  keptReading({ forMs: KEPT_MS, timesAsLong: 0 }, () => unavailableServices(watched))
+  cachedReading({ forMs: KEPT_MS, timesAsLong: 0 }, () => unavailableServices(watched))
 
 async function unavailableServices({ db, redis, prefix, schema, catalogue }: Watched): Promise<string[]> {
   const [postgres, queue, migrated] = await Promise.all([

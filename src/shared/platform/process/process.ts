@@ -4,7 +4,7 @@
 import { constants } from 'node:os'
 import { reportDefect, surviveDefects } from './defects.ts'
 import { ConfigError, EXIT_CONFIG, configWarnings, readConfig } from '../config/config.ts'
-import type { Config } from '../config/config.ts'
+import type { Config, KnownQueues } from '../config/config.ts'
 import { createLog, logWritten, sentenceOf } from './log.ts'
 import type { Log } from './log.ts'
 import { holdWarnings } from './warnings.ts'
@@ -25,6 +25,7 @@ const FORCE_EXIT_MS = 29_000
  */
 export async function runProcess(
   name: 'web' | 'worker',
+  queues: KnownQueues,
   start: (config: Config, log: Log) => Promise<Running>,
 ): Promise<void> {
   let running: Running | undefined
@@ -32,11 +33,11 @@ export async function runProcess(
   process.on('SIGHUP', () => running?.reload())
   const warnings = holdWarnings()
   try {
-    const config = readConfig()
+    const config = readConfig(queues)
     const log = createLog(config.LOG_LEVEL, name, config.LOG_UPSTREAM_TEXT === 'on')
     surviveDefects(log)
     watchLoop(name)
-    for (const warning of configWarnings(config)) log.warn(warning)
+    for (const warning of configWarnings(config, queues)) log.warn(warning)
     // Before the log says that the process runs: a supervisor may send SIGTERM as soon as it reads that.
     stopOnSignals(() => running, log)
     running = await start(config, log)

@@ -4,7 +4,6 @@
 import { Queue } from 'bullmq'
 import type { JobsOptions } from 'bullmq'
 import type { Redis } from 'ioredis'
-import type { QueueName } from '../config/config.ts'
 
 /**
  * Ended jobs are removed at once: prompts must not rest in Redis. A defect is tried again twice, then left to
@@ -17,27 +16,11 @@ const JOB_OPTIONS: JobsOptions = {
   removeOnFail: true,
 }
 
-/** Lock and stall times in ms by queue: how soon a killed worker's job runs again (docs/architecture.md#queues). */
-export const WORKER_TIMES: Record<QueueName, { lockDuration: number; stalledInterval: number }> = {
-  chat: { lockDuration: 5000, stalledInterval: 2500 },
-  image: { lockDuration: 5000, stalledInterval: 2500 },
-  video: { lockDuration: 10_000, stalledInterval: 5000 },
-  embedding: { lockDuration: 5000, stalledInterval: 2500 },
-  moderation: { lockDuration: 5000, stalledInterval: 2500 },
-  rerank: { lockDuration: 5000, stalledInterval: 2500 },
-  speech: { lockDuration: 5000, stalledInterval: 2500 },
-  transcription: { lockDuration: 5000, stalledInterval: 2500 },
-  mail: { lockDuration: 30_000, stalledInterval: 10_000 },
-  payments: { lockDuration: 30_000, stalledInterval: 10_000 },
-  webhooks: { lockDuration: 30_000, stalledInterval: 10_000 },
-  maintenance: { lockDuration: 10_000, stalledInterval: 5000 },
-}
-
 /** The default fails a job on its second crash; the call's row says what may still be done, not this counter. */
 export const MAX_STALLED_COUNT = 1000
 
 /** The producer side of queues by name, each opened when it is first used, over one connection that fails fast. */
-export function openQueues(connection: Redis, prefix: string) {
+export function openQueues<QueueName extends string>(connection: Redis, prefix: string) {
   const open = new Map<QueueName, Queue>()
   const queue = (name: QueueName): Queue => {
     let found = open.get(name)

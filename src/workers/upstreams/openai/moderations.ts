@@ -15,7 +15,10 @@ const MAX_CATEGORIES = 200
 export function createOpenaiModerations(http: UpstreamHttp): ModerationAdapter {
   return async (request, context) => {
     const json = applyRules({ ...request, model: context.route.model }, context.route)
-    const answer = await http.json({ method: 'POST', kind: 'brief', path: '/moderations', body: { json } }, context)
+    const answer = await http.json(
+      { method: 'POST', kind: 'moderation', path: '/moderations', body: { json } },
+      context,
+    )
     const failure = failureIn(answer)
     if (failure) throw failure
     const { results } = answer

@@ -14,7 +14,7 @@ import type { UpstreamHttp } from '../http.ts'
 export function createOpenaiRerank(http: UpstreamHttp): RerankAdapter {
   return async ({ return_documents: _isReturned, ...request }, context) => {
     const json = applyRules({ ...request, model: context.route.model }, context.route)
-    const answer = await http.json({ method: 'POST', kind: 'brief', path: '/rerank', body: { json } }, context)
+    const answer = await http.json({ method: 'POST', kind: 'rerank', path: '/rerank', body: { json } }, context)
     const failure = failureIn(answer)
     if (failure) throw failure
     const { meta, usage } = answer

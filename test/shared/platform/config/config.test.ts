@@ -9,6 +9,7 @@ import {
   readConfig,
   readDatabaseConfig,
 } from '../../../../src/shared/platform/config/config.ts'
+import { QUEUES } from '../../../../src/shared/terms/kinds.ts'
 import type { Config } from '../../../../src/shared/platform/config/config.ts'
 import { BAD, FREE } from '../../bad-values.ts'
 
@@ -17,11 +18,11 @@ const least = {
   REDIS_URL: 'redis://redis.example',
   APP_SECRET: 'x'.repeat(32),
 }
-const read = (more: NodeJS.ProcessEnv = {}): Config => readConfig({ ...least, ...more })
+const read = (more: NodeJS.ProcessEnv = {}): Config => readConfig(QUEUES, { ...least, ...more })
 
 function problem(environment: NodeJS.ProcessEnv): string {
   try {
-    readConfig(environment)
+    readConfig(QUEUES, environment)
   } catch (error) {
     expect(error).to.be.an.instanceOf(ConfigError)
     return (error as Error).message
@@ -37,7 +38,7 @@ describe('the configuration', () => {
     })
     expect([METRICS_TOKEN, STORAGE_URL]).to.deep.equal(['a-token-for-metrics', 'file:media'])
     expect(secretOf('NOT_SET')).to.equal(undefined)
-    const config = readConfig({ ...least, SOME_KEY: ' sk-1 \n', EMPTY_KEY: ' \n' })
+    const config = readConfig(QUEUES, { ...least, SOME_KEY: ' sk-1 \n', EMPTY_KEY: ' \n' })
     expect([config.secretOf('SOME_KEY'), config.secretOf('EMPTY_KEY')]).to.deep.equal(['sk-1', undefined])
   })
 
@@ -174,9 +175,9 @@ describe('the configuration', () => {
     ]
     const config = read(Object.fromEntries(others.map((name) => [name, 'secret'])))
     for (const name of [...documented, ...others, 'PATH', 'LD_PRELOAD', 'SSL_CERT_FILE', 'HTTPS_PROXY', 'no_proxy'])
-      expect([isOwnVariable(name), config.secretOf(name)], name).to.deep.equal([true, undefined])
+      expect([isOwnVariable(name, QUEUES), config.secretOf(name)], name).to.deep.equal([true, undefined])
     for (const name of ['OPENAI_API_KEY', 'FAL_KEY', 'REPLICATE_API_TOKEN', 'PGLM_KEY', 'KEY_OF_MINE', 'HOMEGROWN_KEY'])
-      expect(isOwnVariable(name), name).to.equal(false)
+      expect(isOwnVariable(name, QUEUES), name).to.equal(false)
   })
 
   it('requires only Postgres for the admin command', () => {
@@ -249,14 +250,16 @@ describe('the configuration', () => {
 
   it('warns of unknown names that resemble settings, and of no others', () => {
     const warned = (names: string[]) =>
-      configWarnings(read(), Object.fromEntries(names.map((name) => [name, 'x']))).map((line) => line.split(' ')[2]!)
+      configWarnings(read(), QUEUES, Object.fromEntries(names.map((name) => [name, 'x']))).map(
+        (line) => line.split(' ')[2]!,
+      )
     const typos = ['GATEWAY_RATELIMIT', 'SMPT_URL', 'DATABASE_POOL_SIZE', 'MEDIA_TTL', 'base_url', 'APP_SECERT']
     expect(warned([...typos, 'PORT', 'PATH', 'HOST', 'HOME', 'REDIS_TLS_URL', 'OPENAI_API_KEY'])).to.deep.equal(typos)
   })
 
   it('warns in production of mails that reach nobody and of unreachable links', () => {
     const production = { NODE_ENV: 'production' }
-    const warnings = (more: NodeJS.ProcessEnv) => configWarnings(read(more), {}).join('\n')
+    const warnings = (more: NodeJS.ProcessEnv) => configWarnings(read(more), QUEUES, {}).join('\n')
     expect(warnings({ BASE_URL: 'http://127.0.0.1:3000' })).to.equal('')
     expect(warnings({ ...production, BASE_URL: 'http://127.0.0.1:3000' })).to.match(
       /SMTP_URL is not.*\nBASE_URL is local/,

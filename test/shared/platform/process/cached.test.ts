@@ -1,12 +1,12 @@
 import { expect } from 'chai'
-import { keptReading } from '../../../../src/shared/platform/process/cached.ts'
+import { cachedReading } from '../../../../src/shared/platform/process/cached.ts'
 
 describe('a kept reading', () => {
   /** A reading that takes so long, and a clock that moves only by hand. */
   const setUp = (tookMs: number) => {
     const clock = { now: 0 }
     let readings = 0
-    const read = keptReading(
+    const read = cachedReading(
       { forMs: 10_000 },
       async () => {
         clock.now += tookMs
@@ -41,7 +41,7 @@ describe('a kept reading', () => {
 
   it('is not kept if it failed', async () => {
     let tries = 0
-    const read = keptReading({ forMs: 10_000 }, async () => {
+    const read = cachedReading({ forMs: 10_000 }, async () => {
       tries++
       if (tries === 1) throw new Error('away')
       return tries
