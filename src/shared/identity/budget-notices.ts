@@ -4,7 +4,7 @@
 import type { MailDetails } from '../mail/mails.ts'
 import type { UserId } from '../platform/ids.ts'
 import type { Trx } from '../platform/postgres/db.ts'
-import type { BudgetNotice } from '../mail/templates.ts'
+import type { BudgetNotice } from '../mail/notices.ts'
 import { windowEnd } from './budgets.ts'
 
 type NoticeRow = {
