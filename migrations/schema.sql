@@ -5,6 +5,10 @@ CREATE DOMAIN credits AS bigint
   CONSTRAINT credits_exact_in_javascript CHECK ((VALUE <= '9007199254740991'::bigint))
   CONSTRAINT credits_not_negative CHECK ((VALUE >= 0));
 
+-- A kind of call: its queue.
+CREATE DOMAIN modality AS text
+  CONSTRAINT modality_known CHECK ((VALUE = ANY (ARRAY['chat'::text, 'image'::text, 'video'::text, 'embedding'::text, 'moderation'::text, 'rerank'::text, 'speech'::text, 'transcription'::text])));
+
 -- Tokens, bytes or micro-dollars: never negative.
 CREATE DOMAIN quantity AS bigint
   CONSTRAINT quantity_not_negative CHECK ((VALUE >= 0));
@@ -105,7 +109,7 @@ END, -- Whose it is while it is not revoked: only members of an account have suc
   CONSTRAINT api_keys_allowed_ips_count CHECK (((cardinality(allowed_ips) >= 1) AND (cardinality(allowed_ips) <= 50))),
   CONSTRAINT api_keys_hash_is_sha256 CHECK ((octet_length(key_hash) = 32)),
   CONSTRAINT api_keys_max_outstanding_positive CHECK ((max_outstanding > 0)),
-  CONSTRAINT api_keys_modalities_known CHECK (((cardinality(modalities) >= 1) AND (modalities <@ ARRAY['chat'::text, 'image'::text, 'video'::text, 'embedding'::text, 'moderation'::text, 'rerank'::text, 'speech'::text, 'transcription'::text]))),
+  CONSTRAINT api_keys_modalities_count CHECK ((cardinality((modalities)::modality[]) >= 1)),
   CONSTRAINT api_keys_models_count CHECK (((cardinality(models) >= 1) AND (cardinality(models) <= 100))),
   CONSTRAINT api_keys_name_length CHECK ((char_length(name) <= 60)),
   CONSTRAINT api_keys_outstanding_not_negative CHECK ((outstanding_calls >= 0)),
@@ -244,13 +248,14 @@ CREATE TABLE calls (
   account_id uuid NOT NULL, -- Who pays.
   key_id uuid NOT NULL, -- The API key it came with.
   user_id uuid NOT NULL, -- Whose key that is: the member whose call it is.
-  modality text NOT NULL, -- chat, image, video, embedding, moderation, rerank, speech or transcription: its queue.
+  modality modality NOT NULL, -- chat, image, video, embedding, moderation, rerank, speech or transcription: its queue.
   dialect text, -- In which a chat was asked, and is answered, where that is not chat completions.
   model text NOT NULL, -- The gateway's model id as asked for.
   status text NOT NULL, -- queued, running, succeeded, failed or rejected; see src/shared/terms/lifecycle.ts.
   price jsonb, -- The price when the call was opened: later changes of the catalogue do not touch it.
   estimated_input_tokens quantity, -- Input tokens of the pre-charge (chat).
   estimated_output_tokens quantity, -- Output tokens of the pre-charge (chat).
+  reserved_tokens quantity DEFAULT ((estimated_input_tokens)::bigint + COALESCE((estimated_output_tokens)::bigint, (0)::bigint)), -- The tokens of a minute that it reserves; null where it is not estimated by tokens.
   credits_precharged credits NOT NULL DEFAULT 0, -- Credits charged at the beginning.
   credits credits NOT NULL DEFAULT 0, -- Credits collected so far = minus the sum of the call's ledger entries.
   credits_uncollected credits NOT NULL DEFAULT 0, -- What the price asked for beyond the balance: became debt of the account.
@@ -300,16 +305,15 @@ CREATE TABLE calls (
   CONSTRAINT calls_callback_url_length CHECK ((char_length(callback_url) <= 2048)) NOT VALID,
   CONSTRAINT calls_cost_within_twice_the_charge CHECK ((((credits)::bigint + (credits_uncollected)::bigint) <= (2 * (credits_precharged)::bigint))),
   CONSTRAINT calls_count_positive CHECK ((count >= 1)),
-  CONSTRAINT calls_deleted_are_videos CHECK (((deleted_at IS NULL) OR ((modality = 'video'::text) AND (status <> 'rejected'::text)))),
-  CONSTRAINT calls_dialect_known CHECK (((dialect IS NULL) OR ((modality = 'chat'::text) AND (dialect = ANY (ARRAY['messages'::text, 'responses'::text]))))),
+  CONSTRAINT calls_deleted_are_videos CHECK (((deleted_at IS NULL) OR (((modality)::text = 'video'::text) AND (status <> 'rejected'::text)))),
+  CONSTRAINT calls_dialect_known CHECK (((dialect IS NULL) OR (((modality)::text = 'chat'::text) AND (dialect = ANY (ARRAY['messages'::text, 'responses'::text]))))),
   CONSTRAINT calls_ended_are_complete CHECK ((((status = ANY (ARRAY['queued'::text, 'running'::text])) = (finished_at IS NULL)) AND ((finished_at IS NULL) = (http_status IS NULL)))),
   CONSTRAINT calls_error_where_refused CHECK (((status = ANY (ARRAY['failed'::text, 'rejected'::text])) = (error_type IS NOT NULL))),
   CONSTRAINT calls_failed_cost_nothing CHECK (((status <> ALL (ARRAY['failed'::text, 'rejected'::text])) OR ((credits)::bigint = 0))),
   CONSTRAINT calls_idempotency_whole CHECK ((((idempotency_key IS NULL) = (idempotency_expires_at IS NULL)) AND ((idempotency_key IS NULL) OR (request_hash IS NOT NULL)))),
-  CONSTRAINT calls_modality_known CHECK ((modality = ANY (ARRAY['chat'::text, 'image'::text, 'video'::text, 'embedding'::text, 'moderation'::text, 'rerank'::text, 'speech'::text, 'transcription'::text]))),
   CONSTRAINT calls_more_results_of_pictures CHECK (((more_result_urls IS NULL) OR (cardinality(more_result_urls) < COALESCE((pictures)::bigint, (0)::bigint)))),
   CONSTRAINT calls_open_hold_their_charge CHECK (((status <> ALL (ARRAY['queued'::text, 'running'::text])) OR (((credits)::bigint = (credits_precharged)::bigint) AND (price IS NOT NULL) AND (lease_until IS NOT NULL) AND (deadline_at IS NOT NULL)))),
-  CONSTRAINT calls_pictures_were_delivered CHECK (((pictures IS NULL) OR ((modality = 'image'::text) AND (status = 'succeeded'::text) AND ((pictures)::bigint >= 1) AND (((credits)::bigint + (credits_uncollected)::bigint) <= (credits_precharged)::bigint)))),
+  CONSTRAINT calls_pictures_were_delivered CHECK (((pictures IS NULL) OR (((modality)::text = 'image'::text) AND (status = 'succeeded'::text) AND ((pictures)::bigint >= 1) AND (((credits)::bigint + (credits_uncollected)::bigint) <= (credits_precharged)::bigint)))),
   CONSTRAINT calls_progress_in_percent CHECK (((progress >= 0) AND (progress <= 100))),
   CONSTRAINT calls_rejected_were_not_charged CHECK (((status <> 'rejected'::text) OR ((credits_precharged)::bigint = 0))),
   CONSTRAINT calls_repeated_tokens_were_written CHECK (((repeated_input_tokens)::bigint <= (cache_write_tokens)::bigint)),
@@ -324,7 +328,7 @@ CREATE INDEX calls_left ON calls USING btree (request_hash) WHERE (abandoned_at 
 CREATE INDEX calls_of_errors ON calls USING btree (id) WHERE (error_type IS NOT NULL);
 CREATE INDEX calls_open ON calls USING btree (created_at) WHERE (finished_at IS NULL);
 CREATE INDEX calls_to_join ON calls USING btree (account_id, request_hash, id DESC) WHERE ((finished_at IS NULL) OR (abandoned_at IS NOT NULL));
-CREATE INDEX calls_videos ON calls USING btree (account_id, created_at DESC, id DESC) WHERE ((modality = 'video'::text) AND (deleted_at IS NULL));
+CREATE INDEX calls_videos ON calls USING btree (account_id, created_at DESC, id DESC) WHERE (((modality)::text = 'video'::text) AND (deleted_at IS NULL));
 CREATE TRIGGER calls_swept_stay_used AFTER DELETE ON calls REFERENCING OLD TABLE AS swept FOR EACH STATEMENT EXECUTE FUNCTION keep_swept_use();
 
 -- Every version of the catalogue. The newest is the current one: rows are added, never changed.
@@ -955,7 +959,7 @@ CREATE FUNCTION check_ledger() RETURNS trigger;
 CREATE FUNCTION check_payment() RETURNS trigger;
 
 -- Takes over the call that a request is a retry of, for the web process that will answer it; null without one.
-CREATE FUNCTION claim_left_call(of_account uuid, of_key uuid, of_request bytea, new_reply_to text) RETURNS uuid;
+CREATE FUNCTION claim_call(of_account uuid, of_key uuid, of_request bytea, new_reply_to text, is_numbered boolean, dead jsonb DEFAULT '[]'::jsonb) RETURNS uuid;
 
 -- Repays the debt of these accounts from what they can spend, by entries of kind collection; returns the balances after it.
 CREATE FUNCTION collect_debts(account_ids uuid[]) RETURNS TABLE(account_id uuid, balance bigint);
@@ -1008,7 +1012,7 @@ CREATE FUNCTION new_id() RETURNS uuid;
 -- Tells of a budget of which 80 or 100 percent is spent.
 CREATE FUNCTION notify_of_budget() RETURNS trigger;
 
--- Charges and opens calls: for each an outcome of opened, exists, left (by what it may be a retry of), group_changed, price_above_limit, price_changed, insufficient_credits, key_budget_exceeded, member_budget_exceeded, credits_in_use, key_budget_in_use, member_budget_in_use, too_many_calls, too_many_calls_of_key, too_many_bytes, too_many_tokens, account_suspended, unauthorized, ip_not_allowed or model_not_allowed.
+-- Charges and opens calls: for each an outcome of opened, exists, claimed (the call that it is a retry of), or why it is refused.
 CREATE FUNCTION open_calls(requests jsonb, max_outstanding integer, max_request_bytes bigint) RETURNS TABLE(id uuid, outcome text, existing_id uuid, balance bigint, outstanding integer, account_tokens jsonb, key_tokens jsonb) SET plan_cache_mode=force_generic_plan;
 
 -- The text form of an id that clients see.
@@ -1017,11 +1021,8 @@ CREATE FUNCTION public_id(prefix text, id uuid) RETURNS text;
 -- Refuses updates and deletions.
 CREATE FUNCTION refuse_change() RETURNS trigger;
 
--- Reserves the tokens that calls are estimated at, of keys whose tokens are limited.
-CREATE FUNCTION reserve_tokens(opened uuid[], moment timestamptz) RETURNS void;
-
--- Whether the result of a call is kept, as committed now, whatever the snapshot.
-CREATE FUNCTION result_is_kept(ended_call uuid) RETURNS boolean;
+-- The calls that a request may be a retry of, and whose answer can still be given.
+CREATE FUNCTION retried_calls(of_account uuid, of_key uuid, of_request bytea, is_numbered boolean) RETURNS SETOF calls;
 
 -- Brings what is reversed of a payment to a number of credits: takes back or reinstates them; returns the balance.
 CREATE FUNCTION reverse_payment(the_payment uuid, target bigint) RETURNS TABLE(moved bigint, owed bigint, balance bigint);

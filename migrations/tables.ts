@@ -1,6 +1,6 @@
 /**
- * Tables as people read them: one `CREATE TABLE` each, and beside every column what it means. These remarks are kept in
- * the database too, so that `\d+` shows them.
+ * Tables as people read them: one `CREATE TABLE` each, and next to every column what it means. These remarks are kept
+ * in the database too, so that `\d+` shows them. Composite types are written in the same way.
  */
 import type { Knex } from 'knex'
 
@@ -19,10 +19,10 @@ function remarksOf(sql: string): string[] {
   for (const line of sql.split('\n')) {
     const [, code = '', beside] = /^\s*(.*?)\s*(?:-- (.*))?$/.exec(line)!
     const said = beside === undefined ? above : [...above, beside]
-    const [, kind, name] = /^CREATE (TABLE|DOMAIN) (\w+)/.exec(code) ?? []
+    const [, kind, name] = /^CREATE (TABLE|DOMAIN|TYPE) (\w+)/.exec(code) ?? []
     // Of what stands in a table only columns begin with small letters: a name and a type.
     const [, column] = /^([a-z]\w*) [a-z]/.exec(code) ?? []
-    if (kind === 'TABLE') table = name!
+    if (kind && kind !== 'DOMAIN') table = name!
     else if (code.startsWith(')')) table = null
     if (said.length > 0 && kind) remarks.push(remarkOn(`${kind} ${name!}`, said))
     if (said.length > 0 && table && column) remarks.push(remarkOn(`COLUMN ${table}.${column}`, said))

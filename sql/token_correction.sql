@@ -3,8 +3,6 @@
 CREATE OR REPLACE FUNCTION token_correction(call calls) RETURNS bigint
 LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN call.status = 'failed' THEN 0
-    WHEN call.input_tokens IS NULL THEN call.estimated_input_tokens + coalesce(call.estimated_output_tokens, 0)
-    ELSE call.input_tokens + coalesce(call.output_tokens, 0) END
-    - (call.estimated_input_tokens + coalesce(call.estimated_output_tokens, 0))
+    ELSE coalesce(call.input_tokens + coalesce(call.output_tokens, 0), call.reserved_tokens) END - call.reserved_tokens
 $$;
 COMMENT ON FUNCTION token_correction IS 'By how many tokens a call that has ended came to more than it reserved.';

@@ -112,7 +112,7 @@ const BAD: Record<string, Record<string, Row[]>> = {
     credits_not_negative: [{ balance_after: -1 }],
   },
   calls: {
-    calls_modality_known: [{ ...QUEUED, modality: 'song' }],
+    modality_known: [{ ...QUEUED, modality: 'song' }],
     calls_dialect_known: [
       { ...QUEUED, dialect: 'other' },
       { ...QUEUED, modality: 'image', dialect: 'messages' },

@@ -23,10 +23,8 @@ import { QUEUED_LEASE_SECONDS, RENEW_LEASES_MS, RUNNING_LEASE_SECONDS } from '..
 import type { Modality } from '../terms/lifecycle.ts'
 import type { Tokens } from '../terms/pricing.ts'
 import { allInput } from '../terms/pricing.ts'
-import type { DeadProcess, Retry } from './numbered-retries.ts'
-import { claimUnanswered, claimOfDeadProcess } from './numbered-retries.ts'
-import type { AccountLimits, Begin, BegunRow, EndedRow, OpenRow, OutcomeRow } from './statements.ts'
-import { beginCalls, begun, endCalls, openCalls } from './statements.ts'
+import type { AccountLimits, Begin, EndedRow, OpenRow, OutcomeRow } from './statements.ts'
+import { beginCalls, endCalls, openCalls } from './statements.ts'
 import type {
   BegunCall,
   Ended,
@@ -60,7 +58,7 @@ export class Calls {
   private readonly limits: CallLimits
   private readonly observer: CallsObserver | undefined
   private readonly openTogether: (request: OpenRequest) => Promise<OpenRow>
-  private readonly beginTogether: (begin: Begin) => Promise<BegunRow | null>
+  private readonly beginTogether: (begin: Begin) => Promise<BegunCall | null>
   private readonly endTogether: (item: { row: OutcomeRow; output: string }) => Promise<EndedRow | null>
 
   /** @param observer measures what this process does. */
@@ -103,16 +101,16 @@ export class Calls {
    */
   async begin(id: CallId, run: string = randomUUID(), isFlushed = true): Promise<BegunCall | null> {
     failpoint('call.beginning', id)
-    let row: BegunRow | null
+    let call: BegunCall | null
     let sentAt: number
     do {
       sentAt = performance.now()
-      row = await this.beginTogether({ id, run, isFlushed })
-    } while (row && performance.now() - sentAt > RENEW_LEASES_MS)
-    if (!row) return null
+      call = await this.beginTogether({ id, run, isFlushed })
+    } while (call && performance.now() - sentAt > RENEW_LEASES_MS)
+    if (!call) return null
     failpoint('call.begun', id)
-    if (row.attempts === 1) this.observer?.begun(row.modality, row.waited_ms)
-    return begun(row)
+    if (call.attempt === 1) this.observer?.begun(call.modality, call.waitedMs)
+    return call
   }
 
   /**
@@ -255,17 +253,6 @@ export class Calls {
   async markAbandoned(id: CallId): Promise<void> {
     await retryWhileUnreachable(OUTCOME_PATIENCE_MS, () =>
       this.db('calls').where({ id }).whereNull('abandoned_at').update({ abandoned_at: this.db.fn.now() }),
-    )
-  }
-
-  /**
-   * Claims an abandoned call for this retry and no other. If this client goes away too, another retry can claim it.
-   * @param dead web processes whose waiting requests died with them.
-   * @returns null where no such call is left.
-   */
-  async claimForRetry(retry: Retry, dead: readonly DeadProcess[]): Promise<CallId | null> {
-    return (
-      (await claimUnanswered(this.db, retry)) ?? (dead.length > 0 ? claimOfDeadProcess(this.db, retry, dead) : null)
     )
   }
 

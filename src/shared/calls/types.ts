@@ -42,7 +42,7 @@ export type OpenRequest = {
   idempotency: { key: string; seconds: number } | null
   /** SHA-256 of the request in hex, by which its retries are recognised; null where there are none. */
   requestHash: string | null
-  /** Whether it is taken for a retry of a call that was left unanswered (`sql/claim_left_call.sql`). */
+  /** Whether it is taken for a retry of a call that was left unanswered (`sql/claim_call.sql`). */
   joinsLeft?: boolean
   /** Bytes of the request as its job carries it. */
   requestBytes: number
@@ -111,8 +111,12 @@ export type BegunCall = {
   /** Its owner has deleted it: nobody wants its result (video). */
   isDeleted: boolean
   replyTo: string
+  /** The name of the run that has begun it. */
+  run: string
   /** When this or an earlier attempt began: before anything was sent to an upstream. */
   startedAt: Date
+  /** Milliseconds from its opening to that. */
+  waitedMs: number
   /** Milliseconds until the deadline, by the database's clock; negative beyond it. */
   remainingMs: number
 }

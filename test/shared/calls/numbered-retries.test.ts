@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import type { Calls } from '../../../src/shared/calls/calls.ts'
-import { claimOfDeadProcess, claimUnanswered } from '../../../src/shared/calls/numbered-retries.ts'
-import type { Retry } from '../../../src/shared/calls/numbered-retries.ts'
+import { claimCall } from '../../../src/shared/calls/numbered-retries.ts'
+import type { DeadProcess } from '../../../src/shared/calls/numbered-retries.ts'
 import type { CallId } from '../../../src/shared/platform/ids.ts'
 import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
@@ -27,7 +27,7 @@ describe('a retry of a call that is just being ended', () => {
   async function claimWhileItEnds(
     replyTo: string,
     abandoned: boolean,
-    claim: (retry: Retry) => Promise<CallId | null>,
+    dead: DeadProcess[] = [],
   ): Promise<{ id: CallId; claimed: CallId | null }> {
     const account = await anAccount(db, 100)
     const id = await opened(calls, account, 5, { requestHash: HASH, replyTo })
@@ -37,14 +37,9 @@ describe('a retry of a call that is just being ended', () => {
     const settled = calls.settle(id, 'image', aResult(5))
     try {
       await untilItWaits(db, '%end_calls%')
-      const claimed = claim({
-        accountId: account.id,
-        userId: account.userId,
-        keyId: account.keyId,
-        requestHash: HASH,
-        replyTo: 'another',
-      })
-      await untilItWaits(db, '%UPDATE calls SET abandoned_at%')
+      const retry = { userId: account.userId, keyId: account.keyId, requestHash: HASH, replyTo: 'another' }
+      const claimed = claimCall(db, { accountId: account.id, ...retry }, dead)
+      await untilItWaits(db, '%claim_call%')
       await noResults.rollback()
       expect(await settled).to.include({ status: 'succeeded' })
       return { id, claimed: await claimed }
@@ -54,15 +49,13 @@ describe('a retry of a call that is just being ended', () => {
   }
 
   it('joins it where its client went away', async () => {
-    const { id, claimed } = await claimWhileItEnds('a-process', true, (retry) => claimUnanswered(db, retry))
+    const { id, claimed } = await claimWhileItEnds('a-process', true)
     expect(claimed).to.equal(id)
   })
 
   it('joins it where its process died', async () => {
     const dead = [{ address: 'a-dead-process', lastSeenMs: Date.now() }]
-    const { id, claimed } = await claimWhileItEnds('a-dead-process', false, (retry) =>
-      claimOfDeadProcess(db, retry, dead),
-    )
+    const { id, claimed } = await claimWhileItEnds('a-dead-process', false, dead)
     expect(claimed).to.equal(id)
   })
 })

@@ -279,7 +279,13 @@ export const CALL_PATH: readonly Mutant[] = [
   {
     name: 'a retry passes over a call that is just being ended',
     why: 'It would open another call, and its client would pay twice.',
-    edits: [{ file: 'sql/result_is_kept.sql', find: 'LANGUAGE plpgsql VOLATILE', replace: 'LANGUAGE plpgsql STABLE' }],
+    edits: [
+      {
+        file: 'sql/claim_call.sql',
+        find: '  PERFORM FROM accounts acc WHERE acc.id = of_account FOR NO KEY UPDATE;\n',
+        replace: '',
+      },
+    ],
     tests: [RETRIES],
   },
 ]
