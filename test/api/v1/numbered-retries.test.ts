@@ -210,11 +210,20 @@ describe('a retry that an SDK numbers', () => {
             'the end of all',
             async () => (await gateway.db('calls').where({ account_id: account.id, status: 'succeeded' })).length === 5,
           )
+        const answered: string[] = []
         const retrying = Promise.all(
-          Array.from({ length: 6 }, (_, at) => image(webs[at % 3]!, account, prompt, {}, numbered(1))),
+          Array.from({ length: 6 }, async (_, at) => {
+            const reply = await image(webs[at % 3]!, account, prompt, {}, numbered(1))
+            answered.push(reply.text)
+            return reply
+          }),
         )
         if (when === 'run') {
-          await until('a sixth call', async () => (await callCount()) === 6)
+          await until('a sixth call', async () => {
+            // The upstream holds all of them: an answer now is a refusal.
+            expect(answered).to.deep.equal([])
+            return (await callCount()) === 6
+          })
           await release(prompt, 6)
         }
         const retries = await retrying
