@@ -181,10 +181,10 @@ export const up = (db: Knex): Promise<void> =>
       more_result_urls text[], pictures bigint, result_seconds integer
     );
     -- What end_calls.sql decides of the outcome at a place: what the call was charged before ("held") and in the end
-    -- ("kept"), what could not be collected ("lost"), and the balance after it.
+    -- ("kept"), what could not be collected ("lost"), and the balance and the newest ledger entry after it.
     CREATE TYPE decided AS (
-      place bigint, id uuid, account_id uuid, request_bytes bigint, held bigint, kept bigint, lost bigint,
-      balance bigint
+      place bigint, account_id uuid, request_bytes bigint, held bigint, kept bigint, lost bigint,
+      balance bigint, newest bigint
     );
     -- A ledger entry of a call, before it is written.
     CREATE TYPE movement AS (

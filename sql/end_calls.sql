@@ -25,14 +25,18 @@ DECLARE
   has_webhooks boolean;
   moment timestamptz;
   r record;
-  -- The current account, and its balance.
+  -- The current account, its balance, and the number of its newest ledger entry.
   holder uuid;
   funds bigint;
-  part bigint;
-  rest bigint;
+  seq bigint;
+  -- What the current call has been charged in the end; what it has still to collect, or to give back.
+  kept bigint;
   taken bigint;
+  rest bigint;
+  part bigint;
   nth integer;
-  -- The calls that end, in the order in which they were decided.
+  -- The calls that end, in the order in which they were decided, and how.
+  chosen outcome[] := '{}';
   decisions decided[] := '{}';
   ended uuid[] := '{}';
   reconciled uuid[] := '{}';
@@ -40,10 +44,8 @@ DECLARE
   paying uuid[];
   left_of bigint[];
   payer integer;
-  -- The ledger entries: what calls collect beyond their charges, and what they give back, part by part. "seq" and
-  -- "booked" are the number of the newest one of the current account, and the balance after it.
-  seq bigint;
-  booked bigint;
+  -- The ledger entries: what calls collect beyond their charges, and what they give back, part by part; and the grants
+  -- of each.
   entries movement[] := '{}';
   touched uuid[] := '{}';
   owing uuid[];
@@ -93,19 +95,16 @@ BEGIN
     IF r.account_id IS DISTINCT FROM holder THEN
       holder := r.account_id;
       funds := r.credits_before;
-      booked := funds;
       seq := r.ledger_seq;
       paying := NULL;
     END IF;
-    part := least(greatest(r.due - r.held, 0), funds);
+    taken := least(greatest(r.due - r.held, 0), funds);
     rest := greatest(r.held - r.due, 0);
-    funds := funds - part + rest;
+    kept := r.held + taken - rest;
     ended := ended || r.id;
+    chosen := chosen || reported[r.place];
     IF r.reconciled THEN reconciled := reconciled || r.id; END IF;
-    decisions := decisions || ROW(r.place, r.id, r.account_id, r.request_bytes, r.held, r.held + part - rest,
-      r.due - (r.held + part - rest), funds)::decided;
     -- A call collects from what can pay, in burn order, or gives back to the grants of its charge. Never both.
-    taken := part;
     IF taken > 0 AND paying IS NULL THEN
       SELECT array_agg(g.grant_id ORDER BY g.upto), array_agg(g.remaining ORDER BY g.upto) INTO paying, left_of
       FROM spendable_grants(ARRAY[holder]) g;
@@ -124,17 +123,19 @@ BEGIN
         rest := rest - part;
       END IF;
       seq := seq + 1;
-      booked := booked + part;
+      funds := funds + part;
       touched := touched || CASE WHEN part < 0 THEN paying[payer] ELSE r.grants_of[nth] END;
       entries := entries || ROW(r.account_id, seq, r.id, touched[cardinality(touched)],
-        CASE r.status WHEN 'failed' THEN 'refund' ELSE 'settlement' END, part, booked)::movement;
+        CASE r.status WHEN 'failed' THEN 'refund' ELSE 'settlement' END, part, funds)::movement;
       nth := nth + 1;
     END LOOP;
+    decisions := decisions
+      || ROW(r.place, r.account_id, r.request_bytes, r.held, kept, r.due - kept, funds, seq)::decided;
   END LOOP;
   IF ended = '{}' THEN RETURN; END IF;
 
   WITH done AS (
-    UPDATE calls c SET status = o.status, credits = e.kept, credits_uncollected = e.lost, balance_after = e.balance,
+    UPDATE calls c SET status = o.status, credits = o.kept, credits_uncollected = o.lost, balance_after = o.balance,
       http_status = o.http_status, error_type = o.error_type, input_tokens = o.input_tokens,
       cached_input_tokens = o.cached_input_tokens, cache_write_tokens = o.cache_write_tokens,
       repeated_input_tokens = o.repeated_input_tokens, output_tokens = o.output_tokens,
@@ -148,9 +149,9 @@ BEGIN
       idempotency_key = CASE WHEN o.error_type = ANY (passing) THEN NULL ELSE c.idempotency_key END,
       idempotency_expires_at = CASE WHEN o.error_type = ANY (passing) THEN NULL ELSE c.idempotency_expires_at END,
       latency_ms = greatest(0, round(extract(epoch FROM moment - c.created_at) * 1000))::bigint
-    FROM unnest(decisions) e JOIN unnest(reported) WITH ORDINALITY AS o ON o.ordinality = e.place
-    WHERE c.id = e.id AND c.id = ANY (ended)
-    RETURNING c.id, e.place, c.deleted_at, o.result_seconds
+    FROM unnest(chosen, decisions) AS o
+    WHERE c.id = o.id AND c.id = ANY (ended)
+    RETURNING c.id, o.place, c.deleted_at, o.result_seconds
   ), results AS (
     INSERT INTO call_results (call_id, output, expires_at)
     SELECT d.id, outputs[d.place], now() + make_interval(secs => d.result_seconds) FROM done d
@@ -171,14 +172,13 @@ BEGIN
     WHERE g.id = s.grant_id AND g.id = ANY (touched)
     RETURNING g.account_id, g.open AND grant_ends_at(g.expires_at, g.revived_until) <= moment AS is_late
   ), freed AS (
-    UPDATE accounts acc SET credits = s.balance, held = acc.held - s.held, ledger_seq = acc.ledger_seq + s.entries,
+    UPDATE accounts acc SET credits = s.balance, held = acc.held - s.held, ledger_seq = s.newest,
       outstanding_calls = acc.outstanding_calls - s.calls,
       request_bytes = acc.request_bytes - s.bytes, debt = acc.debt + s.lost
     FROM (
       SELECT e.account_id, count(*)::integer AS calls, sum(e.request_bytes)::bigint AS bytes,
         sum(e.lost)::bigint AS lost, sum(e.held)::bigint AS held,
-        (array_agg(e.balance ORDER BY e.ordinality DESC))[1] AS balance,
-        (SELECT count(*) FROM unnest(entries) m WHERE m.account_id = e.account_id) AS entries
+        (array_agg(e.balance ORDER BY e.ordinality DESC))[1] AS balance, max(e.newest) AS newest
       FROM unnest(decisions) WITH ORDINALITY AS e GROUP BY e.account_id
     ) s
     WHERE acc.id = s.account_id AND acc.id = ANY (account_ids)
@@ -224,7 +224,7 @@ BEGIN
     c.balance_after::bigint, c.latency_ms, c.created_at, c.reply_to, c.model, c.modality::text, c.upstream,
     c.credits_precharged::bigint,
     greatest(0, round(extract(epoch FROM c.finished_at - c.started_at) * 1000))::bigint, c.dialect
-  FROM unnest(decisions) e JOIN calls c ON c.id = e.id AND c.id = ANY (ended);
+  FROM unnest(ended, decisions) AS e (id) JOIN calls c ON c.id = e.id AND c.id = ANY (ended);
 END $$;
 COMMENT ON FUNCTION end_calls IS
   'Settles or refunds calls and keeps their results; '

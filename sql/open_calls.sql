@@ -67,9 +67,11 @@ DECLARE
   tokens bigint;
   tokens_taken bigint;
   tokens_of bigint[];
-  -- The calls that are opened, in the order in which they were decided, and the members whose calls they are.
+  -- The calls that are opened, in the order in which they were decided, the members whose calls they are, and the
+  -- newest ledger entry of their accounts after each.
   opened opening[] := '{}';
   members uuid[] := '{}';
+  newest bigint[] := '{}';
   new_prices uuid[] := '{}';
   used_keys uuid[] := '{}';
   -- The grants that can pay, by account and in burn order, and what is left of each; "nth" is the current one.
@@ -217,6 +219,7 @@ BEGIN
       known := known || r.id;
       opened := opened || asked[r.ordinality];
       members := members || r.user_id;
+      newest := newest || seq;
       IF r.idempotency_key IS NOT NULL THEN
         names := names || (r.account_id || ' ' || r.user_id || ' ' || r.idempotency_key);
         named := named || r.id;
@@ -269,7 +272,7 @@ BEGIN
     WHERE g.id = s.grant_id AND g.id = ANY (paying)
   )
   UPDATE accounts acc SET credits = acc.credits - s.amount, held = acc.held + s.amount,
-    ledger_seq = acc.ledger_seq + s.entries, outstanding_calls = acc.outstanding_calls + s.calls,
+    ledger_seq = s.newest, outstanding_calls = acc.outstanding_calls + s.calls,
     request_bytes = acc.request_bytes + s.bytes,
     token_window_at = CASE WHEN s.tokens > 0 AND acc.tokens_per_minute IS NOT NULL
       THEN token_window(acc.token_window_at, moment) ELSE acc.token_window_at END,
@@ -277,9 +280,8 @@ BEGIN
       THEN token_use(acc.token_window_at, acc.token_window_used, moment) + s.tokens ELSE acc.token_window_used END
   FROM (
     SELECT u.account_id, count(*)::integer AS calls, sum(u.request_bytes)::bigint AS bytes,
-      sum(u.amount)::bigint AS amount, sum(u.reserved_tokens)::bigint AS tokens,
-      (SELECT count(*) FROM unnest(entries) e WHERE e.account_id = u.account_id) AS entries
-    FROM unnest(opened) u GROUP BY u.account_id
+      sum(u.amount)::bigint AS amount, sum(u.reserved_tokens)::bigint AS tokens, max(u.newest) AS newest
+    FROM unnest(newest, opened) AS u (newest) GROUP BY u.account_id
   ) s
   WHERE acc.id = s.account_id AND acc.id = ANY (account_ids);
   IF used_keys <> '{}' THEN UPDATE api_keys k SET last_used_at = now() WHERE k.id = ANY (used_keys); END IF;
