@@ -211,8 +211,8 @@ describe('the rules of a row', () => {
 
     it(`of ${table} are each broken here`, async () => {
       const { rows } = await db.raw<{ rows: { name: string }[] }>(
-        `SELECT conname AS name FROM pg_constraint WHERE conrelid = ?::regclass AND contype = 'c'`,
-        [table],
+        `SELECT name[1] FROM regexp_matches(obj_description(?::regproc), 'CONSTRAINT (\\w+)', 'g') AS name`,
+        [`${table}_rules`],
       )
       expect(Object.keys(rules)).to.include.members(rows.map(({ name }) => name))
     })
