@@ -1075,9 +1075,6 @@ CREATE FUNCTION tell_webhooks(told uuid, event_type text, data jsonb) RETURNS vo
 -- What is left of the tokens of a minute; null where there is no limit.
 CREATE FUNCTION token_allowance(per_minute bigint, newest timestamptz, used bigint, more bigint, moment timestamptz) RETURNS jsonb;
 
--- By how many tokens a call that has ended came to more than it reserved.
-CREATE FUNCTION token_correction(call calls) RETURNS bigint;
-
 -- How many tokens are used of the window that a moment lies in.
 CREATE FUNCTION token_use(newest timestamptz, used bigint, moment timestamptz) RETURNS bigint;
 

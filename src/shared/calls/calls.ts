@@ -36,6 +36,7 @@ import type {
   StaleCall,
   StoredSettlement,
 } from './types.ts'
+import { isRefusal } from './types.ts'
 
 /** How long a worker tries to write an outcome while Postgres is down, in ms; then the reconciler takes over. */
 const OUTCOME_PATIENCE_MS = 120_000
@@ -307,26 +308,8 @@ function outcomeOf(request: OpenRequest, row: OpenRow): OpenOutcome {
         : { opened: false, existing: row.existing_id! }
     case 'claimed':
       return { opened: false, claimed: row.existing_id! }
-    case 'unauthorized':
-    case 'ip_not_allowed':
-    case 'account_suspended':
-    case 'model_not_allowed':
-    case 'group_changed':
-    case 'key_budget_exceeded':
-    case 'tokens_above_limit':
-    case 'member_budget_exceeded':
-    case 'price_above_limit':
-    case 'price_changed':
-    case 'insufficient_credits':
-    case 'credits_in_use':
-    case 'key_budget_in_use':
-    case 'member_budget_in_use':
-    case 'too_many_calls':
-    case 'too_many_calls_of_key':
-    case 'too_many_bytes':
-    case 'too_many_tokens':
-      return { opened: false, refusal: row.outcome, tokens }
     default:
-      throw new Error(`open_calls answered ${row.outcome}`)
+      if (!isRefusal(row.outcome)) throw new Error(`open_calls answered ${row.outcome}`)
+      return { opened: false, refusal: row.outcome, tokens }
   }
 }
