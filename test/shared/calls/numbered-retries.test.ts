@@ -94,6 +94,16 @@ describe('equal requests that come together to calls that were left', () => {
     expect(rows).to.deep.equal([{ reply_to: 'another', abandoned_at: null }])
   })
 
+  it('each take over another one where an SDK numbers them', async () => {
+    const account = await anAccount(db, 1000)
+    const left = await leftCalls(account, 5)
+    const retry = { accountId: account.id, userId: account.userId, keyId: account.keyId, requestHash: HASH }
+    const claimed = await Promise.all(
+      Array.from({ length: 20 }, () => claimCall(db, { ...retry, replyTo: 'another' }, [])),
+    )
+    expect(claimed.filter((id) => id !== null).toSorted()).to.deep.equal(left.toSorted())
+  })
+
   it('take over nothing where the key is not valid or the account is suspended', async () => {
     const account = await anAccount(db, 1000)
     const [id] = await leftCalls(account, 1)
