@@ -96,12 +96,18 @@ describe('equal requests that come together to calls that were left', () => {
 
   it('each take over another one where an SDK numbers them', async () => {
     const account = await anAccount(db, 1000)
-    const left = await leftCalls(account, 5)
-    const retry = { accountId: account.id, userId: account.userId, keyId: account.keyId, requestHash: HASH }
-    const claimed = await Promise.all(
-      Array.from({ length: 20 }, () => claimCall(db, { ...retry, replyTo: 'another' }, [])),
-    )
-    expect(claimed.filter((id) => id !== null).toSorted()).to.deep.equal(left.toSorted())
+    const left = await leftCalls(account, 2)
+    const holding = await db.transaction()
+    try {
+      await holding('calls').where({ id: left.toSorted()[0] }).forUpdate().first('id')
+      const retry = { accountId: account.id, userId: account.userId, keyId: account.keyId, requestHash: HASH }
+      const claims = Promise.all([1, 2].map(() => claimCall(db, { ...retry, replyTo: 'another' }, [])))
+      await untilItWaits(db, '%claim_call%', 2)
+      await holding.rollback()
+      expect((await claims).toSorted()).to.deep.equal(left.toSorted())
+    } finally {
+      await holding.rollback()
+    }
   })
 
   it('take over nothing where the key is not valid or the account is suspended', async () => {
