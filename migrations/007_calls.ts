@@ -28,13 +28,16 @@ export const up = (db: Knex): Promise<void> =>
       key_id uuid NOT NULL, -- The API key it came with.
       user_id uuid NOT NULL, -- Whose key that is: the member whose call it is.
       -- chat, image, video, embedding, moderation, rerank, speech or transcription: its queue.
-      modality text NOT NULL,
+      modality modality NOT NULL,
       dialect text, -- In which a chat was asked, and is answered, where that is not chat completions.
       model text NOT NULL, -- The gateway's model id as asked for.
       status text NOT NULL, -- queued, running, succeeded, failed or rejected; see src/shared/terms/lifecycle.ts.
       price jsonb, -- The price when the call was opened: later changes of the catalogue do not touch it.
       estimated_input_tokens quantity, -- Input tokens of the pre-charge (chat).
       estimated_output_tokens quantity, -- Output tokens of the pre-charge (chat).
+      -- The tokens of a minute that it reserves; null where it is not estimated by tokens.
+      reserved_tokens quantity
+        GENERATED ALWAYS AS (estimated_input_tokens + coalesce(estimated_output_tokens, 0)) STORED,
       credits_precharged credits NOT NULL DEFAULT 0, -- Credits charged at the beginning.
       credits credits NOT NULL DEFAULT 0, -- Credits collected so far = minus the sum of the call's ledger entries.
       -- What the price asked for beyond the balance: became debt of the account.
@@ -83,8 +86,6 @@ export const up = (db: Knex): Promise<void> =>
       group_name text, -- The group of its account when it was opened, whose share its price has; null: none.
       CONSTRAINT calls_pkey PRIMARY KEY (id),
       CONSTRAINT calls_account_fkey FOREIGN KEY (account_id) REFERENCES accounts (id),
-      CONSTRAINT calls_modality_known
-        CHECK (modality IN ('chat', 'image', 'video', 'embedding', 'moderation', 'rerank', 'speech', 'transcription')),
       CONSTRAINT calls_dialect_known
         CHECK (dialect IS NULL OR (modality = 'chat' AND dialect IN ('messages', 'responses'))),
       CONSTRAINT calls_status_known CHECK (status IN ('queued', 'running', 'succeeded', 'failed', 'rejected')),
@@ -162,9 +163,38 @@ export const up = (db: Knex): Promise<void> =>
     -- As it is: its slices are read without unpacking the whole.
     ALTER TABLE passing_answers ALTER COLUMN output SET STORAGE EXTERNAL;
     CREATE INDEX passing_answers_time ON passing_answers (created_at);
+
+    -- A call to open, as open_calls.sql gets it; see OpenRequest (src/shared/calls/types.ts).
+    CREATE TYPE opening AS (
+      id uuid, account_id uuid, key_id uuid, secret_version integer, address text, request_id text, reply_to text,
+      modality text, dialect text, model text, catalogue_version integer, group_name text, price jsonb,
+      price_version uuid, price_hash text, amount bigint, leaves bigint, guarded text, estimated_input bigint,
+      estimated_output bigint, reserved_tokens bigint, most_open integer, lease_seconds integer,
+      deadline_seconds integer, idempotency_key text, idempotency_seconds integer, request_hash bytea,
+      request_bytes bigint, joins_left boolean, is_async boolean, callback_url text, seconds numeric, resolution text
+    );
+    -- How a call ends, as end_calls.sql gets it; see OutcomeRow (src/shared/calls/statements.ts).
+    CREATE TYPE outcome AS (
+      id uuid, status text, cost bigint, attempt integer, overdue boolean, reconciled boolean, http_status integer,
+      error_type text, input_tokens bigint, cached_input_tokens bigint, cache_write_tokens bigint,
+      repeated_input_tokens bigint, output_tokens bigint, cost_micro_usd bigint, upstream text, result_url text,
+      more_result_urls text[], pictures bigint, result_seconds integer
+    );
+    -- What end_calls.sql decides of the outcome at a place: what the call was charged before ("held") and in the end
+    -- ("kept"), what could not be collected ("lost"), and the balance and the newest ledger entry after it.
+    CREATE TYPE decided AS (
+      place bigint, account_id uuid, request_bytes bigint, held bigint, kept bigint, lost bigint,
+      balance bigint, newest bigint
+    );
+    -- A ledger entry of a call, before it is written.
+    CREATE TYPE movement AS (
+      account_id uuid, seq bigint, call_id uuid, grant_id uuid, kind text, amount bigint, balance_after bigint
+    );
   `,
   )
 
 export async function down(db: Knex): Promise<void> {
-  await db.raw('DROP TABLE passing_answers, call_results, calls, price_versions')
+  await db.raw(
+    'DROP TYPE movement, decided, outcome, opening; DROP TABLE passing_answers, call_results, calls, price_versions',
+  )
 }

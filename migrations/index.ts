@@ -18,6 +18,7 @@ import * as webhooks from './009_webhooks.ts'
 import * as operatorsWebhooks from './010_operators_webhooks.ts'
 import * as uploads from './011_uploads.ts'
 import * as organisations from './012_organisations.ts'
+import * as rowRules from './013_row_rules.ts'
 import { MigrationLock } from './lock.ts'
 import { applySql, dropSql, staleSql } from './sql.ts'
 
@@ -45,6 +46,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '010_operators_webhooks': operatorsWebhooks,
   '011_uploads': uploads,
   '012_organisations': organisations,
+  '013_row_rules': rowRules,
 }
 
 /** The functions of `sql/` are written for the newest schema: every step back begins with taking them out. */

@@ -5,6 +5,10 @@ CREATE DOMAIN credits AS bigint
   CONSTRAINT credits_exact_in_javascript CHECK ((VALUE <= '9007199254740991'::bigint))
   CONSTRAINT credits_not_negative CHECK ((VALUE >= 0));
 
+-- A kind of call: its queue.
+CREATE DOMAIN modality AS text
+  CONSTRAINT modality_known CHECK ((VALUE = ANY (ARRAY['chat'::text, 'image'::text, 'video'::text, 'embedding'::text, 'moderation'::text, 'rerank'::text, 'speech'::text, 'transcription'::text])));
+
 -- Tokens, bytes or micro-dollars: never negative.
 CREATE DOMAIN quantity AS bigint
   CONSTRAINT quantity_not_negative CHECK ((VALUE >= 0));
@@ -39,24 +43,7 @@ CREATE TABLE accounts (
   has_webhooks boolean NOT NULL DEFAULT false, -- Whether it has a webhook: statements write events only then.
   CONSTRAINT accounts_pkey PRIMARY KEY (id),
   CONSTRAINT accounts_of_kind UNIQUE (id, kind),
-  CONSTRAINT accounts_deleted_are_suspended CHECK (((deleted_at IS NULL) OR (status = 'suspended'::text))),
-  CONSTRAINT accounts_demand_only_a_due_top_up CHECK (((top_up_for IS NULL) OR (top_up_state = 'due'::text))),
-  CONSTRAINT accounts_emptied_were_deleted CHECK (((emptied_at IS NULL) OR (deleted_at IS NOT NULL))),
-  CONSTRAINT accounts_group_name_length CHECK (((char_length(group_name) >= 1) AND (char_length(group_name) <= 50))),
-  CONSTRAINT accounts_kind_known CHECK ((kind = ANY (ARRAY['personal'::text, 'organisation'::text]))),
-  CONSTRAINT accounts_low_balance_positive CHECK (((low_balance_below)::bigint > 0)),
-  CONSTRAINT accounts_low_balance_state_known CHECK ((low_balance_state = ANY (ARRAY['armed'::text, 'due'::text, 'done'::text]))),
-  CONSTRAINT accounts_max_outstanding_positive CHECK ((max_outstanding > 0)),
-  CONSTRAINT accounts_name_length CHECK ((char_length(name) <= 60)),
-  CONSTRAINT accounts_organisations_are_named CHECK ((((kind = 'organisation'::text) AND (deleted_at IS NULL)) = (name <> ''::text))),
-  CONSTRAINT accounts_outstanding_not_negative CHECK ((outstanding_calls >= 0)),
-  CONSTRAINT accounts_rate_limit_positive CHECK ((rate_limit > 0)),
-  CONSTRAINT accounts_status_known CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text]))),
-  CONSTRAINT accounts_tokens_counted_where_limited CHECK ((((tokens_per_minute IS NOT NULL) OR (token_window_at IS NULL)) AND ((token_window_at IS NOT NULL) OR ((token_window_used)::bigint = 0)))),
-  CONSTRAINT accounts_tokens_per_minute_positive CHECK (((tokens_per_minute)::bigint > 0)),
-  CONSTRAINT accounts_top_up_positive CHECK (((top_up_below)::bigint > 0)),
-  CONSTRAINT accounts_top_up_state_known CHECK ((top_up_state = ANY (ARRAY['armed'::text, 'due'::text, 'done'::text]))),
-  CONSTRAINT accounts_watch_only_what_is_set CHECK ((((low_balance_below IS NOT NULL) OR (low_balance_state = 'armed'::text)) AND ((top_up_below IS NOT NULL) OR (top_up_state = 'armed'::text))))
+  CONSTRAINT accounts_rules CHECK (accounts_rules(kind, name, status, outstanding_calls, deleted_at, emptied_at, (low_balance_below)::bigint, low_balance_state, (top_up_below)::bigint, top_up_state, (top_up_for)::bigint, group_name, rate_limit, max_outstanding, (tokens_per_minute)::bigint, token_window_at, (token_window_used)::bigint))
 ) WITH (fillfactor=70);
 CREATE INDEX accounts_in_a_group ON accounts USING btree (group_name) WHERE (group_name IS NOT NULL);
 CREATE INDEX accounts_in_debt ON accounts USING btree (id) WHERE ((debt)::bigint > 0);
@@ -105,7 +92,7 @@ END, -- Whose it is while it is not revoked: only members of an account have suc
   CONSTRAINT api_keys_allowed_ips_count CHECK (((cardinality(allowed_ips) >= 1) AND (cardinality(allowed_ips) <= 50))),
   CONSTRAINT api_keys_hash_is_sha256 CHECK ((octet_length(key_hash) = 32)),
   CONSTRAINT api_keys_max_outstanding_positive CHECK ((max_outstanding > 0)),
-  CONSTRAINT api_keys_modalities_known CHECK (((cardinality(modalities) >= 1) AND (modalities <@ ARRAY['chat'::text, 'image'::text, 'video'::text, 'embedding'::text, 'moderation'::text, 'rerank'::text, 'speech'::text, 'transcription'::text]))),
+  CONSTRAINT api_keys_modalities_count CHECK ((cardinality((modalities)::modality[]) >= 1)),
   CONSTRAINT api_keys_models_count CHECK (((cardinality(models) >= 1) AND (cardinality(models) <= 100))),
   CONSTRAINT api_keys_name_length CHECK ((char_length(name) <= 60)),
   CONSTRAINT api_keys_outstanding_not_negative CHECK ((outstanding_calls >= 0)),
@@ -244,13 +231,14 @@ CREATE TABLE calls (
   account_id uuid NOT NULL, -- Who pays.
   key_id uuid NOT NULL, -- The API key it came with.
   user_id uuid NOT NULL, -- Whose key that is: the member whose call it is.
-  modality text NOT NULL, -- chat, image, video, embedding, moderation, rerank, speech or transcription: its queue.
+  modality modality NOT NULL, -- chat, image, video, embedding, moderation, rerank, speech or transcription: its queue.
   dialect text, -- In which a chat was asked, and is answered, where that is not chat completions.
   model text NOT NULL, -- The gateway's model id as asked for.
   status text NOT NULL, -- queued, running, succeeded, failed or rejected; see src/shared/terms/lifecycle.ts.
   price jsonb, -- The price when the call was opened: later changes of the catalogue do not touch it.
   estimated_input_tokens quantity, -- Input tokens of the pre-charge (chat).
   estimated_output_tokens quantity, -- Output tokens of the pre-charge (chat).
+  reserved_tokens quantity DEFAULT ((estimated_input_tokens)::bigint + COALESCE((estimated_output_tokens)::bigint, (0)::bigint)), -- The tokens of a minute that it reserves; null where it is not estimated by tokens.
   credits_precharged credits NOT NULL DEFAULT 0, -- Credits charged at the beginning.
   credits credits NOT NULL DEFAULT 0, -- Credits collected so far = minus the sum of the call's ledger entries.
   credits_uncollected credits NOT NULL DEFAULT 0, -- What the price asked for beyond the balance: became debt of the account.
@@ -296,24 +284,7 @@ CREATE TABLE calls (
   callback_url text, -- Where its client wants to be told of its end; null: nowhere.
   CONSTRAINT calls_pkey PRIMARY KEY (id),
   CONSTRAINT calls_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
-  CONSTRAINT calls_cached_tokens_are_input CHECK ((((cached_input_tokens)::bigint + (cache_write_tokens)::bigint) <= (input_tokens)::bigint)),
-  CONSTRAINT calls_callback_url_length CHECK ((char_length(callback_url) <= 2048)) NOT VALID,
-  CONSTRAINT calls_cost_within_twice_the_charge CHECK ((((credits)::bigint + (credits_uncollected)::bigint) <= (2 * (credits_precharged)::bigint))),
-  CONSTRAINT calls_count_positive CHECK ((count >= 1)),
-  CONSTRAINT calls_deleted_are_videos CHECK (((deleted_at IS NULL) OR ((modality = 'video'::text) AND (status <> 'rejected'::text)))),
-  CONSTRAINT calls_dialect_known CHECK (((dialect IS NULL) OR ((modality = 'chat'::text) AND (dialect = ANY (ARRAY['messages'::text, 'responses'::text]))))),
-  CONSTRAINT calls_ended_are_complete CHECK ((((status = ANY (ARRAY['queued'::text, 'running'::text])) = (finished_at IS NULL)) AND ((finished_at IS NULL) = (http_status IS NULL)))),
-  CONSTRAINT calls_error_where_refused CHECK (((status = ANY (ARRAY['failed'::text, 'rejected'::text])) = (error_type IS NOT NULL))),
-  CONSTRAINT calls_failed_cost_nothing CHECK (((status <> ALL (ARRAY['failed'::text, 'rejected'::text])) OR ((credits)::bigint = 0))),
-  CONSTRAINT calls_idempotency_whole CHECK ((((idempotency_key IS NULL) = (idempotency_expires_at IS NULL)) AND ((idempotency_key IS NULL) OR (request_hash IS NOT NULL)))),
-  CONSTRAINT calls_modality_known CHECK ((modality = ANY (ARRAY['chat'::text, 'image'::text, 'video'::text, 'embedding'::text, 'moderation'::text, 'rerank'::text, 'speech'::text, 'transcription'::text]))),
-  CONSTRAINT calls_more_results_of_pictures CHECK (((more_result_urls IS NULL) OR (cardinality(more_result_urls) < COALESCE((pictures)::bigint, (0)::bigint)))),
-  CONSTRAINT calls_open_hold_their_charge CHECK (((status <> ALL (ARRAY['queued'::text, 'running'::text])) OR (((credits)::bigint = (credits_precharged)::bigint) AND (price IS NOT NULL) AND (lease_until IS NOT NULL) AND (deadline_at IS NOT NULL)))),
-  CONSTRAINT calls_pictures_were_delivered CHECK (((pictures IS NULL) OR ((modality = 'image'::text) AND (status = 'succeeded'::text) AND ((pictures)::bigint >= 1) AND (((credits)::bigint + (credits_uncollected)::bigint) <= (credits_precharged)::bigint)))),
-  CONSTRAINT calls_progress_in_percent CHECK (((progress >= 0) AND (progress <= 100))),
-  CONSTRAINT calls_rejected_were_not_charged CHECK (((status <> 'rejected'::text) OR ((credits_precharged)::bigint = 0))),
-  CONSTRAINT calls_repeated_tokens_were_written CHECK (((repeated_input_tokens)::bigint <= (cache_write_tokens)::bigint)),
-  CONSTRAINT calls_status_known CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'rejected'::text])))
+  CONSTRAINT calls_rules CHECK (calls_rules((modality)::text, dialect, status, price, (credits_precharged)::bigint, (credits)::bigint, (credits_uncollected)::bigint, (input_tokens)::bigint, http_status, error_type, more_result_urls, (pictures)::bigint, progress, deleted_at, idempotency_key, idempotency_expires_at, request_hash, lease_until, deadline_at, finished_at, count, (cached_input_tokens)::bigint, (cache_write_tokens)::bigint, (repeated_input_tokens)::bigint, callback_url))
 ) WITH (fillfactor=80, autovacuum_analyze_threshold=5000, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_insert_threshold=5000);
 CREATE INDEX calls_account_time ON calls USING btree (account_id, created_at DESC, id DESC);
 CREATE INDEX calls_deleted_results ON calls USING btree (id) WHERE ((deleted_at IS NOT NULL) AND (result_url IS NOT NULL));
@@ -324,7 +295,7 @@ CREATE INDEX calls_left ON calls USING btree (request_hash) WHERE (abandoned_at 
 CREATE INDEX calls_of_errors ON calls USING btree (id) WHERE (error_type IS NOT NULL);
 CREATE INDEX calls_open ON calls USING btree (created_at) WHERE (finished_at IS NULL);
 CREATE INDEX calls_to_join ON calls USING btree (account_id, request_hash, id DESC) WHERE ((finished_at IS NULL) OR (abandoned_at IS NOT NULL));
-CREATE INDEX calls_videos ON calls USING btree (account_id, created_at DESC, id DESC) WHERE ((modality = 'video'::text) AND (deleted_at IS NULL));
+CREATE INDEX calls_videos ON calls USING btree (account_id, created_at DESC, id DESC) WHERE (((modality)::text = 'video'::text) AND (deleted_at IS NULL));
 CREATE TRIGGER calls_swept_stay_used AFTER DELETE ON calls REFERENCING OLD TABLE AS swept FOR EACH STATEMENT EXECUTE FUNCTION keep_swept_use();
 
 -- Every version of the catalogue. The newest is the current one: rows are added, never changed.
@@ -432,12 +403,7 @@ CREATE TABLE grants (
   CONSTRAINT grants_pkey PRIMARY KEY (id),
   CONSTRAINT grants_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT grants_payment_fkey FOREIGN KEY (payment_id, account_id) REFERENCES payments(id, account_id),
-  CONSTRAINT grants_amount_positive CHECK ((((amount)::bigint >= 1) AND ((amount)::bigint <= '1000000000000'::bigint))),
-  CONSTRAINT grants_open_means_remaining CHECK ((open = ((remaining)::bigint > 0))),
-  CONSTRAINT grants_origin_known CHECK ((origin = ANY (ARRAY['signup'::text, 'purchase'::text, 'bonus'::text, 'adjustment'::text]))),
-  CONSTRAINT grants_payment_gives_purchases CHECK (((payment_id IS NULL) OR ((origin = ANY (ARRAY['purchase'::text, 'bonus'::text])) AND (expires_at IS NULL)))),
-  CONSTRAINT grants_remaining_within_amount CHECK (((remaining)::bigint <= (amount)::bigint)),
-  CONSTRAINT grants_revived_once_expired CHECK (((revived_until IS NULL) OR COALESCE((revived_until > expires_at), false)))
+  CONSTRAINT grants_rules CHECK (grants_rules(origin, (amount)::bigint, (remaining)::bigint, open, expires_at, payment_id, revived_until))
 ) WITH (fillfactor=70);
 CREATE INDEX grants_account ON grants USING btree (account_id, id);
 CREATE INDEX grants_account_open ON grants USING btree (account_id) WHERE open;
@@ -502,17 +468,7 @@ CREATE TABLE ledger_entries (
   CONSTRAINT ledger_entries_pkey PRIMARY KEY (account_id, seq),
   CONSTRAINT ledger_entries_deduction_fkey FOREIGN KEY (account_id, deduction_id) REFERENCES deductions(account_id, id),
   CONSTRAINT ledger_entries_payment_fkey FOREIGN KEY (payment_id, account_id) REFERENCES payments(id, account_id),
-  CONSTRAINT ledger_entries_call_where_needed CHECK (((kind = ANY (ARRAY['charge'::text, 'settlement'::text, 'refund'::text])) = (call_id IS NOT NULL))),
-  CONSTRAINT ledger_entries_deduction_where_needed CHECK (((kind = 'adjustment'::text) = (deduction_id IS NOT NULL))),
-  CONSTRAINT ledger_entries_payment_where_needed CHECK (((kind = ANY (ARRAY['reversal'::text, 'reinstatement'::text])) = (payment_id IS NOT NULL))),
-  CONSTRAINT ledger_entries_seq_positive CHECK ((seq > 0)),
-  CONSTRAINT ledger_entries_sign_of_kind CHECK (
-CASE
-    WHEN (kind = ANY ('{grant,refund,reinstatement}'::text[])) THEN (amount > 0)
-    WHEN (kind = ANY ('{charge,expiry,adjustment,collection,reversal}'::text[])) THEN (amount < 0)
-    WHEN (kind = 'settlement'::text) THEN (amount <> 0)
-    ELSE false
-END)
+  CONSTRAINT ledger_entries_rules CHECK (ledger_entries_rules(seq, call_id, kind, amount, deduction_id, payment_id))
 ) WITH (autovacuum_analyze_threshold=5000, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_insert_threshold=5000);
 CREATE INDEX ledger_entries_collected ON ledger_entries USING btree (account_id, grant_id) WHERE (kind = 'collection'::text);
 CREATE INDEX ledger_entries_deduction ON ledger_entries USING btree (deduction_id) WHERE (deduction_id IS NOT NULL);
@@ -939,6 +895,26 @@ CREATE TABLE webhooks (
 CREATE INDEX webhooks_account ON webhooks USING btree (account_id);
 CREATE UNIQUE INDEX webhooks_callback_secret ON webhooks USING btree (account_id) WHERE (url IS NULL);
 
+-- CONSTRAINT accounts_deleted_are_suspended CHECK (((deleted_at IS NULL) OR (status = 'suspended'::text))),
+-- CONSTRAINT accounts_demand_only_a_due_top_up CHECK (((top_up_for IS NULL) OR (top_up_state = 'due'::text))),
+-- CONSTRAINT accounts_emptied_were_deleted CHECK (((emptied_at IS NULL) OR (deleted_at IS NOT NULL))),
+-- CONSTRAINT accounts_group_name_length CHECK (((char_length(group_name) >= 1) AND (char_length(group_name) <= 50))),
+-- CONSTRAINT accounts_kind_known CHECK ((kind = ANY (ARRAY['personal'::text, 'organisation'::text]))),
+-- CONSTRAINT accounts_low_balance_positive CHECK (((low_balance_below)::bigint > 0)),
+-- CONSTRAINT accounts_low_balance_state_known CHECK ((low_balance_state = ANY (ARRAY['armed'::text, 'due'::text, 'done'::text]))),
+-- CONSTRAINT accounts_max_outstanding_positive CHECK ((max_outstanding > 0)),
+-- CONSTRAINT accounts_name_length CHECK ((char_length(name) <= 60)),
+-- CONSTRAINT accounts_organisations_are_named CHECK ((((kind = 'organisation'::text) AND (deleted_at IS NULL)) = (name <> ''::text))),
+-- CONSTRAINT accounts_outstanding_not_negative CHECK ((outstanding_calls >= 0)),
+-- CONSTRAINT accounts_rate_limit_positive CHECK ((rate_limit > 0)),
+-- CONSTRAINT accounts_status_known CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text]))),
+-- CONSTRAINT accounts_tokens_counted_where_limited CHECK ((((tokens_per_minute IS NOT NULL) OR (token_window_at IS NULL)) AND ((token_window_at IS NOT NULL) OR ((token_window_used)::bigint = 0)))),
+-- CONSTRAINT accounts_tokens_per_minute_positive CHECK (((tokens_per_minute)::bigint > 0)),
+-- CONSTRAINT accounts_top_up_positive CHECK (((top_up_below)::bigint > 0)),
+-- CONSTRAINT accounts_top_up_state_known CHECK ((top_up_state = ANY (ARRAY['armed'::text, 'due'::text, 'done'::text]))),
+-- CONSTRAINT accounts_watch_only_what_is_set CHECK ((((low_balance_below IS NOT NULL) OR (low_balance_state = 'armed'::text)) AND ((top_up_below IS NOT NULL) OR (top_up_state = 'armed'::text))))
+CREATE FUNCTION accounts_rules(kind text, name text, status text, outstanding_calls integer, deleted_at timestamptz, emptied_at timestamptz, low_balance_below bigint, low_balance_state text, top_up_below bigint, top_up_state text, top_up_for bigint, group_name text, rate_limit integer, max_outstanding integer, tokens_per_minute bigint, token_window_at timestamptz, token_window_used bigint) RETURNS boolean;
+
 -- Whether a charge is within a budget, of which so much is used.
 CREATE FUNCTION budget_allows(budget bigint, used bigint, charge bigint) RETURNS boolean;
 
@@ -948,6 +924,25 @@ CREATE FUNCTION budget_window(period text, moment timestamptz) RETURNS timestamp
 -- The budgets that the calls of a key use: its own, and that of the member whose it is.
 CREATE FUNCTION budgets_of(of_account uuid, of_key uuid, of_member uuid) RETURNS SETOF budgets;
 
+-- CONSTRAINT calls_cached_tokens_are_input CHECK ((((cached_input_tokens)::bigint + (cache_write_tokens)::bigint) <= (input_tokens)::bigint)),
+-- CONSTRAINT calls_callback_url_length CHECK ((char_length(callback_url) <= 2048)) NOT VALID,
+-- CONSTRAINT calls_cost_within_twice_the_charge CHECK ((((credits)::bigint + (credits_uncollected)::bigint) <= (2 * (credits_precharged)::bigint))),
+-- CONSTRAINT calls_count_positive CHECK ((count >= 1)),
+-- CONSTRAINT calls_deleted_are_videos CHECK (((deleted_at IS NULL) OR (((modality)::text = 'video'::text) AND (status <> 'rejected'::text)))),
+-- CONSTRAINT calls_dialect_known CHECK (((dialect IS NULL) OR (((modality)::text = 'chat'::text) AND (dialect = ANY (ARRAY['messages'::text, 'responses'::text]))))),
+-- CONSTRAINT calls_ended_are_complete CHECK ((((status = ANY (ARRAY['queued'::text, 'running'::text])) = (finished_at IS NULL)) AND ((finished_at IS NULL) = (http_status IS NULL)))),
+-- CONSTRAINT calls_error_where_refused CHECK (((status = ANY (ARRAY['failed'::text, 'rejected'::text])) = (error_type IS NOT NULL))),
+-- CONSTRAINT calls_failed_cost_nothing CHECK (((status <> ALL (ARRAY['failed'::text, 'rejected'::text])) OR ((credits)::bigint = 0))),
+-- CONSTRAINT calls_idempotency_whole CHECK ((((idempotency_key IS NULL) = (idempotency_expires_at IS NULL)) AND ((idempotency_key IS NULL) OR (request_hash IS NOT NULL)))),
+-- CONSTRAINT calls_more_results_of_pictures CHECK (((more_result_urls IS NULL) OR (cardinality(more_result_urls) < COALESCE((pictures)::bigint, (0)::bigint)))),
+-- CONSTRAINT calls_open_hold_their_charge CHECK (((status <> ALL (ARRAY['queued'::text, 'running'::text])) OR (((credits)::bigint = (credits_precharged)::bigint) AND (price IS NOT NULL) AND (lease_until IS NOT NULL) AND (deadline_at IS NOT NULL)))),
+-- CONSTRAINT calls_pictures_were_delivered CHECK (((pictures IS NULL) OR (((modality)::text = 'image'::text) AND (status = 'succeeded'::text) AND ((pictures)::bigint >= 1) AND (((credits)::bigint + (credits_uncollected)::bigint) <= (credits_precharged)::bigint)))),
+-- CONSTRAINT calls_progress_in_percent CHECK (((progress >= 0) AND (progress <= 100))),
+-- CONSTRAINT calls_rejected_were_not_charged CHECK (((status <> 'rejected'::text) OR ((credits_precharged)::bigint = 0))),
+-- CONSTRAINT calls_repeated_tokens_were_written CHECK (((repeated_input_tokens)::bigint <= (cache_write_tokens)::bigint)),
+-- CONSTRAINT calls_status_known CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'rejected'::text])))
+CREATE FUNCTION calls_rules(modality text, dialect text, status text, price jsonb, credits_precharged bigint, credits bigint, credits_uncollected bigint, input_tokens bigint, http_status integer, error_type text, more_result_urls text[], pictures bigint, progress smallint, deleted_at timestamptz, idempotency_key text, idempotency_expires_at timestamptz, request_hash bytea, lease_until timestamptz, deadline_at timestamptz, finished_at timestamptz, count integer, cached_input_tokens bigint, cache_write_tokens bigint, repeated_input_tokens bigint, callback_url text) RETURNS boolean;
+
 -- Refuses ledger entries that do not match their call, or name a grant of another account.
 CREATE FUNCTION check_ledger() RETURNS trigger;
 
@@ -955,7 +950,7 @@ CREATE FUNCTION check_ledger() RETURNS trigger;
 CREATE FUNCTION check_payment() RETURNS trigger;
 
 -- Takes over the call that a request is a retry of, for the web process that will answer it; null without one.
-CREATE FUNCTION claim_left_call(of_account uuid, of_key uuid, of_request bytea, new_reply_to text) RETURNS uuid;
+CREATE FUNCTION claim_call(of_account uuid, of_key uuid, of_request bytea, new_reply_to text, is_numbered boolean, dead jsonb DEFAULT '[]'::jsonb) RETURNS uuid;
 
 -- Repays the debt of these accounts from what they can spend, by entries of kind collection; returns the balances after it.
 CREATE FUNCTION collect_debts(account_ids uuid[]) RETURNS TABLE(account_id uuid, balance bigint);
@@ -978,6 +973,14 @@ CREATE FUNCTION expire_grants(account_ids uuid[], moment timestamptz) RETURNS in
 -- When a grant pays for nothing any more; null: never.
 CREATE FUNCTION grant_ends_at(expires_at timestamptz, revived_until timestamptz) RETURNS timestamptz;
 
+-- CONSTRAINT grants_amount_positive CHECK ((((amount)::bigint >= 1) AND ((amount)::bigint <= '1000000000000'::bigint))),
+-- CONSTRAINT grants_open_means_remaining CHECK ((open = ((remaining)::bigint > 0))),
+-- CONSTRAINT grants_origin_known CHECK ((origin = ANY (ARRAY['signup'::text, 'purchase'::text, 'bonus'::text, 'adjustment'::text]))),
+-- CONSTRAINT grants_payment_gives_purchases CHECK (((payment_id IS NULL) OR ((origin = ANY (ARRAY['purchase'::text, 'bonus'::text])) AND (expires_at IS NULL)))),
+-- CONSTRAINT grants_remaining_within_amount CHECK (((remaining)::bigint <= (amount)::bigint)),
+-- CONSTRAINT grants_revived_once_expired CHECK (((revived_until IS NULL) OR COALESCE((revived_until > expires_at), false)))
+CREATE FUNCTION grants_rules(origin text, amount bigint, remaining bigint, open boolean, expires_at timestamptz, payment_id uuid, revived_until timestamptz) RETURNS boolean;
+
 -- A moment in ISO 8601, UTC, with milliseconds.
 CREATE FUNCTION iso_time(moment timestamptz) RETURNS text;
 
@@ -996,6 +999,19 @@ CREATE FUNCTION key_allows_address(key api_keys, address text) RETURNS boolean;
 -- Whether a key may be used at a moment with this one of its secrets.
 CREATE FUNCTION key_is_valid(key api_keys, secret integer, moment timestamptz) RETURNS boolean;
 
+-- CONSTRAINT ledger_entries_call_where_needed CHECK (((kind = ANY (ARRAY['charge'::text, 'settlement'::text, 'refund'::text])) = (call_id IS NOT NULL))),
+-- CONSTRAINT ledger_entries_deduction_where_needed CHECK (((kind = 'adjustment'::text) = (deduction_id IS NOT NULL))),
+-- CONSTRAINT ledger_entries_payment_where_needed CHECK (((kind = ANY (ARRAY['reversal'::text, 'reinstatement'::text])) = (payment_id IS NOT NULL))),
+-- CONSTRAINT ledger_entries_seq_positive CHECK ((seq > 0)),
+-- CONSTRAINT ledger_entries_sign_of_kind CHECK (
+-- CASE
+--     WHEN (kind = ANY (ARRAY['grant'::text, 'refund'::text, 'reinstatement'::text])) THEN (amount > 0)
+--     WHEN (kind = ANY (ARRAY['charge'::text, 'expiry'::text, 'adjustment'::text, 'collection'::text, 'reversal'::text])) THEN (amount < 0)
+--     WHEN (kind = 'settlement'::text) THEN (amount <> 0)
+--     ELSE false
+-- END)
+CREATE FUNCTION ledger_entries_rules(seq bigint, call_id uuid, kind text, amount bigint, deduction_id uuid, payment_id uuid) RETURNS boolean;
+
 -- Notes whether keys of an account are limited, after their limits were changed.
 CREATE FUNCTION mark_limited(marked uuid) RETURNS void;
 
@@ -1008,7 +1024,7 @@ CREATE FUNCTION new_id() RETURNS uuid;
 -- Tells of a budget of which 80 or 100 percent is spent.
 CREATE FUNCTION notify_of_budget() RETURNS trigger;
 
--- Charges and opens calls: for each an outcome of opened, exists, left (by what it may be a retry of), group_changed, price_above_limit, price_changed, insufficient_credits, key_budget_exceeded, member_budget_exceeded, credits_in_use, key_budget_in_use, member_budget_in_use, too_many_calls, too_many_calls_of_key, too_many_bytes, too_many_tokens, account_suspended, unauthorized, ip_not_allowed or model_not_allowed.
+-- Charges and opens calls: for each an outcome of opened, exists, claimed (the call that it is a retry of), or why it is refused.
 CREATE FUNCTION open_calls(requests jsonb, max_outstanding integer, max_request_bytes bigint) RETURNS TABLE(id uuid, outcome text, existing_id uuid, balance bigint, outstanding integer, account_tokens jsonb, key_tokens jsonb) SET plan_cache_mode=force_generic_plan;
 
 -- The text form of an id that clients see.
@@ -1017,11 +1033,8 @@ CREATE FUNCTION public_id(prefix text, id uuid) RETURNS text;
 -- Refuses updates and deletions.
 CREATE FUNCTION refuse_change() RETURNS trigger;
 
--- Reserves the tokens that calls are estimated at, of keys whose tokens are limited.
-CREATE FUNCTION reserve_tokens(opened uuid[], moment timestamptz) RETURNS void;
-
--- Whether the result of a call is kept, as committed now, whatever the snapshot.
-CREATE FUNCTION result_is_kept(ended_call uuid) RETURNS boolean;
+-- The calls that a request may be a retry of, and whose answer can still be given.
+CREATE FUNCTION retried_calls(of_account uuid, of_key uuid, of_request bytea, is_numbered boolean) RETURNS SETOF calls;
 
 -- Brings what is reversed of a payment to a number of credits: takes back or reinstates them; returns the balance.
 CREATE FUNCTION reverse_payment(the_payment uuid, target bigint) RETURNS TABLE(moved bigint, owed bigint, balance bigint);
@@ -1061,9 +1074,6 @@ CREATE FUNCTION tell_webhooks(told uuid, event_type text, data jsonb) RETURNS vo
 
 -- What is left of the tokens of a minute; null where there is no limit.
 CREATE FUNCTION token_allowance(per_minute bigint, newest timestamptz, used bigint, more bigint, moment timestamptz) RETURNS jsonb;
-
--- By how many tokens a call that has ended came to more than it reserved.
-CREATE FUNCTION token_correction(call calls) RETURNS bigint;
 
 -- How many tokens are used of the window that a moment lies in.
 CREATE FUNCTION token_use(newest timestamptz, used bigint, moment timestamptz) RETURNS bigint;

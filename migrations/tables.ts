@@ -1,6 +1,6 @@
 /**
- * Tables as people read them: one `CREATE TABLE` each, and beside every column what it means. These remarks are kept in
- * the database too, so that `\d+` shows them.
+ * Tables as people read them: one `CREATE TABLE` each, and next to every column what it means. These remarks are kept
+ * in the database too, so that `\d+` shows them. Composite types are written in the same way.
  */
 import type { Knex } from 'knex'
 
@@ -19,10 +19,10 @@ function remarksOf(sql: string): string[] {
   for (const line of sql.split('\n')) {
     const [, code = '', beside] = /^\s*(.*?)\s*(?:-- (.*))?$/.exec(line)!
     const said = beside === undefined ? above : [...above, beside]
-    const [, kind, name] = /^CREATE (TABLE|DOMAIN) (\w+)/.exec(code) ?? []
+    const [, kind, name] = /^CREATE (TABLE|DOMAIN|TYPE) (\w+)/.exec(code) ?? []
     // Of what stands in a table only columns begin with small letters: a name and a type.
     const [, column] = /^([a-z]\w*) [a-z]/.exec(code) ?? []
-    if (kind === 'TABLE') table = name!
+    if (kind && kind !== 'DOMAIN') table = name!
     else if (code.startsWith(')')) table = null
     if (said.length > 0 && kind) remarks.push(remarkOn(`${kind} ${name!}`, said))
     if (said.length > 0 && table && column) remarks.push(remarkOn(`COLUMN ${table}.${column}`, said))
@@ -33,3 +33,53 @@ function remarksOf(sql: string): string[] {
 
 const remarkOn = (what: string, said: string[]): string =>
   `COMMENT ON ${what} IS '${said.join(' ').replaceAll("'", "''")}';`
+
+/**
+ * Makes one check of the rules that a table declares, which calls a function: Postgres parses the text of each check
+ * again for every statement that writes the table, and a function once a connection (docs/performance.md#constraints).
+ * A row that breaks a rule is refused by the name of the rule, and the remark on the function lists all of them. The
+ * check is lost with any column that it reads: `unfoldChecks` comes before a change of the table's rules or columns.
+ */
+export const foldChecks = (db: Knex, table: string): Promise<void> =>
+  db.raw(
+    `
+    DO $do$
+    DECLARE
+      columns text;
+      parameters text;
+      checks text[];
+      rules text;
+      broken text;
+    BEGIN
+      SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum),
+        string_agg(format('%I %s', attname, coalesce(nullif(typbasetype, 0), t.oid)::regtype), ', ' ORDER BY attnum)
+      INTO columns, parameters FROM pg_attribute a JOIN pg_type t ON t.oid = atttypid
+      WHERE attrelid = '${table}'::regclass AND attnum IN (
+        SELECT unnest(conkey) FROM pg_constraint WHERE conrelid = attrelid AND contype = 'c');
+      SELECT array_agg(format('CONSTRAINT %I %s', conname, pg_get_constraintdef(oid)) ORDER BY conname),
+        string_agg(pg_get_expr(conbin, conrelid), ' AND ' ORDER BY conname),
+        string_agg(format('WHEN NOT %s THEN %L', pg_get_expr(conbin, conrelid), conname), ' ' ORDER BY conname)
+      INTO checks, rules, broken FROM pg_constraint WHERE conrelid = '${table}'::regclass AND contype = 'c';
+      EXECUTE format($$CREATE FUNCTION ${table}_rules(%s) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $body$
+        DECLARE
+          broken text;
+        BEGIN
+          IF (%s) IS NOT FALSE THEN RETURN true; END IF;
+          broken := CASE %s END;
+          RAISE check_violation USING TABLE = '${table}', CONSTRAINT = broken,
+            MESSAGE = format('new row for relation "${table}" violates check constraint "%%s"', broken);
+        END $body$ $$, parameters, rules, broken);
+      EXECUTE format('COMMENT ON FUNCTION ${table}_rules IS %L', array_to_string(checks, E',\\n'));
+      EXECUTE format('ALTER TABLE ${table} DROP %s, ADD CONSTRAINT ${table}_rules CHECK (${table}_rules(%s))',
+        (SELECT string_agg(substring(c FROM 'CONSTRAINT \\S+'), ', DROP ') FROM unnest(checks) c), columns);
+    END $do$`.replaceAll('?', String.raw`\?`),
+  )
+
+/** Declares the rules of a table one by one again. */
+export const unfoldChecks = (db: Knex, table: string): Promise<void> =>
+  db.raw(`
+    DO $do$ BEGIN
+      EXECUTE format('ALTER TABLE ${table} DROP CONSTRAINT ${table}_rules, ADD %s',
+        replace(obj_description('${table}_rules'::regproc), E',\\n', ', ADD '));
+      DROP FUNCTION ${table}_rules;
+    END $do$`)

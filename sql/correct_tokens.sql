@@ -5,19 +5,22 @@
 CREATE OR REPLACE FUNCTION correct_tokens(ended uuid[]) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-  UPDATE accounts acc SET token_window_used = greatest(0, acc.token_window_used + s.change)
-  FROM (
-    SELECT w.id, sum(token_correction(c))::bigint AS change
-    FROM calls c JOIN accounts w ON w.id = c.account_id AND w.token_window_at <= c.created_at
-    WHERE c.id = ANY (ended) GROUP BY 1
-  ) s
-  WHERE acc.id = s.id AND s.change <> 0;
-
+  WITH came AS (
+    SELECT c.account_id, c.key_id, c.created_at, CASE WHEN c.status = 'failed' THEN 0
+      ELSE coalesce(c.input_tokens + coalesce(c.output_tokens, 0), c.reserved_tokens) END - c.reserved_tokens AS more
+    FROM calls c WHERE c.id = ANY (ended)
+  ), of_accounts AS (
+    UPDATE accounts acc SET token_window_used = greatest(0, acc.token_window_used + s.change)
+    FROM (
+      SELECT w.id, sum(c.more)::bigint AS change
+      FROM came c JOIN accounts w ON w.id = c.account_id AND w.token_window_at <= c.created_at GROUP BY 1
+    ) s
+    WHERE acc.id = s.id AND s.change <> 0
+  )
   UPDATE api_keys k SET token_window_used = greatest(0, k.token_window_used + s.change)
   FROM (
-    SELECT w.id, sum(token_correction(c))::bigint AS change
-    FROM calls c JOIN api_keys w ON w.id = c.key_id AND w.token_window_at <= c.created_at
-    WHERE c.id = ANY (ended) GROUP BY 1
+    SELECT w.id, sum(c.more)::bigint AS change
+    FROM came c JOIN api_keys w ON w.id = c.key_id AND w.token_window_at <= c.created_at GROUP BY 1
   ) s
   WHERE k.id = s.id AND s.change <> 0;
 END $$;

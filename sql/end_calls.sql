@@ -16,7 +16,8 @@ RETURNS TABLE (place bigint, id uuid, account_id uuid, status text, credits bigi
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
-  ids uuid[] := ARRAY(SELECT DISTINCT (o ->> 'id')::uuid FROM jsonb_array_elements(outcomes) o);
+  reported outcome[] := ARRAY(SELECT jsonb_populate_recordset(NULL::outcome, outcomes));
+  ids uuid[] := ARRAY(SELECT DISTINCT o.id FROM unnest(reported) o);
   account_ids uuid[] := ARRAY(SELECT DISTINCT c.account_id FROM calls c WHERE c.id = ANY (ids));
   passing constant text[] := '{service_unavailable, upstream_rate_limited, upstream_overloaded}';
   keys_limited boolean;
@@ -24,38 +25,29 @@ DECLARE
   has_webhooks boolean;
   moment timestamptz;
   r record;
-  -- The current account, and its balance.
+  -- The current account, its balance, and the number of its newest ledger entry.
   holder uuid;
   funds bigint;
-  part bigint;
-  rest bigint;
+  seq bigint;
+  -- What the current call has been charged in the end; what it has still to collect, or to give back.
+  kept bigint;
   taken bigint;
+  rest bigint;
+  part bigint;
   nth integer;
-  -- Of the calls that end, in the order in which they were decided.
-  places bigint[] := '{}';
+  -- The calls that end, in the order in which they were decided, and how.
+  chosen outcome[] := '{}';
+  decisions decided[] := '{}';
   ended uuid[] := '{}';
   reconciled uuid[] := '{}';
-  holders uuid[] := '{}';
-  bytes bigint[] := '{}';
-  kept bigint[] := '{}';
-  lost bigint[] := '{}';
-  balances bigint[] := '{}';
-  holds bigint[] := '{}';
   -- The grants of the current account that can pay, in burn order, and what is left of each; "payer" is the current.
   paying uuid[];
   left_of bigint[];
   payer integer;
-  -- The ledger entries: what calls collect beyond their charges, and what they give back, part by part. "seq" and
-  -- "booked" are the number of the newest one of the current account, and the balance after it.
-  seq bigint;
-  booked bigint;
-  entry_accounts uuid[] := '{}';
-  entry_seqs bigint[] := '{}';
-  entry_calls uuid[] := '{}';
-  entry_grants uuid[] := '{}';
-  entry_kinds text[] := '{}';
-  entry_amounts bigint[] := '{}';
-  entry_balances bigint[] := '{}';
+  -- The ledger entries: what calls collect beyond their charges, and what they give back, part by part; and the grants
+  -- of each.
+  entries movement[] := '{}';
+  touched uuid[] := '{}';
   owing uuid[];
   late uuid[];
 BEGIN
@@ -79,18 +71,16 @@ BEGIN
     FROM (
       -- The guard: a call that has ended is left alone, and so is one that another attempt has taken over. Of several
       -- outcomes of one call the first that may end it does.
-      SELECT DISTINCT ON (o.id) o.id, o.place, o.status, o.reconciled, c.account_id,
-        c.credits_precharged AS held, c.request_bytes,
+      SELECT DISTINCT ON (o.id) o.id, o.ordinality AS place, o.status, o.reconciled, c.account_id,
+        c.credits_precharged::bigint AS held, c.request_bytes,
         CASE WHEN o.status = 'succeeded' THEN least(o.cost, 2 * c.credits_precharged) ELSE 0 END AS due
-      FROM ROWS FROM (jsonb_to_recordset(outcomes) AS (
-        id uuid, status text, cost bigint, attempt integer, overdue boolean, reconciled boolean
-      )) WITH ORDINALITY AS o (id, status, cost, attempt, overdue, reconciled, place)
+      FROM unnest(reported) WITH ORDINALITY AS o
       JOIN calls c ON c.id = o.id AND c.id = ANY (ids)
       WHERE c.status IN ('queued', 'running')
         -- A crash of Postgres may have lost the begin of the attempt that ends the call (docs/architecture.md#begin).
         AND (o.attempt IS NULL OR o.attempt >= c.attempts)
         AND (o.overdue IS NOT TRUE OR c.deadline_at < now())
-      ORDER BY o.id, o.place
+      ORDER BY o.id, o.ordinality
     ) x
     JOIN accounts acc ON acc.id = x.account_id AND acc.id = ANY (account_ids)
     CROSS JOIN LATERAL (
@@ -105,24 +95,16 @@ BEGIN
     IF r.account_id IS DISTINCT FROM holder THEN
       holder := r.account_id;
       funds := r.credits_before;
-      booked := funds;
       seq := r.ledger_seq;
       paying := NULL;
     END IF;
-    part := least(greatest(r.due - r.held, 0), funds);
+    taken := least(greatest(r.due - r.held, 0), funds);
     rest := greatest(r.held - r.due, 0);
-    funds := funds - part + rest;
-    places := places || r.place;
+    kept := r.held + taken - rest;
     ended := ended || r.id;
+    chosen := chosen || reported[r.place];
     IF r.reconciled THEN reconciled := reconciled || r.id; END IF;
-    holders := holders || r.account_id;
-    bytes := bytes || r.request_bytes;
-    holds := holds || r.held;
-    kept := kept || r.held + part - rest;
-    lost := lost || r.due - (r.held + part - rest);
-    balances := balances || funds;
     -- A call collects from what can pay, in burn order, or gives back to the grants of its charge. Never both.
-    taken := part;
     IF taken > 0 AND paying IS NULL THEN
       SELECT array_agg(g.grant_id ORDER BY g.upto), array_agg(g.remaining ORDER BY g.upto) INTO paying, left_of
       FROM spendable_grants(ARRAY[holder]) g;
@@ -141,21 +123,19 @@ BEGIN
         rest := rest - part;
       END IF;
       seq := seq + 1;
-      booked := booked + part;
-      entry_accounts := entry_accounts || r.account_id;
-      entry_seqs := entry_seqs || seq;
-      entry_calls := entry_calls || r.id;
-      entry_grants := entry_grants || CASE WHEN part < 0 THEN paying[payer] ELSE r.grants_of[nth] END;
-      entry_kinds := entry_kinds || CASE r.status WHEN 'failed' THEN 'refund' ELSE 'settlement' END;
-      entry_amounts := entry_amounts || part;
-      entry_balances := entry_balances || booked;
+      funds := funds + part;
+      touched := touched || CASE WHEN part < 0 THEN paying[payer] ELSE r.grants_of[nth] END;
+      entries := entries || ROW(r.account_id, seq, r.id, touched[cardinality(touched)],
+        CASE r.status WHEN 'failed' THEN 'refund' ELSE 'settlement' END, part, funds)::movement;
       nth := nth + 1;
     END LOOP;
+    decisions := decisions
+      || ROW(r.place, r.account_id, r.request_bytes, r.held, kept, r.due - kept, funds, seq)::decided;
   END LOOP;
   IF ended = '{}' THEN RETURN; END IF;
 
   WITH done AS (
-    UPDATE calls c SET status = o.status, credits = e.kept, credits_uncollected = e.lost, balance_after = e.balance,
+    UPDATE calls c SET status = o.status, credits = o.kept, credits_uncollected = o.lost, balance_after = o.balance,
       http_status = o.http_status, error_type = o.error_type, input_tokens = o.input_tokens,
       cached_input_tokens = o.cached_input_tokens, cache_write_tokens = o.cache_write_tokens,
       repeated_input_tokens = o.repeated_input_tokens, output_tokens = o.output_tokens,
@@ -169,28 +149,17 @@ BEGIN
       idempotency_key = CASE WHEN o.error_type = ANY (passing) THEN NULL ELSE c.idempotency_key END,
       idempotency_expires_at = CASE WHEN o.error_type = ANY (passing) THEN NULL ELSE c.idempotency_expires_at END,
       latency_ms = greatest(0, round(extract(epoch FROM moment - c.created_at) * 1000))::bigint
-    FROM ROWS FROM (jsonb_to_recordset(outcomes) AS (
-      status text, attempt integer, http_status integer, error_type text, input_tokens bigint,
-      cached_input_tokens bigint, cache_write_tokens bigint, repeated_input_tokens bigint, output_tokens bigint,
-      cost_micro_usd bigint, upstream text, result_url text, more_result_urls text[], pictures bigint
-    )) WITH ORDINALITY AS o (status, attempt, http_status, error_type, input_tokens, cached_input_tokens,
-      cache_write_tokens, repeated_input_tokens, output_tokens, cost_micro_usd, upstream, result_url, more_result_urls,
-      pictures, place)
-    JOIN unnest(places, ended, kept, lost, balances) AS e (place, id, kept, lost, balance) ON e.place = o.place
-    WHERE c.id = e.id AND c.id = ANY (ended)
-    RETURNING c.id, e.place, c.deleted_at
+    FROM unnest(chosen, decisions) AS o
+    WHERE c.id = o.id AND c.id = ANY (ended)
+    RETURNING c.id, o.place, c.deleted_at, o.result_seconds
   ), results AS (
     INSERT INTO call_results (call_id, output, expires_at)
-    SELECT d.id, outputs[d.place], now() + make_interval(secs => (outcomes -> (d.place - 1)::integer
-      ->> 'result_seconds')::integer)
-    FROM done d
+    SELECT d.id, outputs[d.place], now() + make_interval(secs => d.result_seconds) FROM done d
     -- What was deleted while it was made has no result any more.
     WHERE d.deleted_at IS NULL
   ), written AS (
     INSERT INTO ledger_entries (account_id, seq, call_id, grant_id, kind, amount, balance_after)
-    SELECT e.account_id, e.seq, e.call_id, e.grant_id, e.kind, e.amount, e.balance
-    FROM unnest(entry_accounts, entry_seqs, entry_calls, entry_grants, entry_kinds, entry_amounts, entry_balances)
-      AS e (account_id, seq, call_id, grant_id, kind, amount, balance)
+    SELECT e.* FROM unnest(entries) e
   ), moved AS (
     -- A grant that gets credits back past its time can be spent again for a day (move_credits.sql).
     UPDATE grants g SET remaining = g.remaining + s.amount, open = g.remaining + s.amount > 0,
@@ -198,21 +167,19 @@ BEGIN
         THEN greatest(g.revived_until, g.expires_at + interval '24 hours') ELSE g.revived_until END
     FROM (
       SELECT e.grant_id, sum(e.amount)::bigint AS amount, max(e.amount) > 0 AS comes_back
-      FROM unnest(entry_grants, entry_amounts) AS e (grant_id, amount) GROUP BY e.grant_id
+      FROM unnest(entries) e GROUP BY e.grant_id
     ) s
-    WHERE g.id = s.grant_id AND g.id = ANY (entry_grants)
+    WHERE g.id = s.grant_id AND g.id = ANY (touched)
     RETURNING g.account_id, g.open AND grant_ends_at(g.expires_at, g.revived_until) <= moment AS is_late
   ), freed AS (
-    UPDATE accounts acc SET credits = s.balance, held = acc.held - s.held, ledger_seq = acc.ledger_seq + s.entries,
+    UPDATE accounts acc SET credits = s.balance, held = acc.held - s.held, ledger_seq = s.newest,
       outstanding_calls = acc.outstanding_calls - s.calls,
       request_bytes = acc.request_bytes - s.bytes, debt = acc.debt + s.lost
     FROM (
-      SELECT e.account_id, count(*)::integer AS calls, sum(e.bytes)::bigint AS bytes, sum(e.lost)::bigint AS lost,
-        sum(e.held)::bigint AS held, (array_agg(e.balance ORDER BY e.nth DESC))[1] AS balance,
-        cardinality(array_positions(entry_accounts, e.account_id)) AS entries
-      FROM unnest(holders, bytes, lost, holds, balances) WITH ORDINALITY
-        AS e (account_id, bytes, lost, held, balance, nth)
-      GROUP BY e.account_id
+      SELECT e.account_id, count(*)::integer AS calls, sum(e.request_bytes)::bigint AS bytes,
+        sum(e.lost)::bigint AS lost, sum(e.held)::bigint AS held,
+        (array_agg(e.balance ORDER BY e.ordinality DESC))[1] AS balance, max(e.newest) AS newest
+      FROM unnest(decisions) WITH ORDINALITY AS e GROUP BY e.account_id
     ) s
     WHERE acc.id = s.account_id AND acc.id = ANY (account_ids)
     RETURNING acc.id, acc.debt
@@ -254,10 +221,10 @@ BEGIN
 
   RETURN QUERY
   SELECT e.place, c.id, c.account_id, c.status, c.credits::bigint, c.credits_uncollected::bigint,
-    c.balance_after::bigint, c.latency_ms, c.created_at, c.reply_to, c.model, c.modality, c.upstream,
+    c.balance_after::bigint, c.latency_ms, c.created_at, c.reply_to, c.model, c.modality::text, c.upstream,
     c.credits_precharged::bigint,
     greatest(0, round(extract(epoch FROM c.finished_at - c.started_at) * 1000))::bigint, c.dialect
-  FROM unnest(places, ended) AS e (place, id) JOIN calls c ON c.id = e.id AND c.id = ANY (ended);
+  FROM unnest(ended, decisions) AS e (id) JOIN calls c ON c.id = e.id AND c.id = ANY (ended);
 END $$;
 COMMENT ON FUNCTION end_calls IS
   'Settles or refunds calls and keeps their results; '

@@ -27,6 +27,7 @@ RETURNS TABLE (id uuid, outcome text, existing_id uuid, balance bigint, outstand
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
+  asked opening[] := ARRAY(SELECT jsonb_populate_recordset(NULL::opening, requests));
   account_ids uuid[];
   ids uuid[];
   keys uuid[];
@@ -66,14 +67,11 @@ DECLARE
   tokens bigint;
   tokens_taken bigint;
   tokens_of bigint[];
-  -- Of the calls that are opened, in the order in which they were decided.
-  places bigint[] := '{}';
-  opened uuid[] := '{}';
-  holders uuid[] := '{}';
+  -- The calls that are opened, in the order in which they were decided, the members whose calls they are, and the
+  -- newest ledger entry of their accounts after each.
+  opened opening[] := '{}';
   members uuid[] := '{}';
-  amounts bigint[] := '{}';
-  bytes bigint[] := '{}';
-  reserved bigint[] := '{}';
+  newest bigint[] := '{}';
   new_prices uuid[] := '{}';
   used_keys uuid[] := '{}';
   -- The grants that can pay, by account and in burn order, and what is left of each; "nth" is the current one.
@@ -85,18 +83,12 @@ DECLARE
   part bigint;
   -- The ledger entries, and the number of the newest one of the current account.
   seq bigint;
-  entry_accounts uuid[] := '{}';
-  entry_seqs bigint[] := '{}';
-  entry_calls uuid[] := '{}';
-  entry_grants uuid[] := '{}';
-  entry_amounts bigint[] := '{}';
-  entry_balances bigint[] := '{}';
+  entries movement[] := '{}';
 BEGIN
   SELECT array_agg(DISTINCT one.account_id), array_agg(one.id), array_agg(DISTINCT one.key_id),
     array_agg(DISTINCT one.price_version), array_agg(one.idempotency_key) FILTER (WHERE one.idempotency_key IS NOT NULL)
   INTO account_ids, ids, keys, prices, idempotency_keys
-  FROM jsonb_to_recordset(requests)
-    AS one (id uuid, account_id uuid, key_id uuid, price_version uuid, idempotency_key text);
+  FROM unnest(asked) one;
   SELECT bool_or(held.keys_limited), bool_or(held.keys_limited OR held.tokens_per_minute IS NOT NULL)
   INTO keys_limited, tokens_limited
   FROM (
@@ -145,22 +137,15 @@ BEGIN
       k.user_id, k.models, k.modalities, k.max_outstanding AS most_of_key, k.outstanding_calls AS open_of_key,
       k.last_used_at, acc.ledger_seq,
       -- One at most, so that it is looked up for each call, and never read for all of them.
-      (SELECT true FROM calls l WHERE l.request_hash = decode(u.joins_left, 'hex') AND l.abandoned_at IS NOT NULL
-        LIMIT 1) AS may_join,
+      (SELECT u.joins_left FROM calls l WHERE l.request_hash = u.request_hash AND l.abandoned_at IS NOT NULL LIMIT 1)
+        AS may_join,
       acc.tokens_per_minute, acc.token_window_at, acc.token_window_used,
       k.tokens_per_minute AS tokens_of_key, k.token_window_at AS key_window_at, k.token_window_used AS key_window_used
-    FROM ROWS FROM (jsonb_to_recordset(requests) AS (
-      id uuid, account_id uuid, key_id uuid, modality text, model text, price_version uuid, amount bigint,
-      leaves bigint, guarded text, idempotency_key text, request_bytes bigint, secret_version integer, address text,
-      joins_left text, reply_to text, group_name text, most_open integer, estimated_input bigint,
-      estimated_output bigint
-    )) WITH ORDINALITY AS u (id, account_id, key_id, modality, model, price_version, amount, leaves, guarded,
-      idempotency_key, request_bytes, secret_version, address, joins_left, reply_to, group_name, most_open,
-      estimated_input, estimated_output, place)
+    FROM unnest(asked) WITH ORDINALITY AS u
     LEFT JOIN accounts acc ON acc.id = u.account_id AND acc.id = ANY (account_ids)
     LEFT JOIN api_keys k ON k.id = u.key_id AND k.account_id = u.account_id AND k.id = ANY (keys)
     LEFT JOIN price_versions v ON v.id = u.price_version AND v.id = ANY (prices)
-    ORDER BY u.account_id, u.place
+    ORDER BY u.account_id, u.ordinality
   LOOP
     IF r.account_id IS DISTINCT FROM holder THEN
       holder := r.account_id;
@@ -187,10 +172,10 @@ BEGIN
       WHEN r.status <> 'active' THEN 'account_suspended'
       WHEN existing_id IS NOT NULL THEN 'exists' END;
     IF outcome IS NULL AND r.may_join THEN
-      existing_id := claim_left_call(r.account_id, r.key_id, decode(r.joins_left, 'hex'), r.reply_to);
+      existing_id := claim_call(r.account_id, r.key_id, r.request_hash, r.reply_to, false);
       outcome := CASE WHEN existing_id IS NOT NULL THEN 'claimed' END;
     END IF;
-    tokens := CASE WHEN tokens_limited THEN coalesce(r.estimated_input + coalesce(r.estimated_output, 0), 0) ELSE 0 END;
+    tokens := CASE WHEN tokens_limited THEN r.reserved_tokens ELSE 0 END;
     needed := r.amount + coalesce(r.leaves, 0);
     -- A guard of the request is against another charge, never against an answer that was paid.
     outcome := coalesce(outcome, CASE
@@ -221,12 +206,7 @@ BEGIN
         rest := rest - part;
         balance := balance - part;
         seq := seq + 1;
-        entry_accounts := entry_accounts || r.account_id;
-        entry_seqs := entry_seqs || seq;
-        entry_calls := entry_calls || r.id;
-        entry_grants := entry_grants || paying[nth];
-        entry_amounts := entry_amounts || -part;
-        entry_balances := entry_balances || balance;
+        entries := entries || ROW(r.account_id, seq, r.id, paying[nth], 'charge', -part, balance)::movement;
       END LOOP;
       held := held + r.amount;
       outstanding := outstanding + 1;
@@ -237,13 +217,9 @@ BEGIN
       tokens_taken := tokens_taken + tokens;
       tokens_of[key_place] := tokens_of[key_place] + tokens;
       known := known || r.id;
-      places := places || r.place;
-      opened := opened || r.id;
-      holders := holders || r.account_id;
+      opened := opened || asked[r.ordinality];
       members := members || r.user_id;
-      amounts := amounts || r.amount;
-      bytes := bytes || r.request_bytes;
-      reserved := reserved || tokens;
+      newest := newest || seq;
       IF r.idempotency_key IS NOT NULL THEN
         names := names || (r.account_id || ' ' || r.user_id || ' ' || r.idempotency_key);
         named := named || r.id;
@@ -261,13 +237,13 @@ BEGIN
     END IF;
     RETURN NEXT;
   END LOOP;
-  IF opened = '{}' THEN RETURN; END IF;
+  IF cardinality(opened) = 0 THEN RETURN; END IF;
 
   IF new_prices <> '{}' THEN
     -- Written by the first call of a price, in the order of ids, so that two first calls cannot lock each other out.
     INSERT INTO price_versions (id, model, hash, price)
     SELECT DISTINCT ON (u.price_version) u.price_version, u.model, u.price_hash, u.price
-    FROM jsonb_to_recordset(requests) AS u (model text, price jsonb, price_version uuid, price_hash text)
+    FROM unnest(opened) u
     WHERE u.price_version = ANY (new_prices)
     ORDER BY u.price_version
     ON CONFLICT DO NOTHING;
@@ -277,57 +253,48 @@ BEGIN
       price_version, estimated_input_tokens, estimated_output_tokens, credits_precharged, credits, request_id, reply_to,
       idempotency_key, idempotency_expires_at, request_hash, request_bytes, lease_until, deadline_at, created_at,
       is_async, callback_url, group_name, seconds, resolution)
-    SELECT u.id, u.account_id, u.key_id, o.user_id, u.modality, u.dialect, u.model, u.catalogue_version, 'queued',
+    SELECT u.id, u.account_id, u.key_id, u.user_id, u.modality, u.dialect, u.model, u.catalogue_version, 'queued',
       u.price, u.price_version, u.estimated_input, u.estimated_output, u.amount, u.amount, u.request_id, u.reply_to,
       u.idempotency_key,
       CASE WHEN u.idempotency_key IS NOT NULL THEN now() + make_interval(secs => u.idempotency_seconds) END,
-      decode(u.request_hash, 'hex'), u.request_bytes, now() + make_interval(secs => u.lease_seconds),
+      u.request_hash, u.request_bytes, now() + make_interval(secs => u.lease_seconds),
       now() + make_interval(secs => u.deadline_seconds), moment, coalesce(u.is_async, false), u.callback_url,
       u.group_name, u.seconds, u.resolution
-    FROM ROWS FROM (jsonb_to_recordset(requests) AS (
-      id uuid, account_id uuid, key_id uuid, modality text, dialect text, model text, catalogue_version integer,
-      price jsonb, price_version uuid, estimated_input bigint, estimated_output bigint, amount bigint, request_id text,
-      reply_to text, idempotency_key text, idempotency_seconds integer, request_hash text, request_bytes bigint,
-      lease_seconds integer, deadline_seconds integer, is_async boolean, callback_url text, group_name text,
-      seconds numeric, resolution text
-    )) WITH ORDINALITY AS u (id, account_id, key_id, modality, dialect, model, catalogue_version, price, price_version,
-      estimated_input, estimated_output, amount, request_id, reply_to, idempotency_key, idempotency_seconds,
-      request_hash, request_bytes, lease_seconds, deadline_seconds, is_async, callback_url, group_name, seconds,
-      resolution, place)
-    JOIN unnest(places, members) AS o (place, user_id) ON o.place = u.place
+    FROM unnest(members, opened) AS u (user_id)
   ), written AS (
     INSERT INTO ledger_entries (account_id, seq, call_id, grant_id, kind, amount, balance_after)
-    SELECT e.account_id, e.seq, e.call_id, e.grant_id, 'charge', e.amount, e.balance
-    FROM unnest(entry_accounts, entry_seqs, entry_calls, entry_grants, entry_amounts, entry_balances)
-      AS e (account_id, seq, call_id, grant_id, amount, balance)
+    SELECT e.* FROM unnest(entries) e
   ), spent AS (
     UPDATE grants g SET remaining = g.remaining + s.amount, open = g.remaining + s.amount > 0
     FROM (
-      SELECT e.grant_id, sum(e.amount)::bigint AS amount
-      FROM unnest(entry_grants, entry_amounts) AS e (grant_id, amount) GROUP BY e.grant_id
+      SELECT e.grant_id, sum(e.amount)::bigint AS amount FROM unnest(entries) e GROUP BY e.grant_id
     ) s
-    WHERE g.id = s.grant_id AND g.id = ANY (entry_grants)
+    WHERE g.id = s.grant_id AND g.id = ANY (paying)
   )
   UPDATE accounts acc SET credits = acc.credits - s.amount, held = acc.held + s.amount,
-    ledger_seq = acc.ledger_seq + s.entries, outstanding_calls = acc.outstanding_calls + s.calls,
+    ledger_seq = s.newest, outstanding_calls = acc.outstanding_calls + s.calls,
     request_bytes = acc.request_bytes + s.bytes,
     token_window_at = CASE WHEN s.tokens > 0 AND acc.tokens_per_minute IS NOT NULL
       THEN token_window(acc.token_window_at, moment) ELSE acc.token_window_at END,
     token_window_used = CASE WHEN s.tokens > 0 AND acc.tokens_per_minute IS NOT NULL
       THEN token_use(acc.token_window_at, acc.token_window_used, moment) + s.tokens ELSE acc.token_window_used END
   FROM (
-    SELECT u.account_id, count(*)::integer AS calls, sum(u.bytes)::bigint AS bytes, sum(u.amount)::bigint AS amount,
-      sum(u.tokens)::bigint AS tokens, cardinality(array_positions(entry_accounts, u.account_id)) AS entries
-    FROM unnest(holders, bytes, amounts, reserved) AS u (account_id, bytes, amount, tokens) GROUP BY u.account_id
+    SELECT u.account_id, count(*)::integer AS calls, sum(u.request_bytes)::bigint AS bytes,
+      sum(u.amount)::bigint AS amount, sum(u.reserved_tokens)::bigint AS tokens, max(u.newest) AS newest
+    FROM unnest(newest, opened) AS u (newest) GROUP BY u.account_id
   ) s
   WHERE acc.id = s.account_id AND acc.id = ANY (account_ids);
-  IF tokens_limited THEN PERFORM reserve_tokens(opened, moment); END IF;
   IF used_keys <> '{}' THEN UPDATE api_keys k SET last_used_at = now() WHERE k.id = ANY (used_keys); END IF;
 
   IF keys_limited THEN
     UPDATE api_keys k SET outstanding_calls = k.outstanding_calls + s.calls
     FROM unnest(keys, calls_of) AS s (key_id, calls)
     WHERE k.id = s.key_id AND s.calls > 0 AND k.id = ANY (keys) AND k.max_outstanding IS NOT NULL;
+
+    UPDATE api_keys k SET token_window_at = token_window(k.token_window_at, moment),
+      token_window_used = token_use(k.token_window_at, k.token_window_used, moment) + s.tokens
+    FROM unnest(keys, tokens_of) AS s (key_id, tokens)
+    WHERE k.id = s.key_id AND s.tokens > 0 AND k.id = ANY (keys) AND k.tokens_per_minute IS NOT NULL;
 
     -- Of every call of its scope a budget has the window, of those that cost nothing too.
     INSERT INTO budget_windows AS w (budget_id, starts_at, used, held)
@@ -342,8 +309,5 @@ BEGIN
   END IF;
 END $$;
 COMMENT ON FUNCTION open_calls IS
-  'Charges and opens calls: for each an outcome of opened, exists, left (by what it may be a retry of), '
-  'group_changed, price_above_limit, price_changed, '
-  'insufficient_credits, key_budget_exceeded, member_budget_exceeded, credits_in_use, key_budget_in_use, '
-  'member_budget_in_use, too_many_calls, too_many_calls_of_key, '
-  'too_many_bytes, too_many_tokens, account_suspended, unauthorized, ip_not_allowed or model_not_allowed.';
+  'Charges and opens calls: for each an outcome of opened, exists, claimed (the call that it is a retry of), '
+  'or why it is refused.';

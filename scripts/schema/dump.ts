@@ -80,5 +80,5 @@ function textOf({ name, about, options, columns, constraints, indexes, triggers 
 
 function signatureOf({ name, result, settings, about }: Fn): string {
   const text = `CREATE FUNCTION ${name} RETURNS ${result}${settings ? ` SET ${settings}` : ''}`
-  return [`-- ${about ?? ''}`, `${text};`, ''].join('\n')
+  return [`-- ${(about ?? '').replaceAll('\n', '\n-- ')}`, `${text};`, ''].join('\n')
 }

@@ -11,7 +11,7 @@ import { listAnyCalls } from '../../src/shared/reports/all-calls.ts'
 import { listCalls } from '../../src/shared/reports/call-list.ts'
 import { tallyLastDay, upstreamHours, upstreamsOfLastHour } from '../../src/shared/reports/last-day.ts'
 import { findEnded, findOrigin, findRecord, findRecords, readState } from '../../src/shared/reports/call-records.ts'
-import { claimUnanswered, claimOfDeadProcess, waitingProcesses } from '../../src/shared/calls/numbered-retries.ts'
+import { waitingProcesses } from '../../src/shared/calls/numbered-retries.ts'
 import { deleteOldCalls, freeIdempotencyKeys, deleteExpiredResults } from '../../src/shared/calls/retention.ts'
 import { latencyOfAccount, latencyOfModels } from '../../src/shared/reports/latency.ts'
 import { keyUsageByDay, usageByDay } from '../../src/shared/reports/usage.ts'
@@ -59,6 +59,14 @@ const aRetry = ({ id, userId, keyId }: LoadedAccount) => ({
   requestHash: 'ab'.repeat(32),
   replyTo: 'here',
 })
+
+/** What `claim_call` reads. */
+const retried = ({ db, mine }: Scene, which: string) =>
+  db.raw(`SELECT c.id FROM retried_calls(?, ?, decode(?, 'hex'), true) c WHERE ${which} ORDER BY c.id LIMIT 1`, [
+    mine.id,
+    mine.keyId,
+    aRetry(mine).requestHash,
+  ])
 
 /** Every list and look-up in the code, by what runs it, and the index that it must use. */
 export const READS: Record<string, Record<string, Read>> = {
@@ -179,12 +187,12 @@ export const READS: Record<string, Record<string, Read>> = {
     'the state of a call': { read: ({ db, call }) => readState(db, call), index: 'calls_pkey' },
     'which calls have ended': { read: ({ db, call }) => findEnded(db, [call, newId('call')]), index: 'calls_pkey' },
     'the call that a retry joins': {
-      read: ({ db, mine }) => claimUnanswered(db, aRetry(mine)),
-      index: 'calls_left',
+      read: (scene) => retried(scene, 'c.abandoned_at < now()'),
+      index: 'calls_to_join',
       sorts: true,
     },
     'the call that a dead process left': {
-      read: ({ db, mine }) => claimOfDeadProcess(db, aRetry(mine), [{ address: 'dead', lastSeenMs: Date.now() }]),
+      read: (scene) => retried(scene, "c.abandoned_at IS NULL AND c.reply_to = 'dead'"),
       index: 'calls_',
       sorts: true,
     },

@@ -23,10 +23,8 @@ import { QUEUED_LEASE_SECONDS, RENEW_LEASES_MS, RUNNING_LEASE_SECONDS } from '..
 import type { Modality } from '../terms/kinds.ts'
 import type { Tokens } from '../terms/pricing.ts'
 import { allInput } from '../terms/pricing.ts'
-import type { DeadProcess, Retry } from './numbered-retries.ts'
-import { claimUnanswered, claimOfDeadProcess } from './numbered-retries.ts'
-import type { AccountLimits, Begin, BegunRow, EndedRow, OpenRow, OutcomeRow } from './statements.ts'
-import { beginCalls, begun, endCalls, openCalls } from './statements.ts'
+import type { AccountLimits, Begin, EndedRow, OpenRow, OutcomeRow } from './statements.ts'
+import { beginCalls, endCalls, openCalls } from './statements.ts'
 import type {
   BegunCall,
   Ended,
@@ -38,6 +36,7 @@ import type {
   StaleCall,
   StoredSettlement,
 } from './types.ts'
+import { isRefusal } from './types.ts'
 
 /** How long a worker tries to write an outcome while Postgres is down, in ms; then the reconciler takes over. */
 const OUTCOME_PATIENCE_MS = 120_000
@@ -60,7 +59,7 @@ export class Calls {
   private readonly limits: CallLimits
   private readonly observer: CallsObserver | undefined
   private readonly openTogether: (request: OpenRequest) => Promise<OpenRow>
-  private readonly beginTogether: (begin: Begin) => Promise<BegunRow | null>
+  private readonly beginTogether: (begin: Begin) => Promise<BegunCall | null>
   private readonly endTogether: (item: { row: OutcomeRow; output: string }) => Promise<EndedRow | null>
 
   /** @param observer measures what this process does. */
@@ -103,16 +102,16 @@ export class Calls {
    */
   async begin(id: CallId, run: string = randomUUID(), isFlushed = true): Promise<BegunCall | null> {
     failpoint('call.beginning', id)
-    let row: BegunRow | null
+    let call: BegunCall | null
     let sentAt: number
     do {
       sentAt = performance.now()
-      row = await this.beginTogether({ id, run, isFlushed })
-    } while (row && performance.now() - sentAt > RENEW_LEASES_MS)
-    if (!row) return null
+      call = await this.beginTogether({ id, run, isFlushed })
+    } while (call && performance.now() - sentAt > RENEW_LEASES_MS)
+    if (!call) return null
     failpoint('call.begun', id)
-    if (row.attempts === 1) this.observer?.begun(row.modality, row.waited_ms)
-    return begun(row)
+    if (call.attempt === 1) this.observer?.begun(call.modality, call.waitedMs)
+    return call
   }
 
   /**
@@ -258,17 +257,6 @@ export class Calls {
     )
   }
 
-  /**
-   * Claims an abandoned call for this retry and no other. If this client goes away too, another retry can claim it.
-   * @param dead web processes whose waiting requests died with them.
-   * @returns null where no such call is left.
-   */
-  async claimForRetry(retry: Retry, dead: readonly DeadProcess[]): Promise<CallId | null> {
-    return (
-      (await claimUnanswered(this.db, retry)) ?? (dead.length > 0 ? claimOfDeadProcess(this.db, retry, dead) : null)
-    )
-  }
-
   private async end<A extends Answer | LongAnswer>(
     row: OutcomeRow,
     output: string,
@@ -320,26 +308,8 @@ function outcomeOf(request: OpenRequest, row: OpenRow): OpenOutcome {
         : { opened: false, existing: row.existing_id! }
     case 'claimed':
       return { opened: false, claimed: row.existing_id! }
-    case 'unauthorized':
-    case 'ip_not_allowed':
-    case 'account_suspended':
-    case 'model_not_allowed':
-    case 'group_changed':
-    case 'key_budget_exceeded':
-    case 'tokens_above_limit':
-    case 'member_budget_exceeded':
-    case 'price_above_limit':
-    case 'price_changed':
-    case 'insufficient_credits':
-    case 'credits_in_use':
-    case 'key_budget_in_use':
-    case 'member_budget_in_use':
-    case 'too_many_calls':
-    case 'too_many_calls_of_key':
-    case 'too_many_bytes':
-    case 'too_many_tokens':
-      return { opened: false, refusal: row.outcome, tokens }
     default:
-      throw new Error(`open_calls answered ${row.outcome}`)
+      if (!isRefusal(row.outcome)) throw new Error(`open_calls answered ${row.outcome}`)
+      return { opened: false, refusal: row.outcome, tokens }
   }
 }

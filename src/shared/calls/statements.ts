@@ -9,8 +9,8 @@ import type { ErrorCode } from '../platform/errors.ts'
 import type { AccountId, CallId } from '../platform/ids.ts'
 import type { Dialect } from '../chat/dialect.ts'
 import type { Modality } from '../terms/kinds.ts'
-import type { Price } from '../terms/pricing.ts'
-import type { BegunCall, OpenRequest, UpstreamRef } from './types.ts'
+import { reservedTokens } from '../terms/pricing.ts'
+import type { BegunCall, OpenRequest } from './types.ts'
 import { priceVersionOf } from '../terms/price-versions.ts'
 import { MAX_REQUEST_BYTES, QUEUED_LEASE_SECONDS, RUNNING_LEASE_SECONDS } from '../terms/lifecycle.ts'
 
@@ -110,14 +110,15 @@ function rowOf(request: OpenRequest) {
     guarded: request.guarded,
     estimated_input: request.estimate?.input,
     estimated_output: request.estimate?.output,
+    reserved_tokens: reservedTokens(request.estimate),
     lease_seconds: QUEUED_LEASE_SECONDS,
     deadline_seconds: request.deadlineSeconds,
     request_id: request.requestId,
     reply_to: request.replyTo,
     idempotency_key: request.idempotency?.key,
     idempotency_seconds: request.idempotency?.seconds,
-    request_hash: request.requestHash,
-    joins_left: request.joinsLeft ? request.requestHash : null,
+    request_hash: request.requestHash && `\\x${request.requestHash}`,
+    joins_left: request.joinsLeft,
     request_bytes: request.requestBytes,
     secret_version: request.secretVersion,
     address: request.address,
@@ -140,49 +141,6 @@ export async function endCalls(db: Db, items: { row: OutcomeRow; output: string 
   return items.map((_, index) => ended.get(index + 1) ?? null)
 }
 
-/** A call that was begun. */
-export type BegunRow = {
-  id: CallId
-  account_id: AccountId
-  model: string
-  modality: Modality
-  price: Price
-  credits_precharged: number
-  estimated_input_tokens: number | null
-  estimated_output_tokens: number | null
-  cost_micro_usd: number | null
-  attempts: number
-  started_at: Date
-  started_by: string
-  resumed: boolean
-  waited_ms: number
-  upstream: string | null
-  upstream_ref: UpstreamRef | null
-  is_deleted: boolean
-  reply_to: string
-  remaining_ms: number
-}
-
-/** What a worker gets of a call that was begun. */
-export const begun = (row: BegunRow): BegunCall => ({
-  id: row.id,
-  accountId: row.account_id,
-  model: row.model,
-  modality: row.modality,
-  price: row.price,
-  charged: row.credits_precharged,
-  costMicroUsd: row.cost_micro_usd,
-  estimate: { input: row.estimated_input_tokens ?? 0, output: row.estimated_output_tokens ?? 0 },
-  attempt: row.attempts,
-  startedAt: row.started_at,
-  resumed: row.resumed,
-  upstream: row.upstream,
-  upstreamRef: row.upstream_ref,
-  isDeleted: row.is_deleted,
-  replyTo: row.reply_to,
-  remainingMs: row.remaining_ms,
-})
-
 /** A call to begin, the name of the run that begins it, and whether Postgres must not lose the begin if it crashes. */
 export type Begin = { id: CallId; run: string; isFlushed: boolean }
 
@@ -190,14 +148,14 @@ export type Begin = { id: CallId; run: string; isFlushed: boolean }
  * Begins calls; null, and the row unchanged, for each that has ended or that another run has. The commit is flushed if
  * one of them needs it (docs/architecture.md#begin).
  */
-export async function beginCalls(db: Db, begins: Begin[]): Promise<(BegunRow | null)[]> {
-  const rows = await runPrepared<BegunRow>(db, BEGIN, [
+export async function beginCalls(db: Db, begins: Begin[]): Promise<(BegunCall | null)[]> {
+  const rows = await runPrepared<BegunCall>(db, BEGIN, [
     plainArray(begins.map(({ id }) => id)),
     plainArray(begins.map(({ run }) => run)),
     RUNNING_LEASE_SECONDS,
     begins.some(({ isFlushed }) => isFlushed),
   ])
-  const begun = new Map(rows.map((row) => [row.started_by, row]))
+  const begun = new Map(rows.map((row) => [row.run, row]))
   return begins.map(({ run }) => begun.get(run) ?? null)
 }
 
@@ -215,10 +173,12 @@ const BEGIN = {
     WHERE id = ANY ((SELECT $1::uuid[])::uuid[]) AND status IN ('queued', 'running')
       AND (started_by IS NULL OR started_by = ${RUN} OR lease_until < now())
       AND (SELECT CASE WHEN $4 THEN '' ELSE set_config('synchronous_commit', 'off', true) END) IS NOT NULL
-    RETURNING id, account_id, model, modality, price, credits_precharged, estimated_input_tokens,
-      estimated_output_tokens, cost_micro_usd, attempts, started_at, started_by, upstream, upstream_ref, reply_to,
-      attempts > 1 OR upstream_ref IS NOT NULL AS resumed,
-      deleted_at IS NOT NULL AS is_deleted,
-      (extract(epoch FROM started_at - created_at) * 1000)::bigint AS waited_ms,
-      (extract(epoch FROM deadline_at - now()) * 1000)::bigint AS remaining_ms`,
+    RETURNING id, account_id AS "accountId", model, modality, price, credits_precharged AS charged,
+      json_build_object('input', coalesce(estimated_input_tokens, 0), 'output', coalesce(estimated_output_tokens, 0))
+        AS estimate,
+      cost_micro_usd AS "costMicroUsd", attempts AS attempt, started_at AS "startedAt", started_by AS run, upstream,
+      upstream_ref AS "upstreamRef", reply_to AS "replyTo", attempts > 1 OR upstream_ref IS NOT NULL AS resumed,
+      deleted_at IS NOT NULL AS "isDeleted",
+      (extract(epoch FROM started_at - created_at) * 1000)::bigint AS "waitedMs",
+      (extract(epoch FROM deadline_at - now()) * 1000)::bigint AS "remainingMs"`,
 }

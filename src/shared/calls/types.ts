@@ -43,7 +43,7 @@ export type OpenRequest = {
   idempotency: { key: string; seconds: number } | null
   /** SHA-256 of the request in hex, by which its retries are recognised; null where there are none. */
   requestHash: string | null
-  /** Whether it is taken for a retry of a call that was left unanswered (`sql/claim_left_call.sql`). */
+  /** Whether it is taken for a retry of a call that was left unanswered (`sql/claim_call.sql`). */
   joinsLeft?: boolean
   /** Bytes of the request as its job carries it. */
   requestBytes: number
@@ -58,38 +58,44 @@ export type OpenRequest = {
 }
 
 /** The call could be paid but for what running calls hold: of a budget, or of the balance. */
-export type InUse = 'member_budget_in_use' | 'key_budget_in_use' | 'credits_in_use'
+export type InUse = Extract<Refusal, `${string}_in_use`>
+
+const REFUSALS = [
+  'unauthorized',
+  'ip_not_allowed',
+  'account_suspended',
+  'model_not_allowed',
+  'group_changed',
+  'tokens_above_limit',
+  'price_above_limit',
+  'price_changed',
+  'key_budget_exceeded',
+  'member_budget_exceeded',
+  'insufficient_credits',
+  'member_budget_in_use',
+  'key_budget_in_use',
+  'credits_in_use',
+  'too_many_calls',
+  'too_many_calls_of_key',
+  'too_many_bytes',
+  'too_many_tokens',
+] as const
+
+/** Why a call is refused. */
+type Refusal = (typeof REFUSALS)[number]
+
+/** Whether an outcome of `open_calls` is a refusal. */
+export const isRefusal = (outcome: string): outcome is Refusal => (REFUSALS as readonly string[]).includes(outcome)
 
 /**
- * Why a call was not opened: the error code for its client, the call that already existed, or the one that it is a
- * retry of and that was taken over for it. `tokens`: what is left of the tokens of a minute, as far as these are
- * limited.
+ * Why a call was not opened: the refusal, the call that already existed, or the one that it is a retry of and that was
+ * taken over for it. `tokens`: what is left of the tokens of a minute, as far as these are limited.
  */
 export type OpenOutcome =
   | { opened: true; balance: number; outstanding: number; tokens: TokenAllowance[] }
   | { opened: false; existing: CallId }
   | { opened: false; claimed: CallId }
-  | {
-      opened: false
-      tokens: TokenAllowance[]
-      refusal:
-        | 'unauthorized'
-        | 'ip_not_allowed'
-        | 'account_suspended'
-        | 'model_not_allowed'
-        | 'group_changed'
-        | 'tokens_above_limit'
-        | 'price_above_limit'
-        | 'price_changed'
-        | 'key_budget_exceeded'
-        | 'member_budget_exceeded'
-        | 'insufficient_credits'
-        | InUse
-        | 'too_many_calls'
-        | 'too_many_calls_of_key'
-        | 'too_many_bytes'
-        | 'too_many_tokens'
-    }
+  | { opened: false; tokens: TokenAllowance[]; refusal: Refusal }
 
 /** What a worker gets when it begins a call. */
 export type BegunCall = {
@@ -112,8 +118,12 @@ export type BegunCall = {
   /** Its owner has deleted it: nobody wants its result (video). */
   isDeleted: boolean
   replyTo: string
+  /** The name of the run that has begun it. */
+  run: string
   /** When this or an earlier attempt began: before anything was sent to an upstream. */
   startedAt: Date
+  /** Milliseconds from its opening to that. */
+  waitedMs: number
   /** Milliseconds until the deadline, by the database's clock; negative beyond it. */
   remainingMs: number
 }

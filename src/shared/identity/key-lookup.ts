@@ -93,13 +93,6 @@ export function createKeyLookup(db: Db, clock = { now: () => performance.now() }
 
 const nameOf = ({ hash, address }: Asked): string => `${hash} ${address}`
 
-/**
- * As SQL, with the key's id as its binding `:keyId`: whether the key is valid and its account active at this very
- * moment.
- */
-export const KEY_MAY_CALL = `EXISTS (SELECT FROM api_keys k JOIN accounts acc ON acc.id = k.account_id
-  WHERE k.id = :keyId AND key_is_valid(k, NULL, now()) AND acc.status = 'active')`
-
 async function findPrincipals(db: Db, asked: Asked[]): Promise<(PrincipalRow | null)[]> {
   const rows = await runPrepared<PrincipalRow>(db, FIND, [
     textArray(asked.map(({ hash }) => `\\x${hash}`)),

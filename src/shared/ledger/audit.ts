@@ -249,9 +249,8 @@ const INVARIANTS: Record<string, string> = {
       UNION ALL SELECT account_id, id, token_window_at, token_window_used FROM api_keys
     ) w
     LEFT JOIN (SELECT account_id, key_id, created_at, CASE status WHEN 'failed' THEN 0
-        WHEN 'succeeded' THEN coalesce(input_tokens + coalesce(output_tokens, 0),
-          estimated_input_tokens + coalesce(estimated_output_tokens, 0))
-        ELSE estimated_input_tokens + coalesce(estimated_output_tokens, 0) END AS tokens
+        WHEN 'succeeded' THEN coalesce(input_tokens + coalesce(output_tokens, 0), reserved_tokens)
+        ELSE reserved_tokens END AS tokens
       FROM calls WHERE estimated_input_tokens IS NOT NULL) c
       ON c.account_id = w.account_id AND coalesce(c.key_id = w.key_id, true) AND c.created_at >= w.token_window_at
     WHERE w.token_window_at > now() - interval '1 day'

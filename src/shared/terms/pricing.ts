@@ -80,6 +80,9 @@ export type Tokens = {
 /** All input tokens: uncached, read from a cache, written to one. */
 export const allInput = ({ input, cached = 0, written = 0 }: Tokens): number => input + cached + written
 
+/** The tokens of a minute that a call reserves, by its estimate; none where it is not paid by tokens. */
+export const reservedTokens = (estimate: Tokens | null): number => (estimate ? estimate.input + estimate.output : 0)
+
 /** The largest number of credits one call may move: far below 2^53, so that sums stay exact in JavaScript too. */
 export const MAX_CALL_CREDITS = 1_000_000_000_000
 

@@ -210,14 +210,18 @@ describe('a retry that an SDK numbers', () => {
             'the end of all',
             async () => (await gateway.db('calls').where({ account_id: account.id, status: 'succeeded' })).length === 5,
           )
-        const retrying = Promise.all(
-          Array.from({ length: 6 }, (_, at) => image(webs[at % 3]!, account, prompt, {}, numbered(1))),
-        )
+        const answered: string[] = []
+        const retrying = Array.from({ length: 6 }, (_, at) => image(webs[at % 3]!, account, prompt, {}, numbered(1)))
+        for (const one of retrying) one.then(({ text }) => answered.push(text)).catch(() => {})
         if (when === 'run') {
-          await until('a sixth call', async () => (await callCount()) === 6)
+          await until('a sixth call', async () => {
+            // The upstream holds all of them: an answer now is a refusal.
+            expect(answered).to.deep.equal([])
+            return (await callCount()) === 6
+          })
           await release(prompt, 6)
         }
-        const retries = await retrying
+        const retries = await Promise.all(retrying)
         expect(retries.map((reply) => reply.status)).to.deep.equal([200, 200, 200, 200, 200, 200])
         expect(retries.filter(isReplay).length).to.equal(5)
         expect(callIds(retries).size).to.equal(6)

@@ -231,6 +231,14 @@ describe('a batch of calls in one statement', () => {
     ])
   })
 
+  it('collects of a grant no more than the calls before have left', async () => {
+    const calls = verbs(db)
+    const account = await anAccount(db, [{ amount: 20, days: 1 }, { amount: 30 }])
+    const ids = [await opened(calls, account, 10), await opened(calls, account, 5)]
+    await endCalls(db, [settled(ids[0]!, 14), settled(ids[1]!, 9)])
+    expect(await remainders(db, account.grants)).to.deep.equal([0, 27])
+  })
+
   for (const [title, grants] of [
     ['on funds for 50', [{ amount: 350 }]],
     [

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { claimCall } from '../../../src/shared/calls/numbered-retries.ts'
 import { createKey } from '../../../src/shared/identity/api-keys.ts'
 import { changeKey } from '../../../src/shared/identity/key-limits.ts'
 import { changeMember, removeMember } from '../../../src/shared/identity/member-changes.ts'
@@ -206,7 +207,7 @@ describe('the budget of a member, judged by the charge', () => {
     const call = await opened(verbs(db), one, 5, { requestHash })
     await verbs(db).markAbandoned(call)
     const retried = ({ id, userId, keyId }: TestMember) =>
-      verbs(db).claimForRetry({ accountId: id, userId, keyId, requestHash, replyTo: 'here' }, [])
+      claimCall(db, { accountId: id, userId, keyId, requestHash, replyTo: 'here' }, [])
     expect([await retried(other), await retried(one)]).to.deep.equal([null, call])
   })
 

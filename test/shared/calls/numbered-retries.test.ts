@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import type { Calls } from '../../../src/shared/calls/calls.ts'
-import { claimOfDeadProcess, claimUnanswered } from '../../../src/shared/calls/numbered-retries.ts'
-import type { Retry } from '../../../src/shared/calls/numbered-retries.ts'
+import { claimCall } from '../../../src/shared/calls/numbered-retries.ts'
+import type { DeadProcess } from '../../../src/shared/calls/numbered-retries.ts'
 import type { CallId } from '../../../src/shared/platform/ids.ts'
 import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
@@ -27,7 +27,7 @@ describe('a retry of a call that is just being ended', () => {
   async function claimWhileItEnds(
     replyTo: string,
     abandoned: boolean,
-    claim: (retry: Retry) => Promise<CallId | null>,
+    dead: DeadProcess[] = [],
   ): Promise<{ id: CallId; claimed: CallId | null }> {
     const account = await anAccount(db, 100)
     const id = await opened(calls, account, 5, { requestHash: HASH, replyTo })
@@ -37,14 +37,9 @@ describe('a retry of a call that is just being ended', () => {
     const settled = calls.settle(id, 'image', aResult(5))
     try {
       await untilItWaits(db, '%end_calls%')
-      const claimed = claim({
-        accountId: account.id,
-        userId: account.userId,
-        keyId: account.keyId,
-        requestHash: HASH,
-        replyTo: 'another',
-      })
-      await untilItWaits(db, '%UPDATE calls SET abandoned_at%')
+      const retry = { userId: account.userId, keyId: account.keyId, requestHash: HASH, replyTo: 'another' }
+      const claimed = claimCall(db, { accountId: account.id, ...retry }, dead)
+      await untilItWaits(db, '%claim_call%')
       await noResults.rollback()
       expect(await settled).to.include({ status: 'succeeded' })
       return { id, claimed: await claimed }
@@ -54,15 +49,13 @@ describe('a retry of a call that is just being ended', () => {
   }
 
   it('joins it where its client went away', async () => {
-    const { id, claimed } = await claimWhileItEnds('a-process', true, (retry) => claimUnanswered(db, retry))
+    const { id, claimed } = await claimWhileItEnds('a-process', true)
     expect(claimed).to.equal(id)
   })
 
   it('joins it where its process died', async () => {
     const dead = [{ address: 'a-dead-process', lastSeenMs: Date.now() }]
-    const { id, claimed } = await claimWhileItEnds('a-dead-process', false, (retry) =>
-      claimOfDeadProcess(db, retry, dead),
-    )
+    const { id, claimed } = await claimWhileItEnds('a-dead-process', false, dead)
     expect(claimed).to.equal(id)
   })
 })
@@ -99,6 +92,22 @@ describe('equal requests that come together to calls that were left', () => {
     expect(outcomes.filter(({ opened }) => opened)).to.have.length(28)
     const rows = await db('calls').whereIn('id', left).distinct('reply_to', 'abandoned_at')
     expect(rows).to.deep.equal([{ reply_to: 'another', abandoned_at: null }])
+  })
+
+  it('each take over another one where an SDK numbers them', async () => {
+    const account = await anAccount(db, 1000)
+    const left = await leftCalls(account, 2)
+    const holding = await db.transaction()
+    try {
+      await holding('calls').where({ id: left.toSorted()[0] }).forUpdate().first('id')
+      const retry = { accountId: account.id, userId: account.userId, keyId: account.keyId, requestHash: HASH }
+      const claims = Promise.all([1, 2].map(() => claimCall(db, { ...retry, replyTo: 'another' }, [])))
+      await untilItWaits(db, '%claim_call%', 2)
+      await holding.rollback()
+      expect(await claims).to.have.members(left)
+    } finally {
+      await holding.rollback()
+    }
   })
 
   it('take over nothing where the key is not valid or the account is suspended', async () => {

@@ -56,7 +56,7 @@ export const BEGINS: readonly Mutant[] = [
     name: 'a begin that was acknowledged late is not repeated',
     why: 'Its lease may have passed, and another run may have taken the call over.',
     edits: [
-      { file: CALLS, find: 'while (row && performance.now() - sentAt > RENEW_LEASES_MS)', replace: 'while (false)' },
+      { file: CALLS, find: 'while (call && performance.now() - sentAt > RENEW_LEASES_MS)', replace: 'while (false)' },
     ],
     tests: [BEGUN],
   },

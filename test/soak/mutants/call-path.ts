@@ -277,9 +277,15 @@ export const CALL_PATH: readonly Mutant[] = [
     tests: [ENDS, CUT_CHATS],
   },
   {
-    name: 'a retry passes over a call that is just being ended',
-    why: 'It would open another call, and its client would pay twice.',
-    edits: [{ file: 'sql/result_is_kept.sql', find: 'LANGUAGE plpgsql VOLATILE', replace: 'LANGUAGE plpgsql STABLE' }],
+    name: 'numbered retries that come together join one call',
+    why: 'Each joins another call: one of them would get the answer of a call that it did not send.',
+    edits: [
+      {
+        file: 'sql/claim_call.sql',
+        find: '  PERFORM FROM accounts acc WHERE acc.id = of_account FOR NO KEY UPDATE;\n',
+        replace: '',
+      },
+    ],
     tests: [RETRIES],
   },
 ]

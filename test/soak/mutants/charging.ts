@@ -68,7 +68,13 @@ export const CHARGING: readonly Mutant[] = [
   {
     name: 'the order of an account is lost in a batch',
     why: 'Requests of one account are charged in the order in which they came.',
-    edits: [{ file: OPEN_SQL, find: 'ORDER BY u.account_id, u.place', replace: 'ORDER BY u.account_id, u.place DESC' }],
+    edits: [
+      {
+        file: OPEN_SQL,
+        find: 'ORDER BY u.account_id, u.ordinality',
+        replace: 'ORDER BY u.account_id, u.ordinality DESC',
+      },
+    ],
     tests: [BATCHES],
   },
   {

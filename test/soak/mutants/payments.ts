@@ -97,7 +97,7 @@ export const OF_PAYMENTS: readonly Mutant[] = [
       {
         file: 'sql/end_calls.sql',
         find: 'IF owing IS NOT NULL THEN PERFORM',
-        replace: "IF owing IS NOT NULL AND 'refund' <> ALL (kinds) THEN PERFORM",
+        replace: "IF owing IS NOT NULL AND 'refund' <> ALL (ARRAY(SELECT e.kind FROM unnest(entries) e)) THEN PERFORM",
       },
     ],
     tests: [PAYMENTS, PAYMENT_SCHEDULES],

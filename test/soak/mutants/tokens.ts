@@ -45,9 +45,7 @@ export const OF_TOKENS: readonly Mutant[] = [
   {
     name: 'a failed call keeps its tokens',
     why: 'A refund gives back all that was reserved.',
-    edits: [
-      { file: 'sql/token_correction.sql', find: "WHEN call.status = 'failed' THEN 0", replace: 'WHEN false THEN 0' },
-    ],
+    edits: [{ file: CORRECT_SQL, find: "WHEN c.status = 'failed' THEN 0", replace: 'WHEN false THEN 0' }],
     tests: [TOKENS, SCHEDULES],
   },
   {

@@ -81,9 +81,9 @@ export const OF_VIDEOS: readonly Mutant[] = [
     why: 'It would pay for what it cannot look at.',
     edits: [
       {
-        file: 'src/shared/calls/numbered-retries.ts',
-        find: '(c.finished_at IS NULL AND c.deleted_at IS NULL',
-        replace: '(c.finished_at IS NULL',
+        file: 'sql/retried_calls.sql',
+        find: 'c.finished_at IS NULL AND c.deleted_at IS NULL',
+        replace: 'c.finished_at IS NULL',
       },
     ],
     tests: [DELETED_VIDEOS],

@@ -14,7 +14,7 @@ import type { CallUpdate } from '../../../shared/replies/channels.ts'
 import { readState } from '../../../shared/reports/call-records.ts'
 import type { Wait } from '../../../shared/replies/reply-channel.ts'
 import type { Retry } from '../../../shared/calls/numbered-retries.ts'
-import { waitingProcesses } from '../../../shared/calls/numbered-retries.ts'
+import { claimCall, waitingProcesses } from '../../../shared/calls/numbered-retries.ts'
 import type { WebDeps } from '../../deps.ts'
 import { FormFile } from '../../forms/form-file.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
@@ -96,12 +96,12 @@ export async function joinClaimed(
  * Claims an abandoned call. Tries again a few times if equal calls were being waited for when the retry came: their
  * clients may be disconnecting, and a call may end before that is recorded.
  */
-async function claimWithPauses({ db, calls, webProcesses }: RetryDeps, retry: Retry): Promise<CallId | null> {
+async function claimWithPauses({ db, webProcesses }: RetryDeps, retry: Retry): Promise<CallId | null> {
   let wereWaitedFor = false
   for (const pause of [...LEAVING_PAUSES_MS, null]) {
     const waiting = await waitingProcesses(db, retry)
     wereWaitedFor ||= waiting.length > 0
-    const claimed = await calls.claimForRetry(retry, await webProcesses.findDead(waiting))
+    const claimed = await claimCall(db, retry, await webProcesses.findDead(waiting))
     if (claimed || !wereWaitedFor || pause === null) return claimed
     await new Promise((resolve) => {
       setTimeout(resolve, pause)

@@ -6,17 +6,15 @@
 import type { TokenAllowance } from '../../../shared/identity/token-allowance.ts'
 import { mostTokens } from '../../../shared/identity/token-allowance.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
+import { reservedTokens } from '../../../shared/terms/pricing.ts'
 import type { CallOrder } from './call-order.ts'
 import { lowered } from './call-order.ts'
 
 type Sized = Pick<CallOrder, 'estimate' | 'request' | 'dialect'>
 
-/** The tokens that a call reserves; none where it is not paid by tokens. */
-const reservedBy = ({ estimate }: Pick<Sized, 'estimate'>): number => (estimate ? estimate.input + estimate.output : 0)
-
 /** Whether a call reserves more than a minute has, so that it can never be opened. */
 export const isAboveLimit = (order: Sized, allowances: readonly TokenAllowance[]): boolean =>
-  reservedBy(order) > mostTokens(allowances)
+  reservedTokens(order.estimate) > mostTokens(allowances)
 
 /** The order, lowered to the tokens of a minute where that can be done. @param least output tokens of a lowered one */
 export function withinLimit<O extends CallOrder>(order: O, allowances: readonly TokenAllowance[], least: number): O {
@@ -39,7 +37,7 @@ export function aboveLimitError(order: Sized, allowances: readonly TokenAllowanc
 
 /** The refusal of a call for which the minute has too few tokens left. */
 export function spentTokensError(order: Sized, allowances: readonly TokenAllowance[]): ApiError {
-  const lacking = allowances.filter(({ remaining }) => remaining < reservedBy(order))
+  const lacking = allowances.filter(({ remaining }) => remaining < reservedTokens(order.estimate))
   const left = Math.min(...lacking.map(({ remaining }) => remaining))
   return new ApiError('rate_limited', {
     message: `${reserves(order)}; ${left} are left of the ${mostTokens(lacking)} of this minute. Nothing was charged.`,
@@ -47,4 +45,4 @@ export function spentTokensError(order: Sized, allowances: readonly TokenAllowan
   })
 }
 
-const reserves = (order: Sized): string => `This call reserves ${reservedBy(order)} tokens`
+const reserves = (order: Sized): string => `This call reserves ${reservedTokens(order.estimate)} tokens`
