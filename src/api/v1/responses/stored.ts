@@ -25,7 +25,7 @@ import { waitFor } from '../calls/get-call.ts'
 import { READ_LIMITS, callHeaders } from '../declared.ts'
 import { responseResult } from './responses.ts'
 import { PageWriter, itemPage } from './item-page.ts'
-import { inTurn } from './turns.ts'
+import { reads } from './turns.ts'
 
 const NO_RESPONSE = 'There is no such response: it is unknown, has expired, or was deleted.'
 
@@ -174,7 +174,7 @@ export const listInputItems = endpoint({
         const writer = new PageWriter(page)
         return (await pushAll(pieces(), writer, hasLeft)) ? writer.body : null
       }
-      const body = await inTurn(auth.accountId, () => withInput(db, auth, id, read))
+      const body = await reads.during(auth.accountId, () => withInput(db, auth, id, read))
       if (body === null) throw missing()
       ctx.type = 'json'
       ctx.body = body
