@@ -5,8 +5,8 @@
 import { FairQueue } from '../../../shared/platform/fair-queue.ts'
 import type { TaskLimits } from '../../../shared/platform/process/thread-pool.ts'
 import { TaskTooLarge, ThreadPool, scriptNextTo } from '../../../shared/platform/process/thread-pool.ts'
-import type { Sound } from '../../../shared/sound/reader.ts'
-import { NoSound } from '../../../shared/sound/reader.ts'
+import type { Sound } from '../../../shared/media-files/reader.ts'
+import { NoSound } from '../../../shared/media-files/reader.ts'
 import type { Measurement, OpenFile } from './measuring-thread.ts'
 
 const THREADS = 2
