@@ -3,7 +3,7 @@
  * idempotency key there. Amounts are in the minor unit of the currency.
  */
 import type { Db, Trx } from '../platform/postgres/db.ts'
-import type { AccountId, PaymentId, UserId } from '../platform/ids.ts'
+import type { AccountId, PaymentId } from '../platform/ids.ts'
 import { publicId } from '../platform/ids.ts'
 import type { Order } from './provider.ts'
 

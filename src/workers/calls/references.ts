@@ -17,13 +17,12 @@ import type { MediaAdapter, Reference } from '../upstreams/adapter.ts'
 import { dataUriOf, handoverOf } from '../upstreams/references.ts'
 
 import type { Run } from './run-call.ts'
+import { isAddress } from '../../shared/platform/fields.ts'
 import { aboutRun, filesOf } from './run-call.ts'
 
 type AnyRequest = ChatRequest | MediaRequest | ModerationRequest
 
 const isUpload = (url: unknown): url is string => placeOfUpload(url) !== null
-
-const isAddress = (url: unknown): url is string => typeof url === 'string' && /^https?:/i.test(url)
 
 /** The http(s) addresses of a request that an upstream would fetch, or we for it. */
 const addressesIn = (request: AnyRequest, dialect: Dialect | undefined): string[] =>
