@@ -141,7 +141,7 @@ const chatFieldsOf = (model: ChatModel) => ({
 })
 
 /** The least that a call costs, in credits. */
-export function leastCost(model: Model): number {
+function leastCost(model: Model): number {
   switch (model.modality) {
     case 'chat':
     case 'embedding':

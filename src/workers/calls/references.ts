@@ -9,15 +9,14 @@ import type { ChatRequest, MediaRequest } from '../../shared/requests/requests.t
 import { placeOfUpload } from '../../shared/requests/requests.ts'
 import type { Dialect } from '../../shared/chat/dialect.ts'
 import { grammarOf } from '../../shared/chat/dialect.ts'
+import { isAddress } from '../../shared/platform/fields.ts'
 import type { WorkerDeps } from '../deps.ts'
 import type { CallImages, FetchedImage } from '../fetching/call-images.ts'
 import { FetchFailed } from '../fetching/failure.ts'
 import { MediaRefused } from '../storage/refused.ts'
 import type { MediaAdapter, Reference } from '../upstreams/adapter.ts'
 import { dataUriOf, handoverOf } from '../upstreams/references.ts'
-
 import type { Run } from './run-call.ts'
-import { isAddress } from '../../shared/platform/fields.ts'
 import { aboutRun, filesOf } from './run-call.ts'
 
 type AnyRequest = ChatRequest | MediaRequest | ModerationRequest

@@ -1,5 +1,5 @@
 /**
- * The bodies of the three calls: one schema a boundary, and the order in which their faults are answered
+ * What the schemas of bodies have in common, and the order in which their faults are answered
  * (docs/api.md#the-order-of-checks: model, then prompt or messages, then other fields).
  */
 import { z } from 'zod'

@@ -83,7 +83,7 @@ function partPiece(told: Told, part: Fields, at: Fields): Piece {
 }
 
 /** An item as it begins: without words. */
-export function begunItem(item: Fields): Fields {
+function begunItem(item: Fields): Fields {
   const { encrypted_content: _sealed, ...rest } = item
   const empty = ['content', 'summary'].filter((list) => Array.isArray(item[list])).map((list) => [list, []])
   return { ...rest, ...TOLD[String(item.type)]?.blank, ...Object.fromEntries(empty), status: 'in_progress' }
