@@ -5,9 +5,9 @@
 import { useEffect, useState } from 'preact/hooks'
 import { endAccess, getAccess } from '../api/endpoints.ts'
 import { Problem } from '../api/client.ts'
-import { Action } from '../parts/basics.tsx'
+
 import { counted } from '../parts/format.ts'
-import { Form, FormError, PasswordField, Username, fieldsOf, useSubmit } from '../parts/forms.tsx'
+import { Form, PasswordField, Submit, Username, fieldsOf, useSubmit } from '../parts/forms.tsx'
 import { forgetToken, token as session } from '../state/session.ts'
 import { ABOUT_PASSWORD, PASSWORD_HINT } from './signed-out.tsx'
 
@@ -70,10 +70,7 @@ function NewPassword({ token, email, ended, invalid }: Steps & { email: string }
         required
         hint={PASSWORD_HINT}
       />
-      <FormError />
-      <Action type="submit" class="danger full" busy={busy} busyText="Ending…">
-        End them and change my password
-      </Action>
+      <Submit class="danger full" busy={busy} busyText="Ending…" verb="End them and change my password" />
     </Form>
   )
 }

@@ -7,7 +7,7 @@ import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import { Problem } from '../api/client.ts'
 import { confirmAddress, getNewAddress, getResetAddress, reset, verify } from '../api/endpoints.ts'
 import { Action, ErrorMessage } from '../parts/basics.tsx'
-import { Field, Form, FormError, PasswordField, Username, fieldsOf, useSubmit } from '../parts/forms.tsx'
+import { Field, Form, PasswordField, Submit, Username, fieldsOf, useSubmit } from '../parts/forms.tsx'
 import { tokenIn } from '../parts/mailed-token.ts'
 import { loadAccount } from '../state/account.ts'
 import { forgetToken, token as session } from '../state/session.ts'
@@ -67,10 +67,7 @@ export function Missing({ paste }: { paste: (token: string) => void }) {
       </p>
       <Form problem={problem} onSubmit={submit} about={{ invalid_token: 'code' }}>
         <Field label="Link or code" name="code" autoComplete="one-time-code" spellcheck={false} required />
-        <FormError />
-        <Action type="submit" class="full" busy={busy}>
-          Continue
-        </Action>
+        <Submit class="full" busy={busy} verb="Continue" />
       </Form>
     </Card>
   )
@@ -303,10 +300,7 @@ function Reset({ token, come, say }: Step & { say: (message: string) => void }) 
           required
           hint={PASSWORD_HINT}
         />
-        <FormError />
-        <Action type="submit" class="full" busy={busy} busyText="Changing…">
-          Change my password
-        </Action>
+        <Submit class="full" busy={busy} busyText="Changing…" verb="Change my password" />
       </Form>
     </Card>
   )

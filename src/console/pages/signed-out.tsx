@@ -5,8 +5,8 @@ import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { forgot, signIn, signUp } from '../api/endpoints.ts'
-import { Action, Mark } from '../parts/basics.tsx'
-import { Field, Form, FormError, PasswordField, fieldsOf, useSubmit } from '../parts/forms.tsx'
+import { Mark } from '../parts/basics.tsx'
+import { Field, Form, PasswordField, Submit, fieldsOf, useSubmit } from '../parts/forms.tsx'
 import { withFields } from '../parts/route.ts'
 import { signOutNotice, keepToken } from '../state/session.ts'
 
@@ -86,10 +86,7 @@ export function SignInPage() {
         <Field label="E-mail address" name="email" type="email" autoComplete="username" required />
         <PasswordField label="Password" name="password" autoComplete="current-password" required />
         <StaySignedIn />
-        <FormError />
-        <Action type="submit" class="full" busy={busy} busyText="Signing in…">
-          Sign in
-        </Action>
+        <Submit class="full" busy={busy} busyText="Signing in…" verb="Sign in" />
       </Form>
       <p class="links">
         <a href={onward('/sign-up')}>Create an account</a>
@@ -115,10 +112,7 @@ export function SignUpPage() {
         <PasswordField label="Password" name="password" autoComplete="new-password" required hint={PASSWORD_HINT} />
         <Field label="Name (optional)" name="displayName" autoComplete="name" maxLength={60} />
         <StaySignedIn />
-        <FormError />
-        <Action type="submit" class="full" busy={busy} busyText="Creating your account…">
-          Create my account
-        </Action>
+        <Submit class="full" busy={busy} busyText="Creating your account…" verb="Create my account" />
       </Form>
       <p class="links">
         <a href={onward('/sign-in')}>Sign in instead</a>
@@ -149,10 +143,7 @@ export function ForgotPage() {
       <p class="soft">We will e-mail you a link to choose a new one.</p>
       <Form problem={problem} onSubmit={submit} about={ABOUT_EMAIL}>
         <Field label="E-mail address" name="email" type="email" autoComplete="username" required />
-        <FormError />
-        <Action type="submit" class="full" busy={busy} busyText="Sending…">
-          Send me a link
-        </Action>
+        <Submit class="full" busy={busy} busyText="Sending…" verb="Send me a link" />
       </Form>
       <p class="links">
         <a href="/sign-in">Back to sign-in</a>

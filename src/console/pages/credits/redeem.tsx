@@ -3,7 +3,7 @@
  */
 import { useRef, useState } from 'preact/hooks'
 import { redeem } from '../../api/billing.ts'
-import { Action } from '../../parts/basics.tsx'
+import { Action, Done } from '../../parts/basics.tsx'
 import { credits } from '../../parts/format.ts'
 import { Field, Form, FormError, fieldsOf, useSubmit } from '../../parts/forms.tsx'
 import { loadAccount } from '../../state/account.ts'
@@ -42,9 +42,7 @@ export function Redeem() {
         </Action>
         <FormError />
       </Form>
-      <p class="done" role="status">
-        {said}
-      </p>
+      <Done text={said} />
     </section>
   )
 }

@@ -5,9 +5,9 @@ import { useRef, useState } from 'preact/hooks'
 import { problemOf } from '../../api/client.ts'
 import type { GrantFields } from '../../api/operator.ts'
 import { giveCredits, takeCredits } from '../../api/operator.ts'
-import { Action } from '../../parts/basics.tsx'
+import { Done } from '../../parts/basics.tsx'
 import { credits } from '../../parts/format.ts'
-import { Choice, Field, Form, FormError, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Choice, Field, Form, Submit, fieldsOf, useSubmit } from '../../parts/forms.tsx'
 
 /** The first is what is granted unless another is chosen: a purchase counts as sold, and nothing else does. */
 const ORIGINS = [
@@ -45,13 +45,8 @@ export function GiveCredits({ id, email, done }: Props) {
         <Choice label="Origin" name="origin" options={ORIGINS} />
         <Field label="Note" name="note" maxLength={200} hint="The reason. The customer sees it in the ledger." />
         <Field label="Expires (optional, UTC)" name="expiresAt" type="date" />
-        <FormError />
-        <Action type="submit" busy={busy} busyText="Granting…">
-          Grant
-        </Action>
-        <p class="done" role="status">
-          {said}
-        </p>
+        <Submit busy={busy} busyText="Granting…" verb="Grant" />
+        <Done text={said} />
       </Form>
     </section>
   )
@@ -102,13 +97,8 @@ export function TakeCredits({ id, email, done }: Props) {
             Let credits that are already spent become debt
           </label>
         )}
-        <FormError />
-        <Action type="submit" class="danger" busy={busy} busyText="Deducting…">
-          Deduct
-        </Action>
-        <p class="done" role="status">
-          {said}
-        </p>
+        <Submit class="danger" busy={busy} busyText="Deducting…" verb="Deduct" />
+        <Done text={said} />
       </Form>
     </section>
   )

@@ -4,8 +4,8 @@
 import { useState } from 'preact/hooks'
 import type { AccountLimits, OperatedAccount } from '../../api/operator.ts'
 import { limitAccount } from '../../api/operator.ts'
-import { Action } from '../../parts/basics.tsx'
-import { Field, Form, FormError, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Done } from '../../parts/basics.tsx'
+import { Field, Form, Submit, fieldsOf, useSubmit } from '../../parts/forms.tsx'
 
 const FIELDS = [
   ['rateLimit', 'Requests per minute', 'Leave empty for the usual limit.'],
@@ -52,13 +52,8 @@ export function LimitAccount({ account: { id, limits }, done }: { account: Opera
             hint={hint}
           />
         ))}
-        <FormError />
-        <Action type="submit" busy={busy} busyText="Saving…">
-          Save limits
-        </Action>
-        <p class="done" role="status">
-          {said}
-        </p>
+        <Submit busy={busy} busyText="Saving…" verb="Save limits" />
+        <Done text={said} />
       </Form>
     </section>
   )

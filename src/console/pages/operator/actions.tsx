@@ -10,7 +10,7 @@ import { Download } from '../../parts/download.tsx'
 import { Collapsible } from '../../parts/collapsible.tsx'
 import { number } from '../../parts/format.ts'
 import { Choice, Field } from '../../parts/forms.tsx'
-import { List } from '../../parts/list.tsx'
+import { List, Pager } from '../../parts/list.tsx'
 import { withFields } from '../../parts/route.ts'
 import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
@@ -64,10 +64,7 @@ export function ActionsSection({ query }: { query: Record<string, string> }) {
       >
         {(items) => <ActionTable actions={items} />}
       </List>
-      <p class="pager">
-        {cursor && <a href={withFields(PATH, query, { cursor: undefined })}>← Newest</a>}
-        {next && <a href={withFields(PATH, query, { cursor: next })}>Older →</a>}
-      </p>
+      <Pager path={PATH} query={query} next={next} />
     </section>
   )
 }

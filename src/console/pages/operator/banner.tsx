@@ -4,9 +4,9 @@
 import { useRef, useState } from 'preact/hooks'
 import type { BannerFields } from '../../api/operator.ts'
 import { getTheBanner, removeBanner, setBanner } from '../../api/operator.ts'
-import { Action, Empty, ErrorMessage, Loading, Time } from '../../parts/basics.tsx'
+import { Action, Done, Empty, ErrorMessage, Loading, Time } from '../../parts/basics.tsx'
 import { expiryText } from '../../parts/format.ts'
-import { Choice, Field, Form, FormError, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Choice, Field, Form, Submit, fieldsOf, useSubmit } from '../../parts/forms.tsx'
 import { loadBanner } from '../../state/banner.ts'
 import { useLoad } from '../../state/load.ts'
 
@@ -87,13 +87,8 @@ function NewBanner({ done }: { done: () => void }) {
         <Choice label="Level" name="level" options={LEVELS} />
         <Field label="From (optional, UTC)" name="from" type="datetime-local" />
         <Field label="Until (optional, UTC)" name="until" type="datetime-local" />
-        <FormError />
-        <Action type="submit" busy={busy} busyText="Setting…">
-          Set the banner
-        </Action>
-        <p class="done" role="status">
-          {said}
-        </p>
+        <Submit busy={busy} busyText="Setting…" verb="Set the banner" />
+        <Done text={said} />
       </Form>
     </section>
   )

@@ -13,7 +13,7 @@ import { CREDITS, MODEL, STATUS, TOOK } from '../../parts/call-table.tsx'
 import { Collapsible } from '../../parts/collapsible.tsx'
 import { STATUS_WORDS } from '../../parts/format.ts'
 import { Choice, Field, fieldsOf } from '../../parts/forms.tsx'
-import { List } from '../../parts/list.tsx'
+import { List, Pager } from '../../parts/list.tsx'
 import { leave, withFields } from '../../parts/route.ts'
 import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
@@ -65,10 +65,7 @@ export function CallsSection({ id, query }: Props) {
             <Table label="Calls" class="calls" columns={columnsOf(query)} rows={items} keyOf={(call) => call.id} />
           )}
         </List>
-        <p class="pager">
-          {cursor && <a href={withFields(PATH, query, { cursor: undefined })}>← Newest</a>}
-          {next && <a href={withFields(PATH, query, { cursor: next })}>Older →</a>}
-        </p>
+        <Pager path={PATH} query={query} next={next} />
       </section>
       {id && <CallDrawer key={id} id={id} close={() => leave(route, withFields(PATH, query, {}))} />}
     </>

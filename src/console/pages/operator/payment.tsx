@@ -9,7 +9,7 @@ import { getPayment, checkPayment, refundPayment, resolvePayment } from '../../a
 import { Action, Email, ErrorMessage, Loading, Time } from '../../parts/basics.tsx'
 import { Dialog } from '../../parts/dialogs.tsx'
 import { credits, number } from '../../parts/format.ts'
-import { Field, Form, FormError, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Field, Form, Submit, fieldsOf, useSubmit } from '../../parts/forms.tsx'
 import { creditsOf, majorText, minorOf, money } from '../../parts/money.ts'
 import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
@@ -197,15 +197,7 @@ function Refund({ payment, spent, close, done }: RefundProps) {
             Refund although credits are spent: they become debt of the account
           </label>
         )}
-        <FormError />
-        <div class="row">
-          <Action type="submit" class="danger" busy={busy} busyText="Refunding…">
-            Refund
-          </Action>
-          <button type="button" class="quiet" onClick={close}>
-            Cancel
-          </button>
-        </div>
+        <Submit class="danger" busy={busy} busyText="Refunding…" verb="Refund" cancel={close} />
       </Form>
     </Dialog>
   )

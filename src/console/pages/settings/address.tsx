@@ -3,8 +3,8 @@
  */
 import { useRef, useState } from 'preact/hooks'
 import { changeAddress } from '../../api/endpoints.ts'
-import { Action, Done } from '../../parts/basics.tsx'
-import { Field, Form, FormError, PasswordField, Username, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Done } from '../../parts/basics.tsx'
+import { Field, Form, PasswordField, Submit, Username, fieldsOf, useSubmit } from '../../parts/forms.tsx'
 import { account } from '../../state/account.ts'
 
 export function Address() {
@@ -44,10 +44,7 @@ export function Address() {
         />
         <Username of={account.value?.user.email} />
         <PasswordField label="Your password" name="password" autoComplete="current-password" required />
-        <FormError />
-        <Action type="submit" busy={busy} busyText="Sending…">
-          Change address
-        </Action>
+        <Submit busy={busy} busyText="Sending…" verb="Change address" />
         <Done text={said} />
       </Form>
     </section>

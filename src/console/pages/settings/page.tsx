@@ -13,7 +13,7 @@ import {
 } from '../../api/endpoints.ts'
 import { Action, Done, Email, Page, Time, ErrorMessage, Loading } from '../../parts/basics.tsx'
 import { deviceName } from '../../parts/device.ts'
-import { Choice, Field, Form, FormError, PasswordField, Username, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Choice, Field, Form, PasswordField, Submit, Username, fieldsOf, useSubmit } from '../../parts/forms.tsx'
 import { account, showUser } from '../../state/account.ts'
 import { useLoad } from '../../state/load.ts'
 import type { Theme } from '../../state/theme.ts'
@@ -81,10 +81,7 @@ function Profile() {
             defaultValue={user.avatarUrl}
             hint="The link to a picture, beginning with https://. Leave empty for none."
           />
-          <FormError />
-          <Action type="submit" busy={busy} busyText="Saving…">
-            Save
-          </Action>
+          <Submit busy={busy} busyText="Saving…" verb="Save" />
           <Done text={said} />
         </Form>
       )}
@@ -117,10 +114,7 @@ function Password() {
         <Username of={account.value?.user.email} />
         <PasswordField label="Current password" name="currentPassword" autoComplete="current-password" />
         <PasswordField label="New password" name="password" autoComplete="new-password" hint={PASSWORD_HINT} />
-        <FormError />
-        <Action type="submit" busy={busy} busyText="Changing…">
-          Change password
-        </Action>
+        <Submit busy={busy} busyText="Changing…" verb="Change password" />
         <Done text={said} />
       </Form>
     </section>
