@@ -85,6 +85,17 @@ export type Outcome =
   /** The call ended, or another attempt took it, while this one worked. */
   | { is: 'lost' }
 
+/** The settlement of a call at its charge, with nothing stored, but for what `more` has. */
+export const settlementOf = ({ call, spent, upstream }: Run, more: Partial<Settlement> = {}): Settlement => ({
+  cost: call.charged,
+  tokens: null,
+  costMicroUsd: spent.total,
+  upstream,
+  resultUrl: null,
+  output: '',
+  ...more,
+})
+
 /**
  * Sends something to a route's upstream on behalf of a run. From then on the upstream may have the request, unless the
  * failure says that it certainly has not.

@@ -9,6 +9,7 @@ import type { WorkerDeps } from '../deps.ts'
 import type { Ranking } from '../upstreams/adapter.ts'
 import { searchMicroUsd } from './costs.ts'
 import type { Outcome, Run } from './run-call.ts'
+import { settlementOf } from './run-call.ts'
 import { runOnce } from './run-once.ts'
 
 /** An upstream is believed to have billed up to this many times the searches that were charged. */
@@ -24,20 +25,14 @@ export function runRerank(deps: WorkerDeps, model: RerankModel, run: Run): Promi
       const billed = ranking.searches ?? 0
       const isBelieved = billed >= 1 && billed <= MOST_TIMES * searches
       run.spent.add(searchMicroUsd(route, isBelieved ? billed : searches))
-      return {
-        cost: run.call.charged,
-        tokens: null,
-        costMicroUsd: run.spent.total,
-        upstream: route.upstream.name,
-        resultUrl: null,
-        output: JSON.stringify({
-          id: publicId('call', run.call.id),
-          model: model.id,
-          results: shown(request, ranking),
-          meta: { billed_units: { search_units: searches } },
-          usage: { total_tokens: tokensOf(request, ranking) },
-        }),
-      }
+      const output = JSON.stringify({
+        id: publicId('call', run.call.id),
+        model: model.id,
+        results: shown(request, ranking),
+        meta: { billed_units: { search_units: searches } },
+        usage: { total_tokens: tokensOf(request, ranking) },
+      })
+      return settlementOf(run, { output })
     },
   })
 }

@@ -12,7 +12,7 @@ import { UpstreamError } from '../upstreams/adapter.ts'
 import type { ChunkRelay } from './chunk-relay.ts'
 import { speechMicroUsd } from './costs.ts'
 import type { Outcome, Run } from './run-call.ts'
-import { aboutRun, callerOf, contextOf, sendTo, upstreamFailure } from './run-call.ts'
+import { aboutRun, callerOf, contextOf, sendTo, settlementOf, upstreamFailure } from './run-call.ts'
 
 /** How long the last sound of a call that was cut may take to leave, in ms. */
 const FLUSH_MS = 1000
@@ -38,17 +38,7 @@ export async function runSpeech(deps: WorkerDeps, model: SpeechModel, run: Run):
   } finally {
     relay.close()
   }
-  return {
-    is: 'settled',
-    settlement: {
-      cost: run.call.charged,
-      tokens: null,
-      costMicroUsd: run.spent.total,
-      upstream: run.upstream,
-      resultUrl: null,
-      output: '',
-    },
-  }
+  return { is: 'settled', settlement: settlementOf(run) }
 }
 
 async function speak(

@@ -7,7 +7,7 @@ import type { WorkerDeps } from '../deps.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
 import { shapeMicroUsd } from './costs.ts'
 import type { Outcome, Run } from './run-call.ts'
-import { callerOf, contextOf, filesOf, sendTo, upstreamFailure } from './run-call.ts'
+import { callerOf, contextOf, filesOf, sendTo, settlementOf, upstreamFailure } from './run-call.ts'
 import { transcriptOutput } from './transcripts.ts'
 
 /** Runs a call for a transcription to its end. @throws UpstreamError when every try failed */
@@ -22,15 +22,5 @@ export async function runTranscription(deps: WorkerDeps, model: TranscriptionMod
     return { route, transcript: await sendTo(run, route, () => ask(request, context)) }
   })
   run.spent.add(shapeMicroUsd(route, { duration: transcript.billedSeconds ?? request.seconds }))
-  return {
-    is: 'settled',
-    settlement: {
-      cost: run.call.charged,
-      tokens: null,
-      costMicroUsd: run.spent.total,
-      upstream: route.upstream.name,
-      resultUrl: null,
-      output: transcriptOutput(transcript, request),
-    },
-  }
+  return { is: 'settled', settlement: settlementOf(run, { output: transcriptOutput(transcript, request) }) }
 }
