@@ -10,7 +10,7 @@ import { Field, Form, PasswordField, Submit, fieldsOf, useSubmit } from '../part
 import { withFields } from '../parts/route.ts'
 import { signOutNotice, keepToken } from '../state/session.ts'
 
-export const PASSWORD_HINT = '8 to 72 characters, with at least one letter and one digit.'
+const PASSWORD_HINT = '8 to 72 characters, with at least one letter and one digit.'
 
 /** The field that the errors of a new password stand beside. */
 export const ABOUT_PASSWORD = {
@@ -20,6 +20,11 @@ export const ABOUT_PASSWORD = {
 } as const
 
 const ABOUT_EMAIL = { invalid_email: 'email', email_taken: 'email' } as const
+
+/** A field for a new password. */
+export const NewPasswordField = (props: { label?: string; required?: boolean; id?: string }) => (
+  <PasswordField label="New password" {...props} name="password" autoComplete="new-password" hint={PASSWORD_HINT} />
+)
 
 /** The narrow frame of the pages outside. Its heading takes the focus where it says something new. */
 export function Card({
@@ -109,7 +114,7 @@ export function SignUpPage() {
       <p class="soft">Then create a key and call your first model.</p>
       <Form problem={problem} onSubmit={submit} about={{ ...ABOUT_EMAIL, ...ABOUT_PASSWORD }}>
         <Field label="E-mail address" name="email" type="email" autoComplete="username" required />
-        <PasswordField label="Password" name="password" autoComplete="new-password" required hint={PASSWORD_HINT} />
+        <NewPasswordField label="Password" required />
         <Field label="Name (optional)" name="displayName" autoComplete="name" maxLength={60} />
         <StaySignedIn />
         <Submit class="full" busy={busy} busyText="Creating your account…" verb="Create my account" />

@@ -274,3 +274,22 @@ export function fieldsOf(event: Event): Record<string, string> {
   const entries = [...new FormData(event.currentTarget as HTMLFormElement)]
   return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
 }
+
+/**
+ * A form that stays open: it says what was done, and is empty again where `form` is its `form`.
+ * `submits` makes the handler that submits it, of work on its fields that answers with what was done.
+ */
+export function useStaying() {
+  const { busy, problem, run } = useSubmit()
+  const [said, setSaid] = useState<string | null>(null)
+  const form = useRef<HTMLFormElement>(null)
+  const submits = (work: (fields: Record<string, string>) => Promise<string>) => (event: Event) => {
+    const fields = fieldsOf(event)
+    setSaid(null)
+    run(async () => {
+      setSaid(await work(fields))
+      form.current?.reset()
+    })
+  }
+  return { busy, problem, said, form, submits }
+}

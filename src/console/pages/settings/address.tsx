@@ -1,25 +1,17 @@
 /**
  * Another e-mail address: it changes once the link that is mailed to the new one was opened.
  */
-import { useRef, useState } from 'preact/hooks'
 import { changeAddress } from '../../api/endpoints.ts'
 import { Done } from '../../parts/basics.tsx'
-import { Field, Form, PasswordField, Submit, Username, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Field, Form, PasswordField, Submit, Username, useStaying } from '../../parts/forms.tsx'
 import { account } from '../../state/account.ts'
 
 export function Address() {
-  const { busy, problem, run } = useSubmit()
-  const [said, setSaid] = useState<string | null>(null)
-  const form = useRef<HTMLFormElement>(null)
-  const submit = (event: Event): void => {
-    const { email = '', password = '' } = fieldsOf(event)
-    setSaid(null)
-    run(async () => {
-      const { message } = await changeAddress({ email: email.trim(), password })
-      form.current?.reset()
-      setSaid(`${message} Your address changes when you open it.`)
-    })
-  }
+  const { busy, problem, said, form, submits } = useStaying()
+  const submit = submits(async ({ email = '', password = '' }) => {
+    const { message } = await changeAddress({ email: email.trim(), password })
+    return `${message} Your address changes when you open it.`
+  })
   return (
     <section class="panel">
       <h2>E-mail address</h2>
