@@ -13,7 +13,7 @@ import { ok, messageAnswer, userAnswer } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { session } from '../endpoint/auth.ts'
-import { PASSWORD_ERRORS, emailAddress, mailedToken, passwordOfReset } from './account-fields.ts'
+import { PASSWORD_ERRORS, emailAddress, mailedToken, ofLink, passwordOfReset } from './account-fields.ts'
 import { enqueueMail } from './enqueue-mail.ts'
 import type { RequestFacts } from '../endpoint/declaration.ts'
 import type { UserRow } from '../../shared/identity/users.ts'
@@ -21,9 +21,6 @@ import type { MailId } from '../../shared/platform/ids.ts'
 import { logSecurity } from './security-log.ts'
 
 const tag = 'Account'
-
-/** What the endpoints of mailed links have in common. */
-const ofLink = { method: 'post', tag, auth: null, limits: [{ limit: 'links', per: 'client' }] } as const
 
 type ProofDeps = Pick<WebDeps, 'config' | 'db' | 'log' | 'queues' | 'replies'>
 

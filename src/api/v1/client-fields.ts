@@ -9,7 +9,7 @@ import { dollarsOf } from '../../shared/terms/dollars.ts'
 import { anyPricing, model, ok, pricing, searchPricing, speechPricing } from '../endpoint/answer-schemas.ts'
 
 /** Where models of a modality are called. */
-export const ENDPOINTS_OF: Readonly<Record<Modality, readonly string[]>> = {
+const ENDPOINTS_OF: Readonly<Record<Modality, readonly string[]>> = {
   chat: ['/v1/chat/completions', '/v1/messages', '/v1/responses'],
   image: ['/v1/images/generations', '/v1/images/edits'],
   video: ['/v1/videos/generations', '/v1/videos'],

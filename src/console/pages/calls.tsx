@@ -10,7 +10,7 @@ import { Empty, Page } from '../parts/basics.tsx'
 import { CallTable } from '../parts/call-table.tsx'
 import { STATUS_WORDS } from '../parts/format.ts'
 import { Download } from '../parts/download.tsx'
-import { Collapsible } from '../parts/collapsible.tsx'
+import { ClearFilters, Collapsible } from '../parts/collapsible.tsx'
 import { Choice, Field } from '../parts/forms.tsx'
 import { List, Pager } from '../parts/list.tsx'
 import type { PageProps } from '../parts/route.ts'
@@ -138,11 +138,7 @@ function Filters({ query, keyNames, set }: FilterProps) {
         )}
         <Field label="From (UTC)" {...day('from')} />
         <Field label="To (UTC)" {...day('to')} />
-        {filtered && (
-          <a class="clear" href="/calls">
-            Clear
-          </a>
-        )}
+        {filtered && <ClearFilters href="/calls" />}
       </section>
     </Collapsible>
   )

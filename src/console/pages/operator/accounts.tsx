@@ -4,7 +4,7 @@
 import { useLocation } from 'preact-iso'
 import { searchAccounts } from '../../api/operator.ts'
 import type { ListedAccount, OperatedAccount } from '../../api/operator.ts'
-import { Amount, Email, Empty, Time } from '../../parts/basics.tsx'
+import { AccountLink, Amount, Empty, Time } from '../../parts/basics.tsx'
 import { Choice, Field, fieldsOf } from '../../parts/forms.tsx'
 import { withFields } from '../../parts/route.ts'
 import { List, Pager } from '../../parts/list.tsx'
@@ -89,11 +89,7 @@ export const NameOf = ({ account: { kind, name, displayName } }: { account: Oper
 const ACCOUNT_COLUMNS: Column<ListedAccount>[] = [
   {
     header: 'Address',
-    cell: (account) => (
-      <a href={`/operator/accounts/${account.id}`}>
-        <Email address={account.email} />
-      </a>
-    ),
+    cell: (account) => <AccountLink id={account.id} email={account.email} />,
   },
   { header: 'Name', cell: (account) => <NameOf account={account} /> },
   { header: 'Status', cell: (account) => <Standing account={account} /> },

@@ -6,11 +6,11 @@ import { DIALECT_WORDS } from '../../api/call-forms.ts'
 import type { AnyCall, AnyCallQuery } from '../../api/operator.ts'
 import { getAnyCall, getAnyCalls, getUpstreams } from '../../api/operator.ts'
 import { getModels } from '../../api/endpoints.ts'
-import { Email, Empty, Time } from '../../parts/basics.tsx'
+import { AccountLink, Empty, Time } from '../../parts/basics.tsx'
 import { AllMedia, ErrorNote, Facts, Trail } from '../../parts/call-details.tsx'
 import { CallDialog } from '../../parts/call-dialog.tsx'
 import { CREDITS, MODEL, STATUS, TOOK } from '../../parts/call-table.tsx'
-import { Collapsible } from '../../parts/collapsible.tsx'
+import { ClearFilters, Collapsible } from '../../parts/collapsible.tsx'
 import { STATUS_WORDS } from '../../parts/format.ts'
 import { Choice, Field, fieldsOf } from '../../parts/forms.tsx'
 import { List, Pager } from '../../parts/list.tsx'
@@ -148,11 +148,7 @@ function Filters({ query }: { query: Record<string, string> }) {
         <form class="whole" onSubmit={find}>
           <Field label="Call ID" name="call" placeholder="call_…" />
         </form>
-        {filtered && (
-          <a class="clear" href={PATH}>
-            Clear
-          </a>
-        )}
+        {filtered && <ClearFilters href={PATH} />}
       </section>
     </Collapsible>
   )
@@ -166,10 +162,7 @@ function CallDrawer({ id, close }: { id: string; close: () => void }) {
         <>
           {data.account && (
             <p>
-              Account{' '}
-              <a href={`/operator/accounts/${data.account.id}`}>
-                <Email address={data.account.email} />
-              </a>
+              Account <AccountLink id={data.account.id} email={data.account.email} />
             </p>
           )}
           <ErrorNote call={data.call} />

@@ -6,7 +6,7 @@ import { useState } from 'preact/hooks'
 import { Problem, problemOf } from '../../api/client.ts'
 import type { OperatedPayment, PaymentDetails } from '../../api/operator-billing.ts'
 import { getPayment, checkPayment, refundPayment, resolvePayment } from '../../api/operator-billing.ts'
-import { Action, Email, ErrorMessage, Loading, Time } from '../../parts/basics.tsx'
+import { AccountLink, Action, ErrorMessage, Loading, Time } from '../../parts/basics.tsx'
 import { Dialog } from '../../parts/dialogs.tsx'
 import { credits, number } from '../../parts/format.ts'
 import { Field, Form, Submit, fieldsOf, useSubmit } from '../../parts/forms.tsx'
@@ -114,12 +114,7 @@ function Facts({ payment, spent }: { payment: OperatedPayment; spent: number }) 
   const { currency, refundedMinor, disputedMinor, receiptUrl } = payment
   const facts: [name: string, value: ComponentChildren, testId?: string][] = [
     ['Status', <PaymentStatus payment={payment} />],
-    [
-      'Account',
-      <a href={`/operator/accounts/${payment.accountId}`}>
-        <Email address={payment.accountEmail} />
-      </a>,
-    ],
+    ['Account', <AccountLink id={payment.accountId} email={payment.accountEmail} />],
     ['Credits', number(creditsOf(payment))],
     ['Already spent', number(spent), 'spent'],
     ['Taken back', number(payment.reversed), 'reversed'],
