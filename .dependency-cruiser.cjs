@@ -3,7 +3,7 @@
 /** The layers of `src/shared`, lowest first (CONTRIBUTING.md): a module imports only modules of lower layers. */
 const LAYERS = [
   ['platform'],
-  ['terms', 'ledger', 'media', 'sound'],
+  ['terms', 'ledger', 'media', 'media-files'],
   ['requests', 'mail'],
   ['catalogue', 'chat'],
   ['identity'],

@@ -28,7 +28,7 @@ import type { Load } from './server/shedding.ts'
 import type { WebMetrics } from './ops/metrics.ts'
 import type { ResponseMemory } from './server/response-memory.ts'
 import type { Quota } from './endpoint/quota.ts'
-import type { SenderQueue } from './endpoint/sender-queue.ts'
+import type { FairQueue } from '../shared/platform/fair-queue.ts'
 import type { RelayedStreams } from './v1/calls/relayed-stream.ts'
 import type { UnstartedCalls } from './v1/calls/unstarted-calls.ts'
 
@@ -68,7 +68,7 @@ export type WebDeps = {
   /** Requests that wait for a call which another request opened. */
   joins: Quota
   /** Of the requests of people in the console. */
-  consoleQueue: SenderQueue
+  consoleQueue: FairQueue
   catalogue: CatalogueHolder
   limits: Limits
   /** At the passwords of addresses. */

@@ -49,7 +49,7 @@ import type { WebMetrics } from './ops/metrics.ts'
 import { OrderlyStop } from './server/shutdown.ts'
 import { ResponseMemory, unreadBounds } from './server/response-memory.ts'
 import { Quota } from './endpoint/quota.ts'
-import { SenderQueue } from './endpoint/sender-queue.ts'
+import { FairQueue } from '../shared/platform/fair-queue.ts'
 import { readAnswer } from './v1/calls/read-answer.ts'
 import { RelayedStreams } from './v1/calls/relayed-stream.ts'
 import { UnstartedCalls } from './v1/calls/unstarted-calls.ts'
@@ -142,7 +142,7 @@ const createBounds = (redis: Redis, config: Config, longest = longestOf(endpoint
   responseMemory: new ResponseMemory(unreadBounds(longest.body)),
   joins: new Quota(MAX_JOINS),
   relayed: new RelayedStreams(),
-  consoleQueue: new SenderQueue({ atOnce: Math.max(2, Math.ceil(config.DATABASE_POOL / 4)), waiting: MAX_WAITING }),
+  consoleQueue: new FairQueue({ perHolder: Math.max(2, Math.ceil(config.DATABASE_POOL / 4)), waiting: MAX_WAITING }),
 })
 
 /** The verbs of payments in a web process; null without PAYMENTS. */

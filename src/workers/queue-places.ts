@@ -1,13 +1,13 @@
 /**
- * The places of a queue in this process, shared out among accounts (`fair-places.ts`). A job that may have none now
+ * The places of a queue in this process, shared out among accounts (`platform/places.ts`). A job that may have none now
  * waits in Redis, not in a place that others need.
  */
 import type { Job, Queue } from 'bullmq'
 import { DelayedError, Job as QueueJob } from 'bullmq'
 import type { AccountId } from '../shared/platform/ids.ts'
+import { Places } from '../shared/platform/places.ts'
+import type { Waiting } from '../shared/platform/places.ts'
 import { reportDefect } from '../shared/platform/process/defects.ts'
-import { Places } from './fair-places.ts'
-import type { Waiting } from './fair-places.ts'
 
 /**
  * When a parked job comes back by itself, in ms: its account's places may be in a process that has died, or be free in

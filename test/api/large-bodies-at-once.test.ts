@@ -6,7 +6,7 @@ import { anAccount } from '../../scripts/harness/factories.ts'
 import type { Installation, Program } from '../../scripts/harness/installation.ts'
 import { install } from '../../scripts/harness/installation.ts'
 import { TRANSCRIPTIONS } from '../../scripts/harness/calling.ts'
-import { LARGEST, WORST } from '../shared/sound/worst-cases.ts'
+import { LARGEST, WORST } from '../shared/media-files/worst-cases.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { neverReads, responsesWithPictures } from '../support/stored-answers.ts'
 

@@ -7,7 +7,7 @@ import type { TestAccount } from '../../scripts/harness/factories.ts'
 import { install } from '../../scripts/harness/installation.ts'
 import type { Installation, Program } from '../../scripts/harness/installation.ts'
 import { eventually, until } from '../../scripts/harness/until.ts'
-import { silence } from '../shared/sound/fixtures.ts'
+import { silence } from '../shared/media-files/fixtures.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 
 const FUNDS = 100_000

@@ -96,6 +96,7 @@ const GUESTS: Record<string, string[]> = {
 /** What of the server the console may have as code: it is pure. Of everything else it may import types. */
 const SHARED_WITH_BROWSERS = [
   'terms/kinds',
+  'platform/fields',
   'terms/pricing',
   'terms/shown-price',
   'requests/media-options',

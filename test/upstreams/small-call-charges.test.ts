@@ -9,7 +9,7 @@ import { startGateway } from '../../scripts/harness/harness.ts'
 import { post } from '../../scripts/harness/http.ts'
 import { until } from '../../scripts/harness/until.ts'
 import { inSoak, report, seed } from '../crash/scale.ts'
-import { silence } from '../shared/sound/fixtures.ts'
+import { silence } from '../shared/media-files/fixtures.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 
 /** How many requests of each kind are made. */

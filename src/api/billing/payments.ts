@@ -19,6 +19,7 @@ import { endpoint } from '../endpoint/endpoint.ts'
 import { pageCursor, pageLimit } from '../endpoint/fields.ts'
 import { pathId } from '../endpoint/path-id.ts'
 import { manager } from '../endpoint/auth.ts'
+import { publicId } from '../../shared/platform/ids.ts'
 import { payment, paymentAnswer, paymentWithLedger, sells } from './answers.ts'
 
 const declared = { tag: 'Billing', auth: manager, offered: sells } as const
@@ -82,7 +83,7 @@ async function orUnavailable<T>({ log }: PaymentDeps, id: PaymentId, ask: () => 
     return await ask()
   } catch (error) {
     const problem = unavailable(error, RETRY_SECONDS)
-    log.warn({ payment: id, err: error }, 'payment not read')
+    log.warn({ payment: publicId('payment', id), err: error }, 'payment not read')
     throw problem
   }
 }

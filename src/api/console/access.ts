@@ -8,24 +8,19 @@ import { accessBy, closeAccess } from '../../shared/identity/password-changes.ts
 import { ok, messageAnswer } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
-import { PASSWORD_ERRORS, mailedToken, passwordOfReset } from './account-fields.ts'
+import { PASSWORD_ERRORS, mailedToken, ofLink, passwordOfReset } from './account-fields.ts'
 import { logSecurity } from './security-log.ts'
-
-const tag = 'Account'
 
 const count = z.int().min(0)
 
 /** Shows what can use an account, to who has just proved its address. */
 export const showAccess = endpoint({
-  method: 'post',
+  ...ofLink,
   path: '/api/email/access',
-  tag,
   summary: 'Show what can use an account',
   description:
     'With the link of the mail about it, or for an hour with the link that has proved the address. The link can ' +
     'still be used.',
-  auth: null,
-  limits: [{ limit: 'links', per: 'client' }],
   body: z.object({ token: mailedToken }).meta({ id: 'AccessRequest' }),
   answers: {
     200: {
@@ -38,13 +33,10 @@ export const showAccess = endpoint({
 
 /** Ends all keys and sessions of an account, and sets a new password. */
 export const endAccess = endpoint({
-  method: 'post',
+  ...ofLink,
   path: '/api/email/access/end',
-  tag,
   summary: 'End all keys and sessions, and set a new password',
   description: 'With the same links, which end with it. A refused password does not use them up.',
-  auth: null,
-  limits: [{ limit: 'links', per: 'client' }],
   body: z.object({ token: mailedToken, password: passwordOfReset }).meta({ id: 'EndAccessRequest' }),
   answers: { 200: { description: 'Nothing but the new password can use the account.', schema: messageAnswer } },
   errors: ['invalid_token', ...PASSWORD_ERRORS, 'overloaded'],

@@ -70,3 +70,11 @@ export const avatarUrl = line(MAX_URL)
   )
   .nullish()
   .transform((value) => value ?? undefined)
+
+/** What the declarations of endpoints to which mailed links lead have in common. */
+export const ofLink = {
+  method: 'post',
+  tag: 'Account',
+  auth: null,
+  limits: [{ limit: 'links', per: 'client' }],
+} as const

@@ -13,34 +13,44 @@ import { ok, messageAnswer, userAnswer } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { session } from '../endpoint/auth.ts'
-import { PASSWORD_ERRORS, emailAddress, mailedToken, passwordOfReset } from './account-fields.ts'
+import { PASSWORD_ERRORS, emailAddress, mailedToken, ofLink, passwordOfReset } from './account-fields.ts'
 import { enqueueMail } from './enqueue-mail.ts'
+import type { RequestFacts } from '../endpoint/declaration.ts'
+import type { UserRow } from '../../shared/identity/users.ts'
+import type { MailId } from '../../shared/platform/ids.ts'
 import { logSecurity } from './security-log.ts'
 
 const tag = 'Account'
 
 type ProofDeps = Pick<WebDeps, 'config' | 'db' | 'log' | 'queues' | 'replies'>
 
+/** What follows the proof of an address by a link. */
+function proven(
+  { log, queues, replies }: ProofDeps,
+  request: RequestFacts,
+  event: 'email_verified' | 'address_changed',
+  { user, mailIds }: { user: UserRow; mailIds: MailId[] },
+) {
+  for (const mailId of mailIds) enqueueMail({ queues, log }, mailId)
+  logSecurity(log, request, event, user.account_id)
+  replies.publishEvent(user.account_id, { callId: null, balance: user.credits })
+  return { ok: true as const, user: presentUser(user) }
+}
+
 /** Proves an address by its link, once, and gives the sign-up credits that wait for it. */
 export const verify = endpoint({
-  method: 'post',
+  ...ofLink,
   path: '/api/email/verify',
-  tag,
   summary: 'Verify an e-mail address',
   description: 'It ends no session and no key. A mail with a link that does is sent with the first proof.',
-  auth: null,
-  limits: [{ limit: 'links', per: 'client' }],
   body: z.object({ token: mailedToken }).meta({ id: 'VerifyRequest' }),
   answers: { 200: { description: 'The account, verified.', schema: userAnswer } },
   errors: ['invalid_token'],
-}).handle(({ config, db, log, queues, replies }: ProofDeps) => {
-  const terms = signupTerms(config, 'verification')
+}).handle((deps: ProofDeps) => {
+  const terms = signupTerms(deps.config, 'verification')
   return async ({ body, request }) => {
-    const { user, mailId } = await verifyEmail(db, body.token, terms)
-    if (mailId) enqueueMail({ queues, log }, mailId)
-    logSecurity(log, request, 'email_verified', user.account_id)
-    replies.publishEvent(user.account_id, { callId: null, balance: user.credits })
-    return { ok: true, user: presentUser(user) }
+    const { user, mailId } = await verifyEmail(deps.db, body.token, terms)
+    return proven(deps, request, 'email_verified', { user, mailIds: mailId ? [mailId] : [] })
   }
 })
 
@@ -86,25 +96,17 @@ export const changeAddress = endpoint({
 
 /** Changes the address of an account by the link that was mailed to the new one, once. */
 export const confirmNewAddress = endpoint({
-  method: 'post',
+  ...ofLink,
   path: '/api/email/confirm',
-  tag,
   summary: 'Confirm a new e-mail address',
   description: 'This also verifies the new address. Links to the previous one stop working.',
-  auth: null,
-  limits: [{ limit: 'links', per: 'client' }],
   body: z.object({ token: mailedToken }).meta({ id: 'ConfirmRequest' }),
   answers: { 200: { description: 'The account with its new address.', schema: userAnswer } },
   errors: ['invalid_token'],
-}).handle(({ config, db, log, queues, replies }: ProofDeps) => {
-  const terms = signupTerms(config, 'verification')
-  return async ({ body, request }) => {
-    const { user, mailIds } = await confirmAddress(db, body.token, terms)
-    for (const mailId of mailIds) enqueueMail({ queues, log }, mailId)
-    logSecurity(log, request, 'address_changed', user.account_id)
-    replies.publishEvent(user.account_id, { callId: null, balance: user.credits })
-    return { ok: true, user: presentUser(user) }
-  }
+}).handle((deps: ProofDeps) => {
+  const terms = signupTerms(deps.config, 'verification')
+  return async ({ body, request }) =>
+    proven(deps, request, 'address_changed', await confirmAddress(deps.db, body.token, terms))
 })
 
 const addressOfLink = z.strictObject({
@@ -114,13 +116,10 @@ const addressOfLink = z.strictObject({
 
 /** Shows which address a link is for, before it is used. */
 export const showNewAddress = endpoint({
-  method: 'post',
+  ...ofLink,
   path: '/api/email/confirm/address',
-  tag,
   summary: 'Show the address that a link confirms',
   description: 'The link can still be used. The answer is no error where it no longer works.',
-  auth: null,
-  limits: [{ limit: 'links', per: 'client' }],
   body: z.object({ token: mailedToken }).meta({ id: 'NewAddressRequest' }),
   answers: { 200: { description: 'The new address.', schema: addressOfLink } },
   errors: ['invalid_token'],
@@ -131,13 +130,10 @@ export const showNewAddress = endpoint({
 
 /** Shows whose password a link resets, before it is used. */
 export const showResetAddress = endpoint({
-  method: 'post',
+  ...ofLink,
   path: '/api/email/reset/address',
-  tag,
   summary: 'Show whose password a link resets',
   description: 'The link can still be used. The answer is no error where it no longer works.',
-  auth: null,
-  limits: [{ limit: 'links', per: 'client' }],
   body: z.object({ token: mailedToken }).meta({ id: 'ResetAddressRequest' }),
   answers: { 200: { description: 'The address of the account.', schema: addressOfLink } },
   errors: ['invalid_token'],
@@ -168,15 +164,12 @@ const KEYS_ENDED = 'The API keys of the account have ended, because its address 
 
 /** Sets a new password by a reset link; every session ends. */
 export const reset = endpoint({
-  method: 'post',
+  ...ofLink,
   path: '/api/email/reset',
-  tag,
   summary: 'Set a new password with a mailed link',
   description:
     'Ends all sessions, and all API keys if the address had not been verified. A refused password does not use up ' +
     'the link.',
-  auth: null,
-  limits: [{ limit: 'links', per: 'client' }],
   body: z.object({ token: mailedToken, password: passwordOfReset }).meta({ id: 'ResetRequest' }),
   answers: { 200: { description: 'The password has been changed.', schema: messageAnswer } },
   errors: ['invalid_token', ...PASSWORD_ERRORS, 'overloaded'],

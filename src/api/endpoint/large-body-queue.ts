@@ -4,9 +4,9 @@
  * of them than a small heap can hold, and between two turns everybody else has theirs.
  */
 import { ApiError } from '../../shared/platform/errors.ts'
+import { FairQueue } from '../../shared/platform/fair-queue.ts'
 import type { Bounds } from './quota.ts'
 import { Quota } from './quota.ts'
-import { SenderQueue } from './sender-queue.ts'
 
 const MEGABYTE = 1024 * 1024
 
@@ -27,20 +27,17 @@ const RETRY_SECONDS = 2
 
 /** Gives the large bodies of each sender their turns, in the order in which they came. */
 export class LargeBodies {
-  private readonly turns = new SenderQueue({ atOnce: 1, waiting: Infinity })
+  private readonly turns: FairQueue
   private readonly waiting: Quota
-  private readonly bytesInWork: number
-  private inWork = 0
-  private readonly queue: { bytes: number; begin: () => void }[] = []
 
   constructor(bounds: Bounds, bytesInWork = BYTES_IN_WORK) {
     this.waiting = new Quota(bounds)
-    this.bytesInWork = bytesInWork
+    this.turns = new FairQueue({ perHolder: 0 }, new FairQueue({ perHolder: bytesInWork }))
   }
 
   /**
    * Waits for the turn of a body.
-   * @returns what ends it, to be called once
+   * @returns what ends it
    * @throws ApiError rate_limited where too many bytes wait already
    */
   async turnOf(sender: string, bytes: number): Promise<() => void> {
@@ -48,26 +45,8 @@ export class LargeBodies {
       const message = 'Too many bytes of request bodies wait to be read. Send fewer large ones at once.'
       throw new ApiError('rate_limited', { message, retryAfterSeconds: RETRY_SECONDS })
     }
-    const end = await this.turns.take(sender)
-    await new Promise<void>((begin) => {
-      this.queue.push({ bytes, begin })
-      this.beginNext()
-    })
+    const { release } = await this.turns.take(sender, bytes)
     this.waiting.give(sender, bytes)
-    return () => {
-      this.inWork -= bytes
-      end()
-      this.beginNext()
-    }
-  }
-
-  /** Begins the bodies that there is room for, in their order. */
-  private beginNext(): void {
-    for (let next = this.queue[0]; next !== undefined; next = this.queue[0]) {
-      if (this.inWork > 0 && this.inWork + next.bytes > this.bytesInWork) return
-      this.inWork += next.bytes
-      this.queue.shift()
-      next.begin()
-    }
+    return release
   }
 }

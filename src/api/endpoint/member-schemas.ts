@@ -10,7 +10,7 @@ import { credits, id, ok, time } from './answer-schemas.ts'
 import { shownBudget } from './budget-schemas.ts'
 
 /** What somebody may do for an account. */
-export const memberRole = z.enum(MEMBER_ROLES).meta({
+const memberRole = z.enum(MEMBER_ROLES).meta({
   description:
     '`owner`: everything. `admin`: everything but deleting the account or handing it over. `member`: own keys, calls ' +
     'and usage.',

@@ -3,7 +3,7 @@
  */
 import type { z } from 'zod'
 import { ApiError, isErrorCode } from '../../shared/platform/errors.ts'
-import { aboutField, fieldFault, fieldPath } from '../../shared/platform/field-errors.ts'
+import { fieldFault, fieldPath, fieldRefusal } from '../../shared/platform/field-errors.ts'
 
 /**
  * Parses a query or a body.
@@ -16,5 +16,5 @@ export function parseFields<S extends z.ZodType>(schema: S, fields: unknown): z.
   const { path, message } = parsed.error.issues[0]!
   const param = fieldPath(path)
   if (isErrorCode(message) && message !== 'invalid_request') throw new ApiError(message, { param })
-  throw new ApiError('invalid_request', { param, message: aboutField(param, message) })
+  throw fieldRefusal(param, message)
 }

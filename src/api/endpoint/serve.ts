@@ -47,7 +47,7 @@ export function serveDeclared(
 ): Middleware<RequestState> {
   const { TRUST_PROXY } = deps.config
   const find = declared.auth?.find(deps)
-  const enter = entrance(declared, deps)
+  const inTurn = turnsOf(declared, deps)
   const counters = countersOf(declared, deps)
   const readBody = bodyReader(declared, deps)
   const bodySchema = declared.body === 'ignored' ? undefined : declared.body
@@ -61,14 +61,11 @@ export function serveDeclared(
     const query = declared.query && parseFields(declared.query, ctx.query)
     const body = bodySchema && parseFields(bodySchema, sent)
     const input = { auth, params, query, body, request: factsOf(ctx, TRUST_PROXY, sent) }
-    const leave = await enter(auth)
-    try {
+    await inTurn(auth, async () => {
       const answer = await handler(input as never, ctx as Context & { state: RequestState })
       if (declared.views === 'accounts') await recordViewIn(declared, deps, input, answer)
       if (!writes) send(ctx, answer)
-    } finally {
-      leave()
-    }
+    })
   }
 }
 
@@ -88,12 +85,12 @@ async function recordViewIn(
  * all, however many accounts they act for, nor the turns of others who act for the same one. @throws ApiError
  * rate_limited.
  */
-function entrance(
+function turnsOf(
   { auth }: Declaration,
   { consoleQueue }: WebDeps,
-): (holder: unknown) => Promise<() => void> | (() => void) {
-  if (auth?.scheme !== 'sessionToken') return () => () => {}
-  return (holder) => consoleQueue.take((holder as LiveSession).userId)
+): (holder: unknown, work: () => Promise<void>) => Promise<void> {
+  if (auth?.scheme !== 'sessionToken') return (_, work) => work()
+  return (holder, work) => consoleQueue.during((holder as LiveSession).userId, work)
 }
 
 function send(ctx: Request, answer: unknown): void {

@@ -2,11 +2,11 @@
  * Webhooks in answers and requests.
  */
 import { z } from 'zod'
-import { ApiError } from '../../shared/platform/errors.ts'
 import type { Config } from '../../shared/platform/config/config.ts'
 import { MAX_RECEIVER_LENGTH, receiverProblem } from '../../shared/webhooks/addresses.ts'
 import { DELIVERY_STATUSES } from '../../shared/webhooks/deliveries.ts'
 import { DISABLED_REASONS, LISTED_TYPES, OPERATOR_TYPES } from '../../shared/webhooks/types.ts'
+import { fieldRefusal } from '../../shared/platform/field-errors.ts'
 import { id, listOf, ok, pageOf, time } from './answer-schemas.ts'
 
 const url = z
@@ -113,5 +113,5 @@ export function checkReceiver(
   { WEBHOOK_ALLOW_PRIVATE }: Pick<Config, 'WEBHOOK_ALLOW_PRIVATE'>,
 ): void {
   const problem = address === undefined ? null : receiverProblem(address, WEBHOOK_ALLOW_PRIVATE === 'on')
-  if (problem !== null) throw new ApiError('invalid_request', { param: 'url', message: `url ${problem}.` })
+  if (problem !== null) throw fieldRefusal('url', problem)
 }

@@ -3,8 +3,8 @@
  */
 import { IMAGE_HEAD_BYTES, imageTypeOf } from '../../shared/media/image-type.ts'
 import type { MediaExtension } from '../../shared/media/media.ts'
-import { ApiError } from '../../shared/platform/errors.ts'
 import type { JsonObject } from '../middleware/json-body.ts'
+import { fieldRefusal } from '../../shared/platform/field-errors.ts'
 import { FormFile } from './form-file.ts'
 
 /** Where a body has the types of its files: a name that no form can have. */
@@ -27,5 +27,5 @@ export async function withPictureTypes(body: JsonObject): Promise<JsonObject> {
 export function pictureTypeOf(body: JsonObject, field: string, file: FormFile): MediaExtension {
   const extension = (body as Looked)[TYPES]?.get(file)
   if (extension) return extension
-  throw new ApiError('invalid_request', { param: field, message: `${field} must be a PNG, JPEG, WebP or GIF image.` })
+  throw fieldRefusal(field, 'must be a PNG, JPEG, WebP or GIF image')
 }

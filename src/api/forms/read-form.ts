@@ -9,7 +9,7 @@ import type { ParameterizedContext } from 'koa'
 import type { BusboyInstance } from '@fastify/busboy'
 import { Busboy } from '@fastify/busboy'
 import { ApiError } from '../../shared/platform/errors.ts'
-import { aboutField } from '../../shared/platform/field-errors.ts'
+import { fieldRefusal } from '../../shared/platform/field-errors.ts'
 import { reportDefect } from '../../shared/platform/process/defects.ts'
 import { LARGE_BYTES } from '../endpoint/large-body-queue.ts'
 import type { JsonObject, LargeBody } from '../middleware/json-body.ts'
@@ -86,10 +86,7 @@ function requireForm({ headers }: IncomingMessage): void {
 
 const malformed = (how: string): ApiError => new ApiError('invalid_request', { message: `The form ${how}.` })
 
-const partFault = (name: string, fault: string): ApiError => {
-  const param = name.slice(0, MAX_PARAM)
-  return new ApiError('invalid_request', { param, message: aboutField(param, fault) })
-}
+const partFault = (name: string, fault: string): ApiError => fieldRefusal(name.slice(0, MAX_PARAM), fault)
 
 /** What comes of one form. */
 class Gathering {

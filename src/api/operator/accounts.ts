@@ -25,6 +25,7 @@ import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { pathId } from '../endpoint/path-id.ts'
 import { operator } from '../endpoint/auth.ts'
+import { fieldRefusal } from '../../shared/platform/field-errors.ts'
 import { listedAccount, operatedAccount, operatorAction } from './answers.ts'
 
 /** How much of each an operator sees at once. */
@@ -74,7 +75,7 @@ export const searchAccounts = endpoint({
 function placeOf(text: string, sort: Sort): AccountPlace {
   const [order, id, key] = text.split(' ')
   if (order !== sort) {
-    throw new ApiError('invalid_request', { param: 'cursor', message: 'cursor is not valid for this order.' })
+    throw fieldRefusal('cursor', 'is not valid for this order')
   }
   return { id: id as AccountId, key: key ?? null }
 }
@@ -155,7 +156,7 @@ export const giveCredits = endpoint({
   errors: ['invalid_request'],
 }).handle(({ db, replies }: Pick<WebDeps, 'db' | 'replies'>) => async ({ auth, params, body }) => {
   if (body.expiresAt && body.expiresAt.getTime() <= Date.now()) {
-    throw new ApiError('invalid_request', { param: 'expiresAt', message: 'expiresAt must be in the future.' })
+    throw fieldRefusal('expiresAt', 'must be in the future')
   }
   if (!(await findAccount(db, params.id))) throw new ApiError('not_found')
   const grantId = newId('grant')
@@ -216,8 +217,7 @@ export const regroupAccount = endpoint({
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, params, body: { group } }) => {
   const is = await setAccountGroup(db, auth.userId, params.id, group)
   if (is === 'no_account') throw new ApiError('not_found')
-  if (is === 'no_group')
-    throw new ApiError('invalid_request', { param: 'group', message: 'group must be one of the catalogue.' })
+  if (is === 'no_group') throw fieldRefusal('group', 'must be one of the catalogue')
   return { ok: true, account: (await findAccount(db, params.id))! }
 })
 

@@ -2,7 +2,6 @@
  * /api/banner and /api/operator/banner: what stands above every page of the console.
  */
 import { z } from 'zod'
-import { ApiError } from '../../shared/platform/errors.ts'
 import { newId } from '../../shared/platform/ids.ts'
 import { cachedReading } from '../../shared/platform/process/cached.ts'
 import { LEVELS, MAX_BANNER_TEXT, findBanner, removeBanner, setBanner } from '../../shared/operators/banners.ts'
@@ -11,6 +10,7 @@ import { done, id, ok, time } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { moment, startOf } from '../endpoint/fields.ts'
+import { fieldRefusal } from '../../shared/platform/field-errors.ts'
 import { operator } from '../endpoint/auth.ts'
 
 /** How long a process keeps what it read, in ms: everybody asks for it, again and again. */
@@ -75,7 +75,7 @@ export const changeBanner = endpoint({
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, body }) => {
   const { from, until } = body
   if (until && until.getTime() <= Math.max(Date.now(), from?.getTime() ?? 0)) {
-    throw new ApiError('invalid_request', { param: 'until', message: 'until must be in the future, and after from.' })
+    throw fieldRefusal('until', 'must be in the future, and after from')
   }
   await setBanner(db, auth.userId, { ...body, id: newId('banner'), text: body.text.trim() })
   return { ok: true, banner: await findBanner(db) }

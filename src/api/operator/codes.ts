@@ -12,6 +12,7 @@ import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { creditAmount, moment, startOf } from '../endpoint/fields.ts'
 import { pathId } from '../endpoint/path-id.ts'
+import { fieldRefusal } from '../../shared/platform/field-errors.ts'
 import { operator } from '../endpoint/auth.ts'
 
 const declared = { tag: 'Operators', auth: operator } as const
@@ -37,8 +38,7 @@ const shownCode = z
 const instant = moment.nullish().transform((text) => (text ? startOf(text) : null))
 
 const futureOrNull = (date: Date | null, param: string): Date | null => {
-  if (date && date.getTime() <= Date.now())
-    throw new ApiError('invalid_request', { param, message: `${param} must be in the future.` })
+  if (date && date.getTime() <= Date.now()) throw fieldRefusal(param, 'must be in the future')
   return date
 }
 

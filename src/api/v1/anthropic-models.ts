@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import type { ChatModel } from '../../shared/catalogue/catalogue.ts'
-import { ApiError } from '../../shared/platform/errors.ts'
+import { fieldRefusal } from '../../shared/platform/field-errors.ts'
 import { wholeNumber } from '../endpoint/fields.ts'
 
 /** How many models a page has, where the request does not say. */
@@ -87,7 +87,7 @@ export function pageForAnthropic(
   { limit = PAGE, after_id: after, before_id: before }: z.output<typeof anthropicPage>,
 ): z.input<typeof anthropicModels> {
   if (after !== undefined && before !== undefined) {
-    throw new ApiError('invalid_request', { param: 'before_id', message: 'before_id cannot stand beside after_id.' })
+    throw fieldRefusal('before_id', 'cannot stand beside after_id')
   }
   const begin = after === undefined ? 0 : placeOf(models, 'after_id', after) + 1
   const end = before === undefined ? models.length : placeOf(models, 'before_id', before)
@@ -104,5 +104,5 @@ export function pageForAnthropic(
 function placeOf(models: readonly ChatModel[], param: string, wanted: string): number {
   const place = models.findIndex((model) => model.id === wanted)
   if (place >= 0) return place
-  throw new ApiError('invalid_request', { param, message: `${param} is no model of this list.` })
+  throw fieldRefusal(param, 'is no model of this list')
 }

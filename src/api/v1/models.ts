@@ -120,7 +120,7 @@ function fieldsOf(model: Model): Partial<ModelEntry> {
 }
 
 /** The least that a call costs, in credits. */
-export function leastCost(model: Model): number {
+function leastCost(model: Model): number {
   switch (model.modality) {
     case 'chat':
     case 'embedding':

@@ -13,6 +13,7 @@ import { answerWhenDone } from './calls/answer-call.ts'
 import { imageUrl, modelId, parseBody } from './calls/call-schemas.ts'
 import type { CallKind } from './calls/serve-call.ts'
 import { callEndpoint } from './calls/serve-call.ts'
+import { isFields } from '../../shared/platform/fields.ts'
 import { CALL_ERRORS, CALL_LIMITS, accepted, callHeaders, callRequestHeaders, callUsage, gateway } from './declared.ts'
 
 const text = z.string().min(1, 'must not be empty')
@@ -26,8 +27,6 @@ const part = chosen<z.ZodType<ModerationPart>>([textPart, imagePart], ({ type })
 const texts = listOf(text, 1, MAX_INPUTS)
 const parts = listOf(part, 1, MAX_INPUTS)
 
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
-
 const input = z
   .custom<unknown>(
     (value) => typeof value === 'string' || Array.isArray(value),
@@ -39,7 +38,7 @@ const input = z
   })
   .transform((value, context): ModerationRequest['input'] => {
     if (typeof value === 'string') return within(text, value, context)
-    return Array.isArray(value) && isObject(value[0]) ? within(parts, value, context) : within(texts, value, context)
+    return Array.isArray(value) && isFields(value[0]) ? within(parts, value, context) : within(texts, value, context)
   })
 
 const moderationBody = closed({

@@ -36,6 +36,7 @@ import type { CallKind, Parsed } from './calls/serve-call.ts'
 import { orderOf } from './calls/serve-call.ts'
 import { messagesKind } from './messages/messages.ts'
 import { responsesKind } from './responses/responses.ts'
+import { isFields } from '../../shared/platform/fields.ts'
 import { videosKind } from './videos/videos.ts'
 
 type Order = (deps: WebDeps, body: JsonObject, holder: Principal) => Promise<CallOrder>
@@ -60,13 +61,11 @@ const ORDERS: Record<string, Order> = {
   '/v1/audio/speech': ordered(speechKind),
 }
 
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
-
 const quoteBody = z
   .object({
     endpoint: z.enum(Object.keys(ORDERS)).meta({ description: 'The path of the call.' }),
     body: z
-      .custom<JsonObject>(isObject, 'must be an object')
+      .custom<JsonObject>(isFields, 'must be an object')
       .meta({ type: 'object', description: 'The body of the call.' }),
   })
   .meta({ id: 'QuoteRequest' })

@@ -13,16 +13,15 @@ import { answerWhenDone } from './calls/answer-call.ts'
 import { modelId, parseBody } from './calls/call-schemas.ts'
 import type { CallKind } from './calls/serve-call.ts'
 import { callEndpoint } from './calls/serve-call.ts'
+import { isFields } from '../../shared/platform/fields.ts'
 import { CALL_ERRORS, CALL_LIMITS, accepted, callHeaders, callRequestHeaders, gateway } from './declared.ts'
 
 const text = z.string().min(1, 'must not be empty')
 const textObject = closed({ text })
 
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** A text, by itself or as `{text}`. */
 const document = z
-  .custom<unknown>((value) => typeof value === 'string' || isObject(value), 'must be a text, or an object with a text')
+  .custom<unknown>((value) => typeof value === 'string' || isFields(value), 'must be a text, or an object with a text')
   .meta({ anyOf: [documented(text), documented(textObject)] })
   .transform((value, context): string =>
     typeof value === 'string' ? within(text, value, context) : within(textObject, value, context).text,

@@ -10,9 +10,9 @@ import { Empty, Page } from '../parts/basics.tsx'
 import { CallTable } from '../parts/call-table.tsx'
 import { STATUS_WORDS } from '../parts/format.ts'
 import { Download } from '../parts/download.tsx'
-import { Collapsible } from '../parts/collapsible.tsx'
+import { ClearFilters, Collapsible } from '../parts/collapsible.tsx'
 import { Choice, Field } from '../parts/forms.tsx'
-import { List } from '../parts/list.tsx'
+import { List, Pager } from '../parts/list.tsx'
 import type { PageProps } from '../parts/route.ts'
 import { leave, withFields } from '../parts/route.ts'
 import { onCall, onRefresh } from '../state/account.ts'
@@ -77,12 +77,7 @@ export function CallsPage({ params, query }: PageProps) {
             <CallTable calls={items} keyNames={keyNames} href={(id) => withFields(`/calls/${id}`, query, {})} />
           )}
         </List>
-        <p class="pager">
-          {query.cursor && <a href={withFields('/calls', query, { cursor: undefined })}>← Newest</a>}
-          {calls.data?.nextCursor && (
-            <a href={withFields('/calls', query, { cursor: calls.data.nextCursor })}>Older →</a>
-          )}
-        </p>
+        <Pager path="/calls" query={query} next={calls.data?.nextCursor} />
       </section>
       {params.id && (
         <CallDrawer id={params.id} keyNames={keyNames} close={() => leave(route, withFields('/calls', query, {}))} />
@@ -143,11 +138,7 @@ function Filters({ query, keyNames, set }: FilterProps) {
         )}
         <Field label="From (UTC)" {...day('from')} />
         <Field label="To (UTC)" {...day('to')} />
-        {filtered && (
-          <a class="clear" href="/calls">
-            Clear
-          </a>
-        )}
+        {filtered && <ClearFilters href="/calls" />}
       </section>
     </Collapsible>
   )

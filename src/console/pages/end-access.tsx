@@ -5,11 +5,10 @@
 import { useEffect, useState } from 'preact/hooks'
 import { endAccess, getAccess } from '../api/endpoints.ts'
 import { Problem } from '../api/client.ts'
-import { Action } from '../parts/basics.tsx'
 import { counted } from '../parts/format.ts'
-import { Form, FormError, PasswordField, Username, fieldsOf, useSubmit } from '../parts/forms.tsx'
+import { Form, Submit, Username, fieldsOf, useSubmit } from '../parts/forms.tsx'
 import { forgetToken, token as session } from '../state/session.ts'
-import { ABOUT_PASSWORD, PASSWORD_HINT } from './signed-out.tsx'
+import { ABOUT_PASSWORD, NewPasswordField } from './signed-out.tsx'
 
 /** `ended`: all of it has ended. `invalid`: the link does not work, or no longer. */
 type Steps = { token: string; ended: () => void; invalid: () => void }
@@ -62,18 +61,8 @@ function NewPassword({ token, email, ended, invalid }: Steps & { email: string }
   return (
     <Form problem={problem} onSubmit={submit} about={ABOUT_PASSWORD}>
       <Username of={email} />
-      <PasswordField
-        label="New password"
-        id="password"
-        name="password"
-        autoComplete="new-password"
-        required
-        hint={PASSWORD_HINT}
-      />
-      <FormError />
-      <Action type="submit" class="danger full" busy={busy} busyText="Ending…">
-        End them and change my password
-      </Action>
+      <NewPasswordField id="password" required />
+      <Submit class="danger full" busy={busy} busyText="Ending…" verb="End them and change my password" />
     </Form>
   )
 }

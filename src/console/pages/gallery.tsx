@@ -8,7 +8,7 @@ import { Empty, Page, Time } from '../parts/basics.tsx'
 import { ownAddress, useLoadFailure } from '../parts/call-details.tsx'
 import { KINDS } from '../../shared/terms/kinds.ts'
 import { counted } from '../parts/format.ts'
-import { List } from '../parts/list.tsx'
+import { List, Pager } from '../parts/list.tsx'
 import type { PageProps } from '../parts/route.ts'
 import { withFields } from '../parts/route.ts'
 import { useLoad } from '../state/load.ts'
@@ -45,10 +45,7 @@ export function GalleryPage({ query }: PageProps) {
       >
         {(items) => <Pieces calls={items} />}
       </List>
-      <p class="pager">
-        {query.cursor && <a href={withFields(path, query, { cursor: undefined })}>← Newest</a>}
-        {calls.data?.nextCursor && <a href={withFields(path, query, { cursor: calls.data.nextCursor })}>Older →</a>}
-      </p>
+      <Pager path={path} query={query} next={calls.data?.nextCursor} />
     </Page>
   )
 }

@@ -7,7 +7,7 @@ import { changeKey, rotateKey } from '../api/endpoints.ts'
 import { Action } from '../parts/basics.tsx'
 import { BudgetFields, budgetOf } from '../parts/budget.tsx'
 import { Dialog } from '../parts/dialogs.tsx'
-import { Choice, Field, Form, FormError, fieldsOf, useSubmit } from '../parts/forms.tsx'
+import { Choice, Field, Form, FormError, Submit, fieldsOf, useSubmit } from '../parts/forms.tsx'
 import { KINDS, MODALITIES } from '../../shared/terms/kinds.ts'
 import { SecretDialog } from '../parts/secret-dialog.tsx'
 
@@ -174,10 +174,7 @@ export function RotateKey({
       <Form problem={problem} onSubmit={submit}>
         <p>The key keeps its name, limits and usage, and gets a new secret.</p>
         {apiKey.secretEndedAt === null && <Choice label="The old secret stops working" name="grace" options={GRACES} />}
-        <FormError />
-        <Action type="submit" busy={busy} busyText="Rotating…">
-          Rotate key
-        </Action>
+        <Submit busy={busy} busyText="Rotating…" verb="Rotate key" />
       </Form>
     </Dialog>
   )

@@ -5,10 +5,10 @@ import { useState } from 'preact/hooks'
 import type { ApiKey } from '../api/endpoints.ts'
 import { createKey, getKeys, revokeKey } from '../api/endpoints.ts'
 import type { Member } from '../api/organisations.ts'
-import { Action, Code, Empty, Page, Time } from '../parts/basics.tsx'
+import { Code, Empty, Page, Time } from '../parts/basics.tsx'
 import { BudgetMeter } from '../parts/budget.tsx'
 import { Confirm, Dialog } from '../parts/dialogs.tsx'
-import { Field, Form, FormError, fieldsOf, useSubmit } from '../parts/forms.tsx'
+import { Field, Form, Submit, fieldsOf, useSubmit } from '../parts/forms.tsx'
 import { List } from '../parts/list.tsx'
 import { SecretDialog } from '../parts/secret-dialog.tsx'
 import { EditKey, LimitFields, RotateKey, limitsOf } from './key-limits.tsx'
@@ -200,12 +200,7 @@ export function NewKey({ close, made }: { close: () => void; made: (key: ApiKey,
           <summary>Limits</summary>
           <LimitFields apiKey={null} />
         </details>
-        <FormError />
-        <div class="foot">
-          <Action type="submit" busy={busy} busyText="Creating…">
-            Create key
-          </Action>
-        </div>
+        <Submit foot busy={busy} busyText="Creating…" verb="Create key" />
       </Form>
     </Dialog>
   )

@@ -7,12 +7,12 @@ import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import { Problem } from '../api/client.ts'
 import { confirmAddress, getNewAddress, getResetAddress, reset, verify } from '../api/endpoints.ts'
 import { Action, ErrorMessage } from '../parts/basics.tsx'
-import { Field, Form, FormError, PasswordField, Username, fieldsOf, useSubmit } from '../parts/forms.tsx'
+import { Field, Form, Submit, Username, fieldsOf, useSubmit } from '../parts/forms.tsx'
 import { tokenIn } from '../parts/mailed-token.ts'
 import { loadAccount } from '../state/account.ts'
 import { forgetToken, token as session } from '../state/session.ts'
 import { EndAccess } from './end-access.tsx'
-import { ABOUT_PASSWORD, Card, PASSWORD_HINT } from './signed-out.tsx'
+import { ABOUT_PASSWORD, Card, NewPasswordField } from './signed-out.tsx'
 
 type Stage = 'ready' | 'done' | 'ended' | 'invalid' | 'missing'
 
@@ -67,14 +67,19 @@ export function Missing({ paste }: { paste: (token: string) => void }) {
       </p>
       <Form problem={problem} onSubmit={submit} about={{ invalid_token: 'code' }}>
         <Field label="Link or code" name="code" autoComplete="one-time-code" spellcheck={false} required />
-        <FormError />
-        <Action type="submit" class="full" busy={busy}>
-          Continue
-        </Action>
+        <Submit class="full" busy={busy} verb="Continue" />
       </Form>
     </Card>
   )
 }
+
+/** What is said of a link that no longer works. @param next what can be done instead */
+const Invalid = ({ children, next = <ContinueLink /> }: { children: string; next?: ComponentChildren }) => (
+  <Card title="This link no longer works" announce>
+    <p class="soft">{children}</p>
+    {next}
+  </Card>
+)
 
 export const ContinueLink = () => (
   <p class="links">
@@ -100,17 +105,13 @@ export function AccessPage() {
   const { token, stage, link, come, paste } = useLink()
   if (stage === 'missing') return <Missing paste={paste} />
   if (stage === 'ended') return <Ended />
-  if (stage === 'invalid') {
+  if (stage === 'invalid')
     return (
-      <Card title="This link no longer works" announce>
-        <p class="soft">
-          A link works once, within 24 hours. Keys and sessions can also be ended one by one: sign in, and open Keys and
-          Settings.
-        </p>
-        <ContinueLink />
-      </Card>
+      <Invalid>
+        A link works once, within 24 hours. Keys and sessions can also be ended one by one: sign in, and open Keys and
+        Settings.
+      </Invalid>
     )
-  }
   return (
     <Card title="What can use your account">
       <EndAccess key={link} token={token} ended={() => come('ended')} invalid={() => come('invalid')} />
@@ -125,16 +126,12 @@ export function VerifyPage() {
   if (stage === 'missing') return <Missing paste={paste} />
   if (stage === 'ended') return <Ended />
   if (stage === 'ready') return <Confirm key={link} {...VERIFY} token={token} come={come} proved={setEmail} />
-  if (stage === 'invalid') {
+  if (stage === 'invalid')
     return (
-      <Card title="This link no longer works" announce>
-        <p class="soft">
-          A link works once, within 24 hours. If your address is not verified yet, sign in and request another e-mail.
-        </p>
-        <ContinueLink />
-      </Card>
+      <Invalid>
+        A link works once, within 24 hours. If your address is not verified yet, sign in and request another e-mail.
+      </Invalid>
     )
-  }
   return (
     <Card title="Your address is verified" announce>
       <p class="soft">
@@ -152,17 +149,13 @@ export function NewAddressPage() {
   if (stage === 'missing') return <Missing paste={paste} />
   if (stage === 'ended') return <Ended />
   if (stage === 'ready') return <NewAddress key={link} token={token} come={come} proved={setEmail} />
-  if (stage === 'invalid') {
+  if (stage === 'invalid')
     return (
-      <Card title="This link no longer works" announce>
-        <p class="soft">
-          A link works once, within 24 hours, only the newest one works, and only while nobody else has the address.
-          Your address has not changed: request another e-mail under Settings.
-        </p>
-        <ContinueLink />
-      </Card>
+      <Invalid>
+        A link works once, within 24 hours, only the newest one works, and only while nobody else has the address. Your
+        address has not changed: request another e-mail under Settings.
+      </Invalid>
     )
-  }
   return (
     <Card title="Your address has changed" announce>
       <p class="soft">
@@ -238,24 +231,24 @@ function Confirm({ token, come, proved, prove, title, text, button, doing }: Con
   )
 }
 
+const Again = () => (
+  <p class="links">
+    <a href="/forgot">Request another e-mail</a>
+  </p>
+)
+
 export function ResetPage() {
   const { token, stage, link, come, paste } = useLink()
   const [said, setSaid] = useState('')
   if (stage === 'missing') return <Missing paste={paste} />
   if (stage === 'ready') return <Reset key={link} token={token} come={come} say={setSaid} />
-  if (stage === 'invalid') {
+  if (stage === 'invalid')
     return (
-      <Card title="This link no longer works" announce>
-        <p class="soft">
-          A link works once, within 30 minutes, and only the newest one works. Request another e-mail. Your password has
-          not been changed.
-        </p>
-        <p class="links">
-          <a href="/forgot">Request another e-mail</a>
-        </p>
-      </Card>
+      <Invalid next={<Again />}>
+        A link works once, within 30 minutes, and only the newest one works. Request another e-mail. Your password has
+        not been changed.
+      </Invalid>
     )
-  }
   return (
     <Card title="Your password has been changed" announce>
       <p class="soft">All sessions of your account have ended. {said}</p>
@@ -295,18 +288,8 @@ function Reset({ token, come, say }: Step & { say: (message: string) => void }) 
       </p>
       <Form problem={problem} onSubmit={submit} about={ABOUT_PASSWORD}>
         <Username of={email} />
-        <PasswordField
-          label="New password"
-          id="password"
-          name="password"
-          autoComplete="new-password"
-          required
-          hint={PASSWORD_HINT}
-        />
-        <FormError />
-        <Action type="submit" class="full" busy={busy} busyText="Changing…">
-          Change my password
-        </Action>
+        <NewPasswordField id="password" required />
+        <Submit class="full" busy={busy} busyText="Changing…" verb="Change my password" />
       </Form>
     </Card>
   )

@@ -36,7 +36,7 @@ const priceOf = ({ pricing, credits: least }: ModelEntry): number =>
   pricing && 'perTokens' in pricing ? ((pricing.input + (pricing.output ?? 0)) * 1_000_000) / pricing.perTokens : least
 
 /** The models that match every word of the search, in the order that was asked for. */
-export function chosenModels(
+function chosenModels(
   models: ModelEntry[],
   { search = '', kind = '', order = '' },
   latencies: Latencies = new Map(),

@@ -3,9 +3,9 @@
  * signs in over it.
  */
 import { signIn } from '../api/endpoints.ts'
-import { Action } from '../parts/basics.tsx'
+
 import { Dialog } from '../parts/dialogs.tsx'
-import { Field, Form, FormError, PasswordField, fieldsOf, useSubmit } from '../parts/forms.tsx'
+import { Field, Form, PasswordField, Submit, fieldsOf, useSubmit } from '../parts/forms.tsx'
 import { forgetToken, keepToken, signedInAs, staysSignedIn } from '../state/session.ts'
 
 export function SignInAgain() {
@@ -21,15 +21,7 @@ export function SignInAgain() {
       <Form problem={problem} onSubmit={submit}>
         <Field label="E-mail address" name="email" type="email" autoComplete="username" value={email} readOnly />
         <PasswordField label="Password" name="password" autoComplete="current-password" required />
-        <FormError />
-        <div class="row">
-          <Action type="submit" busy={busy} busyText="Signing in…">
-            Sign in
-          </Action>
-          <button type="button" class="quiet" onClick={() => forgetToken()}>
-            Sign out
-          </button>
-        </div>
+        <Submit busy={busy} busyText="Signing in…" verb="Sign in" cancel={() => forgetToken()} cancelText="Sign out" />
       </Form>
     </Dialog>
   )

@@ -5,12 +5,12 @@ import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { forgot, signIn, signUp } from '../api/endpoints.ts'
-import { Action, Mark } from '../parts/basics.tsx'
-import { Field, Form, FormError, PasswordField, fieldsOf, useSubmit } from '../parts/forms.tsx'
+import { Mark } from '../parts/basics.tsx'
+import { Field, Form, PasswordField, Submit, fieldsOf, useSubmit } from '../parts/forms.tsx'
 import { withFields } from '../parts/route.ts'
 import { signOutNotice, keepToken } from '../state/session.ts'
 
-export const PASSWORD_HINT = '8 to 72 characters, with at least one letter and one digit.'
+const PASSWORD_HINT = '8 to 72 characters, with at least one letter and one digit.'
 
 /** The field that the errors of a new password stand beside. */
 export const ABOUT_PASSWORD = {
@@ -20,6 +20,11 @@ export const ABOUT_PASSWORD = {
 } as const
 
 const ABOUT_EMAIL = { invalid_email: 'email', email_taken: 'email' } as const
+
+/** A field for a new password. */
+export const NewPasswordField = (props: { label?: string; required?: boolean; id?: string }) => (
+  <PasswordField label="New password" {...props} name="password" autoComplete="new-password" hint={PASSWORD_HINT} />
+)
 
 /** The narrow frame of the pages outside. Its heading takes the focus where it says something new. */
 export function Card({
@@ -86,10 +91,7 @@ export function SignInPage() {
         <Field label="E-mail address" name="email" type="email" autoComplete="username" required />
         <PasswordField label="Password" name="password" autoComplete="current-password" required />
         <StaySignedIn />
-        <FormError />
-        <Action type="submit" class="full" busy={busy} busyText="Signing in…">
-          Sign in
-        </Action>
+        <Submit class="full" busy={busy} busyText="Signing in…" verb="Sign in" />
       </Form>
       <p class="links">
         <a href={onward('/sign-up')}>Create an account</a>
@@ -112,13 +114,10 @@ export function SignUpPage() {
       <p class="soft">Then create a key and call your first model.</p>
       <Form problem={problem} onSubmit={submit} about={{ ...ABOUT_EMAIL, ...ABOUT_PASSWORD }}>
         <Field label="E-mail address" name="email" type="email" autoComplete="username" required />
-        <PasswordField label="Password" name="password" autoComplete="new-password" required hint={PASSWORD_HINT} />
+        <NewPasswordField label="Password" required />
         <Field label="Name (optional)" name="displayName" autoComplete="name" maxLength={60} />
         <StaySignedIn />
-        <FormError />
-        <Action type="submit" class="full" busy={busy} busyText="Creating your account…">
-          Create my account
-        </Action>
+        <Submit class="full" busy={busy} busyText="Creating your account…" verb="Create my account" />
       </Form>
       <p class="links">
         <a href={onward('/sign-in')}>Sign in instead</a>
@@ -149,10 +148,7 @@ export function ForgotPage() {
       <p class="soft">We will e-mail you a link to choose a new one.</p>
       <Form problem={problem} onSubmit={submit} about={ABOUT_EMAIL}>
         <Field label="E-mail address" name="email" type="email" autoComplete="username" required />
-        <FormError />
-        <Action type="submit" class="full" busy={busy} busyText="Sending…">
-          Send me a link
-        </Action>
+        <Submit class="full" busy={busy} busyText="Sending…" verb="Send me a link" />
       </Form>
       <p class="links">
         <a href="/sign-in">Back to sign-in</a>

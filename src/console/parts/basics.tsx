@@ -37,6 +37,13 @@ export function Email({ address }: { address: string }) {
   )
 }
 
+/** A link to an account, for operators. */
+export const AccountLink = ({ id, email }: { id: string; email: string }) => (
+  <a href={`/operator/accounts/${id}`}>
+    <Email address={email} />
+  </a>
+)
+
 /** What a call came to, as a word with a dot beside it: never colour alone. */
 export const Status = ({ status }: { status: CallRecord['status'] }) => (
   <span class={`status ${status}`}>{STATUS_WORDS[status]}</span>

@@ -21,3 +21,10 @@ export const Collapsible = ({
     {children}
   </details>
 )
+
+/** Takes all filters off a list. @param href where it is */
+export const ClearFilters = ({ href }: { href: string }) => (
+  <a class="clear" href={href}>
+    Clear
+  </a>
+)

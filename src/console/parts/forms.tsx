@@ -5,7 +5,7 @@ import type { ComponentChildren, JSX, Ref } from 'preact'
 import { createContext } from 'preact'
 import { useContext, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Problem, problemOf } from '../api/client.ts'
-import { ErrorMessage } from './basics.tsx'
+import { Action, ErrorMessage } from './basics.tsx'
 
 /** What went wrong in a form, and the name of the field that it stands beside; null: beside none. */
 const FormProblem = createContext<{ problem: Problem | null; name: string | null }>({ problem: null, name: null })
@@ -72,6 +72,45 @@ function unreadable(form: HTMLFormElement): Problem | null {
 export function FormError() {
   const { problem, name } = useContext(FormProblem)
   return <ErrorMessage problem={name === null ? problem : null} />
+}
+
+type SubmitProps = {
+  busy: boolean
+  busyText?: string
+  /** What the button says, and its class. */
+  verb: string
+  class?: string
+  /** The button is at the foot of a dialog. */
+  foot?: boolean
+  /** What a second button does, which submits nothing. */
+  cancel?: () => void
+  cancelText?: string
+}
+
+/** The end of a form: the error that stands next to none of its fields, and the button that submits it. */
+export function Submit({ verb, foot = false, cancel, cancelText = 'Cancel', ...rest }: SubmitProps) {
+  const button = (
+    <Action type="submit" {...rest}>
+      {verb}
+    </Action>
+  )
+  return (
+    <>
+      <FormError />
+      {cancel ? (
+        <div class="row">
+          {button}
+          <button type="button" class="quiet" onClick={cancel}>
+            {cancelText}
+          </button>
+        </div>
+      ) : foot ? (
+        <div class="foot">{button}</div>
+      ) : (
+        button
+      )}
+    </>
+  )
 }
 
 /** The error of one field, in which its label takes the place of its name. */
@@ -234,4 +273,23 @@ export function fieldsOf(event: Event): Record<string, string> {
   event.preventDefault()
   const entries = [...new FormData(event.currentTarget as HTMLFormElement)]
   return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
+}
+
+/**
+ * A form that stays open: it says what was done, and is empty again where `form` is its `form`.
+ * `submits` makes the handler that submits it, of work on its fields that answers with what was done.
+ */
+export function useStaying() {
+  const { busy, problem, run } = useSubmit()
+  const [said, setSaid] = useState<string | null>(null)
+  const form = useRef<HTMLFormElement>(null)
+  const submits = (work: (fields: Record<string, string>) => Promise<string>) => (event: Event) => {
+    const fields = fieldsOf(event)
+    setSaid(null)
+    run(async () => {
+      setSaid(await work(fields))
+      form.current?.reset()
+    })
+  }
+  return { busy, problem, said, form, submits }
 }

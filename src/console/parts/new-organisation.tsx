@@ -3,9 +3,9 @@
  */
 import { createOrganisation } from '../api/organisations.ts'
 import { switchTo } from '../state/acting-for.ts'
-import { Action } from './basics.tsx'
+
 import { Dialog } from './dialogs.tsx'
-import { Field, Form, FormError, fieldsOf, useSubmit } from './forms.tsx'
+import { Field, Form, Submit, fieldsOf, useSubmit } from './forms.tsx'
 
 export function NewOrganisation({ close }: { close: () => void }) {
   const { busy, problem, run } = useSubmit()
@@ -18,12 +18,7 @@ export function NewOrganisation({ close }: { close: () => void }) {
       <Form problem={problem} onSubmit={submit}>
         <p class="soft">An account for several people, with credits, keys and payments of its own.</p>
         <Field label="Name" name="name" required maxLength={60} autoFocus autoComplete="organization" />
-        <FormError />
-        <div class="foot">
-          <Action type="submit" busy={busy} busyText="Creating…">
-            Create organisation
-          </Action>
-        </div>
+        <Submit foot busy={busy} busyText="Creating…" verb="Create organisation" />
       </Form>
     </Dialog>
   )

@@ -17,7 +17,7 @@ type HistoryEntry = { sameDocument: boolean }
 /** An address with some fields of its query changed; empty ones leave it. */
 export function withFields(
   path: string,
-  query: Record<string, string>,
+  query: Record<string, string | undefined>,
   changes: Record<string, string | undefined>,
 ): string {
   const fields = Object.entries({ ...query, ...changes }).filter((field): field is [string, string] =>

@@ -9,7 +9,7 @@ import { createGunzip, gzip } from 'node:zlib'
 import type { Db } from '../platform/postgres/db.ts'
 import type { Membership } from '../identity/members.ts'
 import type { AccountId, CallId } from '../platform/ids.ts'
-import { asFields } from '../platform/fields.ts'
+import { asFields, listOf } from '../platform/fields.ts'
 import type { Fields } from '../platform/fields.ts'
 import { AnswerGone } from './stored-answers.ts'
 
@@ -184,8 +184,6 @@ function unlessGone(error: unknown): null {
   if (error instanceof AnswerGone) return null
   throw error
 }
-
-const listOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.map(asFields) : [])
 
 /** Of which model a response was asked, and when, in Unix seconds; null where there is none of this member. */
 export async function findAsked(

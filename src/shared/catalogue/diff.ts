@@ -4,6 +4,8 @@
  * differ.
  */
 import { isDeepStrictEqual } from 'node:util'
+import type { Fields } from '../platform/fields.ts'
+import { asFields } from '../platform/fields.ts'
 import { MASK, maskedHeaders, maskedUpstream } from './header-masks.ts'
 
 /** A field that differs, by its path within its part. Absent before or after: null. */
@@ -20,20 +22,15 @@ export type Change = {
   fields: FieldChange[]
 }
 
-type Fields = Record<string, unknown>
-
-const fieldsOf = (value: unknown): Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
-
 /** The changes that lead from one content to the other, none if they say the same. Undefined is an empty one. */
 export function diffCatalogues(before: unknown, after: unknown): Change[] {
-  const { models: oldModels, upstreams: oldUpstreams, groups: oldGroups, ...oldSettings } = fieldsOf(before)
-  const { models: newModels, upstreams: newUpstreams, groups: newGroups, ...newSettings } = fieldsOf(after)
+  const { models: oldModels, upstreams: oldUpstreams, groups: oldGroups, ...oldSettings } = asFields(before)
+  const { models: newModels, upstreams: newUpstreams, groups: newGroups, ...newSettings } = asFields(after)
   return [
     ...diffParts('model', byId(oldModels), byId(newModels)),
     ...diffOrder(byId(oldModels), byId(newModels)),
-    ...diffParts('upstream', fieldsOf(oldUpstreams), fieldsOf(newUpstreams)).map(withoutSecrets),
-    ...diffParts('group', fieldsOf(oldGroups), fieldsOf(newGroups)),
+    ...diffParts('upstream', asFields(oldUpstreams), asFields(newUpstreams)).map(withoutSecrets),
+    ...diffParts('group', asFields(oldGroups), asFields(newGroups)),
     ...diffParts('setting', oldSettings, newSettings),
   ]
 }
@@ -65,7 +62,7 @@ function withoutSecret(path: string, value: unknown): unknown {
 const byId = (models: unknown): Fields =>
   Object.fromEntries(
     (Array.isArray(models) ? (models as unknown[]) : []).map((model): [string, unknown] => [
-      String(fieldsOf(model).id),
+      String(asFields(model).id),
       model,
     ]),
   )

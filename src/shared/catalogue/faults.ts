@@ -9,6 +9,8 @@ import { SERVED, catalogueSchema } from './catalogue.ts'
 import { modelFields } from './model-schemas.ts'
 import type { Protocol } from './catalogue.ts'
 import type { RouteRules } from './route-rules.ts'
+import type { Fields } from '../platform/fields.ts'
+import { asList, isFields } from '../platform/fields.ts'
 import { faultsOfRules } from './route-rules.ts'
 
 /** One fault: `models[0].pricing.input`, `is required`. The path of the whole is `(top)`. */
@@ -62,17 +64,10 @@ const faultsOfIssue = (issue: Issue): Fault[] =>
 
 const pathText = (path: readonly PropertyKey[]): string => fieldPath(path) || '(top)'
 
-type Fields = Record<string, unknown>
-
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? (value as unknown[]) : [])
-
 /** The models of a content of any shape, with their places. */
 const modelsOf = (content: unknown): [index: number, model: Fields][] =>
-  listOf(isObject(content) ? content.models : undefined).flatMap((model, index): [number, Fields][] =>
-    isObject(model) ? [[index, model]] : [],
+  asList(isFields(content) ? content.models : undefined).flatMap((model, index): [number, Fields][] =>
+    isFields(model) ? [[index, model]] : [],
   )
 
 const commonFields = z.object(modelFields)
@@ -93,14 +88,14 @@ const hiddenFaults = (content: unknown): Fault[] =>
  */
 export function refusedOf(content: unknown): Fault[] {
   if (isTooDeep(content, MAX_DEPTH)) return []
-  const upstreams = isObject(content) && isObject(content.upstreams) ? content.upstreams : {}
+  const upstreams = isFields(content) && isFields(content.upstreams) ? content.upstreams : {}
   const keys = Object.entries(upstreams).flatMap(([name, upstream]) =>
-    isObject(upstream) && typeof upstream.apiKeyEnv === 'string' && isOwnVariable(upstream.apiKeyEnv, QUEUES)
+    isFields(upstream) && typeof upstream.apiKeyEnv === 'string' && isOwnVariable(upstream.apiKeyEnv, QUEUES)
       ? [{ path: pathText(['upstreams', name, 'apiKeyEnv']), message: OWN_VARIABLE }]
       : [],
   )
   const rules = modelsOf(content).flatMap(([index, model]) =>
-    listOf(model.upstreams).flatMap((entry, at) =>
+    asList(model.upstreams).flatMap((entry, at) =>
       faultsOfRules(rulesOf(entry), model).map(({ path, message }) => ({
         path: `${pathText(['models', index, 'upstreams', at])}.${path}`,
         message,
@@ -116,20 +111,20 @@ const isText = (value: unknown): value is string => typeof value === 'string'
 
 /** The rules of an entry of any shape: what of it is no rule is a fault of its shape. */
 function rulesOf(entry: unknown): RouteRules {
-  const { rename, drop, set, allow } = isObject(entry) ? entry : {}
+  const { rename, drop, set, allow } = isFields(entry) ? entry : {}
   return {
     rename: Object.fromEntries(
-      Object.entries(isObject(rename) ? rename : {}).filter((one): one is [string, string] => isText(one[1])),
+      Object.entries(isFields(rename) ? rename : {}).filter((one): one is [string, string] => isText(one[1])),
     ),
-    drop: listOf(drop).filter(isText),
-    set: isObject(set) ? set : {},
-    allow: listOf(allow).filter(isText),
+    drop: asList(drop).filter(isText),
+    set: isFields(set) ? set : {},
+    allow: asList(allow).filter(isText),
   }
 }
 
 /** What no field says alone: ids that stand twice, upstreams that are not there or serve no such model. */
 function faultsBetween(content: unknown): Fault[] {
-  const upstreams = isObject(content) && isObject(content.upstreams) ? content.upstreams : {}
+  const upstreams = isFields(content) && isFields(content.upstreams) ? content.upstreams : {}
   const faults: Fault[] = []
   const seen = new Set<unknown>()
   for (const [index, { id, modality, upstreams: entries }] of modelsOf(content)) {
@@ -137,20 +132,20 @@ function faultsBetween(content: unknown): Fault[] {
       faults.push({ path: `models[${index}].id`, message: `"${id}" appears more than once` })
     }
     seen.add(id)
-    listOf(entries).forEach((entry, at) => {
-      const name = isObject(entry) ? entry.upstream : undefined
+    asList(entries).forEach((entry, at) => {
+      const name = isFields(entry) ? entry.upstream : undefined
       if (typeof name !== 'string' || name === '') return
       const fault = faultOfRoute(upstreams, name, modality)
       if (fault) faults.push({ path: `models[${index}].upstreams[${at}].upstream`, message: fault })
     })
   }
-  return [...faults, ...faultsOfGroups(isObject(content) ? content.groups : undefined, seen)]
+  return [...faults, ...faultsOfGroups(isFields(content) ? content.groups : undefined, seen)]
 }
 
 /** Models that a group is said to see, and that are not there. @param ids of the models */
 function faultsOfGroups(groups: unknown, ids: ReadonlySet<unknown>): Fault[] {
-  return Object.entries(isObject(groups) ? groups : {}).flatMap(([name, group]) =>
-    listOf(isObject(group) ? group.models : undefined).flatMap((id, at) =>
+  return Object.entries(isFields(groups) ? groups : {}).flatMap(([name, group]) =>
+    asList(isFields(group) ? group.models : undefined).flatMap((id, at) =>
       typeof id === 'string' && !ids.has(id)
         ? [{ path: pathText(['groups', name, 'models', at]), message: `there is no model "${id}"` }]
         : [],
@@ -161,7 +156,7 @@ function faultsOfGroups(groups: unknown, ids: ReadonlySet<unknown>): Fault[] {
 function faultOfRoute(upstreams: Fields, name: string, modality: unknown): string | null {
   if (!Object.hasOwn(upstreams, name)) return `there is no upstream "${name}"`
   const upstream = upstreams[name]
-  const protocol = isObject(upstream) ? upstream.protocol : undefined
+  const protocol = isFields(upstream) ? upstream.protocol : undefined
   if (typeof protocol !== 'string' || !Object.hasOwn(SERVED, protocol)) return null
   const served: readonly unknown[] = SERVED[protocol as Protocol]
   return isModality(modality) && !served.includes(modality)

@@ -11,7 +11,7 @@ const MAX_GROUPS = 100
 export const NO_GROUP = 'none'
 
 /** What a group may be named. */
-export const groupName = z
+const groupName = z
   .string()
   .regex(
     /^[A-Za-z0-9][A-Za-z0-9._-]{0,49}$/,

@@ -2,15 +2,12 @@
  * Header values of upstreams can be secrets: they are written and never read again. Operators see a mask instead, and a
  * catalogue that is applied with it keeps the value that the upstream had.
  */
+import type { Fields } from '../platform/fields.ts'
+import { isFields } from '../platform/fields.ts'
 import type { Fault } from './faults.ts'
 
 /** Stands for a header's value. No header can be sent with it, so that it is never taken for one. */
 export const MASK = '•••'
-
-type Fields = Record<string, unknown>
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const own = (fields: unknown, name: string): unknown =>
   isFields(fields) && Object.hasOwn(fields, name) ? fields[name] : undefined

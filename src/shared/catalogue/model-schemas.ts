@@ -23,6 +23,7 @@ import {
   transcriptionPrices,
   zeroPrices,
 } from './price-schema.ts'
+import { MAX_TOKENS } from '../requests/field-schemas.ts'
 import type { WrittenPrice } from './price-schema.ts'
 
 /** What models and upstreams may be called: a text that can be stored. */
@@ -47,7 +48,7 @@ const entriesWith = <Cost extends z.ZodType, More extends z.ZodRawShape>(cost: C
   z.array(z.strictObject({ ...entryFields, ...more, cost: cost.optional() })).min(1)
 
 /** The most tokens of input and output together. */
-const contextLength = z.int().min(1).max(100_000_000).optional()
+const contextLength = z.int().min(1).max(MAX_TOKENS).optional()
 
 /** What models of every modality have. */
 export const modelFields = {
@@ -78,10 +79,10 @@ export const chatModel = z
     upstreams: entriesWith(chatCosts, { contextLength }),
     pricing: chatPricing,
     contextLength,
-    maxOutputTokens: z.int().min(1).max(100_000_000).optional(),
-    defaultOutputTokens: z.int().min(1).max(100_000_000).optional(),
+    maxOutputTokens: z.int().min(1).max(MAX_TOKENS).optional(),
+    defaultOutputTokens: z.int().min(1).max(MAX_TOKENS).optional(),
     bytesPerToken: z.number().min(1).max(3).optional(),
-    partTokens: z.record(name, z.int().min(0).max(100_000_000)).optional(),
+    partTokens: z.record(name, z.int().min(0).max(MAX_TOKENS)).optional(),
   })
   .superRefine(refuseZero, onceValid('pricing', 'free'))
   .refine(({ contextLength = Infinity, maxOutputTokens = 0 }) => maxOutputTokens <= contextLength, {

@@ -25,9 +25,8 @@ import { fixedTokens as fixedResponseTokens } from './responses/estimate.ts'
 import { ResponseEncoder } from './responses/write-frames.ts'
 import * as responseParts from './responses/parts.ts'
 import { mostResponseBytes, responseAsksForReasoning } from './responses/reading.ts'
+import { isAddress } from '../platform/fields.ts'
 import type { Open, Seal } from './seal.ts'
-
-const isAddress = (url: unknown): url is string => typeof url === 'string' && /^https?:/i.test(url)
 
 /** `chat`: OpenAI's chat completions. `messages`: Anthropic's Messages API. `responses`: OpenAI's Responses. */
 export const DIALECTS = ['chat', 'messages', 'responses'] as const

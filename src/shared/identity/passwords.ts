@@ -22,14 +22,11 @@ let dummyHash: Promise<string> | undefined
 const makeDummyHash = (): Promise<string> => (dummyHash ??= hashPassword('the password of nobody'))
 
 /**
- * Whether a password belongs to a hash: its normal form, or the text as it came, for hashes made before passwords were
- * normalised. For an account that does not exist (`null`) the same work is done on a dummy
+ * Whether a password belongs to a hash. For an account that does not exist (`null`) the same work is done on a dummy
  * hash of equal parameters, so that timing reveals nothing. Call it within `withHashing`.
  */
 export async function verifyPassword(hash: string | null, password: string): Promise<boolean> {
-  const known = hash ?? (await makeDummyHash())
-  const usual = normal(password)
-  const matches = (await argon2.verify(known, usual)) || (usual !== password && (await argon2.verify(known, password)))
+  const matches = await argon2.verify(hash ?? (await makeDummyHash()), normal(password))
   return hash !== null && matches
 }
 

@@ -8,6 +8,7 @@ import type { PaymentDeps } from './deps.ts'
 import { cancelUnknown } from './ending.ts'
 import type { PaymentRow } from './orders.ts'
 import { findPayment, orderOf } from './orders.ts'
+import { publicId } from '../platform/ids.ts'
 import { ProviderAway, ProviderRefused } from './provider.ts'
 
 /** How often an order is ended again when others change it meanwhile. */
@@ -43,7 +44,7 @@ export async function cancelUnpaid(deps: PaymentDeps, accountId: AccountId): Pro
       await cancelOrder(deps, id)
     } catch (error) {
       if (!(error instanceof ProviderAway) && !(error instanceof ProviderRefused)) throw error
-      deps.log.warn({ payment: id, err: error }, 'payment not cancelled')
+      deps.log.warn({ payment: publicId('payment', id), err: error }, 'payment not cancelled')
     }
   }
 }

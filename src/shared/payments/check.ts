@@ -3,7 +3,7 @@
  * return to, the sweep and operators all do this, and nothing else.
  */
 import type { PaymentId } from '../platform/ids.ts'
-import { parseId } from '../platform/ids.ts'
+import { parseId, publicId } from '../platform/ids.ts'
 import { failpoint } from '../platform/process/failpoints.ts'
 import type { Applied } from './apply.ts'
 import { applyState, recordCheck, putToReview } from './apply.ts'
@@ -26,7 +26,7 @@ export async function applyAndPublish(deps: PaymentDeps, row: PaymentRow, seen: 
   const { difference, balance } = applied
   if (difference !== null) {
     deps.observer.differenceFound(difference)
-    deps.log.error({ payment: row.id, difference }, 'a payment differs from its order')
+    deps.log.error({ payment: publicId('payment', row.id), difference }, 'a payment differs from its order')
   }
   if (applied.row.status !== row.status) deps.observer.statusReached(applied.row.status)
   if (balance !== null) deps.publishBalance(row.account_id, balance)
@@ -112,7 +112,10 @@ async function checkAll(deps: PaymentDeps, hint: Hint): Promise<boolean> {
     if (fault && (await putToReview(db, id, fault))) {
       deps.observer.differenceFound(fault)
       deps.observer.statusReached('review')
-      deps.log.error({ payment: id, event: hint.id, difference: fault }, 'an event differs from its order')
+      deps.log.error(
+        { payment: publicId('payment', id), event: hint.id, difference: fault },
+        'an event differs from its order',
+      )
     }
   }
   return ids.size > 0

@@ -73,7 +73,7 @@ export async function startCheckout(
     }
   } catch (error) {
     const problem = unavailable(error, RETRY_SECONDS)
-    deps.log.warn({ account: accountId, err: error }, 'checkout not opened')
+    deps.log.warn({ account: publicId('account', accountId), err: error }, 'checkout not opened')
     throw problem
   }
 }

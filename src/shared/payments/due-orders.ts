@@ -13,6 +13,7 @@ import { findPayment, scheduleCheck } from './orders.ts'
 import { ProviderAway, ProviderRefused } from './provider.ts'
 import { askRefund } from './refunds.ts'
 import { waitingRefundsOf } from './refund-rows.ts'
+import { publicId } from '../platform/ids.ts'
 import { chargeCard } from './top-ups.ts'
 
 /** How long a worker holds an order, in seconds. */
@@ -30,7 +31,7 @@ export async function processDueOrder(deps: PaymentDeps, id: PaymentId): Promise
     for (const refund of row ? await waitingRefundsOf(deps.db, row) : []) await askRefund(deps, row!, refund)
   } catch (error) {
     if (!(error instanceof ProviderAway) && !(error instanceof ProviderRefused)) throw error
-    deps.log.warn({ payment: id, err: error }, 'payment not checked')
+    deps.log.warn({ payment: publicId('payment', id), err: error }, 'payment not checked')
     await recordCheck(deps.db, id)
   }
 }

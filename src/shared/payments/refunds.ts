@@ -119,12 +119,12 @@ export async function askRefund(deps: PaymentDeps, row: PaymentRow, refund: Refu
   } catch (error) {
     if (error instanceof ProviderRefused) return giveBack(deps, row, refund, error.reason)
     if (!(error instanceof ProviderAway)) throw error
-    log.warn({ payment: row.id, err: error }, 'refund not asked for yet')
+    log.warn({ payment: publicId('payment', row.id), err: error }, 'refund not asked for yet')
     await scheduleCheck(db, row.id, AGAIN_SECONDS)
     return
   }
   await checkOrder(deps, row.id).catch((error: unknown) =>
-    log.warn({ payment: row.id, err: error }, 'refund not read yet'),
+    log.warn({ payment: publicId('payment', row.id), err: error }, 'refund not read yet'),
   )
 }
 
@@ -146,6 +146,6 @@ async function giveBack(
       .update({ refunded_minor: refundedMinor, version: row.version + 1 })
     return reversePayment(trx, id, reversedAt(row, { refundedMinor, disputedMinor: row.disputed_minor }))
   })
-  deps.log.warn({ payment: id, reason }, 'refund refused: its credits were given back')
+  deps.log.warn({ payment: publicId('payment', id), reason }, 'refund refused: its credits were given back')
   if (balance !== null) deps.publishBalance(accountId, balance)
 }

@@ -8,7 +8,7 @@ import type { Catalogue } from '../catalogue/catalogue.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { AccountId } from '../platform/ids.ts'
-import { newId } from '../platform/ids.ts'
+import { newId, publicId } from '../platform/ids.ts'
 import { failpoint } from '../platform/process/failpoints.ts'
 import { lockAccount } from '../ledger/ledger.ts'
 import { termsOf } from './checkout.ts'
@@ -70,7 +70,7 @@ export async function chargeCard(deps: PaymentDeps, row: PaymentRow): Promise<vo
   } catch (error) {
     if (error instanceof ProviderRefused) return refuseOrder(deps.db, row, error)
     if (!(error instanceof ProviderAway)) throw error
-    deps.log.warn({ payment: row.id, err: error }, 'top-up not charged yet')
+    deps.log.warn({ payment: publicId('payment', row.id), err: error }, 'top-up not charged yet')
   }
 }
 
@@ -90,7 +90,7 @@ async function orderTopUp(
   const wanted = settings.autoTopUp
   const terms = wanted && card ? termsOrNull(catalogue, wanted) : null
   if (!terms || account.status !== 'active') {
-    log.warn({ account: accountId }, 'top-up is no longer possible')
+    log.warn({ account: publicId('account', accountId) }, 'top-up is no longer possible')
     if (account.status === 'active') await countTopUp(trx, accountId, card ? NOT_SOLD : CARD_GONE)
     return null
   }

@@ -2,6 +2,7 @@
  * What is wrong with a field, as the end of a sentence that begins with its name: "must be a whole number". Pure.
  */
 import type { z } from 'zod'
+import { ApiError } from './errors.ts'
 
 type Issue = z.core.$ZodRawIssue
 
@@ -50,6 +51,10 @@ export const fieldPath = (path: readonly PropertyKey[]): string =>
 /** A public sentence about a field. @param fault as `fieldFault` or a schema's own message says it */
 export const aboutField = (path: string, fault: string): string =>
   `${path || 'The request'} ${fault.replace(/\.$/, '')}.`
+
+/** The refusal of a field. @param fault as `aboutField` takes it */
+export const fieldRefusal = (param: string, fault: string): ApiError =>
+  new ApiError('invalid_request', { param, message: aboutField(param, fault) })
 
 function choices(values: readonly unknown[]): string {
   const texts = values.map((value) => JSON.stringify(value))

@@ -7,7 +7,7 @@ import type { Db } from '../platform/postgres/db.ts'
 import type { CallId } from '../platform/ids.ts'
 
 /** How long an answer is there to be read, in seconds. */
-export const PASSING_SECONDS = 120
+const PASSING_SECONDS = 120
 
 /** Puts an answer on its way, before its call is settled. A second run of the call replaces what the first has left. */
 export async function putPassing(db: Db, callId: CallId, output: Buffer): Promise<void> {

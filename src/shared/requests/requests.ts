@@ -1,6 +1,6 @@
 /**
- * A validated request (`src/api/v1/calls/call-schemas.ts`): the part of a job that upstream adapters read. It travels
- * in the job; of it only the input of a response that is stored rests in Postgres.
+ * A validated request: the part of a job that upstream adapters read. It travels in the job; of it only the input of a
+ * response that is stored rests in Postgres.
  */
 import type { MediaExtension } from '../media/media.ts'
 import type { EmbeddingRequest } from './embeddings.ts'

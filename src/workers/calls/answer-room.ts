@@ -3,8 +3,8 @@
  * (docs/guarantees.md#what-a-hostile-customer-cannot-do).
  */
 import type { AccountId } from '../../shared/platform/ids.ts'
-import { ByteBudget } from '../fetching/byte-budget.ts'
-import type { Share } from '../fetching/byte-budget.ts'
+import { FairQueue } from '../../shared/platform/fair-queue.ts'
+import type { Share } from '../../shared/platform/fair-queue.ts'
 
 const MEGABYTE = 1024 * 1024
 
@@ -15,8 +15,8 @@ const HELD_BYTES = { total: 192 * MEGABYTE, perAccount: 128 * MEGABYTE }
 const COPIES = 3
 
 /** The budget of a worker for the answers that it holds. */
-export const answerBudget = ({ total, perAccount } = HELD_BYTES): { budget: ByteBudget; most: number } => ({
-  budget: new ByteBudget(total, perAccount),
+export const answerBudget = ({ total, perAccount } = HELD_BYTES): { budget: FairQueue; most: number } => ({
+  budget: new FairQueue({ perHolder: perAccount }, new FairQueue({ perHolder: total })),
   most: perAccount,
 })
 

@@ -33,7 +33,7 @@ export const askedPictures = ({ n, resolution, size, quality, response_format }:
   ...(response_format !== undefined && { response_format }),
 })
 
-/** What was made at a route. `asked`: of pictures; absent of a task that an earlier release has submitted. */
+/** What was made at a route. `asked`: of pictures; absent of a video. */
 export type Collected = { route: Route; made: Made; asked: AskedPictures | undefined }
 
 /** A result that a customer can be given: its address, and its name in our storage where it is there. */

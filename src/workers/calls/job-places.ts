@@ -1,6 +1,6 @@
 /**
- * The places of this process' queues, shared out among accounts (`src/workers/fair-places.ts`). A job whose account has
- * its share here waits in Redis, not in a place that others need (docs/operations.md#scale).
+ * The places of this process' queues, shared out among accounts (`platform/places.ts`). A job whose account has its
+ * share here waits in Redis, not in a place that others need (docs/operations.md#scale).
  */
 import type { Job } from 'bullmq'
 import type { Config } from '../../shared/platform/config/config.ts'

@@ -9,21 +9,19 @@ import type { ChatRequest, MediaRequest } from '../../shared/requests/requests.t
 import { placeOfUpload } from '../../shared/requests/requests.ts'
 import type { Dialect } from '../../shared/chat/dialect.ts'
 import { grammarOf } from '../../shared/chat/dialect.ts'
+import { isAddress } from '../../shared/platform/fields.ts'
 import type { WorkerDeps } from '../deps.ts'
 import type { CallImages, FetchedImage } from '../fetching/call-images.ts'
 import { FetchFailed } from '../fetching/failure.ts'
 import { MediaRefused } from '../storage/refused.ts'
 import type { MediaAdapter, Reference } from '../upstreams/adapter.ts'
 import { dataUriOf, handoverOf } from '../upstreams/references.ts'
-
 import type { Run } from './run-call.ts'
 import { aboutRun, filesOf } from './run-call.ts'
 
 type AnyRequest = ChatRequest | MediaRequest | ModerationRequest
 
 const isUpload = (url: unknown): url is string => placeOfUpload(url) !== null
-
-const isAddress = (url: unknown): url is string => typeof url === 'string' && /^https?:/i.test(url)
 
 /** The http(s) addresses of a request that an upstream would fetch, or we for it. */
 const addressesIn = (request: AnyRequest, dialect: Dialect | undefined): string[] =>

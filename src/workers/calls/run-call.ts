@@ -75,16 +75,6 @@ export const contextOf = (
   { call, signal, traceparent, room }: Pick<Run, 'call' | 'signal' | 'traceparent'> & Partial<Pick<Run, 'room'>>,
 ) => ({ route, signal, callId: publicId('call', call.id), traceparent, ...(room && { room }) })
 
-/** The settlement of a call that costs what it was charged. */
-export const asCharged = (run: Run, output: string, upstream = run.upstream): Settlement => ({
-  cost: run.call.charged,
-  tokens: null,
-  costMicroUsd: run.spent.total,
-  upstream,
-  resultUrl: null,
-  output,
-})
-
 /** How the work on a call ended. */
 export type Outcome =
   | { is: 'settled'; settlement: Settlement }
@@ -93,6 +83,17 @@ export type Outcome =
   | { is: 'pending'; againAfterMs: number }
   /** The call ended, or another attempt took it, while this one worked. */
   | { is: 'lost' }
+
+/** The settlement of a call at its charge, with nothing stored, but for what `more` has. */
+export const settlementOf = ({ call, spent, upstream }: Run, more: Partial<Settlement> = {}): Settlement => ({
+  cost: call.charged,
+  tokens: null,
+  costMicroUsd: spent.total,
+  upstream,
+  resultUrl: null,
+  output: '',
+  ...more,
+})
 
 /**
  * Sends something to a route's upstream on behalf of a run. From then on the upstream may have the request, unless the

@@ -15,7 +15,7 @@ import { malformedAnswer } from '../upstreams/failures.ts'
 import { vectorText } from '../upstreams/vectors.ts'
 import { chatMicroUsd } from './costs.ts'
 import type { Outcome, Run } from './run-call.ts'
-import { aboutRun, asCharged } from './run-call.ts'
+import { aboutRun, settlementOf } from './run-call.ts'
 import { runOnce } from './run-once.ts'
 
 /** Runs a call for embeddings to its end. @throws UpstreamError when every try failed */
@@ -28,12 +28,8 @@ export function runEmbedding(deps: WorkerDeps, model: EmbeddingModel, run: Run):
       const output = await outputOf(embeddings.vectors, request, { model: model.id, tokens: tokens.input })
       await putPassing(deps.db, run.call.id, output)
       run.spent.add(chatMicroUsd(route, tokens, embeddings.usage))
-      return {
-        ...asCharged(run, ''),
-        cost: settledCost(run.call.price as EmbeddingPrice, tokens, run.call.charged),
-        tokens,
-        passingBytes: output.length,
-      }
+      const cost = settledCost(run.call.price as EmbeddingPrice, tokens, run.call.charged)
+      return settlementOf(run, { cost, tokens, passingBytes: output.length })
     },
   })
 }

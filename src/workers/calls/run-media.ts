@@ -9,7 +9,7 @@ import { failpoint } from '../../shared/platform/process/failpoints.ts'
 import type { WorkerDeps } from '../deps.ts'
 import { Cancelled, DeadlinePassed } from './held-calls.ts'
 import type { Outcome, Run } from './run-call.ts'
-import { aboutRun, callerOf, contextOf, filesOf, inSpan, sendTo, upstreamFailure, asCharged } from './run-call.ts'
+import { aboutRun, callerOf, contextOf, filesOf, inSpan, sendTo, settlementOf, upstreamFailure } from './run-call.ts'
 import { shapeMicroUsd } from './costs.ts'
 import { withReferences } from './references.ts'
 import { askedPictures, collectMedia } from './collect-media.ts'
@@ -196,7 +196,7 @@ async function endDeleted(
     await cancelTask(deps, model, run)
     failpoint('task.cancelled', run.call.id)
   }
-  return { is: 'settled', settlement: asCharged(run, '', route.upstream.name) }
+  return { is: 'settled', settlement: settlementOf(run, { upstream: route.upstream.name }) }
 }
 
 /** How long cancelling a task at its upstream may take, in ms. */

@@ -8,7 +8,7 @@ import type { WorkerDeps } from '../deps.ts'
 import { shapeMicroUsd } from './costs.ts'
 import { withReferences } from './references.ts'
 import type { Outcome, Run } from './run-call.ts'
-import { asCharged } from './run-call.ts'
+import { settlementOf } from './run-call.ts'
 import { runOnce } from './run-once.ts'
 
 /** Runs a moderation to its end. @throws UpstreamError when every try failed; ReferenceRefused for a bad picture */
@@ -21,7 +21,8 @@ export function runModeration(deps: WorkerDeps, model: ModerationModel, run: Run
         deps.upstreams.adapterFor(route, 'moderation')(references.requestFor(request, route), context),
       settle: (route, results) => {
         run.spent.add(shapeMicroUsd(route, {}))
-        return asCharged(run, JSON.stringify({ id: publicId('call', run.call.id), model: model.id, results }))
+        const output = JSON.stringify({ id: publicId('call', run.call.id), model: model.id, results })
+        return settlementOf(run, { output })
       },
     }),
   )

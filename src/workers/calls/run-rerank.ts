@@ -9,7 +9,7 @@ import type { WorkerDeps } from '../deps.ts'
 import type { Ranking } from '../upstreams/adapter.ts'
 import { searchMicroUsd } from './costs.ts'
 import type { Outcome, Run } from './run-call.ts'
-import { asCharged } from './run-call.ts'
+import { settlementOf } from './run-call.ts'
 import { runOnce } from './run-once.ts'
 
 /** An upstream is believed to have billed up to this many times the searches that were charged. */
@@ -25,14 +25,14 @@ export function runRerank(deps: WorkerDeps, model: RerankModel, run: Run): Promi
       const billed = ranking.searches ?? 0
       const isBelieved = billed >= 1 && billed <= MOST_TIMES * searches
       run.spent.add(searchMicroUsd(route, isBelieved ? billed : searches))
-      const output = {
+      const output = JSON.stringify({
         id: publicId('call', run.call.id),
         model: model.id,
         results: shown(request, ranking),
         meta: { billed_units: { search_units: searches } },
         usage: { total_tokens: tokensOf(request, ranking) },
-      }
-      return asCharged(run, JSON.stringify(output))
+      })
+      return settlementOf(run, { output })
     },
   })
 }

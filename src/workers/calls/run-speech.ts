@@ -11,7 +11,7 @@ import type { WorkerDeps } from '../deps.ts'
 import type { ChunkRelay } from './chunk-relay.ts'
 import { speechMicroUsd } from './costs.ts'
 import type { Outcome, Run } from './run-call.ts'
-import { aboutRun, callerOf, contextOf, sendTo, upstreamFailure, asCharged } from './run-call.ts'
+import { aboutRun, callerOf, contextOf, sendTo, settlementOf, upstreamFailure } from './run-call.ts'
 
 /** How long the last sound of a call that was cut may take to leave, in ms. */
 const FLUSH_MS = 1000
@@ -37,7 +37,7 @@ export async function runSpeech(deps: WorkerDeps, model: SpeechModel, run: Run):
   } finally {
     relay.close()
   }
-  return { is: 'settled', settlement: asCharged(run, '') }
+  return { is: 'settled', settlement: settlementOf(run) }
 }
 
 async function speak(

@@ -6,7 +6,7 @@ import type { TranscriptionRequest } from '../../shared/requests/transcriptions.
 import type { WorkerDeps } from '../deps.ts'
 import { shapeMicroUsd } from './costs.ts'
 import type { Outcome, Run } from './run-call.ts'
-import { asCharged, filesOf } from './run-call.ts'
+import { filesOf, settlementOf } from './run-call.ts'
 import { runOnce } from './run-once.ts'
 import { transcriptOutput } from './transcripts.ts'
 
@@ -18,7 +18,7 @@ export function runTranscription(deps: WorkerDeps, model: TranscriptionModel, ru
       deps.upstreams.adapterFor(route, 'transcription')(request, { ...context, files: filesOf(deps, run) }),
     settle: (route, transcript) => {
       run.spent.add(shapeMicroUsd(route, { duration: transcript.billedSeconds ?? request.seconds }))
-      return asCharged(run, transcriptOutput(transcript, request))
+      return settlementOf(run, { output: transcriptOutput(transcript, request) })
     },
   })
 }

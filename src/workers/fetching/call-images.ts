@@ -2,13 +2,13 @@
  * The images that one call names: fetched or decoded, found complete, and held until the call's work at its upstreams
  * has ended (docs/api.md#addresses-in-requests).
  */
+import type { FairQueue, Share } from '../../shared/platform/fair-queue.ts'
 import type { AccountId } from '../../shared/platform/ids.ts'
 import type { MediaExtension, MediaType } from '../../shared/media/media.ts'
 import { MEDIA_TYPES, parseDataImage } from '../../shared/media/media.ts'
 import { placeOfUpload } from '../../shared/requests/requests.ts'
 import { inspect } from '../storage/inspect.ts'
 import { MediaRefused } from '../storage/refused.ts'
-import type { ByteBudget, Share } from './byte-budget.ts'
 import type { Resolver } from './connections.ts'
 import { destinationOf } from './destinations.ts'
 import type { Destination } from './destinations.ts'
@@ -44,7 +44,7 @@ export type ImagesCall = {
 export type ImageDeps = {
   resolve: Resolver
   open: (url: string, options: DownloadOptions) => Promise<Download>
-  budget: ByteBudget
+  budget: FairQueue
   failures: RecentFailures
   pace: ReferencePace
   /** How long all names of a call may take to look up, in ms. */

@@ -4,7 +4,7 @@
  * It reaches public addresses, and an upstream's own configured origin; nothing else.
  */
 import type { Agent } from 'undici'
-import { ByteBudget } from './byte-budget.ts'
+import { FairQueue } from '../../shared/platform/fair-queue.ts'
 import { CallImages, MAX_REFERENCE_BYTES } from './call-images.ts'
 import type { ImagesCall } from './call-images.ts'
 import type { Dial, Resolver } from './connections.ts'
@@ -72,8 +72,9 @@ export function createFetcher(settings: FetcherSettings = {}): Fetcher {
   const trusted = trustedConnections(settings.upstreamResolver ?? systemResolver, limits.connect)
   const references = new Set<Agent>()
   const { referenceBytes = REFERENCE_BYTES } = settings
+  const perHolder = Math.max(Math.floor(referenceBytes * ACCOUNT_PART), MAX_REFERENCE_BYTES)
   const deps = {
-    budget: new ByteBudget(referenceBytes, Math.max(Math.floor(referenceBytes * ACCOUNT_PART), MAX_REFERENCE_BYTES)),
+    budget: new FairQueue({ perHolder }, new FairQueue({ perHolder: referenceBytes })),
     failures: new RecentFailures(settings.mostFailures ?? MOST_FAILURES),
     pace: { ...PACE, ...settings.pace },
     lookUpMs: limits.connect,

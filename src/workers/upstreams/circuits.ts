@@ -6,10 +6,9 @@ import { circuitBreaker, CircuitState as BreakerState, ConsecutiveBreaker, handl
 import type { CircuitBreakerPolicy } from 'cockatiel'
 import type { Upstream } from '../../shared/catalogue/catalogue.ts'
 import type { AccountId } from '../../shared/platform/ids.ts'
+import { Places } from '../../shared/platform/places.ts'
 import type { FailureKind } from './adapter.ts'
 import { UpstreamError } from './adapter.ts'
-import { Places } from '../fair-places.ts'
-import type { Waiting } from '../fair-places.ts'
 
 /** An upstream at one moment, for metrics and logs. */
 export type UpstreamHealth = {
@@ -89,29 +88,34 @@ export function createHealth(
     return known
   }
   return {
-    async during(upstream, caller, work) {
+    async during(upstream, { account, signal }, work) {
       const circuit = circuitOf(upstream)
-      await circuit.semaphore.acquire(upstream.concurrency ?? Infinity, caller)
+      try {
+        await circuit.places.acquire(account, upstream.concurrency ?? Infinity, signal)
+      } catch (cause) {
+        throw new UpstreamError('aborted', 'ended before its turn', { cause })
+      }
       try {
         return await circuit.run(work)
       } finally {
-        circuit.semaphore.release(caller)
+        circuit.places.release(account)
       }
     },
     openUntil: (upstream) => circuits.get(upstream)?.openUntil() ?? 0,
     snapshot: () =>
-      [...circuits].map(([upstream, { state, semaphore }]) => ({
+      [...circuits].map(([upstream, { state, places }]) => ({
         upstream,
         state,
-        inFlight: semaphore.taken,
-        waiting: semaphore.waiting,
+        inFlight: places.taken,
+        waiting: places.waiting,
       })),
   }
 }
 
 /** What is known of one upstream. */
 class CircuitState {
-  readonly semaphore: Semaphore
+  /** Shared out by the catalogue's `concurrency` of the moment. */
+  readonly places: Places
   readonly breaker: CircuitBreakerPolicy
   private readonly coolDownMs: number
   private readonly stillWorksMs: number
@@ -129,7 +133,7 @@ class CircuitState {
     this.coolDownMs = coolDownMs
     this.stillWorksMs = stillWorksMs
     this.listener = listener
-    this.semaphore = new Semaphore(accountShare)
+    this.places = new Places(accountShare)
     this.breaker = circuitBreaker(
       handleWhen((error) => error instanceof UpstreamError && TRIPS_BREAKER.has(error.kind)),
       {
@@ -190,50 +194,3 @@ class CircuitState {
     })
   }
 }
-
-/** A limit of what goes on at once, shared out among accounts. The limit is the catalogue's of the moment. */
-class Semaphore {
-  private readonly places: Places
-
-  constructor(accountShare: number) {
-    this.places = new Places(accountShare)
-  }
-
-  get taken(): number {
-    return this.places.taken
-  }
-
-  get waiting(): number {
-    return this.places.waiting
-  }
-
-  acquire(limit: number, { account, signal }: Caller): Promise<void> {
-    if (signal.aborted) return Promise.reject(ended(signal))
-    if (this.places.take(account, limit)) return Promise.resolve()
-    return new Promise((resolve, reject) => {
-      const leave = () => {
-        this.places.leave(waiting)
-        reject(ended(signal))
-      }
-      const enter = () => {
-        signal.removeEventListener('abort', leave)
-        resolve()
-      }
-      const waiting: Waiting = { account, total: limit, enter }
-      signal.addEventListener('abort', leave, { once: true })
-      this.places.wait(waiting)
-    })
-  }
-
-  /** Hands the turn to the next who may have it; nobody else can take it in between. */
-  release({ account }: Caller): void {
-    this.places.give(account)
-    for (let next = this.places.next(); next; next = this.places.next()) {
-      this.places.take(next.account, next.total)
-      next.enter()
-    }
-  }
-}
-
-const ended = (signal: AbortSignal): UpstreamError =>
-  new UpstreamError('aborted', 'ended before its turn', { cause: signal.reason })

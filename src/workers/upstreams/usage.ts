@@ -4,7 +4,7 @@
  */
 import { ceilOfProduct } from '../../shared/terms/pricing.ts'
 import type { UpstreamUsage } from './adapter.ts'
-import { asFields, isFields } from '../../shared/platform/fields.ts'
+import { asFields, asList, isFields } from '../../shared/platform/fields.ts'
 import type { Fields } from '../../shared/platform/fields.ts'
 
 type Count = 'input' | 'output' | 'total' | 'cached' | 'written' | 'repeated' | 'reasoning'
@@ -147,7 +147,7 @@ const MAX_DEPTH = 2
  */
 export function takeUsage(answer: Fields): { usage: UpstreamUsage | null; rest: Fields } {
   // Most chunks have none, and are passed on without a copy.
-  if (!hasUsage(answer, MAX_DEPTH) && !listOf(answer.choices).some(choiceHasUsage)) return { usage: null, rest: answer }
+  if (!hasUsage(answer, MAX_DEPTH) && !asList(answer.choices).some(choiceHasUsage)) return { usage: null, rest: answer }
   const found: unknown[] = []
   const { choices, ...head } = answer
   const rest = without(head, MAX_DEPTH, found)
@@ -157,8 +157,6 @@ export function takeUsage(answer: Fields): { usage: UpstreamUsage | null; rest: 
   const usage = found.map(openaiUsage).reduce((sum, one) => (one ? largerUsage(sum, one) : sum), null)
   return { usage, rest }
 }
-
-const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 
 function hasUsage(fields: unknown, depth: number): boolean {
   if (!isFields(fields)) return false

@@ -11,7 +11,7 @@ import type { WebDeps } from '../../../src/api/deps.ts'
 import { errorHandler } from '../../../src/api/middleware/error-handler.ts'
 import type { RequestState } from '../../../src/api/middleware/request-context.ts'
 import { ResponseMemory, unreadBounds } from '../../../src/api/server/response-memory.ts'
-import { SenderQueue } from '../../../src/api/endpoint/sender-queue.ts'
+import { FairQueue } from '../../../src/shared/platform/fair-queue.ts'
 import type { AnyHandler } from '../../../src/api/endpoint/serve.ts'
 import { serveDeclared } from '../../../src/api/endpoint/serve.ts'
 import { eventChannel } from '../../../src/shared/replies/channels.ts'
@@ -53,7 +53,7 @@ describe('GET /api/events', () => {
       redis,
       replies,
       responseMemory: new ResponseMemory(unreadBounds(0)),
-      consoleQueue: new SenderQueue({ atOnce: 1, waiting: 200 }),
+      consoleQueue: new FairQueue({ perHolder: 1, waiting: 200 }),
       draining: draining.signal,
       log,
     } as unknown as WebDeps

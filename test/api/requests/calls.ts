@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { until } from '../../../scripts/harness/until.ts'
-import { silence } from '../../shared/sound/fixtures.ts'
+import { silence } from '../../shared/media-files/fixtures.ts'
 import { PIXEL_URI } from '../../support/pixel.ts'
 import type { Requests } from '../support/visitor.ts'
 

@@ -1,5 +1,5 @@
 import type { Reply } from '../../../scripts/harness/http.ts'
-import { silence } from '../../shared/sound/fixtures.ts'
+import { silence } from '../../shared/media-files/fixtures.ts'
 import { PIXEL } from '../../support/pixel.ts'
 
 /** Request bodies by kind; each prompt names its request in the sandbox's bill. */

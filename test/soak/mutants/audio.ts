@@ -56,7 +56,7 @@ export const OF_AUDIO: readonly Mutant[] = [
     why: 'A forged head cannot make a transcription free.',
     edits: [
       {
-        file: 'src/shared/sound/wav.ts',
+        file: 'src/shared/media-files/wav.ts',
         find: "id === 'data' && (stated === 0 || stated > left) ? left : stated",
         replace: "id === 'data' && stated > left ? left : stated",
       },
@@ -68,12 +68,12 @@ export const OF_AUDIO: readonly Mutant[] = [
     why: 'Decoders skip a tag and find the format behind it.',
     edits: [
       {
-        file: 'src/shared/sound/measure.ts',
+        file: 'src/shared/media-files/measure.ts',
         find: 'const kind = kindOf(file.at(from, 12))',
         replace: "const kind = from > 0 ? 'mp3' : kindOf(file.at(from, 12))",
       },
       {
-        file: 'src/shared/sound/mp3.ts',
+        file: 'src/shared/media-files/mp3.ts',
         find: 'if (!beginsWithFrames(file, from))',
         replace: 'if (from === 0 && !beginsWithFrames(file, from))',
       },
@@ -97,7 +97,7 @@ export const OF_AUDIO: readonly Mutant[] = [
     why: 'Its mode states how long its block is.',
     edits: [
       {
-        file: 'src/shared/sound/packets.ts',
+        file: 'src/shared/media-files/packets.ts',
         find: 'return modes.long[mode] ?? true',
         replace: 'return (modes.long[mode] ?? true) && modes.long.length === 1',
       },
@@ -109,7 +109,7 @@ export const OF_AUDIO: readonly Mutant[] = [
     why: 'What a parser has in memory is bounded.',
     edits: [
       {
-        file: 'src/shared/sound/webm.ts',
+        file: 'src/shared/media-files/webm.ts',
         find: 'if (ends.length === MAX_DEPTH)',
         replace: 'if (ends.length === 1_000_000)',
       },
@@ -121,7 +121,7 @@ export const OF_AUDIO: readonly Mutant[] = [
     why: 'What a parser has in memory is bounded.',
     edits: [
       {
-        file: 'src/shared/sound/webm.ts',
+        file: 'src/shared/media-files/webm.ts',
         find: 'if (++this.tracks > MAX_TRACKS)',
         replace: 'if (++this.tracks > 3 * MAX_ELEMENTS)',
       },

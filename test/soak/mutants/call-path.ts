@@ -209,7 +209,7 @@ export const CALL_PATH: readonly Mutant[] = [
     why: 'One account must not hold every place of a worker or of an upstream, whether others wait or not.',
     edits: [
       {
-        file: 'src/workers/fair-places.ts',
+        file: 'src/shared/platform/places.ts',
         find: 'this.taken < total && this.heldBy(account) < shareOf(total, this.share)',
         replace: 'this.taken < total && this.heldBy(account) < total',
       },

@@ -8,7 +8,7 @@ export const OF_SHARING: readonly Mutant[] = [
     why: 'One account never holds more than its share of the places, also where nobody else wants one now.',
     edits: [
       {
-        file: 'src/workers/fair-places.ts',
+        file: 'src/shared/platform/places.ts',
         find: 'this.taken < total && this.heldBy(account) < shareOf(total, this.share)',
         replace: 'this.taken < total',
       },

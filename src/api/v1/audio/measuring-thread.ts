@@ -1,9 +1,9 @@
 /** Measures audio files, in a thread: each message names a file, and is answered with what it is. */
 import { readSync } from 'node:fs'
 import { parentPort } from 'node:worker_threads'
-import { measureSound } from '../../../shared/sound/measure.ts'
-import type { Sound } from '../../../shared/sound/reader.ts'
-import { NoSound } from '../../../shared/sound/reader.ts'
+import { measureSound } from '../../../shared/media-files/measure.ts'
+import type { Sound } from '../../../shared/media-files/reader.ts'
+import { NoSound } from '../../../shared/media-files/reader.ts'
 
 /** A file within an open file of this process: from byte `at` on, `bytes` long. */
 export type OpenFile = { descriptor: number; at: number; bytes: number }

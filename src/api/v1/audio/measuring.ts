@@ -2,11 +2,11 @@
  * Measures audio files in threads: to parse one that was made for it takes up to a second of CPU. One account has one
  * file in work at a time, and all accounts together as many as there are threads.
  */
+import { FairQueue } from '../../../shared/platform/fair-queue.ts'
 import type { TaskLimits } from '../../../shared/platform/process/thread-pool.ts'
 import { TaskTooLarge, ThreadPool, scriptNextTo } from '../../../shared/platform/process/thread-pool.ts'
-import type { Sound } from '../../../shared/sound/reader.ts'
-import { NoSound } from '../../../shared/sound/reader.ts'
-import { SenderQueue } from '../../endpoint/sender-queue.ts'
+import type { Sound } from '../../../shared/media-files/reader.ts'
+import { NoSound } from '../../../shared/media-files/reader.ts'
 import type { Measurement, OpenFile } from './measuring-thread.ts'
 
 const THREADS = 2
@@ -19,8 +19,10 @@ const LIMITS: TaskLimits = { heapMb: 64, cpuMs: 3000 }
 
 /** Measures the files of each account one after another, in the order in which they came. */
 export class Measuring {
-  private readonly accounts = new SenderQueue({ atOnce: 1, waiting: WAITING.perAccount })
-  private readonly all = new SenderQueue({ atOnce: THREADS, waiting: WAITING.perProcess })
+  private readonly queue = new FairQueue(
+    { perHolder: 1, waiting: WAITING.perAccount },
+    new FairQueue({ perHolder: THREADS, waiting: WAITING.perProcess }),
+  )
   private readonly threads: ThreadPool<OpenFile, Measurement>
 
   constructor(limits: TaskLimits = LIMITS) {
@@ -32,17 +34,13 @@ export class Measuring {
    * @throws NoSound; ApiError rate_limited where too many files wait
    */
   async measure(account: string, file: OpenFile): Promise<Sound> {
-    const ends = [await this.accounts.take(account)]
-    try {
-      ends.push(await this.all.take('all'))
-      const measured = await this.threads.run(file)
-      if ('fault' in measured) throw new NoSound(measured.fault)
-      return measured
-    } catch (error) {
-      throw error instanceof TaskTooLarge ? new NoSound('takes too long to measure') : error
-    } finally {
-      for (const end of ends) end()
-    }
+    const measured = await this.queue
+      .during(account, () => this.threads.run(file))
+      .catch((error: unknown) => {
+        throw error instanceof TaskTooLarge ? new NoSound('takes too long to measure') : error
+      })
+    if ('fault' in measured) throw new NoSound(measured.fault)
+    return measured
   }
 
   /** Ends the threads. */

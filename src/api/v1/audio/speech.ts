@@ -5,9 +5,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import type { SpeechModel } from '../../../shared/catalogue/catalogue.ts'
 import { isLeftOut } from '../../../shared/catalogue/route-rules.ts'
-import { ApiError } from '../../../shared/platform/errors.ts'
 import { hasAtMost } from '../../../shared/platform/code-points.ts'
-import { aboutField } from '../../../shared/platform/field-errors.ts'
+import { fieldRefusal } from '../../../shared/platform/field-errors.ts'
 import { closed, optional } from '../../../shared/requests/field-schemas.ts'
 import { speechCost } from '../../../shared/terms/pricing.ts'
 import type { SpeechRequest } from '../../../shared/requests/speech.ts'
@@ -51,7 +50,7 @@ type AskedSpeech = { request: SpeechRequest; estimate: null; charge: number }
 /** What is asked for and what it costs. @throws ApiError invalid_request */
 function parse(body: JsonObject, model: SpeechModel, headers: IncomingHttpHeaders = {}): AskedSpeech {
   if (prefersLater(headers))
-    throw refusal('Prefer', 'cannot be respond-async: sound is not stored, so that it cannot be fetched later')
+    throw fieldRefusal('Prefer', 'cannot be respond-async: sound is not stored, so that it cannot be fetched later')
   const {
     model: _model,
     stream_format: streamFormat,
@@ -60,7 +59,8 @@ function parse(body: JsonObject, model: SpeechModel, headers: IncomingHttpHeader
     speed,
     ...asked
   } = parseBody(speechBody, body)
-  if (streamFormat === 'sse') throw refusal('stream_format', 'must be "audio": no upstream of this model has events')
+  if (streamFormat === 'sse')
+    throw fieldRefusal('stream_format', 'must be "audio": no upstream of this model has events')
   const request: SpeechRequest = {
     ...asked,
     ...(instructions !== undefined && { instructions }),
@@ -74,11 +74,8 @@ function parse(body: JsonObject, model: SpeechModel, headers: IncomingHttpHeader
 /** What no upstream would be sent must not be asked for in vain. */
 function requireSent(request: SpeechRequest, model: SpeechModel): void {
   for (const field of ['instructions', 'speed'] as const)
-    if (request[field] !== undefined && isLeftOut(field, model)) throw refusal(field, 'is not taken by this model')
+    if (request[field] !== undefined && isLeftOut(field, model)) throw fieldRefusal(field, 'is not taken by this model')
 }
-
-const refusal = (param: string, fault: string): ApiError =>
-  new ApiError('invalid_request', { param, message: aboutField(param, fault) })
 
 /** What is specific to speech. */
 export const speechKind: CallKind<SpeechModel, AskedSpeech> = { modality: 'speech', parse, answer: answerWithSound }

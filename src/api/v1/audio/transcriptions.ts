@@ -5,14 +5,13 @@ import { z } from 'zod'
 import type { Principal } from '../../../shared/identity/key-lookup.ts'
 import type { TranscriptionModel } from '../../../shared/catalogue/catalogue.ts'
 import { isLeftOut } from '../../../shared/catalogue/route-rules.ts'
-import { ApiError } from '../../../shared/platform/errors.ts'
-import { aboutField } from '../../../shared/platform/field-errors.ts'
+import { fieldRefusal } from '../../../shared/platform/field-errors.ts'
 import { optional } from '../../../shared/requests/field-schemas.ts'
 import { mediaCost } from '../../../shared/terms/pricing.ts'
 import type { TranscriptionRequest } from '../../../shared/requests/transcriptions.ts'
 import { MAX_SOUND, TRANSCRIPT_FORMATS } from '../../../shared/requests/transcriptions.ts'
-import type { Sound } from '../../../shared/sound/reader.ts'
-import { NoSound, SOUND_KINDS } from '../../../shared/sound/reader.ts'
+import type { Sound } from '../../../shared/media-files/reader.ts'
+import { NoSound, SOUND_KINDS } from '../../../shared/media-files/reader.ts'
 import type { WebDeps } from '../../deps.ts'
 import { apiKey } from '../../endpoint/auth.ts'
 import { ok } from '../../endpoint/answer-schemas.ts'
@@ -88,7 +87,7 @@ const parseWith =
     const { model: _model, file: _file, response_format: format = 'json', ...asked } = parseBody(schema, body, [])
     const { stream: _stream, ...options } = { stream: false, ...asked }
     if ('timestamp_granularities' in options && format !== 'verbose_json')
-      throw refusal('timestamp_granularities', 'needs "response_format" to be verbose_json')
+      throw fieldRefusal('timestamp_granularities', 'needs "response_format" to be verbose_json')
     requireSent(Object.keys(definedOf(options)), model)
     const { seconds, kind } = soundOf(body)
     const { extension, type } = SOUND_KINDS[kind]
@@ -101,7 +100,7 @@ const parseWith =
 function requireSent(fields: readonly string[], model: TranscriptionModel): void {
   for (const field of fields) {
     const isTaken = field !== 'timestamp_granularities' || model.upstreams.every(hasTimes)
-    if (!isTaken || isLeftOut(field, model)) throw refusal(field, 'is not taken by this model')
+    if (!isTaken || isLeftOut(field, model)) throw fieldRefusal(field, 'is not taken by this model')
   }
 }
 
@@ -114,18 +113,15 @@ const definedOf = (fields: object): object =>
 
 /** The kind of the file and its whole seconds. @throws ApiError invalid_request */
 function soundOf({ [MEASURED]: sound }: Measured): { seconds: number; kind: Sound['kind'] } {
-  if (!sound || sound instanceof NoSound) throw refusal('file', sound?.message ?? 'is required')
+  if (!sound || sound instanceof NoSound) throw fieldRefusal('file', sound?.message ?? 'is required')
   const seconds = Math.max(1, Math.ceil(sound.seconds))
-  if (seconds > MAX_SOUND.seconds) throw refusal('file', 'must be at most 4 hours of sound')
+  if (seconds > MAX_SOUND.seconds) throw fieldRefusal('file', 'must be at most 4 hours of sound')
   return { seconds, kind: sound.kind }
 }
 
 /** What so many seconds cost. */
 export const chargeFor = ({ price }: Pick<TranscriptionModel, 'price'>, seconds: number): number =>
   mediaCost(price, { duration: seconds })!
-
-const refusal = (param: string, fault: string): ApiError =>
-  new ApiError('invalid_request', { param, message: aboutField(param, fault) })
 
 const kindWith = (
   schema: typeof transcriptionBody | typeof translationBody,

@@ -14,8 +14,7 @@ import { traceFields } from '../../../shared/platform/process/trace.ts'
 import type { WebDeps } from '../../deps.ts'
 import { onFinished } from '../../server/on-finished.ts'
 import type { Hold } from '../../server/response-memory.ts'
-import type { BodyDeps } from './answer-body.ts'
-import type { SendAnswer } from './answer-body.ts'
+import type { BodyDeps, SendAnswer } from './answer-body.ts'
 import { bodyOf, sendAnswer } from './answer-body.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
 import { preferencesOf } from './preferences.ts'
@@ -109,13 +108,20 @@ export function answerAccepted(
   preference: string | null,
 ): void {
   placed.wait?.cancel()
-  const id = publicId('call', placed.callId)
+  const body = acceptedBody(placed)
   ctx.status = 202
-  ctx.set('Location', `/v1/calls/${id}`)
+  ctx.set('Location', `/v1/calls/${body.id}`)
   ctx.set('Cache-Control', 'no-store')
   if (preference !== null) ctx.set('Preference-Applied', preference)
-  ctx.body = { ok: true, id, status: placed.status }
+  ctx.body = body
 }
+
+/** The body of a 202. */
+export const acceptedBody = ({ callId, status }: Pick<PlacedCall, 'callId' | 'status'>) => ({
+  ok: true,
+  id: publicId('call', callId),
+  status,
+})
 
 function patienceOf(
   ctx: CallContext,
@@ -324,7 +330,3 @@ async function endWith(
     await recordAbandoned(ctx, deps, placed.callId)
   }
 }
-
-/** The body of a 202. */
-export const acceptedText = (placed: PlacedCall): string =>
-  JSON.stringify({ ok: true, id: publicId('call', placed.callId), status: placed.status })

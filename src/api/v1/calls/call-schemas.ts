@@ -1,5 +1,5 @@
 /**
- * The bodies of the three calls: one schema a boundary, and the order in which their faults are answered
+ * What the schemas of bodies have in common, and the order in which their faults are answered
  * (docs/api.md#the-order-of-checks: model, then prompt or messages, then other fields).
  */
 import { z } from 'zod'
@@ -7,7 +7,7 @@ import type { ErrorCode } from '../../../shared/platform/errors.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import { RESOLUTION } from '../../../shared/catalogue/price-schema.ts'
 import { hasAtMost } from '../../../shared/platform/code-points.ts'
-import { aboutField, fieldFault, fieldPath } from '../../../shared/platform/field-errors.ts'
+import { aboutField, fieldFault, fieldPath, fieldRefusal } from '../../../shared/platform/field-errors.ts'
 import { plainImageUrl } from '../../../shared/media/media.ts'
 import { imageUrlProblem } from '../../../shared/requests/addresses.ts'
 import { NEEDS_ALLOW, isBilled } from '../../../shared/requests/billed-fields.ts'
@@ -98,7 +98,7 @@ export function parseBody<S extends z.ZodType>(
   }
   const issue = issues[0]!
   if (issue.code === 'unrecognized_keys') throw unknownFieldError([...issue.path, issue.keys[0]!])
-  throw new ApiError('invalid_request', { param: fieldPath(issue.path), message: sentenceOf(issue) })
+  throw fieldRefusal(fieldPath(issue.path), issue.message)
 }
 
 const isMissing = (value: unknown): boolean => !Array.isArray(value) || value.length === 0
@@ -112,6 +112,5 @@ const MAX_PARAM = 200
 /** The refusal of a field that is on no list: one that is billed could be allowed. */
 export function unknownFieldError(path: PropertyKey[]): ApiError {
   const param = fieldPath(path).slice(0, MAX_PARAM)
-  const message = aboutField(param, isBilled(param) ? NEEDS_ALLOW : 'is not a known field')
-  return new ApiError('invalid_request', { param, message })
+  return fieldRefusal(param, isBilled(param) ? NEEDS_ALLOW : 'is not a known field')
 }

@@ -2,11 +2,11 @@
  * `X-Callback-Url`: where a client wants to be told of the end of its call (docs/webhooks.md#callbacks).
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import { ApiError } from '../../../shared/platform/errors.ts'
 import type { AccountId } from '../../../shared/platform/ids.ts'
 import { receiverProblem } from '../../../shared/webhooks/addresses.ts'
 import { createSecretBox } from '../../../shared/webhooks/secrets.ts'
 import { hasCallbackSecret, makeCallbackSecret } from '../../../shared/webhooks/webhooks.ts'
+import { fieldRefusal } from '../../../shared/platform/field-errors.ts'
 import type { WebDeps } from '../../deps.ts'
 
 const HEADER = 'X-Callback-Url'
@@ -28,6 +28,6 @@ export async function prepareCallback(
   const url = callbackUrlOf(headers)
   if (url === undefined) return
   const problem = receiverProblem(url, config.WEBHOOK_ALLOW_PRIVATE === 'on')
-  if (problem !== null) throw new ApiError('invalid_request', { param: HEADER, message: `${HEADER} ${problem}.` })
+  if (problem !== null) throw fieldRefusal(HEADER, problem)
   if (!(await hasCallbackSecret(db, account))) await makeCallbackSecret(db, createSecretBox(config), account)
 }

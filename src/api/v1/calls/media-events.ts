@@ -4,7 +4,7 @@
 import { publicId } from '../../../shared/platform/ids.ts'
 import type { CallUpdate } from '../../../shared/replies/channels.ts'
 import type { AnswerDeps } from './answer-call.ts'
-import { acceptedText, endWhenDone, handleDisconnect } from './answer-call.ts'
+import { acceptedBody, endWhenDone, handleDisconnect } from './answer-call.ts'
 import { withBody } from './answer-body.ts'
 import type { EventStream } from './event-stream.ts'
 import { beginEventStream } from './event-stream.ts'
@@ -26,7 +26,7 @@ export function answerWithEvents(
   events.send(JSON.stringify({ id, status: 'queued' }), 'queued')
   updates.attach((one) => sendUpdate(events, id, one))
   endWhenDone(ctx, deps, placed, async (answer) => {
-    const later = () => events.send(acceptedText(placed), 'running')
+    const later = () => events.send(JSON.stringify(acceptedBody(placed)), 'running')
     if (answer)
       // One that cannot be read now can be fetched later.
       await withBody(deps, answer, (body) => events.send(body, answer.status === 200 ? 'result' : 'error')).catch(later)

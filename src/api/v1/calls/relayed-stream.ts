@@ -62,7 +62,7 @@ export type Relayed = Pick<
  * One stream: how much of it was sent on, as its worker counts that, and its chunks as far as there is room for them.
  * They are read only where the worker is lost.
  */
-export class RelayedStream {
+class RelayedStream {
   private readonly room: Room
   private readonly form: AnswerForm
   /** Memory of its own: a text that is a slice of a message would hold on to all of it. */

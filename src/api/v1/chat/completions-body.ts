@@ -1,6 +1,6 @@
 /** Checks the body of a chat: its messages first, then the parts of their contents, then every other field. */
 import { z } from 'zod'
-import { aboutField } from '../../../shared/platform/field-errors.ts'
+import { aboutField, fieldRefusal } from '../../../shared/platform/field-errors.ts'
 import { plainImageUrl } from '../../../shared/media/media.ts'
 import { imageUrlProblem } from '../../../shared/requests/addresses.ts'
 import type { ChatModel } from '../../../shared/catalogue/catalogue.ts'
@@ -83,7 +83,7 @@ function checkAddresses(messages: readonly ChatMessage[]): void {
     for (const { at, field, url } of addressesOf(message)) {
       const param = `messages[${index}].content[${at}].${field}`
       const problem = typeof url === 'string' ? imageUrlProblem(url) : 'must be an address'
-      if (problem !== null) throw new ApiError('invalid_request', { param, message: aboutField(param, problem) })
+      if (problem !== null) throw fieldRefusal(param, problem)
       if (/^http/i.test(url as string)) addresses++
       if (addresses > MAX_ADDRESSES) throw badMessages('messages', `must have at most ${MAX_ADDRESSES} addresses`)
     }

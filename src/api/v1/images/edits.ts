@@ -4,7 +4,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import type { MediaModel } from '../../../shared/catalogue/catalogue.ts'
-import { ApiError } from '../../../shared/platform/errors.ts'
 import { optional } from '../../../shared/requests/field-schemas.ts'
 import type { MediaRequest, UploadedPicture } from '../../../shared/requests/requests.ts'
 import { formFile } from '../../forms/declared-form.ts'
@@ -19,6 +18,7 @@ import type { AskedMedia } from '../videos/generations.ts'
 import { answerMedia, declaredMedia } from '../videos/generations.ts'
 import { formFields, imageBody } from './body.ts'
 import { orderOfPictures } from './images.ts'
+import { fieldRefusal } from '../../../shared/platform/field-errors.ts'
 import { requireShortPrompt } from './options.ts'
 
 const MEGABYTE = 1024 * 1024
@@ -43,9 +43,6 @@ const editBody = imageBody
 
 type Edit = z.infer<typeof imageBody> & Partial<Pick<z.infer<typeof editBody>, 'image' | 'mask'>>
 
-const refusal = (param: string, fault: string): ApiError =>
-  new ApiError('invalid_request', { param, message: `${param} ${fault}` })
-
 /** What is asked for and what it costs at the most. Only forms write numbers as texts. @throws ApiError */
 function parse(body: JsonObject, model: MediaModel, headers: IncomingHttpHeaders = {}): AskedMedia {
   const pictureOf = (field: string, file: FormFile): UploadedPicture => ({
@@ -56,12 +53,14 @@ function parse(body: JsonObject, model: MediaModel, headers: IncomingHttpHeaders
   requireShortPrompt(body.prompt, model)
   // JSON has no files, and what is asked for is not left out while it is charged.
   for (const field of isForm ? [] : ['image', 'mask'])
-    if ((body[field] ?? null) !== null) throw refusal(field, 'is a file: send a form (multipart/form-data).')
+    if ((body[field] ?? null) !== null) throw fieldRefusal(field, 'is a file: send a form (multipart/form-data).')
   const parsed: Edit = parseBody(isForm ? editBody : imageBody, body)
   const { model: _model, stream: _stream, partial_images: _partial, image = [], mask, ...asked } = parsed
-  if (asked.image_url === undefined && image.length === 0) throw refusal(isForm ? 'image' : 'image_url', 'is required.')
-  if (asked.image_url !== undefined && image.length > 0) throw refusal('image_url', 'stands beside files: send either.')
-  if (asked.image_url !== undefined && mask) throw refusal('mask', 'needs the picture to edit as a file, image.')
+  if (asked.image_url === undefined && image.length === 0)
+    throw fieldRefusal(isForm ? 'image' : 'image_url', 'is required.')
+  if (asked.image_url !== undefined && image.length > 0)
+    throw fieldRefusal('image_url', 'stands beside files: send either.')
+  if (asked.image_url !== undefined && mask) throw fieldRefusal('mask', 'needs the picture to edit as a file, image.')
   const request: MediaRequest = {
     ...asked,
     ...(image.length > 0 && { images: image.map((file) => pictureOf('image', file)) }),

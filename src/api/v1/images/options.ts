@@ -7,6 +7,7 @@ import { ApiError } from '../../../shared/platform/errors.ts'
 import { AUTO, MAX_PROMPT, offeredResolutions } from '../../../shared/requests/media-options.ts'
 import type { MediaRequest } from '../../../shared/requests/requests.ts'
 import { sizeOf } from '../../../shared/requests/sizes.ts'
+import { fieldRefusal } from '../../../shared/platform/field-errors.ts'
 import { promptFault } from '../calls/call-schemas.ts'
 
 type Area = Pick<MediaRequest, 'resolution' | 'size'>
@@ -75,7 +76,4 @@ const doesNotTake = (param: string): ApiError =>
   new ApiError('invalid_request', { param, message: `${param}: this model does not take it.` })
 
 const notOffered = (param: string, offered: readonly string[]): ApiError =>
-  new ApiError('invalid_request', {
-    param,
-    message: `${param} is not offered: this model offers ${offered.join(', ')}.`,
-  })
+  fieldRefusal(param, `is not offered: this model offers ${offered.join(', ')}`)

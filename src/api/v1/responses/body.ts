@@ -16,7 +16,7 @@ import {
   toolsOf,
 } from '../../../shared/chat/responses/parts.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
-import { asFields, isText } from '../../../shared/platform/fields.ts'
+import { asFields, isText, listOf } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import { imageUrlProblem } from '../../../shared/requests/addresses.ts'
 import { MAX_ADDRESSES } from '../../../shared/chat/completions/fields.ts'
@@ -121,7 +121,5 @@ function withoutHosted(fields: Fields): { kept: Fields; dropped: string[] } {
     dropped,
   }
 }
-
-const listOf = (tools: unknown): Fields[] => (Array.isArray(tools) ? (tools as Fields[]) : [])
 
 const clientTools = (tools: unknown): Fields[] => listOf(tools).filter((tool) => !isHosted(tool))

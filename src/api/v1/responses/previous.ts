@@ -16,7 +16,7 @@ import { bytesAsJson } from '../../../shared/platform/json-bytes.ts'
 import type { WebDeps } from '../../deps.ts'
 import type { JsonObject } from '../../middleware/json-body.ts'
 import { refusal } from './body.ts'
-import { inTurn } from './turns.ts'
+import { reads } from './turns.ts'
 
 type ResolveDeps = Pick<WebDeps, 'db' | 'config'>
 
@@ -48,7 +48,7 @@ export async function withPrevious(deps: ResolveDeps, body: JsonObject, holder: 
   requireNames(references)
   const named = isText(previous) ? [callOfResponse(previous)] : []
   const ids = [...new Set([...named, ...references.map(({ id }) => callOfItem(String(id)))])]
-  return await inTurn(holder.accountId, async () => {
+  return await reads.during(holder.accountId, async () => {
     const room = deps.config.MAX_DIALECT_BODY_BYTES - bytesAsJson(body)
     const found = await findAll(deps, holder, ids, room)
     const before = isText(previous) ? itemsBefore(previous, found) : []

@@ -10,7 +10,6 @@ import { findAsked, forgetResponse, withInput } from '../../../shared/calls/stor
 import { begunResponse, callOfResponse, responseId } from '../../../shared/chat/responses/response.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import { asFields } from '../../../shared/platform/fields.ts'
-import type { CallId } from '../../../shared/platform/ids.ts'
 import { publicId } from '../../../shared/platform/ids.ts'
 import { isLong } from '../../../shared/calls/stored-answers.ts'
 import type { CallState } from '../../../shared/reports/call-records.ts'
@@ -25,23 +24,14 @@ import { waitFor } from '../calls/get-call.ts'
 import { READ_LIMITS, callHeaders } from '../declared.ts'
 import { responseResult } from './responses.ts'
 import { PageWriter, itemPage } from './item-page.ts'
-import { inTurn } from './turns.ts'
+import { parsedId } from '../../endpoint/path-id.ts'
+import { reads } from './turns.ts'
 
 const NO_RESPONSE = 'There is no such response: it is unknown, has expired, or was deleted.'
 
 const stored = { tag: 'Models and calls', envelope: 'responses', auth: apiKey, limits: READ_LIMITS } as const
 
-const params = z.object({
-  id: z
-    .string()
-    .transform((text, context): CallId => {
-      const id = callOfResponse(text)
-      if (id) return id
-      context.addIssue({ code: 'custom', message: NO_RESPONSE })
-      return z.NEVER
-    })
-    .meta({ description: 'The `id` of a response.' }),
-})
+const params = parsedId(callOfResponse, 'The `id` of a response.', NO_RESPONSE)
 
 const missing = (): ApiError => new ApiError('not_found', { message: NO_RESPONSE })
 
@@ -174,7 +164,7 @@ export const listInputItems = endpoint({
         const writer = new PageWriter(page)
         return (await pushAll(pieces(), writer, hasLeft)) ? writer.body : null
       }
-      const body = await inTurn(auth.accountId, () => withInput(db, auth, id, read))
+      const body = await reads.during(auth.accountId, () => withInput(db, auth, id, read))
       if (body === null) throw missing()
       ctx.type = 'json'
       ctx.body = body

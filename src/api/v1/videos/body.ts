@@ -3,8 +3,7 @@
  */
 import { z } from 'zod'
 import type { MediaModel } from '../../../shared/catalogue/catalogue.ts'
-import { ApiError } from '../../../shared/platform/errors.ts'
-import { aboutField } from '../../../shared/platform/field-errors.ts'
+import { fieldRefusal } from '../../../shared/platform/field-errors.ts'
 import { optional } from '../../../shared/requests/field-schemas.ts'
 import { MAX_SECONDS, offeredResolutions } from '../../../shared/requests/media-options.ts'
 import { uploadAddress } from '../../../shared/requests/requests.ts'
@@ -49,14 +48,11 @@ const ADDRESS_IN_FORM = 'input_reference[image_url]'
 function opened(sent: JsonObject): { body: JsonObject; picture: FormFile | null } {
   const { [ADDRESS_IN_FORM]: address, input_reference: reference, ...rest } = sent
   const picture = reference instanceof FormFile ? reference : null
-  if (address !== undefined && reference !== undefined) throw fault('input_reference', 'is there more than once')
+  if (address !== undefined && reference !== undefined) throw fieldRefusal('input_reference', 'is there more than once')
   if (picture) pictureTypeOf(sent, 'input_reference', picture)
   const named = address === undefined ? reference : { image_url: address }
   return { body: picture ? rest : { ...rest, input_reference: named }, picture }
 }
-
-const fault = (param: string, what: string): ApiError =>
-  new ApiError('invalid_request', { param, message: aboutField(param, what) })
 
 /** What OpenAI calls what the other endpoint has another name for, each with that name. */
 const NAMES = [
@@ -76,7 +72,7 @@ export function parseVideo(sent: JsonObject, model: MediaModel): AskedMedia {
   const { model: _model, ...asked } = parseBody(openaiVideoBody, body)
   for (const [name, other] of NAMES) {
     const isThere = asked[name] !== undefined || (name === 'input_reference' && picture !== null)
-    if (isThere && asked[other] !== undefined) throw fault(name, `is the same as ${other}: send one of them`)
+    if (isThere && asked[other] !== undefined) throw fieldRefusal(name, `is the same as ${other}: send one of them`)
   }
   const { seconds: given, size: pixels, input_reference: reference, ...request } = asked
   const resolution = pixels && resolutionOfSize(pixels, offeredResolutions(model))

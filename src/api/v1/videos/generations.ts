@@ -32,6 +32,7 @@ import type { CallContext, PlacedCall } from '../calls/placed-call.ts'
 import { parseBody, videoBody } from '../calls/call-schemas.ts'
 import type { CallKind } from '../calls/serve-call.ts'
 import { callEndpoint } from '../calls/serve-call.ts'
+import { fieldRefusal } from '../../../shared/platform/field-errors.ts'
 import { requireServed } from '../images/options.ts'
 
 /** The declaration of an endpoint of media. @param result what it answers */
@@ -134,5 +135,4 @@ function chargeFor({ price }: MediaModel, { resolution, duration }: MediaRequest
   })
 }
 
-const notOffered = (param: string, offer: string): ApiError =>
-  new ApiError('invalid_request', { param, message: `${param} is not offered: ${offer}.` })
+const notOffered = (param: string, offer: string): ApiError => fieldRefusal(param, `is not offered: ${offer}`)

@@ -6,7 +6,6 @@ import { hasEnded } from '../../../shared/terms/lifecycle.ts'
 import type { VideoRow } from '../../../shared/calls/videos.ts'
 import { findAskedVideo, findVideo, listVideos as videosOf } from '../../../shared/calls/videos.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
-import type { CallId } from '../../../shared/platform/ids.ts'
 import { publicId } from '../../../shared/platform/ids.ts'
 import { nameInUrl } from '../../../shared/media/media.ts'
 import type { WebDeps } from '../../deps.ts'
@@ -18,23 +17,14 @@ import { VIDEO_READ_LIMITS, allowanceHeaders, creditHeaders, gateway } from '../
 import type { DeleteDeps } from './deletion.ts'
 import { removeVideo } from './deletion.ts'
 import { callOfVideo, describeCost, describeVideo, expiryOf, video, videoId, videoOf } from './video.ts'
+import { parsedId } from '../../endpoint/path-id.ts'
 import { videoHeaders } from './videos.ts'
 
 const NO_VIDEO = 'There is no such video: it is unknown, or was deleted.'
 
 const stored = { ...gateway, auth: apiKey, limits: VIDEO_READ_LIMITS } as const
 
-const params = z.object({
-  id: z
-    .string()
-    .transform((text, context): CallId => {
-      const id = callOfVideo(text)
-      if (id) return id
-      context.addIssue({ code: 'custom', message: NO_VIDEO })
-      return z.NEVER
-    })
-    .meta({ description: 'The `id` of a video.' }),
-})
+const params = parsedId(callOfVideo, 'The `id` of a video.', NO_VIDEO)
 
 const missing = (): ApiError => new ApiError('not_found', { message: NO_VIDEO })
 

@@ -5,7 +5,7 @@ import { useState } from 'preact/hooks'
 import type { AutoTopUp, Billing, Card, TopUp, TopUpFailure } from '../../api/billing.ts'
 import { removeCard, saveBilling } from '../../api/billing.ts'
 import { Problem } from '../../api/client.ts'
-import { Action, ErrorMessage, Time } from '../../parts/basics.tsx'
+import { Action, Done, ErrorMessage, Time } from '../../parts/basics.tsx'
 import { credits, number } from '../../parts/format.ts'
 import { Choice, Field, Form, FormError, fieldsOf, useSubmit } from '../../parts/forms.tsx'
 import { amountFault, majorText, minorOf, money } from '../../parts/money.ts'
@@ -64,9 +64,7 @@ const Buttons = ({ busy, off, said }: ButtonsProps) => (
         </Action>
       )}
     </div>
-    <p class="done" role="status">
-      {said}
-    </p>
+    <Done text={said} />
   </>
 )
 

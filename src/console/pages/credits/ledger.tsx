@@ -6,7 +6,7 @@ import type { Grant, LedgerEntry } from '../../api/endpoints.ts'
 import { getGrants, getLedger } from '../../api/endpoints.ts'
 import { Amount, Empty, Time } from '../../parts/basics.tsx'
 import { KIND_WORDS, ORIGIN_WORDS, number, shortId, signed, expiryText } from '../../parts/format.ts'
-import { List } from '../../parts/list.tsx'
+import { List, Pager } from '../../parts/list.tsx'
 import type { PageProps } from '../../parts/route.ts'
 import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
@@ -46,12 +46,7 @@ export function GrantsAndLedger({ query }: Pick<PageProps, 'query'>) {
         >
           {(items) => <LedgerTable entries={items} />}
         </List>
-        <p class="pager">
-          {query.cursor && <a href="/credits">← Newest</a>}
-          {ledger.data?.nextCursor && (
-            <a href={`/credits?cursor=${encodeURIComponent(ledger.data.nextCursor)}`}>Older →</a>
-          )}
-        </p>
+        <Pager path="/credits" query={{ cursor: query.cursor }} next={ledger.data?.nextCursor} />
       </section>
     </>
   )

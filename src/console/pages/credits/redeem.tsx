@@ -1,29 +1,21 @@
 /**
  * Codes that are worth credits.
  */
-import { useRef, useState } from 'preact/hooks'
 import { redeem } from '../../api/billing.ts'
-import { Action } from '../../parts/basics.tsx'
+import { Action, Done } from '../../parts/basics.tsx'
 import { credits } from '../../parts/format.ts'
-import { Field, Form, FormError, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Field, Form, FormError, useStaying } from '../../parts/forms.tsx'
 import { loadAccount } from '../../state/account.ts'
 
 const ABOUT = { invalid_code: 'code', code_used: 'code' } as const
 
 export function Redeem() {
-  const { busy, problem, run } = useSubmit()
-  const [said, setSaid] = useState<string | null>(null)
-  const form = useRef<HTMLFormElement>(null)
-  const submit = (event: Event): void => {
-    const { code = '' } = fieldsOf(event)
-    setSaid(null)
-    run(async () => {
-      const answer = await redeem(code.trim())
-      setSaid(`${credits(answer.credits)} received. Your balance is ${credits(answer.balance)}.`)
-      form.current?.reset()
-      void loadAccount()
-    })
-  }
+  const { busy, problem, said, form, submits } = useStaying()
+  const submit = submits(async ({ code = '' }) => {
+    const answer = await redeem(code.trim())
+    void loadAccount()
+    return `${credits(answer.credits)} received. Your balance is ${credits(answer.balance)}.`
+  })
   return (
     <section class="panel">
       <h2>Redeem a code</h2>
@@ -42,9 +34,7 @@ export function Redeem() {
         </Action>
         <FormError />
       </Form>
-      <p class="done" role="status">
-        {said}
-      </p>
+      <Done text={said} />
     </section>
   )
 }

@@ -4,10 +4,10 @@
 import { useState } from 'preact/hooks'
 import type { Member, NewInvitation } from '../../api/organisations.ts'
 import { changeMember, makeOwner, removeMember } from '../../api/organisations.ts'
-import { Action } from '../../parts/basics.tsx'
+
 import { BudgetFields, budgetOf } from '../../parts/budget.tsx'
 import { Confirm, Dialog } from '../../parts/dialogs.tsx'
-import { Choice, Form, FormError, PasswordField, Username, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Choice, Form, PasswordField, Submit, Username, fieldsOf, useSubmit } from '../../parts/forms.tsx'
 import { account, loadAccount } from '../../state/account.ts'
 
 type Role = NewInvitation['role']
@@ -42,12 +42,7 @@ export function ChangeMember({ member, close, changed }: ChangeProps) {
       <Form problem={problem} onSubmit={submit}>
         <RoleChoice role={member.role === 'admin' ? 'admin' : 'member'} />
         <BudgetFields budget={member.budget} hint={BUDGET_HINT} />
-        <FormError />
-        <div class="foot">
-          <Action type="submit" busy={busy} busyText="Saving…">
-            Save member
-          </Action>
-        </div>
+        <Submit foot busy={busy} busyText="Saving…" verb="Save member" />
       </Form>
     </Dialog>
   )
@@ -108,15 +103,7 @@ export function HandOver({ member, organisation, close, done }: HandOverProps) {
         </p>
         <Username of={account.value?.user.email} />
         <PasswordField label="Your password" name="password" autoComplete="current-password" required />
-        <FormError />
-        <div class="row">
-          <Action type="submit" class="danger" busy={busy} busyText="Handing over…">
-            Hand over
-          </Action>
-          <button type="button" class="quiet" onClick={close}>
-            Cancel
-          </button>
-        </div>
+        <Submit class="danger" busy={busy} busyText="Handing over…" verb="Hand over" cancel={close} />
       </Form>
     </Dialog>
   )

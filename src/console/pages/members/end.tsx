@@ -3,10 +3,10 @@
  */
 import { useState } from 'preact/hooks'
 import { deleteOrganisation, leaveOrganisation } from '../../api/organisations.ts'
-import { Action } from '../../parts/basics.tsx'
+
 import { Confirm, Dialog } from '../../parts/dialogs.tsx'
 import { credits } from '../../parts/format.ts'
-import { Check, Field, Form, FormError, PasswordField, Username, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Check, Field, Form, PasswordField, Submit, Username, fieldsOf, useSubmit } from '../../parts/forms.tsx'
 import { account } from '../../state/account.ts'
 import { forgetToken } from '../../state/session.ts'
 
@@ -93,15 +93,14 @@ function ConfirmDeletion({ id, name, close }: Props & { close: () => void }) {
         />
         <Username of={now.user.email} />
         <PasswordField label="Your password" name="password" autoComplete="current-password" required />
-        <FormError />
-        <div class="row">
-          <Action type="submit" class="danger" busy={busy} busyText="Deleting…">
-            Delete organisation
-          </Action>
-          <button type="button" class="quiet" onClick={close}>
-            Keep it
-          </button>
-        </div>
+        <Submit
+          class="danger"
+          busy={busy}
+          busyText="Deleting…"
+          verb="Delete organisation"
+          cancel={close}
+          cancelText="Keep it"
+        />
       </Form>
     </Dialog>
   )

@@ -4,10 +4,10 @@
 import { useState } from 'preact/hooks'
 import type { Invitation } from '../../api/organisations.ts'
 import { getInvitations, invite, revokeInvitation } from '../../api/organisations.ts'
-import { Action, Email, Empty, Time } from '../../parts/basics.tsx'
+import { Email, Empty, Time } from '../../parts/basics.tsx'
 import { BudgetFields, budgetOf, budgetText } from '../../parts/budget.tsx'
 import { Confirm, Dialog } from '../../parts/dialogs.tsx'
-import { Field, Form, FormError, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Field, Form, Submit, fieldsOf, useSubmit } from '../../parts/forms.tsx'
 import { List } from '../../parts/list.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
@@ -108,12 +108,7 @@ function Invite({ close, made }: { close: () => void; made: (invitation: Invitat
         />
         <RoleChoice role="member" />
         <BudgetFields budget={null} hint={BUDGET_HINT} />
-        <FormError />
-        <div class="foot">
-          <Action type="submit" busy={busy} busyText="Inviting…">
-            Send invitation
-          </Action>
-        </div>
+        <Submit foot busy={busy} busyText="Inviting…" verb="Send invitation" />
       </Form>
     </Dialog>
   )

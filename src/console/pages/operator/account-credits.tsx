@@ -5,9 +5,9 @@ import { useRef, useState } from 'preact/hooks'
 import { problemOf } from '../../api/client.ts'
 import type { GrantFields } from '../../api/operator.ts'
 import { giveCredits, takeCredits } from '../../api/operator.ts'
-import { Action } from '../../parts/basics.tsx'
+import { Done } from '../../parts/basics.tsx'
 import { credits } from '../../parts/format.ts'
-import { Choice, Field, Form, FormError, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Choice, Field, Form, Submit, useStaying } from '../../parts/forms.tsx'
 
 /** The first is what is granted unless another is chosen: a purchase counts as sold, and nothing else does. */
 const ORIGINS = [
@@ -19,24 +19,17 @@ const ORIGINS = [
 type Props = { id: string; email: string; done: () => void }
 
 export function GiveCredits({ id, email, done }: Props) {
-  const { busy, problem, run } = useSubmit()
-  const [said, setSaid] = useState<string | null>(null)
-  const form = useRef<HTMLFormElement>(null)
-  const submit = (event: Event): void => {
-    const { amount = '', origin = '', note = '', expiresAt = '' } = fieldsOf(event)
-    setSaid(null)
-    run(async () => {
-      const answer = await giveCredits(id, {
-        amount: Number(amount),
-        origin: origin as GrantFields['origin'],
-        ...(note && { note }),
-        ...(expiresAt && { expiresAt }),
-      })
-      setSaid(`Granted. The balance of ${email} is ${credits(answer.credits)}.`)
-      form.current?.reset()
-      done()
+  const { busy, problem, said, form, submits } = useStaying()
+  const submit = submits(async ({ amount = '', origin = '', note = '', expiresAt = '' }) => {
+    const answer = await giveCredits(id, {
+      amount: Number(amount),
+      origin: origin as GrantFields['origin'],
+      ...(note && { note }),
+      ...(expiresAt && { expiresAt }),
     })
-  }
+    done()
+    return `Granted. The balance of ${email} is ${credits(answer.credits)}.`
+  })
   return (
     <section class="panel">
       <h2>Grant credits</h2>
@@ -45,13 +38,8 @@ export function GiveCredits({ id, email, done }: Props) {
         <Choice label="Origin" name="origin" options={ORIGINS} />
         <Field label="Note" name="note" maxLength={200} hint="The reason. The customer sees it in the ledger." />
         <Field label="Expires (optional, UTC)" name="expiresAt" type="date" />
-        <FormError />
-        <Action type="submit" busy={busy} busyText="Granting…">
-          Grant
-        </Action>
-        <p class="done" role="status">
-          {said}
-        </p>
+        <Submit busy={busy} busyText="Granting…" verb="Grant" />
+        <Done text={said} />
       </Form>
     </section>
   )
@@ -63,33 +51,26 @@ const newKey = (): string =>
 
 /** The key changes once credits were taken: until then a second press is the same request. */
 export function TakeCredits({ id, email, done }: Props) {
-  const { busy, problem, run } = useSubmit()
-  const [said, setSaid] = useState<string | null>(null)
+  const { busy, problem, said, form, submits } = useStaying()
   const [mayAsk, setMayAsk] = useState(false)
-  const form = useRef<HTMLFormElement>(null)
   const key = useRef(newKey())
-  const submit = (event: Event): void => {
-    const { amount = '', reason = '', mayOwe } = fieldsOf(event)
-    setSaid(null)
-    run(async () => {
-      const body = { amount: Number(amount), reason, mayOwe: mayOwe !== undefined, idempotencyKey: key.current }
-      try {
-        const { taken, owed, credits: left } = await takeCredits(id, body)
-        const rest = owed > 0 ? `, and ${credits(owed)} became debt` : ''
-        setSaid(`Deducted ${credits(taken)}${rest}. The balance of ${email} is ${credits(left)}.`)
-      } catch (thrown) {
-        const { code } = problemOf(thrown)
-        if (code === 'credits_spent') setMayAsk(true)
-        // Something else was typed since the first press, of which nobody knows what became.
-        if (code === 'idempotency_conflict') key.current = newKey()
-        throw thrown
-      }
+  const submit = submits(async ({ amount = '', reason = '', mayOwe }) => {
+    const body = { amount: Number(amount), reason, mayOwe: mayOwe !== undefined, idempotencyKey: key.current }
+    try {
+      const { taken, owed, credits: left } = await takeCredits(id, body)
+      const rest = owed > 0 ? `, and ${credits(owed)} became debt` : ''
       key.current = newKey()
       setMayAsk(false)
-      form.current?.reset()
       done()
-    })
-  }
+      return `Deducted ${credits(taken)}${rest}. The balance of ${email} is ${credits(left)}.`
+    } catch (thrown) {
+      const { code } = problemOf(thrown)
+      if (code === 'credits_spent') setMayAsk(true)
+      // Something else was typed since the first press, of which nobody knows what became.
+      if (code === 'idempotency_conflict') key.current = newKey()
+      throw thrown
+    }
+  })
   return (
     <section class="panel">
       <h2>Deduct credits</h2>
@@ -102,13 +83,8 @@ export function TakeCredits({ id, email, done }: Props) {
             Let credits that are already spent become debt
           </label>
         )}
-        <FormError />
-        <Action type="submit" class="danger" busy={busy} busyText="Deducting…">
-          Deduct
-        </Action>
-        <p class="done" role="status">
-          {said}
-        </p>
+        <Submit class="danger" busy={busy} busyText="Deducting…" verb="Deduct" />
+        <Done text={said} />
       </Form>
     </section>
   )

@@ -4,9 +4,9 @@
 import { useState } from 'preact/hooks'
 import type { OperatedAccount } from '../../api/operator.ts'
 import { setAccountGroup } from '../../api/operator.ts'
-import { Action } from '../../parts/basics.tsx'
+
 import { Dialog } from '../../parts/dialogs.tsx'
-import { Choice, Form, FormError, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Choice, Form, Submit, fieldsOf, useSubmit } from '../../parts/forms.tsx'
 import { isOwnAccount } from '../../state/account.ts'
 
 type Props = { account: OperatedAccount; groups: readonly string[]; changed: () => void }
@@ -47,10 +47,7 @@ function Regroup({ account, groups, changed, close }: Props & { close: () => voi
       <p>Its next call is served at the prices, with the models and within the limits of the group.</p>
       <Form problem={problem} onSubmit={submit}>
         <Choice label="Group" name="group" options={options} value={account.group ?? ''} />
-        <FormError />
-        <Action type="submit" busy={busy} busyText="Saving…">
-          Save
-        </Action>
+        <Submit busy={busy} busyText="Saving…" verb="Save" />
       </Form>
     </Dialog>
   )

@@ -1,11 +1,10 @@
 /**
  * The limits of an account: its own, where operators have set them.
  */
-import { useState } from 'preact/hooks'
 import type { AccountLimits, OperatedAccount } from '../../api/operator.ts'
 import { limitAccount } from '../../api/operator.ts'
-import { Action } from '../../parts/basics.tsx'
-import { Field, Form, FormError, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Done } from '../../parts/basics.tsx'
+import { Field, Form, Submit, useStaying } from '../../parts/forms.tsx'
 
 const FIELDS = [
   ['rateLimit', 'Requests per minute', 'Leave empty for the usual limit.'],
@@ -26,17 +25,12 @@ const changesOf = (texts: Record<string, string>, limits: OperatedAccount['limit
 
 /** Sets the limits of an account. */
 export function LimitAccount({ account: { id, limits }, done }: { account: OperatedAccount; done: () => void }) {
-  const { busy, problem, run } = useSubmit()
-  const [said, setSaid] = useState<string | null>(null)
-  const submit = (event: Event): void => {
-    const changes = changesOf(fieldsOf(event), limits)
-    setSaid(null)
-    run(async () => {
-      await limitAccount(id, changes)
-      setSaid('Saved. They hold from the next request on.')
-      done()
-    })
-  }
+  const { busy, problem, said, submits } = useStaying()
+  const submit = submits(async (texts) => {
+    await limitAccount(id, changesOf(texts, limits))
+    done()
+    return 'Saved. They hold from the next request on.'
+  })
   return (
     <section class="panel">
       <h2>Limits</h2>
@@ -52,13 +46,8 @@ export function LimitAccount({ account: { id, limits }, done }: { account: Opera
             hint={hint}
           />
         ))}
-        <FormError />
-        <Action type="submit" busy={busy} busyText="Saving…">
-          Save limits
-        </Action>
-        <p class="done" role="status">
-          {said}
-        </p>
+        <Submit busy={busy} busyText="Saving…" verb="Save limits" />
+        <Done text={said} />
       </Form>
     </section>
   )

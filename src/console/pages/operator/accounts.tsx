@@ -4,10 +4,10 @@
 import { useLocation } from 'preact-iso'
 import { searchAccounts } from '../../api/operator.ts'
 import type { ListedAccount, OperatedAccount } from '../../api/operator.ts'
-import { Amount, Email, Empty, Time } from '../../parts/basics.tsx'
+import { AccountLink, Amount, Empty, Time } from '../../parts/basics.tsx'
 import { Choice, Field, fieldsOf } from '../../parts/forms.tsx'
 import { withFields } from '../../parts/route.ts'
-import { List } from '../../parts/list.tsx'
+import { List, Pager } from '../../parts/list.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
 import { useLoad } from '../../state/load.ts'
@@ -60,10 +60,7 @@ export function AccountsSection({ query }: { query: Record<string, string> }) {
       <List of={accounts} empty={<Empty title="No matching accounts">Search for a shorter part of the address.</Empty>}>
         {(items) => <AccountTable accounts={items} />}
       </List>
-      <p class="pager">
-        {cursor && <a href={withFields(PATH, query, { cursor: undefined })}>← First page</a>}
-        {next && <a href={withFields(PATH, query, { cursor: next })}>Next page →</a>}
-      </p>
+      <Pager path={PATH} query={query} next={next} words={['← First page', 'Next page →']} />
     </section>
   )
 }
@@ -92,11 +89,7 @@ export const NameOf = ({ account: { kind, name, displayName } }: { account: Oper
 const ACCOUNT_COLUMNS: Column<ListedAccount>[] = [
   {
     header: 'Address',
-    cell: (account) => (
-      <a href={`/operator/accounts/${account.id}`}>
-        <Email address={account.email} />
-      </a>
-    ),
+    cell: (account) => <AccountLink id={account.id} email={account.email} />,
   },
   { header: 'Name', cell: (account) => <NameOf account={account} /> },
   { header: 'Status', cell: (account) => <Standing account={account} /> },

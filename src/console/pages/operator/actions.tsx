@@ -5,12 +5,12 @@ import { useLocation } from 'preact-iso'
 import { withQuery } from '../../api/requests.ts'
 import type { OperatorAction } from '../../api/operator.ts'
 import { getActions } from '../../api/operator.ts'
-import { Email, Empty, Time } from '../../parts/basics.tsx'
+import { AccountLink, Empty, Time } from '../../parts/basics.tsx'
 import { Download } from '../../parts/download.tsx'
-import { Collapsible } from '../../parts/collapsible.tsx'
+import { ClearFilters, Collapsible } from '../../parts/collapsible.tsx'
 import { number } from '../../parts/format.ts'
 import { Choice, Field } from '../../parts/forms.tsx'
-import { List } from '../../parts/list.tsx'
+import { List, Pager } from '../../parts/list.tsx'
 import { withFields } from '../../parts/route.ts'
 import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
@@ -45,11 +45,7 @@ export function ActionsSection({ query }: { query: Record<string, string> }) {
           <Field label="Account" placeholder="address or ID" {...given('account')} />
           <Field label="From (UTC)" type="date" {...given('from')} />
           <Field label="To (UTC)" type="date" {...given('to')} />
-          {filtered && (
-            <a class="clear" href={PATH}>
-              Clear
-            </a>
-          )}
+          {filtered && <ClearFilters href={PATH} />}
         </section>
       </Collapsible>
       <List
@@ -64,10 +60,7 @@ export function ActionsSection({ query }: { query: Record<string, string> }) {
       >
         {(items) => <ActionTable actions={items} />}
       </List>
-      <p class="pager">
-        {cursor && <a href={withFields(PATH, query, { cursor: undefined })}>← Newest</a>}
-        {next && <a href={withFields(PATH, query, { cursor: next })}>Older →</a>}
-      </p>
+      <Pager path={PATH} query={query} next={next} />
     </section>
   )
 }
@@ -128,12 +121,7 @@ const ACTION_COLUMNS: Column<OperatorAction>[] = [
   { header: 'What', cell: (action) => ACTION_WORDS[action.action] },
   {
     header: 'Account',
-    cell: (action) =>
-      action.accountId && (
-        <a href={`/operator/accounts/${action.accountId}`}>
-          <Email address={action.accountEmail ?? ''} />
-        </a>
-      ),
+    cell: (action) => action.accountId && <AccountLink id={action.accountId} email={action.accountEmail ?? ''} />,
   },
   { header: 'Details', class: 'wrap', cell: detailText },
 ]

@@ -1,12 +1,11 @@
 /**
  * The banner that everybody sees above every page: set, looked at, removed.
  */
-import { useRef, useState } from 'preact/hooks'
 import type { BannerFields } from '../../api/operator.ts'
 import { getTheBanner, removeBanner, setBanner } from '../../api/operator.ts'
-import { Action, Empty, ErrorMessage, Loading, Time } from '../../parts/basics.tsx'
+import { Action, Done, Empty, ErrorMessage, Loading, Time } from '../../parts/basics.tsx'
 import { expiryText } from '../../parts/format.ts'
-import { Choice, Field, Form, FormError, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Choice, Field, Form, Submit, useStaying, useSubmit } from '../../parts/forms.tsx'
 import { loadBanner } from '../../state/banner.ts'
 import { useLoad } from '../../state/load.ts'
 
@@ -65,20 +64,13 @@ export function BannerSection() {
 }
 
 function NewBanner({ done }: { done: () => void }) {
-  const { busy, problem, run } = useSubmit()
-  const [said, setSaid] = useState<string | null>(null)
-  const form = useRef<HTMLFormElement>(null)
-  const submit = (event: Event): void => {
-    const { text = '', level, from, until } = fieldsOf(event)
-    setSaid(null)
-    run(async () => {
-      await setBanner({ text, level: level as BannerFields['level'], from: momentOf(from), until: momentOf(until) })
-      setSaid('Set. Pages that are open show it within a minute or so.')
-      form.current?.reset()
-      done()
-      void loadBanner()
-    })
-  }
+  const { busy, problem, said, form, submits } = useStaying()
+  const submit = submits(async ({ text = '', level, from, until }) => {
+    await setBanner({ text, level: level as BannerFields['level'], from: momentOf(from), until: momentOf(until) })
+    done()
+    void loadBanner()
+    return 'Set. Pages that are open show it within a minute or so.'
+  })
   return (
     <section class="panel">
       <h2>Set a banner</h2>
@@ -87,13 +79,8 @@ function NewBanner({ done }: { done: () => void }) {
         <Choice label="Level" name="level" options={LEVELS} />
         <Field label="From (optional, UTC)" name="from" type="datetime-local" />
         <Field label="Until (optional, UTC)" name="until" type="datetime-local" />
-        <FormError />
-        <Action type="submit" busy={busy} busyText="Setting…">
-          Set the banner
-        </Action>
-        <p class="done" role="status">
-          {said}
-        </p>
+        <Submit busy={busy} busyText="Setting…" verb="Set the banner" />
+        <Done text={said} />
       </Form>
     </section>
   )

@@ -6,14 +6,14 @@ import { DIALECT_WORDS } from '../../api/call-forms.ts'
 import type { AnyCall, AnyCallQuery } from '../../api/operator.ts'
 import { getAnyCall, getAnyCalls, getUpstreams } from '../../api/operator.ts'
 import { getModels } from '../../api/endpoints.ts'
-import { Email, Empty, Time } from '../../parts/basics.tsx'
+import { AccountLink, Empty, Time } from '../../parts/basics.tsx'
 import { AllMedia, ErrorNote, Facts, Trail } from '../../parts/call-details.tsx'
 import { CallDialog } from '../../parts/call-dialog.tsx'
 import { CREDITS, MODEL, STATUS, TOOK } from '../../parts/call-table.tsx'
-import { Collapsible } from '../../parts/collapsible.tsx'
+import { ClearFilters, Collapsible } from '../../parts/collapsible.tsx'
 import { MODALITY_CHOICES, STATUS_WORDS } from '../../parts/format.ts'
 import { Choice, Field, fieldsOf } from '../../parts/forms.tsx'
-import { List } from '../../parts/list.tsx'
+import { List, Pager } from '../../parts/list.tsx'
 import { leave, withFields } from '../../parts/route.ts'
 import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
@@ -65,10 +65,7 @@ export function CallsSection({ id, query }: Props) {
             <Table label="Calls" class="calls" columns={columnsOf(query)} rows={items} keyOf={(call) => call.id} />
           )}
         </List>
-        <p class="pager">
-          {cursor && <a href={withFields(PATH, query, { cursor: undefined })}>← Newest</a>}
-          {next && <a href={withFields(PATH, query, { cursor: next })}>Older →</a>}
-        </p>
+        <Pager path={PATH} query={query} next={next} />
       </section>
       {id && <CallDrawer key={id} id={id} close={() => leave(route, withFields(PATH, query, {}))} />}
     </>
@@ -139,11 +136,7 @@ function Filters({ query }: { query: Record<string, string> }) {
         <form class="whole" onSubmit={find}>
           <Field label="Call ID" name="call" placeholder="call_…" />
         </form>
-        {filtered && (
-          <a class="clear" href={PATH}>
-            Clear
-          </a>
-        )}
+        {filtered && <ClearFilters href={PATH} />}
       </section>
     </Collapsible>
   )
@@ -157,10 +150,7 @@ function CallDrawer({ id, close }: { id: string; close: () => void }) {
         <>
           {data.account && (
             <p>
-              Account{' '}
-              <a href={`/operator/accounts/${data.account.id}`}>
-                <Email address={data.account.email} />
-              </a>
+              Account <AccountLink id={data.account.id} email={data.account.email} />
             </p>
           )}
           <ErrorNote call={data.call} />

@@ -4,7 +4,7 @@
 import { useState } from 'preact/hooks'
 import type { Debtor } from '../../api/operator-billing.ts'
 import { forgiveDebt, getDebts } from '../../api/operator-billing.ts'
-import { Amount, Email, Empty } from '../../parts/basics.tsx'
+import { AccountLink, Amount, Empty } from '../../parts/basics.tsx'
 import { Confirm } from '../../parts/dialogs.tsx'
 import { credits } from '../../parts/format.ts'
 import { List } from '../../parts/list.tsx'
@@ -18,11 +18,7 @@ export function DebtsSection() {
   const columns: Column<Debtor>[] = [
     {
       header: 'Account',
-      cell: ({ accountId, email }) => (
-        <a href={`/operator/accounts/${accountId}`}>
-          <Email address={email} />
-        </a>
-      ),
+      cell: ({ accountId, email }) => <AccountLink id={accountId} email={email} />,
     },
     { header: 'Debt', right: true, cell: ({ debt }) => <Amount value={debt} /> },
     {

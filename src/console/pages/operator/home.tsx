@@ -4,7 +4,7 @@
 import { useEffect } from 'preact/hooks'
 import type { Overview } from '../../api/operator.ts'
 import { getOverview, getUpstreams } from '../../api/operator.ts'
-import { Amount, Email, Empty, ErrorMessage, Loading } from '../../parts/basics.tsx'
+import { AccountLink, Amount, Empty, ErrorMessage, Loading } from '../../parts/basics.tsx'
 import { counted, duration, number, share } from '../../parts/format.ts'
 import { List } from '../../parts/list.tsx'
 import type { Column } from '../../parts/table.tsx'
@@ -176,11 +176,7 @@ type Queue = Overview['queues'][number]
 const ACCOUNT_COLUMNS: Column<TopAccount>[] = [
   {
     header: 'Account',
-    cell: ({ accountId, email }) => (
-      <a href={`/operator/accounts/${accountId}`}>
-        <Email address={email} />
-      </a>
-    ),
+    cell: ({ accountId, email }) => <AccountLink id={accountId} email={email} />,
   },
   { header: 'Credits', right: true, cell: (one) => <Amount value={one.credits} /> },
   {

@@ -8,8 +8,7 @@ import { Action, Empty, ErrorMessage, Time } from '../../parts/basics.tsx'
 import { Confirm } from '../../parts/dialogs.tsx'
 import { number } from '../../parts/format.ts'
 import { useSubmit } from '../../parts/forms.tsx'
-import { List } from '../../parts/list.tsx'
-import { withFields } from '../../parts/route.ts'
+import { List, Pager } from '../../parts/list.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
 import { useLoad } from '../../state/load.ts'
@@ -79,10 +78,7 @@ export function MailsSection({ query }: { query: Record<string, string> }) {
       >
         {(items) => <Table label="Mails" columns={[...COLUMNS, doing]} rows={items} keyOf={(mail) => mail.id} />}
       </List>
-      <p class="pager">
-        {cursor && <a href={PATH}>← Newest</a>}
-        {next && <a href={withFields(PATH, query, { cursor: next })}>Older →</a>}
-      </p>
+      <Pager path={PATH} query={query} next={next} />
       {discarding && <Discard mail={discarding} close={() => setDiscarding(null)} done={() => drop(discarding)} />}
     </section>
   )

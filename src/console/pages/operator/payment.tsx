@@ -6,10 +6,10 @@ import { useState } from 'preact/hooks'
 import { Problem, problemOf } from '../../api/client.ts'
 import type { OperatedPayment, PaymentDetails } from '../../api/operator-billing.ts'
 import { getPayment, checkPayment, refundPayment, resolvePayment } from '../../api/operator-billing.ts'
-import { Action, Email, ErrorMessage, Loading, Time } from '../../parts/basics.tsx'
+import { AccountLink, Action, ErrorMessage, Loading, Time } from '../../parts/basics.tsx'
 import { Dialog } from '../../parts/dialogs.tsx'
 import { credits, number } from '../../parts/format.ts'
-import { Field, Form, FormError, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Field, Form, Submit, fieldsOf, useSubmit } from '../../parts/forms.tsx'
 import { creditsOf, majorText, minorOf, money } from '../../parts/money.ts'
 import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
@@ -114,12 +114,7 @@ function Facts({ payment, spent }: { payment: OperatedPayment; spent: number }) 
   const { currency, refundedMinor, disputedMinor, receiptUrl } = payment
   const facts: [name: string, value: ComponentChildren, testId?: string][] = [
     ['Status', <PaymentStatus payment={payment} />],
-    [
-      'Account',
-      <a href={`/operator/accounts/${payment.accountId}`}>
-        <Email address={payment.accountEmail} />
-      </a>,
-    ],
+    ['Account', <AccountLink id={payment.accountId} email={payment.accountEmail} />],
     ['Credits', number(creditsOf(payment))],
     ['Already spent', number(spent), 'spent'],
     ['Taken back', number(payment.reversed), 'reversed'],
@@ -197,15 +192,7 @@ function Refund({ payment, spent, close, done }: RefundProps) {
             Refund although credits are spent: they become debt of the account
           </label>
         )}
-        <FormError />
-        <div class="row">
-          <Action type="submit" class="danger" busy={busy} busyText="Refunding…">
-            Refund
-          </Action>
-          <button type="button" class="quiet" onClick={close}>
-            Cancel
-          </button>
-        </div>
+        <Submit class="danger" busy={busy} busyText="Refunding…" verb="Refund" cancel={close} />
       </Form>
     </Dialog>
   )

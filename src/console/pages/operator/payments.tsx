@@ -7,7 +7,7 @@ import { searchPayments } from '../../api/operator-billing.ts'
 import { Empty, Time } from '../../parts/basics.tsx'
 import { number, shortId } from '../../parts/format.ts'
 import { Choice, Field, fieldsOf } from '../../parts/forms.tsx'
-import { List } from '../../parts/list.tsx'
+import { List, Pager } from '../../parts/list.tsx'
 import { creditsOf, money } from '../../parts/money.ts'
 import { withFields } from '../../parts/route.ts'
 import type { Column } from '../../parts/table.tsx'
@@ -61,10 +61,7 @@ export function PaymentsSection({ query }: { query: Record<string, string> }) {
       <List of={payments} empty={<Empty title="No matching payments" />}>
         {(items) => <PaymentTable payments={items} />}
       </List>
-      <p class="pager">
-        {cursor && <a href={withFields(PATH, query, { cursor: undefined })}>← Newest</a>}
-        {next && <a href={withFields(PATH, query, { cursor: next })}>Older →</a>}
-      </p>
+      <Pager path={PATH} query={query} next={next} />
     </section>
   )
 }

@@ -1,19 +1,14 @@
 /**
  * A form of the prices and groups in a catalogue, which writes into its text: whatever else stands there stays.
  */
+import type { Fields } from '../../../shared/platform/fields.ts'
+import { asList, isFields } from '../../../shared/platform/fields.ts'
 import { useId } from 'preact/hooks'
-
-type Fields = Record<string, unknown>
 
 /** Where a number stands in the catalogue: `['models', 0, 'pricing', 'input']`. */
 type Path = readonly (string | number)[]
 
 type Price = { path: Path; name: string; value: unknown }
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? (value as unknown[]) : [])
 
 /** What a model's price may be made of, in the order of the form; those that it does not state are left empty. */
 const PRICING_FIELDS: Readonly<Record<string, readonly string[]>> = {
@@ -33,7 +28,7 @@ function pricesOf(model: Fields, at: number): Price[] {
   if (model.credits !== undefined) {
     return [{ path: [...start, 'credits'], name: 'credits', value: model.credits }]
   }
-  return listOf(model.prices).flatMap((row, nth) => {
+  return asList(model.prices).flatMap((row, nth) => {
     if (!isFields(row)) return []
     const name = 'perSecond' in row ? 'perSecond' : 'credits'
     const of = [row.resolution, row.size, row.quality].filter((one) => typeof one === 'string').join(', ')
@@ -73,7 +68,7 @@ function groupsOf(catalogue: unknown): [name: string, numbers: Price[]][] {
 type FormProps = { catalogue: unknown; change: (catalogue: unknown) => void }
 
 export function PriceForm({ catalogue, change }: FormProps) {
-  const models = listOf(isFields(catalogue) ? catalogue.models : undefined)
+  const models = asList(isFields(catalogue) ? catalogue.models : undefined)
   const fieldsOf = (of: string, numbers: Price[]) =>
     numbers.map(({ path, name, value }) => (
       <PriceField

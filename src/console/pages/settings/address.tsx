@@ -1,25 +1,17 @@
 /**
  * Another e-mail address: it changes once the link that is mailed to the new one was opened.
  */
-import { useRef, useState } from 'preact/hooks'
 import { changeAddress } from '../../api/endpoints.ts'
-import { Action, Done } from '../../parts/basics.tsx'
-import { Field, Form, FormError, PasswordField, Username, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Done } from '../../parts/basics.tsx'
+import { Field, Form, PasswordField, Submit, Username, useStaying } from '../../parts/forms.tsx'
 import { account } from '../../state/account.ts'
 
 export function Address() {
-  const { busy, problem, run } = useSubmit()
-  const [said, setSaid] = useState<string | null>(null)
-  const form = useRef<HTMLFormElement>(null)
-  const submit = (event: Event): void => {
-    const { email = '', password = '' } = fieldsOf(event)
-    setSaid(null)
-    run(async () => {
-      const { message } = await changeAddress({ email: email.trim(), password })
-      form.current?.reset()
-      setSaid(`${message} Your address changes when you open it.`)
-    })
-  }
+  const { busy, problem, said, form, submits } = useStaying()
+  const submit = submits(async ({ email = '', password = '' }) => {
+    const { message } = await changeAddress({ email: email.trim(), password })
+    return `${message} Your address changes when you open it.`
+  })
   return (
     <section class="panel">
       <h2>E-mail address</h2>
@@ -44,10 +36,7 @@ export function Address() {
         />
         <Username of={account.value?.user.email} />
         <PasswordField label="Your password" name="password" autoComplete="current-password" required />
-        <FormError />
-        <Action type="submit" busy={busy} busyText="Sending…">
-          Change address
-        </Action>
+        <Submit busy={busy} busyText="Sending…" verb="Change address" />
         <Done text={said} />
       </Form>
     </section>

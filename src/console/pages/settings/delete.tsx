@@ -3,10 +3,10 @@
  */
 import { useState } from 'preact/hooks'
 import { deleteAccount } from '../../api/endpoints.ts'
-import { Action } from '../../parts/basics.tsx'
+
 import { Dialog } from '../../parts/dialogs.tsx'
 import { credits } from '../../parts/format.ts'
-import { Check, Field, Form, FormError, PasswordField, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Check, Field, Form, PasswordField, Submit, fieldsOf, useSubmit } from '../../parts/forms.tsx'
 import { account } from '../../state/account.ts'
 import { forgetToken } from '../../state/session.ts'
 
@@ -74,15 +74,14 @@ function Confirm({ close }: { close: () => void }) {
           }
         />
         <PasswordField label="Your password" name="password" autoComplete="current-password" required />
-        <FormError />
-        <div class="row">
-          <Action type="submit" class="danger" busy={busy} busyText="Deleting…">
-            Delete my account
-          </Action>
-          <button type="button" class="quiet" onClick={close}>
-            Keep it
-          </button>
-        </div>
+        <Submit
+          class="danger"
+          busy={busy}
+          busyText="Deleting…"
+          verb="Delete my account"
+          cancel={close}
+          cancelText="Keep it"
+        />
       </Form>
     </Dialog>
   )

@@ -1,7 +1,7 @@
 /**
  * Profile, address, password, sessions, how the console looks, and the way out.
  */
-import { useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { Session } from '../../api/endpoints.ts'
 import {
   changePassword,
@@ -13,12 +13,12 @@ import {
 } from '../../api/endpoints.ts'
 import { Action, Done, Email, Page, Time, ErrorMessage, Loading } from '../../parts/basics.tsx'
 import { deviceName } from '../../parts/device.ts'
-import { Choice, Field, Form, FormError, PasswordField, Username, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Choice, Field, Form, PasswordField, Submit, Username, useStaying, useSubmit } from '../../parts/forms.tsx'
 import { account, showUser } from '../../state/account.ts'
 import { useLoad } from '../../state/load.ts'
 import type { Theme } from '../../state/theme.ts'
 import { chooseTheme, theme } from '../../state/theme.ts'
-import { ABOUT_PASSWORD, PASSWORD_HINT } from '../signed-out.tsx'
+import { ABOUT_PASSWORD, NewPasswordField } from '../signed-out.tsx'
 import { Address } from './address.tsx'
 import { DeleteAccount } from './delete.tsx'
 
@@ -43,17 +43,12 @@ export function SettingsPage() {
 }
 
 function Profile() {
-  const { busy, problem, run } = useSubmit()
-  const [said, setSaid] = useState<string | null>(null)
+  const { busy, problem, said, submits } = useStaying()
   const user = account.value?.user
-  const submit = (event: Event): void => {
-    const { displayName = '', avatarUrl = '' } = fieldsOf(event)
-    setSaid(null)
-    run(async () => {
-      showUser((await changeProfile({ displayName, avatarUrl })).user)
-      setSaid('Saved.')
-    })
-  }
+  const submit = submits(async ({ displayName = '', avatarUrl = '' }) => {
+    showUser((await changeProfile({ displayName, avatarUrl })).user)
+    return 'Saved.'
+  })
   return (
     <section class="panel">
       <h2>Profile</h2>
@@ -81,10 +76,7 @@ function Profile() {
             defaultValue={user.avatarUrl}
             hint="The link to a picture, beginning with https://. Leave empty for none."
           />
-          <FormError />
-          <Action type="submit" busy={busy} busyText="Saving…">
-            Save
-          </Action>
+          <Submit busy={busy} busyText="Saving…" verb="Save" />
           <Done text={said} />
         </Form>
       )}
@@ -93,18 +85,11 @@ function Profile() {
 }
 
 function Password() {
-  const { busy, problem, run } = useSubmit()
-  const [said, setSaid] = useState<string | null>(null)
-  const form = useRef<HTMLFormElement>(null)
-  const submit = (event: Event): void => {
-    const { currentPassword = '', password = '' } = fieldsOf(event)
-    setSaid(null)
-    run(async () => {
-      await changePassword({ currentPassword, password })
-      form.current?.reset()
-      setSaid('Password changed. All other sessions have ended.')
-    })
-  }
+  const { busy, problem, said, form, submits } = useStaying()
+  const submit = submits(async ({ currentPassword = '', password = '' }) => {
+    await changePassword({ currentPassword, password })
+    return 'Password changed. All other sessions have ended.'
+  })
   return (
     <section class="panel">
       <h2>Password</h2>
@@ -116,11 +101,8 @@ function Password() {
       >
         <Username of={account.value?.user.email} />
         <PasswordField label="Current password" name="currentPassword" autoComplete="current-password" />
-        <PasswordField label="New password" name="password" autoComplete="new-password" hint={PASSWORD_HINT} />
-        <FormError />
-        <Action type="submit" busy={busy} busyText="Changing…">
-          Change password
-        </Action>
+        <NewPasswordField />
+        <Submit busy={busy} busyText="Changing…" verb="Change password" />
         <Done text={said} />
       </Form>
     </section>

@@ -7,8 +7,7 @@ import type { Delivery, Webhook } from '../../api/webhooks.ts'
 import { Action, Empty, ErrorMessage, Time } from '../../parts/basics.tsx'
 import { number } from '../../parts/format.ts'
 import { useSubmit } from '../../parts/forms.tsx'
-import { List } from '../../parts/list.tsx'
-import { withFields } from '../../parts/route.ts'
+import { List, Pager } from '../../parts/list.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
 import type { Loaded } from '../../state/load.ts'
@@ -96,10 +95,7 @@ export function Deliveries({ webhook, of, cursor, path, redeliver }: Props) {
           />
         )}
       </List>
-      <p class="pager">
-        {cursor && <a href={path}>← Newest</a>}
-        {of.data?.nextCursor && <a href={withFields(path, {}, { cursor: of.data.nextCursor })}>Older →</a>}
-      </p>
+      <Pager path={path} query={{ cursor }} next={of.data?.nextCursor} />
     </section>
   )
 }

@@ -4,9 +4,9 @@
 import { useState } from 'preact/hooks'
 import type { EventType, Webhook } from '../../api/webhooks.ts'
 import { changeWebhook } from '../../api/webhooks.ts'
-import { Action } from '../../parts/basics.tsx'
+
 import { Dialog } from '../../parts/dialogs.tsx'
-import { Field, Form, FormError, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Field, Form, Submit, fieldsOf, useSubmit } from '../../parts/forms.tsx'
 import { SecretDialog } from '../../parts/secret-dialog.tsx'
 
 /** When each event of an account is sent (docs/webhooks.md#events). */
@@ -100,12 +100,7 @@ export function NewWebhook<Type extends string>({ events, create, close, made }:
     <Dialog title="New webhook" close={close}>
       <Form problem={problem} onSubmit={submit}>
         <WebhookFields events={events} webhook={null} />
-        <FormError />
-        <div class="foot">
-          <Action type="submit" busy={busy} busyText="Creating…">
-            Create webhook
-          </Action>
-        </div>
+        <Submit foot busy={busy} busyText="Creating…" verb="Create webhook" />
       </Form>
     </Dialog>
   )
@@ -128,12 +123,7 @@ export function EditWebhook({ webhook, close, changed }: EditProps) {
     <Dialog title="Change webhook" close={close}>
       <Form problem={problem} onSubmit={submit}>
         <WebhookFields events={EVENTS} webhook={webhook} />
-        <FormError />
-        <div class="foot">
-          <Action type="submit" busy={busy} busyText="Saving…">
-            Save webhook
-          </Action>
-        </div>
+        <Submit foot busy={busy} busyText="Saving…" verb="Save webhook" />
       </Form>
     </Dialog>
   )

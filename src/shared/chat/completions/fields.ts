@@ -6,16 +6,13 @@
 import { z } from 'zod'
 import { NEEDS_ALLOW } from '../../requests/billed-fields.ts'
 import { cacheControl, textPart } from './messages.ts'
-import { chosen, closed, jsonObject, listOf, optional } from '../../requests/field-schemas.ts'
+import { MAX_TOKENS, chosen, closed, jsonObject, listOf, optional } from '../../requests/field-schemas.ts'
 
 /** The most tools that a chat may name. */
 const MAX_TOOLS = 128
 
 /** Most http(s) addresses in the parts of one request's messages. */
 export const MAX_ADDRESSES = 50
-
-/** Largest number of output tokens that may be asked for; a model's own `maxOutputTokens` lowers it. */
-const MAX_TOKENS = 100_000_000
 
 const text = z.string()
 const tokens = z.int().min(1).max(MAX_TOKENS)

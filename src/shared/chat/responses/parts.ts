@@ -2,7 +2,7 @@
  * The items of a request of the Responses API, and the pictures and files in them: in messages, and in what tools
  * answered.
  */
-import { asFields, isText } from '../../platform/fields.ts'
+import { asFields, isAddress, isText, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import { jsonBytes } from '../../platform/json-bytes.ts'
 import type { CountingRules } from '../../terms/pricing.ts'
@@ -22,8 +22,6 @@ export const toolsOf = (body: Body): Fields[] => [
   ...listOf(body.tools),
   ...itemsOf(body).flatMap(({ type, tools }) => (type === 'additional_tools' ? listOf(tools) : [])),
 ]
-
-const listOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.map(asFields) : [])
 
 /** The parts and tools of all items: counted before any of them is checked. */
 export const partCount = ({ input }: Body): number =>
@@ -111,8 +109,6 @@ export const bytesOfWords = (body: Body): number =>
       const [words, data] = [wordsOfFile(fields) ?? '', String(fields.file_data)].map(jsonBytes) as [number, number]
       return sum + Math.max(0, words - data)
     }, 0)
-
-const isAddress = (url: unknown): url is string => typeof url === 'string' && /^https?:/i.test(url)
 
 /** The http(s) addresses in a request. */
 export const addressesIn = (body: Body): string[] =>

@@ -27,7 +27,7 @@ function escapesProblem({ username, password, pathname }: URL): string | null {
  * An address of Postgres as its library reads it (pg-connection-string, `parse`): a socket has no host, but a folder as
  * `host` behind the `?`, as that of Cloud SQL has. Null where it cannot be read.
  */
-export function parsePostgresUrl(text: string): URL | null {
+function parsePostgresUrl(text: string): URL | null {
   const named = URL.canParse(text) ? text : text.replace('@/', '@no-host/')
   return URL.canParse(named) ? new URL(named) : null
 }

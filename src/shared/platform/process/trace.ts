@@ -1,7 +1,7 @@
 /**
  * The origin of a call: the id of its request and the client's W3C trace context. Both travel with the job and are in
  * every log line about the call. The context is passed on to the upstream unchanged where the gateway makes no spans
- * of its own (src/shared/telemetry). `tracestate` is not passed on: it is the client's, not the provider's.
+ * of its own (src/shared/platform/telemetry). `tracestate` is not passed on: it is the client's, not the provider's.
  */
 
 /** What follows a request from process to process. `traceparent`: as W3C Trace Context has it. */

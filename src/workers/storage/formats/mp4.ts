@@ -1,3 +1,4 @@
+import { boxHead, isLongHead } from '../../../shared/media-files/boxes.ts'
 import type { Format } from './reading.ts'
 import { broken, pass, take, takeOrEnd } from './reading.ts'
 
@@ -5,12 +6,10 @@ import { broken, pass, take, takeOrEnd } from './reading.ts'
 type Box = { type: string; rest: number; bytes: number }
 
 function* boxOf(head: Buffer): Format<Box> {
-  const type = head.toString('latin1', 4)
+  const { type, bytes, headBytes } = boxHead(isLongHead(head) ? Buffer.concat([head, yield* take(8)]) : head)
   if (!/^[\x20-\x7e\xa9]{4}$/.test(type)) throw broken('a box has no name')
-  const size = head.readUInt32BE(0)
-  if (size === 0) return { type, rest: Infinity, bytes: Infinity }
-  const bytes = size === 1 ? Number((yield* take(8)).readBigUInt64BE(0)) : size
-  const rest = bytes - (size === 1 ? 16 : 8)
+  if (bytes === 0 && headBytes === 8) return { type, rest: Infinity, bytes: Infinity }
+  const rest = bytes - headBytes
   if (rest < 0 || !Number.isSafeInteger(bytes)) throw broken('a box has a wrong length')
   return { type, rest, bytes }
 }

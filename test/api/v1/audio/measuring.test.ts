@@ -2,10 +2,10 @@ import { expect } from 'chai'
 import { Quota } from '../../../../src/api/endpoint/quota.ts'
 import { FormFile, FormSpace, MOST_FORMS } from '../../../../src/api/forms/form-file.ts'
 import { Measuring } from '../../../../src/api/v1/audio/measuring.ts'
-import { NoSound } from '../../../../src/shared/sound/reader.ts'
+import { NoSound } from '../../../../src/shared/media-files/reader.ts'
 import { knowsTurns, longestTurn } from '../../../support/turns.ts'
-import { silence } from '../../../shared/sound/fixtures.ts'
-import { LARGEST, WORST, emptyTracks, openParents } from '../../../shared/sound/worst-cases.ts'
+import { silence } from '../../../shared/media-files/fixtures.ts'
+import { LARGEST, WORST, emptyTracks, openParents } from '../../../shared/media-files/worst-cases.ts'
 
 describe('the measuring of audio files', () => {
   const spaces: FormSpace[] = []

@@ -1,7 +1,7 @@
 /**
  * Files that take the most work of each parser, by how many elements they have.
  */
-import { crc8 } from '../../../src/shared/sound/flac.ts'
+import { crc8 } from '../../../src/shared/media-files/flac.ts'
 import { oggPage, recording, silence } from './fixtures.ts'
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex')

@@ -2,33 +2,18 @@
  * WebM (Matroska) with Opus or Vorbis: all packets of its sound. Neither the length that its head states
  * nor the times of its blocks are read.
  */
+import type { EbmlNumber } from './ebml.ts'
+import { ID, lengthAt, numberAt } from './ebml.ts'
 import type { PacketClock } from './packets.ts'
 import { HEAD_BYTES, opusClock, vorbisClock } from './packets.ts'
 import type { SoundReader } from './reader.ts'
 import { NoSound } from './reader.ts'
 
-/** Elements by their ids (RFC 9559). */
-const ID = {
-  segment: 0x18538067,
-  info: 0x1549a966,
-  tracks: 0x1654ae6b,
-  track: 0xae,
-  number: 0xd7,
-  type: 0x83,
-  codec: 0x86,
-  settings: 0x63a2,
-  cluster: 0x1f43b675,
-  group: 0xa0,
-  block: 0xa1,
-  simpleBlock: 0xa3,
-  encodings: 0x6d80,
-}
-
 /** What every cluster begins with. */
 const CLUSTER = Buffer.from([0x1f, 0x43, 0xb6, 0x75])
 
 /** Elements that have others in them. They are gone into, whatever length they state: a recorder knows none. */
-const PARENTS = new Set([ID.segment, ID.info, ID.tracks, ID.track, ID.cluster, ID.group])
+const PARENTS = new Set<number>([ID.segment, ID.info, ID.tracks, ID.track, ID.cluster, ID.group])
 
 /** Elements of one file. */
 const MAX_ELEMENTS = 2_000_000
@@ -105,27 +90,6 @@ function afterHead(file: SoundReader): number {
   const text = length && length.value <= MAX_HEAD ? file.at(4 + length.bytes, length.value).toString('latin1') : ''
   if (!/\x42\x82[\x84-\x88](webm|matroska)/.test(text)) throw new NoSound('is a WebM file with a broken head')
   return 4 + length!.bytes + length!.value
-}
-
-/** A number of EBML at a place: its first byte says how long it is. Null where there is none. */
-function numberAt(
-  bytes: Buffer,
-  place: number,
-  most: number,
-  withMark: boolean,
-): { value: number; bytes: number } | null {
-  const first = bytes[place] ?? 0
-  const length = Math.clz32(first) - 23
-  if (first === 0 || length > most || bytes.length < place + length) return null
-  let value = withMark ? first : first & (0xff >> length)
-  for (let at = 1; at < length; at++) value = value * 256 + bytes[place + at]!
-  return { value, bytes: length }
-}
-
-/** How long an element is, by the number behind its id; where all bits are set, its length is not known. */
-function lengthAt(bytes: Buffer, place: number): { value: number; bytes: number } | null {
-  const length = numberAt(bytes, place, 8, false)
-  return length && length.value >= 2 ** (7 * length.bytes) - 1 ? { ...length, value: Infinity } : length
 }
 
 /** `isLate`: declared behind the first cluster, where not every decoder reads it. */
@@ -237,7 +201,7 @@ function laceAt(block: Buffer, from: number, bytes: number): { from: number; len
 const [LACING, XIPH, FIXED, EBML] = [6, 2, 4, 6]
 
 /** A length in a lace of Xiph: bytes up to the first that is not 255. */
-function xiphAt(bytes: Buffer, place: number): { value: number; bytes: number } | null {
+function xiphAt(bytes: Buffer, place: number): EbmlNumber | null {
   let at = place
   while (bytes[at] === 255) at++
   return at >= bytes.length ? null : { value: (at - place) * 255 + bytes[at]!, bytes: at - place + 1 }

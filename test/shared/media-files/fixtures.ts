@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { oggChecksum } from '../../../src/shared/sound/ogg.ts'
-import { measureSound } from '../../../src/shared/sound/measure.ts'
-import { NoSound } from '../../../src/shared/sound/reader.ts'
-import type { Sound, SoundKind, SoundSource } from '../../../src/shared/sound/reader.ts'
+import { oggChecksum } from '../../../src/shared/media-files/ogg.ts'
+import { measureSound } from '../../../src/shared/media-files/measure.ts'
+import { NoSound } from '../../../src/shared/media-files/reader.ts'
+import type { Sound, SoundKind, SoundSource } from '../../../src/shared/media-files/reader.ts'
 
 /** Recordings of 3.3 s of a tone, as ffmpeg writes them. Encoders of AAC and Vorbis add some silence. */
 export const RECORDINGS: readonly [file: string, kind: SoundKind][] = [

@@ -2,7 +2,7 @@
  * Shares out places among accounts (docs/operations.md#scale): none ever has more than its share of them, whether
  * others wait or not, and of those that wait, the account that has the fewest goes first.
  */
-import type { AccountId } from '../shared/platform/ids.ts'
+import type { AccountId } from './ids.ts'
 
 /** Somebody who waits for one of `total` places. `enter` is called once, when it is their turn. */
 export type Waiting = { account: AccountId; total: number; enter: () => void }
@@ -42,6 +42,34 @@ export class Places {
     this.taken -= 1
     if (left > 0) this.held.set(account, left)
     else this.held.delete(account)
+  }
+
+  /** Waits for one of `total` places, and takes it. @throws the signal's reason once that has aborted */
+  async acquire(account: AccountId, total: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    if (this.take(account, total)) return
+    await new Promise<void>((resolve, reject) => {
+      const leave = (): void => {
+        this.leave(waiting)
+        reject(signal.reason as Error)
+      }
+      const enter = (): void => {
+        signal.removeEventListener('abort', leave)
+        resolve()
+      }
+      const waiting: Waiting = { account, total, enter }
+      signal.addEventListener('abort', leave, { once: true })
+      this.wait(waiting)
+    })
+  }
+
+  /** Gives back what `acquire` took. The next in line takes it at once: nobody else can take it in between. */
+  release(account: AccountId): void {
+    this.give(account)
+    for (let next = this.next(); next; next = this.next()) {
+      this.take(next.account, next.total)
+      next.enter()
+    }
   }
 
   /** Waits behind those who came before. */

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { crc8 } from '../../../src/shared/sound/flac.ts'
-import { measureSound } from '../../../src/shared/sound/measure.ts'
-import { NoSound } from '../../../src/shared/sound/reader.ts'
+import { crc8 } from '../../../src/shared/media-files/flac.ts'
+import { measureSound } from '../../../src/shared/media-files/measure.ts'
+import { NoSound } from '../../../src/shared/media-files/reader.ts'
 import { LENGTH, RECORDINGS, atPosition, measured, oggPage, outcome, recording, silence, sourceOf } from './fixtures.ts'
 import { hiddenClusters, times } from './worst-cases.ts'
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { cpuRatio } from '../../support/pace.ts'
-import { NoSound } from '../../../src/shared/sound/reader.ts'
+import { NoSound } from '../../../src/shared/media-files/reader.ts'
 import { outcome } from './fixtures.ts'
 import { WORST, box, emptyTracks, oggStream, openParents, times, webmOf } from './worst-cases.ts'
 

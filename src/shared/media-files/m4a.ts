@@ -2,6 +2,7 @@
  * M4A (ISO base media files) with AAC or ALAC: the number of samples of its sound, whole or in fragments, by what one
  * of them lasts. The length that its heads state counts only where it is more.
  */
+import { boxHead } from './boxes.ts'
 import type { SoundReader } from './reader.ts'
 import { NoSound, secondsAt } from './reader.ts'
 
@@ -99,9 +100,8 @@ class Walk {
       if (++this.boxes > MAX.boxes) throw new NoSound('has too many boxes')
       const head = this.file.at(place, 16)
       if (head.length < 8) return
-      const type = head.toString('latin1', 4, 8)
-      const [stated, headBytes] = sizeOf(head)
-      const end = stated === 0 ? until : Math.min(place + stated, until)
+      const { type, bytes, headBytes } = boxHead(head)
+      const end = bytes === 0 ? until : Math.min(place + bytes, until)
       if (end < place + headBytes) return
       if (type === 'trak') this.addTrack()
       if (type === 'mdat') this.dataBytes += end - place - headBytes
@@ -126,12 +126,6 @@ class Walk {
     if (type === 'trun') this.fragmentSamples += box.length >= 8 ? box.readUInt32BE(4) : 0
     else readBox(box, this.tracks.at(-1) ?? noTrack())
   }
-}
-
-function sizeOf(head: Buffer): [stated: number, headBytes: number] {
-  const size = head.readUInt32BE(0)
-  if (size !== 1) return [size, 8]
-  return [head.length < 16 ? 0 : Number(head.readBigUInt64BE(8)), 16]
 }
 
 /** How the boxes of a track are read. Of a table only the entries that are there count. */

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import type { AccountId } from '../../src/shared/platform/ids.ts'
-import { Places, shareOf } from '../../src/workers/fair-places.ts'
+import type { AccountId } from '../../../src/shared/platform/ids.ts'
+import { Places, shareOf } from '../../../src/shared/platform/places.ts'
 
 const [a, b, c] = ['a', 'b', 'c'] as AccountId[] as [AccountId, AccountId, AccountId]
 
