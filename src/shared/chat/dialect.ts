@@ -112,4 +112,4 @@ const GRAMMARS: Readonly<Record<Dialect, Grammar>> = {
 }
 
 /** How a dialect reads its requests and writes its answers. */
-export const grammarOf = (dialect: Dialect = 'chat'): Grammar => GRAMMARS[dialect]
+export const dialectOf = (dialect: Dialect = 'chat'): Grammar => GRAMMARS[dialect]

@@ -2,7 +2,8 @@ import { expect } from 'chai'
 import type { ChatMessage, ChatRequest } from '../../../../src/shared/requests/requests.ts'
 import { canonicalChat } from '../../../../src/shared/chat/completions/read-request.ts'
 import { UpstreamError } from '../../../../src/workers/upstreams/adapter.ts'
-import { outgoing } from '../../../../src/workers/upstreams/anthropic/encode-request.ts'
+import { bodyOf as encoded } from '../../../../src/workers/upstreams/anthropic/encode-request.ts'
+import { sentBody } from '../../../../src/workers/upstreams/protocol.ts'
 import { routeTo } from '../sandbox-upstreams.ts'
 import { PIXEL, PIXEL_URI } from '../../../support/pixel.ts'
 import type { RouteChanges } from '../sandbox-upstreams.ts'
@@ -10,12 +11,10 @@ import type { RouteChanges } from '../sandbox-upstreams.ts'
 const hello: ChatMessage = { role: 'user', content: 'hello' }
 const text = (value: string) => ({ type: 'text', text: value })
 
-const bodyOf = (request: Partial<ChatRequest>, changes: RouteChanges = { model: 'claude-5' }, stream = false) =>
-  outgoing(
-    canonicalChat({ messages: [hello], max_tokens: 100, ...request }),
-    routeTo('anthropic', 'http://x.test', changes),
-    stream,
-  )
+const bodyOf = (request: Partial<ChatRequest>, changes: RouteChanges = { model: 'claude-5' }, stream = false) => {
+  const route = routeTo('anthropic', 'http://x.test', changes)
+  return sentBody(encoded(canonicalChat({ messages: [hello], max_tokens: 100, ...request }), route), route, stream)
+}
 
 const turnsOf = (...messages: ChatMessage[]) => bodyOf({ messages }).messages
 
