@@ -9,6 +9,7 @@ import type { ChatRequest, MediaRequest } from '../../shared/requests/requests.t
 import { placeOfUpload } from '../../shared/requests/requests.ts'
 import type { Dialect } from '../../shared/chat/dialect.ts'
 import { dialectOf } from '../../shared/chat/dialect.ts'
+import { isAddress } from '../../shared/chat/parts.ts'
 import type { WorkerDeps } from '../deps.ts'
 import type { CallImages, FetchedImage } from '../fetching/call-images.ts'
 import { FetchFailed } from '../fetching/failure.ts'
@@ -23,12 +24,12 @@ type AnyRequest = ChatRequest | MediaRequest | ModerationRequest
 
 const isUpload = (url: unknown): url is string => placeOfUpload(url) !== null
 
-const isAddress = (url: unknown): url is string => typeof url === 'string' && /^https?:/i.test(url)
-
 /** The http(s) addresses of a request that an upstream would fetch, or we for it. */
 const addressesIn = (request: AnyRequest, dialect: Dialect | undefined): string[] =>
   'messages' in request
-    ? dialectOf(dialect).addresses(request as ChatRequest)
+    ? dialectOf(dialect)
+        .addresses(request as ChatRequest)
+        .map(({ url }) => url)
     : isModeration(request)
       ? picturesOf(request).filter(isAddress)
       : [request.image_url].filter(isAddress)
@@ -138,7 +139,12 @@ function wantedBy({ request, dialect }: Asked, route: Route, adapter?: MediaAdap
     case 'upload':
       return [(request as MediaRequest).image_url].filter((url) => url !== undefined)
     case 'data': {
-      if ('messages' in request && dialectOf(dialect).namesMore(request as ChatRequest))
+      if (
+        'messages' in request &&
+        dialectOf(dialect)
+          .addresses(request as ChatRequest)
+          .some(({ isPicture }) => !isPicture)
+      )
         throw new ReferenceRefused(IMAGES_ONLY)
       return [...addressesIn(request, dialect), ...uploads]
     }

@@ -190,7 +190,7 @@ export function failedAt(
   if (fault !== null && (fault !== 'context_length_exceeded' || modality === 'chat'))
     return { is: 'failed', error: gatewayError(fault, `${FAULTS[fault]} ${REFUNDED}`) }
   const sentence = describeFailure(error)
-  return dialectOf(dialect).tellsFailures
+  return dialectOf(dialect).reportsFailures
     ? (mayPass(error, sentence) ?? upstreamFailure(sentence))
     : upstreamFailure(sentence)
 }

@@ -59,7 +59,7 @@ function tellIn(
   { call, job: { dialect = 'chat', betas } }: Run,
   { adapter, route, request }: Asked,
 ): void {
-  if (!(error instanceof UpstreamError) || adapter.dialect !== dialect || !dialectOf(dialect).tellsFailures) return
+  if (!(error instanceof UpstreamError) || adapter.dialect !== dialect || !dialectOf(dialect).reportsFailures) return
   error.quoted = quotedWords(error, route, { request, betas, model: call.model })
 }
 

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import type { Socket } from 'node:net'
-import { chatBody as chatSchema, parseBody } from '../../../src/api/v1/calls/call-schemas.ts'
+import { chatBody as chatSchema } from '../../../src/api/v1/calls/call-schemas.ts'
+import { parseBody } from '../../../src/shared/requests/parse-body.ts'
 import { requestHash } from '../../../src/api/v1/calls/joined-calls.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'

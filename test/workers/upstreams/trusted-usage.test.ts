@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { settledOutput } from '../../../src/shared/chat/completions/output.ts'
+import { chatForm } from '../../../src/shared/chat/completions/answer.ts'
 import { allInput, chatCharge, settledCost } from '../../../src/shared/terms/pricing.ts'
 import type { Tokens } from '../../../src/shared/terms/pricing.ts'
 import { trustedUsage, hasReasoned } from '../../../src/workers/upstreams/trusted-usage.ts'
@@ -244,7 +244,7 @@ describe('what is believed of a reported usage', () => {
           const charged = chatCharge(rates, estimate)
           expect(settledCost(rates, tokens, charged)).to.be.within(0, 2 * charged)
           const answer = { id: 'c', object: 'chat.completion', created: 1, choices: [{}] } as const
-          const told = JSON.parse(settledOutput({ ...answer, choices: [{}] }, 'm', tokens)).usage
+          const told = JSON.parse(chatForm.output({ ...answer, choices: [{}] }, 'm', tokens)).usage
           expect(told.input_tokens).to.equal(allInput(tokens))
           expect(told.output_tokens).to.equal(tokens.output)
           expect([told.prompt_tokens, told.completion_tokens]).to.deep.equal([told.input_tokens, told.output_tokens])

@@ -1,13 +1,15 @@
 /**
  * POST /v1/chat/completions.
  */
+import { checkChat } from '../../../shared/chat/completions/check.ts'
+import type { CountedChat } from '../../../shared/chat/completions/estimate.ts'
+import { estimateChat } from '../../../shared/chat/completions/estimate.ts'
 import type { ChatModel } from '../../../shared/catalogue/catalogue.ts'
-import type { CountedChat, Tokens } from '../../../shared/terms/pricing.ts'
-import { DEFAULT_MAX_TOKENS, chatCharge, estimateTokens } from '../../../shared/terms/pricing.ts'
+import type { Tokens } from '../../../shared/terms/pricing.ts'
+import { DEFAULT_MAX_TOKENS, chatCharge } from '../../../shared/terms/pricing.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import { apiKey } from '../../endpoint/auth.ts'
 import { answerWhenDone } from '../calls/answer-call.ts'
-import { parseChat } from './completions-body.ts'
 import { chunksFor } from './completions-stream.ts'
 import { answerWithFrames } from '../calls/streamed-answer.ts'
 import {
@@ -40,7 +42,7 @@ type AskedChat = {
 function askedOf(body: CountedChat, request: ChatRequest, model: ChatModel): AskedChat {
   // What is left out of an assistant's messages is not charged either.
   const counted = { ...body, messages: request.messages }
-  const estimate = estimateTokens(counted, model)
+  const estimate = estimateChat(counted, model)
   const { max_tokens: limit, n: choices = 1 } = request
   const isGiven = (body.max_tokens ?? body.max_completion_tokens ?? null) !== null
   const isFixed = isGiven || limit <= DEFAULT_MAX_TOKENS
@@ -51,7 +53,7 @@ function askedOf(body: CountedChat, request: ChatRequest, model: ChatModel): Ask
 /** What is specific to chats. */
 export const chatKind: CallKind<ChatModel, AskedChat> = {
   modality: 'chat',
-  parse: (body, model: ChatModel) => askedOf(body as CountedChat, parseChat(body, model), model),
+  parse: (body, model: ChatModel) => askedOf(body as CountedChat, checkChat(body, model), model),
   answer: (ctx, deps, placed, asked) =>
     asked.request.stream
       ? answerWithFrames(ctx, deps, placed, { updates: asked.updates, frames: chunksFor(placed, asked.request) })

@@ -4,7 +4,7 @@
  */
 import { typeOfLine } from '../../../shared/chat/answer-form.ts'
 import { eventsOfMessage } from '../../../shared/chat/messages/answer.ts'
-import { anthropicTypeOf } from '../../../shared/platform/errors.ts'
+import { anthropicTypeOf } from '../../../shared/chat/messages/errors.ts'
 import { publicId } from '../../../shared/platform/ids.ts'
 import { asFields } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'

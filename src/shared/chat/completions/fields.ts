@@ -1,18 +1,16 @@
 /**
  * The fields of a chat that pass, and what may stand in them: the one list. Whatever is not here is refused at the edge
  * and never sent to an upstream, which may bill for it, take another model for it, or fetch an address in it.
- * A model's upstream may take further fields: its `allow` in the catalogue. The messages are in `chat-messages.ts`.
+ * A model's upstream may take further fields: its `allow` in the catalogue. The messages are in `messages.ts`.
  */
 import { z } from 'zod'
+import type { Fields } from '../../platform/fields.ts'
 import { NEEDS_ALLOW } from '../../requests/billed-fields.ts'
 import { cacheControl, textPart } from './messages.ts'
 import { chosen, closed, jsonObject, listOf, optional } from '../../requests/field-schemas.ts'
 
 /** The most tools that a chat may name. */
 const MAX_TOOLS = 128
-
-/** Most http(s) addresses in the parts of one request's messages. */
-export const MAX_ADDRESSES = 50
 
 /** Largest number of output tokens that may be asked for; a model's own `maxOutputTokens` lowers it. */
 const MAX_TOKENS = 100_000_000
@@ -168,21 +166,16 @@ export function passingOptions({ usage: _usage, service_tier: _tier, reasoning, 
 }
 
 /** The names of all fields that pass without an upstream's `allow`. */
-const FIELDS: ReadonlySet<string> = new Set(['model', 'messages', ...Object.keys(passing)])
+export const FREE_FIELDS: ReadonlySet<string> = new Set(['model', 'messages', ...Object.keys(passing)])
 
 /** The first field of a body that is neither known nor allowed by the model's upstreams; null where there is none. */
-export const unknownField = (body: object, allowed: readonly string[]): string | null =>
-  Object.entries(body).find(
-    ([field, value]) =>
-      value !== null && !FIELDS.has(field) && !Object.hasOwn(taken, field) && !allowed.includes(field),
-  )?.[0] ?? null
+export const unknownField = (body: Fields, allowed: ReadonlySet<string>): string | null =>
+  Object.keys(body).find(
+    (name) => body[name] !== null && !FREE_FIELDS.has(name) && !Object.hasOwn(taken, name) && !allowed.has(name),
+  ) ?? null
 
 /** The fields of a body that only an upstream's `allow` lets pass: taken as they are. */
-export const furtherFields = (body: object, allowed: readonly string[]): Record<string, unknown> =>
+export const furtherFields = (body: Fields, allowed: ReadonlySet<string>): Fields =>
   Object.fromEntries(
-    Object.entries(body).filter(([field, value]) => value !== null && !FIELDS.has(field) && allowed.includes(field)),
+    Object.entries(body).filter(([name, value]) => value !== null && !FREE_FIELDS.has(name) && allowed.has(name)),
   )
-
-/** The fields of a body that pass to an upstream that allows these beyond the list. */
-export const passingFields = (body: object, allowed: readonly string[]): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(body).filter(([field]) => FIELDS.has(field) || allowed.includes(field)))

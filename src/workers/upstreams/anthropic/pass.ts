@@ -5,7 +5,8 @@
 import type { Route } from '../../../shared/catalogue/catalogue.ts'
 import { eventsOfMessage } from '../../../shared/chat/messages/answer.ts'
 import { LONG_CACHES, withShortCaches } from '../../../shared/chat/messages/cache-marks.ts'
-import { FREE_FIELDS } from '../../../shared/chat/messages/fields.ts'
+import { sentFields } from '../../../shared/chat/check-body.ts'
+import { FIELDS } from '../../../shared/chat/messages/fields.ts'
 import { asFields, isText } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
@@ -22,7 +23,7 @@ export function passed(request: ChatRequest, { allow }: Pick<Route, 'allow'>): F
   const { messages, tools, thinking, service_tier: tier, ...rest } = marked as ChatRequest & Fields
   const mayTier = allow.includes('service_tier') && isText(tier)
   return {
-    ...Object.fromEntries(Object.entries(rest).filter(([name]) => FREE_FIELDS.has(name) || allow.includes(name))),
+    ...sentFields(rest, FIELDS.free, allow),
     messages: corrected(messages),
     ...(tools !== undefined && { tools: (tools as Fields[]).map(toolOf) }),
     ...(thinking !== undefined && { thinking: thinkingOf(asFields(thinking), request.max_tokens) }),

@@ -4,7 +4,8 @@
  */
 import { asFields } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
-import { passingFields } from '../../../shared/chat/completions/fields.ts'
+import { sentFields } from '../../../shared/chat/check-body.ts'
+import { FREE_FIELDS } from '../../../shared/chat/completions/fields.ts'
 import type { ChatAdapter, UpstreamContext } from '../adapter.ts'
 import { withoutCustomTools } from '../custom-tools.ts'
 import type { UpstreamHttp } from '../http.ts'
@@ -20,7 +21,7 @@ export function createOpenaiChat(http: UpstreamHttp): ChatAdapter {
     path: () => '/chat/completions',
     headers: (_context, stream): Record<string, string> => (stream ? { accept: 'text/event-stream' } : {}),
     pass: (request, { route }) => ({
-      body: passingFields(request, route.allow),
+      body: sentFields(request, FREE_FIELDS, route.allow),
       translation: new OpenaiChunks(request.n ?? 1),
     }),
     encode: (chat, route) => ({ body: bodyOf(chat, route), decoder: new ChunksDecoder(chat.stop) }),

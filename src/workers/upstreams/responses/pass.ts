@@ -4,7 +4,8 @@
  */
 import type { Route } from '../../../shared/catalogue/catalogue.ts'
 import { isEnd } from '../../../shared/chat/responses/join-frames.ts'
-import { FREE_FIELDS } from '../../../shared/chat/responses/fields.ts'
+import { sentFields } from '../../../shared/chat/check-body.ts'
+import { FIELDS } from '../../../shared/chat/responses/fields.ts'
 import { eventsOfItem, itemAdded, piecesOf, wordsOf } from '../../../shared/chat/responses/items.ts'
 import { begunResponse, itemId } from '../../../shared/chat/responses/response.ts'
 import type { Seal } from '../../../shared/chat/seal.ts'
@@ -18,9 +19,9 @@ import { ResponsesDecoder, eventsIn, isResponse } from './decode-answer.ts'
 export function passed(request: ChatRequest, { allow }: Pick<Route, 'allow'>, open: Seal['open']): Fields {
   const { messages: _messages, max_tokens: limit, input, service_tier: tier, ...rest } = request as ChatRequest & Fields
   const { background: _background, previous_response_id: _previous, stream: _stream, store: _store, ...more } = rest
-  const { reasoning, ...kept } = more
+  const { reasoning, ...others } = more
   return {
-    ...Object.fromEntries(Object.entries(kept).filter(([name]) => FREE_FIELDS.has(name) || allow.includes(name))),
+    ...sentFields(others, FIELDS.free, allow),
     ...(reasoning !== undefined && { reasoning: allow.includes(MODE) ? reasoning : withoutMode(asFields(reasoning)) }),
     input: Array.isArray(input) ? input.flatMap((item: Fields) => sentItem(item, open)) : input,
     max_output_tokens: limit,

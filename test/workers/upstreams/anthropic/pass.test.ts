@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { messagesForm } from '../../../../src/shared/chat/messages/answer.ts'
-import { addressesIn, withPictures } from '../../../../src/shared/chat/messages/parts.ts'
+import { withPictures } from '../../../../src/shared/chat/messages/parts.ts'
+import { dialectOf } from '../../../../src/shared/chat/dialect.ts'
 import type { ChatRequest } from '../../../../src/shared/requests/requests.ts'
 import { MessagesPassThrough, passed } from '../../../../src/workers/upstreams/anthropic/pass.ts'
 import { eventsIn } from '../answer-bodies.ts'
@@ -56,8 +57,8 @@ describe('a message to an upstream of its own dialect', () => {
     const document = { type: 'document', source: { type: 'content', content: [picture] } }
     const result = { type: 'tool_result', tool_use_id: 'a', content: [picture, document] }
     const request = asked([user(picture, document, result)])
-    expect(addressesIn(request)).to.have.length(4)
-    expect(addressesIn(withPictures(request, () => 'data:image/png;base64,AA=='))).to.deep.equal([])
+    expect(dialectOf('messages').addresses(request)).to.have.length(4)
+    expect(dialectOf('messages').addresses(withPictures(request, () => 'data:image/png;base64,AA=='))).to.deep.equal([])
   })
 
   it('has the bytes of a fetched JPEG under the one name that the API knows', () => {

@@ -1,40 +1,31 @@
 /** Checks the body of a chat: its messages first, then the parts of their contents, then every other field. */
 import { z } from 'zod'
-import { aboutField } from '../../../shared/platform/field-errors.ts'
-import { plainImageUrl } from '../../../shared/media/media.ts'
-import { imageUrlProblem } from '../../../shared/requests/addresses.ts'
-import type { ChatModel } from '../../../shared/catalogue/catalogue.ts'
-import {
-  MAX_ADDRESSES,
-  chatOptions,
-  furtherFields,
-  passingOptions,
-  unknownField,
-} from '../../../shared/chat/completions/fields.ts'
-import { chatMessages } from '../../../shared/chat/completions/messages.ts'
-import { outputLimit, tokensOfPart } from '../../../shared/terms/pricing.ts'
-import type { ChatMessage, ChatRequest } from '../../../shared/requests/requests.ts'
-import { addressesOf, withImages } from '../../../shared/requests/requests.ts'
-import { ApiError } from '../../../shared/platform/errors.ts'
-import type { JsonObject } from '../../middleware/json-body.ts'
-import { parseBody, unknownFieldError } from '../calls/call-schemas.ts'
+import { ApiError } from '../../platform/errors.ts'
+import { aboutField } from '../../platform/field-errors.ts'
+import type { Fields } from '../../platform/fields.ts'
+import { outputLimit, tokensOfPart } from '../../terms/pricing.ts'
+import { plainImageUrl } from '../../media/media.ts'
+import { imageUrlProblem } from '../../requests/addresses.ts'
+import { parseBody, unknownFieldError } from '../../requests/parse-body.ts'
+import type { ChatMessage, ChatRequest } from '../../requests/requests.ts'
+import { addressesOf, withImages } from '../../requests/requests.ts'
+import type { BodyRules } from '../check-body.ts'
+import { allowedBy } from '../check-body.ts'
+import { MAX_ADDRESSES, isAddress } from '../parts.ts'
+import { chatOptions, furtherFields, passingOptions, unknownField } from './fields.ts'
+import { chatMessages } from './messages.ts'
 
 const messagesOnly = z.object({ messages: chatMessages })
-
-/** What a model decides of a body: the fields beyond the list, the kinds of parts, and the most output. */
-export type BodyRules = Pick<ChatModel, 'maxOutputTokens' | 'defaultOutputTokens' | 'partTokens'> & {
-  upstreams: readonly Pick<ChatModel['upstreams'][number], 'allow'>[]
-}
 
 /**
  * The job's request of a valid body: only fields that may be sent on. Both names of the output limit become one, which
  * is always set: an upstream is never allowed more than the pre-charge paid for.
  * @throws ApiError invalid_messages, or invalid_request that names the field.
  */
-export function parseChat(body: JsonObject, model: BodyRules): ChatRequest {
-  const accepted = acceptedParts(parseMessages(body), model.partTokens)
+export function checkChat(body: Fields, model: BodyRules): ChatRequest {
+  const accepted = acceptedParts(checkMessages(body), model.partTokens)
   const messages = accepted.map((message) => withImages(message, (url) => plainImageUrl(url as string)))
-  const allowed = model.upstreams.flatMap(({ allow }) => allow)
+  const allowed = allowedBy(model)
   const unknown = unknownField(body, allowed)
   if (unknown !== null) throw unknownFieldError([unknown])
   const further = furtherFields(body, allowed)
@@ -45,11 +36,11 @@ export function parseChat(body: JsonObject, model: BodyRules): ChatRequest {
   return { ...further, ...options, messages, max_tokens: limit }
 }
 
-const without = (body: JsonObject, further: JsonObject): JsonObject =>
+const without = (body: Fields, further: Fields): Fields =>
   Object.fromEntries(Object.entries(body).filter(([field]) => !Object.hasOwn(further, field)))
 
 /** @throws ApiError invalid_messages. */
-const parseMessages = ({ messages }: JsonObject): ChatMessage[] =>
+const checkMessages = ({ messages }: Fields): ChatMessage[] =>
   parseBody(messagesOnly, { messages }).messages as ChatMessage[]
 
 /**
@@ -57,7 +48,7 @@ const parseMessages = ({ messages }: JsonObject): ChatMessage[] =>
  * said in it, which is left out. Every address in the parts must be one that may be fetched.
  * @throws ApiError invalid_messages for a kind or too many addresses, invalid_request that names a bad address.
  */
-function acceptedParts(messages: readonly ChatMessage[], partTokens: ChatModel['partTokens']): ChatMessage[] {
+function acceptedParts(messages: readonly ChatMessage[], partTokens: BodyRules['partTokens']): ChatMessage[] {
   const isPriced = ({ type }: { type: unknown }): boolean => tokensOfPart(type, partTokens) !== null
   const kept = messages.map((message) =>
     message.role === 'assistant' && Array.isArray(message.content) ? withoutParts(message, isPriced) : message,
