@@ -2,11 +2,8 @@
  * The one place that joins the pieces of a chat's answer: texts, lists of parts, calls of tools, whatever an upstream
  * streams.
  */
-
-type Fields = Record<string, unknown>
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+import { isFields } from '../platform/fields.ts'
+import type { Fields } from '../platform/fields.ts'
 
 /** Texts that name something and are never continued: a later one takes the place of an earlier one. */
 const LABELS: ReadonlySet<string> = new Set(['id', 'type', 'role', 'name', 'format', 'index', 'object', 'signature'])

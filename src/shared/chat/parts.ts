@@ -2,6 +2,7 @@
  * The pictures and documents in the body of an agent, wherever its dialect has them: what they count for, and their
  * addresses.
  */
+import { isAddress } from '../platform/fields.ts'
 import { jsonBytes } from '../platform/json-bytes.ts'
 import type { CountingRules, Tokens } from '../terms/pricing.ts'
 import { TOOLS_TOKENS, estimatedInput, tokensOfPart } from '../terms/pricing.ts'
@@ -26,9 +27,6 @@ export type Part = {
 
 /** An http(s) address that an upstream would fetch, or we for it. */
 export type Address = { url: string; isPicture: boolean }
-
-/** Whether a value is an http(s) address. */
-export const isAddress = (url: unknown): url is string => typeof url === 'string' && /^https?:/i.test(url)
 
 /** The http(s) addresses of parts. */
 export const addressesIn = (parts: readonly Part[]): Address[] =>

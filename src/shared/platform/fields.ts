@@ -12,6 +12,15 @@ export const isFields = (value: unknown): value is Fields =>
 /** The value as a JSON object; an empty one where it is none. */
 export const asFields = (value: unknown): Fields => (isFields(value) ? value : {})
 
+/** The value as a list; an empty one where it is none. */
+export const asList = (value: unknown): unknown[] => (Array.isArray(value) ? (value as unknown[]) : [])
+
+/** The value as a list of JSON objects: what is none of them is an empty one. */
+export const listOf = (value: unknown): Fields[] => asList(value).map(asFields)
+
+/** Whether a value is an address of the web. */
+export const isAddress = (value: unknown): value is string => typeof value === 'string' && /^https?:/i.test(value)
+
 /** Whether a value is a text that says something. */
 export const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
 

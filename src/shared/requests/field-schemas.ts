@@ -5,6 +5,9 @@
 import { z } from 'zod'
 import { fieldFault } from '../platform/field-errors.ts'
 
+/** The most tokens that any field may state: a model's own limits are lower. */
+export const MAX_TOKENS = 100_000_000
+
 /** A field that a client may also send as null, as OpenAI's do: the same as leaving it out. */
 export const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined)
 

@@ -9,7 +9,7 @@ import type { ChatRequest, MediaRequest } from '../../shared/requests/requests.t
 import { placeOfUpload } from '../../shared/requests/requests.ts'
 import type { Dialect } from '../../shared/chat/dialect.ts'
 import { dialectOf } from '../../shared/chat/dialect.ts'
-import { isAddress } from '../../shared/chat/parts.ts'
+import { isAddress } from '../../shared/platform/fields.ts'
 import type { WorkerDeps } from '../deps.ts'
 import type { CallImages, FetchedImage } from '../fetching/call-images.ts'
 import { FetchFailed } from '../fetching/failure.ts'

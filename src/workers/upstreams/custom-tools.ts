@@ -4,7 +4,7 @@
  */
 import type { ChatRequest } from '../../shared/requests/requests.ts'
 import type { ChatAdapter, TakeEvent } from './adapter.ts'
-import { asFields } from '../../shared/platform/fields.ts'
+import { asFields, listOf } from '../../shared/platform/fields.ts'
 import type { Fields } from '../../shared/platform/fields.ts'
 
 /** The adapter, with functions in the place of custom tools in chat completions, which alone have them. */
@@ -26,8 +26,6 @@ export function withoutCustomTools(adapter: ChatAdapter): ChatAdapter {
     },
   }
 }
-
-const listOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.map(asFields) : [])
 
 const isCustom = ({ type }: Fields): boolean => type === 'custom'
 

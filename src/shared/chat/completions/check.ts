@@ -11,7 +11,7 @@ import type { ChatMessage, ChatRequest } from '../../requests/requests.ts'
 import { addressesOf, withImages } from '../../requests/requests.ts'
 import type { BodyRules } from '../check-body.ts'
 import { allowedBy } from '../check-body.ts'
-import { MAX_ADDRESSES, isAddress } from '../parts.ts'
+import { MAX_ADDRESSES } from '../parts.ts'
 import { chatOptions, furtherFields, passingOptions, unknownField } from './fields.ts'
 import { chatMessages } from './messages.ts'
 

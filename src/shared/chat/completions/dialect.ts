@@ -1,13 +1,12 @@
 /**
  * OpenAI's chat completions.
  */
-import { asFields } from '../../platform/fields.ts'
+import { asFields, isAddress } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import type { ChatRequest } from '../../requests/requests.ts'
 import { addressesOf, withImages } from '../../requests/requests.ts'
 import { TOKEN_BYTES } from '../answer-form.ts'
 import type { DialectDefinition } from '../definition.ts'
-import { isAddress } from '../parts.ts'
 import { chatForm } from './answer.ts'
 import { fixedTokens } from './estimate.ts'
 import { canonicalChat } from './read-request.ts'

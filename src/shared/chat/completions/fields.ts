@@ -7,13 +7,10 @@ import { z } from 'zod'
 import type { Fields } from '../../platform/fields.ts'
 import { NEEDS_ALLOW } from '../../requests/billed-fields.ts'
 import { cacheControl, textPart } from './messages.ts'
-import { chosen, closed, jsonObject, listOf, optional } from '../../requests/field-schemas.ts'
+import { MAX_TOKENS, chosen, closed, jsonObject, listOf, optional } from '../../requests/field-schemas.ts'
 
 /** The most tools that a chat may name. */
 const MAX_TOOLS = 128
-
-/** Largest number of output tokens that may be asked for; a model's own `maxOutputTokens` lowers it. */
-const MAX_TOKENS = 100_000_000
 
 const text = z.string()
 const tokens = z.int().min(1).max(MAX_TOKENS)

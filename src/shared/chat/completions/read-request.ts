@@ -1,12 +1,10 @@
 /**
  * From a chat request of OpenAI's kind to its canonical form.
  */
-import { asFields } from '../../platform/fields.ts'
+import { asFields, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import type { ChatMessage, ChatRequest } from '../../requests/requests.ts'
 import type { Block, CanonicalChat, Tool, ToolCall, ToolChoice, Turn } from '../canonical.ts'
-
-const listOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.map(asFields) : [])
 
 const textIn = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
 

@@ -6,14 +6,11 @@
  */
 import { z } from 'zod'
 import { asFields } from '../../platform/fields.ts'
-import { chosen, documented, jsonObject, listOf, open, within } from '../../requests/field-schemas.ts'
+import { MAX_TOKENS, chosen, documented, jsonObject, listOf, open, within } from '../../requests/field-schemas.ts'
 import type { FieldKinds } from '../check-body.ts'
 
 /** Most turns, tools, blocks of one turn, and blocks of all turns, those in others included. */
 export const MOST = { turns: 20_000, tools: 512, blocks: 20_000, blocksInAll: 40_000 } as const
-
-/** The largest limit of output that may be asked for, in tokens. */
-const MAX_TOKENS = 100_000_000
 
 const text = z.string()
 

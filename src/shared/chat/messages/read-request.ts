@@ -1,13 +1,11 @@
 /**
  * From a request of the Messages API to its canonical form.
  */
-import { asFields, isText } from '../../platform/fields.ts'
+import { asFields, isText, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import type { ChatRequest } from '../../requests/requests.ts'
 import type { Block, CanonicalChat, Tool, ToolChoice, Turn } from '../canonical.ts'
 import { CLAUDE_THOUGHTS } from '../thoughts.ts'
-
-const listOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.map(asFields) : [])
 
 /** A valid request in its canonical form. */
 export function canonicalMessages(request: ChatRequest): CanonicalChat {

@@ -2,7 +2,7 @@
  * Checks the body of a request of the Responses API: its fields by their kinds, then its shape, then what stands in it.
  */
 import { ApiError } from '../../platform/errors.ts'
-import { asFields, isText } from '../../platform/fields.ts'
+import { asFields, isText, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import type { BodyRules, Checked, Wording } from '../check-body.ts'
 import { allowedBy, droppedNames, passingFields, requireShape } from '../check-body.ts'
@@ -81,8 +81,6 @@ function withoutHosted(fields: Fields): { kept: Fields; dropped: string[] } {
     dropped,
   }
 }
-
-const listOf = (tools: unknown): Fields[] => (Array.isArray(tools) ? (tools as Fields[]) : [])
 
 const clientTools = (tools: unknown): Fields[] => listOf(tools).filter((tool) => !isHosted(tool))
 

@@ -5,14 +5,11 @@
  * Source: OpenAI's API reference, "Create a model response", and its page on pricing, November 2026.
  */
 import { z } from 'zod'
-import { chosen, documented, jsonObject, listOf, open, within } from '../../requests/field-schemas.ts'
+import { MAX_TOKENS, chosen, documented, jsonObject, listOf, open, within } from '../../requests/field-schemas.ts'
 import type { FieldKinds } from '../check-body.ts'
 
 /** Most items, tools, parts of one item, parts of all items, and keys of metadata. */
 export const MOST = { items: 20_000, tools: 512, parts: 20_000, partsInAll: 40_000, notes: 16 } as const
-
-/** The largest limit of output that may be asked for, in tokens. */
-const MAX_TOKENS = 100_000_000
 
 const text = z.string()
 

@@ -2,7 +2,7 @@
  * The items of an answer, and the events that tell of them: the words of an item are told piece by piece, a piece for
  * each part of its content or summary, or one for the arguments of a call. Pure.
  */
-import { asFields, isFields, isText } from '../../platform/fields.ts'
+import { isFields, isText, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 
 /** How the words of a kind of piece are told. `list`: the field of the item that has its parts, where it has some. */
@@ -45,8 +45,6 @@ export type Placed = { item: Fields; index: number }
 /** A piece of the words of an item: its text, and the events around the deltas that tell it. */
 export type Piece = { text: string; begin: Fields[]; delta: (text: string) => Fields; end: Fields[] }
 
-const listOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.map(asFields) : [])
-
 const textIn = (fields: Fields, name: string): string => (isText(fields[name]) ? fields[name] : '')
 
 /** The pieces of an item, as far as it has them. */
@@ -85,7 +83,7 @@ function partPiece(told: Told, part: Fields, at: Fields): Piece {
 }
 
 /** An item as it begins: without words. */
-export function begunItem(item: Fields): Fields {
+function begunItem(item: Fields): Fields {
   const { encrypted_content: _sealed, ...rest } = item
   const empty = ['content', 'summary'].filter((list) => Array.isArray(item[list])).map((list) => [list, []])
   return { ...rest, ...TOLD[String(item.type)]?.blank, ...Object.fromEntries(empty), status: 'in_progress' }

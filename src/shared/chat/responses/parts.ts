@@ -2,7 +2,7 @@
  * The items of a request of the Responses API, and the pictures and files in them: in messages, and in what tools
  * answered.
  */
-import { asFields, isText } from '../../platform/fields.ts'
+import { asFields, isText, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import { jsonBytes } from '../../platform/json-bytes.ts'
 import type { Part } from '../parts.ts'
@@ -18,8 +18,6 @@ export const toolsOf = (body: Body): Fields[] => [
   ...listOf(body.tools),
   ...itemsOf(body).flatMap(({ type, tools }) => (type === 'additional_tools' ? listOf(tools) : [])),
 ]
-
-const listOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.map(asFields) : [])
 
 /** The parts and tools of all items: counted before any of them is checked. */
 export const partCount = ({ input }: Body): number =>

@@ -1,14 +1,12 @@
 /**
  * From a request of the Responses API to its canonical form.
  */
-import { asFields, isText } from '../../platform/fields.ts'
+import { asFields, isText, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import type { ChatRequest } from '../../requests/requests.ts'
 import type { Block, CanonicalChat, Tool, ToolChoice, Turn } from '../canonical.ts'
 import type { Open } from '../seal.ts'
 import { itemsOf, toolsOf, wordsOfFile } from './parts.ts'
-
-const listOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.map(asFields) : [])
 
 /** A valid request in its canonical form. @param open opens what was sealed for the route that is asked */
 export function canonicalResponses(request: ChatRequest, open: Open): CanonicalChat {

@@ -31,12 +31,23 @@ export function bodyOf(
     ...conversationOf(chat, names),
     stop_sequences: stops.length > 0 ? stops : undefined,
     ...toolsOf(chat, names),
-    // Of the formats only a schema has a counterpart.
-    output_config: chat.format?.schema ? { format: { type: 'json_schema', schema: chat.format.schema } } : undefined,
+    output_config: outputConfig(chat, allow),
     metadata: chat.user === undefined ? undefined : { user_id: chat.user },
     ...allowed(chat, allow),
     ...sampling(chat, model),
   })
+}
+
+/** How a route's `allow` says that its model is asked for reasoning by an effort: others refuse it. */
+const EFFORT = 'output_config.effort'
+
+/** Of the formats only a schema has a counterpart, and of the efforts none for no reasoning. */
+function outputConfig({ format, effort = 'none' }: CanonicalChat, allow: readonly string[]): Fields | undefined {
+  const config = {
+    ...(format?.schema && { format: { type: 'json_schema', schema: format.schema } }),
+    ...(effort !== 'none' && allow.includes(EFFORT) && { effort: effort === 'minimal' ? 'low' : effort }),
+  }
+  return Object.keys(config).length > 0 ? config : undefined
 }
 
 const withoutMissing = (fields: Fields): Fields =>

@@ -258,6 +258,21 @@ describe('a chat request to the Messages API', () => {
     expect(bodyOf({ thinking })).not.to.have.property('thinking')
   })
 
+  it('asks for reasoning by an effort where the route allows that', () => {
+    const configOf = (reasoning_effort: string, more: object = {}) =>
+      bodyOf({ reasoning_effort, ...more }, { model: 'claude-5', allow: ['output_config.effort'] }).output_config
+    expect(configOf('high')).to.deep.equal({ effort: 'high' })
+    expect(configOf('minimal')).to.deep.equal({ effort: 'low' })
+    expect(configOf('none')).to.equal(undefined)
+    const schema = { type: 'object' }
+    const format = { type: 'json_schema', json_schema: { name: 'n', schema } }
+    expect(configOf('low', { response_format: format })).to.deep.equal({
+      effort: 'low',
+      format: { type: 'json_schema', schema },
+    })
+    expect(bodyOf({ reasoning_effort: 'high' })).to.not.have.property('output_config')
+  })
+
   it('is changed by the route', () => {
     expect(bodyOf({}, { model: 'm', rename: { max_tokens: 'limit' }, drop: ['system'], set: { service_tier: 'auto' } }))
       .to.include({ limit: 100, service_tier: 'auto' })
