@@ -7,6 +7,9 @@
 /** The end of a prefix that the upstream is asked to keep in its cache, for five minutes. */
 type Marked = { cacheMark?: true }
 
+/** What OpenRouter calls the form of a Claude's thoughts in `reasoning_details`: its docs, "Reasoning tokens". */
+export const CLAUDE_THOUGHTS = 'anthropic-claude-v1'
+
 /** What a model thought: `text`, with the `signature` that proves it, or `sealed` as a whole. Both are its vendor's. */
 export type Reasoning = { kind: 'reasoning'; text: string; signature?: string; sealed?: string; format?: string }
 

@@ -36,8 +36,11 @@ export const addressesIn = (parts: readonly Part[]): Address[] =>
 const tokensOf = ({ kind }: Part, { partTokens }: CountingRules): number | null =>
   tokensOfPart(kind === 'image' ? 'image_url' : kind, partTokens)
 
+/** What of a request counts beyond its bytes, and its limit of output. */
+export type Sized = { parts: readonly Part[]; tools: readonly unknown[]; limit: number }
+
 /** The input tokens that do not count by bytes: of pictures and documents, and what tools add. */
-export const fixedTokensOf = (parts: readonly Part[], tools: readonly unknown[], rules: CountingRules): number =>
+export const fixedTokensOf = ({ parts, tools }: Sized, rules: CountingRules): number =>
   parts.reduce((sum, part) => sum + (tokensOf(part, rules) ?? 0), tools.length > 0 ? TOOLS_TOKENS : 0)
 
 /**
@@ -45,15 +48,11 @@ export const fixedTokensOf = (parts: readonly Part[], tools: readonly unknown[],
  * kind, by `bytesPerToken`, plus what these count for, and what tools add. Output: its limit.
  * @param bytes of the body
  */
-export function estimateOf(
-  bytes: number,
-  { parts, tools, limit }: { parts: readonly Part[]; tools: readonly unknown[]; limit: number },
-  rules: CountingRules,
-): Tokens {
-  const uncounted = parts
+export function estimateOf(bytes: number, sized: Sized, rules: CountingRules): Tokens {
+  const uncounted = sized.parts
     .filter((part) => part.data !== null && tokensOf(part, rules) !== null)
     .reduce((sum, { data }) => sum + jsonBytes(data!), 0)
-  return { input: estimatedInput(bytes - uncounted, fixedTokensOf(parts, tools, rules), rules), output: limit }
+  return { input: estimatedInput(bytes - uncounted, fixedTokensOf(sized, rules), rules), output: sized.limit }
 }
 
 /** Most http(s) addresses in the parts of one request. */

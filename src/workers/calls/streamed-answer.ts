@@ -1,6 +1,7 @@
 /** A chat answer that is read from its upstream as a stream, however that ends. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { AnswerForm, Assembly, Completion } from '../../shared/chat/answer-form.ts'
+import type { AnswerForm, Completion } from '../../shared/chat/answer-form.ts'
+import type { Assembly } from '../../shared/chat/assembly.ts'
 import { dialectOf } from '../../shared/chat/dialect.ts'
 import type { Fields } from '../../shared/platform/fields.ts'
 import { settleChat } from '../../shared/calls/chat-settlement.ts'

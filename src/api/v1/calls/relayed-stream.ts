@@ -3,7 +3,8 @@
  * (docs/architecture.md#lost-streams).
  */
 import type { CallUpdate } from '../../../shared/replies/channels.ts'
-import type { AnswerForm, Assembly, Completion } from '../../../shared/chat/answer-form.ts'
+import type { AnswerForm, Completion } from '../../../shared/chat/answer-form.ts'
+import type { Assembly } from '../../../shared/chat/assembly.ts'
 import type { Dialect } from '../../../shared/chat/dialect.ts'
 import { dialectOf } from '../../../shared/chat/dialect.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'

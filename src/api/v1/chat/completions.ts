@@ -56,7 +56,7 @@ export const chatKind: CallKind<ChatModel, AskedChat> = {
   parse: (body, model: ChatModel) => askedOf(body as CountedChat, checkChat(body, model), model),
   answer: (ctx, deps, placed, asked) =>
     asked.request.stream
-      ? answerWithFrames(ctx, deps, placed, { updates: asked.updates, frames: chunksFor(placed, asked.request) })
+      ? answerWithFrames(ctx, deps, placed, { updates: asked.updates, frames: chunksFor(asked.request) })
       : answerWhenDone(ctx, deps, placed),
 }
 

@@ -14,7 +14,7 @@ import { answerWithFrames } from '../calls/streamed-answer.ts'
 import type { CallKind } from '../calls/serve-call.ts'
 import { callEndpoint } from '../calls/serve-call.ts'
 import { CALL_ERRORS, QUOTED_ERRORS, callRequestHeaders } from '../declared.ts'
-import { eventsFor } from './stream.ts'
+import { messageEvents } from './stream.ts'
 
 type AskedMessage = Pick<CallOrder, 'betas' | 'droppedTools'> & ClampedChat
 
@@ -28,7 +28,7 @@ export const messagesKind: CallKind<ChatModel, AskedMessage> = {
   },
   answer: (ctx, deps, placed, asked) =>
     asked.request.stream
-      ? answerWithFrames(ctx, deps, placed, { updates: asked.updates, frames: eventsFor(placed) })
+      ? answerWithFrames(ctx, deps, placed, { updates: asked.updates, frames: messageEvents })
       : answerWhenDone(ctx, deps, placed),
 }
 

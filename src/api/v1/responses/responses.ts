@@ -24,7 +24,7 @@ import type { CallContext, PlacedCall } from '../calls/placed-call.ts'
 import type { UpdateListener } from '../calls/call-updates.ts'
 import { CALL_ERRORS, QUOTED_ERRORS } from '../declared.ts'
 import { withPrevious } from './previous.ts'
-import { eventsFor } from './stream.ts'
+import { responseEvents } from './stream.ts'
 
 type AskedResponse = Pick<CallOrder, 'droppedTools'> & ClampedChat & { modelId: string }
 
@@ -43,7 +43,10 @@ export const responsesKind: CallKind<ChatModel, AskedResponse> = {
     if (request.store !== false) keepWithAnswer(deps, placed, request, accountId)
     if (request.background === true && !placed.hasEnded) return answerBegun(ctx, placed, { request, modelId, updates })
     return request.stream && request.background !== true
-      ? answerWithFrames(ctx, deps, placed, { updates, frames: eventsFor(placed, request, modelId) })
+      ? answerWithFrames(ctx, deps, placed, {
+          updates,
+          frames: responseEvents({ callId: publicId('call', placed.callId), request, model: modelId }),
+        })
       : answerWhenDone(ctx, deps, placed)
   },
 }

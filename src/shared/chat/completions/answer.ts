@@ -5,7 +5,8 @@ import type { Fields } from '../../platform/fields.ts'
 import type { Tokens } from '../../terms/pricing.ts'
 import { allInput } from '../../terms/pricing.ts'
 import { countOutput } from '../../requests/token-count.ts'
-import type { AnswerForm, CutOff, Completion } from '../answer-form.ts'
+import type { AnswerForm, Completion } from '../answer-form.ts'
+import type { CutOff } from '../assembly.ts'
 import { ChatAssembly, beginsAnswer, choicesOf, hasReasoning } from './join-frames.ts'
 
 /** How answers of chat completions are read, joined, counted and stored. */

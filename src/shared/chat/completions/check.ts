@@ -8,11 +8,11 @@ import { plainImageUrl } from '../../media/media.ts'
 import { imageUrlProblem } from '../../requests/addresses.ts'
 import { parseBody, unknownFieldError } from '../../requests/parse-body.ts'
 import type { ChatMessage, ChatRequest } from '../../requests/requests.ts'
-import { addressesOf, withImages } from '../../requests/requests.ts'
 import type { BodyRules } from '../check-body.ts'
 import { allowedBy } from '../check-body.ts'
 import { MAX_ADDRESSES } from '../parts.ts'
-import { chatOptions, furtherFields, passingOptions, unknownField } from './fields.ts'
+import { addressesOf, withImages } from './parts.ts'
+import { FREE_FIELDS, chatOptions, passingOptions } from './fields.ts'
 import { chatMessages } from './messages.ts'
 
 const messagesOnly = z.object({ messages: chatMessages })
@@ -23,12 +23,9 @@ const messagesOnly = z.object({ messages: chatMessages })
  * @throws ApiError invalid_messages, or invalid_request that names the field.
  */
 export function checkChat(body: Fields, model: BodyRules): ChatRequest {
-  const accepted = acceptedParts(checkMessages(body), model.partTokens)
+  const accepted = acceptedParts(messagesOf(body), model.partTokens)
   const messages = accepted.map((message) => withImages(message, (url) => plainImageUrl(url as string)))
-  const allowed = allowedBy(model)
-  const unknown = unknownField(body, allowed)
-  if (unknown !== null) throw unknownFieldError([unknown])
-  const further = furtherFields(body, allowed)
+  const further = furtherFields(body, allowedBy(model))
   const { max_tokens, max_completion_tokens, ...options } = passingOptions(
     parseBody(chatOptions, without(body, further)),
   )
@@ -39,8 +36,16 @@ export function checkChat(body: Fields, model: BodyRules): ChatRequest {
 const without = (body: Fields, further: Fields): Fields =>
   Object.fromEntries(Object.entries(body).filter(([field]) => !Object.hasOwn(further, field)))
 
+/** The fields that an upstream's `allow` alone lets pass, as they are. @throws ApiError for those that nothing does */
+function furtherFields(body: Fields, allowed: ReadonlySet<string>): Fields {
+  const further = Object.entries(body).filter(([name, value]) => value !== null && !FREE_FIELDS.has(name))
+  const unknown = further.find(([name]) => !allowed.has(name) && !Object.hasOwn(chatOptions.shape, name))
+  if (unknown) throw unknownFieldError([unknown[0]])
+  return Object.fromEntries(further.filter(([name]) => allowed.has(name)))
+}
+
 /** @throws ApiError invalid_messages. */
-const checkMessages = ({ messages }: Fields): ChatMessage[] =>
+const messagesOf = ({ messages }: Fields): ChatMessage[] =>
   parseBody(messagesOnly, { messages }).messages as ChatMessage[]
 
 /**

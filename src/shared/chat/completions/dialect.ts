@@ -4,11 +4,11 @@
 import { asFields, isAddress } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import type { ChatRequest } from '../../requests/requests.ts'
-import { addressesOf, withImages } from '../../requests/requests.ts'
 import { TOKEN_BYTES } from '../answer-form.ts'
 import type { DialectDefinition } from '../definition.ts'
 import { chatForm } from './answer.ts'
 import { fixedTokens } from './estimate.ts'
+import { addressesOf, withImages } from './parts.ts'
 import { canonicalChat } from './read-request.ts'
 import { ChunkEncoder } from './write-frames.ts'
 

@@ -1,8 +1,11 @@
 /**
  * The tokens that a chat is charged for before its usage is known.
  */
+import { listOf } from '../../platform/fields.ts'
+import type { Fields } from '../../platform/fields.ts'
 import type { CountingRules, Tokens } from '../../terms/pricing.ts'
 import { estimatedInput, outputLimit, tokensOfPart } from '../../terms/pricing.ts'
+import { urlOf } from './parts.ts'
 
 /** The fields of a valid chat body that decide its pre-charge, beside its length. */
 export type CountedChat = {
@@ -34,11 +37,10 @@ export function estimateChat(body: CountedChat, rules: CountingRules): Tokens {
 export const fixedTokens = ({ messages }: Pick<CountedChat, 'messages'>, { partTokens }: CountingRules): number =>
   messages.flatMap(partsOf).reduce((sum, { type }) => sum + (tokensOfPart(type, partTokens) ?? 0), 0)
 
-const partsOf = ({ content }: { content?: unknown }): Record<string, unknown>[] =>
-  Array.isArray(content) ? content : []
+const partsOf = ({ content }: { content?: unknown }): Fields[] => listOf(content)
 
 /** The bytes of an image that stands in its part as a `data:` URI; 0 for an address. */
 function bytesOfDataUri(image: unknown): number {
-  const url = typeof image === 'object' && image !== null ? (image as { url?: unknown }).url : image
+  const url = urlOf(image)
   return typeof url === 'string' && /^data:/i.test(url) ? Buffer.byteLength(JSON.stringify(url)) - 2 : 0
 }

@@ -4,7 +4,6 @@
  * A model's upstream may take further fields: its `allow` in the catalogue. The messages are in `messages.ts`.
  */
 import { z } from 'zod'
-import type { Fields } from '../../platform/fields.ts'
 import { NEEDS_ALLOW } from '../../requests/billed-fields.ts'
 import { cacheControl, textPart } from './messages.ts'
 import { MAX_TOKENS, chosen, closed, jsonObject, listOf, optional } from '../../requests/field-schemas.ts'
@@ -164,15 +163,3 @@ export function passingOptions({ usage: _usage, service_tier: _tier, reasoning, 
 
 /** The names of all fields that pass without an upstream's `allow`. */
 export const FREE_FIELDS: ReadonlySet<string> = new Set(['model', 'messages', ...Object.keys(passing)])
-
-/** The first field of a body that is neither known nor allowed by the model's upstreams; null where there is none. */
-export const unknownField = (body: Fields, allowed: ReadonlySet<string>): string | null =>
-  Object.keys(body).find(
-    (name) => body[name] !== null && !FREE_FIELDS.has(name) && !Object.hasOwn(taken, name) && !allowed.has(name),
-  ) ?? null
-
-/** The fields of a body that only an upstream's `allow` lets pass: taken as they are. */
-export const furtherFields = (body: Fields, allowed: ReadonlySet<string>): Fields =>
-  Object.fromEntries(
-    Object.entries(body).filter(([name, value]) => value !== null && !FREE_FIELDS.has(name) && allowed.has(name)),
-  )

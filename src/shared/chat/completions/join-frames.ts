@@ -4,20 +4,18 @@
 import type { Fields } from '../../platform/fields.ts'
 import { jsonBytes } from '../../platform/json-bytes.ts'
 import { wordBytes } from '../../requests/token-count.ts'
-import { BoundedAssembly, fitting } from '../bounded-assembly.ts'
+import { Assembly, fitting } from '../assembly.ts'
 import { addFields, saysAnything } from '../deltas.ts'
 
 type Choice = { index: number; message: Fields; finish_reason: unknown; [field: string]: unknown }
 
 /** Puts chunks in OpenAI's form together into the completion that a request without `stream` would have had. */
-export class ChatAssembly extends BoundedAssembly {
+export class ChatAssembly extends Assembly {
   private readonly fields: Fields = {}
   private readonly choices = new Map<number, Choice>()
-
-  /** @param maxBytes how long the answer may become, as JSON in UTF-8 */
-  constructor(maxBytes: number) {
-    super(maxBytes, { sizeOf: sizeOfChunk, wordsIn: wordsInChunk, cut: cutChunk })
-  }
+  protected readonly sizeOf = sizeOfChunk
+  protected readonly wordsIn = wordsInChunk
+  protected readonly cut = cutChunk
 
   get isEmpty(): boolean {
     return this.choices.size === 0

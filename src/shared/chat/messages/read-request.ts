@@ -5,7 +5,7 @@ import { asFields, isText, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import type { ChatRequest } from '../../requests/requests.ts'
 import type { Block, CanonicalChat, Tool, ToolChoice, Turn } from '../canonical.ts'
-import { CLAUDE_THOUGHTS } from '../thoughts.ts'
+import { CLAUDE_THOUGHTS } from '../canonical.ts'
 
 /** A valid request in its canonical form. */
 export function canonicalMessages(request: ChatRequest): CanonicalChat {

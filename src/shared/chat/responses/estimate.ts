@@ -4,6 +4,7 @@
 import { bytesAsJson } from '../../platform/json-bytes.ts'
 import type { CountingRules, Tokens } from '../../terms/pricing.ts'
 import type { ChatRequest } from '../../requests/requests.ts'
+import type { Sized } from '../parts.ts'
 import { estimateOf, fixedTokensOf } from '../parts.ts'
 import { bytesOfWords, partsOf, toolsOf } from './parts.ts'
 
@@ -14,17 +15,19 @@ const DEFAULT_OUTPUT = 32_768
 export const outputOf = (asked: number | null | undefined, { maxOutputTokens }: CountingRules): number =>
   asked ?? maxOutputTokens ?? DEFAULT_OUTPUT
 
+const sizedOf = (request: ChatRequest): Sized => ({
+  parts: partsOf(request),
+  tools: toolsOf(request),
+  limit: request.max_tokens,
+})
+
 /** The input tokens that do not count by bytes. */
 export const fixedTokens = (request: ChatRequest, rules: CountingRules): number =>
-  fixedTokensOf(partsOf(request), toolsOf(request), rules)
+  fixedTokensOf(sizedOf(request), rules)
 
 /**
  * The tokens of a request. A text file counts by its data or by its words, whichever are more bytes: control characters
  * are six in JSON.
  */
 export const estimateResponses = (request: ChatRequest, rules: CountingRules): Tokens =>
-  estimateOf(
-    bytesAsJson(request) + bytesOfWords(request),
-    { parts: partsOf(request), tools: toolsOf(request), limit: request.max_tokens },
-    rules,
-  )
+  estimateOf(bytesAsJson(request) + bytesOfWords(request), sizedOf(request), rules)

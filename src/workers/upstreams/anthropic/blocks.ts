@@ -3,7 +3,7 @@
  */
 import type { Block, Reasoning, ToolCall, ToolResult, Turn } from '../../../shared/chat/canonical.ts'
 import { imageSourceOf } from '../../../shared/chat/messages/parts.ts'
-import { CLAUDE_THOUGHTS } from '../../../shared/chat/thoughts.ts'
+import { CLAUDE_THOUGHTS } from '../../../shared/chat/canonical.ts'
 import { UpstreamError } from '../adapter.ts'
 import { readCut } from '../../../shared/chat/cut-json.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'

@@ -6,7 +6,7 @@ import type { Route } from '../../../shared/catalogue/catalogue.ts'
 import { isEnd } from '../../../shared/chat/responses/join-frames.ts'
 import { sentFields } from '../../../shared/chat/check-body.ts'
 import { FIELDS } from '../../../shared/chat/responses/fields.ts'
-import { eventsOfItem, itemAdded, piecesOf, wordsOf } from '../../../shared/chat/responses/items.ts'
+import { ITEM_EVENTS, eventsOfItem, itemAdded, piecesOf, wordsOf } from '../../../shared/chat/responses/items.ts'
 import { begunResponse, itemId } from '../../../shared/chat/responses/response.ts'
 import type { Seal } from '../../../shared/chat/seal.ts'
 import { asFields, isText } from '../../../shared/platform/fields.ts'
@@ -51,24 +51,14 @@ function sentItem(item: Fields, open: Seal['open']): Fields[] {
 }
 
 /** The events that clients know. */
-const EVENTS: ReadonlySet<unknown> = new Set(
-  [
-    'created',
-    'in_progress',
-    'completed',
-    'incomplete',
-    'output_text.annotation.added',
-    ...['output_item', 'content_part', 'reasoning_summary_part'].flatMap((name) => [`${name}.added`, `${name}.done`]),
-    ...[
-      'output_text',
-      'refusal',
-      'function_call_arguments',
-      'custom_tool_call_input',
-      'reasoning_text',
-      'reasoning_summary_text',
-    ].flatMap((name) => [`${name}.delta`, `${name}.done`]),
-  ].map((name) => `response.${name}`),
-)
+const EVENTS: ReadonlySet<unknown> = new Set([
+  'response.created',
+  'response.in_progress',
+  'response.completed',
+  'response.incomplete',
+  'response.output_text.annotation.added',
+  ...ITEM_EVENTS,
+])
 
 /** An event without its number: events are numbered as they leave. */
 const withoutNumber = ({ sequence_number: _number, ...event }: Fields): Fields => event

@@ -1,11 +1,10 @@
 import { expect } from 'chai'
 import type { EventStream } from '../../../../src/api/v1/calls/event-stream.ts'
 import { chunksFor } from '../../../../src/api/v1/chat/completions-stream.ts'
-import type { PlacedCall } from '../../../../src/api/v1/calls/placed-call.ts'
 import { RelayedStreams } from '../../../../src/api/v1/calls/relayed-stream.ts'
 import type { FrameStream } from '../../../../src/api/v1/calls/streamed-answer.ts'
-import { eventsFor as messageEvents } from '../../../../src/api/v1/messages/stream.ts'
-import { eventsFor as responseEvents } from '../../../../src/api/v1/responses/stream.ts'
+import { messageEvents } from '../../../../src/api/v1/messages/stream.ts'
+import { responseEvents } from '../../../../src/api/v1/responses/stream.ts'
 import type { Dialect } from '../../../../src/shared/chat/dialect.ts'
 import { dialectOf } from '../../../../src/shared/chat/dialect.ts'
 import { NO_SEAL } from '../../../../src/shared/chat/seal.ts'
@@ -23,7 +22,6 @@ import { bodyOf, streamOf } from '../../../workers/upstreams/answer-bodies.ts'
 const WORDS = 200
 const request = { model: 'm', messages: [], max_tokens: 1000 } as unknown as ChatRequest
 const callId: CallId = newId('call')
-const placed = { callId, relayed: null } as unknown as PlacedCall
 
 const chunk = (delta: object, more: object = {}) => ({
   id: 'c',
@@ -42,7 +40,7 @@ const STREAMS: Record<Dialect, Streamed> = {
     first: [chunk({ role: 'assistant', content: 'Hello' })],
     word: (nth) => chunk({ content: `word ${nth}` }),
     translation: () => new OpenaiChunks(1),
-    frames: chunksFor(placed, request),
+    frames: chunksFor(request),
   },
   messages: {
     first: [
@@ -51,7 +49,7 @@ const STREAMS: Record<Dialect, Streamed> = {
     ],
     word: (nth) => ({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: `word ${nth}` } }),
     translation: () => new MessagesPassThrough(),
-    frames: messageEvents(placed),
+    frames: messageEvents,
   },
   responses: {
     first: [
@@ -66,7 +64,7 @@ const STREAMS: Record<Dialect, Streamed> = {
       delta: `word ${nth}`,
     }),
     translation: () => new ResponsesPassThrough({ request, callId: 'call_1', seal: NO_SEAL.seal }),
-    frames: responseEvents(placed, request, 'm'),
+    frames: responseEvents({ callId: 'call_1', request, model: 'm' }),
   },
 }
 
