@@ -6,8 +6,8 @@ import type { ChatModel } from '../../../shared/catalogue/catalogue.ts'
 import type { Tokens } from '../../../shared/terms/pricing.ts'
 import { chatCharge } from '../../../shared/terms/pricing.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
-import type { LowerTo } from '../calls/call-order.ts'
 import { loweringOf } from '../calls/call-order.ts'
+import type { Parsed } from '../calls/serve-call.ts'
 import { apiKey } from '../../endpoint/auth.ts'
 import { events } from '../../endpoint/answer-schemas.ts'
 import { CALL_LIMITS, accepted, agentBody, callRequestHeaders, chatHeaders } from '../declared.ts'
@@ -15,17 +15,11 @@ import { CALL_LIMITS, accepted, agentBody, callRequestHeaders, chatHeaders } fro
 /** How long an answer to an agent may take where its model does not say, in seconds: agents ask for long ones. */
 const DEADLINE_SECONDS = 900
 
-/** A chat of one choice, what it is charged, and what it would be with a lower limit. */
-export type ClampedChat = {
-  request: ChatRequest
-  estimate: Tokens
-  charge: number
-  lowerTo: LowerTo
-  deadlineSeconds: number
-}
+/** A chat, and what it is charged. */
+export type AskedChat = Parsed & { request: ChatRequest }
 
-/** What a chat is to cost. Its limit of output is lowered to what can be paid. */
-export function clampedChat(request: ChatRequest, estimate: Tokens, { price }: ChatModel): ClampedChat {
+/** What a chat of one choice is to cost. Its limit of output is lowered to what can be paid. */
+export function clampedChat(request: ChatRequest, estimate: Tokens, { price }: ChatModel): AskedChat {
   const lowerTo = loweringOf(price, { limit: request.max_tokens, choices: 1, estimate })
   return { request, estimate, charge: chatCharge(price, estimate), lowerTo, deadlineSeconds: DEADLINE_SECONDS }
 }
@@ -55,3 +49,9 @@ export const agentAnswers = <S extends z.ZodType>(name: string, schema: S, api: 
   },
   202: accepted,
 })
+
+/** What the usage of an answer has besides that of its vendor's API. */
+export const settled = {
+  credits: z.int().meta({ description: 'Credits finally charged.' }),
+  balance: z.int().meta({ description: 'Credits left.' }),
+}

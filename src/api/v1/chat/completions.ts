@@ -5,11 +5,11 @@ import { checkChat } from '../../../shared/chat/completions/check.ts'
 import type { CountedChat } from '../../../shared/chat/completions/estimate.ts'
 import { estimateChat } from '../../../shared/chat/completions/estimate.ts'
 import type { ChatModel } from '../../../shared/catalogue/catalogue.ts'
-import type { Tokens } from '../../../shared/terms/pricing.ts'
 import { DEFAULT_MAX_TOKENS, chatCharge } from '../../../shared/terms/pricing.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import { apiKey } from '../../endpoint/auth.ts'
 import { answerWhenDone } from '../calls/answer-call.ts'
+import type { AskedChat } from './agent-chat.ts'
 import { chunksFor } from './completions-stream.ts'
 import { answerWithFrames } from '../calls/streamed-answer.ts'
 import {
@@ -23,17 +23,9 @@ import {
   gateway,
 } from '../declared.ts'
 import { chatBody } from '../calls/call-schemas.ts'
-import type { LowerTo } from '../calls/call-order.ts'
 import { loweringOf } from '../calls/call-order.ts'
 import type { CallKind } from '../calls/serve-call.ts'
 import { callEndpoint } from '../calls/serve-call.ts'
-
-type AskedChat = {
-  request: ChatRequest
-  estimate: Tokens
-  charge: number
-  lowerTo: LowerTo | undefined
-}
 
 /**
  * What a chat is to cost. Where it leaves its output to a model that gives more than 1024 tokens, the limit is lowered

@@ -7,19 +7,16 @@ import { checkMessages } from '../../../shared/chat/messages/check.ts'
 import { estimateMessages } from '../../../shared/chat/messages/estimate.ts'
 import { messagesBody } from '../../../shared/chat/messages/fields.ts'
 import { answerWhenDone } from '../calls/answer-call.ts'
-import type { CallOrder } from '../calls/call-order.ts'
-import type { ClampedChat } from '../chat/agent-chat.ts'
-import { agentAnswers, agentChat, clampedChat } from '../chat/agent-chat.ts'
+import type { AskedChat } from '../chat/agent-chat.ts'
+import { agentAnswers, agentChat, clampedChat, settled } from '../chat/agent-chat.ts'
 import { answerWithFrames } from '../calls/streamed-answer.ts'
 import type { CallKind } from '../calls/serve-call.ts'
 import { callEndpoint } from '../calls/serve-call.ts'
 import { CALL_ERRORS, QUOTED_ERRORS, callRequestHeaders } from '../declared.ts'
 import { messageEvents } from './stream.ts'
 
-type AskedMessage = Pick<CallOrder, 'betas' | 'droppedTools'> & ClampedChat
-
 /** What is a message's own of a call. */
-export const messagesKind: CallKind<ChatModel, AskedMessage> = {
+export const messagesKind: CallKind<ChatModel, AskedChat> = {
   modality: 'chat',
   dialect: 'messages',
   parse: (body, model, headers) => {
@@ -37,8 +34,7 @@ const usage = z.looseObject({
   cache_creation_input_tokens: z.int().meta({ description: 'Input that was written to a cache.' }),
   cache_read_input_tokens: z.int().meta({ description: 'Input that was read from a cache.' }),
   output_tokens: z.int(),
-  credits: z.int().meta({ description: 'Credits finally charged.' }),
-  balance: z.int().meta({ description: 'Credits left.' }),
+  ...settled,
 })
 
 /** A message as Anthropic's API answers it. */

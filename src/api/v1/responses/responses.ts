@@ -14,9 +14,8 @@ import { publicId } from '../../../shared/platform/ids.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import type { WebDeps } from '../../deps.ts'
 import { answerWhenDone } from '../calls/answer-call.ts'
-import type { CallOrder } from '../calls/call-order.ts'
-import type { ClampedChat } from '../chat/agent-chat.ts'
-import { agentAnswers, agentChat, clampedChat } from '../chat/agent-chat.ts'
+import type { AskedChat } from '../chat/agent-chat.ts'
+import { agentAnswers, agentChat, clampedChat, settled } from '../chat/agent-chat.ts'
 import type { CallKind } from '../calls/serve-call.ts'
 import { callEndpoint } from '../calls/serve-call.ts'
 import { answerWithFrames } from '../calls/streamed-answer.ts'
@@ -26,7 +25,7 @@ import { CALL_ERRORS, QUOTED_ERRORS } from '../declared.ts'
 import { withPrevious } from './previous.ts'
 import { responseEvents } from './stream.ts'
 
-type AskedResponse = Pick<CallOrder, 'droppedTools'> & ClampedChat & { modelId: string }
+type AskedResponse = AskedChat & { modelId: string }
 
 /** What is a response's own of a call. */
 export const responsesKind: CallKind<ChatModel, AskedResponse> = {
@@ -86,8 +85,7 @@ const usage = z.looseObject({
   output_tokens: z.int(),
   output_tokens_details: z.looseObject({ reasoning_tokens: z.int() }),
   total_tokens: z.int(),
-  credits: z.int().meta({ description: 'Credits finally charged.' }),
-  balance: z.int().meta({ description: 'Credits left.' }),
+  ...settled,
 })
 
 /** A response as OpenAI's API answers it. */

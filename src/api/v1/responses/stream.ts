@@ -7,7 +7,7 @@ import { endOfResponse, eventsOfResponse } from '../../../shared/chat/responses/
 import { isEnd } from '../../../shared/chat/responses/join-frames.ts'
 import { itemDone, piecesOf } from '../../../shared/chat/responses/items.ts'
 import { begunResponse } from '../../../shared/chat/responses/response.ts'
-import { asFields } from '../../../shared/platform/fields.ts'
+import { asFields, listOf } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import type { EventStream } from '../calls/event-stream.ts'
@@ -92,7 +92,7 @@ class ResponseWriter implements FrameWriter {
 
   /** Ends what an answer that was cut has left open, with the words that it has. */
   private closeItems(output: unknown): void {
-    const items = (Array.isArray(output) ? output : []) as Fields[]
+    const items = listOf(output)
     for (const { index, begun, ended } of this.open.values()) {
       const item = items[index]
       if (!item) continue

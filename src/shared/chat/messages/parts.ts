@@ -1,7 +1,7 @@
 /**
  * The pictures and documents in a request of the Messages API: in its turns, and in what tools answered.
  */
-import { asFields } from '../../platform/fields.ts'
+import { asFields, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import type { ChatMessage } from '../../requests/requests.ts'
 import type { Part } from '../parts.ts'
@@ -12,10 +12,8 @@ type Body = { messages: readonly Pick<ChatMessage, 'content'>[]; system?: unknow
 export const partsOf = ({ messages }: Body): Part[] =>
   messages.flatMap(({ content }, at) => partsIn(content, `messages.${at}.content`))
 
-function partsIn(content: unknown, path: string): Part[] {
-  if (!Array.isArray(content)) return []
-  return content.flatMap((value, at): Part[] => {
-    const block = asFields(value)
+const partsIn = (content: unknown, path: string): Part[] =>
+  listOf(content).flatMap((block, at) => {
     const here = `${path}.${at}`
     if (block.type === 'tool_result') return partsIn(block.content, `${here}.content`)
     if (block.type !== 'image' && block.type !== 'document') return []
@@ -23,7 +21,6 @@ function partsIn(content: unknown, path: string): Part[] {
     const inner = source.type === 'content' ? partsIn(source.content, `${here}.source.content`) : []
     return [partOf(block.type, source, `${here}.source`), ...inner]
   })
-}
 
 function partOf(kind: Part['kind'], { type, url, media_type: named, data }: Fields, path: string): Part {
   if (type === 'url') return { kind, path, urlPath: `${path}.url`, url: String(url), data: null }
@@ -42,15 +39,13 @@ function partOf(kind: Part['kind'], { type, url, media_type: named, data }: Fiel
 
 /** The blocks of all turns, those in other blocks included: counted before any of them is checked. */
 export const blockCount = (messages: unknown): number =>
-  Array.isArray(messages) ? messages.reduce<number>((sum, one) => sum + blocksIn(asFields(one).content), 0) : 0
+  listOf(messages).reduce((sum, { content }) => sum + blocksIn(content), 0)
 
-function blocksIn(content: unknown): number {
-  if (!Array.isArray(content)) return 0
-  return content.reduce<number>((sum, value) => {
-    const block = asFields(value)
-    return sum + 1 + blocksIn(block.content) + blocksIn(asFields(block.source).content)
-  }, 0)
-}
+const blocksIn = (content: unknown): number =>
+  listOf(content).reduce(
+    (sum, block) => sum + 1 + blocksIn(block.content) + blocksIn(asFields(block.source).content),
+    0,
+  )
 
 /**
  * A request with the addresses of its pictures as `change` returns them: others, or `data:` URIs.

@@ -2,7 +2,7 @@
  * The items of a request of the Responses API, and the pictures and files in them: in messages, and in what tools
  * answered.
  */
-import { asFields, isText, listOf } from '../../platform/fields.ts'
+import { asFields, asList, isText, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import { jsonBytes } from '../../platform/json-bytes.ts'
 import type { Part } from '../parts.ts'
@@ -21,14 +21,9 @@ export const toolsOf = (body: Body): Fields[] => [
 
 /** The parts and tools of all items: counted before any of them is checked. */
 export const partCount = ({ input }: Body): number =>
-  Array.isArray(input)
-    ? input.reduce<number>((sum, item) => {
-        const { content, output, summary, tools } = asFields(item)
-        return [content, output, summary, tools].reduce<number>((parts, list) => parts + lengthOf(list), sum)
-      }, 0)
-    : 0
-
-const lengthOf = (list: unknown): number => (Array.isArray(list) ? list.length : 0)
+  listOf(input)
+    .flatMap(({ content, output, summary, tools }) => [content, output, summary, tools])
+    .reduce<number>((sum, list) => sum + asList(list).length, 0)
 
 /** Where the parts of an item stand, by its type. What else there is has a form that only its vendor knows. */
 const PLACES: ReadonlyMap<unknown, 'content' | 'output'> = new Map([

@@ -9,7 +9,7 @@ import { FIELDS } from '../../../shared/chat/responses/fields.ts'
 import { ITEM_EVENTS, eventsOfItem, itemAdded, piecesOf, wordsOf } from '../../../shared/chat/responses/items.ts'
 import { begunResponse, itemId } from '../../../shared/chat/responses/response.ts'
 import type { Seal } from '../../../shared/chat/seal.ts'
-import { asFields, isText } from '../../../shared/platform/fields.ts'
+import { asFields, isText, listOf } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import { PassThrough } from '../translation.ts'
@@ -123,8 +123,7 @@ export class ResponsesPassThrough extends PassThrough {
 
   /** The items that nobody told of before the end. */
   private late({ output }: Fields): Fields[] {
-    const items = Array.isArray(output) ? output.map(asFields) : []
-    return items.flatMap((item, index) =>
+    return listOf(output).flatMap((item, index) =>
       this.done.has(index) ? [] : eventsOfItem({ item, index }).flatMap((one) => this.itemFrames(one)),
     )
   }
