@@ -20,7 +20,7 @@ export const messagesForm: AnswerForm = {
     return type !== 'message_start' && type !== 'content_block_stop' && saysAnything(words)
   },
   reasons: ({ delta, content_block: block }) =>
-    [delta, block].some((one) => /thinking/.test(String(asFields(one).type))),
+    [delta, block].map((one) => asFields(one).type).some((type) => isText(type) && /thinking/.test(type)),
   written: (event, model, line) => {
     const { type, message, ...rest } = event
     if (message !== undefined) return JSON.stringify({ type, message: { ...asFields(message), model }, ...rest })
