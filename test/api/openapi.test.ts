@@ -33,7 +33,7 @@ const nameOf = ({ method, path }: { method: string; path: string }): string => `
 
 /** Whether an operation names its errors as another API does. */
 const hasOwnCodes = ({ envelope }: (typeof operations)[number]): boolean =>
-  envelope === 'anthropic' || envelope === 'responses'
+  envelope === 'messages' || envelope === 'responses'
 
 type BadBody = readonly [body: string, headers: Record<string, string>, status: number]
 

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../scripts/folders.ts'
 import { createMessage } from '../../src/api/v1/messages/messages.ts'
-import { DEARER_FIELDS, FREE_FIELDS } from '../../src/shared/chat/messages/fields.ts'
-import { CONTENT_BLOCKS } from '../../src/shared/chat/messages/body.ts'
+import { anthropicTypeOf } from '../../src/shared/chat/messages/errors.ts'
+import { CONTENT_BLOCKS, FIELDS } from '../../src/shared/chat/messages/fields.ts'
 import { chatOptions } from '../../src/shared/chat/completions/fields.ts'
-import { anthropicTypeOf, errorCodes, statusOf } from '../../src/shared/platform/errors.ts'
+import { errorCodes, statusOf } from '../../src/shared/platform/errors.ts'
 
 describe('docs/api.md', () => {
   const page = readFileSync(join(root, 'docs/api.md'), 'utf8')
@@ -28,8 +28,8 @@ describe('docs/api.md', () => {
       const [, fields] = new RegExp(`^\\| ${kind} \\| ([^|]+) \\|`, 'm').exec(section)!
       return Array.from(fields!.matchAll(/`(\w+)`/g), ([, name]) => name!).toSorted()
     }
-    expect(rowOf('free')).to.deep.equal([...FREE_FIELDS].toSorted())
-    expect(rowOf('dearer')).to.deep.equal(Object.keys(DEARER_FIELDS).toSorted())
+    expect(rowOf('free')).to.deep.equal([...FIELDS.free].toSorted())
+    expect(rowOf('dearer')).to.deep.equal(Object.keys(FIELDS.dearer).toSorted())
     const [, blocks] = /Blocks are ([^.]+)\./.exec(section)!
     const said = Array.from(blocks!.matchAll(/`(\w+)`/g), ([, name]) => name!)
     expect(said.toSorted()).to.deep.equal([...CONTENT_BLOCKS].toSorted())

@@ -2,8 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
-import type { ChatUsage } from '../../src/shared/chat/completions/output.ts'
-import { chatOutput } from '../../src/shared/chat/completions/output.ts'
 import { keepInput } from '../../src/shared/calls/stored-responses.ts'
 import type { OpenRequest } from '../../src/shared/calls/types.ts'
 import type { Db } from '../../src/shared/platform/postgres/db.ts'
@@ -13,7 +11,7 @@ import type { TestAccount } from '../../scripts/harness/factories.ts'
 
 const MEGABYTE = 1024 * 1024
 
-const usage: ChatUsage = { input_tokens: 1, output_tokens: 2, prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 }
+const usage = { input_tokens: 1, output_tokens: 2, prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 }
 
 /** A chat that has ended with this content, at one credit. @returns the path of its answer. */
 export async function aStoredChat(
@@ -25,10 +23,8 @@ export async function aStoredChat(
   const calls = verbs(db)
   const id = await opened(calls, account, 1, { modality: 'chat', model: 'sandbox-chat', ...more })
   const choices = [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }]
-  const output = chatOutput(
-    { id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'sandbox-chat', choices },
-    usage,
-  )
+  const head = { id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'sandbox-chat' }
+  const output = JSON.stringify({ ...head, choices, usage })
   await calls.settle(id, 'chat', {
     cost: 1,
     tokens: { input: 1, output: 2 },

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { parseMessages } from '../../src/api/v1/messages/body.ts'
+import { checkMessages } from '../../src/shared/chat/messages/check.ts'
 import { estimateMessages } from '../../src/shared/chat/messages/estimate.ts'
-import { DEARER_FIELDS, FREE_VALUES } from '../../src/shared/chat/messages/fields.ts'
+import { FIELDS } from '../../src/shared/chat/messages/fields.ts'
 import type { Sent } from './support/holds.ts'
 import { holds } from './support/holds.ts'
 import { messageBodies } from './support/message-bodies.ts'
@@ -12,9 +12,9 @@ function check({ protocol, request, sent, allow, rules }: Sent): void {
   expect(sent, 'other limits').to.not.have.any.keys('n', 'max_completion_tokens', 'max_output_tokens', 'models')
   const { budget_tokens: budget = 0 } = (sent.thinking ?? {}) as { budget_tokens?: number }
   expect(budget, 'the budget of thinking').to.be.below(request.max_tokens)
-  for (const name of Object.keys(DEARER_FIELDS)) {
+  for (const name of Object.keys(FIELDS.dearer)) {
     if (sent[name] === undefined || allow.includes(name)) continue
-    expect(FREE_VALUES[name], `${name}, which this upstream may not be sent`).to.include(sent[name])
+    expect(FIELDS.freeValues[name], `${name}, which this upstream may not be sent`).to.include(sent[name])
   }
   if (protocol === 'anthropic') expect(sent.service_tier, 'the tier').to.be.a('string')
   expect(hostedIn(sent), 'tools that the upstream runs').to.deep.equal([])
@@ -27,7 +27,7 @@ holds('message', 'any field, block or tool of its body', {
   dialect: 'messages',
   protocols: ['openai', 'anthropic'],
   bodies: messageBodies,
-  allowable: [...Object.keys(DEARER_FIELDS), 'cache_control.ttl', 'thinking'],
-  parse: parseMessages,
+  allowable: [...Object.keys(FIELDS.dearer), 'cache_control.ttl', 'thinking'],
+  parse: checkMessages,
   check,
 })

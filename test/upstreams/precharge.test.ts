@@ -1,10 +1,11 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { JsonObject } from '../../src/api/middleware/json-body.ts'
-import { parseChat } from '../../src/api/v1/chat/completions-body.ts'
+import { checkChat } from '../../src/shared/chat/completions/check.ts'
+import type { CountedChat } from '../../src/shared/chat/completions/estimate.ts'
+import { estimateChat } from '../../src/shared/chat/completions/estimate.ts'
 import { ApiError } from '../../src/shared/platform/errors.ts'
-import { chatCost, estimateTokens } from '../../src/shared/terms/pricing.ts'
-import type { CountedChat } from '../../src/shared/terms/pricing.ts'
+import { chatCost } from '../../src/shared/terms/pricing.ts'
 import type { ChatRequest } from '../../src/shared/requests/requests.ts'
 import { UpstreamError } from '../../src/workers/upstreams/adapter.ts'
 import type { UpstreamUsage } from '../../src/workers/upstreams/adapter.ts'
@@ -58,12 +59,12 @@ describe('the pre-charge of any chat', () => {
     const body = JSON.parse(text) as JsonObject
     let request: ChatRequest
     try {
-      request = copied(parseChat(body, MODEL))
+      request = copied(checkChat(body, MODEL))
     } catch (error) {
       if (error instanceof ApiError) return 'refused'
       throw error
     }
-    const precharge = chatCost(PRICE, estimateTokens(body as CountedChat, MODEL))
+    const precharge = chatCost(PRICE, estimateChat(body as CountedChat, MODEL))
     try {
       const usage = await ask(protocol, request)
       const [bill] = billing.takeBills() as [Bill]

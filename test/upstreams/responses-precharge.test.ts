@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { parseResponses } from '../../src/api/v1/responses/body.ts'
+import { checkResponses } from '../../src/shared/chat/responses/check.ts'
 import { estimateResponses } from '../../src/shared/chat/responses/estimate.ts'
-import { DEARER_FIELDS, FREE_VALUES } from '../../src/shared/chat/responses/fields.ts'
+import { FIELDS } from '../../src/shared/chat/responses/fields.ts'
 import type { Sent } from './support/holds.ts'
 import { holds } from './support/holds.ts'
 import { responseBodies } from './support/response-bodies.ts'
@@ -13,9 +13,9 @@ function check({ protocol, request, sent, allow, rules }: Sent): void {
   const stated = limits.filter((limit) => limit !== undefined)
   expect(stated, 'the limits of the output').to.deep.equal([request.max_tokens])
   expect(sent, 'other limits').to.not.have.any.keys('n', 'models', 'previous_response_id', 'background')
-  for (const name of Object.keys(DEARER_FIELDS)) {
+  for (const name of Object.keys(FIELDS.dearer)) {
     if (sent[name] === undefined || allow.includes(name)) continue
-    const free = [...(FREE_VALUES[name] ?? []), 'standard_only']
+    const free = [...(FIELDS.freeValues[name] ?? []), 'standard_only']
     expect(free, `${name}, which this upstream may not be sent`).to.include(sent[name])
   }
   expect(hostedToolsIn(sent), 'tools that the upstream runs').to.deep.equal([])
@@ -30,7 +30,7 @@ holds('response', 'any field, item, part or tool of its body', {
   dialect: 'responses',
   protocols: ['openai', 'anthropic', 'responses'],
   bodies: responseBodies,
-  allowable: [...Object.keys(DEARER_FIELDS), 'reasoning.mode'],
-  parse: parseResponses,
+  allowable: [...Object.keys(FIELDS.dearer), 'reasoning.mode'],
+  parse: checkResponses,
   check,
 })

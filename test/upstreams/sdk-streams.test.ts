@@ -1,8 +1,9 @@
 import { expect } from 'chai'
 import OpenAI from 'openai'
 import type { ChatCompletionChunk } from 'openai/resources/chat/completions'
-import { chatCost, estimateTokens } from '../../src/shared/terms/pricing.ts'
-import type { CountedChat } from '../../src/shared/terms/pricing.ts'
+import type { CountedChat } from '../../src/shared/chat/completions/estimate.ts'
+import { estimateChat } from '../../src/shared/chat/completions/estimate.ts'
+import { chatCost } from '../../src/shared/terms/pricing.ts'
 import { countOutput } from '../../src/shared/requests/token-count.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { balanceOf } from '../../scripts/harness/factories.ts'
@@ -148,7 +149,7 @@ describe('a chat that the openai SDK streams', () => {
         // Anthropic's streams begin with the count of their input.
         const reported = target.protocol === 'anthropic' ? Number(usage.input_tokens) : undefined
         const tokens = {
-          input: reported ?? estimateTokens({ ...request, stream: true } as CountedChat, {}).input,
+          input: reported ?? estimateChat({ ...request, stream: true } as CountedChat, {}).input,
           output: countOutput(kept.json.choices),
         }
         expect(usage).to.include({ input_tokens: tokens.input, output_tokens: tokens.output })

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
+import type { CountedChat } from '../../src/shared/chat/completions/estimate.ts'
+import { estimateChat } from '../../src/shared/chat/completions/estimate.ts'
 import type { Protocol } from '../../src/shared/catalogue/catalogue.ts'
-import { estimateTokens } from '../../src/shared/terms/pricing.ts'
-import type { CountedChat } from '../../src/shared/terms/pricing.ts'
 import { countOutput } from '../../src/shared/requests/token-count.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { balanceOf } from '../../scripts/harness/factories.ts'
@@ -189,7 +189,7 @@ describe('an upstream with irregular JSON', () => {
         .to.equal(FUNDS - (await balanceOf(gateway.db, account.id)))
         .and.to.be.above(0)
       const asked = bodyOf(openai, prompt) as CountedChat
-      const counted = { inputTokens: estimateTokens(asked, {}).input, outputTokens: countOutput(reply.json.choices) }
+      const counted = { inputTokens: estimateChat(asked, {}).input, outputTokens: countOutput(reply.json.choices) }
       expect(await recordOf(gateway.db, reply)).to.include(counted)
       const stream = await startStream(gateway, account, openai, prompt, asking)
       await stream.ended

@@ -5,11 +5,12 @@
 import { z } from 'zod'
 import { MAX_SECONDS } from '../../shared/requests/media-options.ts'
 import type { ErrorCode } from '../../shared/platform/errors.ts'
-import { anthropicTypeOf, responsesCodeOf, responsesTypeOf, shownCodeOf } from '../../shared/platform/errors.ts'
+import { shownCodeOf } from '../../shared/platform/errors.ts'
 import { MODALITIES } from '../../shared/terms/kinds.ts'
 import { CALL_STATUSES } from '../../shared/terms/lifecycle.ts'
 import { DIALECTS } from '../../shared/chat/dialect.ts'
 import { ENTRY_KINDS, ORIGINS } from '../../shared/ledger/ledger.ts'
+import { errorsOf } from '../middleware/envelope.ts'
 import type { Envelope } from '../middleware/request-context.ts'
 import { catalogueChanges } from '../operator/catalogue-changes.ts'
 
@@ -54,18 +55,10 @@ export function errorSchema(envelope: Envelope, codes: readonly ErrorCode[]): z.
   const resetsAt = time.nullable().meta({
     description: 'For a budget that is spent: when it resets; null for a total budget.',
   })
-  const more = codes.includes('key_budget_exceeded') ? { resetsAt: resetsAt.optional() } : {}
-  if (envelope === 'anthropic') {
-    const type = z.enum(codes.map(anthropicTypeOf) as [string, ...string[]])
-    const error = z.strictObject({ type, message, ...more })
-    return z.strictObject({ type: z.literal('error'), error, request_id: z.string() })
-  }
+  const more: Record<string, z.ZodType> = codes.includes('key_budget_exceeded') ? { resetsAt: resetsAt.optional() } : {}
   const param = z.string().nullable().meta({ description: 'The path of the field at fault.' })
-  if (envelope === 'responses') {
-    const type = z.enum(codes.map(responsesTypeOf) as [string, ...string[]])
-    const ofOpenai = z.enum(codes.map(responsesCodeOf) as [string, ...string[]])
-    return z.strictObject({ error: z.strictObject({ type, message, param, code: ofOpenai, ...more }) })
-  }
+  const ofDialect = errorsOf(envelope)
+  if (ofDialect) return ofDialect.schema(codes, { message, param, more })
   return z.strictObject({ ok: z.literal(false), error: z.strictObject({ type: code, message, param, code, ...more }) })
 }
 

@@ -3,22 +3,14 @@
  */
 import { PassThrough } from 'node:stream'
 import type { Context, Middleware } from 'koa'
-import {
-  ApiError,
-  RETRY_SECONDS,
-  anthropicTypeOf,
-  gatewayError,
-  responsesCodeOf,
-  responsesTypeOf,
-  shouldRetry,
-} from '../../shared/platform/errors.ts'
+import { ApiError, RETRY_SECONDS, gatewayError, shouldRetry } from '../../shared/platform/errors.ts'
 import { isNotMigrated, isUnreachable } from '../../shared/platform/postgres/db.ts'
 import { reportDefect } from '../../shared/platform/process/defects.ts'
 import type { Log } from '../../shared/platform/process/log.ts'
 import { isRedisAway, isRedisRefusing } from '../../shared/platform/redis/redis.ts'
 import type { SchemaGate } from '../../shared/platform/postgres/schema.ts'
 import { traceFields } from '../../shared/platform/process/trace.ts'
-import { envelopeFor, statusIn } from './envelope.ts'
+import { envelopeFor, errorsOf, statusIn } from './envelope.ts'
 import { readAway } from '../server/unread-body.ts'
 import { mayStillSend } from './json-body.ts'
 import type { Envelope, RequestState } from './request-context.ts'
@@ -74,7 +66,7 @@ function answerError(ctx: Context & { state: RequestState }, error: ApiError): v
     error.retryAfterSeconds ?? (error.status === 503 && error.code !== 'upstream_unavailable' ? RETRY_SECONDS : null)
   if (retryAfter !== null) ctx.set('Retry-After', String(retryAfter))
   if (envelope !== 'console') ctx.set('X-Should-Retry', String(shouldRetry(error.code)))
-  const body = BODIES[envelope](error, ctx.state)
+  const body = bodyIn(envelope, error, ctx.state)
   if (mayStillSend(ctx)) answerAndClose(ctx, JSON.stringify(body))
   else ctx.body = body
 }
@@ -92,27 +84,11 @@ function answerAndClose(ctx: Context, text: string): void {
     .catch(reportDefect)
 }
 
-const resetOf = ({ resetsAt }: ApiError) => resetsAt !== undefined && { resetsAt }
-
-/** The body of an error in each form. */
-const BODIES: Record<Envelope, (error: ApiError, state: RequestState) => object> = {
-  gateway: (error) => ({
-    ok: false,
-    error: { ...gatewayError(error.shownAs, error.message, error.param), ...resetOf(error) },
-  }),
-  anthropic: (error, { requestId }) => ({
-    type: 'error',
-    error: { type: anthropicTypeOf(error.code), message: error.message, ...resetOf(error) },
-    request_id: requestId,
-  }),
-  responses: ({ code, message, param, ...error }) => ({
-    error: {
-      type: responsesTypeOf(code),
-      message,
-      param,
-      code: responsesCodeOf(code),
-      ...(error.resetsAt !== undefined && { resetsAt: error.resetsAt }),
-    },
-  }),
-  console: ({ code, message, more }) => ({ ok: false, error: code, message, ...more }),
+/** The body of an error in this form. */
+function bodyIn(envelope: Envelope, error: ApiError, { requestId }: RequestState): object {
+  const { code, message, param, shownAs, resetsAt, more } = error
+  if (envelope === 'console') return { ok: false, error: code, message, ...more }
+  const ofDialect = errorsOf(envelope)
+  if (ofDialect) return ofDialect.body(error, requestId)
+  return { ok: false, error: { ...gatewayError(shownAs, message, param), ...(resetsAt !== undefined && { resetsAt }) } }
 }

@@ -2,6 +2,7 @@
  * What begins each request: its id, and its one log line.
  */
 import { randomUUID } from 'node:crypto'
+import type { Dialect } from '../../shared/chat/dialect.ts'
 import type { IncomingMessage } from 'node:http'
 import type { Context, ParameterizedContext } from 'koa'
 import type { LiveSession } from '../../shared/identity/sessions.ts'
@@ -15,10 +16,10 @@ import { parseTraceparent } from '../../shared/platform/process/trace.ts'
 import { onFinished } from '../server/on-finished.ts'
 
 /**
- * The form of errors: our own, which OpenAI's SDKs read; Anthropic's, or that of OpenAI's Responses, which their
- * clients act upon; or the console's shorter one.
+ * The form of errors: our own, which OpenAI's SDKs read; that of another dialect, whose clients act upon it; or the
+ * console's shorter one.
  */
-export type Envelope = 'gateway' | 'anthropic' | 'responses' | 'console'
+export type Envelope = 'gateway' | 'console' | Exclude<Dialect, 'chat'>
 
 /** The part of an endpoint's declaration that concerns all its answers. */
 export type Served = {

@@ -84,7 +84,7 @@ function contentOf(schema: z.ZodType | undefined, content: DeclaredAnswer['conte
 
 /** One answer a status: the codes that share it stand together. */
 function errorAnswers({ codes: all, envelope = 'console', anthropic }: Described): ZodOpenApiResponsesObject {
-  const envelopes: Envelope[] = anthropic ? [envelope, 'anthropic'] : [envelope]
+  const envelopes: Envelope[] = anthropic ? [envelope, 'messages'] : [envelope]
   const answers = envelopes.flatMap((form) => [...all].map((code) => ({ form, code, status: statusIn(form, code) })))
   return Object.fromEntries(
     [...new Set(answers.map(({ status }) => status))].map((status) => {

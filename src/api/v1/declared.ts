@@ -48,7 +48,7 @@ export const CALL_ERRORS = [
 ] as const satisfies ErrorCode[]
 
 /** How the upstream of a call failed, in dialects that tell it as its vendor does. */
-export const TOLD_ERRORS = [
+export const QUOTED_ERRORS = [
   'upstream_refused',
   'upstream_rate_limited',
   'upstream_overloaded',

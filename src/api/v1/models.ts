@@ -170,7 +170,7 @@ export const listModels = endpoint({
   const current = offerTo(catalogue.current(), auth)
   const models = shownModels(current, auth)
   ctx.body =
-    envelopeFor(ctx) === 'anthropic'
+    envelopeFor(ctx) === 'messages'
       ? pageForAnthropic(models.filter(isChat), current.createdAt, parseFields(anthropicPage, ctx.query))
       : { ok: true, object: 'list', data: models.map((model) => listed(model, current)) }
 })
@@ -199,7 +199,7 @@ export const showModel = endpoint({
   const current = offerTo(catalogue.current(), auth)
   const found = current.models.get(id)
   if (!found || !isShown(found, auth)) throw noModel()
-  if (envelopeFor(ctx) !== 'anthropic') ctx.body = { ok: true, ...listed(found, current) }
+  if (envelopeFor(ctx) !== 'messages') ctx.body = { ok: true, ...listed(found, current) }
   else if (isChat(found)) ctx.body = presentForAnthropic(found, current.createdAt)
   else throw noModel()
 })

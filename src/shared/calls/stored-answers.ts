@@ -8,17 +8,11 @@
  * and are spliced in behind it: the text is never parsed and serialized again.
  */
 import type { ErrorCode, GatewayError } from '../platform/errors.ts'
-import {
-  anthropicStatusOf,
-  anthropicTypeOf,
-  gatewayError,
-  responsesStatusOf,
-  responsesTypeOf,
-  statusOf as statusOfCode,
-} from '../platform/errors.ts'
+import { gatewayError, statusOf as statusOfCode } from '../platform/errors.ts'
 import type { CallId } from '../platform/ids.ts'
 import { publicId } from '../platform/ids.ts'
 import type { Dialect } from '../chat/dialect.ts'
+import { dialectOf } from '../chat/dialect.ts'
 import type { MediaName } from '../media/media.ts'
 import { parseMediaName } from '../media/media.ts'
 
@@ -111,18 +105,16 @@ export const passingAnswerOf = (call: EndedCall, outputBytes: number): LongAnswe
   isPassing: true,
 })
 
-/** Some errors have another status in other APIs. */
+/** Some errors have another status in other dialects. */
 function statusOf(call: EndedCall): number {
   if (call.status !== 'failed' || call.errorType === null) return call.httpStatus
-  if (call.dialect === 'messages') return anthropicStatusOf(call.errorType)
-  return call.dialect === 'responses' ? responsesStatusOf(call.errorType) : call.httpStatus
+  return dialectOf(call.dialect).errors?.statusOf(call.errorType) ?? call.httpStatus
 }
 
 function frameOf(call: EndedCall): Frame {
   if (call.status === 'failed') return frameOfFailure(call)
   const money = `"credits":${call.credits},"balance":${call.balanceAfter}`
-  if (call.dialect !== null && call.dialect !== 'chat')
-    return { head: '', skipStart: 0, skipEnd: 2, tail: `,${money}}}` }
+  if (dialectOf(call.dialect).errors) return { head: '', skipStart: 0, skipEnd: 2, tail: `,${money}}}` }
   // Nothing of it is stored: it was sent as it came.
   if (call.modality === 'speech') return { head: '', skipStart: 0, skipEnd: 0, tail: '' }
   return KINDS[call.modality].hasUsage
@@ -130,17 +122,10 @@ function frameOf(call: EndedCall): Frame {
     : { head: '{"ok":true,', skipStart: 1, skipEnd: 1, tail: `,"usage":{${money},"latencyMs":${call.latencyMs}}}` }
 }
 
-/** Errors of other APIs have a `type` of their own in the place of ours. */
+/** Errors of other dialects have a `type` of their own in the place of ours. */
 function frameOfFailure({ callId, dialect, errorType }: EndedCall & { status: 'failed' }): Frame {
-  if (errorType !== null && (dialect === 'messages' || dialect === 'responses')) {
-    const around = { skipStart: `{"type":"${errorType}",`.length, skipEnd: 0 }
-    return dialect === 'messages'
-      ? {
-          head: `{"type":"error","error":{"type":"${anthropicTypeOf(errorType)}",`,
-          ...around,
-          tail: `,"request_id":"${publicId('call', callId)}"}`,
-        }
-      : { head: `{"error":{"type":"${responsesTypeOf(errorType)}",`, ...around, tail: '}' }
-  }
-  return { head: '{"ok":false,"error":', skipStart: 0, skipEnd: 0, tail: '}' }
+  const { errors } = dialectOf(dialect)
+  return errors && errorType !== null
+    ? { ...errors.around(errorType, publicId('call', callId)), skipStart: `{"type":"${errorType}",`.length, skipEnd: 0 }
+    : { head: '{"ok":false,"error":', skipStart: 0, skipEnd: 0, tail: '}' }
 }

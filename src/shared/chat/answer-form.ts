@@ -3,28 +3,10 @@
  */
 import type { Fields } from '../platform/fields.ts'
 import type { Tokens } from '../terms/pricing.ts'
+import type { Assembly, CutOff } from './assembly.ts'
 
 /** Bytes that a token of an answer may take as JSON. */
 export const TOKEN_BYTES = 8
-
-/** Why something ends an answer that its upstream did not end: as if it were whole, at a limit, or its reader left. */
-export type CutOff = 'stop' | 'length' | 'cancelled'
-
-/** An answer that is put together from its frames. */
-export type Assembly = {
-  /** Takes the next frame, or the texts of it that still fit; answers what it took. */
-  add(frame: Fields): Fields
-  /** Whether it is as long as it may become, or something did not fit any more. */
-  readonly isFull: boolean
-  /** The UTF-8 bytes of the words so far. */
-  readonly words: number
-  /** Our own count of the words so far, in tokens. */
-  readonly tokens: number
-  /** Whether nothing was produced. */
-  readonly isEmpty: boolean
-  /** What was produced so far, as an answer without `usage`. */
-  answer(cutOff: CutOff): Fields
-}
 
 /** Whether an answer has ended, in all its choices. */
 export type Completion = {

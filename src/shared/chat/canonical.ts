@@ -3,9 +3,14 @@
  * protocol turns it into the wire form. N readers and M encoders, and no converter for a pair
  * (docs/architecture.md#dialects).
  */
+import { asFields } from '../platform/fields.ts'
+import type { Fields } from '../platform/fields.ts'
 
 /** The end of a prefix that the upstream is asked to keep in its cache, for five minutes. */
 type Marked = { cacheMark?: true }
+
+/** What OpenRouter calls the form of a Claude's thoughts in `reasoning_details`: its docs, "Reasoning tokens". */
+export const CLAUDE_THOUGHTS = 'anthropic-claude-v1'
 
 /** What a model thought: `text`, with the `signature` that proves it, or `sealed` as a whole. Both are its vendor's. */
 export type Reasoning = { kind: 'reasoning'; text: string; signature?: string; sealed?: string; format?: string }
@@ -36,7 +41,7 @@ export type Block =
   | Reasoning
   | ToolCall
   | ToolResult
-  | { kind: 'other'; fields: Record<string, unknown> }
+  | { kind: 'other'; fields: Fields }
 
 /** What one side said, in its order. Results of tools stand in turns of the user. */
 export type Turn = { role: 'system' | 'user' | 'assistant'; blocks: Block[] }
@@ -48,9 +53,9 @@ export type Tool = {
   /** The group of tools that has the name; names are unique within one. */
   namespace?: string
   description?: string
-  schema?: Record<string, unknown>
+  schema?: Fields
   strict?: boolean
-  format?: Record<string, unknown>
+  format?: Fields
 } & Marked
 
 /** Whether tools may be called: as the model likes, not at all, at least one, or this one. */
@@ -73,10 +78,26 @@ export type CanonicalChat = {
   stop: string[]
   sampling: { temperature?: number; top_p?: number; top_k?: number }
   /** The JSON schema that the answer is to follow; or any JSON object. */
-  format?: { schema: Record<string, unknown> | null; name?: string; strict?: boolean }
+  format?: { schema: Fields | null; name?: string; strict?: boolean }
   /** How much the model is to think, in the words of OpenAI. */
   effort?: string
   /** For whom it is asked, as the client calls them. */
   user?: string
-  further: Record<string, unknown>
+  further: Fields
+}
+
+/** The sampling of fields that all dialects call alike. */
+export const samplingOf = (fields: Fields): CanonicalChat['sampling'] =>
+  Object.fromEntries(
+    ['temperature', 'top_p', 'top_k'].flatMap((name) =>
+      typeof fields[name] === 'number' ? [[name, fields[name]]] : [],
+    ),
+  )
+
+/** The format of a `type` of OpenAI; absent where any text will do. */
+export function formatOf(type: unknown, { name, schema, strict }: Fields): Pick<CanonicalChat, 'format'> {
+  if (type === 'json_object') return { format: { schema: null } }
+  if (type !== 'json_schema') return {}
+  const named = typeof name === 'string' && { name }
+  return { format: { schema: asFields(schema), ...named, ...(typeof strict === 'boolean' && { strict }) } }
 }

@@ -160,7 +160,7 @@ const SHOWN_AS: Partial<Record<ErrorCode, ErrorCode>> = { credits_in_use: 'insuf
 export const shownCodeOf = (code: ErrorCode): ErrorCode => SHOWN_AS[code] ?? code
 
 /** The codes that OpenAI's clients look for, where they are other words than ours. */
-const CODES_OF_OPENAI: Partial<Record<ErrorCode, string>> = { content_policy: 'content_policy_violation' }
+export const CODES_OF_OPENAI: Partial<Record<ErrorCode, string>> = { content_policy: 'content_policy_violation' }
 
 /**
  * The object under `error` in a gateway answer, in the form that OpenAI SDKs read. `retryAfterSeconds`: of a call that
@@ -178,77 +178,6 @@ export type GatewayError = {
 export function gatewayError(code: ErrorCode, message = messageOf(code), param: string | null = null): GatewayError {
   return { type: code, message, param, code: CODES_OF_OPENAI[code] ?? code }
 }
-
-/** The codes whose status is another one in Anthropic's form. */
-const STATUSES_OF_ANTHROPIC: Partial<Record<ErrorCode, number>> = {
-  credits_in_use: 429,
-  unsupported_model: 404,
-  model_not_allowed: 404,
-  overloaded: 529,
-  upstream_overloaded: 529,
-}
-
-/** Anthropic's types of errors, by status; of others `invalid_request_error`. */
-const TYPES_OF_ANTHROPIC: Readonly<Record<number, string>> = {
-  401: 'authentication_error',
-  402: 'billing_error',
-  403: 'permission_error',
-  404: 'not_found_error',
-  409: 'conflict_error',
-  413: 'request_too_large',
-  429: 'rate_limit_error',
-  500: 'api_error',
-  502: 'api_error',
-  503: 'overloaded_error',
-  529: 'overloaded_error',
-}
-
-/** The HTTP status of a code in Anthropic's form. */
-export const anthropicStatusOf = (code: ErrorCode): number => STATUSES_OF_ANTHROPIC[code] ?? statusOf(code)
-
-/** The type of a code in Anthropic's form. */
-export const anthropicTypeOf = (code: ErrorCode): string =>
-  TYPES_OF_ANTHROPIC[anthropicStatusOf(code)] ?? 'invalid_request_error'
-
-/** The codes whose status is another one in the Responses API, where OpenAI's own clients look at it. */
-const STATUSES_OF_RESPONSES: Partial<Record<ErrorCode, number>> = {
-  unsupported_model: 404,
-  model_not_allowed: 404,
-  insufficient_credits: 429,
-  credits_in_use: 429,
-  key_budget_exceeded: 429,
-  member_budget_exceeded: 429,
-  payload_too_large: 400,
-}
-
-/** Types of errors in the Responses API, by status; of others `invalid_request_error`, from 500 on `server_error`. */
-const TYPES_OF_RESPONSES: Readonly<Record<number, string>> = {
-  401: 'authentication_error',
-  403: 'permission_error',
-  409: 'conflict_error',
-  429: 'rate_limit_error',
-}
-
-/** The HTTP status of a code in the Responses API: a 402 would be sent again by Codex, a 429 of this type is not. */
-export const responsesStatusOf = (code: ErrorCode): number => STATUSES_OF_RESPONSES[code] ?? statusOf(code)
-
-/** The type of a code in the Responses API. */
-export function responsesTypeOf(code: ErrorCode): string {
-  if (statusOf(code) === 402 && code !== 'credits_in_use') return 'insufficient_quota'
-  const status = responsesStatusOf(code)
-  return TYPES_OF_RESPONSES[status] ?? (status < 500 ? 'invalid_request_error' : 'server_error')
-}
-
-/** The codes of the Responses API, where they are other words than ours. */
-const CODES_OF_RESPONSES: Partial<Record<ErrorCode, string>> = {
-  ...CODES_OF_OPENAI,
-  unsupported_model: 'model_not_found',
-  model_not_allowed: 'model_not_found',
-  credits_in_use: 'rate_limit_exceeded',
-}
-
-/** What the Responses API calls a code in its `code`. */
-export const responsesCodeOf = (code: ErrorCode): string => CODES_OF_RESPONSES[code] ?? code
 
 /** Seconds after which a 503 may be tried again where nothing better is known. */
 export const RETRY_SECONDS = 2

@@ -22,64 +22,6 @@ export type CallRequest =
 /** One message; content is a text, an array of parts, or null for an assistant's tool calls. */
 export type ChatMessage = { role: string; content?: unknown; [field: string]: unknown }
 
-/** An address in a message: the place of its part, the path of its field there, and what stands in it. */
-export type PartAddress = { at: number; field: string; url: unknown }
-
-/**
- * The addresses in a message's parts, which an upstream would fetch: those of images, and in parts of other kinds,
- * however deep, every text in a field named for an address and every text that begins like one. A `data:` URI is an
- * address of images alone; elsewhere it is content.
- */
-export function addressesOf({ content }: { content?: unknown }): PartAddress[] {
-  if (!Array.isArray(content)) return []
-  return (content as Record<string, unknown>[]).flatMap((part, at): PartAddress[] => {
-    switch (part.type) {
-      case 'text':
-        return []
-      case 'image_url':
-        return [{ at, field: 'image_url', url: urlOf(part.image_url) }]
-      default:
-        return [...addressesWithin(part, '', '')].map(({ field, url }) => ({ at, field, url }))
-    }
-  })
-}
-
-/** A message with other addresses of its images: what `change` makes of what stands there. */
-export function withImages(message: ChatMessage, change: (url: unknown) => unknown): ChatMessage {
-  if (!Array.isArray(message.content)) return message
-  const content = message.content.map((part: { type?: unknown; image_url?: unknown }) => {
-    const { type, image_url: image } = part
-    if (type !== 'image_url') return part
-    const isObject = typeof image === 'object' && image !== null
-    return { ...part, image_url: isObject ? { ...image, url: change(urlOf(image)) } : change(image) }
-  })
-  return { ...message, content }
-}
-
-const urlOf = (value: unknown): unknown =>
-  typeof value === 'object' && value !== null ? (value as { url?: unknown }).url : value
-
-/** Field names that upstreams look for an address under: `url`, `video_url`, `fileUri`, `urls`… */
-const ADDRESS_FIELD = /ur[il]s?$/i
-
-/** A text that begins like an address of any scheme. */
-const ADDRESS = /^[\s\p{Cc}]*[a-z][a-z0-9+.-]*:\/\//iu
-
-function* addressesWithin(value: unknown, field: string, name: string): Generator<{ field: string; url: string }> {
-  if (typeof value === 'string') {
-    const isAddress = ADDRESS_FIELD.test(name) ? !/^data:/i.test(value) : name !== 'text' && ADDRESS.test(value)
-    if (isAddress) yield { field, url: value }
-  } else if (Array.isArray(value)) {
-    for (const [index, one] of value.entries()) yield* addressesWithin(one, `${field}[${index}]`, name)
-  } else if (typeof value === 'object' && value !== null) {
-    for (const [key, one] of Object.entries(value)) {
-      // The address of `video_url: {url}` is named by the field that holds it, as an image's is.
-      const path = field === '' ? key : key === 'url' && field.endsWith('_url') ? field : `${field}.${key}`
-      yield* addressesWithin(one, path, key)
-    }
-  }
-}
-
 /**
  * A validated body of a chat, in the dialect of its call: the fields that pass, and those that the model's upstreams
  * allow. `messages` is empty in Responses, whose turns are its `input`. `max_tokens` is always set, whatever its

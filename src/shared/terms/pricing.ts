@@ -235,32 +235,6 @@ export type CountingRules = {
   partTokens?: Readonly<Record<string, number>>
 }
 
-/** The fields of a valid chat body that decide its pre-charge, beside its length. */
-export type CountedChat = {
-  messages: readonly { content?: unknown }[]
-  max_tokens?: number | null
-  max_completion_tokens?: number | null
-  n?: number | null
-  prediction?: unknown
-}
-
-/**
- * The tokens a chat call is pre-charged for. Input: the UTF-8 bytes of the whole body as JSON, less the `data:` URIs of
- * its image parts, by `bytesPerToken`, plus what each part counts for. Output: the most that the upstream is allowed,
- * and the prediction, of which upstreams bill as output what the answer does not use. Bytes, never a tokenizer: every
- * tokenizer is quadratic on text that a client may choose.
- */
-export function estimateTokens(body: CountedChat, rules: CountingRules): Tokens {
-  let bytes = Buffer.byteLength(JSON.stringify(body))
-  for (const part of body.messages.flatMap(partsOf)) {
-    if (part.type === 'image_url') bytes -= bytesOfDataUri(part.image_url)
-  }
-  const perChoice = outputLimit(body.max_tokens ?? body.max_completion_tokens, rules)
-  const predicted = body.prediction ? estimatedInput(Buffer.byteLength(JSON.stringify(body.prediction)), 0, rules) : 0
-  const input = estimatedInput(bytes, tokensOfParts(body, rules), rules)
-  return { input, output: (perChoice + predicted) * (body.n ?? 1) }
-}
-
 /**
  * The input tokens that a request is estimated at.
  * @param bytes those that count as text
@@ -279,13 +253,6 @@ export const mostInput = (
   { bytesPerToken = BYTES_PER_TOKEN }: CountingRules,
 ): number => Math.ceil((estimated - fixed) * bytesPerToken) + fixed
 
-/** The input tokens of the parts of a chat's messages that count by their kind. */
-export const tokensOfParts = ({ messages }: Pick<CountedChat, 'messages'>, { partTokens }: CountingRules): number =>
-  messages.flatMap(partsOf).reduce((sum, { type }) => sum + (tokensOfPart(type, partTokens) ?? 0), 0)
-
-const partsOf = ({ content }: { content?: unknown }): Record<string, unknown>[] =>
-  Array.isArray(content) ? content : []
-
 /**
  * The input tokens that a part of this kind counts for beside its bytes; null for a kind that the model does not price,
  * which is refused. `image` and `video` are the kinds of `image_url` and `video_url`.
@@ -297,12 +264,6 @@ export function tokensOfPart(type: unknown, partTokens: CountingRules['partToken
   if (tokens !== undefined) return partTokens[tokens]!
   if (type === 'text') return 0
   return type === 'image_url' ? IMAGE_TOKENS : null
-}
-
-/** The bytes of an image that stands in its part as a `data:` URI; 0 for an address. */
-function bytesOfDataUri(image: unknown): number {
-  const url = typeof image === 'object' && image !== null ? (image as { url?: unknown }).url : image
-  return typeof url === 'string' && /^data:/i.test(url) ? Buffer.byteLength(JSON.stringify(url)) - 2 : 0
 }
 
 /** The `max_tokens` that the upstream is sent: the client's or the model's default, at most the model's own. */

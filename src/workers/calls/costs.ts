@@ -8,8 +8,8 @@ import { chatCost, mediaMicroUsd, searchCost, speechCost } from '../../shared/te
 import type { Route } from '../../shared/catalogue/catalogue.ts'
 import type { UpstreamUsage } from '../upstreams/adapter.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
-import { believed } from '../upstreams/believed-usage.ts'
-import type { UsageBounds } from '../upstreams/believed-usage.ts'
+import { trustedUsage } from '../upstreams/trusted-usage.ts'
+import type { UsageBounds } from '../upstreams/trusted-usage.ts'
 
 /** What the tries of a call have cost together. */
 export class Spending {
@@ -73,7 +73,7 @@ const OF_A_GATEWAY = new Set([408, 499, 502, 504, 520, 521, 522, 523, 524, 525, 
  */
 export function failureMicroUsd(route: Pick<Route, 'cost'>, error: unknown, bounds: UsageBounds): number | null {
   if (!(error instanceof UpstreamError)) return null
-  if (error.usage) return chatMicroUsd(route, believed(error.usage, { bounds, counted: 0 }).tokens, error.usage)
+  if (error.usage) return chatMicroUsd(route, trustedUsage(error.usage, { bounds, counted: 0 }).tokens, error.usage)
   // Anthropic says 529 itself, in its own words.
   const isOwn = error.kind === 'overloaded' && error.type !== null
   if (error.status !== null && OF_A_GATEWAY.has(error.status) && !isOwn) return null

@@ -6,7 +6,7 @@
  */
 import type { Job } from 'bullmq'
 import { WaitingError } from 'bullmq'
-import { grammarOf } from '../../shared/chat/dialect.ts'
+import { dialectOf } from '../../shared/chat/dialect.ts'
 import { mostInput } from '../../shared/terms/pricing.ts'
 import { mostTokens } from '../../shared/requests/embeddings.ts'
 import type { EmbeddingRequest } from '../../shared/requests/embeddings.ts'
@@ -47,7 +47,7 @@ import { runSpeech } from './run-speech.ts'
 import { runTranscription } from './run-transcription.ts'
 import { ReferenceRefused } from './references.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
-import type { UsageBounds } from '../upstreams/believed-usage.ts'
+import type { UsageBounds } from '../upstreams/trusted-usage.ts'
 
 /** How long a chat runs before its start is published, in ms: short chats need no updates. */
 const UPDATE_AFTER_MS = 10
@@ -199,7 +199,7 @@ const boundsOf = (
   if (model?.modality === 'embedding' && request)
     return { estimate, mostInput: mostTokens((request as EmbeddingRequest).input) }
   if (model?.modality !== 'chat' || !request) return { estimate, mostInput: 0 }
-  const fixed = grammarOf(dialect).fixedTokens(request as ChatRequest, model)
+  const fixed = dialectOf(dialect).fixedTokens(request as ChatRequest, model)
   return { estimate, mostInput: mostInput(estimate.input, fixed, model) }
 }
 

@@ -1,7 +1,7 @@
 /**
  * Models that reason: what they bill besides their words is known only once their upstream has reported it.
  */
-import { DIALECTS, grammarOf } from '../../shared/chat/dialect.ts'
+import { DIALECTS, dialectOf } from '../../shared/chat/dialect.ts'
 import type { Dialect } from '../../shared/chat/dialect.ts'
 import type { ChatRequest } from '../../shared/requests/requests.ts'
 import type { Route } from '../../shared/catalogue/catalogue.ts'
@@ -32,7 +32,7 @@ export function asksForReasoning(
 ): boolean {
   const fields = asFields(set)
   return (
-    grammarOf(dialect).asksForReasoning({ ...request, ...fields }) ||
-    DIALECTS.some((one) => grammarOf(one).asksForReasoning(fields))
+    dialectOf(dialect).asksForReasoning({ ...request, ...fields }) ||
+    DIALECTS.some((one) => dialectOf(one).asksForReasoning(fields))
   )
 }

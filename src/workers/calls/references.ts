@@ -8,7 +8,7 @@ import type { ModerationRequest } from '../../shared/requests/moderations.ts'
 import type { ChatRequest, MediaRequest } from '../../shared/requests/requests.ts'
 import { placeOfUpload } from '../../shared/requests/requests.ts'
 import type { Dialect } from '../../shared/chat/dialect.ts'
-import { grammarOf } from '../../shared/chat/dialect.ts'
+import { dialectOf } from '../../shared/chat/dialect.ts'
 import { isAddress } from '../../shared/platform/fields.ts'
 import type { WorkerDeps } from '../deps.ts'
 import type { CallImages, FetchedImage } from '../fetching/call-images.ts'
@@ -26,7 +26,9 @@ const isUpload = (url: unknown): url is string => placeOfUpload(url) !== null
 /** The http(s) addresses of a request that an upstream would fetch, or we for it. */
 const addressesIn = (request: AnyRequest, dialect: Dialect | undefined): string[] =>
   'messages' in request
-    ? grammarOf(dialect).addresses(request as ChatRequest)
+    ? dialectOf(dialect)
+        .addresses(request as ChatRequest)
+        .map(({ url }) => url)
     : isModeration(request)
       ? picturesOf(request).filter(isAddress)
       : [request.image_url].filter(isAddress)
@@ -136,7 +138,12 @@ function wantedBy({ request, dialect }: Asked, route: Route, adapter?: MediaAdap
     case 'upload':
       return [(request as MediaRequest).image_url].filter((url) => url !== undefined)
     case 'data': {
-      if ('messages' in request && grammarOf(dialect).namesMore(request as ChatRequest))
+      if (
+        'messages' in request &&
+        dialectOf(dialect)
+          .addresses(request as ChatRequest)
+          .some(({ isPicture }) => !isPicture)
+      )
         throw new ReferenceRefused(IMAGES_ONLY)
       return [...addressesIn(request, dialect), ...uploads]
     }
@@ -153,7 +160,7 @@ function withData<R extends AnyRequest>(
     const image = isAddress(url) || isUpload(url) ? fetched.get(url) : undefined
     return image ? dataUriOf(image) : url
   }
-  if ('messages' in request) return grammarOf(dialect).withPictures(request as ChatRequest, dataOf) as R
+  if ('messages' in request) return dialectOf(dialect).withPictures(request as ChatRequest, dataOf) as R
   const asked = request as MediaRequest | ModerationRequest
   return (
     isModeration(asked)

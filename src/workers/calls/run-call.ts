@@ -2,7 +2,7 @@
  * One run of a call's job and its outcome, which the call processor turns into a verb.
  */
 import type { BegunCall, Settlement } from '../../shared/calls/types.ts'
-import { grammarOf } from '../../shared/chat/dialect.ts'
+import { dialectOf } from '../../shared/chat/dialect.ts'
 import type { Route } from '../../shared/catalogue/catalogue.ts'
 import type { GatewayError } from '../../shared/platform/errors.ts'
 import { RETRY_SECONDS, gatewayError } from '../../shared/platform/errors.ts'
@@ -23,7 +23,7 @@ import type { HeldCall } from './held-calls.ts'
 import { failureMicroUsd } from './costs.ts'
 import type { Spending } from './costs.ts'
 import type { UpstreamFile } from '../upstreams/multipart.ts'
-import type { UsageBounds } from '../upstreams/believed-usage.ts'
+import type { UsageBounds } from '../upstreams/trusted-usage.ts'
 
 /** What a runner gets. */
 export type Run = {
@@ -184,12 +184,12 @@ export function failedAt(
   error: UpstreamError,
   { call: { modality }, job: { dialect } }: Pick<Run, 'call' | 'job'>,
 ): Outcome {
-  const { fault, told } = error
-  if (told !== null) return { is: 'failed', error: gatewayError(fault ?? 'upstream_refused', told) }
+  const { fault, quoted } = error
+  if (quoted !== null) return { is: 'failed', error: gatewayError(fault ?? 'upstream_refused', quoted) }
   if (fault !== null && (fault !== 'context_length_exceeded' || modality === 'chat'))
     return { is: 'failed', error: gatewayError(fault, `${FAULTS[fault]} ${REFUNDED}`) }
   const sentence = describeFailure(error)
-  return grammarOf(dialect).tellsFailures
+  return dialectOf(dialect).reportsFailures
     ? (mayPass(error, sentence) ?? upstreamFailure(sentence))
     : upstreamFailure(sentence)
 }

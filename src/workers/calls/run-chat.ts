@@ -4,7 +4,7 @@
 import type { ChatModel, Route } from '../../shared/catalogue/catalogue.ts'
 import type { Settlement } from '../../shared/calls/types.ts'
 import { WORKER_LOST, settleChat } from '../../shared/calls/chat-settlement.ts'
-import { grammarOf } from '../../shared/chat/dialect.ts'
+import { dialectOf } from '../../shared/chat/dialect.ts'
 import { sealFor } from '../../shared/chat/seal.ts'
 import type { ChatPrice } from '../../shared/terms/pricing.ts'
 import { allInput, settledCost } from '../../shared/terms/pricing.ts'
@@ -19,8 +19,8 @@ import { chatMicroUsd } from './costs.ts'
 import { withReferences } from './references.ts'
 import type { ChatAdapter, UpstreamContext } from '../upstreams/adapter.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
-import { toldWords } from '../upstreams/told-words.ts'
-import { believed, hasReasoned } from '../upstreams/believed-usage.ts'
+import { quotedWords } from '../upstreams/quoted-words.ts'
+import { trustedUsage, hasReasoned } from '../upstreams/trusted-usage.ts'
 
 /** A chat whose first attempt may have been sent is sent once more; a third time would only cost more. */
 const MAX_ATTEMPTS = 2
@@ -58,8 +58,8 @@ function tellIn(
   { call, job: { dialect = 'chat', betas } }: Run,
   { adapter, route, request }: Asked,
 ): void {
-  if (!(error instanceof UpstreamError) || adapter.dialect !== dialect || !grammarOf(dialect).tellsFailures) return
-  error.told = toldWords(error, route, { request, betas, model: call.model })
+  if (!(error instanceof UpstreamError) || adapter.dialect !== dialect || !dialectOf(dialect).reportsFailures) return
+  error.quoted = quotedWords(error, route, { request, betas, model: call.model })
 }
 
 const spanAttributes = ({ tokens }: PaidAnswer): SpanAttributes => ({
@@ -98,7 +98,7 @@ function mayRunOutOfTime({ call, job }: Run): boolean {
  * end: what was cut off is then not known. A stream is stopped where it is cut.
  */
 const mayBeTooLong = ({ job }: Run, maxBytes: number): boolean =>
-  grammarOf(job.dialect).mostBytes(job.request as ChatRequest) > maxBytes
+  dialectOf(job.dialect).mostBytes(job.request as ChatRequest) > maxBytes
 
 const chatContextOf = ({ config, log }: WorkerDeps, route: Route, run: Run): UpstreamContext => ({
   ...contextOf(route, run),
@@ -135,10 +135,10 @@ const isRefusalToStream = (error: unknown): boolean =>
   error instanceof UpstreamError && error.kind !== 'unknown' && /\bstream/i.test(error.said ?? '')
 
 async function whole(deps: WorkerDeps, run: Run, { adapter, route, request }: Asked): Promise<PaidAnswer> {
-  const form = grammarOf(run.job.dialect).answers
+  const form = dialectOf(run.job.dialect).answers
   const { answer, usage, isCut } = await adapter.chat(request, chatContextOf(deps, route, run))
   const counted = form.count(answer)
-  const { tokens, refused } = believed(usage, { bounds: run.bounds, counted })
+  const { tokens, refused } = trustedUsage(usage, { bounds: run.bounds, counted })
   const end = isCut ? 'too_long' : 'finished'
   const verdict = settleChat({ end, sent: true, isRelayed: false, counted, tokens })
   if (verdict.is !== 'paid') throw new UpstreamError('unknown', 'the answer was cut before it had any content')
@@ -158,6 +158,6 @@ function settlementOf(
     costMicroUsd: spent.total,
     upstream: route.upstream.name,
     resultUrl: null,
-    output: grammarOf(job.dialect).answers.output(answer, model.id, tokens),
+    output: dialectOf(job.dialect).answers.output(answer, model.id, tokens),
   }
 }

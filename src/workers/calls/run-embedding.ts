@@ -10,7 +10,7 @@ import { settledCost } from '../../shared/terms/pricing.ts'
 import type { EmbeddingPrice, Tokens } from '../../shared/terms/pricing.ts'
 import type { WorkerDeps } from '../deps.ts'
 import type { Embeddings } from '../upstreams/adapter.ts'
-import { believed } from '../upstreams/believed-usage.ts'
+import { trustedUsage } from '../upstreams/trusted-usage.ts'
 import { malformedAnswer } from '../upstreams/failures.ts'
 import { vectorText } from '../upstreams/vectors.ts'
 import { chatMicroUsd } from './costs.ts'
@@ -37,7 +37,7 @@ export function runEmbedding(deps: WorkerDeps, model: EmbeddingModel, run: Run):
 /** What the upstream reports, as far as it can be true, else what was charged. There is no output. */
 function tokensOf(deps: WorkerDeps, run: Run, { upstream }: Route, { usage }: Embeddings): Tokens {
   const reported = usage && { input: usage.input, output: 0 }
-  const { tokens, refused } = believed(reported, { bounds: run.bounds, counted: 0 })
+  const { tokens, refused } = trustedUsage(reported, { bounds: run.bounds, counted: 0 })
   if (refused.length > 0) {
     deps.log.warn({ ...aboutRun(run), upstream: upstream.name, reported, refused }, 'usage not believed')
     for (const count of refused) deps.usageRefused(upstream.name, count)

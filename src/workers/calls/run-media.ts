@@ -18,7 +18,7 @@ import { NotStored } from './results.ts'
 import { FetchFailed } from '../fetching/failure.ts'
 import type { Made, TaskMediaAdapter, TaskState } from '../upstreams/adapter.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
-import { toldWords } from '../upstreams/told-words.ts'
+import { quotedWords } from '../upstreams/quoted-words.ts'
 
 /** A poll or a collection that failed is tried again after this, in ms; the call's deadline ends it. */
 const FAILED_POLL_PAUSE_MS = 3000
@@ -90,7 +90,7 @@ async function submit(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Su
 function tellWords(error: unknown, route: Route, { call, job }: Run): void {
   const request = job.request as MediaRequest
   if (error instanceof UpstreamError && request.images)
-    error.told = toldWords(error, route, { request, model: call.model })
+    error.quoted = quotedWords(error, route, { request, model: call.model })
 }
 
 async function findLost(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Submitted | null> {

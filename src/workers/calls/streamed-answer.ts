@@ -1,7 +1,8 @@
 /** A chat answer that is read from its upstream as a stream, however that ends. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { AnswerForm, Assembly, Completion } from '../../shared/chat/answer-form.ts'
-import { grammarOf } from '../../shared/chat/dialect.ts'
+import type { AnswerForm, Completion } from '../../shared/chat/answer-form.ts'
+import type { Assembly } from '../../shared/chat/assembly.ts'
+import { dialectOf } from '../../shared/chat/dialect.ts'
 import type { Fields } from '../../shared/platform/fields.ts'
 import { settleChat } from '../../shared/calls/chat-settlement.ts'
 import type { ChatEnd, ChatVerdict } from '../../shared/calls/chat-settlement.ts'
@@ -15,12 +16,12 @@ import { asksForReasoning } from './reasoning.ts'
 import type { Run } from './run-call.ts'
 import type { ChatEvent, TakeEvent, UpstreamUsage } from '../upstreams/adapter.ts'
 import { AnswerTooLong, UpstreamError } from '../upstreams/adapter.ts'
-import { believed } from '../upstreams/believed-usage.ts'
-import type { Believed } from '../upstreams/believed-usage.ts'
+import { trustedUsage } from '../upstreams/trusted-usage.ts'
+import type { TrustedUsage } from '../upstreams/trusted-usage.ts'
 import { largerUsage } from '../upstreams/usage.ts'
 
 /** An answer that is to be paid, what its upstream reported, and what is believed of that. */
-export type PaidAnswer = { answer: Fields; usage: UpstreamUsage | null } & Believed
+export type PaidAnswer = { answer: Fields; usage: UpstreamUsage | null } & TrustedUsage
 
 /**
  * How long the last chunks of a stream that was cut may take to leave, in ms: past its deadline others may end its
@@ -57,7 +58,7 @@ export class StreamedAnswer {
     this.reasons = reasoners.has(route) || asksForReasoning(job.request as ChatRequest, job.dialect, route)
     this.run = run
     this.begun = begun
-    this.form = grammarOf(job.dialect).answers
+    this.form = dialectOf(job.dialect).answers
     this.assembly = this.form.assemble(config.MAX_ANSWER_BYTES)
     this.completion = this.form.completion()
     this.relay = (job.request as ChatRequest).stream ? relays.open(call.replyTo, call.id) : null
@@ -83,7 +84,7 @@ export class StreamedAnswer {
     held.leave = leave
     clearTimeout(this.readingOn)
     const counted = this.assembly.tokens
-    const { tokens, refused } = believed(this.usage, {
+    const { tokens, refused } = trustedUsage(this.usage, {
       bounds: this.run.bounds,
       counted,
       isStale: this.isReportStale,

@@ -265,8 +265,8 @@ export class UpstreamError extends Error {
   readonly type: string | null
   /** What the customer can fix; null where it is not theirs to fix. */
   readonly fault: CustomersFault | null
-  /** What the client is told of it in the upstream's words (`told-words.ts`); null where that is nothing. */
-  told: string | null = null
+  /** What the client is told of it in the upstream's words (`quoted-words.ts`); null where that is nothing. */
+  quoted: string | null = null
   /** What was reported before it failed: that was billed all the same. */
   usage: UpstreamUsage | null = null
   readonly #said: string | null

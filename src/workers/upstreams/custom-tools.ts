@@ -3,29 +3,35 @@
  * of one text stands for each, and its calls come back as calls of the custom tool.
  */
 import type { ChatRequest } from '../../shared/requests/requests.ts'
-import type { ChatAdapter, TakeEvent } from './adapter.ts'
+import type { ChatAdapter, TakeEvent, UpstreamContext } from './adapter.ts'
 import { asFields, listOf } from '../../shared/platform/fields.ts'
 import type { Fields } from '../../shared/platform/fields.ts'
 
-/** The adapter, with functions in the place of custom tools in chat completions, which alone have them. */
-export function withoutCustomTools(adapter: ChatAdapter): ChatAdapter {
-  return {
-    ...adapter,
+/**
+ * The adapter, with functions in the place of custom tools where an upstream knows functions alone. Other dialects than
+ * chat completions are translated: in their messages `custom` is the type of an ordinary tool.
+ */
+export const withCustomTools = (adapter: ChatAdapter): ChatAdapter => ({
+  ...adapter,
 
-    async chat(request, context) {
-      const names = customNames(request)
-      const { answer, ...rest } = await adapter.chat(asFunctions(request), context)
-      if (names.size === 0) return { ...rest, answer }
-      const choices = listOf(answer.choices).map((choice) => ({ ...choice, message: messageOf(choice.message, names) }))
-      return { ...rest, answer: { ...answer, choices } }
-    },
+  async chat(request, context) {
+    if (knowsCustomTools(context)) return adapter.chat(request, context)
+    const names = customNames(request)
+    const { answer, ...rest } = await adapter.chat(asFunctions(request), context)
+    if (names.size === 0) return { ...rest, answer }
+    const choices = listOf(answer.choices).map((choice) => ({ ...choice, message: messageOf(choice.message, names) }))
+    return { ...rest, answer: { ...answer, choices } }
+  },
 
-    streamChat(request, context, take) {
-      const names = customNames(request)
-      return adapter.streamChat(asFunctions(request), context, names.size === 0 ? take : takingCustomCalls(names, take))
-    },
-  }
-}
+  streamChat(request, context, take) {
+    if (knowsCustomTools(context)) return adapter.streamChat(request, context, take)
+    const names = customNames(request)
+    return adapter.streamChat(asFunctions(request), context, names.size === 0 ? take : takingCustomCalls(names, take))
+  },
+})
+
+const knowsCustomTools = ({ dialect = 'chat', route }: UpstreamContext): boolean =>
+  dialect !== 'chat' || route.upstream.customTools !== false
 
 const isCustom = ({ type }: Fields): boolean => type === 'custom'
 

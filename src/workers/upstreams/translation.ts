@@ -56,6 +56,36 @@ export const encoded = (decoder: Decoder, encoder: AnswerEncoder): Translation =
   }
 }
 
+/** An answer for a client of its upstream's dialect. It is decoded as well: one that means nothing is a failure. */
+export abstract class PassThrough implements Translation {
+  private readonly decoder: Decoder
+
+  constructor(decoder: Decoder) {
+    this.decoder = decoder
+  }
+
+  get isFinished(): boolean {
+    return this.decoder.isFinished
+  }
+
+  usageIn(event: Fields): UpstreamUsage | null {
+    return this.decoder.usageIn(event)
+  }
+
+  frames(event: Fields, isWhole: boolean): Fields[] {
+    this.decoder.events(event, isWhole)
+    return this.passedOn(event, isWhole)
+  }
+
+  end(ending: Ending): Fields[] {
+    this.decoder.end(ending)
+    return []
+  }
+
+  /** The frames of an object that has a meaning. */
+  protected abstract passedOn(event: Fields, isWhole: boolean): Fields[]
+}
+
 /**
  * Takes what is in an answer, each event as it comes. After a failure it is read on, because the usage comes last and
  * was billed.

@@ -1,6 +1,6 @@
 /**
  * The one place that reads what upstreams report of their tokens, wherever and under whichever names they do. What of
- * it is believed is decided in believed-usage.ts. Pure.
+ * it is believed is decided in trusted-usage.ts. Pure.
  */
 import { ceilOfProduct } from '../../shared/terms/pricing.ts'
 import type { UpstreamUsage } from './adapter.ts'

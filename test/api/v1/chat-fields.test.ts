@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { parseChat } from '../../../src/api/v1/chat/completions-body.ts'
+import { checkChat } from '../../../src/shared/chat/completions/check.ts'
 import type { JsonObject } from '../../../src/api/middleware/json-body.ts'
 import { ApiError } from '../../../src/shared/platform/errors.ts'
 import { cpuRatio } from '../../support/pace.ts'
@@ -13,7 +13,7 @@ const tool = { type: 'function', function: { name: 'f' } }
 /** `ok`, or the code of a body's error and the field that it names. */
 function verdictOn(body: object, partTokens?: Record<string, number>, allow: string[] = []): string {
   try {
-    parseChat(body as JsonObject, { upstreams: [{ allow }], partTokens })
+    checkChat(body as JsonObject, { upstreams: [{ allow }], partTokens })
     return OK
   } catch (error) {
     if (error instanceof ApiError) return `${error.code} ${error.param}`
@@ -145,17 +145,17 @@ describe('the accepted fields of a chat', () => {
 
   for (const name of ['enable_thinking', 'thinking', 'chat_template_kwargs', 'prompt_cache_retention', 'models']) {
     it(`do not include ${name}, and its refusal says why, and where the operator can allow it`, () => {
-      expect(() => parseChat(withField(name, true) as JsonObject, { upstreams: [] })).to.throw(
+      expect(() => checkChat(withField(name, true) as JsonObject, { upstreams: [] })).to.throw(
         new RegExp(`^${name} can change the price of a call: .*operator.*"allow".*catalogue\\.$`),
       )
     })
   }
 
   it('are two tiers, and the refusal of another one says the same', () => {
-    expect(() => parseChat(withField('service_tier', 'flex') as JsonObject, { upstreams: [] })).to.throw(
+    expect(() => checkChat(withField('service_tier', 'flex') as JsonObject, { upstreams: [] })).to.throw(
       /^service_tier other than "auto" and "default" can change the price of a call: .*"allow"/,
     )
-    expect(() => parseChat(withField('truncate', true) as JsonObject, { upstreams: [] })).to.throw(
+    expect(() => checkChat(withField('truncate', true) as JsonObject, { upstreams: [] })).to.throw(
       'truncate is not a known field.',
     )
   })

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { parseChat } from '../../../src/api/v1/chat/completions-body.ts'
+import { checkChat } from '../../../src/shared/chat/completions/check.ts'
 import type { JsonObject } from '../../../src/api/middleware/json-body.ts'
 import type { ChatMessage, ChatRequest } from '../../../src/shared/requests/requests.ts'
 
@@ -7,7 +7,7 @@ const asked = { role: 'user', content: 'x' }
 
 /** What an upstream is sent of a body, as JSON has it. */
 function sent(body: object, allow: string[] = []): ChatRequest {
-  const request = parseChat({ messages: [asked], ...body } as JsonObject, { upstreams: [{ allow }] })
+  const request = checkChat({ messages: [asked], ...body } as JsonObject, { upstreams: [{ allow }] })
   return JSON.parse(JSON.stringify(request)) as ChatRequest
 }
 

@@ -4,7 +4,8 @@ import { readState } from '../../../src/shared/reports/call-records.ts'
 import type { CallState } from '../../../src/shared/reports/call-records.ts'
 import type { Answer, LongAnswer } from '../../../src/shared/calls/stored-answers.ts'
 import type { AccountId, CallId } from '../../../src/shared/platform/ids.ts'
-import { anthropicStatusOf, responsesStatusOf, statusOf } from '../../../src/shared/platform/errors.ts'
+import { dialectOf } from '../../../src/shared/chat/dialect.ts'
+import { statusOf } from '../../../src/shared/platform/errors.ts'
 import { reportedBy, wordsOf } from '../simulation/upstream.ts'
 import { MAX_OUTSTANDING } from '../simulation/simulation.ts'
 import type { Prices } from '../simulation/prices.ts'
@@ -78,8 +79,7 @@ function checkEnd(run: ScheduleRun, rows: Map<CallId, CallRow>, states: States):
 /** The status of an answer: some errors have another one in other APIs than in the record. */
 function statusFor({ dialect, error_type: error, http_status: recorded }: CallRow): number {
   if (error === null) return recorded
-  if (dialect === 'messages') return anthropicStatusOf(error)
-  return dialect === 'responses' ? responsesStatusOf(error) : recorded
+  return dialectOf(dialect).errors?.statusOf(error) ?? recorded
 }
 
 /** How a call that has ended is answered; that of embeddings is on its way, and sound is not kept. Null: not at all. */

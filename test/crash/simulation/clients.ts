@@ -6,6 +6,7 @@ import { chargeFor } from '../../../src/api/v1/audio/transcriptions.ts'
 import { embeddingKind } from '../../../src/api/v1/embeddings.ts'
 import { moderationKind } from '../../../src/api/v1/moderations.ts'
 import { rerankKind } from '../../../src/api/v1/rerank.ts'
+import { estimateChat } from '../../../src/shared/chat/completions/estimate.ts'
 import type { Modality } from '../../../src/shared/terms/kinds.ts'
 import type { Dialect } from '../../../src/shared/chat/dialect.ts'
 import { responsesKind } from '../../../src/api/v1/responses/responses.ts'
@@ -17,7 +18,7 @@ import type { ChatModel } from '../../../src/shared/catalogue/catalogue.ts'
 import type { CallOrder } from '../../../src/api/v1/calls/call-order.ts'
 import type { Answer, LongAnswer } from '../../../src/shared/calls/stored-answers.ts'
 import { newCallId } from '../../../src/shared/reports/call-records.ts'
-import { chatCharge, estimateTokens, mediaCost, outputLimit } from '../../../src/shared/terms/pricing.ts'
+import { chatCharge, mediaCost, outputLimit } from '../../../src/shared/terms/pricing.ts'
 import type { MediaShape } from '../../../src/shared/terms/media-rows.ts'
 import { SOUND_ENDS } from '../../../src/shared/requests/speech.ts'
 import type { TranscriptionRequest } from '../../../src/shared/requests/transcriptions.ts'
@@ -227,6 +228,6 @@ function chatOrderOf(model: ChatModel, { dialect, prompt, stream }: Asked): Call
   const request = { messages: [{ role: 'user', content: prompt }], max_tokens: outputLimit(20, {}), stream }
   const body = { model: model.id, ...request }
   if (dialect === 'messages') return { model, body, dialect, ...messagesKind.parse(body, model) }
-  const estimate = estimateTokens(body, {})
+  const estimate = estimateChat(body, {})
   return { model, request, estimate, charge: chatCharge(model.price, estimate), body }
 }

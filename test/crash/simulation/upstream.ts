@@ -1,4 +1,4 @@
-import { grammarOf } from '../../../src/shared/chat/dialect.ts'
+import { dialectOf } from '../../../src/shared/chat/dialect.ts'
 import type { AnswerEvent } from '../../../src/shared/chat/events.ts'
 import { NO_SEAL } from '../../../src/shared/chat/seal.ts'
 import type { Fields } from '../../../src/shared/platform/fields.ts'
@@ -96,7 +96,7 @@ export class Upstream {
       chat: async (request: ChatRequest, context: UpstreamContext): Promise<ChatResult> => {
         const prompt = promptOf(request, context)
         await this.ask(process, prompt, context)
-        const answer = grammarOf(context.dialect).answers.assemble(Infinity)
+        const answer = dialectOf(context.dialect).answers.assemble(Infinity)
         const said = saying(request, context)
         for (const frame of [...said(0, `Re: ${prompt}`), ...said(1, '')]) answer.add(frame)
         return { answer: answer.answer('stop'), usage: this.usageOf(prompt) }
@@ -264,7 +264,7 @@ export const wordsOf = ({ long }: Manner): string[] => ['one ', long ? 'two '.re
 
 /** What makes frames of the first and the second piece of a chat, in the dialect of its client. */
 function saying(request: ChatRequest, { dialect, callId }: UpstreamContext): (at: number, text: string) => Fields[] {
-  const encoder = grammarOf(dialect).encoder({ request, inputTokens: 1, callId, seal: NO_SEAL.seal })
+  const encoder = dialectOf(dialect).encoder({ request, inputTokens: 1, callId, seal: NO_SEAL.seal })
   return (at, text) => {
     const delta: AnswerEvent = { is: 'delta', block: 0, text }
     const events: AnswerEvent[] =
@@ -277,6 +277,6 @@ function saying(request: ChatRequest, { dialect, callId }: UpstreamContext): (at
 
 /** The last words of a request, which are its prompt, in whichever dialect it is. */
 function promptOf(request: ChatRequest, { dialect }: Pick<UpstreamContext, 'dialect'>): string {
-  const [block] = grammarOf(dialect).canonical(request, NO_SEAL.open).turns.at(-1)!.blocks
+  const [block] = dialectOf(dialect).canonical(request, NO_SEAL.open).turns.at(-1)!.blocks
   return block?.kind === 'text' ? block.text : ''
 }

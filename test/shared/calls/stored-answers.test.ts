@@ -4,7 +4,6 @@ import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import type { CallId } from '../../../src/shared/platform/ids.ts'
 import { newId, publicId } from '../../../src/shared/platform/ids.ts'
 import type { EndedCall } from '../../../src/shared/calls/stored-answers.ts'
-import { chatOutput } from '../../../src/shared/chat/completions/output.ts'
 import { answerOf, errorOutput, mediaOutput } from '../../../src/shared/calls/stored-answers.ts'
 import type { Reply } from '../../../src/shared/replies/channels.ts'
 import { readReplies, writeReply } from '../../../src/shared/replies/channels.ts'
@@ -23,7 +22,7 @@ const usage = { input_tokens: 1, output_tokens: 2, prompt_tokens: 1, completion_
 
 describe('the answer of an ended call', () => {
   it('is the completion with what it cost, for chat', () => {
-    const answer = answerOf(ended, chatOutput({ id: 'c', choices: [] }, usage))
+    const answer = answerOf(ended, JSON.stringify({ id: 'c', choices: [], usage }))
     expect(JSON.parse(answer.body)).to.deep.equal({
       ok: true,
       id: 'c',
@@ -68,7 +67,7 @@ describe('the answer of an ended call', () => {
     fc.assert(
       fc.property(fc.anything({ withNullPrototype: false }), fc.string({ unit: 'binary' }), (extra, content) => {
         const completion = { id: 'c', choices: [{ message: { content: `${content}}}` } }], extra }
-        const { body } = answerOf(ended, chatOutput(completion, usage))
+        const { body } = answerOf(ended, JSON.stringify({ ...completion, usage }))
         expect(JSON.parse(body)).to.deep.equal(
           JSON.parse(JSON.stringify({ ok: true, ...completion, usage: { ...usage, credits: 3, balance: 997 } })),
         )

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Dialect } from '../../../src/shared/chat/dialect.ts'
-import { grammarOf } from '../../../src/shared/chat/dialect.ts'
+import { dialectOf } from '../../../src/shared/chat/dialect.ts'
 import { MessageEncoder } from '../../../src/shared/chat/messages/write-frames.ts'
 import { ToolCalls } from '../../../src/workers/upstreams/tool-calls.ts'
 import { cpuRatio } from '../../support/pace.ts'
@@ -66,7 +66,7 @@ describe('putting an answer together takes time in proportion to its pieces', ()
   for (const [name, { dialect, first, piece }] of Object.entries(REPEATED)) {
     it(`${dialect}: ${name}`, () => {
       const assembled = (pieces: number): void => {
-        const assembly = grammarOf(dialect).answers.assemble(Infinity)
+        const assembly = dialectOf(dialect).answers.assemble(Infinity)
         if (first) assembly.add(first)
         for (let nth = 0; nth < pieces; nth++) assembly.add(piece(nth))
         assembly.answer('stop')
@@ -105,7 +105,7 @@ describe('an answer that is put together', () => {
       ['messages', [block, blockDelta({ type: 'text_delta', text: 'éabc' })]],
       ['responses', [item, { type: 'response.refusal.delta', output_index: 0, delta: 'éabc' }]],
     ] as const) {
-      const assembly = grammarOf(dialect).answers.assemble(Infinity)
+      const assembly = dialectOf(dialect).answers.assemble(Infinity)
       for (const frame of frames) assembly.add(frame)
       expect(assembly.words, dialect).to.equal(5)
       expect(assembly.tokens, dialect).to.equal(2)
@@ -113,7 +113,7 @@ describe('an answer that is put together', () => {
   })
 
   it('changes nothing of its frames, which may leave later', () => {
-    const assembly = grammarOf('chat').answers.assemble(Infinity)
+    const assembly = dialectOf('chat').answers.assemble(Infinity)
     const frames = ['a', 'b', 'c'].map((text) =>
       choice({
         delta: {

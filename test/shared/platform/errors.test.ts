@@ -1,9 +1,8 @@
 import { expect } from 'chai'
+import { anthropicTypeOf, messagesErrors } from '../../../src/shared/chat/messages/errors.ts'
 import {
   ApiError,
   errorCodes,
-  anthropicStatusOf,
-  anthropicTypeOf,
   gatewayError,
   isErrorCode,
   messageOf,
@@ -79,7 +78,7 @@ describe('the catalogue of errors', () => {
 
   it('has one of the statuses and types that Anthropic has for every code, 529 for an overload alone', () => {
     const types = new Map<number, string>()
-    for (const code of errorCodes()) types.set(anthropicStatusOf(code), anthropicTypeOf(code))
+    for (const code of errorCodes()) types.set(messagesErrors.statusOf(code), anthropicTypeOf(code))
     expect(Object.fromEntries(types)).to.deep.equal({
       400: 'invalid_request_error',
       401: 'authentication_error',
@@ -98,14 +97,16 @@ describe('the catalogue of errors', () => {
       503: 'overloaded_error',
       529: 'overloaded_error',
     })
-    expect(errorCodes().filter((code) => anthropicStatusOf(code) !== statusOf(code))).to.deep.equal([
+    expect(errorCodes().filter((code) => messagesErrors.statusOf(code) !== statusOf(code))).to.deep.equal([
       'unsupported_model',
       'credits_in_use',
       'model_not_allowed',
       'upstream_overloaded',
       'overloaded',
     ])
-    expect([anthropicStatusOf('unsupported_model'), anthropicStatusOf('overloaded')]).to.deep.equal([404, 529])
+    expect([messagesErrors.statusOf('unsupported_model'), messagesErrors.statusOf('overloaded')]).to.deep.equal([
+      404, 529,
+    ])
   })
 
   it('knows its codes, and no inherited object property', () => {

@@ -1,14 +1,9 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import {
-  MAX_CALL_CREDITS,
-  chatCost,
-  estimateTokens,
-  mediaCost,
-  outputLimit,
-  tokensOfPart,
-} from '../../../src/shared/terms/pricing.ts'
-import type { CountedChat, CountingRules } from '../../../src/shared/terms/pricing.ts'
+import { MAX_CALL_CREDITS, chatCost, mediaCost, outputLimit, tokensOfPart } from '../../../src/shared/terms/pricing.ts'
+import type { CountedChat } from '../../../src/shared/chat/completions/estimate.ts'
+import { estimateChat } from '../../../src/shared/chat/completions/estimate.ts'
+import type { CountingRules } from '../../../src/shared/terms/pricing.ts'
 import { cpuRatio } from '../../support/pace.ts'
 
 const price = { input: 1, output: 3, perTokens: 1000, minimum: 1 }
@@ -61,7 +56,7 @@ describe('what a call costs', () => {
 
 describe('the pre-charge of a chat', () => {
   const PICTURE = `data:image/png;base64,${'A'.repeat(300_000)}`
-  const input = (body: object, rules: CountingRules = {}): number => estimateTokens(body as CountedChat, rules).input
+  const input = (body: object, rules: CountingRules = {}): number => estimateChat(body as CountedChat, rules).input
 
   it('counts a third of the UTF-8 bytes of the whole body as input, and max_tokens × n as output', () => {
     const body = {
@@ -73,7 +68,7 @@ describe('the pre-charge of a chat', () => {
       response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { enum: ['long'] } } },
       metadata: { a: 'b' },
     }
-    expect(estimateTokens(body, {})).to.deep.equal({ input: Math.ceil(bytes(body) / 3), output: 300 })
+    expect(estimateChat(body, {})).to.deep.equal({ input: Math.ceil(bytes(body) / 3), output: 300 })
   })
 
   it('counts more tokens if the model has fewer bytes a token', () => {
@@ -84,13 +79,13 @@ describe('the pre-charge of a chat', () => {
 
   it('assumes 1024 output tokens by default, and never more than the model allows', () => {
     const estimate = (max_tokens: number | null | undefined, maxOutputTokens?: number): number =>
-      estimateTokens({ messages: user('x'), max_tokens }, { maxOutputTokens }).output
+      estimateChat({ messages: user('x'), max_tokens }, { maxOutputTokens }).output
     expect(estimate(undefined)).to.equal(1024)
     expect(estimate(null)).to.equal(1024)
     expect(estimate(undefined, 500)).to.equal(500)
     expect(estimate(800, 500)).to.equal(500)
     expect(estimate(300, 500)).to.equal(300)
-    expect(estimateTokens({ messages: user('x'), max_completion_tokens: 7, n: null }, {}).output).to.equal(7)
+    expect(estimateChat({ messages: user('x'), max_completion_tokens: 7, n: null }, {}).output).to.equal(7)
     expect(outputLimit(undefined, { maxOutputTokens: 4096 })).to.equal(1024)
   })
 
@@ -172,18 +167,18 @@ describe('the pre-charge of a chat', () => {
 
   it('counts a prediction as output too, for every choice, since its unused part is billed so', () => {
     const prediction = { type: 'content', content: 'x'.repeat(30_000) }
-    const { input: asked, output } = estimateTokens({ messages: user('x'), max_tokens: 10, n: 2, prediction }, {})
+    const { input: asked, output } = estimateChat({ messages: user('x'), max_tokens: 10, n: 2, prediction }, {})
     expect(output).to.be.within(2 * 10_010, 2 * 10_050)
     expect(asked).to.be.above(10_000)
-    expect(estimateTokens({ messages: user('x'), max_tokens: 10, prediction: null }, {}).output).to.equal(10)
+    expect(estimateChat({ messages: user('x'), max_tokens: 10, prediction: null }, {}).output).to.equal(10)
   })
 
   it('takes no longer for one repeated character than for any other text', () => {
     const one = { messages: user('a'.repeat(1_000_000)) }
     const other = { messages: user('lorem ipsum '.repeat(83_333)) }
     const ratio = cpuRatio(
-      () => estimateTokens(one, {}),
-      () => estimateTokens(other, {}),
+      () => estimateChat(one, {}),
+      () => estimateChat(other, {}),
     )
     expect(ratio).to.be.below(10)
   })

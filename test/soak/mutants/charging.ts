@@ -190,7 +190,7 @@ export const CHARGING: readonly Mutant[] = [
     why: 'Only an image is billed by a number; the bytes of a video or a file are billed like any other.',
     edits: [
       {
-        file: 'src/shared/terms/pricing.ts',
+        file: 'src/shared/chat/completions/estimate.ts',
         find: "if (part.type === 'image_url') bytes -= bytesOfDataUri(part.image_url)",
         replace: 'bytes -= bytesOfDataUri(part[String(part.type)])',
       },
@@ -202,7 +202,7 @@ export const CHARGING: readonly Mutant[] = [
     why: 'An upstream bills every field that it reads.',
     edits: [
       {
-        file: 'src/shared/terms/pricing.ts',
+        file: 'src/shared/chat/completions/estimate.ts',
         find: 'let bytes = Buffer.byteLength(JSON.stringify(body))',
         replace: 'let bytes = Buffer.byteLength(JSON.stringify([body.messages, (body as { tools?: unknown }).tools]))',
       },

@@ -10,7 +10,7 @@ import {
 } from './killing-tests.ts'
 
 const PASS = 'src/workers/upstreams/anthropic/pass.ts'
-const CHECK = 'src/api/v1/messages/body.ts'
+const CHECK = 'src/shared/chat/messages/check.ts'
 const PARTS = 'src/shared/chat/messages/parts.ts'
 const ANSWER = 'src/shared/chat/messages/answer.ts'
 
@@ -57,9 +57,9 @@ export const OF_MESSAGES: readonly Mutant[] = [
     why: 'What one upstream is allowed says nothing of the next.',
     edits: [
       {
-        file: PASS,
-        find: 'FREE_FIELDS.has(name) || allow.includes(name)',
-        replace: 'FREE_FIELDS.has(name) || allow.length >= 0',
+        file: 'src/shared/chat/check-body.ts',
+        find: 'free.has(name) || allow.includes(name)',
+        replace: 'free.has(name) || allow.length >= 0',
       },
     ],
     tests: [PASSED_MESSAGES, MESSAGE_HOLDS],
@@ -81,7 +81,7 @@ export const OF_MESSAGES: readonly Mutant[] = [
     why: 'What is billed apart is refused, not dropped.',
     edits: [
       {
-        file: 'src/shared/chat/field-kinds.ts',
+        file: 'src/shared/chat/check-body.ts',
         find: 'else if (!isFree(name, value)) throw',
         replace: "else if (!isFree(name, value) && name === '') throw",
       },
@@ -123,7 +123,7 @@ export const OF_MESSAGES: readonly Mutant[] = [
     why: 'An upstream puts a prompt of its own before tools.',
     edits: [
       {
-        file: 'src/shared/chat/messages/estimate.ts',
+        file: 'src/shared/chat/parts.ts',
         find: 'tools.length > 0 ? TOOLS_TOKENS : 0',
         replace: 'tools.length > 512 ? TOOLS_TOKENS : 0',
       },
@@ -147,9 +147,9 @@ export const OF_MESSAGES: readonly Mutant[] = [
     why: 'A document without a price counts by its bytes.',
     edits: [
       {
-        file: PARTS,
-        find: "part.source.type === 'base64' && tokensOf(part, rules) !== null",
-        replace: 'part.source.data !== undefined',
+        file: 'src/shared/chat/parts.ts',
+        find: 'part.data !== null && tokensOf(part, rules) !== null',
+        replace: 'part.data !== null',
       },
     ],
     tests: [MESSAGE_ESTIMATE],

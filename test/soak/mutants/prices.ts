@@ -10,12 +10,12 @@ export const PRICES: readonly Mutant[] = [
     why: 'In the usage of most upstreams they are a part of the prompt.',
     edits: [
       {
-        file: 'src/workers/upstreams/believed-usage.ts',
+        file: 'src/workers/upstreams/trusted-usage.ts',
         find: 'if (parts <= input) return { input: input - parts, cached, written }',
         replace: 'if (parts <= input) return { input, cached, written }',
       },
     ],
-    tests: ['test/workers/upstreams/believed-usage.test.ts'],
+    tests: ['test/workers/upstreams/trusted-usage.test.ts'],
   },
   {
     name: 'what is written to a cache costs nothing',

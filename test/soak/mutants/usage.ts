@@ -1,9 +1,9 @@
 import type { Mutant } from './mutant.ts'
 
 const READING = 'src/workers/upstreams/usage.ts'
-const BELIEF = 'src/workers/upstreams/believed-usage.ts'
+const BELIEF = 'src/workers/upstreams/trusted-usage.ts'
 const READ = 'test/workers/upstreams/usage.test.ts'
-const BELIEVED = 'test/workers/upstreams/believed-usage.test.ts'
+const BELIEVED = 'test/workers/upstreams/trusted-usage.test.ts'
 const SETTLE = 'test/shared/calls/settle.test.ts'
 
 /** Bugs in what is believed of a reported usage, and in the bound of a settlement. */

@@ -16,7 +16,7 @@ import type { BodyDeps } from './answer-body.ts'
 import { sendAnswer } from './answer-body.ts'
 import {
   READ_LIMITS,
-  TOLD_ERRORS,
+  QUOTED_ERRORS,
   accepted,
   chatResult,
   gateway,
@@ -63,7 +63,7 @@ export const fetchCall = endpoint({
     },
     202: { ...accepted, description: 'The call is still running.' },
   },
-  errors: ['result_expired', 'upstream_failed', ...TOLD_ERRORS, 'overloaded'],
+  errors: ['result_expired', 'upstream_failed', ...QUOTED_ERRORS, 'overloaded'],
 }).write((deps: WaitDeps & BodyDeps & Pick<WebDeps, 'db'>) => async ({ auth, params, query }, ctx) => {
   const state = await readState(deps.db, params.id, auth)
   if (!state) throw new ApiError('not_found', { message: NO_CALL })

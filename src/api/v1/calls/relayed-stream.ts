@@ -3,9 +3,10 @@
  * (docs/architecture.md#lost-streams).
  */
 import type { CallUpdate } from '../../../shared/replies/channels.ts'
-import type { AnswerForm, Assembly, Completion } from '../../../shared/chat/answer-form.ts'
+import type { AnswerForm, Completion } from '../../../shared/chat/answer-form.ts'
+import type { Assembly } from '../../../shared/chat/assembly.ts'
 import type { Dialect } from '../../../shared/chat/dialect.ts'
-import { grammarOf } from '../../../shared/chat/dialect.ts'
+import { dialectOf } from '../../../shared/chat/dialect.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import { ownCount, settleChat } from '../../../shared/calls/chat-settlement.ts'
 import type { ChatPrice } from '../../../shared/terms/pricing.ts'
@@ -33,7 +34,7 @@ export class RelayedStreams {
 
   /** A stream of which nothing has been sent on. To be released when its call is no longer waited for. */
   begin(dialect?: Dialect): RelayedStream {
-    return new RelayedStream(grammarOf(dialect).answers, {
+    return new RelayedStream(dialectOf(dialect).answers, {
       take: (bytes) => {
         if (bytes > this.room) return false
         this.room -= bytes

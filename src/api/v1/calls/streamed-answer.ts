@@ -2,6 +2,8 @@
  * A chat's answer as a stream of events, in whichever dialect (docs/api.md#streaming).
  */
 import { CANCELLED_UNSENT } from '../../../shared/calls/cancelled.ts'
+import type { Fields } from '../../../shared/platform/fields.ts'
+import { publicId } from '../../../shared/platform/ids.ts'
 import { bytesOf, isLong } from '../../../shared/calls/stored-answers.ts'
 import { giveUpLeft } from '../../../shared/calls/numbered-retries.ts'
 import type { AnswerDeps } from './answer-call.ts'
@@ -22,7 +24,7 @@ import type { UpdateListener } from './call-updates.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
 
 /** Why a stream could not be ended as its dialect ends one. Its whole answer can be fetched. */
-export const LOST = 'Part of the stream was lost. The whole answer can be fetched:'
+const LOST = 'Part of the stream was lost. The whole answer can be fetched:'
 const RESTARTING = 'The service is restarting. The answer to this call can be fetched later:'
 
 /** How a dialect streams an answer. */
@@ -36,10 +38,14 @@ export type FrameStream = {
 export type FrameWriter = {
   /** Writes the next frame, a JSON text. */
   take: (frame: string) => void
-  /** Ends the stream from the call's answer. */
-  finish: (status: number, body: string) => void
-  /** Ends the stream with an error. @param sentence what went wrong, and that the answer can be fetched */
-  fail: (sentence: string) => void
+  /** Writes an answer of which no frame was sent on: a replay. */
+  replay: (answer: Fields) => void
+  /** Ends the stream with what the call's answer alone has, such as its usage. */
+  end: (answer: Fields) => void
+  /** Ends the stream with the body of an error. */
+  refuse: (body: Fields) => void
+  /** Ends the stream with a failure of the service. @param message what failed, and where the answer can be fetched */
+  fail: (message: string) => void
 }
 
 /**
@@ -74,9 +80,16 @@ export async function answerWithFrames(
   })
   endWhenDone(ctx, deps, placed, async (answer) => {
     if (!answer && !deps.stopping.aborted) return abandon(ctx, deps, placed)
-    if (answer)
-      await withBody(deps, answer, (body) => writer.finish(answer.status, body)).catch(() => writer.fail(LOST))
-    else writer.fail(RESTARTING)
+    const fail = (why: string) => writer.fail(`${why} GET /v1/calls/${publicId('call', placed.callId)}`)
+    const finish = (text: string) => {
+      const body = JSON.parse(text) as Fields
+      if (answer?.status !== 200) return writer.refuse(body)
+      if (!placed.relayed?.hasBegun) writer.replay(body)
+      else if (!placed.relayed.isWhole) return fail(LOST)
+      writer.end(body)
+    }
+    if (answer) await withBody(deps, answer, finish).catch(() => fail(LOST))
+    else fail(RESTARTING)
     events.end()
   })
 }

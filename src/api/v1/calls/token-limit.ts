@@ -5,6 +5,7 @@
  */
 import type { TokenAllowance } from '../../../shared/identity/token-allowance.ts'
 import { mostTokens } from '../../../shared/identity/token-allowance.ts'
+import { dialectOf } from '../../../shared/chat/dialect.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import { reservedTokens } from '../../../shared/terms/pricing.ts'
 import type { CallOrder } from './call-order.ts'
@@ -26,7 +27,7 @@ export function withinLimit<O extends CallOrder>(order: O, allowances: readonly 
 /** The refusal of a call that reserves more than a minute has. */
 export function aboveLimitError(order: Sized, allowances: readonly TokenAllowance[]): ApiError {
   const isChat = 'max_tokens' in order.request
-  const field = order.dialect === 'responses' ? 'max_output_tokens' : 'max_tokens'
+  const field = dialectOf(order.dialect).limitField
   const most = `more than the limit of ${mostTokens(allowances)} a minute.`
   const less = isChat ? ` Ask for less with a lower ${field}.` : ''
   return new ApiError('invalid_request', {

@@ -4,22 +4,20 @@
  * that ask for it by `stream_options.include_usage`.
  */
 import { gatewayError } from '../../../shared/platform/errors.ts'
-import { publicId } from '../../../shared/platform/ids.ts'
+import type { Fields } from '../../../shared/platform/fields.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import type { EventStream } from '../calls/event-stream.ts'
-import type { PlacedCall } from '../calls/placed-call.ts'
 import type { FrameStream, FrameWriter } from '../calls/streamed-answer.ts'
-import { LOST } from '../calls/streamed-answer.ts'
 
-type Completion = { id: string; created: number; model: string; choices: Choice[]; usage: Record<string, unknown> }
+type Completion = { id: string; created: number; model: string; choices: Choice[] }
 type Choice = { index: number; message: { tool_calls?: object[]; [field: string]: unknown }; finish_reason: string }
 
 const asksForUsage = ({ stream_options: options }: ChatRequest): boolean =>
   (options as { include_usage?: boolean } | undefined)?.include_usage === true
 
 /** The stream of a chat's chunks. */
-export const chunksFor = (placed: PlacedCall, request: ChatRequest): FrameStream => ({
-  begin: (events) => new ChunkWriter(placed, events, asksForUsage(request)),
+export const chunksFor = (request: ChatRequest): FrameStream => ({
+  begin: (events) => new ChunkWriter(events, asksForUsage(request)),
 })
 
 /**
@@ -34,13 +32,11 @@ const END_OF_CHOICE = '"finish_reason":"'
  */
 class ChunkWriter implements FrameWriter {
   private held: string | null = null
-  private readonly placed: PlacedCall
   private readonly events: EventStream
   private readonly ownUsage: boolean
 
   /** @param ownUsage whether the usage is sent in a chunk of its own, which has no choices */
-  constructor(placed: PlacedCall, events: EventStream, ownUsage: boolean) {
-    this.placed = placed
+  constructor(events: EventStream, ownUsage: boolean) {
     this.events = events
     this.ownUsage = ownUsage
   }
@@ -52,43 +48,9 @@ class ChunkWriter implements FrameWriter {
     else this.events.send(chunk)
   }
 
-  /** The end of the stream, from the call's answer. */
-  finish(status: number, text: string): void {
-    const { relayed } = this.placed
-    const body = JSON.parse(text) as { error?: object } & Completion
-    if (status !== 200) return this.sendError(body.error!)
-    if (!relayed?.hasBegun) this.sendWhole(body)
-    else if (!relayed.isWhole) return this.fail(LOST)
-    this.sendUsage(body)
-    this.events.send('[DONE]')
-  }
-
-  fail(sentence: string): void {
-    const where = `/v1/calls/${publicId('call', this.placed.callId)}`
-    this.sendError(gatewayError('service_unavailable', `${sentence} GET ${where}`))
-  }
-
-  private release(): void {
-    if (this.held !== null) this.events.send(this.held)
-    this.held = null
-  }
-
-  private sendUsage(body: Completion): void {
-    const { usage } = body
-    const last = this.held
-    if (this.ownUsage || last === null) {
-      this.release()
-      this.events.send(chunkOf(body, { choices: [], usage }))
-    } else this.events.send(JSON.stringify({ ...(JSON.parse(last) as object), usage }))
-  }
-
-  private sendError(error: object): void {
-    this.release()
-    this.events.send(JSON.stringify({ ok: false, error }))
-  }
-
-  /** An answer of which this request got no chunk (a replay): the content and the end of each choice. */
-  private sendWhole(body: Completion): void {
+  /** The content and the end of each choice. */
+  replay(answer: Fields): void {
+    const body = answer as Completion
     for (const { index, message, finish_reason } of body.choices) {
       const delta = message.tool_calls
         ? { ...message, tool_calls: message.tool_calls.map((call, at) => ({ index: at, ...call })) }
@@ -96,6 +58,30 @@ class ChunkWriter implements FrameWriter {
       this.take(chunkOf(body, { choices: [{ index, delta, finish_reason: null }] }))
       this.take(chunkOf(body, { choices: [{ index, delta: {}, finish_reason }] }))
     }
+  }
+
+  end(answer: Fields): void {
+    const { usage } = answer
+    const last = this.held
+    if (this.ownUsage || last === null) {
+      this.release()
+      this.events.send(chunkOf(answer as Completion, { choices: [], usage }))
+    } else this.events.send(JSON.stringify({ ...(JSON.parse(last) as object), usage }))
+    this.events.send('[DONE]')
+  }
+
+  refuse({ error }: Fields): void {
+    this.release()
+    this.events.send(JSON.stringify({ ok: false, error }))
+  }
+
+  fail(message: string): void {
+    this.refuse({ error: gatewayError('service_unavailable', message) })
+  }
+
+  private release(): void {
+    if (this.held !== null) this.events.send(this.held)
+    this.held = null
   }
 }
 

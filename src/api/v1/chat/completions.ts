@@ -1,13 +1,15 @@
 /**
  * POST /v1/chat/completions.
  */
+import { checkChat } from '../../../shared/chat/completions/check.ts'
+import type { CountedChat } from '../../../shared/chat/completions/estimate.ts'
+import { estimateChat } from '../../../shared/chat/completions/estimate.ts'
 import type { ChatModel } from '../../../shared/catalogue/catalogue.ts'
-import type { CountedChat, Tokens } from '../../../shared/terms/pricing.ts'
-import { DEFAULT_MAX_TOKENS, chatCharge, estimateTokens } from '../../../shared/terms/pricing.ts'
+import { DEFAULT_MAX_TOKENS, chatCharge } from '../../../shared/terms/pricing.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import { apiKey } from '../../endpoint/auth.ts'
 import { answerWhenDone } from '../calls/answer-call.ts'
-import { parseChat } from './completions-body.ts'
+import type { AskedChat } from './agent-chat.ts'
 import { chunksFor } from './completions-stream.ts'
 import { answerWithFrames } from '../calls/streamed-answer.ts'
 import {
@@ -21,17 +23,9 @@ import {
   gateway,
 } from '../declared.ts'
 import { chatBody } from '../calls/call-schemas.ts'
-import type { LowerTo } from '../calls/call-order.ts'
 import { loweringOf } from '../calls/call-order.ts'
 import type { CallKind } from '../calls/serve-call.ts'
 import { callEndpoint } from '../calls/serve-call.ts'
-
-type AskedChat = {
-  request: ChatRequest
-  estimate: Tokens
-  charge: number
-  lowerTo: LowerTo | undefined
-}
 
 /**
  * What a chat is to cost. Where it leaves its output to a model that gives more than 1024 tokens, the limit is lowered
@@ -40,7 +34,7 @@ type AskedChat = {
 function askedOf(body: CountedChat, request: ChatRequest, model: ChatModel): AskedChat {
   // What is left out of an assistant's messages is not charged either.
   const counted = { ...body, messages: request.messages }
-  const estimate = estimateTokens(counted, model)
+  const estimate = estimateChat(counted, model)
   const { max_tokens: limit, n: choices = 1 } = request
   const isGiven = (body.max_tokens ?? body.max_completion_tokens ?? null) !== null
   const isFixed = isGiven || limit <= DEFAULT_MAX_TOKENS
@@ -51,10 +45,10 @@ function askedOf(body: CountedChat, request: ChatRequest, model: ChatModel): Ask
 /** What is specific to chats. */
 export const chatKind: CallKind<ChatModel, AskedChat> = {
   modality: 'chat',
-  parse: (body, model: ChatModel) => askedOf(body as CountedChat, parseChat(body, model), model),
+  parse: (body, model: ChatModel) => askedOf(body as CountedChat, checkChat(body, model), model),
   answer: (ctx, deps, placed, asked) =>
     asked.request.stream
-      ? answerWithFrames(ctx, deps, placed, { updates: asked.updates, frames: chunksFor(placed, asked.request) })
+      ? answerWithFrames(ctx, deps, placed, { updates: asked.updates, frames: chunksFor(asked.request) })
       : answerWhenDone(ctx, deps, placed),
 }
 

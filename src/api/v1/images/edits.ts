@@ -10,10 +10,10 @@ import { formFile } from '../../forms/declared-form.ts'
 import type { FormFile } from '../../forms/form-file.ts'
 import { pictureTypeOf, withPictureTypes } from '../../forms/picture-types.ts'
 import type { JsonObject } from '../../middleware/json-body.ts'
-import { parseBody } from '../calls/call-schemas.ts'
+import { parseBody } from '../../../shared/requests/parse-body.ts'
 import type { CallKind } from '../calls/serve-call.ts'
 import { callEndpoint } from '../calls/serve-call.ts'
-import { TOLD_ERRORS, imagesResult } from '../declared.ts'
+import { QUOTED_ERRORS, imagesResult } from '../declared.ts'
 import type { AskedMedia } from '../videos/generations.ts'
 import { answerMedia, declaredMedia } from '../videos/generations.ts'
 import { formFields, imageBody } from './body.ts'
@@ -80,7 +80,7 @@ export const editImages = callEndpoint(
       'settled as images that are made.',
     form: FILES,
     body: editBody,
-    errors: [...declaredMedia(imagesResult).errors, ...TOLD_ERRORS],
+    errors: [...declaredMedia(imagesResult).errors, ...QUOTED_ERRORS],
   },
   {
     modality: 'image',

@@ -3,19 +3,19 @@
  */
 import { z } from 'zod'
 import { findModel, offerTo } from '../../../shared/catalogue/catalogue.ts'
+import { checkCounted } from '../../../shared/chat/messages/check.ts'
 import { estimateMessages } from '../../../shared/chat/messages/estimate.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import type { WebDeps } from '../../deps.ts'
 import { endpoint } from '../../endpoint/endpoint.ts'
 import { apiKey, mayCall } from '../../endpoint/auth.ts'
 import { READ_LIMITS, agentBody, allowanceHeaders } from '../declared.ts'
-import { parseCounted } from './body.ts'
 import { createUpstreamCounts } from './upstream-count.ts'
 
 /** Counts a message. Free, and not recorded. */
 export const countTokens = endpoint({
   tag: 'Models and calls',
-  envelope: 'anthropic',
+  envelope: 'messages',
   method: 'post',
   path: '/v1/messages/count_tokens',
   summary: 'Count the input tokens of a message',
@@ -36,7 +36,7 @@ export const countTokens = endpoint({
     const model = findModel(offerTo(deps.catalogue.current(), auth), body.model, 'chat')
     if (!model) throw new ApiError('unsupported_model', { param: 'model' })
     if (!mayCall(auth, model)) throw new ApiError('model_not_allowed', { param: 'model' })
-    const { request, betas } = parseCounted(body, model, ctx.req.headers)
+    const { request, betas = [] } = checkCounted(body, model, ctx.req.headers)
     const { requestId, traceparent } = ctx.state
     const counted = await countUpstream({ request, betas, model, auth, requestId, traceparent })
     ctx.body = { input_tokens: counted ?? estimateMessages(request, model).input }

@@ -3,42 +3,29 @@
  */
 import { z } from 'zod'
 import type { ChatModel } from '../../../shared/catalogue/catalogue.ts'
-import { messagesBody } from '../../../shared/chat/messages/body.ts'
+import { checkMessages } from '../../../shared/chat/messages/check.ts'
 import { estimateMessages } from '../../../shared/chat/messages/estimate.ts'
-import { apiKey } from '../../endpoint/auth.ts'
+import { messagesBody } from '../../../shared/chat/messages/fields.ts'
 import { answerWhenDone } from '../calls/answer-call.ts'
-import type { CallOrder } from '../calls/call-order.ts'
-import type { ClampedChat } from '../chat/clamped-chat.ts'
-import { clampedChat } from '../chat/clamped-chat.ts'
+import type { AskedChat } from '../chat/agent-chat.ts'
+import { agentAnswers, agentChat, clampedChat, settled } from '../chat/agent-chat.ts'
 import { answerWithFrames } from '../calls/streamed-answer.ts'
 import type { CallKind } from '../calls/serve-call.ts'
 import { callEndpoint } from '../calls/serve-call.ts'
-import {
-  CALL_ERRORS,
-  CALL_LIMITS,
-  TOLD_ERRORS,
-  accepted,
-  agentBody,
-  callRequestHeaders,
-  chatHeaders,
-} from '../declared.ts'
-import { events } from '../../endpoint/answer-schemas.ts'
-import { parseMessages } from './body.ts'
-import { eventsFor } from './stream.ts'
-
-type AskedMessage = Pick<CallOrder, 'betas' | 'droppedTools'> & ClampedChat
+import { CALL_ERRORS, QUOTED_ERRORS, callRequestHeaders } from '../declared.ts'
+import { messageEvents } from './stream.ts'
 
 /** What is a message's own of a call. */
-export const messagesKind: CallKind<ChatModel, AskedMessage> = {
+export const messagesKind: CallKind<ChatModel, AskedChat> = {
   modality: 'chat',
   dialect: 'messages',
   parse: (body, model, headers) => {
-    const { request, ...more } = parseMessages(body, model, headers)
+    const { request, ...more } = checkMessages(body, model, headers)
     return { ...more, ...clampedChat(request, estimateMessages(request, model), model) }
   },
   answer: (ctx, deps, placed, asked) =>
     asked.request.stream
-      ? answerWithFrames(ctx, deps, placed, { updates: asked.updates, frames: eventsFor(placed) })
+      ? answerWithFrames(ctx, deps, placed, { updates: asked.updates, frames: messageEvents })
       : answerWhenDone(ctx, deps, placed),
 }
 
@@ -47,8 +34,7 @@ const usage = z.looseObject({
   cache_creation_input_tokens: z.int().meta({ description: 'Input that was written to a cache.' }),
   cache_read_input_tokens: z.int().meta({ description: 'Input that was read from a cache.' }),
   output_tokens: z.int(),
-  credits: z.int().meta({ description: 'Credits finally charged.' }),
-  balance: z.int().meta({ description: 'Credits left.' }),
+  ...settled,
 })
 
 /** A message as Anthropic's API answers it. */
@@ -68,9 +54,8 @@ export const messageResult = z
 /** Answers a message. Charged on an estimate of its tokens, settled on the real usage. */
 export const createMessage = callEndpoint(
   {
-    tag: 'Models and calls',
-    envelope: 'anthropic',
-    method: 'post',
+    ...agentChat,
+    envelope: 'messages',
     path: '/v1/messages',
     summary: "Answer a message, in the form of Anthropic's API",
     description:
@@ -78,9 +63,6 @@ export const createMessage = callEndpoint(
       'what can be paid (`X-Max-Output-Tokens` tells the limit), and settled on the real usage at the end. ' +
       'Fields that would cost more than tokens are 400, and so are unknown ones; tools that an upstream would ' +
       'run are left out, and named by `X-Tollgate-Tools-Dropped`.',
-    auth: apiKey,
-    bodyBytes: agentBody,
-    limits: CALL_LIMITS,
     headers: callRequestHeaders.extend({
       'anthropic-version': z
         .string()
@@ -89,21 +71,8 @@ export const createMessage = callEndpoint(
       'anthropic-beta': z.string().optional().meta({ description: 'Those that cost nothing are passed on.' }),
     }),
     body: messagesBody.meta({ id: 'MessageRequest' }),
-    answers: {
-      200: {
-        description: 'The message.',
-        schema: messageResult,
-        headers: chatHeaders.extend({
-          'X-Tollgate-Tools-Dropped': z
-            .string()
-            .optional()
-            .meta({ description: "The upstream's own tools that were left out, by their names." }),
-        }),
-        content: { 'text/event-stream': events('With `"stream": true`: the events of the Messages API.') },
-      },
-      202: accepted,
-    },
-    errors: [...CALL_ERRORS, ...TOLD_ERRORS],
+    answers: agentAnswers('message', messageResult, 'Messages API'),
+    errors: [...CALL_ERRORS, ...QUOTED_ERRORS],
   },
   messagesKind,
 )

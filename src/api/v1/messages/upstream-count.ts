@@ -4,7 +4,7 @@
  */
 import type { Principal } from '../../../shared/identity/key-lookup.ts'
 import type { ChatModel } from '../../../shared/catalogue/catalogue.ts'
-import { addressesIn } from '../../../shared/chat/messages/parts.ts'
+import { dialectOf } from '../../../shared/chat/dialect.ts'
 import { newId } from '../../../shared/platform/ids.ts'
 import { bytesAsJson } from '../../../shared/platform/json-bytes.ts'
 import type { Trace } from '../../../shared/platform/process/trace.ts'
@@ -29,7 +29,8 @@ export function createUpstreamCounts(deps: Deps): (counted: Counted) => Promise<
   return async (counted) => {
     const { request, model, auth } = counted
     // Names of hosts are looked up for calls alone: no upstream is to fetch what nobody has checked.
-    if (model.routes[0]?.upstream.protocol !== 'anthropic' || addressesIn(request).length > 0) return null
+    if (model.routes[0]?.upstream.protocol !== 'anthropic' || dialectOf('messages').addresses(request).length > 0)
+      return null
     const bytes = bytesAsJson(request)
     if (!held.take(auth.accountId, bytes)) return null
     try {

@@ -5,7 +5,7 @@
 import type { Membership } from '../../../shared/identity/members.ts'
 import { findResponses } from '../../../shared/calls/stored-responses.ts'
 import type { StoredResponse } from '../../../shared/calls/stored-responses.ts'
-import { MOST } from '../../../shared/chat/responses/body.ts'
+import { MOST } from '../../../shared/chat/responses/fields.ts'
 import { callOfItem, callOfResponse } from '../../../shared/chat/responses/response.ts'
 import { itemsOf } from '../../../shared/chat/responses/parts.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
@@ -15,7 +15,7 @@ import type { CallId } from '../../../shared/platform/ids.ts'
 import { bytesAsJson } from '../../../shared/platform/json-bytes.ts'
 import type { WebDeps } from '../../deps.ts'
 import type { JsonObject } from '../../middleware/json-body.ts'
-import { refusal } from './body.ts'
+import { refusal } from '../../../shared/chat/responses/check.ts'
 import { reads } from './turns.ts'
 
 type ResolveDeps = Pick<WebDeps, 'db' | 'config'>

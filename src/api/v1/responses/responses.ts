@@ -3,8 +3,9 @@
  */
 import { z } from 'zod'
 import type { ChatModel } from '../../../shared/catalogue/catalogue.ts'
-import { responsesBody } from '../../../shared/chat/responses/body.ts'
+import { checkResponses } from '../../../shared/chat/responses/check.ts'
 import { estimateResponses } from '../../../shared/chat/responses/estimate.ts'
+import { responsesBody } from '../../../shared/chat/responses/fields.ts'
 import { keepInput } from '../../../shared/calls/stored-responses.ts'
 import { itemsOf } from '../../../shared/chat/responses/parts.ts'
 import { begunResponse, inputWithIds } from '../../../shared/chat/responses/response.ts'
@@ -12,31 +13,19 @@ import type { AccountId } from '../../../shared/platform/ids.ts'
 import { publicId } from '../../../shared/platform/ids.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import type { WebDeps } from '../../deps.ts'
-import { apiKey } from '../../endpoint/auth.ts'
-import { events } from '../../endpoint/answer-schemas.ts'
 import { answerWhenDone } from '../calls/answer-call.ts'
-import type { CallOrder } from '../calls/call-order.ts'
-import type { ClampedChat } from '../chat/clamped-chat.ts'
-import { clampedChat } from '../chat/clamped-chat.ts'
+import type { AskedChat } from '../chat/agent-chat.ts'
+import { agentAnswers, agentChat, clampedChat, settled } from '../chat/agent-chat.ts'
 import type { CallKind } from '../calls/serve-call.ts'
 import { callEndpoint } from '../calls/serve-call.ts'
 import { answerWithFrames } from '../calls/streamed-answer.ts'
 import type { CallContext, PlacedCall } from '../calls/placed-call.ts'
 import type { UpdateListener } from '../calls/call-updates.ts'
-import {
-  CALL_ERRORS,
-  CALL_LIMITS,
-  TOLD_ERRORS,
-  accepted,
-  agentBody,
-  callRequestHeaders,
-  chatHeaders,
-} from '../declared.ts'
-import { parseResponses } from './body.ts'
+import { CALL_ERRORS, QUOTED_ERRORS } from '../declared.ts'
 import { withPrevious } from './previous.ts'
-import { eventsFor } from './stream.ts'
+import { responseEvents } from './stream.ts'
 
-type AskedResponse = Pick<CallOrder, 'droppedTools'> & ClampedChat & { modelId: string }
+type AskedResponse = AskedChat & { modelId: string }
 
 /** What is a response's own of a call. */
 export const responsesKind: CallKind<ChatModel, AskedResponse> = {
@@ -44,7 +33,7 @@ export const responsesKind: CallKind<ChatModel, AskedResponse> = {
   dialect: 'responses',
   resolve: (deps, body, holder) => withPrevious(deps, body, holder),
   parse: (body, model) => {
-    const { request, droppedTools } = parseResponses(body, model)
+    const { request, droppedTools } = checkResponses(body, model)
     const clamped = clampedChat(request, estimateResponses(request, model), model)
     return { ...clamped, droppedTools, modelId: model.id }
   },
@@ -53,7 +42,10 @@ export const responsesKind: CallKind<ChatModel, AskedResponse> = {
     if (request.store !== false) keepWithAnswer(deps, placed, request, accountId)
     if (request.background === true && !placed.hasEnded) return answerBegun(ctx, placed, { request, modelId, updates })
     return request.stream && request.background !== true
-      ? answerWithFrames(ctx, deps, placed, { updates, frames: eventsFor(placed, request, modelId) })
+      ? answerWithFrames(ctx, deps, placed, {
+          updates,
+          frames: responseEvents({ callId: publicId('call', placed.callId), request, model: modelId }),
+        })
       : answerWhenDone(ctx, deps, placed)
   },
 }
@@ -93,8 +85,7 @@ const usage = z.looseObject({
   output_tokens: z.int(),
   output_tokens_details: z.looseObject({ reasoning_tokens: z.int() }),
   total_tokens: z.int(),
-  credits: z.int().meta({ description: 'Credits finally charged.' }),
-  balance: z.int().meta({ description: 'Credits left.' }),
+  ...settled,
 })
 
 /** A response as OpenAI's API answers it. */
@@ -113,34 +104,16 @@ export const responseResult = z
 /** Answers a request. Charged on an estimate of its tokens, settled on the real usage. */
 export const createResponse = callEndpoint(
   {
-    tag: 'Models and calls',
+    ...agentChat,
     envelope: 'responses',
-    method: 'post',
     path: '/v1/responses',
     summary: "Answer a request, in the form of OpenAI's Responses API",
     description:
       "OpenAI's Responses API over every chat model. An estimate is charged first, with `max_output_tokens` lowered " +
       'to what can be paid, and settled on the real usage at the end.',
-    auth: apiKey,
-    bodyBytes: agentBody,
-    limits: CALL_LIMITS,
-    headers: callRequestHeaders,
     body: responsesBody.meta({ id: 'ResponseRequest' }),
-    answers: {
-      200: {
-        description: 'The response.',
-        schema: responseResult,
-        headers: chatHeaders.extend({
-          'X-Tollgate-Tools-Dropped': z
-            .string()
-            .optional()
-            .meta({ description: "The upstream's own tools that were left out, by their names." }),
-        }),
-        content: { 'text/event-stream': events('With `"stream": true`: the events of the Responses API.') },
-      },
-      202: accepted,
-    },
-    errors: ['previous_response_not_found', ...CALL_ERRORS, ...TOLD_ERRORS],
+    answers: agentAnswers('response', responseResult, 'Responses API'),
+    errors: ['previous_response_not_found', ...CALL_ERRORS, ...QUOTED_ERRORS],
   },
   responsesKind,
 )

@@ -7,18 +7,18 @@ import { endOfResponse, eventsOfResponse } from '../../../shared/chat/responses/
 import { isEnd } from '../../../shared/chat/responses/join-frames.ts'
 import { itemDone, piecesOf } from '../../../shared/chat/responses/items.ts'
 import { begunResponse } from '../../../shared/chat/responses/response.ts'
-import { asFields } from '../../../shared/platform/fields.ts'
+import { asFields, listOf } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
-import { publicId } from '../../../shared/platform/ids.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import type { EventStream } from '../calls/event-stream.ts'
-import type { PlacedCall } from '../calls/placed-call.ts'
 import type { FrameStream, FrameWriter } from '../calls/streamed-answer.ts'
-import { LOST } from '../calls/streamed-answer.ts'
 
-/** The stream of a response's events. @param model its id */
-export const eventsFor = (placed: PlacedCall, request: ChatRequest, model: string): FrameStream => ({
-  begin: (events) => new ResponseWriter(placed, events, request, model),
+/** The response that is streamed: the public id of its call, its request, and the id of its model. */
+type Streamed = { callId: string; request: ChatRequest; model: string }
+
+/** The stream of a response's events. */
+export const responseEvents = (streamed: Streamed): FrameStream => ({
+  begin: (events) => new ResponseWriter(events, streamed),
 })
 
 /** What the clients of OpenAI understand of why a response failed, by our codes; of others `server_error`. */
@@ -35,16 +35,12 @@ class ResponseWriter implements FrameWriter {
   private number = 0
   private begun: Fields | null = null
   private readonly open = new Map<number, OpenItem>()
-  private readonly placed: PlacedCall
   private readonly events: EventStream
-  private readonly request: ChatRequest
-  private readonly model: string
+  private readonly streamed: Streamed
 
-  constructor(placed: PlacedCall, events: EventStream, request: ChatRequest, model: string) {
-    this.placed = placed
+  constructor(events: EventStream, streamed: Streamed) {
     this.events = events
-    this.request = request
-    this.model = model
+    this.streamed = streamed
   }
 
   take(text: string): void {
@@ -54,29 +50,23 @@ class ResponseWriter implements FrameWriter {
     else this.pass(JSON.parse(text) as Fields)
   }
 
-  finish(status: number, body: string): void {
-    const { relayed } = this.placed
-    const answer = JSON.parse(body) as Fields
-    if (status !== 200) {
-      const { code, message } = asFields(answer.error)
-      return this.failed(FAILURES[String(code)] ?? 'server_error', String(message))
-    }
-    if (!relayed?.hasBegun) for (const event of eventsOfResponse(answer)) this.pass(event)
-    else if (!relayed.isWhole) return this.fail(LOST)
+  replay(answer: Fields): void {
+    for (const event of eventsOfResponse(answer)) this.pass(event)
+  }
+
+  end(answer: Fields): void {
     this.closeItems(answer.output)
     this.send(endOfResponse(answer))
   }
 
-  fail(sentence: string): void {
-    this.failed('server_error', `${sentence} GET /v1/calls/${publicId('call', this.placed.callId)}`)
+  refuse({ error }: Fields): void {
+    const { code, message } = asFields(error)
+    this.fail(String(message), FAILURES[String(code)])
   }
 
-  private failed(code: string, message: string): void {
-    const created = Math.floor(Date.now() / 1000)
-    const begun = this.begun ?? {
-      ...begunResponse(publicId('call', this.placed.callId), created, this.request),
-      model: this.model,
-    }
+  fail(message: string, code = 'server_error'): void {
+    const { callId, request, model } = this.streamed
+    const begun = this.begun ?? { ...begunResponse(callId, Math.floor(Date.now() / 1000), request), model }
     // Readers want the beginning of a response before its end.
     if (!this.begun) this.pass({ type: 'response.created', response: begun })
     this.send({ type: 'response.failed', response: { ...begun, status: 'failed', error: { code, message } } })
@@ -102,7 +92,7 @@ class ResponseWriter implements FrameWriter {
 
   /** Ends what an answer that was cut has left open, with the words that it has. */
   private closeItems(output: unknown): void {
-    const items = (Array.isArray(output) ? output : []) as Fields[]
+    const items = listOf(output)
     for (const { index, begun, ended } of this.open.values()) {
       const item = items[index]
       if (!item) continue

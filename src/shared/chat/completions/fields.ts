@@ -1,7 +1,7 @@
 /**
  * The fields of a chat that pass, and what may stand in them: the one list. Whatever is not here is refused at the edge
  * and never sent to an upstream, which may bill for it, take another model for it, or fetch an address in it.
- * A model's upstream may take further fields: its `allow` in the catalogue. The messages are in `chat-messages.ts`.
+ * A model's upstream may take further fields: its `allow` in the catalogue. The messages are in `messages.ts`.
  */
 import { z } from 'zod'
 import { NEEDS_ALLOW } from '../../requests/billed-fields.ts'
@@ -10,9 +10,6 @@ import { MAX_TOKENS, chosen, closed, jsonObject, listOf, optional } from '../../
 
 /** The most tools that a chat may name. */
 const MAX_TOOLS = 128
-
-/** Most http(s) addresses in the parts of one request's messages. */
-export const MAX_ADDRESSES = 50
 
 const text = z.string()
 const tokens = z.int().min(1).max(MAX_TOKENS)
@@ -165,21 +162,4 @@ export function passingOptions({ usage: _usage, service_tier: _tier, reasoning, 
 }
 
 /** The names of all fields that pass without an upstream's `allow`. */
-const FIELDS: ReadonlySet<string> = new Set(['model', 'messages', ...Object.keys(passing)])
-
-/** The first field of a body that is neither known nor allowed by the model's upstreams; null where there is none. */
-export const unknownField = (body: object, allowed: readonly string[]): string | null =>
-  Object.entries(body).find(
-    ([field, value]) =>
-      value !== null && !FIELDS.has(field) && !Object.hasOwn(taken, field) && !allowed.includes(field),
-  )?.[0] ?? null
-
-/** The fields of a body that only an upstream's `allow` lets pass: taken as they are. */
-export const furtherFields = (body: object, allowed: readonly string[]): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(body).filter(([field, value]) => value !== null && !FIELDS.has(field) && allowed.includes(field)),
-  )
-
-/** The fields of a body that pass to an upstream that allows these beyond the list. */
-export const passingFields = (body: object, allowed: readonly string[]): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(body).filter(([field]) => FIELDS.has(field) || allowed.includes(field)))
+export const FREE_FIELDS: ReadonlySet<string> = new Set(['model', 'messages', ...Object.keys(passing)])

@@ -5,6 +5,7 @@ import { asFields, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import type { ChatMessage, ChatRequest } from '../../requests/requests.ts'
 import type { Block, CanonicalChat, Tool, ToolCall, ToolChoice, Turn } from '../canonical.ts'
+import { formatOf, samplingOf } from '../canonical.ts'
 
 const textIn = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
 
@@ -14,7 +15,7 @@ export function canonicalChat(request: ChatRequest): CanonicalChat {
   const { temperature, top_p, top_k, response_format: format, reasoning_effort: effort, user, ...more } = rest
   const { parallel_tool_calls: parallel, ...further } = more
   const toolChoice = toolChoiceOf(choice)
-  const asked = formatOf(format)
+  const { type, json_schema: named } = asFields(format)
   return {
     turns: messages.map(turnOf),
     maxTokens,
@@ -23,15 +24,13 @@ export function canonicalChat(request: ChatRequest): CanonicalChat {
     ...(toolChoice !== undefined && { toolChoice }),
     ...(parallel === false && { oneToolAtATime: true as const }),
     stop: (Array.isArray(stop) ? stop : [stop]).filter((text): text is string => textIn(text) !== undefined),
-    sampling: { ...given('temperature', temperature), ...given('top_p', top_p), ...given('top_k', top_k) },
-    ...(asked && { format: asked }),
+    sampling: samplingOf({ temperature, top_p, top_k }),
+    ...formatOf(type, asFields(named)),
     ...(typeof effort === 'string' && { effort }),
     ...(typeof user === 'string' && { user }),
     further,
   }
 }
-
-const given = (name: string, value: unknown): Fields => (typeof value === 'number' ? { [name]: value } : {})
 
 const mark = ({ cache_control: cache }: Fields): { cacheMark?: true } => (cache ? { cacheMark: true } : {})
 
@@ -128,16 +127,4 @@ function toolChoiceOf(choice: unknown): ToolChoice | undefined {
   const { function: called, custom } = asFields(choice)
   const { name } = asFields(called ?? custom)
   return typeof name === 'string' ? { tool: name } : undefined
-}
-
-function formatOf(format: unknown): CanonicalChat['format'] {
-  const { type, json_schema: named } = asFields(format)
-  if (type === 'json_object') return { schema: null }
-  if (type !== 'json_schema') return undefined
-  const { name, schema, strict } = asFields(named)
-  return {
-    schema: asFields(schema),
-    ...(typeof name === 'string' && { name }),
-    ...(typeof strict === 'boolean' && { strict }),
-  }
 }

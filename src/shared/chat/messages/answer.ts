@@ -1,16 +1,15 @@
 /**
  * Answers of the Messages API: their frames are its events.
  */
-import { asFields, isText } from '../../platform/fields.ts'
+import { asFields, isText, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import { saysAnything } from '../deltas.ts'
 import type { Tokens } from '../../terms/pricing.ts'
 import { tokensOfWords } from '../../requests/token-count.ts'
-import type { AnswerForm, CutOff, Completion } from '../answer-form.ts'
+import type { AnswerForm, Completion } from '../answer-form.ts'
+import type { CutOff } from '../assembly.ts'
 import { typeOfLine } from '../answer-form.ts'
 import { CUT, MessageAssembly, wordsInEvent } from './join-frames.ts'
-
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /** How answers of the Messages API are read, joined, counted and stored. */
 export const messagesForm: AnswerForm = {
@@ -21,7 +20,7 @@ export const messagesForm: AnswerForm = {
     return type !== 'message_start' && type !== 'content_block_stop' && saysAnything(words)
   },
   reasons: ({ delta, content_block: block }) =>
-    [delta, block].some((one) => /thinking/.test(textOf(asFields(one).type))),
+    [delta, block].map((one) => asFields(one).type).some((type) => isText(type) && /thinking/.test(type)),
   written: (event, model, line) => {
     const { type, message, ...rest } = event
     if (message !== undefined) return JSON.stringify({ type, message: { ...asFields(message), model }, ...rest })
@@ -29,10 +28,9 @@ export const messagesForm: AnswerForm = {
   },
   count: ({ content }) =>
     tokensOfWords(
-      (Array.isArray(content) ? content : []).reduce<number>(
-        (sum, block) => sum + wordsInEvent({ type: 'content_block_start', content_block: block }),
-        0,
-      ),
+      listOf(content)
+        .map((block) => wordsInEvent({ type: 'content_block_start', content_block: block }))
+        .reduce((sum, words) => sum + words, 0),
     ),
   output: (answer, model, tokens) => {
     const { id, type, role, model: _model, content, usage: _usage, ...rest } = answer
@@ -78,11 +76,10 @@ class MessageCompletion implements Completion {
 /** A message that came whole, as the events of its stream. */
 export function eventsOfMessage(message: Fields): Fields[] {
   const { content, stop_reason: reason, stop_sequence: sequence, usage, ...head } = message
-  const blocks = (Array.isArray(content) ? content : []) as Fields[]
   const start = { ...head, content: [], stop_reason: null, stop_sequence: null, usage }
   return [
     { type: 'message_start', message: start },
-    ...blocks.flatMap((block, index) => [
+    ...listOf(content).flatMap((block, index) => [
       { type: 'content_block_start', index, content_block: block },
       { type: 'content_block_stop', index },
     ]),

@@ -4,8 +4,8 @@
 import { asFields, isFields, isText } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import { addFields, owned } from '../deltas.ts'
-import type { CutOff } from '../answer-form.ts'
-import { BoundedAssembly, fitting } from '../bounded-assembly.ts'
+import type { CutOff } from '../assembly.ts'
+import { Assembly, fitting } from '../assembly.ts'
 import { readCut } from '../cut-json.ts'
 
 /** The stop_reason of what the upstream did not end. */
@@ -19,15 +19,13 @@ export const CUT: Readonly<Record<CutOff, string>> = {
 type Block = { fields: Fields; json: string }
 
 /** Puts events together into the message that a request without `stream` would have had. */
-export class MessageAssembly extends BoundedAssembly {
+export class MessageAssembly extends Assembly {
   private head: Fields = {}
   private readonly tail: Fields = {}
   private readonly blocks = new Map<unknown, Block>()
-
-  /** @param maxBytes how long the message may become, as JSON in UTF-8 */
-  constructor(maxBytes: number) {
-    super(maxBytes, { sizeOf: sizeOfEvent, wordsIn: wordsInEvent, cut: cutEvent })
-  }
+  protected readonly sizeOf = sizeOfEvent
+  protected readonly wordsIn = wordsInEvent
+  protected readonly cut = cutEvent
 
   get isEmpty(): boolean {
     return this.blocks.size === 0 && !isText(this.tail.stop_reason)

@@ -1,15 +1,10 @@
 /**
  * The pictures and documents in a request of the Messages API: in its turns, and in what tools answered.
  */
-import { asFields } from '../../platform/fields.ts'
+import { asFields, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
-import { bytesAsJson } from '../../platform/json-bytes.ts'
-import type { CountingRules } from '../../terms/pricing.ts'
-import { tokensOfPart } from '../../terms/pricing.ts'
 import type { ChatMessage } from '../../requests/requests.ts'
-
-/** A picture or a document, and the path to it, such as `messages.0.content.1`. */
-export type Part = { kind: 'image' | 'document'; source: Fields; path: string }
+import type { Part } from '../parts.ts'
 
 type Body = { messages: readonly Pick<ChatMessage, 'content'>[]; system?: unknown }
 
@@ -17,58 +12,40 @@ type Body = { messages: readonly Pick<ChatMessage, 'content'>[]; system?: unknow
 export const partsOf = ({ messages }: Body): Part[] =>
   messages.flatMap(({ content }, at) => partsIn(content, `messages.${at}.content`))
 
-function partsIn(content: unknown, path: string): Part[] {
-  if (!Array.isArray(content)) return []
-  return content.flatMap((value, at): Part[] => {
-    const block = asFields(value)
+const partsIn = (content: unknown, path: string): Part[] =>
+  listOf(content).flatMap((block, at) => {
     const here = `${path}.${at}`
     if (block.type === 'tool_result') return partsIn(block.content, `${here}.content`)
     if (block.type !== 'image' && block.type !== 'document') return []
     const source = asFields(block.source)
     const inner = source.type === 'content' ? partsIn(source.content, `${here}.source.content`) : []
-    return [{ kind: block.type, source, path: here }, ...inner]
+    return [partOf(block.type, source, `${here}.source`), ...inner]
   })
+
+function partOf(kind: Part['kind'], { type, url, media_type: named, data }: Fields, path: string): Part {
+  if (type === 'url') return { kind, path, urlPath: `${path}.url`, url: String(url), data: null }
+  const mediaType = String(named)
+  const isInline = type === 'base64'
+  return {
+    kind,
+    path,
+    urlPath: path,
+    url: null,
+    data: isInline ? String(data) : null,
+    isText: !isInline || /^text\//i.test(mediaType),
+    ...(isInline && { mediaType }),
+  }
 }
 
 /** The blocks of all turns, those in other blocks included: counted before any of them is checked. */
 export const blockCount = (messages: unknown): number =>
-  Array.isArray(messages) ? messages.reduce<number>((sum, one) => sum + blocksIn(asFields(one).content), 0) : 0
+  listOf(messages).reduce((sum, { content }) => sum + blocksIn(content), 0)
 
-function blocksIn(content: unknown): number {
-  if (!Array.isArray(content)) return 0
-  return content.reduce<number>((sum, value) => {
-    const block = asFields(value)
-    return sum + 1 + blocksIn(block.content) + blocksIn(asFields(block.source).content)
-  }, 0)
-}
-
-/** Whether a document is no text: what it counts for only its model can say. */
-export const isBinary = ({ kind, source }: Part): boolean =>
-  kind === 'document' &&
-  (source.type === 'url' || (source.type === 'base64' && !/^text\//i.test(String(source.media_type))))
-
-/**
- * The input tokens that a part counts for in place of its bytes; null for one that counts by them, or that the model
- * does not price.
- */
-export function tokensOf(part: Part, { partTokens }: CountingRules): number | null {
-  if (part.kind === 'image') return tokensOfPart('image_url', partTokens)
-  return partTokens !== undefined && Object.hasOwn(partTokens, 'document') ? partTokens.document! : null
-}
-
-/** The input tokens of all parts of a request that do not count by their bytes. */
-export const partTokens = (body: Body, rules: CountingRules): number =>
-  partsOf(body).reduce((sum, part) => sum + (tokensOf(part, rules) ?? 0), 0)
-
-/** The bytes of a request's JSON that do not count as text: of parts with a number of tokens of their own. */
-export const uncountedBytes = (body: Body, rules: CountingRules): number =>
-  partsOf(body)
-    .filter((part) => part.source.type === 'base64' && tokensOf(part, rules) !== null)
-    .reduce((sum, { source }) => sum + bytesAsJson(source.data) - 2, 0)
-
-/** The http(s) addresses of pictures and documents in a request. */
-export const addressesIn = (body: Body): string[] =>
-  partsOf(body).flatMap(({ source }) => (source.type === 'url' ? [String(source.url)] : []))
+const blocksIn = (content: unknown): number =>
+  listOf(content).reduce(
+    (sum, block) => sum + 1 + blocksIn(block.content) + blocksIn(asFields(block.source).content),
+    0,
+  )
 
 /**
  * A request with the addresses of its pictures as `change` returns them: others, or `data:` URIs.

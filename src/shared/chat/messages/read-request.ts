@@ -5,7 +5,7 @@ import { asFields, isText, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import type { ChatRequest } from '../../requests/requests.ts'
 import type { Block, CanonicalChat, Tool, ToolChoice, Turn } from '../canonical.ts'
-import { CLAUDE_THOUGHTS } from '../thoughts.ts'
+import { CLAUDE_THOUGHTS, samplingOf } from '../canonical.ts'
 
 /** A valid request in its canonical form. */
 export function canonicalMessages(request: ChatRequest): CanonicalChat {
@@ -31,11 +31,7 @@ export function canonicalMessages(request: ChatRequest): CanonicalChat {
     ...(toolChoice !== undefined && { toolChoice }),
     ...(asFields(choice).disable_parallel_tool_use === true && { oneToolAtATime: true as const }),
     stop: Array.isArray(stops) ? stops.filter(isText) : [],
-    sampling: {
-      ...(typeof temperature === 'number' && { temperature }),
-      ...(typeof top_p === 'number' && { top_p }),
-      ...(typeof top_k === 'number' && { top_k }),
-    },
+    sampling: samplingOf({ temperature, top_p, top_k }),
     ...(asFields(format).schema !== undefined && { format: { schema: asFields(asFields(format).schema) } }),
     ...(isText(effort) && { effort }),
     ...(isText(user) && { user }),

@@ -2,10 +2,10 @@
  * From the canonical events of an answer to the events of the Messages API.
  */
 import type { Fields } from '../../platform/fields.ts'
-import type { AnswerEncoder, AnswerEvent, EndReason } from '../events.ts'
-import type { BlockEvent } from '../one-at-a-time.ts'
-import { OneAtATime } from '../one-at-a-time.ts'
-import { CLAUDE_THOUGHTS } from '../thoughts.ts'
+import type { AnswerEvent, EndReason } from '../events.ts'
+import type { BlockEvent } from '../ordered-encoder.ts'
+import { OrderedEncoder } from '../ordered-encoder.ts'
+import { CLAUDE_THOUGHTS } from '../canonical.ts'
 
 const STOP: Readonly<Record<EndReason, string>> = {
   done: 'end_turn',
@@ -18,8 +18,7 @@ const STOP: Readonly<Record<EndReason, string>> = {
 }
 
 /** The events of one message. Its blocks follow one another. */
-export class MessageEncoder implements AnswerEncoder {
-  private readonly blocks = new OneAtATime()
+export class MessageEncoder extends OrderedEncoder {
   private next = 0
   private kind = ''
   private isSigned = false
@@ -28,25 +27,12 @@ export class MessageEncoder implements AnswerEncoder {
 
   /** @param inputTokens what the message is said to have read, until its end tells what it did */
   constructor(inputTokens: number) {
+    super()
     this.inputTokens = inputTokens
   }
 
-  framesOf(event: AnswerEvent): Fields[] {
-    switch (event.is) {
-      case 'start':
-        return [{ type: 'message_start', message: this.message(event.id) }]
-      case 'end':
-        return [...this.blocks.rest().flatMap((one) => this.framesOfBlock(one)), this.end(event)]
-      case 'block':
-      case 'delta':
-      case 'signature':
-      case 'stop':
-        return this.blocks.take(event).flatMap((one) => this.framesOfBlock(one))
-    }
-  }
-
-  private message(id: string): Fields {
-    return {
+  protected start({ id }: AnswerEvent & { is: 'start' }): Fields[] {
+    const message = {
       id: id.startsWith('msg_') ? id : `msg_${id}`,
       type: 'message',
       role: 'assistant',
@@ -61,9 +47,10 @@ export class MessageEncoder implements AnswerEncoder {
         output_tokens: 1,
       },
     }
+    return [{ type: 'message_start', message }]
   }
 
-  private framesOfBlock(event: BlockEvent): Fields[] {
+  protected framesOfBlock(event: BlockEvent): Fields[] {
     const index = this.next
     switch (event.is) {
       case 'block': {
@@ -87,7 +74,7 @@ export class MessageEncoder implements AnswerEncoder {
   }
 
   /** A message that calls tools stops for them, whatever its upstream says. */
-  private end({ reason, stopSequence }: AnswerEvent & { is: 'end' }): Fields {
+  protected end({ reason, stopSequence }: AnswerEvent & { is: 'end' }): Fields {
     const isCalled = this.callsTools && (reason === 'done' || reason === 'tools')
     const stop = isCalled ? STOP.tools : reason === 'tools' ? STOP.done : STOP[reason]
     const delta = { stop_reason: stop, stop_sequence: stopSequence ?? null }

@@ -1,12 +1,13 @@
 /**
  * Answers of the Responses API: their frames are its events.
  */
-import { asFields } from '../../platform/fields.ts'
+import { asFields, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import type { Tokens } from '../../terms/pricing.ts'
 import { allInput } from '../../terms/pricing.ts'
 import { tokensOfWords } from '../../requests/token-count.ts'
-import type { AnswerForm, CutOff, Completion } from '../answer-form.ts'
+import type { AnswerForm, Completion } from '../answer-form.ts'
+import type { CutOff } from '../assembly.ts'
 import { ResponseAssembly, cutEnd, isEnd, wordsInEvent } from './join-frames.ts'
 import { eventsOfItem, piecesOf } from './items.ts'
 
@@ -19,14 +20,12 @@ export const responsesForm: AnswerForm = {
   written: ({ type, response, ...event }, model) =>
     JSON.stringify({ type, ...(response !== undefined && { response: { ...asFields(response), model } }), ...event }),
   count: ({ output }) =>
-    tokensOfWords(itemsIn(output).reduce((sum, item) => sum + Buffer.byteLength(wordsOfItem(item)), 0)),
+    tokensOfWords(listOf(output).reduce((sum, item) => sum + Buffer.byteLength(wordsOfItem(item)), 0)),
   output: (answer, model, tokens) => {
     const { usage: _usage, ...rest } = answer
     return JSON.stringify({ ...rest, model, usage: usageOf(tokens) })
   },
 }
-
-const itemsIn = (output: unknown): Fields[] => (Array.isArray(output) ? output.map(asFields) : [])
 
 const wordsOfItem = (item: Fields): string =>
   [typeof item.name === 'string' ? item.name : '', ...piecesOf({ item, index: 0 }).map(({ text }) => text)].join('')
@@ -79,7 +78,7 @@ export function eventsOfResponse(response: Fields): Fields[] {
   return [
     { type: 'response.created', response: begun },
     { type: 'response.in_progress', response: begun },
-    ...itemsIn(response.output).flatMap((item, index) => eventsOfItem({ item, index })),
+    ...listOf(response.output).flatMap((item, index) => eventsOfItem({ item, index })),
     endOfResponse(response),
   ]
 }

@@ -39,6 +39,12 @@ const BY_EVENT = new Map(Object.values(TOLD).map((told) => [`${told.event}.delta
 const PART_EVENTS = { content: 'response.content_part', summary: 'response.reasoning_summary_part' } as const
 const NUMBERS = { content: 'content_index', summary: 'summary_index' } as const
 
+/** The events that tell of an item and its words. */
+export const ITEM_EVENTS: readonly string[] = [
+  ...['response.output_item', ...Object.values(PART_EVENTS)].flatMap((name) => [`${name}.added`, `${name}.done`]),
+  ...Object.values(TOLD).flatMap(({ event }) => [`${event}.delta`, `${event}.done`]),
+]
+
 /** An item at its place in the output. */
 export type Placed = { item: Fields; index: number }
 

@@ -4,8 +4,8 @@
 import { asFields, isText } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import { bytesAsJson, jsonBytes } from '../../platform/json-bytes.ts'
-import type { CutOff } from '../answer-form.ts'
-import { BoundedAssembly, fitting } from '../bounded-assembly.ts'
+import type { CutOff } from '../assembly.ts'
+import { Assembly, fitting } from '../assembly.ts'
 import { owned } from '../deltas.ts'
 import { addWords, wordsOf } from './items.ts'
 
@@ -26,15 +26,13 @@ export const cutEnd = (cutOff: CutOff): Fields => {
 }
 
 /** Puts events together into the response that a request without `stream` would have had. */
-export class ResponseAssembly extends BoundedAssembly {
+export class ResponseAssembly extends Assembly {
   private head: Fields = {}
   private tail: Fields = {}
   private readonly items = new Map<unknown, Fields>()
-
-  /** @param maxBytes how long the response may become, as JSON in UTF-8 */
-  constructor(maxBytes: number) {
-    super(maxBytes, { sizeOf: sizeOfEvent, wordsIn: wordsInEvent, cut: cutEvent })
-  }
+  protected readonly sizeOf = sizeOfEvent
+  protected readonly wordsIn = wordsInEvent
+  protected readonly cut = cutEvent
 
   get isEmpty(): boolean {
     return this.items.size === 0 && !isText(this.tail.status)

@@ -5,6 +5,7 @@ import { asFields, isText, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import type { ChatRequest } from '../../requests/requests.ts'
 import type { Block, CanonicalChat, Tool, ToolChoice, Turn } from '../canonical.ts'
+import { formatOf, samplingOf } from '../canonical.ts'
 import type { Open } from '../seal.ts'
 import { itemsOf, toolsOf, wordsOfFile } from './parts.ts'
 
@@ -22,7 +23,7 @@ export function canonicalResponses(request: ChatRequest, open: Open): CanonicalC
   const { temperature, top_p, text, reasoning, user, safety_identifier: safety, ...more } = rest as Fields
   const { parallel_tool_calls: parallel, ...further } = more
   const toolChoice = toolChoiceOf(choice)
-  const format = formatOf(asFields(text).format)
+  const format = asFields(asFields(text).format)
   const { effort } = asFields(reasoning)
   const asker = isText(user) ? user : safety
   const said: Turn[] = isText(instructions) ? [{ role: 'system', blocks: [{ kind: 'text', text: instructions }] }] : []
@@ -34,11 +35,8 @@ export function canonicalResponses(request: ChatRequest, open: Open): CanonicalC
     ...(toolChoice !== undefined && { toolChoice }),
     ...(parallel === false && { oneToolAtATime: true as const }),
     stop: [],
-    sampling: {
-      ...(typeof temperature === 'number' && { temperature }),
-      ...(typeof top_p === 'number' && { top_p }),
-    },
-    ...(format && { format }),
+    sampling: samplingOf({ temperature, top_p }),
+    ...formatOf(format.type, format),
     ...(isText(effort) && { effort }),
     ...(isText(asker) && { user: asker }),
     further,
@@ -194,15 +192,4 @@ function allowedTools(tools: Tool[], choice: unknown): Tool[] {
   if (type !== 'allowed_tools') return tools
   const names = new Set(listOf(allowed).map(({ name }) => name))
   return tools.filter(({ name, namespace }) => names.has(name) || names.has(namespace))
-}
-
-function formatOf(format: unknown): CanonicalChat['format'] {
-  const { type, name, schema, strict } = asFields(format)
-  if (type === 'json_object') return { schema: null }
-  if (type !== 'json_schema') return undefined
-  return {
-    schema: asFields(schema),
-    ...(isText(name) && { name }),
-    ...(typeof strict === 'boolean' && { strict }),
-  }
 }

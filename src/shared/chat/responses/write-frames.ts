@@ -3,9 +3,9 @@
  */
 import type { Fields } from '../../platform/fields.ts'
 import type { ChatRequest } from '../../requests/requests.ts'
-import type { AnswerEncoder, AnswerEvent, BlockStart, EndReason } from '../events.ts'
-import { OneAtATime } from '../one-at-a-time.ts'
-import type { BlockEvent } from '../one-at-a-time.ts'
+import type { AnswerEvent, BlockStart, EndReason } from '../events.ts'
+import type { BlockEvent } from '../ordered-encoder.ts'
+import { OrderedEncoder } from '../ordered-encoder.ts'
 import type { Seal } from '../seal.ts'
 import { itemAdded, itemDone, piecesOf } from './items.ts'
 import { begunResponse, itemId } from './response.ts'
@@ -18,11 +18,10 @@ const INCOMPLETE: Readonly<Partial<Record<EndReason, string>>> = {
 }
 
 /** The item that is open: its words so far, and what proves a thought. */
-type OpenItem = { start: BlockStart; id: string; words: string; isTold: boolean; signature?: string }
+type OpenItem = { start: BlockStart; id: string; words: string; hasBegun: boolean; signature?: string }
 
 /** The events of one response. Its items follow one another. */
-export class ResponseEncoder implements AnswerEncoder {
-  private readonly blocks = new OneAtATime()
+export class ResponseEncoder extends OrderedEncoder {
   private readonly request: ChatRequest
   private readonly callId: string
   private readonly seal: Seal['seal']
@@ -31,39 +30,36 @@ export class ResponseEncoder implements AnswerEncoder {
 
   /** @param callId the public id of the call, of which the ids of the response and its items are made */
   constructor(request: ChatRequest, callId: string, seal: Seal['seal']) {
+    super()
     this.request = request
     this.callId = callId
     this.seal = seal
   }
 
-  framesOf(event: AnswerEvent): Fields[] {
-    switch (event.is) {
-      case 'start': {
-        const response = begunResponse(this.callId, event.created, this.request)
-        return [
-          { type: 'response.created', response },
-          { type: 'response.in_progress', response },
-        ]
-      }
-      case 'end':
-        return [...this.blocks.rest().flatMap((one) => this.framesOfBlock(one)), endOf(event.reason)]
-      case 'block':
-      case 'delta':
-      case 'signature':
-      case 'stop':
-        return this.blocks.take(event).flatMap((one) => this.framesOfBlock(one))
-    }
+  protected start({ created }: AnswerEvent & { is: 'start' }): Fields[] {
+    const response = begunResponse(this.callId, created, this.request)
+    return [
+      { type: 'response.created', response },
+      { type: 'response.in_progress', response },
+    ]
   }
 
-  private framesOfBlock(event: BlockEvent): Fields[] {
+  protected end({ reason }: AnswerEvent & { is: 'end' }): Fields {
+    const cause = INCOMPLETE[reason]
+    return cause === undefined
+      ? { type: 'response.completed', response: { status: 'completed', incomplete_details: null } }
+      : { type: 'response.incomplete', response: { status: 'incomplete', incomplete_details: { reason: cause } } }
+  }
+
+  protected framesOfBlock(event: BlockEvent): Fields[] {
     switch (event.is) {
       case 'block': {
         const { is: _is, block: _block, ...start } = event
-        this.open = { start, id: itemId(PREFIXES[kindOf(start)], this.callId, this.index), words: '', isTold: false }
+        this.open = { start, id: itemId(PREFIXES[kindOf(start)], this.callId, this.index), words: '', hasBegun: false }
         return [itemAdded(this.placed())]
       }
       case 'delta':
-        return this.told(event.text)
+        return this.words(event.text)
       case 'signature':
         if (this.open) this.open.signature = event.signature
         return []
@@ -73,11 +69,11 @@ export class ResponseEncoder implements AnswerEncoder {
   }
 
   /** The words of a delta; before the first ones, that their part begins. */
-  private told(text: string): Fields[] {
+  private words(text: string): Fields[] {
     const { open } = this
     if (!open) return []
-    const begin = open.isTold ? [] : this.pieces()[0]!.begin
-    open.isTold = true
+    const begin = open.hasBegun ? [] : this.pieces()[0]!.begin
+    open.hasBegun = true
     open.words += text
     return [...begin, this.pieces()[0]!.delta(text)]
   }
@@ -87,9 +83,9 @@ export class ResponseEncoder implements AnswerEncoder {
     if (!open) return []
     // Whoever reads the arguments of a call takes them for JSON.
     const isBare = open.words === '' && open.start.kind === 'tool_call' && !open.start.isCustom
-    const rest = isBare ? this.told('{}') : []
-    const begin = open.isTold || open.start.kind === 'reasoning' ? [] : this.pieces()[0]!.begin
-    const end = open.isTold || begin.length > 0 ? this.pieces()[0]!.end : []
+    const rest = isBare ? this.words('{}') : []
+    const begin = open.hasBegun || open.start.kind === 'reasoning' ? [] : this.pieces()[0]!.begin
+    const end = open.hasBegun || begin.length > 0 ? this.pieces()[0]!.end : []
     const done = itemDone(this.placed('completed'))
     this.open = null
     this.index += 1
@@ -148,10 +144,3 @@ const messageOf = (id: string, status: string, part: Fields): Fields => ({
   role: 'assistant',
   content: [part],
 })
-
-function endOf(reason: EndReason): Fields {
-  const cause = INCOMPLETE[reason]
-  return cause === undefined
-    ? { type: 'response.completed', response: { status: 'completed', incomplete_details: null } }
-    : { type: 'response.incomplete', response: { status: 'incomplete', incomplete_details: { reason: cause } } }
-}

@@ -3,14 +3,14 @@
  */
 import type { Block, Reasoning, ToolCall, ToolResult, Turn } from '../../../shared/chat/canonical.ts'
 import { imageSourceOf } from '../../../shared/chat/messages/parts.ts'
-import { CLAUDE_THOUGHTS } from '../../../shared/chat/thoughts.ts'
+import { CLAUDE_THOUGHTS } from '../../../shared/chat/canonical.ts'
 import { UpstreamError } from '../adapter.ts'
 import { readCut } from '../../../shared/chat/cut-json.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
-import type { Alphabet } from './names.ts'
+import type { SafeNames } from './safe-names.ts'
 
 /** The ids of calls and the names of tools of one request, as the API takes them. */
-export type Names = { ids: Alphabet; tools: Alphabet }
+export type Names = { ids: SafeNames; tools: SafeNames }
 
 /** Content in its shorter form: a text alone needs no block around it. */
 export function compact(blocks: Fields[]): Fields[] | string {

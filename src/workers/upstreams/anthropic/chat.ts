@@ -1,18 +1,15 @@
 /**
  * Chat by Anthropic's Messages API.
  */
-import type { Fields } from '../../../shared/platform/fields.ts'
-import type { ChatRequest } from '../../../shared/requests/requests.ts'
-import type { ChatAdapter, UpstreamContext } from '../adapter.ts'
-import { canonicalFor } from '../canonical-chat.ts'
-import type { AskedChat } from '../chat-adapter.ts'
-import { chatAdapter } from '../chat-adapter.ts'
+import type { ChatAdapter } from '../adapter.ts'
 import { malformedAnswer } from '../failures.ts'
 import type { Authorize, UpstreamHttp } from '../http.ts'
+import type { ProtocolParts } from '../protocol.ts'
+import { postOf, protocol, sentBody } from '../protocol.ts'
 import { MessagesDecoder } from './decode-answer.ts'
-import { Alphabet } from './names.ts'
-import { PassedMessages, counted, passed } from './pass.ts'
-import { outgoing } from './encode-request.ts'
+import { bodyOf } from './encode-request.ts'
+import { MessagesPassThrough, counted, passed } from './pass.ts'
+import { SafeNames } from './safe-names.ts'
 
 /** The version whose rules this adapter follows; later ones refuse more. An upstream's `headers` may name another. */
 const VERSION = '2023-06-01'
@@ -20,36 +17,29 @@ const VERSION = '2023-06-01'
 /** `x-api-key`, as Anthropic wants its key. */
 export const anthropicKey: Authorize = (key) => ({ 'x-api-key': key })
 
+const PARTS: ProtocolParts = {
+  dialect: 'messages',
+  // Base addresses are written with and without the version: Anthropic's own is without, as its SDK wants it.
+  path: ({ upstream }) => (upstream.baseUrl.endsWith('/v1') ? '/messages' : '/v1/messages'),
+  headers: ({ betas = [] }) => ({
+    'anthropic-version': VERSION,
+    ...(betas.length > 0 && { 'anthropic-beta': betas.join(',') }),
+  }),
+  pass: (request, { route }) => ({ body: passed(request, route), translation: new MessagesPassThrough() }),
+  encode: (chat, route) => {
+    const names = { ids: new SafeNames(), tools: new SafeNames() }
+    return { body: bodyOf(chat, route, names), decoder: new MessagesDecoder(names.tools.back) }
+  },
+}
+
 /** The chat of every server that speaks the Messages API. */
 export const createAnthropicChat = (http: UpstreamHttp): ChatAdapter => ({
-  ...chatAdapter(http, 'messages', askedOf),
+  ...protocol(http, PARTS),
   count: async (request, context) => {
-    const { path, ...rest } = post(counted(request, context.route), context)
-    const { input_tokens: tokens } = await http.json({ ...rest, path: `${path}/count_tokens`, kind: 'chat' }, context)
+    const body = sentBody(passed({ ...request, max_tokens: Infinity }, context.route), context.route, false)
+    const { path, ...post } = postOf(counted(body), PARTS, context, false)
+    const { input_tokens: tokens } = await http.json({ ...post, path: `${path}/count_tokens` }, context)
     if (!Number.isSafeInteger(tokens) || Number(tokens) < 0) throw malformedAnswer('the answer is no count')
     return Number(tokens)
   },
 })
-
-/** What is sent, and what reads the answer: of its own dialect both pass as they came. */
-function askedOf(request: ChatRequest, context: UpstreamContext, stream: boolean): AskedChat {
-  const { json, translation } =
-    context.dialect === 'messages'
-      ? { json: passed(request, context.route, stream), translation: new PassedMessages() }
-      : translating(request, context, stream)
-  return { post: { ...post(json, context), kind: stream ? 'stream' : 'chat' }, translation }
-}
-
-function translating(request: ChatRequest, context: UpstreamContext, stream: boolean) {
-  const names = { ids: new Alphabet(), tools: new Alphabet() }
-  const { chat, translated } = canonicalFor(request, context)
-  const json = outgoing(chat, context.route, stream, names)
-  return { json, translation: translated(new MessagesDecoder(names.tools.back)) }
-}
-
-/** Base addresses are written with and without the version: Anthropic's own is without, as its SDK wants it. */
-function post(json: Fields, { betas = [], route: { upstream } }: UpstreamContext) {
-  const path = upstream.baseUrl.endsWith('/v1') ? '/messages' : '/v1/messages'
-  const headers = { 'anthropic-version': VERSION, ...(betas.length > 0 && { 'anthropic-beta': betas.join(',') }) }
-  return { method: 'POST', path, body: { json }, headers } as const
-}

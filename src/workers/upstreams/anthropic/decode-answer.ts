@@ -3,7 +3,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { AnswerEvent, EndReason } from '../../../shared/chat/events.ts'
-import { CLAUDE_THOUGHTS } from '../../../shared/chat/thoughts.ts'
+import { CLAUDE_THOUGHTS } from '../../../shared/chat/canonical.ts'
 import type { UpstreamUsage } from '../adapter.ts'
 import { CallEvents, OpenBlock } from '../answer-blocks.ts'
 import { malformedAnswer } from '../failures.ts'

@@ -6,44 +6,48 @@
 import type { CanonicalChat, Tool, ToolChoice } from '../../../shared/chat/canonical.ts'
 import type { Route } from '../../../shared/catalogue/catalogue.ts'
 import { UpstreamError } from '../adapter.ts'
-import { applyRules } from '../body-rules.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import { blocksOf, compact, requireCalls } from './blocks.ts'
 import type { Names } from './blocks.ts'
-import { Alphabet } from './names.ts'
+import { SafeNames } from './safe-names.ts'
 
 /** One turn of a conversation. */
 type SentTurn = { role: 'user' | 'assistant'; content: Fields[] }
 
 /**
- * The body that is sent.
+ * The body of a request but for its model and its stream.
  * @param names gets what is sent for the customer's ids and names
  * @throws UpstreamError `rejected` for more than one choice, which the API does not make
  */
-export function outgoing(
+export function bodyOf(
   chat: CanonicalChat,
-  route: Route,
-  stream: boolean,
-  names: Names = { ids: new Alphabet(), tools: new Alphabet() },
+  { model, allow }: Pick<Route, 'model' | 'allow'>,
+  names: Names = { ids: new SafeNames(), tools: new SafeNames() },
 ): Fields {
   if (chat.choices !== 1) throw new UpstreamError('rejected', 'the Messages API makes one choice')
   const stops = chat.stop.filter((text) => text.trim() !== '')
-  return applyRules(
-    withoutMissing({
-      model: route.model,
-      max_tokens: chat.maxTokens,
-      ...conversationOf(chat, names),
-      stream,
-      stop_sequences: stops.length > 0 ? stops : undefined,
-      ...toolsOf(chat, names),
-      // Of the formats only a schema has a counterpart.
-      output_config: chat.format?.schema ? { format: { type: 'json_schema', schema: chat.format.schema } } : undefined,
-      metadata: chat.user === undefined ? undefined : { user_id: chat.user },
-      ...allowed(chat, route.allow),
-      ...sampling(chat, route.model),
-    }),
-    route,
-  )
+  return withoutMissing({
+    max_tokens: chat.maxTokens,
+    ...conversationOf(chat, names),
+    stop_sequences: stops.length > 0 ? stops : undefined,
+    ...toolsOf(chat, names),
+    output_config: outputConfig(chat, allow),
+    metadata: chat.user === undefined ? undefined : { user_id: chat.user },
+    ...allowed(chat, allow),
+    ...sampling(chat, model),
+  })
+}
+
+/** How a route's `allow` says that its model is asked for reasoning by an effort: others refuse it. */
+const EFFORT = 'output_config.effort'
+
+/** Of the formats only a schema has a counterpart, and of the efforts none for no reasoning. */
+function outputConfig({ format, effort = 'none' }: CanonicalChat, allow: readonly string[]): Fields | undefined {
+  const config = {
+    ...(format?.schema && { format: { type: 'json_schema', schema: format.schema } }),
+    ...(effort !== 'none' && allow.includes(EFFORT) && { effort: effort === 'minimal' ? 'low' : effort }),
+  }
+  return Object.keys(config).length > 0 ? config : undefined
 }
 
 const withoutMissing = (fields: Fields): Fields =>

@@ -5,40 +5,33 @@
 import type { Route } from '../../../shared/catalogue/catalogue.ts'
 import { eventsOfMessage } from '../../../shared/chat/messages/answer.ts'
 import { LONG_CACHES, withShortCaches } from '../../../shared/chat/messages/cache-marks.ts'
-import { FREE_FIELDS } from '../../../shared/chat/messages/fields.ts'
+import { sentFields } from '../../../shared/chat/check-body.ts'
+import { FIELDS } from '../../../shared/chat/messages/fields.ts'
 import { asFields, isText } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
-import type { UpstreamUsage } from '../adapter.ts'
-import { applyRules } from '../body-rules.ts'
-import type { Ending, Translation } from '../translation.ts'
+import { PassThrough } from '../translation.ts'
 import { MessagesDecoder, isMessage } from './decode-answer.ts'
-import { Alphabet } from './names.ts'
+import { SafeNames } from './safe-names.ts'
 
 /** The smallest budget of thinking that the API takes, in tokens. */
 const LEAST_THINKING = 1024
 
-/** The body that is sent. Another upstream of the model may be allowed more. */
-export function passed(request: ChatRequest, route: Route, stream: boolean): Fields {
-  const { allow } = route
+/** The body that is sent, but for its model and its stream. Another upstream of the model may be allowed more. */
+export function passed(request: ChatRequest, { allow }: Pick<Route, 'allow'>): Fields {
   const marked = allow.includes(LONG_CACHES) ? request : withShortCaches(request)
   const { messages, tools, thinking, service_tier: tier, ...rest } = marked as ChatRequest & Fields
   const mayTier = allow.includes('service_tier') && isText(tier)
-  return applyRules(
-    {
-      ...Object.fromEntries(Object.entries(rest).filter(([name]) => FREE_FIELDS.has(name) || allow.includes(name))),
-      model: route.model,
-      messages: corrected(messages),
-      ...(tools !== undefined && { tools: (tools as Fields[]).map(toolOf) }),
-      ...(thinking !== undefined && { thinking: thinkingOf(asFields(thinking), request.max_tokens) }),
-      service_tier: mayTier ? tier : 'standard_only',
-      stream,
-    },
-    route,
-  )
+  return {
+    ...sentFields(rest, FIELDS.free, allow),
+    messages: corrected(messages),
+    ...(tools !== undefined && { tools: (tools as Fields[]).map(toolOf) }),
+    ...(thinking !== undefined && { thinking: thinkingOf(asFields(thinking), request.max_tokens) }),
+    service_tier: mayTier ? tier : 'standard_only',
+  }
 }
 
-/** What the API takes of a body whose input it is to count: it refuses all that is about the output. */
+/** The fields of a body whose input is to be counted: the API refuses all that is about the output. */
 const COUNTED = [
   'model',
   'messages',
@@ -50,11 +43,9 @@ const COUNTED = [
   'context_management',
 ]
 
-/** The body of which the input is to be counted. */
-export function counted(request: ChatRequest, route: Route): Fields {
-  const body = passed({ ...request, max_tokens: Infinity }, route, false)
-  return Object.fromEntries(Object.entries(body).filter(([name]) => COUNTED.includes(name)))
-}
+/** Of a body that is sent what the API takes where it is to count the input. */
+export const counted = (body: Fields): Fields =>
+  Object.fromEntries(Object.entries(body).filter(([name]) => COUNTED.includes(name)))
 
 /** A schema must be one of an object. */
 function toolOf(tool: Fields): Fields {
@@ -76,7 +67,7 @@ function thinkingOf(thinking: Fields, maxTokens: number): Fields {
  * else was said, ids of others.
  */
 function corrected(messages: readonly Fields[]): Fields[] {
-  const ids = new Alphabet()
+  const ids = new SafeNames()
   return messages.flatMap((message) => {
     const { content } = message
     if (!Array.isArray(content)) return [message]
@@ -90,7 +81,7 @@ function corrected(messages: readonly Fields[]): Fields[] {
 const isKept = ({ type, text, signature }: Fields): boolean =>
   !(type === 'thinking' && !isText(signature)) && !(type === 'text' && String(text).trim() === '')
 
-function withId(block: Fields, ids: Alphabet): Fields {
+function withId(block: Fields, ids: SafeNames): Fields {
   const field = block.type === 'tool_use' ? 'id' : block.type === 'tool_result' ? 'tool_use_id' : null
   if (field === null) return block
   const id = ids.of(String(block[field]))
@@ -105,28 +96,17 @@ const EVENTS: ReadonlySet<unknown> = new Set([
   'message_delta',
 ])
 
-/** The events of one answer, as they came. They are decoded as well: an answer that means nothing is a failure. */
-export class PassedMessages implements Translation {
-  private readonly decoder = new MessagesDecoder()
+/** Passes the events of one answer as they came. */
+export class MessagesPassThrough extends PassThrough {
   private hasStarted = false
 
-  get isFinished(): boolean {
-    return this.decoder.isFinished
+  constructor() {
+    super(new MessagesDecoder())
   }
 
-  usageIn(event: Fields): UpstreamUsage | null {
-    return this.decoder.usageIn(event)
-  }
-
-  frames(event: Fields, isWhole: boolean): Fields[] {
-    this.decoder.events(event, isWhole)
+  protected passedOn(event: Fields, isWhole: boolean): Fields[] {
     const frames = isMessage(event, isWhole) ? eventsOfMessage(event) : [event]
     return frames.filter((frame) => EVENTS.has(frame.type) && !this.isSecondStart(frame))
-  }
-
-  end(ending: Ending): Fields[] {
-    this.decoder.end(ending)
-    return []
   }
 
   /** SDKs throw on a second `message_start`. */

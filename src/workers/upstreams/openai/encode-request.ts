@@ -3,7 +3,7 @@
  */
 import type { Block, CanonicalChat, Tool, ToolChoice, ToolResult, Turn } from '../../../shared/chat/canonical.ts'
 import type { Route } from '../../../shared/catalogue/catalogue.ts'
-import { CLAUDE_THOUGHTS } from '../../../shared/chat/thoughts.ts'
+import { CLAUDE_THOUGHTS } from '../../../shared/chat/canonical.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 
 /** OpenAI takes no more of them. */

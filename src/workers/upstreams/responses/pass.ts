@@ -4,27 +4,24 @@
  */
 import type { Route } from '../../../shared/catalogue/catalogue.ts'
 import { isEnd } from '../../../shared/chat/responses/join-frames.ts'
-import { FREE_FIELDS } from '../../../shared/chat/responses/fields.ts'
-import { eventsOfItem, itemAdded, piecesOf, wordsOf } from '../../../shared/chat/responses/items.ts'
+import { sentFields } from '../../../shared/chat/check-body.ts'
+import { FIELDS } from '../../../shared/chat/responses/fields.ts'
+import { ITEM_EVENTS, eventsOfItem, itemAdded, piecesOf, wordsOf } from '../../../shared/chat/responses/items.ts'
 import { begunResponse, itemId } from '../../../shared/chat/responses/response.ts'
 import type { Seal } from '../../../shared/chat/seal.ts'
-import { asFields, isText } from '../../../shared/platform/fields.ts'
+import { asFields, isText, listOf } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
-import type { UpstreamUsage } from '../adapter.ts'
-import type { Ending, Translation } from '../translation.ts'
+import { PassThrough } from '../translation.ts'
 import { ResponsesDecoder, eventsIn, isResponse } from './decode-answer.ts'
 
-/**
- * The body that is sent, but for its model, its stream and what every request says. Another upstream of the model may
- * be allowed more.
- */
+/** The body that is sent, but for what every request says. Another upstream of the model may be allowed more. */
 export function passed(request: ChatRequest, { allow }: Pick<Route, 'allow'>, open: Seal['open']): Fields {
   const { messages: _messages, max_tokens: limit, input, service_tier: tier, ...rest } = request as ChatRequest & Fields
   const { background: _background, previous_response_id: _previous, stream: _stream, store: _store, ...more } = rest
-  const { reasoning, ...kept } = more
+  const { reasoning, ...others } = more
   return {
-    ...Object.fromEntries(Object.entries(kept).filter(([name]) => FREE_FIELDS.has(name) || allow.includes(name))),
+    ...sentFields(others, FIELDS.free, allow),
     ...(reasoning !== undefined && { reasoning: allow.includes(MODE) ? reasoning : withoutMode(asFields(reasoning)) }),
     input: Array.isArray(input) ? input.flatMap((item: Fields) => sentItem(item, open)) : input,
     max_output_tokens: limit,
@@ -54,24 +51,14 @@ function sentItem(item: Fields, open: Seal['open']): Fields[] {
 }
 
 /** The events that clients know. */
-const EVENTS: ReadonlySet<unknown> = new Set(
-  [
-    'created',
-    'in_progress',
-    'completed',
-    'incomplete',
-    'output_text.annotation.added',
-    ...['output_item', 'content_part', 'reasoning_summary_part'].flatMap((name) => [`${name}.added`, `${name}.done`]),
-    ...[
-      'output_text',
-      'refusal',
-      'function_call_arguments',
-      'custom_tool_call_input',
-      'reasoning_text',
-      'reasoning_summary_text',
-    ].flatMap((name) => [`${name}.delta`, `${name}.done`]),
-  ].map((name) => `response.${name}`),
-)
+const EVENTS: ReadonlySet<unknown> = new Set([
+  'response.created',
+  'response.in_progress',
+  'response.completed',
+  'response.incomplete',
+  'response.output_text.annotation.added',
+  ...ITEM_EVENTS,
+])
 
 /** An event without its number: events are numbered as they leave. */
 const withoutNumber = ({ sequence_number: _number, ...event }: Fields): Fields => event
@@ -79,37 +66,23 @@ const withoutNumber = ({ sequence_number: _number, ...event }: Fields): Fields =
 /** What a response repeats of its request, which is not stored, and what is ours. */
 type About = { request: ChatRequest; callId: string; seal: Seal['seal'] }
 
-/** The events of one answer, nearly as they came. What they mean is read beside it: what makes none is a failure. */
-export class PassedResponses implements Translation {
-  private readonly decoder = new ResponsesDecoder()
+/** Passes the events of one answer nearly as they came. */
+export class ResponsesPassThrough extends PassThrough {
   private readonly about: About
   private readonly ids = new Map<unknown, string>()
-  private readonly told = new Set<unknown>()
+  private readonly sent = new Set<unknown>()
   private readonly done = new Set<unknown>()
   private hasStarted = false
   private hasEnded = false
 
   constructor(about: About) {
+    super(new ResponsesDecoder())
     this.about = about
   }
 
-  get isFinished(): boolean {
-    return this.decoder.isFinished
-  }
-
-  usageIn(event: Fields): UpstreamUsage | null {
-    return this.decoder.usageIn(event)
-  }
-
-  frames(event: Fields, isWhole: boolean): Fields[] {
-    this.decoder.events(event, isWhole)
+  protected passedOn(event: Fields, isWhole: boolean): Fields[] {
     const events = isWhole || isResponse(event) ? eventsIn(event, isWhole) : [event]
     return events.filter(({ type }) => EVENTS.has(type)).flatMap((one) => this.framesOf(one))
-  }
-
-  end(ending: Ending): Fields[] {
-    this.decoder.end(ending)
-    return []
   }
 
   private framesOf(event: Fields): Fields[] {
@@ -150,8 +123,7 @@ export class PassedResponses implements Translation {
 
   /** The items that nobody told of before the end. */
   private late({ output }: Fields): Fields[] {
-    const items = Array.isArray(output) ? output.map(asFields) : []
-    return items.flatMap((item, index) =>
+    return listOf(output).flatMap((item, index) =>
       this.done.has(index) ? [] : eventsOfItem({ item, index }).flatMap((one) => this.itemFrames(one)),
     )
   }
@@ -160,12 +132,12 @@ export class PassedResponses implements Translation {
     const { type, output_index: index, item } = event
     if (this.done.has(index)) return []
     if (type === 'response.output_item.added') return this.ids.has(index) ? [] : [this.ours(event)]
-    if (wordsOf(event) !== null) this.told.add(index)
+    if (wordsOf(event) !== null) this.sent.add(index)
     if (type !== 'response.output_item.done') return this.ids.has(index) ? [this.ours(event)] : []
     const placed = { item: asFields(item), index: Number(index) }
     const added = this.ids.has(index) ? [] : [itemAdded(placed)]
     // What was not told piece by piece is told now: what is delivered is counted by its pieces.
-    const words = this.told.has(index) ? [] : piecesOf(placed).filter(({ text }) => text !== '')
+    const words = this.sent.has(index) ? [] : piecesOf(placed).filter(({ text }) => text !== '')
     const untold = words.flatMap(({ begin, text, delta, end }) => [...begin, delta(text), ...end])
     const frames = [...added, ...untold, event].map((one) => this.ours(one))
     this.done.add(index)

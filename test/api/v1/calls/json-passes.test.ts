@@ -1,21 +1,20 @@
 import { expect } from 'chai'
 import type { EventStream } from '../../../../src/api/v1/calls/event-stream.ts'
 import { chunksFor } from '../../../../src/api/v1/chat/completions-stream.ts'
-import type { PlacedCall } from '../../../../src/api/v1/calls/placed-call.ts'
 import { RelayedStreams } from '../../../../src/api/v1/calls/relayed-stream.ts'
 import type { FrameStream } from '../../../../src/api/v1/calls/streamed-answer.ts'
-import { eventsFor as messageEvents } from '../../../../src/api/v1/messages/stream.ts'
-import { eventsFor as responseEvents } from '../../../../src/api/v1/responses/stream.ts'
+import { messageEvents } from '../../../../src/api/v1/messages/stream.ts'
+import { responseEvents } from '../../../../src/api/v1/responses/stream.ts'
 import type { Dialect } from '../../../../src/shared/chat/dialect.ts'
-import { grammarOf } from '../../../../src/shared/chat/dialect.ts'
+import { dialectOf } from '../../../../src/shared/chat/dialect.ts'
 import { NO_SEAL } from '../../../../src/shared/chat/seal.ts'
 import { newId } from '../../../../src/shared/platform/ids.ts'
 import type { CallId } from '../../../../src/shared/platform/ids.ts'
 import { readReplies, writeChunks } from '../../../../src/shared/replies/channels.ts'
 import type { ChatRequest } from '../../../../src/shared/requests/requests.ts'
-import { PassedMessages } from '../../../../src/workers/upstreams/anthropic/pass.ts'
+import { MessagesPassThrough } from '../../../../src/workers/upstreams/anthropic/pass.ts'
 import { OpenaiChunks } from '../../../../src/workers/upstreams/openai/chunks.ts'
-import { PassedResponses } from '../../../../src/workers/upstreams/responses/pass.ts'
+import { ResponsesPassThrough } from '../../../../src/workers/upstreams/responses/pass.ts'
 import type { Translation } from '../../../../src/workers/upstreams/translation.ts'
 import { readChat } from '../../../../src/workers/upstreams/translation.ts'
 import { bodyOf, streamOf } from '../../../workers/upstreams/answer-bodies.ts'
@@ -23,7 +22,6 @@ import { bodyOf, streamOf } from '../../../workers/upstreams/answer-bodies.ts'
 const WORDS = 200
 const request = { model: 'm', messages: [], max_tokens: 1000 } as unknown as ChatRequest
 const callId: CallId = newId('call')
-const placed = { callId, relayed: null } as unknown as PlacedCall
 
 const chunk = (delta: object, more: object = {}) => ({
   id: 'c',
@@ -42,7 +40,7 @@ const STREAMS: Record<Dialect, Streamed> = {
     first: [chunk({ role: 'assistant', content: 'Hello' })],
     word: (nth) => chunk({ content: `word ${nth}` }),
     translation: () => new OpenaiChunks(1),
-    frames: chunksFor(placed, request),
+    frames: chunksFor(request),
   },
   messages: {
     first: [
@@ -50,8 +48,8 @@ const STREAMS: Record<Dialect, Streamed> = {
       { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
     ],
     word: (nth) => ({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: `word ${nth}` } }),
-    translation: () => new PassedMessages(),
-    frames: messageEvents(placed),
+    translation: () => new MessagesPassThrough(),
+    frames: messageEvents,
   },
   responses: {
     first: [
@@ -65,8 +63,8 @@ const STREAMS: Record<Dialect, Streamed> = {
       content_index: 0,
       delta: `word ${nth}`,
     }),
-    translation: () => new PassedResponses({ request, callId: 'call_1', seal: NO_SEAL.seal }),
-    frames: responseEvents(placed, request, 'm'),
+    translation: () => new ResponsesPassThrough({ request, callId: 'call_1', seal: NO_SEAL.seal }),
+    frames: responseEvents({ callId: 'call_1', request, model: 'm' }),
   },
 }
 
@@ -92,7 +90,7 @@ async function passesOf(work: () => unknown): Promise<{ parsed: number; written:
 
 /** What a worker sends of a stream that breaks off: its frames, as it reads them. */
 async function sentBy(dialect: Dialect, events: string, model = 'm'): Promise<string[]> {
-  const form = grammarOf(dialect).answers
+  const form = dialectOf(dialect).answers
   const [assembly, completion] = [form.assemble(Infinity), form.completion()]
   const lines: string[] = []
   const reading = readChat(bodyOf([events]), STREAMS[dialect].translation(), {}, (event) => {

@@ -1,15 +1,15 @@
 import { expect } from 'chai'
 import { requestHash } from '../../../../src/api/v1/calls/joined-calls.ts'
-import { parseMessages } from '../../../../src/api/v1/messages/body.ts'
-import { parseResponses } from '../../../../src/api/v1/responses/body.ts'
+import { checkMessages } from '../../../../src/shared/chat/messages/check.ts'
+import { checkResponses } from '../../../../src/shared/chat/responses/check.ts'
 import { ApiError } from '../../../../src/shared/platform/errors.ts'
 import { imageUrlProblem } from '../../../../src/shared/requests/addresses.ts'
 import { cpuRatio } from '../../../support/pace.ts'
 
 const model = { partTokens: {}, upstreams: [{ allow: [] }] }
 const messages = (more: object) => () =>
-  parseMessages({ model: 'm', max_tokens: 1, messages: [{ role: 'user', content: 'a' }], ...more }, model)
-const responses = (more: object) => () => parseResponses({ model: 'm', input: 'a', ...more }, model)
+  checkMessages({ model: 'm', max_tokens: 1, messages: [{ role: 'user', content: 'a' }], ...more }, model)
+const responses = (more: object) => () => checkResponses({ model: 'm', input: 'a', ...more }, model)
 
 const listOf = <T>(length: number, one: (at: number) => T): T[] => Array.from({ length }, (_one, at) => one(at))
 const text = { type: 'text', text: 'a' }

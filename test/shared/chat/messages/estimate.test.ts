@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { grammarOf } from '../../../../src/shared/chat/dialect.ts'
+import { dialectOf } from '../../../../src/shared/chat/dialect.ts'
 import { estimateMessages } from '../../../../src/shared/chat/messages/estimate.ts'
 import type { CountingRules } from '../../../../src/shared/terms/pricing.ts'
 import { mostInput } from '../../../../src/shared/terms/pricing.ts'
@@ -35,7 +35,7 @@ describe('the estimate of a message', () => {
     const bytes = Buffer.byteLength(JSON.stringify(request))
     for (const bytesPerToken of [1, 2, 3]) {
       const rules = { bytesPerToken, partTokens: { image: 700 } }
-      const fixed = grammarOf('messages').fixedTokens(request, rules)
+      const fixed = dialectOf('messages').fixedTokens(request, rules)
       expect(fixed).to.equal(2200)
       const most = mostInput(estimateMessages(request, rules).input, fixed, rules)
       expect(most).to.be.within(bytes + fixed, bytes + fixed + bytesPerToken - 1)

@@ -2,7 +2,8 @@ import { expect } from 'chai'
 import type { ChatMessage, ChatRequest } from '../../../../src/shared/requests/requests.ts'
 import { canonicalChat } from '../../../../src/shared/chat/completions/read-request.ts'
 import { UpstreamError } from '../../../../src/workers/upstreams/adapter.ts'
-import { outgoing } from '../../../../src/workers/upstreams/anthropic/encode-request.ts'
+import { bodyOf as encoded } from '../../../../src/workers/upstreams/anthropic/encode-request.ts'
+import { sentBody } from '../../../../src/workers/upstreams/protocol.ts'
 import { routeTo } from '../sandbox-upstreams.ts'
 import { PIXEL, PIXEL_URI } from '../../../support/pixel.ts'
 import type { RouteChanges } from '../sandbox-upstreams.ts'
@@ -10,12 +11,10 @@ import type { RouteChanges } from '../sandbox-upstreams.ts'
 const hello: ChatMessage = { role: 'user', content: 'hello' }
 const text = (value: string) => ({ type: 'text', text: value })
 
-const bodyOf = (request: Partial<ChatRequest>, changes: RouteChanges = { model: 'claude-5' }, stream = false) =>
-  outgoing(
-    canonicalChat({ messages: [hello], max_tokens: 100, ...request }),
-    routeTo('anthropic', 'http://x.test', changes),
-    stream,
-  )
+const bodyOf = (request: Partial<ChatRequest>, changes: RouteChanges = { model: 'claude-5' }, stream = false) => {
+  const route = routeTo('anthropic', 'http://x.test', changes)
+  return sentBody(encoded(canonicalChat({ messages: [hello], max_tokens: 100, ...request }), route), route, stream)
+}
 
 const turnsOf = (...messages: ChatMessage[]) => bodyOf({ messages }).messages
 
@@ -257,6 +256,21 @@ describe('a chat request to the Messages API', () => {
       .to.deep.include({ thinking })
       .and.not.to.have.property('service_tier')
     expect(bodyOf({ thinking })).not.to.have.property('thinking')
+  })
+
+  it('asks for reasoning by an effort where the route allows that', () => {
+    const configOf = (reasoning_effort: string, more: object = {}) =>
+      bodyOf({ reasoning_effort, ...more }, { model: 'claude-5', allow: ['output_config.effort'] }).output_config
+    expect(configOf('high')).to.deep.equal({ effort: 'high' })
+    expect(configOf('minimal')).to.deep.equal({ effort: 'low' })
+    expect(configOf('none')).to.equal(undefined)
+    const schema = { type: 'object' }
+    const format = { type: 'json_schema', json_schema: { name: 'n', schema } }
+    expect(configOf('low', { response_format: format })).to.deep.equal({
+      effort: 'low',
+      format: { type: 'json_schema', schema },
+    })
+    expect(bodyOf({ reasoning_effort: 'high' })).to.not.have.property('output_config')
   })
 
   it('is changed by the route', () => {

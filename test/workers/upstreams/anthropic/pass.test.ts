@@ -1,8 +1,9 @@
 import { expect } from 'chai'
 import { messagesForm } from '../../../../src/shared/chat/messages/answer.ts'
-import { addressesIn, withPictures } from '../../../../src/shared/chat/messages/parts.ts'
+import { withPictures } from '../../../../src/shared/chat/messages/parts.ts'
+import { dialectOf } from '../../../../src/shared/chat/dialect.ts'
 import type { ChatRequest } from '../../../../src/shared/requests/requests.ts'
-import { PassedMessages, passed } from '../../../../src/workers/upstreams/anthropic/pass.ts'
+import { MessagesPassThrough, passed } from '../../../../src/workers/upstreams/anthropic/pass.ts'
 import { eventsIn } from '../answer-bodies.ts'
 import { routeTo } from '../sandbox-upstreams.ts'
 
@@ -13,7 +14,7 @@ const hour = { type: 'ephemeral', ttl: '1h' }
 
 describe('a message to an upstream of its own dialect', () => {
   const sent = (request: ChatRequest, allow: string[] = []) =>
-    passed(request, routeTo('anthropic', 'http://upstream.test', { allow }), false)
+    passed(request, routeTo('anthropic', 'http://upstream.test', { allow }))
 
   it('has the fields that this upstream is allowed, whatever another one is', () => {
     const dearer = { speed: 'fast', inference_geo: 'us', service_tier: 'priority' }
@@ -56,8 +57,8 @@ describe('a message to an upstream of its own dialect', () => {
     const document = { type: 'document', source: { type: 'content', content: [picture] } }
     const result = { type: 'tool_result', tool_use_id: 'a', content: [picture, document] }
     const request = asked([user(picture, document, result)])
-    expect(addressesIn(request)).to.have.length(4)
-    expect(addressesIn(withPictures(request, () => 'data:image/png;base64,AA=='))).to.deep.equal([])
+    expect(dialectOf('messages').addresses(request)).to.have.length(4)
+    expect(dialectOf('messages').addresses(withPictures(request, () => 'data:image/png;base64,AA=='))).to.deep.equal([])
   })
 
   it('has the bytes of a fetched JPEG under the one name that the API knows', () => {
@@ -75,7 +76,7 @@ describe('a message to an upstream of its own dialect', () => {
 
   it('has no frame of an answer that is no message', async () => {
     for (const answer of [{ status: 'queued' }, {}, { id: 'msg_1', role: 'assistant', stop_reason: null }]) {
-      const { events, error } = await eventsIn(new PassedMessages(), JSON.stringify(answer))
+      const { events, error } = await eventsIn(new MessagesPassThrough(), JSON.stringify(answer))
       expect(events).to.deep.equal([])
       expect(error).to.include({ kind: 'unknown' })
     }

@@ -1,17 +1,17 @@
 /** What other gateways have got wrong about Responses, each as a promise. */
 import { expect } from 'chai'
-import { grammarOf } from '../../../../src/shared/chat/dialect.ts'
+import { dialectOf } from '../../../../src/shared/chat/dialect.ts'
 import { sealFor } from '../../../../src/shared/chat/seal.ts'
 import type { Fields } from '../../../../src/shared/platform/fields.ts'
 import { newId } from '../../../../src/shared/platform/ids.ts'
 import type { ChatRequest } from '../../../../src/shared/requests/requests.ts'
 import type { ChatEvent } from '../../../../src/workers/upstreams/adapter.ts'
 import { MessagesDecoder } from '../../../../src/workers/upstreams/anthropic/decode-answer.ts'
-import { outgoing } from '../../../../src/workers/upstreams/anthropic/encode-request.ts'
-import { canonicalFor } from '../../../../src/workers/upstreams/canonical-chat.ts'
+import { bodyOf as messagesBodyOf } from '../../../../src/workers/upstreams/anthropic/encode-request.ts'
+import { canonicalFor } from '../../../../src/workers/upstreams/protocol.ts'
 import { ChunksDecoder } from '../../../../src/workers/upstreams/openai/decode-answer.ts'
 import { bodyOf } from '../../../../src/workers/upstreams/openai/encode-request.ts'
-import { PassedResponses } from '../../../../src/workers/upstreams/responses/pass.ts'
+import { ResponsesPassThrough } from '../../../../src/workers/upstreams/responses/pass.ts'
 import type { Translation } from '../../../../src/workers/upstreams/translation.ts'
 import { eventsIn, streamOf } from '../answer-bodies.ts'
 import { contextOf, routeTo } from '../sandbox-upstreams.ts'
@@ -20,6 +20,7 @@ const CALL = 'call_0123456789abcdef0123456789abcdef'
 const SECRET = 'a secret of at least thirty-two characters'
 const [ACCOUNT, OTHER] = [newId('account'), newId('account')]
 const ROUTE = routeTo('openai', 'http://127.0.0.1/v1')
+const ANTHROPIC = routeTo('anthropic', 'http://127.0.0.1')
 
 const asked = (input: unknown, more: Fields = {}): ChatRequest => ({ messages: [], max_tokens: 100, input, ...more })
 
@@ -43,7 +44,7 @@ const overChat = (request = asked('hello', { tools: TOOLS })): Translation =>
 const overMessages = (request = asked('hello', { tools: TOOLS })): Translation =>
   canonicalFor(request, contextFor()).translated(new MessagesDecoder())
 const overResponses = (): Translation =>
-  new PassedResponses({ request: asked('hello'), callId: CALL, seal: sealOf('a').seal })
+  new ResponsesPassThrough({ request: asked('hello'), callId: CALL, seal: sealOf('a').seal })
 
 const chunk = (delta: Fields, finish: string | null = null) => ({
   id: 'c',
@@ -61,7 +62,7 @@ async function read(translation: Translation, ...values: unknown[]) {
   const { events, error } = await eventsIn(translation, streamOf(...values))
   if (error) throw error
   const frames = framesOf(events)
-  const assembly = grammarOf('responses').answers.assemble(1_000_000)
+  const assembly = dialectOf('responses').answers.assemble(1_000_000)
   for (const frame of frames) assembly.add(frame)
   const types = frames.map(({ type }) => String(type).replace('response.', ''))
   return { frames, types, answer: assembly.answer('stop'), items: assembly.answer('stop').output as Fields[] }
@@ -165,7 +166,7 @@ describe('an answer in the form of Responses', () => {
         { role: 'user', content: 'c' },
       ]
       const { chat } = canonicalFor(asked(items), contextFor())
-      for (const body of [bodyOf(chat, ROUTE), outgoing(chat, routeTo('anthropic', 'http://127.0.0.1'), false)])
+      for (const body of [bodyOf(chat, ROUTE), messagesBodyOf(chat, ANTHROPIC)])
         expect(JSON.stringify(body)).to.not.contain('SECRET')
     }
   })
@@ -265,7 +266,7 @@ describe('an answer in the form of Responses', () => {
     ] as const) {
       const history = [{ role: 'user', content: 'a' }, ...items, { role: 'user', content: 'b' }]
       const { chat } = canonicalFor(asked(history), contextFor(ROUTE, sealOf(name, account)))
-      const sent = JSON.stringify(outgoing(chat, routeTo('anthropic', 'http://127.0.0.1'), false))
+      const sent = JSON.stringify(messagesBodyOf(chat, ANTHROPIC))
       expect(sent.includes('SIGNED')).to.equal(isOpened)
       expect(sent).to.not.contain(items[0]!.encrypted_content)
     }

@@ -44,13 +44,13 @@ const NAMES: readonly RegExp[] = [
 ]
 
 /** What the words are about: body and betas as the client sent them, and the name by which it knows the model. */
-export type Said = { request: object; betas?: readonly string[] | undefined; model: string }
+export type QuotedTo = { request: object; betas?: readonly string[] | undefined; model: string }
 
 const wholeWord = (text: string): RegExp =>
   new RegExp(String.raw`(?<![\w.-])${text.replaceAll(/[^\w]/g, String.raw`\$&`)}(?![\w-])`, 'g')
 
 /** The words of a refusal for its client; null where there are none that it may read. */
-export function toldWords({ kind, status, said }: UpstreamError, route: Route, about: Said): string | null {
+export function quotedWords({ kind, status, said }: UpstreamError, route: Route, about: QuotedTo): string | null {
   if (kind !== 'rejected' || said === null || !OF_REQUEST.has(status) || NO_SENTENCE.test(said)) return null
   const sent = `${JSON.stringify(about.request)} ${about.betas?.join(' ') ?? ''}`
   const isSent = (name: string): boolean => sent.includes(name) || sent.includes(JSON.stringify(name).slice(1, -1))

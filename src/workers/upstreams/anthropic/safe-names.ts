@@ -6,7 +6,7 @@
 const MAX_LENGTH = 128
 
 /** The ids, or the names, of one request: each has one in the alphabet, and no two have the same. */
-export class Alphabet {
+export class SafeNames {
   private readonly sent = new Map<string, string>()
   private readonly taken = new Map<string, string>()
 

@@ -61,7 +61,7 @@ export type Observed = {
 }
 
 /** The tokens that a chat is settled on, and which reported counts were refused because they cannot be true. */
-export type Believed = { tokens: Tokens; refused: ('input' | 'output')[] }
+export type TrustedUsage = { tokens: Tokens; refused: ('input' | 'output')[] }
 
 /**
  * What of a report is believed:
@@ -75,14 +75,17 @@ export type Believed = { tokens: Tokens; refused: ('input' | 'output')[] }
  * | output, and words came after that | the larger of both |
  * | anything else | the report |
  */
-export function believed(usage: UpstreamUsage | null, { bounds, counted, isStale = false }: Observed): Believed {
+export function trustedUsage(
+  usage: UpstreamUsage | null,
+  { bounds, counted, isStale = false }: Observed,
+): TrustedUsage {
   const { estimate } = bounds
   const own = ownCount(counted, estimate)
   if (!usage) return { tokens: own, refused: [] }
   const input = inputOf(usage)
   const all = input.input + input.cached + input.written
   const output = outputOf(usage)
-  const refused: Believed['refused'] = []
+  const refused: TrustedUsage['refused'] = []
   if (all > bounds.mostInput) refused.push('input')
   if (output > 2 * estimate.output) refused.push('output')
   const isInput = all > 0 && !refused.includes('input')

@@ -1,10 +1,27 @@
 /**
- * The fields of a body by their three kinds, and its shape: the same for each dialect, in the words of its API.
+ * How the body of a chat is checked, the same for each dialect, in the words of its API: its fields by their three
+ * kinds, and its shape.
  */
 import type { z } from 'zod'
 import type { ApiError } from '../platform/errors.ts'
 import { fieldFault } from '../platform/field-errors.ts'
 import type { Fields } from '../platform/fields.ts'
+import type { ChatRequest } from '../requests/requests.ts'
+import type { CountingRules } from '../terms/pricing.ts'
+
+/** What a model decides of a body: how it is counted, and the fields that its upstreams allow. */
+export type BodyRules = CountingRules & { upstreams: readonly { allow: readonly string[] }[] }
+
+/** What is asked for; the tools of upstreams that were left out of it, by their names; the betas that may pass. */
+export type Checked = { request: ChatRequest; droppedTools?: string[]; betas?: string[] }
+
+/** The fields that any upstream of a model allows. */
+export const allowedBy = ({ upstreams }: BodyRules): ReadonlySet<string> =>
+  new Set(upstreams.flatMap(({ allow }) => allow))
+
+/** The fields of a checked body that one upstream is sent: free ones, and those that it allows. */
+export const sentFields = (body: Fields, free: ReadonlySet<string>, allow: readonly string[]): Fields =>
+  Object.fromEntries(Object.entries(body).filter(([name]) => free.has(name) || allow.includes(name)))
 
 /** A dialect's fields: those that pass, those that are dearer and why, and the values of these that are not. */
 export type FieldKinds = {
@@ -17,6 +34,9 @@ export type FieldKinds = {
 export type Wording = {
   refusal: (path: string, fault: string) => ApiError
   unknown: (path: string) => ApiError
+  /** That a document that is no text is not priced. */
+  noText: (path: string) => ApiError
+  tooManyAddresses: (most: number) => ApiError
 }
 
 /** How much of a field's name an error repeats, in characters: the client chose it. */
@@ -58,9 +78,8 @@ const faultOf: z.core.$ZodErrorMap = (issue) =>
     : fieldFault(issue)
 
 /** How many tools that were left out are named: their names go into a header, which clients bound. */
-export const MOST_NAMED = 20
+const MOST_NAMED = 20
 
 /** The names of tools, or their types, each once. */
-export const droppedNames = (tools: readonly Fields[]): string[] => [
-  ...new Set(tools.map(({ name, type }) => String(name ?? type))),
-]
+export const droppedNames = (tools: readonly Fields[]): string[] =>
+  [...new Set(tools.map(({ name, type }) => String(name ?? type)))].slice(0, MOST_NAMED)

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { Route } from '../../../src/shared/catalogue/catalogue.ts'
 import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
 import { statusFailure } from '../../../src/workers/upstreams/failures.ts'
-import { toldWords } from '../../../src/workers/upstreams/told-words.ts'
+import { quotedWords } from '../../../src/workers/upstreams/quoted-words.ts'
 
 const KEY = 'house-key'
 const ROUTE = { model: 'claude-opus-5-5-eu', upstream: { apiKey: KEY } } as Route
@@ -13,7 +13,7 @@ const ABOUT = {
 }
 
 const told = (message: string, status = 400): string | null =>
-  toldWords(
+  quotedWords(
     statusFailure(status, {}, JSON.stringify({ error: { type: 'invalid_request_error', message } })),
     ROUTE,
     ABOUT,
@@ -67,12 +67,12 @@ describe("an upstream's words about a request", () => {
   })
 
   it('are not told where they are no sentence, or speak of something else than the request', () => {
-    expect(toldWords(statusFailure(400, {}, '<html>Bad Request</html>'), ROUTE, ABOUT)).to.equal(null)
-    expect(toldWords(statusFailure(400, {}, '{"odd": {"form": 1}}'), ROUTE, ABOUT)).to.equal(null)
+    expect(quotedWords(statusFailure(400, {}, '<html>Bad Request</html>'), ROUTE, ABOUT)).to.equal(null)
+    expect(quotedWords(statusFailure(400, {}, '{"odd": {"form": 1}}'), ROUTE, ABOUT)).to.equal(null)
     expect(told('Your credit balance is too low')).to.equal(null)
     expect(told('model not found', 404)).to.equal(null)
     expect(told('slow down', 429)).to.equal(null)
     expect(told('internal', 500)).to.equal(null)
-    expect(toldWords(new UpstreamError('rejected', 'a sentence of our own'), ROUTE, ABOUT)).to.equal(null)
+    expect(quotedWords(new UpstreamError('rejected', 'a sentence of our own'), ROUTE, ABOUT)).to.equal(null)
   })
 })

@@ -1,43 +1,31 @@
 /** Checks the body of a chat: its messages first, then the parts of their contents, then every other field. */
 import { z } from 'zod'
-import { aboutField, fieldRefusal } from '../../../shared/platform/field-errors.ts'
-import { plainImageUrl } from '../../../shared/media/media.ts'
-import { imageUrlProblem } from '../../../shared/requests/addresses.ts'
-import type { ChatModel } from '../../../shared/catalogue/catalogue.ts'
-import {
-  MAX_ADDRESSES,
-  chatOptions,
-  furtherFields,
-  passingOptions,
-  unknownField,
-} from '../../../shared/chat/completions/fields.ts'
-import { chatMessages } from '../../../shared/chat/completions/messages.ts'
-import { outputLimit, tokensOfPart } from '../../../shared/terms/pricing.ts'
-import type { ChatMessage, ChatRequest } from '../../../shared/requests/requests.ts'
-import { addressesOf, withImages } from '../../../shared/requests/requests.ts'
-import { ApiError } from '../../../shared/platform/errors.ts'
-import type { JsonObject } from '../../middleware/json-body.ts'
-import { parseBody, unknownFieldError } from '../calls/call-schemas.ts'
+import { ApiError } from '../../platform/errors.ts'
+import { aboutField, fieldRefusal } from '../../platform/field-errors.ts'
+import type { Fields } from '../../platform/fields.ts'
+import { outputLimit, tokensOfPart } from '../../terms/pricing.ts'
+import { plainImageUrl } from '../../media/media.ts'
+import { imageUrlProblem } from '../../requests/addresses.ts'
+import { parseBody, unknownFieldError } from '../../requests/parse-body.ts'
+import type { ChatMessage, ChatRequest } from '../../requests/requests.ts'
+import type { BodyRules } from '../check-body.ts'
+import { allowedBy } from '../check-body.ts'
+import { MAX_ADDRESSES } from '../parts.ts'
+import { addressesOf, withImages } from './parts.ts'
+import { FREE_FIELDS, chatOptions, passingOptions } from './fields.ts'
+import { chatMessages } from './messages.ts'
 
 const messagesOnly = z.object({ messages: chatMessages })
-
-/** What a model decides of a body: the fields beyond the list, the kinds of parts, and the most output. */
-export type BodyRules = Pick<ChatModel, 'maxOutputTokens' | 'defaultOutputTokens' | 'partTokens'> & {
-  upstreams: readonly Pick<ChatModel['upstreams'][number], 'allow'>[]
-}
 
 /**
  * The job's request of a valid body: only fields that may be sent on. Both names of the output limit become one, which
  * is always set: an upstream is never allowed more than the pre-charge paid for.
  * @throws ApiError invalid_messages, or invalid_request that names the field.
  */
-export function parseChat(body: JsonObject, model: BodyRules): ChatRequest {
-  const accepted = acceptedParts(parseMessages(body), model.partTokens)
+export function checkChat(body: Fields, model: BodyRules): ChatRequest {
+  const accepted = acceptedParts(messagesOf(body), model.partTokens)
   const messages = accepted.map((message) => withImages(message, (url) => plainImageUrl(url as string)))
-  const allowed = model.upstreams.flatMap(({ allow }) => allow)
-  const unknown = unknownField(body, allowed)
-  if (unknown !== null) throw unknownFieldError([unknown])
-  const further = furtherFields(body, allowed)
+  const further = furtherFields(body, allowedBy(model))
   const { max_tokens, max_completion_tokens, ...options } = passingOptions(
     parseBody(chatOptions, without(body, further)),
   )
@@ -45,11 +33,19 @@ export function parseChat(body: JsonObject, model: BodyRules): ChatRequest {
   return { ...further, ...options, messages, max_tokens: limit }
 }
 
-const without = (body: JsonObject, further: JsonObject): JsonObject =>
+const without = (body: Fields, further: Fields): Fields =>
   Object.fromEntries(Object.entries(body).filter(([field]) => !Object.hasOwn(further, field)))
 
+/** The fields that an upstream's `allow` alone lets pass, as they are. @throws ApiError for those that nothing does */
+function furtherFields(body: Fields, allowed: ReadonlySet<string>): Fields {
+  const further = Object.entries(body).filter(([name, value]) => value !== null && !FREE_FIELDS.has(name))
+  const unknown = further.find(([name]) => !allowed.has(name) && !Object.hasOwn(chatOptions.shape, name))
+  if (unknown) throw unknownFieldError([unknown[0]])
+  return Object.fromEntries(further.filter(([name]) => allowed.has(name)))
+}
+
 /** @throws ApiError invalid_messages. */
-const parseMessages = ({ messages }: JsonObject): ChatMessage[] =>
+const messagesOf = ({ messages }: Fields): ChatMessage[] =>
   parseBody(messagesOnly, { messages }).messages as ChatMessage[]
 
 /**
@@ -57,7 +53,7 @@ const parseMessages = ({ messages }: JsonObject): ChatMessage[] =>
  * said in it, which is left out. Every address in the parts must be one that may be fetched.
  * @throws ApiError invalid_messages for a kind or too many addresses, invalid_request that names a bad address.
  */
-function acceptedParts(messages: readonly ChatMessage[], partTokens: ChatModel['partTokens']): ChatMessage[] {
+function acceptedParts(messages: readonly ChatMessage[], partTokens: BodyRules['partTokens']): ChatMessage[] {
   const isPriced = ({ type }: { type: unknown }): boolean => tokensOfPart(type, partTokens) !== null
   const kept = messages.map((message) =>
     message.role === 'assistant' && Array.isArray(message.content) ? withoutParts(message, isPriced) : message,

@@ -1,15 +1,15 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { settledOutput } from '../../../src/shared/chat/completions/output.ts'
+import { chatForm } from '../../../src/shared/chat/completions/answer.ts'
 import { allInput, chatCharge, settledCost } from '../../../src/shared/terms/pricing.ts'
 import type { Tokens } from '../../../src/shared/terms/pricing.ts'
-import { believed, hasReasoned } from '../../../src/workers/upstreams/believed-usage.ts'
+import { trustedUsage, hasReasoned } from '../../../src/workers/upstreams/trusted-usage.ts'
 import { anthropicUsage, openaiUsage } from '../../../src/workers/upstreams/usage.ts'
 
 /** A request of 6,000 bytes that allows 300 tokens; its answer has 28 tokens by our own count. */
 const bounds = { estimate: { input: 2000, output: 300 }, mostInput: 6000 }
 const settledOn = (usage: unknown, more: object = {}, read = openaiUsage) =>
-  believed(read(usage), { bounds, counted: 28, ...more })
+  trustedUsage(read(usage), { bounds, counted: 28, ...more })
 const tokensOf = (usage: unknown, more: object = {}) => settledOn(usage, more).tokens
 
 describe('what is believed of a reported usage', () => {
@@ -71,7 +71,7 @@ describe('what is believed of a reported usage', () => {
   ]
   for (const [provider, usage, counts] of RECORDED) {
     it(`is three disjoint counts of input, and all output: ${provider}`, () => {
-      const { tokens, refused } = believed(openaiUsage(usage), {
+      const { tokens, refused } = trustedUsage(openaiUsage(usage), {
         bounds: { estimate: { input: 2000, output: 300 }, mostInput: 12_000 },
         counted: 28,
       })
@@ -237,14 +237,14 @@ describe('what is believed of a reported usage', () => {
       fc.assert(
         fc.property(chats, ({ usage, read, estimate, counted, isStale, price: rates }) => {
           const mostInput = 3 * estimate.input
-          const { tokens } = believed(read(usage), { bounds: { estimate, mostInput }, counted, isStale })
+          const { tokens } = trustedUsage(read(usage), { bounds: { estimate, mostInput }, counted, isStale })
           for (const count of Object.values(tokens)) expect(Number.isSafeInteger(count) && count >= 0).to.equal(true)
           expect(allInput(tokens)).to.be.within(1, 3 * estimate.input)
           expect(tokens.output).to.be.within(Math.min(counted, 1), 2 * estimate.output)
           const charged = chatCharge(rates, estimate)
           expect(settledCost(rates, tokens, charged)).to.be.within(0, 2 * charged)
           const answer = { id: 'c', object: 'chat.completion', created: 1, choices: [{}] } as const
-          const told = JSON.parse(settledOutput({ ...answer, choices: [{}] }, 'm', tokens)).usage
+          const told = JSON.parse(chatForm.output({ ...answer, choices: [{}] }, 'm', tokens)).usage
           expect(told.input_tokens).to.equal(allInput(tokens))
           expect(told.output_tokens).to.equal(tokens.output)
           expect([told.prompt_tokens, told.completion_tokens]).to.deep.equal([told.input_tokens, told.output_tokens])

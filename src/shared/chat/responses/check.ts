@@ -1,57 +1,34 @@
 /**
  * Checks the body of a request of the Responses API: its fields by their kinds, then its shape, then what stands in it.
  */
-import type { ChatModel } from '../../../shared/catalogue/catalogue.ts'
-import { MOST, responsesBody } from '../../../shared/chat/responses/body.ts'
-import { outputOf } from '../../../shared/chat/responses/estimate.ts'
-import { DEARER_FIELDS, FREE_FIELDS, FREE_VALUES, isHosted } from '../../../shared/chat/responses/fields.ts'
-import type { Part } from '../../../shared/chat/responses/parts.ts'
-import {
-  addressesIn,
-  isBinary,
-  itemsOf,
-  partCount,
-  partsOf,
-  tokensOf,
-  toolsOf,
-} from '../../../shared/chat/responses/parts.ts'
-import { ApiError } from '../../../shared/platform/errors.ts'
-import { asFields, isText, listOf } from '../../../shared/platform/fields.ts'
-import type { Fields } from '../../../shared/platform/fields.ts'
-import { imageUrlProblem } from '../../../shared/requests/addresses.ts'
-import { MAX_ADDRESSES } from '../../../shared/chat/completions/fields.ts'
-import type { ChatRequest } from '../../../shared/requests/requests.ts'
-import type { JsonObject } from '../../middleware/json-body.ts'
-import type { FieldKinds, Wording } from '../../../shared/chat/field-kinds.ts'
-import { MOST_NAMED, droppedNames, passingFields, requireShape } from '../../../shared/chat/field-kinds.ts'
-import { requireVendorsItems } from './vendors-items.ts'
-
-/** What a model decides of a body. */
-export type Rules = Pick<ChatModel, 'maxOutputTokens' | 'partTokens'> & {
-  upstreams: readonly Pick<ChatModel['upstreams'][number], 'allow'>[]
-}
-
-/** What is asked for, and the tools of upstreams that were left out of it, by their names. */
-export type Checked = { request: ChatRequest; droppedTools: string[] }
+import { ApiError } from '../../platform/errors.ts'
+import { asFields, isText, listOf } from '../../platform/fields.ts'
+import type { Fields } from '../../platform/fields.ts'
+import type { BodyRules, Checked, Wording } from '../check-body.ts'
+import { allowedBy, droppedNames, passingFields, requireShape } from '../check-body.ts'
+import { requireParts } from '../parts.ts'
+import { outputOf } from './estimate.ts'
+import { FIELDS, MOST, isHosted, responsesBody } from './fields.ts'
+import { itemsOf, partCount, partsOf, toolsOf } from './parts.ts'
 
 /** A refusal in the words of the API: the path of the field and what is wrong with it. */
 export const refusal = (param: string, fault: string): ApiError =>
   new ApiError('invalid_request', { param, message: `Invalid '${param}': ${fault}` })
 
-const KINDS: FieldKinds = { free: FREE_FIELDS, dearer: DEARER_FIELDS, freeValues: FREE_VALUES }
-
 const WORDING: Wording = {
   refusal,
   unknown: (param) => new ApiError('invalid_request', { param, message: `Unknown parameter: '${param}'.` }),
+  noText: (path) => refusal(path, 'files that are no text are not supported by this model.'),
+  tooManyAddresses: (most) => refusal('input', `at most ${most} addresses are permitted.`),
 }
 
 /**
  * The job's request of a valid body: as it came, but for tools that may not pass and the name of its limit.
  * @throws ApiError invalid_request that names the field.
  */
-export function parseResponses(body: JsonObject, model: Rules): Checked {
-  const allowed = new Set(model.upstreams.flatMap(({ allow }) => allow))
-  const fields = passingFields(body, allowed, KINDS, WORDING)
+export function checkResponses(body: Fields, model: BodyRules): Checked {
+  const allowed = allowedBy(model)
+  const fields = passingFields(body, allowed, FIELDS, WORDING)
   if (partCount(fields) > MOST.partsInAll) throw refusal('input', `must have at most ${MOST.partsInAll} parts in all.`)
   requireShape(responsesBody, fields, WORDING)
   if (
@@ -63,8 +40,8 @@ export function parseResponses(body: JsonObject, model: Rules): Checked {
   const isBackground = fields.background === true
   if (isBackground && fields.stream === true)
     throw refusal('background', 'what is streamed cannot be in the background.')
-  requireParts(fields, model)
-  requireVendorsItems(itemsOf(fields), refusal)
+  requireParts(partsOf(fields), model, WORDING)
+  requireVendorsItems(itemsOf(fields))
   const { maxOutputTokens: most } = model
   const { max_output_tokens: asked, ...rest } = fields as Fields & { max_output_tokens?: number | null }
   if (most !== undefined && (asked ?? 0) > most)
@@ -75,23 +52,6 @@ export function parseResponses(body: JsonObject, model: Rules): Checked {
   return { request: isBackground ? { ...request, stream: true } : request, droppedTools: dropped }
 }
 
-/** @throws ApiError for an address that must not be fetched, or a file that the model does not price */
-function requireParts(fields: Fields, model: Rules): void {
-  if (addressesIn(fields).length > MAX_ADDRESSES)
-    throw refusal('input', `at most ${MAX_ADDRESSES} addresses are permitted.`)
-  for (const part of partsOf(fields)) requirePart(part, model)
-}
-
-function requirePart(part: Part, model: Rules): void {
-  const { fields, path } = part
-  if (isBinary(part) && tokensOf(part, model) === null)
-    throw refusal(path, 'files that are no text are not supported by this model.')
-  const field = fields.type === 'input_image' ? 'image_url' : 'file_url'
-  const url = fields[field]
-  const problem = isText(url) || field === 'image_url' ? imageUrlProblem(String(url)) : null
-  if (problem !== null) throw refusal(`${path}.${field}`, problem)
-}
-
 /**
  * The request without the tools that its upstream would run, and bill by their use.
  * @throws ApiError where such a tool is to be called
@@ -99,7 +59,7 @@ function requirePart(part: Part, model: Rules): void {
 function withoutHosted(fields: Fields): { kept: Fields; dropped: string[] } {
   const hosted = [...listOf(fields.tools), ...itemsOf(fields).flatMap(({ tools }) => listOf(tools))].filter(isHosted)
   if (hosted.length === 0) return { kept: fields, dropped: [] }
-  const dropped = droppedNames(hosted).slice(0, MOST_NAMED)
+  const dropped = droppedNames(hosted)
   const { type } = asFields(fields.tool_choice)
   if (isText(type) && isHosted({ type }) && type !== 'allowed_tools')
     throw refusal('tool_choice', `${type} runs at the upstream and is not available for this model.`)
@@ -123,3 +83,59 @@ function withoutHosted(fields: Fields): { kept: Fields; dropped: string[] } {
 }
 
 const clientTools = (tools: unknown): Fields[] => listOf(tools).filter((tool) => !isHosted(tool))
+
+/** What a change of the configuration may not say, at any depth: what is held for, and what is dearer. */
+const HELD_FOR: ReadonlySet<string> = new Set([
+  ...Object.keys(FIELDS.dearer),
+  'model',
+  'mode',
+  'max_output_tokens',
+  'max_tokens',
+  'n',
+])
+
+/** Finds what is wrong with a field of an object; null where nothing is. */
+type Judge = (name: string, value: unknown, depth: number) => string | null
+
+/**
+ * Items of which only their vendor knows the form: what earlier turns searched for and ran, and changes of the
+ * configuration. Whatever their form, nothing in them may run at the upstream, or be billed at a price of its own.
+ * @throws ApiError with the path of the first field at fault
+ */
+function requireVendorsItems(items: readonly Fields[]): void {
+  for (const [at, item] of items.entries()) {
+    const judge = JUDGES[String(item.type)]
+    const found = judge && faultIn(item, judge, `input.${at}`)
+    if (found) throw refusal(found.path, found.fault)
+  }
+}
+
+/** Tools deeper in an item are not left out of it, as those of its own are. */
+const ofTools: Judge = (name, value, depth) =>
+  depth > 0 && name === 'tools' && Array.isArray(value) && value.some((tool) => isHosted((tool ?? {}) as Fields))
+    ? 'tools that run at the upstream are not available for this model.'
+    : null
+
+const ofConfiguration: Judge = (name, value, depth) =>
+  HELD_FOR.has(name) && value !== null
+    ? 'is not available in a change of the configuration.'
+    : ofTools(name, value, depth)
+
+const JUDGES: Readonly<Record<string, Judge>> = {
+  tool_search_call: ofTools,
+  tool_search_output: ofTools,
+  configuration_update: ofConfiguration,
+}
+
+function faultIn(value: unknown, judge: Judge, path: string, depth = 0): { path: string; fault: string } | null {
+  if (typeof value !== 'object' || value === null) return null
+  for (const [name, one] of Object.entries(value)) {
+    // The tools of an item have a schema of their own.
+    if (depth === 0 && name === 'tools') continue
+    const here = `${path}.${name}`
+    const fault = judge(name, one, depth)
+    const found = fault === null ? faultIn(one, judge, here, depth + 1) : { path: here, fault }
+    if (found) return found
+  }
+  return null
+}

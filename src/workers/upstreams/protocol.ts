@@ -1,0 +1,83 @@
+/**
+ * The chats of an upstream protocol: one request each, and an answer that is read as it comes. In the dialect of the
+ * protocol both pass nearly as they came; others are translated by way of the canonical chat, with tools that every
+ * upstream knows.
+ */
+import type { Route } from '../../shared/catalogue/catalogue.ts'
+import type { CanonicalChat } from '../../shared/chat/canonical.ts'
+import type { Dialect } from '../../shared/chat/dialect.ts'
+import { dialectOf } from '../../shared/chat/dialect.ts'
+import { NO_SEAL } from '../../shared/chat/seal.ts'
+import type { Fields } from '../../shared/platform/fields.ts'
+import type { ChatRequest } from '../../shared/requests/requests.ts'
+import type { ChatAdapter, TakeEvent, UpstreamContext } from './adapter.ts'
+import { applyRules } from './body-rules.ts'
+import type { UpstreamHttp, UpstreamRequest } from './http.ts'
+import { withPlainTools } from './plain-tools.ts'
+import type { Decoder, Translation } from './translation.ts'
+import { collected, encoded, readChat } from './translation.ts'
+
+/** What an upstream protocol consists of. Bodies are without what every request has: `model` and `stream`. */
+export type ProtocolParts = {
+  /** The dialect that its upstreams speak. */
+  dialect: Dialect
+  path: (route: Route) => string
+  headers?: (context: UpstreamContext, stream: boolean) => Record<string, string>
+  /** The body of a request in the same dialect, and what passes the answer on. */
+  pass: (request: ChatRequest, context: UpstreamContext) => { body: Fields; translation: Translation }
+  /** The body of a chat that was asked in another dialect, and what decodes the answer. @throws UpstreamError */
+  encode: (chat: CanonicalChat, route: Route) => { body: Fields; decoder: Decoder }
+  /** What every body says. */
+  complete?: (body: Fields, stream: boolean) => Fields
+}
+
+/** The body that is sent: with the upstream's model, and by the rules of its route. @throws UpstreamError */
+export const sentBody = (body: Fields, route: Route, stream: boolean): Fields =>
+  applyRules({ ...body, model: route.model, stream }, route)
+
+/** The request that sends a body. */
+export const postOf = (
+  json: Fields,
+  { path, headers }: Pick<ProtocolParts, 'path' | 'headers'>,
+  context: UpstreamContext,
+  stream: boolean,
+): UpstreamRequest & { path: string } => ({
+  method: 'POST',
+  path: path(context.route),
+  kind: stream ? 'stream' : 'chat',
+  body: { json },
+  ...(headers && { headers: headers(context, stream) }),
+})
+
+/** Serves the chats of a protocol. */
+export function protocol(http: UpstreamHttp, parts: ProtocolParts): ChatAdapter {
+  const { dialect, pass, encode, complete = (body) => body } = parts
+  async function ask(request: ChatRequest, context: UpstreamContext, stream: boolean, take: TakeEvent): Promise<void> {
+    const isOwn = (context.dialect ?? 'chat') === dialect
+    const { body, translation } = isOwn ? pass(request, context) : translating(request, context)
+    const post = postOf(sentBody(complete(body, stream), context.route, stream), parts, context, stream)
+    await readChat(await http.body(post, context), translation, context, take)
+  }
+  function translating(request: ChatRequest, context: UpstreamContext) {
+    const { chat, translated } = canonicalFor(request, context)
+    const { body, decoder } = encode(chat, context.route)
+    return { body, translation: translated(decoder) }
+  }
+  return {
+    dialect,
+    chat: (request, context) =>
+      collected((take) => ask(request, context, false, take), dialectOf(context.dialect).answers, http.maxAnswerBytes),
+    streamChat: (request, context, take) => ask(request, context, true, take),
+  }
+}
+
+/** The chat that is asked, and what makes frames of its client's dialect of what the upstream's decoder reads. */
+export function canonicalFor(
+  request: ChatRequest,
+  { dialect, callId, estimatedInput = 0, seal: { seal, open } = NO_SEAL }: UpstreamContext,
+): { chat: CanonicalChat; translated: (decoder: Decoder) => Translation } {
+  const { canonical, encoder } = dialectOf(dialect)
+  const { chat, restoring } = withPlainTools(canonical(request, open))
+  const frames = encoder({ request, inputTokens: estimatedInput, callId, seal })
+  return { chat, translated: (decoder) => encoded(restoring(decoder), frames) }
+}
