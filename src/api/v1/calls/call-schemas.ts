@@ -1,6 +1,6 @@
 /**
  * The bodies of the three calls: one schema a boundary, and the order in which their faults are answered
- * (docs/api.md#the-order-of-checks: model, then prompt or messages, then other fields).
+ * (docs/api/errors.md#the-order-of-checks: model, then prompt or messages, then other fields).
  */
 import { z } from 'zod'
 import type { ErrorCode } from '../../../shared/platform/errors.ts'

@@ -4,7 +4,7 @@
 import type { Tokens } from '../../terms/pricing.ts'
 import { allInput } from '../../terms/pricing.ts'
 
-/** Token counts under our own names and under those that OpenAI clients read (docs/api.md#answers). */
+/** Token counts under our own names and under those that OpenAI clients read (docs/api/chats.md#answers). */
 export type ChatUsage = {
   input_tokens: number
   output_tokens: number
