@@ -39,6 +39,14 @@ describe('the documentation', () => {
     expect(missing).to.deep.equal([])
   })
 
+  it('names tests of guarantees that exist', () => {
+    const { text } = pages().find(({ path }) => path === 'docs/guarantees.md')!
+    const [promises = ''] = text.split('## How it is tested')
+    const named = Array.from(promises.matchAll(/`([a-z]+(?:\/[\w-]+)+)`/g), ([, name]) => `test/${name}.test.ts`)
+    expect(named.length).to.be.greaterThan(40)
+    expect(named.filter((file) => !existsSync(join(root, file)))).to.deep.equal([])
+  })
+
   it('computes the anchor of a heading as GitHub does', () => {
     const page = '# One\n## What I\'d say: `a_b`, [two](x.md) & 3\n<a id="four"></a>\n```sh\n# no heading\n```\n'
     expect([...anchorsOf(page)]).to.deep.equal(['one', 'what-id-say-a_b-two--3', 'four'])
