@@ -13,7 +13,7 @@ export const up = (db: Knex): Promise<void> =>
       version integer NOT NULL, -- Counts from 1, without gaps.
       -- The version before it: there is one.
       previous integer GENERATED ALWAYS AS (nullif(version - 1, 0)) STORED,
-      content json NOT NULL, -- The catalogue as it was given (docs/upstreams.md).
+      content json NOT NULL, -- The catalogue as it was given (docs/upstreams/README.md).
       hash bytea NOT NULL, -- SHA-256 of the content with its keys in order: what is the same content.
       source text NOT NULL, -- file (MODELS_FILE, by migrate), command, page, or rollback to an earlier version.
       operator_id uuid, -- Who, of the console; null for a file and the command line.

@@ -8,11 +8,11 @@ import { CONTENT_BLOCKS, FIELDS } from '../../src/shared/chat/messages/fields.ts
 import { chatOptions } from '../../src/shared/chat/completions/fields.ts'
 import { errorCodes, statusOf } from '../../src/shared/platform/errors.ts'
 
-describe('docs/api.md', () => {
-  const page = readFileSync(join(root, 'docs/api.md'), 'utf8')
+describe('docs/api', () => {
+  const pageOf = (name: string): string => readFileSync(join(root, 'docs/api', name), 'utf8')
 
   it('has every error code with its status, and no other', () => {
-    const said = Array.from(page.matchAll(/^\| (\d{3}) \| ([^|]+) \|/gm), ([, status, codes]) =>
+    const said = Array.from(pageOf('errors.md').matchAll(/^\| (\d{3}) \| ([^|]+) \|/gm), ([, status, codes]) =>
       Array.from(codes!.matchAll(/`(\w+)`/g), ([, code]) => `${status} ${code}`),
     ).flat()
     expect(said.toSorted()).to.deep.equal(
@@ -23,7 +23,7 @@ describe('docs/api.md', () => {
   })
 
   it('has every field of a message by its kind, and every block and type of error', () => {
-    const section = page.slice(page.indexOf('## Messages'), page.indexOf('## Images and videos'))
+    const section = pageOf('messages.md')
     const rowOf = (kind: string) => {
       const [, fields] = new RegExp(`^\\| ${kind} \\| ([^|]+) \\|`, 'm').exec(section)!
       return Array.from(fields!.matchAll(/`(\w+)`/g), ([, name]) => name!).toSorted()
@@ -39,7 +39,8 @@ describe('docs/api.md', () => {
   })
 
   it('has every accepted field of a chat, and no other', () => {
-    const section = page.slice(page.indexOf('## Chat fields'), page.indexOf('An operator can allow further fields'))
+    const page = pageOf('chats.md')
+    const section = page.slice(page.indexOf('## Fields'), page.indexOf('An operator can allow further fields'))
     const said = Array.from(section.slice(section.indexOf('`model`')).matchAll(/`(\w+)`/g), ([, field]) => field!)
     expect(said.toSorted()).to.deep.equal(['model', 'messages', ...Object.keys(chatOptions.shape)].toSorted())
   })

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { existsSync } from 'node:fs'
-import { join, normalize } from 'node:path'
+import { basename, dirname, join, normalize } from 'node:path'
 import { root } from '../../scripts/folders.ts'
 import { anchorsOf, faultOf, pages } from './pages.ts'
 
@@ -16,10 +16,14 @@ describe('the documentation', () => {
     expect(links.filter(({ fault }) => fault !== null)).to.deep.equal([])
   })
 
-  it('is linked completely from README.md', () => {
-    const readme = pages().find(({ path }) => path === 'README.md')!.text
-    const unlinked = pages().filter(({ path }) => path !== 'README.md' && !readme.includes(`](${path})`))
-    expect(unlinked.map(({ path }) => path)).to.deep.equal([])
+  it('is linked completely from README.md, a folder from its own README.md', () => {
+    const all = pages()
+    const textOf = (page: string): string => all.find(({ path }) => path === page)?.text ?? ''
+    const isLinked = (path: string): boolean =>
+      textOf('README.md').includes(`](${path})`) ||
+      textOf(join(dirname(path), 'README.md')).includes(`](${basename(path)})`)
+    const unlinked = all.map(({ path }) => path).filter((path) => path !== 'README.md' && !isLinked(path))
+    expect(unlinked).to.deep.equal([])
   })
 
   it('names files that exist', () => {
@@ -33,6 +37,14 @@ describe('the documentation', () => {
     // The walk-through has the reader write this one.
     const missing = named.filter(({ file }) => file !== 'src/api/operator/grants.ts' && !existsSync(join(root, file)))
     expect(missing).to.deep.equal([])
+  })
+
+  it('names tests of guarantees that exist', () => {
+    const { text } = pages().find(({ path }) => path === 'docs/guarantees.md')!
+    const [promises = ''] = text.split('## How it is tested')
+    const named = Array.from(promises.matchAll(/`([a-z]+(?:\/[\w-]+)+)`/g), ([, name]) => `test/${name}.test.ts`)
+    expect(named.length).to.be.greaterThan(40)
+    expect(named.filter((file) => !existsSync(join(root, file)))).to.deep.equal([])
   })
 
   it('computes the anchor of a heading as GitHub does', () => {

@@ -7,7 +7,7 @@ export type Page = { path: string; text: string }
 
 /** README, CONTRIBUTING and everything in docs/. */
 export function pages(): Page[] {
-  const inDocs = readdirSync(join(root, 'docs'))
+  const inDocs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`)
   return ['README.md', 'CONTRIBUTING.md', ...inDocs.toSorted()].map((path) => ({

@@ -10,8 +10,8 @@ import type { Page } from '../docs/pages.ts'
 const ELSEWHERE =
   /\b(?:contract|design)\W{1,3}sections?\b|\bspecification\W{1,3}"|\bresearch\/|\breliability\W{1,3}(?:part|\d)/i
 
-/** A page of this repository that a text names, and perhaps an anchor of it. */
-const CITED = /(?<![\w/.-])((?:docs\/[\w-]+|README|CONTRIBUTING)\.md)(?:#([\w-]+))?/g
+/** A page of this repository that a text names, and perhaps an anchor of it. `test/docs` checks links. */
+const CITED = /(?<![\w/.-]|\]\()((?:docs\/[\w/-]+|README|CONTRIBUTING)\.md)(?:#([\w-]+))?/g
 
 /**
  * Every text that may cite a page: whole source files of all kinds, since test titles and messages may cite too.

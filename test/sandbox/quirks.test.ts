@@ -78,7 +78,7 @@ describe('a quirk of the sandbox', () => {
   })
 
   it('is listed in the help and in the documentation', () => {
-    const documentation = readFileSync(join(root, 'docs/upstreams.md'), 'utf8')
+    const documentation = readFileSync(join(root, 'docs/upstreams/README.md'), 'utf8')
     for (const name of Object.keys(QUIRKS)) {
       expect(steeringHelp()).to.match(new RegExp(`^  ${name} `, 'm'))
       expect(documentation).to.contain(`\`${name}\``)

@@ -1,5 +1,5 @@
 /**
- * How much of large bodies an account may have refused (docs/api.md#limits): a refusal costs nothing, but to read,
+ * How much of large bodies an account may have refused (docs/api/limits.md): a refusal costs nothing, but to read,
  * parse and check its body costs as much as that of a call.
  */
 import type { Redis } from 'ioredis'

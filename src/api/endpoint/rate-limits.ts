@@ -37,7 +37,7 @@ type NetworkLimits = {
   [Name in keyof Limits]: Limits[Name] extends NetworkLimit ? Name : never
 }[keyof Limits]
 
-/** Reads of calls and models, per minute and account (docs/api.md#limits). */
+/** Reads of calls and models, per minute and account (docs/api/limits.md). */
 const READS_PER_MINUTE = 600
 
 /** Quotes, per minute and account. */

@@ -9,8 +9,8 @@ import type { BodyMemory } from '../server/body-memory.ts'
 import type { RequestState } from './request-context.ts'
 
 /**
- * The longest body in bytes (docs/api.md#request-bodies), regardless of Content-Length: of authenticated clients, and
- * of all others. For calls, the setting MAX_BODY_BYTES applies instead.
+ * The longest body in bytes (docs/api/README.md#request-bodies), regardless of Content-Length: of authenticated
+ * clients, and of all others. For calls, the setting MAX_BODY_BYTES applies instead.
  */
 export const MAX_BODY_BYTES = { known: 1_048_576, anybody: 16_384 }
 

@@ -33,7 +33,7 @@ export function toApiError(error: unknown, schema: SchemaGate | undefined): ApiE
 export const UNDECLARED = 'error not declared'
 
 /**
- * Answers every error that is thrown below it, in the form of its request (docs/api.md#errors).
+ * Answers every error that is thrown below it, in the form of its request (docs/api/errors.md).
  * @param admit every other answer passes it: a refusal is an error as well
  */
 export function errorHandler(log: Log, admit: Admit, schema?: SchemaGate): Middleware<RequestState> {

@@ -58,7 +58,7 @@ const listedFaults = z.array(z.strictObject({ path: z.string(), message: z.strin
 const given = z
   .unknown()
   .refine((value) => value !== undefined, 'is required')
-  .meta({ description: 'The content of a catalogue (docs/upstreams.md).' })
+  .meta({ description: 'The content of a catalogue (docs/upstreams/README.md).' })
 
 const why = {
   expect: z

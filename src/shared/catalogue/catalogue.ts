@@ -1,5 +1,5 @@
 /**
- * The catalogue: which models there are, what they cost and which upstreams serve them (docs/upstreams.md).
+ * The catalogue: which models there are, what they cost and which upstreams serve them (docs/upstreams/README.md).
  */
 import { z } from 'zod'
 import type { Modality } from '../terms/kinds.ts'
@@ -29,7 +29,7 @@ import type { entryFields } from './model-schemas.ts'
 import { packsSchema, topUpSchema } from './packs.ts'
 import type { Pack, TopUp } from './packs.ts'
 
-/** The wire protocols that the workers' adapters speak (docs/upstreams.md#add-an-upstream). */
+/** The wire protocols that the workers' adapters speak (docs/upstreams/README.md#add-an-upstream). */
 export const PROTOCOLS = ['openai', 'anthropic', 'responses', 'fal', 'replicate', 'openrouter'] as const
 /** A wire protocol of upstreams. */
 export type Protocol = (typeof PROTOCOLS)[number]

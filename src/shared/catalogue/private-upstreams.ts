@@ -1,6 +1,6 @@
 /**
  * Upstreams in a private network that may fetch customers' addresses by themselves
- * (docs/upstreams.md#images-that-customers-name). Pure. A warning, not a fault: whether an upstream fetches anything
+ * (docs/upstreams/README.md#fetch-images). Pure. A warning, not a fault: whether an upstream fetches anything
  * only its operator knows.
  */
 import { namesPublicHost } from '../requests/addresses.ts'

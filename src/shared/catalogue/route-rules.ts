@@ -1,7 +1,7 @@
 /**
- * What `rename`, `drop`, `set` and `allow` of a model's upstream may say (docs/upstreams.md#dress-the-request). A call
- * is charged for what its fields ask for before it is sent, so no rule may take away, replace or let a customer write
- * a field that bounds or routes the bill.
+ * What `rename`, `drop`, `set` and `allow` of a model's upstream may do (docs/upstreams/models.md#adapt-the-request).
+ * A call is charged for what its fields ask for before it is sent, so no rule may remove, replace or let a customer
+ * write a field that bounds or routes the bill.
  */
 import { isBilled } from '../requests/billed-fields.ts'
 

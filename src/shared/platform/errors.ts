@@ -1,5 +1,5 @@
 /**
- * The catalogue of error codes: each with its HTTP status and its public message (docs/api.md#errors). Pure: imports
+ * The catalogue of error codes: each with its HTTP status and its public message (docs/api/errors.md). Pure: imports
  * nothing.
  */
 

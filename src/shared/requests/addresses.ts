@@ -1,8 +1,8 @@
 /**
- * Which addresses a customer may name and the workers may connect to (docs/api.md#addresses-in-requests). A text is
- * judged by what the WHATWG URL parser makes of it, because the same parser is used to connect: `127.1`, `0x7f.1`,
- * `2130706433` and full-width digits are all 127.0.0.1 to it. Pure: no look-ups; what a name resolves to is checked
- * in `src/workers/fetching`.
+ * Which addresses a customer may name and the workers may connect to (docs/api/README.md#addresses-in-requests). A
+ * text is judged by what the WHATWG URL parser makes of it, because the same parser is used to connect: `127.1`,
+ * `0x7f.1`, `2130706433` and full-width digits are all 127.0.0.1 to it. Pure: no look-ups; what a name resolves to is
+ * checked in `src/workers/fetching`.
  */
 import { BlockList, isIP } from 'node:net'
 import { parseDataImage } from '../media/media.ts'

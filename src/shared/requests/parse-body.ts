@@ -1,6 +1,6 @@
 /**
- * How the body of a call is parsed, and the order in which its faults are answered (docs/api.md#the-order-of-checks:
- * model, then prompt or messages, then other fields).
+ * How the body of a call is parsed, and the order in which its faults are answered: model, then prompt or messages,
+ * then other fields (docs/api/errors.md#the-order-of-checks).
  */
 import type { z } from 'zod'
 import type { ErrorCode } from '../platform/errors.ts'

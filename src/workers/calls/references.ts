@@ -1,6 +1,6 @@
 /**
  * The pictures that customers upload, or name, by address or as `data:` URIs: `image_url` of media, image parts of
- * chats and of moderations (docs/api.md#addresses-in-requests).
+ * chats and of moderations (docs/api/README.md#addresses-in-requests).
  */
 import type { Route } from '../../shared/catalogue/catalogue.ts'
 import { picturesOf, withPictures } from '../../shared/requests/moderations.ts'

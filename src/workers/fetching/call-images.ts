@@ -1,6 +1,6 @@
 /**
  * The images that one call names: fetched or decoded, found complete, and held until the call's work at its upstreams
- * has ended (docs/api.md#addresses-in-requests).
+ * has ended (docs/api/README.md#addresses-in-requests).
  */
 import type { FairQueue, Share } from '../../shared/platform/fair-queue.ts'
 import type { AccountId } from '../../shared/platform/ids.ts'
@@ -18,7 +18,7 @@ import type { RecentFailures } from './recent-failures.ts'
 import { ReferenceClock } from './reference-clock.ts'
 import type { ReferencePace } from './reference-clock.ts'
 
-/** The most bytes of the images of one call together (docs/api.md#addresses-in-requests). */
+/** The most bytes of the images of one call together (docs/api/README.md#addresses-in-requests). */
 export const MAX_REFERENCE_BYTES = 20 * 1024 * 1024
 
 /** What an image may unpack to, in bytes: who gets it has to hold that. */

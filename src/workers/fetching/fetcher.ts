@@ -1,6 +1,6 @@
 /**
  * The one way in which workers fetch what an address names: references of customers and results of upstreams
- * (docs/api.md#addresses-in-requests).
+ * (docs/api/README.md#addresses-in-requests).
  * It reaches public addresses, and an upstream's own configured origin; nothing else.
  */
 import type { Agent } from 'undici'

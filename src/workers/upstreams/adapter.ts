@@ -208,7 +208,7 @@ export type Adapter = {
 }
 
 /**
- * What a failed request to an upstream means for a next try (docs/upstreams.md#order-and-fallback):
+ * What a failed request to an upstream means for a next try (docs/upstreams/README.md#order-and-fallback):
  * - `not_sent`: it provably never arrived (refused, DNS, connect time-out): any try is safe.
  * - `rate_limited`: 429 of the rate kind: rejected, may be sent again after `retryAfterMs`.
  * - `overloaded`: 503 or 529: rejected, may be sent again.

@@ -184,7 +184,7 @@ export function statusFailure(status: number, headers: IncomingHttpHeaders, body
 }
 
 /**
- * The failure that is in an event or in an answer of 200, in whichever form (docs/upstreams.md#errors); null where
+ * The failure that is in an event or in an answer of 200, in any form (docs/upstreams/answers.md#errors); null if
  * there is none. OpenRouter puts an HTTP status into `code`, the others words.
  * @param event the name of the event
  */

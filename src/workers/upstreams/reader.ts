@@ -1,6 +1,6 @@
 /**
  * The one reader of what upstreams answer, whole or as a stream of events. The label of an answer says nothing: its
- * first byte that is no white space tells a JSON value from events (docs/upstreams.md#reading).
+ * first byte that is no white space tells a JSON value from events (docs/upstreams/answers.md).
  */
 import type { Readable } from 'node:stream'
 import { createParser, ParseError } from 'eventsource-parser'

@@ -1,5 +1,5 @@
 /**
- * Which upstream of a model to try next, and when: the rule of docs/upstreams.md as a pure function. A second
+ * Which upstream of a model to try next, and when: the rule of docs/upstreams/README.md as a pure function. A second
  * submission of a picture or a video may be a second bill, so media go on only after what was certainly not accepted.
  */
 import type { Route } from '../../shared/catalogue/catalogue.ts'

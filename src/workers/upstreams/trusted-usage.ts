@@ -1,5 +1,5 @@
 /**
- * The one place that decides what of a reported usage is believed (docs/upstreams.md#usage). Pure.
+ * The one place that decides what of a reported usage is believed (docs/upstreams/answers.md#usage). Pure.
  */
 import { ownCount } from '../../shared/calls/chat-settlement.ts'
 import type { Tokens } from '../../shared/terms/pricing.ts'

@@ -24,7 +24,7 @@ type Draft = {
   isSpent: boolean
 }
 
-/** The faults in the order in which they are reported (docs/api.md#the-order-of-checks). */
+/** The faults in the order in which they are reported (docs/api/errors.md#the-order-of-checks). */
 const FAULTS: [code: ErrorCode, spoil: (draft: Draft, path: string) => void][] = [
   [
     'unauthorized',

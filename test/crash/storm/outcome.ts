@@ -8,7 +8,7 @@ import type { Installation } from '../../../scripts/harness/installation.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { Sent } from './requests.ts'
 
-/** How many answers are fetched again: one account may fetch 600 a minute (docs/api.md#limits). */
+/** How many answers are fetched again: one account may fetch 600 a minute (docs/api/limits.md). */
 const FETCHED_AGAIN = 250
 
 /**

@@ -1,5 +1,5 @@
 /**
- * How a placed call is answered: when it ends, after a time, or at once (docs/api.md#waiting-and-coming-back).
+ * How a placed call is answered: when it ends, after a time, or at once (docs/api/calls.md#waiting).
  */
 import { PassThrough } from 'node:stream'
 import { pipeline } from 'node:stream/promises'

@@ -65,7 +65,7 @@ export class LargeCall implements LargeBody {
 
 /**
  * Refuses what could not be paid whatever it asks for: the account is in debt; or it has no credits, its open calls
- * hold none, and its key may call no model of this modality that costs nothing (docs/api.md#the-order-of-checks).
+ * hold none, and its key may call no free model of this modality (docs/api/errors.md#the-order-of-checks).
  * @throws ApiError insufficient_credits
  */
 async function requireFunds(

@@ -1,5 +1,5 @@
 /**
- * A chat's answer as a stream of events, in whichever dialect (docs/api.md#streaming).
+ * A chat's answer as a stream of events, in whichever dialect (docs/api/chats.md#streaming).
  */
 import { CANCELLED_UNSENT } from '../../../shared/calls/cancelled.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'

@@ -1,7 +1,7 @@
 /**
  * A chat answer as a stream in OpenAI's form: chunks, the last one with the usage, then `[DONE]`
- * (docs/api.md#streaming). Many clients read `choices[0]` of every chunk: one without choices is sent only to those
- * that ask for it by `stream_options.include_usage`.
+ * (docs/api/chats.md#streaming). Many clients read `choices[0]` of every chunk: one without choices is sent only to
+ * those that ask for it by `stream_options.include_usage`.
  */
 import { gatewayError } from '../../../shared/platform/errors.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'

@@ -52,7 +52,7 @@ class ChoicesCompletion implements Completion {
 }
 
 /**
- * The usage of an answer, under our own names and in OpenAI's fields (docs/api.md#answers): there the three input
+ * The usage of an answer, under our own names and in OpenAI's fields (docs/api/chats.md#answers): there the three input
  * counts are a sum and two parts of it. It is made of what the call is settled on, never of an upstream's own words.
  */
 function usageOf(tokens: Tokens) {

@@ -1,6 +1,6 @@
 /**
  * Messages for clients of the Messages API: the body as it came but for a closed list of edits, and the events as they
- * come (docs/upstreams.md#same-dialect).
+ * come (docs/upstreams/anthropic.md#same-dialect).
  */
 import type { Route } from '../../../shared/catalogue/catalogue.ts'
 import { eventsOfMessage } from '../../../shared/chat/messages/answer.ts'

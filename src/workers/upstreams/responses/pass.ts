@@ -1,6 +1,6 @@
 /**
  * Responses for clients of the Responses API: the body as it came but for a closed list of edits, and the events as
- * they come (docs/upstreams.md#same-dialect).
+ * they come (docs/upstreams/responses.md#same-dialect).
  */
 import type { Route } from '../../../shared/catalogue/catalogue.ts'
 import { isEnd } from '../../../shared/chat/responses/join-frames.ts'
