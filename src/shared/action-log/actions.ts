@@ -1,6 +1,4 @@
-/**
- * Operator actions. Rows are added in the transaction of the change itself, and never changed.
- */
+/** Operator actions. Rows are added in the transaction of the change itself, and never changed. */
 import type { Knex } from 'knex'
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { AccountId, ActionId, UserId } from '../platform/ids.ts'

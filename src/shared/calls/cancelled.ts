@@ -1,6 +1,4 @@
-/**
- * Calls that end before an upstream was asked, because nobody wants them any more.
- */
+/** Calls that end before an upstream was asked, because nobody wants them any more. */
 import { gatewayError } from '../platform/errors.ts'
 
 /** The end of a call that was cancelled, or whose client left, before it was sent to an upstream. It is refunded. */

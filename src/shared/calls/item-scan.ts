@@ -1,6 +1,4 @@
-/**
- * Finds items in stored input without parsing it: each may be a picture of megabytes.
- */
+/** Finds items in stored input without parsing it: each may be a picture of megabytes. */
 
 /** Where an item is in the JSON of its list, in bytes, and the id by which `after` can name it. */
 export type ItemPlace = { id: string | null; start: number; end: number }

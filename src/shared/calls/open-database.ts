@@ -1,6 +1,4 @@
-/**
- * Postgres as a process uses it: one pool, and the verbs of calls over it.
- */
+/** Postgres as a process uses it: one pool, and the verbs of calls over it. */
 import type { Config } from '../platform/config/config.ts'
 import { connectDb } from '../platform/postgres/db.ts'
 import { Calls } from './calls.ts'

@@ -1,6 +1,4 @@
-/**
- * The records of refusals: calls that never became a charge.
- */
+/** The records of refusals: calls that never became a charge. */
 import { batched } from '../platform/postgres/batcher.ts'
 import type { Db } from '../platform/postgres/db.ts'
 import { isUnreachable } from '../platform/postgres/db.ts'

@@ -65,10 +65,7 @@ export async function forgetResponse(db: Db, { userId, accountId }: Membership, 
 /** A stored response: what it was asked with, and what it answered; their length as JSON, in bytes. */
 export type StoredResponse = { input: Fields[]; output: Fields[]; bytes: number }
 
-/**
- * A member's stored responses among these calls.
- * @returns null where they have more than `maxBytes` together
- */
+/** A member's stored responses among these calls. @returns null where they have more than `maxBytes` together */
 export async function findResponses(
   db: Db,
   holder: Membership,

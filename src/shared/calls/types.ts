@@ -1,6 +1,4 @@
-/**
- * The types of the verbs: what they take and what they return.
- */
+/** The types of the verbs: what they take and what they return. */
 import type { TokenAllowance } from '../identity/token-allowance.ts'
 import type { AccountId, CallId, KeyId } from '../platform/ids.ts'
 import type { Answer, LongAnswer } from './stored-answers.ts'

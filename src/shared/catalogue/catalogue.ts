@@ -1,6 +1,4 @@
-/**
- * The catalogue: which models there are, what they cost and which upstreams serve them (docs/upstreams/README.md).
- */
+/** The catalogue: which models there are, what they cost and which upstreams serve them (docs/upstreams/README.md). */
 import { z } from 'zod'
 import type { Modality } from '../terms/kinds.ts'
 import { MODALITIES } from '../terms/kinds.ts'

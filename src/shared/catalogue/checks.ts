@@ -1,6 +1,4 @@
-/**
- * Checks between the fields of one object.
- */
+/** Checks between the fields of one object. */
 import type { z } from 'zod'
 
 /**

@@ -1,6 +1,4 @@
-/**
- * The faults of a catalogue: all of them at once, each with the path at which it stands.
- */
+/** The faults of a catalogue: all of them at once, each with the path at which it stands. */
 import { z } from 'zod'
 import { isOwnVariable } from '../platform/config/config.ts'
 import { QUEUES, isModality } from '../terms/kinds.ts'

@@ -1,6 +1,4 @@
-/**
- * Groups of customers, as the catalogue has them (docs/pricing.md#groups).
- */
+/** Groups of customers, as the catalogue has them (docs/pricing.md#groups). */
 import { z } from 'zod'
 import { WHOLE_PRICE } from '../terms/pricing.ts'
 

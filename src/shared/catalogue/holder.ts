@@ -1,6 +1,4 @@
-/**
- * The catalogue as a process uses it: the current version, and those that calls were opened at.
- */
+/** The catalogue as a process uses it: the current version, and those that calls were opened at. */
 import { LRUCache } from 'lru-cache'
 import type { Config } from '../platform/config/config.ts'
 import { ApiError } from '../platform/errors.ts'

@@ -1,6 +1,4 @@
-/**
- * Whether a catalogue sells anything below its cost. Pure. `marginFaults` is what `admin catalogue check` fails by.
- */
+/** Whether a catalogue sells anything below its cost. Pure. `marginFaults` is what `admin catalogue check` fails by. */
 import type { z } from 'zod'
 import type { catalogueSchema } from './catalogue.ts'
 import { MOST_CHARACTERS } from '../requests/speech.ts'

@@ -1,6 +1,4 @@
-/**
- * What a catalogue may say of a model, by its modality, and of its entries at upstreams.
- */
+/** What a catalogue may say of a model, by its modality, and of its entries at upstreams. */
 import { z } from 'zod'
 import { DEFAULT_STEP, MAX_PICTURES, MAX_SECONDS, MAX_STATED_PROMPT, fitsStep } from '../requests/media-options.ts'
 import { MAX_CALL_CREDITS } from '../terms/pricing.ts'

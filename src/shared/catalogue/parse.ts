@@ -1,6 +1,4 @@
-/**
- * From the content of a version to the catalogue that a process uses.
- */
+/** From the content of a version to the catalogue that a process uses. */
 import { readFileSync } from 'node:fs'
 import type { z } from 'zod'
 import type { Config } from '../platform/config/config.ts'

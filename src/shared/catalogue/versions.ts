@@ -1,6 +1,4 @@
-/**
- * The versions of the catalogue in Postgres. They are append-only; the newest is the current one.
- */
+/** The versions of the catalogue in Postgres. They are append-only; the newest is the current one. */
 import { createHash } from 'node:crypto'
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { UserId } from '../platform/ids.ts'

@@ -1,6 +1,4 @@
-/**
- * The answers of one dialect, and the frames of its streams: JSON objects.
- */
+/** The answers of one dialect, and the frames of its streams: JSON objects. */
 import type { Fields } from '../platform/fields.ts'
 import type { Tokens } from '../terms/pricing.ts'
 import type { Assembly, CutOff } from './assembly.ts'

@@ -1,6 +1,4 @@
-/**
- * What a dialect consists of: how it reads and counts its requests, and how it writes its answers and errors.
- */
+/** What a dialect consists of: how it reads and counts its requests, and how it writes its answers and errors. */
 import type { z } from 'zod'
 import type { ErrorCode } from '../platform/errors.ts'
 import type { Fields } from '../platform/fields.ts'

@@ -1,6 +1,4 @@
-/**
- * The dialects that chats are asked in. A new one is a folder, and a line in the list.
- */
+/** The dialects that chats are asked in. A new one is a folder, and a line in the list. */
 import { completions } from './completions/dialect.ts'
 import type { DialectDefinition } from './definition.ts'
 import { messages } from './messages/dialect.ts'

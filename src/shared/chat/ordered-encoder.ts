@@ -1,6 +1,4 @@
-/**
- * The blocks of an answer one after the other, for dialects in which no two are open at the same time.
- */
+/** The blocks of an answer one after the other, for dialects in which no two are open at the same time. */
 import type { Fields } from '../platform/fields.ts'
 import type { AnswerEncoder, AnswerEvent } from './events.ts'
 

@@ -1,6 +1,4 @@
-/**
- * What an account is held to of its own: limits which operators set. What holds in the end is `effectiveLimits`.
- */
+/** What an account is held to of its own: limits which operators set. What holds in the end is `effectiveLimits`. */
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { AccountId, KeyId } from '../platform/ids.ts'
 import { holderOfKey } from './api-keys.ts'

@@ -1,6 +1,4 @@
-/**
- * Accounts: who pays. The credits in their rows are moved by the ledger and the calls alone.
- */
+/** Accounts: who pays. The credits in their rows are moved by the ledger and the calls alone. */
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { AccountId } from '../platform/ids.ts'
 import { endSessionsOfAccount } from './sessions.ts'

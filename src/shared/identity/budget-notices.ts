@@ -1,6 +1,4 @@
-/**
- * What a mail about a budget says. The statement that uses the budget asks for the mail (sql/notify_of_budget.sql).
- */
+/** What a mail about a budget says. The statement that uses the budget asks for the mail (sql/notify_of_budget.sql). */
 import type { MailDetails } from '../mail/mails.ts'
 import type { UserId } from '../platform/ids.ts'
 import type { Trx } from '../platform/postgres/db.ts'

@@ -1,6 +1,4 @@
-/**
- * The limits that hold for an account. Pure.
- */
+/** The limits that hold for an account. Pure. */
 import type { GroupLimits } from '../catalogue/groups.ts'
 import type { Config } from '../platform/config/config.ts'
 import type { Standing } from './account-limits.ts'

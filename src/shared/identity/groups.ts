@@ -1,6 +1,4 @@
-/**
- * Which group of the catalogue an account is served in (docs/pricing.md#groups).
- */
+/** Which group of the catalogue an account is served in (docs/pricing.md#groups). */
 import type { AccountId } from '../platform/ids.ts'
 import type { Db, Trx } from '../platform/postgres/db.ts'
 

@@ -1,6 +1,4 @@
-/**
- * Who holds a key, and whether it is valid: `key_is_valid` alone says so (sql/key_is_valid.sql).
- */
+/** Who holds a key, and whether it is valid: `key_is_valid` alone says so (sql/key_is_valid.sql). */
 import { LRUCache } from 'lru-cache'
 import { batched } from '../platform/postgres/batcher.ts'
 import type { Db } from '../platform/postgres/db.ts'

@@ -1,6 +1,4 @@
-/**
- * The limits that accounts and their keys have alike, as they come from outside.
- */
+/** The limits that accounts and their keys have alike, as they come from outside. */
 import { z } from 'zod'
 
 /** The most calls that can be allowed to be open at once. */

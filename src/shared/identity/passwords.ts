@@ -1,6 +1,4 @@
-/**
- * Passwords: their rules, and their hashes by argon2id.
- */
+/** Passwords: their rules, and their hashes by argon2id. */
 import argon2 from 'argon2'
 import { ApiError } from '../platform/errors.ts'
 import type { ErrorCode } from '../platform/errors.ts'

@@ -1,6 +1,4 @@
-/**
- * A key as its owner and operators see it, with its limits and what is used of its budget.
- */
+/** A key as its owner and operators see it, with its limits and what is used of its budget. */
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { KeyId, UserId } from '../platform/ids.ts'
 import { publicId } from '../platform/ids.ts'

@@ -1,6 +1,4 @@
-/**
- * A member as owner and admins see them, with their budget.
- */
+/** A member as owner and admins see them, with their budget. */
 import type { UserId } from '../platform/ids.ts'
 import { publicId } from '../platform/ids.ts'
 import type { Db, Trx } from '../platform/postgres/db.ts'

@@ -1,6 +1,4 @@
-/**
- * The sign-up credits: once an account, and once a mailbox, whatever accounts it had before.
- */
+/** The sign-up credits: once an account, and once a mailbox, whatever accounts it had before. */
 import type { Config } from '../platform/config/config.ts'
 import { newId } from '../platform/ids.ts'
 import type { Trx } from '../platform/postgres/db.ts'

@@ -1,6 +1,4 @@
-/**
- * The summary of an account: balance, debt and open calls.
- */
+/** The summary of an account: balance, debt and open calls. */
 import type { Db } from '../platform/postgres/db.ts'
 import type { AccountId, KeyId } from '../platform/ids.ts'
 import { JOIN_WINDOW } from './budgets.ts'

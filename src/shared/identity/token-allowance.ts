@@ -1,6 +1,4 @@
-/**
- * What is left of the tokens of a minute, of an account and of its key (sql/token_allowance.sql).
- */
+/** What is left of the tokens of a minute, of an account and of its key (sql/token_allowance.sql). */
 
 /** `resetSeconds`: until its window ends, in whole seconds; 0 where none has begun. */
 export type TokenAllowance = { limit: number; remaining: number; resetSeconds: number }

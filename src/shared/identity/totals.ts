@@ -1,6 +1,4 @@
-/**
- * All accounts together, for operators.
- */
+/** All accounts together, for operators. */
 import type { Db } from '../platform/postgres/db.ts'
 import { boundedSum } from '../platform/postgres/db.ts'
 

@@ -1,6 +1,4 @@
-/**
- * Users: who signs in. What they spend is an account's (src/shared/identity).
- */
+/** Users: who signs in. What they spend is an account's (src/shared/identity). */
 import type { AccountKind, AccountStatus } from './accounts.ts'
 import { openAccount } from './accounts.ts'
 import type { Membership } from './members.ts'

@@ -1,6 +1,4 @@
-/**
- * The proof that an address belongs to its account, by a mailed link.
- */
+/** The proof that an address belongs to its account, by a mailed link. */
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { MailId, UserId } from '../platform/ids.ts'

@@ -1,6 +1,4 @@
-/**
- * Deductions: credits that operators take back (docs/money.md#deductions).
- */
+/** Deductions: credits that operators take back (docs/money.md#deductions). */
 import type { Trx } from '../platform/postgres/db.ts'
 import type { AccountId, DeductionId } from '../platform/ids.ts'
 

@@ -1,6 +1,4 @@
-/**
- * What all accounts together were given, for operators.
- */
+/** What all accounts together were given, for operators. */
 import type { Db } from '../platform/postgres/db.ts'
 import { boundedSum } from '../platform/postgres/db.ts'
 import { firstIdAt } from '../platform/ids.ts'

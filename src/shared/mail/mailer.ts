@@ -1,6 +1,4 @@
-/**
- * The mail transports: SMTP if SMTP_URL is set, else a line in MAIL_FILE, which reaches no real mailbox.
- */
+/** The mail transports: SMTP if SMTP_URL is set, else a line in MAIL_FILE, which reaches no real mailbox. */
 import { appendFile, mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { createTransport } from 'nodemailer'

@@ -1,10 +1,9 @@
 /**
- * The outbox. A mail is a row, written in the transaction of what causes it. The queue only points a worker to
- * it.
+ * The outbox. A mail is a row, written in the transaction of what causes it. The queue only points a worker to it.
  *
  * queued → sending → sent; back to queued after a try that failed; skipped when no mail was due; dead when all tries
- * failed (a dead letter). `next_try_at` is when a row may be taken, and while it is being sent, when its worker
- * counts as dead.
+ * failed (a dead letter). `next_try_at` is when a row may be taken, and while it is being sent, when its worker counts
+ * as dead.
  */
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { MailId, UserId } from '../platform/ids.ts'

@@ -1,6 +1,4 @@
-/**
- * What mails report that others look up for them, as it is when the mail is sent.
- */
+/** What mails report that others look up for them, as it is when the mail is sent. */
 
 /**
  * That `percent` of a budget were `used`, without what running calls hold: of a key, by its name, or of a member of an

@@ -1,6 +1,4 @@
-/**
- * How long the packets of Opus and Vorbis last, in whichever file they are.
- */
+/** How long the packets of Opus and Vorbis last, in whichever file they are. */
 import { NoSound, secondsAt } from './reader.ts'
 import type { VorbisModes } from './vorbis-setup.ts'
 import { modesOf } from './vorbis-setup.ts'

@@ -1,6 +1,4 @@
-/**
- * WAV (RIFF): samples of one size, so that their bytes say how long they last. The stated lengths are not believed.
- */
+/** WAV (RIFF): samples of one size, so that their bytes say how long they last. The stated lengths are not believed. */
 import { refuseDisguised, refuseStreamInSamples } from './disguises.ts'
 import type { SoundReader } from './reader.ts'
 import { NoSound } from './reader.ts'

@@ -1,6 +1,4 @@
-/**
- * The types of pictures that are taken and stored, by their first bytes. Pure.
- */
+/** The types of pictures that are taken and stored, by their first bytes. Pure. */
 import type { MediaExtension } from './media.ts'
 
 /** How many bytes of a picture decide its type. */

@@ -1,6 +1,4 @@
-/**
- * Whether media results can be written, read and removed where STORAGE_URL says.
- */
+/** Whether media results can be written, read and removed where STORAGE_URL says. */
 import { randomUUID } from 'node:crypto'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,6 +1,4 @@
-/**
- * Metrics of the backlog: scale workers by them. Every web process reports the same values: take the maximum.
- */
+/** Metrics of the backlog: scale workers by them. Every web process reports the same values: take the maximum. */
 import type { Registry } from 'prom-client'
 import { oldestQueued } from '../reports/backlog.ts'
 import { MODALITIES, QUEUE_NAMES } from '../terms/kinds.ts'

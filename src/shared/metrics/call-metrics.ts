@@ -1,6 +1,4 @@
-/**
- * Metrics of calls: how many, how long each stage takes, and the credits they move.
- */
+/** Metrics of calls: how many, how long each stage takes, and the credits they move. */
 import { Counter, Histogram } from 'prom-client'
 import type { Registry } from 'prom-client'
 import type { CallsObserver } from '../calls/observer.ts'

@@ -1,6 +1,4 @@
-/**
- * Which version of the catalogue a process uses: the same in all of them, within seconds.
- */
+/** Which version of the catalogue a process uses: the same in all of them, within seconds. */
 import type { Registry } from 'prom-client'
 import type { CatalogueHolder } from '../catalogue/holder.ts'
 import { only, showGauge } from './gauges.ts'

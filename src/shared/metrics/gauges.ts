@@ -1,6 +1,4 @@
-/**
- * Gauges that are read when somebody asks for them.
- */
+/** Gauges that are read when somebody asks for them. */
 import { Gauge } from 'prom-client'
 import type { Registry } from 'prom-client'
 

@@ -1,6 +1,4 @@
-/**
- * Metrics of payments: statuses that orders reached, differences from orders, and webhook events.
- */
+/** Metrics of payments: statuses that orders reached, differences from orders, and webhook events. */
 import { Counter } from 'prom-client'
 import type { Registry } from 'prom-client'
 import type { PaymentsObserver } from '../payments/deps.ts'

@@ -1,6 +1,4 @@
-/**
- * Metrics of the connection pool to Postgres.
- */
+/** Metrics of the connection pool to Postgres. */
 import type { Registry } from 'prom-client'
 import type { Db } from '../platform/postgres/db.ts'
 import { only, showGauge } from './gauges.ts'

@@ -1,6 +1,4 @@
-/**
- * The banner: what stands above every page of the console, for everybody. There is one at a time.
- */
+/** The banner: what stands above every page of the console, for everybody. There is one at a time. */
 import type { BannerId } from '../platform/ids.ts'
 import { publicId } from '../platform/ids.ts'
 import type { Db, Trx } from '../platform/postgres/db.ts'

@@ -1,6 +1,4 @@
-/**
- * Applying versions of the catalogue: checked whole, one after the other, and with a record of who did it.
- */
+/** Applying versions of the catalogue: checked whole, one after the other, and with a record of who did it. */
 import { groupsBeyond } from '../identity/groups.ts'
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { UserId } from '../platform/ids.ts'
@@ -45,10 +43,7 @@ export function judgeCatalogue(content: unknown, former: unknown): { content: un
   return { content: unmasked.content, faults: [...faultsOf(unmasked.content), ...unmasked.faults] }
 }
 
-/**
- * Applies a content as a new version.
- * @throws BadCatalogue with every fault; nothing is changed then
- */
+/** Applies a content as a new version. @throws BadCatalogue with every fault; nothing is changed then */
 export async function applyCatalogue(db: Db, application: Application): Promise<Applied> {
   for (;;) {
     const current = await readVersion(db, 'newest')

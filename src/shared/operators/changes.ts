@@ -1,6 +1,4 @@
-/**
- * What operators may change, each with its record in the same transaction.
- */
+/** What operators may change, each with its record in the same transaction. */
 import type { LimitChanges, OwnLimits } from '../identity/account-limits.ts'
 import { setLimitsOf } from '../identity/account-limits.ts'
 import type { AccountStatus } from '../identity/accounts.ts'

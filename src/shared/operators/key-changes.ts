@@ -1,6 +1,4 @@
-/**
- * What operators may change of any key, each with its record in the same transaction.
- */
+/** What operators may change of any key, each with its record in the same transaction. */
 import type { NewKey } from '../identity/api-keys.ts'
 import { endSecret, holderOfKey, revokeKey, rotateKey } from '../identity/api-keys.ts'
 import type { KeyChanges } from '../identity/key-limits.ts'

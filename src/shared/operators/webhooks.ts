@@ -1,6 +1,4 @@
-/**
- * The operators' own webhooks (docs/webhooks.md#for-operators). Each change is recorded in its own transaction.
- */
+/** The operators' own webhooks (docs/webhooks.md#for-operators). Each change is recorded in its own transaction. */
 import type { WebhookId } from '../platform/ids.ts'
 import { publicId } from '../platform/ids.ts'
 import type { Db, Trx } from '../platform/postgres/db.ts'

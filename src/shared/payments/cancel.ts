@@ -1,6 +1,4 @@
-/**
- * Cancelling: an order that nobody has paid is ended at the provider first, so that nobody can pay it any more.
- */
+/** Cancelling: an order that nobody has paid is ended at the provider first, so that nobody can pay it any more. */
 import type { Db } from '../platform/postgres/db.ts'
 import type { AccountId, PaymentId } from '../platform/ids.ts'
 import { applyAndPublish } from './check.ts'

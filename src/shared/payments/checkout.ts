@@ -1,6 +1,4 @@
-/**
- * Buying credits: the order, and the provider's page on which it is paid.
- */
+/** Buying credits: the order, and the provider's page on which it is paid. */
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import { creditsFor } from '../catalogue/packs.ts'
 import { ApiError } from '../platform/errors.ts'

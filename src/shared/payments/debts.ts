@@ -1,6 +1,4 @@
-/**
- * What accounts owe, for operators.
- */
+/** What accounts owe, for operators. */
 import type { Db } from '../platform/postgres/db.ts'
 import type { AccountId, UserId } from '../platform/ids.ts'
 import { newId, publicId } from '../platform/ids.ts'

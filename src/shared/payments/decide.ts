@@ -1,6 +1,4 @@
-/**
- * What a provider's state makes of an order. Pure: the rules of payments (docs/money.md#payments).
- */
+/** What a provider's state makes of an order. Pure: the rules of payments (docs/money.md#payments). */
 import { publicId } from '../platform/ids.ts'
 import type { OrderState } from './provider.ts'
 import type { PaymentRow, PaymentStatus } from './orders.ts'

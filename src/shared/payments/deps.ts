@@ -1,6 +1,4 @@
-/**
- * The dependencies of the verbs of payments.
- */
+/** The dependencies of the verbs of payments. */
 import type { AccountId } from '../platform/ids.ts'
 import type { Config, PaymentsConfig } from '../platform/config/config.ts'
 import type { Db } from '../platform/postgres/db.ts'

@@ -1,6 +1,4 @@
-/**
- * How orders end that were never paid, and those that an operator ends.
- */
+/** How orders end that were never paid, and those that an operator ends. */
 import type { Db } from '../platform/postgres/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { PaymentId, UserId } from '../platform/ids.ts'

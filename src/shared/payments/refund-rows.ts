@@ -1,6 +1,4 @@
-/**
- * Refunds that operators requested: the rows of `payment_refunds`.
- */
+/** Refunds that operators requested: the rows of `payment_refunds`. */
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { PaymentId, RefundId, UserId } from '../platform/ids.ts'
 import { publicId } from '../platform/ids.ts'

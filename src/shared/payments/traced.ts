@@ -1,6 +1,4 @@
-/**
- * A provider whose answers are spans of a trace.
- */
+/** A provider whose answers are spans of a trace. */
 import type { Telemetry } from '../platform/telemetry/telemetry.ts'
 import { withinSpan } from '../platform/telemetry/telemetry.ts'
 import type { Provider } from './provider.ts'

@@ -1,6 +1,4 @@
-/**
- * Lengths of texts as people count them: in Unicode code points.
- */
+/** Lengths of texts as people count them: in Unicode code points. */
 
 /** The code points of a text. It builds a list of them: of a text that a client sent, ask `hasAtMost` first. */
 export const codePoints = (text: string): number => Array.from(text).length

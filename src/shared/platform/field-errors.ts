@@ -1,6 +1,4 @@
-/**
- * What is wrong with a field, as the end of a sentence that begins with its name: "must be a whole number". Pure.
- */
+/** What is wrong with a field, as the end of a sentence that begins with its name: "must be a whole number". Pure. */
 import type { z } from 'zod'
 import { ApiError } from './errors.ts'
 

@@ -1,6 +1,4 @@
-/**
- * JSON objects from outside: nothing in them is what it should be until it was checked.
- */
+/** JSON objects from outside: nothing in them is what it should be until it was checked. */
 
 /** A JSON object. */
 export type Fields = Record<string, unknown>

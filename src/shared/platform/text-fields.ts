@@ -1,6 +1,4 @@
-/**
- * Fields of one line of text, as every boundary takes them: the console, operators and the command line.
- */
+/** Fields of one line of text, as every boundary takes them: the console, operators and the command line. */
 import { z } from 'zod'
 import { hasAtMost } from './code-points.ts'
 
@@ -15,9 +13,7 @@ export const line = (max: number) =>
     .refine((text) => !FORBIDDEN_CHARACTERS.test(text), 'must not have line breaks or other control characters')
     .meta({ override: { maxLength: max } })
 
-/**
- * Characters that show nothing. Only what joins the parts of one emoji is wanted in a name.
- */
+/** Characters that show nothing. Only what joins the parts of one emoji is wanted in a name. */
 const INVISIBLE = /(?!(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F])\u200D)[\p{Cf}\u034F\u115F\u1160\u3164]/u
 
 /** What a mail program may show as a link: schemes, e-mail addresses, domains and IPv4 addresses. */

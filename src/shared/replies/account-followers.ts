@@ -1,6 +1,4 @@
-/**
- * Followers of account changes: one Redis subscription per account, however many followers it has.
- */
+/** Followers of account changes: one Redis subscription per account, however many followers it has. */
 import type { Redis } from 'ioredis'
 import type { AccountId } from '../platform/ids.ts'
 import type { AccountEvent } from './channels.ts'

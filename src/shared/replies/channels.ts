@@ -1,6 +1,4 @@
-/**
- * The Redis channels between workers and web processes, and their messages. Pure.
- */
+/** The Redis channels between workers and web processes, and their messages. Pure. */
 import type { AccountId, CallId } from '../platform/ids.ts'
 import type { Answer, LongAnswer } from '../calls/stored-answers.ts'
 import { INLINE_BYTES, isLong } from '../calls/stored-answers.ts'

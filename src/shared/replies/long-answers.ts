@@ -1,6 +1,4 @@
-/**
- * Reads long answers from Postgres in slices, so that a slow reader costs one slice of memory and no connection.
- */
+/** Reads long answers from Postgres in slices, so that a slow reader costs one slice of memory and no connection. */
 import { bulkhead } from 'cockatiel'
 import type { Db } from '../platform/postgres/db.ts'
 import type { CallId } from '../platform/ids.ts'

@@ -1,6 +1,4 @@
-/**
- * What one process publishes to web processes and to the followers of accounts.
- */
+/** What one process publishes to web processes and to the followers of accounts. */
 import type { Redis } from 'ioredis'
 import { LRUCache } from 'lru-cache'
 import type { AccountId } from '../platform/ids.ts'

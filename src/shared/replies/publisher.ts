@@ -1,6 +1,4 @@
-/**
- * The worker's side of the reply channel.
- */
+/** The worker's side of the reply channel. */
 import type { Redis } from 'ioredis'
 import { SUCCESS } from '../platform/errors.ts'
 import type { AccountId, CallId } from '../platform/ids.ts'

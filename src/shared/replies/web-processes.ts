@@ -53,8 +53,7 @@ export class WebProcesses {
   }
 
   /**
-   * Ends the heartbeat and removes it: every request of this process was answered or marked as abandoned. Never
-   * throws.
+   * Ends the heartbeat and removes it: every request of this process was answered or marked as abandoned. Never throws.
    */
   async stop(): Promise<void> {
     clearInterval(this.ticks)

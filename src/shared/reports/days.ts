@@ -1,6 +1,4 @@
-/**
- * The days of a report, in UTC.
- */
+/** The days of a report, in UTC. */
 import { ApiError } from '../platform/errors.ts'
 
 const DAY_MS = 86_400_000

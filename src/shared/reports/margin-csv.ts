@@ -1,6 +1,4 @@
-/**
- * Margins as CSV (RFC 4180), for the command line and the operators' page. Pure.
- */
+/** Margins as CSV (RFC 4180), for the command line and the operators' page. Pure. */
 import type { MarginRow } from './margins.ts'
 
 type CsvColumn = [name: string, of: (row: MarginRow) => string | number | null]

@@ -1,6 +1,4 @@
-/**
- * What calls brought in and what they cost, by day, model and upstream (docs/pricing.md#margins).
- */
+/** What calls brought in and what they cost, by day, model and upstream (docs/pricing.md#margins). */
 import type { Db } from '../platform/postgres/db.ts'
 import { firstIdAt } from '../platform/ids.ts'
 

@@ -1,6 +1,4 @@
-/**
- * What an account used, by day, and by model, key or member: its call records, added up.
- */
+/** What an account used, by day, and by model, key or member: its call records, added up. */
 import type { Db } from '../platform/postgres/db.ts'
 import type { Seen } from '../identity/members.ts'
 import type { KeyId, UserId } from '../platform/ids.ts'

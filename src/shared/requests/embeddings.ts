@@ -1,6 +1,4 @@
-/**
- * What a request for embeddings asks for, and how its input is counted. Pure.
- */
+/** What a request for embeddings asks for, and how its input is counted. Pure. */
 
 import { BYTES_PER_TOKEN } from '../terms/pricing.ts'
 

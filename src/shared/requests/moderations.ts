@@ -1,6 +1,4 @@
-/**
- * What a request for a moderation asks for. Pure.
- */
+/** What a request for a moderation asks for. Pure. */
 
 /** A part of an input: a text, or a picture by its address or as a `data:` URI. */
 export type ModerationPart = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } }

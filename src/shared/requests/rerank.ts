@@ -1,6 +1,4 @@
-/**
- * What a request for a ranking asks for, and how many searches it is paid as. Pure.
- */
+/** What a request for a ranking asks for, and how many searches it is paid as. Pure. */
 import { BYTES_PER_TOKEN } from '../terms/pricing.ts'
 
 /** Documents to be ranked by a query. `return_documents`: whether the answer repeats them; upstreams never do. */

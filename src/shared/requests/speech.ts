@@ -1,6 +1,4 @@
-/**
- * What a request for speech asks for, and how its text is counted. Pure.
- */
+/** What a request for speech asks for, and how its text is counted. Pure. */
 import { codePoints } from '../platform/code-points.ts'
 
 /** The forms in which sound is answered, by their media types. */

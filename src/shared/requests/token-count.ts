@@ -1,6 +1,4 @@
-/**
- * The gateway's own count of the output of a chat, used if the upstream reports no usage. Pure.
- */
+/** The gateway's own count of the output of a chat, used if the upstream reports no usage. Pure. */
 import type { Fields } from '../platform/fields.ts'
 
 const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {})

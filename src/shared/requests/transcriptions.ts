@@ -1,6 +1,4 @@
-/**
- * What a request for a transcription asks for. Pure.
- */
+/** What a request for a transcription asks for. Pure. */
 
 /** The forms of an answer. All of them are made of the JSON that upstreams answer. */
 export const TRANSCRIPT_FORMATS = ['json', 'text', 'srt', 'verbose_json', 'vtt'] as const

@@ -1,6 +1,4 @@
-/**
- * Credits in US dollars, as decimals in a string. Pure, and without floating point.
- */
+/** Credits in US dollars, as decimals in a string. Pure, and without floating point. */
 import type { Share } from './pricing.ts'
 import { WHOLE_PRICE } from './pricing.ts'
 

@@ -1,6 +1,4 @@
-/**
- * Parses e-mail addresses. Pure.
- */
+/** Parses e-mail addresses. Pure. */
 
 /** The longest address, in characters. */
 const MAX_LENGTH = 254

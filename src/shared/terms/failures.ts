@@ -1,6 +1,4 @@
-/**
- * Why an automatic top-up failed: codes of ours, or what the provider calls a decline. Pure.
- */
+/** Why an automatic top-up failed: codes of ours, or what the provider calls a decline. Pure. */
 
 /** The provider has the card no more, or knows it in its other mode only. */
 export const CARD_GONE = 'card_gone'

@@ -1,6 +1,4 @@
-/**
- * Rows of what pictures and videos cost, by their shape: which of them counts. Pure.
- */
+/** Rows of what pictures and videos cost, by their shape: which of them counts. Pure. */
 
 /** What is exactly due: a numerator and its denominator. */
 export type Exact = readonly [due: bigint, of: bigint]

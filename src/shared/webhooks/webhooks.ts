@@ -1,6 +1,4 @@
-/**
- * Webhooks: where an account, or the operators (`null`), want to be told of events.
- */
+/** Webhooks: where an account, or the operators (`null`), want to be told of events. */
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { AccountId, WebhookId } from '../platform/ids.ts'

@@ -1,6 +1,4 @@
-/**
- * Answers of chat completions: their frames are chunks.
- */
+/** Answers of chat completions: their frames are chunks. */
 import type { Fields } from '../../platform/fields.ts'
 import type { Tokens } from '../../terms/pricing.ts'
 import { allInput } from '../../terms/pricing.ts'

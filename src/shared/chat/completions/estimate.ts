@@ -1,6 +1,4 @@
-/**
- * The tokens that a chat is charged for before its usage is known.
- */
+/** The tokens that a chat is charged for before its usage is known. */
 import { listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import type { CountingRules, Tokens } from '../../terms/pricing.ts'

@@ -1,6 +1,4 @@
-/**
- * The answer of a chat stream, put together from its chunks. Pure.
- */
+/** The answer of a chat stream, put together from its chunks. Pure. */
 import type { Fields } from '../../platform/fields.ts'
 import { jsonBytes } from '../../platform/json-bytes.ts'
 import { wordBytes } from '../../requests/token-count.ts'

@@ -1,6 +1,4 @@
-/**
- * The addresses in the parts of a chat's messages.
- */
+/** The addresses in the parts of a chat's messages. */
 import { isFields } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import type { ChatMessage } from '../../requests/requests.ts'

@@ -1,6 +1,4 @@
-/**
- * From a chat request of OpenAI's kind to its canonical form.
- */
+/** From a chat request of OpenAI's kind to its canonical form. */
 import { asFields, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import type { ChatMessage, ChatRequest } from '../../requests/requests.ts'

@@ -1,6 +1,4 @@
-/**
- * From the events of an answer to chunks of OpenAI's kind.
- */
+/** From the events of an answer to chunks of OpenAI's kind. */
 import type { Fields } from '../../platform/fields.ts'
 import type { AnswerEncoder, AnswerEvent, BlockStart, EndReason } from '../events.ts'
 

@@ -1,6 +1,4 @@
-/**
- * Answers of the Messages API: their frames are its events.
- */
+/** Answers of the Messages API: their frames are its events. */
 import { asFields, isText, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import { saysAnything } from '../deltas.ts'

@@ -1,6 +1,4 @@
-/**
- * Anthropic's Messages API.
- */
+/** Anthropic's Messages API. */
 import { asFields } from '../../platform/fields.ts'
 import { TOKEN_BYTES } from '../answer-form.ts'
 import type { DialectDefinition } from '../definition.ts'

@@ -1,6 +1,4 @@
-/**
- * Errors in Anthropic's form.
- */
+/** Errors in Anthropic's form. */
 import { z } from 'zod'
 import type { ErrorCode } from '../../platform/errors.ts'
 import { statusOf as ownStatusOf } from '../../platform/errors.ts'

@@ -1,6 +1,4 @@
-/**
- * The tokens that a request of the Messages API is charged for before its usage is known.
- */
+/** The tokens that a request of the Messages API is charged for before its usage is known. */
 import { listOf } from '../../platform/fields.ts'
 import { bytesAsJson } from '../../platform/json-bytes.ts'
 import type { CountingRules, Tokens } from '../../terms/pricing.ts'

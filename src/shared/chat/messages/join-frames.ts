@@ -1,6 +1,4 @@
-/**
- * The answer of a stream of the Messages API, put together from its events. Pure.
- */
+/** The answer of a stream of the Messages API, put together from its events. Pure. */
 import { asFields, isFields, isText } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import { addFields, owned } from '../deltas.ts'

@@ -1,6 +1,4 @@
-/**
- * The pictures and documents in a request of the Messages API: in its turns, and in what tools answered.
- */
+/** The pictures and documents in a request of the Messages API: in its turns, and in what tools answered. */
 import { asFields, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import type { ChatMessage } from '../../requests/requests.ts'
@@ -47,9 +45,7 @@ const blocksIn = (content: unknown): number =>
     0,
   )
 
-/**
- * A request with the addresses of its pictures as `change` returns them: others, or `data:` URIs.
- */
+/** A request with the addresses of its pictures as `change` returns them: others, or `data:` URIs. */
 export function withPictures<B extends Body>(body: B, change: (url: string) => string): B {
   const ofBlock = (value: unknown): unknown => {
     const block = asFields(value)

@@ -1,6 +1,4 @@
-/**
- * From the canonical events of an answer to the events of the Messages API.
- */
+/** From the canonical events of an answer to the events of the Messages API. */
 import type { Fields } from '../../platform/fields.ts'
 import type { AnswerEvent, EndReason } from '../events.ts'
 import type { BlockEvent } from '../ordered-encoder.ts'

@@ -1,6 +1,4 @@
-/**
- * Answers of the Responses API: their frames are its events.
- */
+/** Answers of the Responses API: their frames are its events. */
 import { asFields, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import type { Tokens } from '../../terms/pricing.ts'

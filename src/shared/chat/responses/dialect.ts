@@ -1,6 +1,4 @@
-/**
- * OpenAI's Responses API.
- */
+/** OpenAI's Responses API. */
 import { asFields } from '../../platform/fields.ts'
 import { TOKEN_BYTES } from '../answer-form.ts'
 import type { DialectDefinition } from '../definition.ts'

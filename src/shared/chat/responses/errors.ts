@@ -1,6 +1,4 @@
-/**
- * Errors in the form of the Responses API.
- */
+/** Errors in the form of the Responses API. */
 import { z } from 'zod'
 import type { ErrorCode } from '../../platform/errors.ts'
 import { CODES_OF_OPENAI, statusOf as ownStatusOf } from '../../platform/errors.ts'

@@ -1,6 +1,4 @@
-/**
- * The tokens that a request of the Responses API is charged for before its usage is known.
- */
+/** The tokens that a request of the Responses API is charged for before its usage is known. */
 import { bytesAsJson } from '../../platform/json-bytes.ts'
 import type { CountingRules, Tokens } from '../../terms/pricing.ts'
 import type { ChatRequest } from '../../requests/requests.ts'

@@ -1,6 +1,4 @@
-/**
- * The answer of a stream of the Responses API, put together from its events. Pure.
- */
+/** The answer of a stream of the Responses API, put together from its events. Pure. */
 import { asFields, isText } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import { bytesAsJson, jsonBytes } from '../../platform/json-bytes.ts'

@@ -1,6 +1,4 @@
-/**
- * From a request of the Responses API to its canonical form.
- */
+/** From a request of the Responses API to its canonical form. */
 import { asFields, isText, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import type { ChatRequest } from '../../requests/requests.ts'

@@ -1,6 +1,4 @@
-/**
- * The response object around the items of an answer. Texts of its request are not repeated in it: it is stored.
- */
+/** The response object around the items of an answer. Texts of its request are not repeated in it: it is stored. */
 import { asFields, isText } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import type { CallId } from '../../platform/ids.ts'

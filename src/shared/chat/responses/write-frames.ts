@@ -1,6 +1,4 @@
-/**
- * From the canonical events of an answer to the events of the Responses API. They are numbered where they leave.
- */
+/** From the canonical events of an answer to the events of the Responses API. They are numbered where they leave. */
 import type { Fields } from '../../platform/fields.ts'
 import type { ChatRequest } from '../../requests/requests.ts'
 import type { AnswerEvent, BlockStart, EndReason } from '../events.ts'

@@ -1,6 +1,4 @@
-/**
- * The client of Stripe's API, and what its errors mean.
- */
+/** The client of Stripe's API, and what its errors mean. */
 import Stripe from 'stripe'
 import type { PaymentsConfig } from '../../platform/config/config.ts'
 import type { Missing } from '../provider.ts'

@@ -1,6 +1,4 @@
-/**
- * Events of Stripe: verified over their raw bytes, and reduced to a hint.
- */
+/** Events of Stripe: verified over their raw bytes, and reduced to a hint. */
 import type Stripe from 'stripe'
 import { ApiError } from '../../platform/errors.ts'
 import type { Hint } from '../provider.ts'

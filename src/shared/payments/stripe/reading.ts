@@ -1,6 +1,4 @@
-/**
- * The state of an order at Stripe: its checkout session or payment intent, with its refunds and disputes.
- */
+/** The state of an order at Stripe: its checkout session or payment intent, with its refunds and disputes. */
 import type Stripe from 'stripe'
 import { publicId } from '../../platform/ids.ts'
 import type { Card, Order, OrderState, ProviderRefund } from '../provider.ts'

@@ -1,6 +1,4 @@
-/**
- * The configuration: the one reader of `process.env`, validated at start by one schema (docs/configuration.md).
- */
+/** The configuration: the one reader of `process.env`, validated at start by one schema (docs/configuration.md). */
 import { z } from 'zod'
 import {
   httpUrl,

@@ -1,6 +1,4 @@
-/**
- * STORAGE_URL: where media results are kept.
- */
+/** STORAGE_URL: where media results are kept. */
 
 /** Where media results are kept, parsed from STORAGE_URL. */
 export type StorageLocation = { kind: 'file'; path: string } | { kind: 's3'; bucket: string; prefix: string }

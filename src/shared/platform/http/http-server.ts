@@ -1,6 +1,4 @@
-/**
- * How a process listens for HTTP, at its web port or at its health port.
- */
+/** How a process listens for HTTP, at its web port or at its health port. */
 import { createServer } from 'node:http'
 import type { RequestListener, Server, ServerOptions } from 'node:http'
 import type { Config } from '../config/config.ts'

@@ -1,6 +1,4 @@
-/**
- * Comparing secrets that an operator has set.
- */
+/** Comparing secrets that an operator has set. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()

@@ -1,6 +1,4 @@
-/**
- * Gathers what concurrent requests ask of Postgres into one statement.
- */
+/** Gathers what concurrent requests ask of Postgres into one statement. */
 import { reportDefect } from '../process/defects.ts'
 
 /** How many items one statement carries at most. */

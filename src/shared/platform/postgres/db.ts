@@ -1,6 +1,4 @@
-/**
- * Postgres: one pool per process, and what its errors mean.
- */
+/** Postgres: one pool per process, and what its errors mean. */
 import type { Socket } from 'node:net'
 import knex from 'knex'
 import type { Knex } from 'knex'

@@ -1,6 +1,4 @@
-/**
- * Whether the database has been migrated far enough for this release.
- */
+/** Whether the database has been migrated far enough for this release. */
 /** Checks the schema until it is new enough: migrations never remove what a running release needs. */
 export class SchemaGate {
   private readonly read: () => Promise<string[]>

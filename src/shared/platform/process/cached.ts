@@ -1,6 +1,4 @@
-/**
- * Readings that are kept for a moment, so that many who ask at once, or again and again, cost one.
- */
+/** Readings that are kept for a moment, so that many who ask at once, or again and again, cost one. */
 
 /** A report is kept for so many times as long as it took: it never keeps Postgres busy for more than a part of it. */
 const TIMES_AS_LONG = 20

@@ -1,6 +1,4 @@
-/**
- * Whether a process can do its work (docs/architecture.md#stopping).
- */
+/** Whether a process can do its work (docs/architecture.md#stopping). */
 import type { Redis } from 'ioredis'
 import { askForWrite } from '../postgres/db.ts'
 import type { Db } from '../postgres/db.ts'

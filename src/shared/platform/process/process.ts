@@ -1,6 +1,4 @@
-/**
- * What every process opens first: its configuration and its log; and how it ends.
- */
+/** What every process opens first: its configuration and its log; and how it ends. */
 import { constants } from 'node:os'
 import { reportDefect, surviveDefects } from './defects.ts'
 import { ConfigError, EXIT_CONFIG, configWarnings, readConfig } from '../config/config.ts'

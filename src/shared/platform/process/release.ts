@@ -1,6 +1,4 @@
-/**
- * Which release this is.
- */
+/** Which release this is. */
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,6 +1,4 @@
-/**
- * How queues are opened: their options, times and counts. What their jobs are is said in `src/shared/queues.ts`.
- */
+/** How queues are opened: their options, times and counts. What their jobs are is said in `src/shared/queues.ts`. */
 import { Queue } from 'bullmq'
 import type { JobsOptions } from 'bullmq'
 import type { Redis } from 'ioredis'

@@ -1,6 +1,4 @@
-/**
- * Redis connections. Redis is dispatch only: nothing in it decides about money, and it may be flushed at any time.
- */
+/** Redis connections. Redis is dispatch only: nothing in it decides about money, and it may be flushed at any time. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import type { RedisOptions } from 'ioredis'

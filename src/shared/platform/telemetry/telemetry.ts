@@ -1,6 +1,4 @@
-/**
- * The telemetry of a process, as its callers use it.
- */
+/** The telemetry of a process, as its callers use it. */
 /** What is said of a span; what is undefined is left out. Never prompts, answers, addresses of clients or secrets. */
 export type SpanAttributes = Record<string, string | number | boolean | undefined>
 
