@@ -2,7 +2,7 @@
 import type { Knex } from 'knex'
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { AccountId, ActionId, UserId } from '../platform/ids.ts'
-import { firstIdAt, newId, publicId } from '../platform/ids.ts'
+import { CLOCKS_MS, firstIdAt, newId, publicId } from '../platform/ids.ts'
 
 /** Everything an operator can do that the audit log keeps. */
 export const ACTIONS = [
@@ -96,9 +96,6 @@ export type ActionFilter = {
   from?: Date
   before?: Date
 }
-
-/** How far the clock of who makes the ids of actions may be from the database's. */
-const CLOCKS_MS = 3_600_000
 
 /** At most `limit` actions before `before`, newest first. */
 export async function listActions(

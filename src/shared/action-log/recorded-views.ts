@@ -1,6 +1,6 @@
 /** Records that an operator has viewed an account's data, once a view and not once a request. */
 import { ownerOf } from '../identity/members.ts'
-import { firstIdAt } from '../platform/ids.ts'
+import { CLOCKS_MS, firstIdAt } from '../platform/ids.ts'
 import type { AccountId, UserId } from '../platform/ids.ts'
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import { lockUser } from '../identity/users.ts'
@@ -9,9 +9,6 @@ import { recordAction } from './actions.ts'
 
 /** Requests about one account, or for one list, within this time are one view, in minutes. */
 const VIEW_MINUTES = 10
-
-/** How far the clock of who makes the ids of actions may be from the database's. */
-const CLOCKS_MS = 3_600_000
 
 /** What was viewed: one account, or a list of several, by its path and its filter. */
 export type View = { accountId: AccountId; list?: undefined } | { accountId: null; list: ActionDetails }

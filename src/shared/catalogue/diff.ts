@@ -5,8 +5,8 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Fields } from '../platform/fields.ts'
-import { asFields } from '../platform/fields.ts'
-import { MASK, maskedHeaders, maskedUpstream } from './header-masks.ts'
+import { asFields, asList, isFields } from '../platform/fields.ts'
+import { MASK, maskedHeaders, maskedUpstream, own } from './header-masks.ts'
 
 /** A field that differs, by its path within its part. Absent before or after: null. */
 type FieldChange = { path: string; before: unknown; after: unknown }
@@ -60,12 +60,7 @@ function withoutSecret(path: string, value: unknown): unknown {
 
 /** Models by their ids. */
 const byId = (models: unknown): Fields =>
-  Object.fromEntries(
-    (Array.isArray(models) ? (models as unknown[]) : []).map((model): [string, unknown] => [
-      String(asFields(model).id),
-      model,
-    ]),
-  )
+  Object.fromEntries(asList(models).map((model): [string, unknown] => [String(asFields(model).id), model]))
 
 function diffParts(part: Change['part'], before: Fields, after: Fields): Change[] {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
@@ -77,8 +72,6 @@ function diffParts(part: Change['part'], before: Fields, after: Fields): Change[
     return [{ part, name, change, fields }]
   })
 }
-
-const own = (fields: Fields, name: string): unknown => (Object.hasOwn(fields, name) ? fields[name] : undefined)
 
 const changeOf = (path: string, before: unknown, after: unknown): FieldChange => ({
   path,
@@ -100,20 +93,15 @@ function diffFields(path: string, before: unknown, after: unknown): FieldChange[
   if (Array.isArray(before) && Array.isArray(after) && before.length === after.length) {
     return before.flatMap((one, index) => diffFields(`${path}[${index}]`, one, after[index]))
   }
-  if (!isPlain(before) || !isPlain(after)) return [changeOf(path, before, after)]
+  if (!isFields(before) || !isFields(after)) return [changeOf(path, before, after)]
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
   return names.flatMap((name) =>
     diffFields(path === '' ? name : `${path}.${name}`, own(before, name), own(after, name)),
   )
 }
 
-const isPlain = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** The changes as text, a line each. */
-export function diffText(changes: readonly Change[]): string {
-  return changes.map(textOf).join('\n')
-}
+export const diffText = (changes: readonly Change[]): string => changes.map(textOf).join('\n')
 
 const MARKS = { added: '+', removed: '-', changed: '~' } as const
 

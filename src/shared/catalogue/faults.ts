@@ -33,10 +33,7 @@ export const faultText = (faults: readonly Fault[], between = '\n'): string =>
  * Every fault of a catalogue's content, those of its shape before those between its parts; none if it is valid, and may
  * be applied.
  */
-export const faultsOf = (content: unknown): Fault[] => {
-  const faults = faultsOfShape(content)
-  return [...faults, ...refusedOf(content)]
-}
+export const faultsOf = (content: unknown): Fault[] => [...faultsOfShape(content), ...refusedOf(content)]
 
 /** Faults for which no process can use a content: what is not as the schema says, and names that lead nowhere. */
 export function faultsOfShape(content: unknown): Fault[] {

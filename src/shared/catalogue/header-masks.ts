@@ -9,7 +9,8 @@ import type { Fault } from './faults.ts'
 /** Stands for a header's value. No header can be sent with it, so that it is never taken for one. */
 export const MASK = '•••'
 
-const own = (fields: unknown, name: string): unknown =>
+/** A field of a JSON object; undefined if it has none of its own, or is no object. */
+export const own = (fields: unknown, name: string): unknown =>
   isFields(fields) && Object.hasOwn(fields, name) ? fields[name] : undefined
 
 const mapped = (fields: Fields, change: (name: string, value: unknown) => unknown): Fields =>

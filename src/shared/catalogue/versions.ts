@@ -65,30 +65,24 @@ export async function storeVersion(db: Db, current: number, version: NewVersion)
 }
 
 /** A version with its content: the newest unless one is named; null if there is none. */
-export async function readVersion(db: Db, version: number | 'newest'): Promise<StoredVersion | null> {
-  const { rows } = await db.raw<{ rows: (Row & { content: unknown })[] }>(
-    `SELECT v.content, ${RECORD} WHERE ${version === 'newest' ? 'true' : 'v.version = :version'}
-    ORDER BY v.version DESC LIMIT 1`,
-    { version },
-  )
-  return rows[0] ? { ...record(rows[0]), content: rows[0].content } : null
-}
+export const readVersion = (db: Db, version: number | 'newest'): Promise<StoredVersion | null> =>
+  version === 'newest' ? newestAfter(db, 0) : newestWhere(db, 'v.version = ?', version)
 
 /** The newest version after `known`, if there is one: what a process that uses `known` has to take. */
-export async function newestAfter(db: Db, known: number): Promise<StoredVersion | null> {
+export const newestAfter = (db: Db, known: number): Promise<StoredVersion | null> =>
+  newestWhere(db, 'v.version > ?', known)
+
+async function newestWhere(db: Db, condition: string, version: number): Promise<StoredVersion | null> {
   const { rows } = await db.raw<{ rows: (Row & { content: unknown })[] }>(
-    `SELECT v.content, ${RECORD} WHERE v.version > ? ORDER BY v.version DESC LIMIT 1`,
-    [known],
+    `SELECT v.content, ${RECORD} WHERE ${condition} ORDER BY v.version DESC LIMIT 1`,
+    [version],
   )
   return rows[0] ? { ...record(rows[0]), content: rows[0].content } : null
 }
 
 /** The groups of the newest version, by their names, as they were given; empty where there is none. */
 export async function newestGroups(db: Db | Trx): Promise<Record<string, GroupLimits>> {
-  const { rows } = await db.raw<{ rows: { groups: Record<string, GroupLimits> | null }[] }>(
-    `SELECT content -> 'groups' AS groups FROM catalogue_versions ORDER BY version DESC LIMIT 1`,
-  )
-  return rows[0]?.groups ?? {}
+  return (await newest<Record<string, GroupLimits> | null>(db, "content -> 'groups'")) ?? {}
 }
 
 /**
@@ -97,26 +91,22 @@ export async function newestGroups(db: Db | Trx): Promise<Record<string, GroupLi
  */
 export async function holdNewest(trx: Trx): Promise<void> {
   for (;;) {
-    const held = await newestNumber(trx, 'FOR UPDATE')
+    const held = await newest<number>(trx, 'version', 'FOR UPDATE')
     // While the lock was waited for, a version may have been stored after it.
-    if (held === (await newestNumber(trx))) return
+    if (held === (await newest<number>(trx, 'version'))) return
   }
 }
 
-async function newestNumber(trx: Trx, lock: 'FOR UPDATE' | '' = ''): Promise<number | null> {
-  const { rows } = await trx.raw<{ rows: { version: number }[] }>(
-    `SELECT version FROM catalogue_versions ORDER BY version DESC LIMIT 1 ${lock}`,
+/** An expression over the newest version; null where there is no version. */
+async function newest<T>(db: Db | Trx, expression: string, lock: 'FOR UPDATE' | '' = ''): Promise<T | null> {
+  const { rows } = await db.raw<{ rows: { value: T }[] }>(
+    `SELECT ${expression} AS value FROM catalogue_versions ORDER BY version DESC LIMIT 1 ${lock}`,
   )
-  return rows[0]?.version ?? null
+  return rows[0]?.value ?? null
 }
 
 /** What the newest version says that a credit is worth, in micro-dollars; null if it does not, or there is none. */
-export async function creditWorth(db: Db): Promise<number | null> {
-  const { rows } = await db.raw<{ rows: { worth: number | null }[] }>(
-    `SELECT (content ->> 'creditMicroUsd')::bigint AS worth FROM catalogue_versions ORDER BY version DESC LIMIT 1`,
-  )
-  return rows[0]?.worth ?? null
-}
+export const creditWorth = (db: Db): Promise<number | null> => newest(db, "(content ->> 'creditMicroUsd')::bigint")
 
 /** Versions without their content, newest first. @param before lists those older than it */
 export async function listVersions(db: Db, limit: number, before?: number): Promise<VersionRecord[]> {

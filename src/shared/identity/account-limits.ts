@@ -8,11 +8,7 @@ import { UNCOUNTED_TOKENS } from './token-allowance.ts'
  * The limits that an account has of its own; null: none of this kind. `rateLimit`: requests a minute. `maxOutstanding`:
  * calls that have not ended. `tokensPerMinute`: tokens of its calls in a window of a minute.
  */
-export type OwnLimits = {
-  rateLimit: number | null
-  maxOutstanding: number | null
-  tokensPerMinute: number | null
-}
+export type OwnLimits = { rateLimit: number | null; maxOutstanding: number | null; tokensPerMinute: number | null }
 
 /** What may be set of them; null lifts a limit, what is absent stays. */
 export type LimitChanges = { [Name in keyof OwnLimits]?: number | null | undefined }
@@ -48,10 +44,7 @@ export async function ownLimits(db: Db | Trx, id: AccountId): Promise<OwnLimits 
 
 type StandingRow = LimitRow & { group_name: string | null }
 
-const presentStanding = (row: StandingRow): Standing => ({
-  accountLimits: presentLimits(row),
-  group: row.group_name,
-})
+const presentStanding = (row: StandingRow): Standing => ({ accountLimits: presentLimits(row), group: row.group_name })
 
 /** What decides the limits of an account; null if there is none. */
 export async function standingOf(db: Db | Trx, id: AccountId): Promise<Standing | null> {

@@ -100,9 +100,7 @@ export async function createKey(
 
 /** Reads only the newest thousand keys and the valid ones: a member may have made any number. */
 async function refuseTooMany(trx: Trx, { userId, accountId }: Membership): Promise<void> {
-  const {
-    rows: [counts],
-  } = await trx.raw<{ rows: { valid: number; waitSeconds: number | null }[] }>(
+  const { rows } = await trx.raw<{ rows: { valid: number; waitSeconds: number | null }[] }>(
     `
     SELECT (SELECT count(*) FROM api_keys WHERE holder_id = :userId AND account_id = :accountId) AS valid,
       (SELECT cast(ceil(extract(epoch FROM created_at - now())) + 86400 AS int) FROM api_keys
@@ -110,8 +108,8 @@ async function refuseTooMany(trx: Trx, { userId, accountId }: Membership): Promi
         AS "waitSeconds"`,
     { userId, accountId },
   )
-  if (counts!.valid >= MAX_VALID) throw new ApiError('too_many_keys')
-  const { waitSeconds } = counts!
+  const { valid, waitSeconds } = rows[0]!
+  if (valid >= MAX_VALID) throw new ApiError('too_many_keys')
   if (waitSeconds === null || waitSeconds <= 0) return
   throw new ApiError('rate_limited', {
     message: `At most ${MAX_PER_DAY} keys can be made a day.`,

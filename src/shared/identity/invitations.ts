@@ -149,13 +149,7 @@ export const deleteInvitationsTo = async (trx: Trx, email: string): Promise<void
 export const revokeInvitation = async (db: Db, accountId: AccountId, id: InvitationId): Promise<boolean> =>
   (await db('invitations').where({ id, account_id: accountId }).delete()) === 1
 
-type Accepted = {
-  account_id: AccountId
-  email: string
-  role: GivenRole
-  budget_credits: number | null
-  budget_period: Period
-}
+type Accepted = Omit<InvitationRow, 'inviter'> & { account_id: AccountId }
 
 /**
  * Makes a user a member by the token of an invitation, which is spent by it: of any number of simultaneous requests one

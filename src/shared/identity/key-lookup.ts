@@ -51,20 +51,10 @@ const REMEMBERED = { ttl: 1000, max: 10_000 }
 /** `hash` in hexadecimal. */
 type Asked = { hash: string; address: string }
 
-type PrincipalRow = {
+type PrincipalRow = Omit<Principal, 'address' | 'accountLimits' | 'tokens'> & {
   place: number
-  id: KeyId
-  account_id: AccountId
-  user_id: UserId
-  status: AccountStatus
-  version: number
-  address_allowed: boolean
-  models: string[] | null
-  modalities: Modality[] | null
-  rate_limit: number | null
-  group_name: string | null
-  account_rate_limit: number | null
-  account_max_outstanding: number | null
+  accountRateLimit: number | null
+  accountMaxOutstanding: number | null
 } & AllowanceColumns
 
 /**
@@ -104,9 +94,10 @@ async function findPrincipals(db: Db, asked: Asked[]): Promise<(PrincipalRow | n
 const FIND = {
   name: 'find_principals',
   text: `
-    SELECT asked.place, k.id, k.account_id, k.user_id, acc.status, k.version, k.models, k.modalities, k.rate_limit,
-      k.address_allowed, acc.group_name,
-      acc.rate_limit AS account_rate_limit, acc.max_outstanding AS account_max_outstanding,
+    SELECT asked.place, k.id AS "keyId", k.account_id AS "accountId", k.user_id AS "userId", acc.status,
+      k.version AS "secretVersion", k.models, k.modalities, k.rate_limit AS "rateLimit",
+      k.address_allowed AS "addressAllowed", acc.group_name AS "group",
+      acc.rate_limit AS "accountRateLimit", acc.max_outstanding AS "accountMaxOutstanding",
       token_allowance(acc.tokens_per_minute, acc.token_window_at, acc.token_window_used, 0, now()) AS account_tokens,
       token_allowance(k.tokens_per_minute, k.token_window_at, k.token_window_used, 0, now()) AS key_tokens
     FROM unnest((SELECT $1::bytea[]), (SELECT $2::text[])) WITH ORDINALITY AS asked (hash, address, place)
@@ -120,18 +111,8 @@ const FIND = {
     JOIN accounts acc ON acc.id = k.account_id`,
 }
 
-const principalOf = (row: PrincipalRow, address: string): Principal => ({
-  keyId: row.id,
-  accountId: row.account_id,
-  userId: row.user_id,
-  status: row.status,
-  secretVersion: row.version,
-  address,
-  addressAllowed: row.address_allowed,
-  models: row.models,
-  modalities: row.modalities,
-  rateLimit: row.rate_limit,
-  group: row.group_name,
-  accountLimits: { rateLimit: row.account_rate_limit, maxOutstanding: row.account_max_outstanding },
-  tokens: allowancesOf(row),
-})
+function principalOf(row: PrincipalRow, address: string): Principal {
+  const { place: _place, accountRateLimit: rateLimit, accountMaxOutstanding: maxOutstanding, ...more } = row
+  const { account_tokens: _ofAccount, key_tokens: _ofKey, ...holder } = more
+  return { ...holder, address, accountLimits: { rateLimit, maxOutstanding }, tokens: allowancesOf(row) }
+}

@@ -71,18 +71,9 @@ export async function openSession(
 export async function findSession(db: Db, token: string): Promise<LiveSession | null> {
   if (!TOKEN.test(token)) return null
   const { rows } = await db
-    .raw<{
-      rows: {
-        id: SessionId
-        user_id: UserId
-        account_id: AccountId
-        role: MemberRole
-        group_name: string | null
-        unnoted: boolean
-      }[]
-    }>(
+    .raw<{ rows: (LiveSession & { unnoted: boolean })[] }>(
       `
-    SELECT s.id, s.user_id, s.account_id, m.role, acc.group_name,
+    SELECT s.id AS "sessionId", s.user_id AS "userId", s.account_id AS "accountId", m.role, acc.group_name AS "group",
       s.last_seen_at < now() - interval '1 minute' AS unnoted
     FROM sessions s JOIN accounts acc ON acc.id = s.account_id
       JOIN members m ON m.user_id = s.user_id AND m.account_id = s.account_id
@@ -90,11 +81,10 @@ export async function findSession(db: Db, token: string): Promise<LiveSession | 
       [hashOf(token)],
     )
     .options({ name: 'find_session' })
-  const row = rows[0]
-  if (!row) return null
-  if (row.unnoted) await db('sessions').where({ id: row.id }).update({ last_seen_at: db.fn.now() })
-  const { id: sessionId, user_id: userId, account_id: accountId, role, group_name: group } = row
-  return { sessionId, userId, accountId, role, group }
+  if (!rows[0]) return null
+  const { unnoted, ...session } = rows[0]
+  if (unnoted) await db('sessions').where({ id: session.sessionId }).update({ last_seen_at: db.fn.now() })
+  return session
 }
 
 /**

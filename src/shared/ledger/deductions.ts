@@ -32,15 +32,10 @@ type Row = {
 
 /** Takes credits in the caller's transaction. @returns null if there is no such account. */
 export async function deduct(trx: Trx, wanted: NewDeduction): Promise<Deducted | null> {
-  const { id, accountId, amount, mayOwe, reason, key } = wanted
-  const { rows } = await trx.raw<{ rows: Row[] }>('SELECT * FROM deduct_credits(?, ?, ?, ?, ?, ?)', [
-    id,
-    accountId,
-    amount,
-    mayOwe,
-    reason,
-    key,
-  ] as string[])
+  const { rows } = await trx.raw<{ rows: Row[] }>(
+    'SELECT * FROM deduct_credits(:id, :accountId, :amount, :mayOwe, :reason, :key)',
+    wanted,
+  )
   const row = rows[0]
   if (!row) return null
   if (row.outcome === 'too_little') return { is: 'too_little', spendable: row.spendable }

@@ -90,15 +90,14 @@ export async function grant(trx: Trx, given: NewGrant): Promise<number> {
   return account.debt > 0 ? collectDebt(trx, given.accountId) : balance
 }
 
+type Balances = { rows: { balance: number }[] }
+
 /**
  * Brings what is reversed of a paid payment to `target` credits: takes them back, and leaves debt where they are spent,
  * or reinstates them (docs/money.md#refunds-and-disputes). @returns the balance after it.
  */
 export async function reversePayment(trx: Trx, paymentId: PaymentId, target: number): Promise<number> {
-  const { rows } = await trx.raw<{ rows: { balance: number }[] }>('SELECT balance FROM reverse_payment(?, ?)', [
-    paymentId,
-    target,
-  ])
+  const { rows } = await trx.raw<Balances>('SELECT balance FROM reverse_payment(?, ?)', [paymentId, target])
   return rows[0]!.balance
 }
 
@@ -126,9 +125,7 @@ export const hasGrantOf = async (db: Db | Trx, accountId: AccountId, origin: Ori
 
 /** Repays the debt of an account from its spendable credits. Its row must be locked. @returns the balance after it. */
 async function collectDebt(trx: Trx, accountId: AccountId): Promise<number> {
-  const { rows } = await trx.raw<{ rows: { balance: number }[] }>('SELECT balance FROM collect_debts(ARRAY[?::uuid])', [
-    accountId,
-  ])
+  const { rows } = await trx.raw<Balances>('SELECT balance FROM collect_debts(ARRAY[?::uuid])', [accountId])
   return rows[0]!.balance
 }
 

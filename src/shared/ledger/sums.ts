@@ -1,7 +1,7 @@
 /** What all accounts together were given, for operators. */
 import type { Db } from '../platform/postgres/db.ts'
 import { boundedSum } from '../platform/postgres/db.ts'
-import { firstIdAt } from '../platform/ids.ts'
+import { CLOCKS_MS, firstIdAt } from '../platform/ids.ts'
 
 /**
  * Credits. `sold`: purchases. `paid`: those of them that a payment bought; the others were granted by hand. `given`:
@@ -10,9 +10,6 @@ import { firstIdAt } from '../platform/ids.ts'
 export type GivenCredits = { sold: number; paid: number; given: number; takenBack: number }
 
 const DAY_MS = 86_400_000
-
-/** How far the clock of who makes the ids of grants may be from the database's. */
-const CLOCKS_MS = 3_600_000
 
 /** The credits of the last `days`. Grants of a time are an interval of their ids. */
 export async function givenSince(db: Db, days: number): Promise<GivenCredits> {

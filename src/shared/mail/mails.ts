@@ -42,13 +42,7 @@ export type MailStatus = 'queued' | 'sending' | 'sent' | 'skipped' | 'dead'
 export type MailDetails = Record<string, string | number | null>
 
 /** A mail to write. The user of a reset or an invitation is not known to who asks for it, and stays null. */
-export type NewMail = {
-  id: MailId
-  kind: MailKind
-  recipient: string
-  userId: UserId | null
-  details?: MailDetails
-}
+export type NewMail = { id: MailId; kind: MailKind; recipient: string; userId: UserId | null; details?: MailDetails }
 
 /** A mail that this worker has claimed. `tries` includes this one. */
 export type ClaimedMail = Required<NewMail> & { tries: number }
@@ -198,17 +192,7 @@ export async function listMails<S extends MailStatus>(
     })
     .orderBy('id', 'desc')
     .limit(limit)
-    .select<(MailRow & { status: S })[]>(
-      'id',
-      'kind',
-      'recipient',
-      'status',
-      'tries',
-      'note',
-      'created_at',
-      'finished_at',
-      'next_try_at',
-    )
+    .select<(MailRow & { status: S })[]>('*')
   return rows.map((row) => ({
     id: publicId('mail', row.id),
     kind: row.kind,
@@ -223,24 +207,15 @@ export async function listMails<S extends MailStatus>(
 }
 
 /** Retries dead letters, one or all, with a full set of tries. @returns how many. */
-export async function requeueMails(db: Db | Trx, id: MailId | 'all'): Promise<number> {
-  return db('mails')
-    .where({ status: 'dead' })
-    .modify((query) => {
-      if (id !== 'all') void query.where({ id })
-    })
-    .update({ status: 'queued', tries: 0, next_try_at: db.fn.now(), finished_at: null })
-}
+export const requeueMails = async (db: Db | Trx, id: MailId | 'all'): Promise<number> =>
+  deadMails(db, id).update({ status: 'queued', tries: 0, next_try_at: db.fn.now(), finished_at: null })
 
 /** Gives up on dead letters for good, on one or all. @returns how many. */
-export async function discardMails(db: Db | Trx, id: MailId | 'all'): Promise<number> {
-  return db('mails')
-    .where({ status: 'dead' })
-    .modify((query) => {
-      if (id !== 'all') void query.where({ id })
-    })
-    .update({ status: 'skipped', note: 'discarded by an operator' })
-}
+export const discardMails = async (db: Db | Trx, id: MailId | 'all'): Promise<number> =>
+  deadMails(db, id).update({ status: 'skipped', note: 'discarded by an operator' })
+
+const deadMails = (db: Db | Trx, id: MailId | 'all') =>
+  db('mails').where({ status: 'dead', ...(id !== 'all' && { id }) })
 
 /** How long finished mails are kept, in days. A skipped one may hold the address of somebody who has no account. */
 const KEPT_DAYS = { skipped: 2, sent: 30, dead: 90 } as const

@@ -65,11 +65,16 @@ async function connect({ S3Client }: typeof Sdk, access: S3Access): Promise<Sdk.
 
 /** Whether a result is in its bucket. @throws the SDK's error if the bucket cannot be asked */
 export async function isInBucket({ sdk, client, name: bucket, keyOf }: Bucket, name: MediaName): Promise<boolean> {
+  const head = new sdk.HeadObjectCommand({ Bucket: bucket, Key: keyOf(name) })
+  return (await unlessMissing(sdk, () => client.send(head))) !== null
+}
+
+/** What is found in a bucket; null where there is no such object. */
+async function unlessMissing<T>(sdk: typeof Sdk, find: () => Promise<T>): Promise<T | null> {
   try {
-    await client.send(new sdk.HeadObjectCommand({ Bucket: bucket, Key: keyOf(name) }))
-    return true
+    return await find()
   } catch (error) {
-    if (error instanceof sdk.S3ServiceException && error.$metadata.httpStatusCode === 404) return false
+    if (error instanceof sdk.S3ServiceException && error.$metadata.httpStatusCode === 404) return null
     throw error
   }
 }
@@ -79,13 +84,9 @@ export async function objectOf(
   { sdk, client, name: bucket, keyOf }: Bucket,
   name: MediaName,
 ): Promise<Readable | null> {
-  try {
-    const { Body: body } = await client.send(new sdk.GetObjectCommand({ Bucket: bucket, Key: keyOf(name) }))
-    return (body as Readable | undefined) ?? null
-  } catch (error) {
-    if (error instanceof sdk.S3ServiceException && error.$metadata.httpStatusCode === 404) return null
-    throw error
-  }
+  const get = new sdk.GetObjectCommand({ Bucket: bucket, Key: keyOf(name) })
+  const found = await unlessMissing(sdk, () => client.send(get))
+  return (found?.Body as Readable | undefined) ?? null
 }
 
 /**

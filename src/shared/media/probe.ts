@@ -21,13 +21,9 @@ export async function probeStorage(settings: StorageSettings, access: S3Access =
     expectSame(await readFile(file, 'utf8'))
     return rm(file)
   }
-  const {
-    sdk,
-    client,
-    name: bucket,
-    prefix,
-  } = await bucketAt(location, { endpoint: settings.S3_ENDPOINT, ...access })()
-  const object = { Bucket: bucket, Key: prefix === '' ? name : `${prefix}/${name}` }
+  const bucket = await bucketAt(location, { endpoint: settings.S3_ENDPOINT, ...access })()
+  const { sdk, client, prefix } = bucket
+  const object = { Bucket: bucket.name, Key: prefix === '' ? name : `${prefix}/${name}` }
   await client.send(new sdk.PutObjectCommand({ ...object, Body: TEXT, ContentType: 'text/plain' }))
   const { Body } = await client.send(new sdk.GetObjectCommand(object))
   expectSame((await Body?.transformToString()) ?? '')

@@ -51,22 +51,22 @@ function fileReader(folder: string): MediaReader {
   return {
     locate: async (name) => {
       const path = join(folder, mediaFile(name))
-      try {
-        const { size, mtime } = await stat(path)
-        return { kind: 'file', path, size, modifiedAt: mtime, contentType: contentTypeOf(name) }
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
-        throw error
-      }
+      const found = await unlessMissing(() => stat(path))
+      if (!found) return null
+      return { kind: 'file', path, size: found.size, modifiedAt: found.mtime, contentType: contentTypeOf(name) }
     },
-    open: async (name) => {
-      try {
-        return (await openFile(join(folder, mediaFile(name)))).createReadStream()
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
-        throw error
-      }
-    },
+    open: async (name) =>
+      (await unlessMissing(() => openFile(join(folder, mediaFile(name)))))?.createReadStream() ?? null,
+  }
+}
+
+/** What is found of a file; null where there is no such file. */
+async function unlessMissing<T>(find: () => Promise<T>): Promise<T | null> {
+  try {
+    return await find()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
   }
 }
 

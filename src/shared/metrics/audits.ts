@@ -35,10 +35,7 @@ export function measureAudits(registry: Registry, audits: Pick<Audits, 'last'>):
   const last = sharedReading(() => audits.last())
   showGauge(
     registry,
-    {
-      name: 'audit_breaches',
-      help: 'Breaches of the books that the last audit found: anything but 0 is an alarm.',
-    },
+    { name: 'audit_breaches', help: 'Breaches of the books that the last audit found: anything but 0 is an alarm.' },
     async () => only((await last())?.breaches),
   )
   showGauge(registry, { name: 'audit_accounts', help: 'Accounts that the last audit looked at.' }, async () =>

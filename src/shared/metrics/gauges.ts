@@ -1,6 +1,7 @@
 /** Gauges that are read when somebody asks for them. */
 import { Gauge } from 'prom-client'
 import type { Registry } from 'prom-client'
+import { within } from '../platform/process/start-up.ts'
 
 /** One value, under the labels of its gauge. */
 export type Sample<Label extends string> = { labels: Record<Label, string>; value: number }
@@ -22,7 +23,7 @@ export function showGauge<Label extends string = never>(
     labelNames,
     registers: [registry],
     async collect() {
-      const samples = await inTime(read).catch(() => [])
+      const samples = await within(PATIENCE_MS, async () => read()).catch(() => [])
       this.reset()
       if (labelNames.length === 0) this.remove()
       for (const { labels, value } of samples) this.set(labels, value)
@@ -32,18 +33,6 @@ export function showGauge<Label extends string = never>(
 
 /** The one sample of a gauge without labels; none where there is no value. */
 export const only = (value: number | undefined): Sample<never>[] => (value === undefined ? [] : [{ labels: {}, value }])
-
-async function inTime<T>(read: () => T | Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('late')), PATIENCE_MS)
-  })
-  try {
-    return await Promise.race([(async () => read())(), late])
-  } finally {
-    clearTimeout(timer)
-  }
-}
 
 /** A reading shared by several gauges: concurrent requests get the same one. */
 export function sharedReading<T>(read: () => Promise<T>): () => Promise<T> {

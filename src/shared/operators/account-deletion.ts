@@ -79,32 +79,25 @@ async function deleteWithPassword(
 const unknownPassword = (): Promise<string> => hashPassword(randomBytes(32).toString('base64url'))
 
 function refusal(kept: KeptBecause): ApiError {
+  if (kept.is === 'deleted') return new ApiError('unauthorized')
+  if (kept.is === 'password') return new ApiError('wrong_password')
+  return new ApiError('conflict', { message: conflictOf(kept) })
+}
+
+function conflictOf(kept: Exclude<KeptBecause, { is: 'deleted' | 'password' }>): string {
   switch (kept.is) {
-    case 'deleted':
-      return new ApiError('unauthorized')
-    case 'password':
-      return new ApiError('wrong_password')
     case 'owning':
-      return new ApiError('conflict', {
-        message: `You own the organisation "${kept.organisation}". Hand it over or delete it first.`,
-      })
+      return `You own the organisation "${kept.organisation}". Hand it over or delete it first.`
     case 'running':
-      return new ApiError('conflict', {
-        message: `Calls that have not ended yet: ${kept.calls}. Try again when they have.`,
-      })
+      return `Calls that have not ended yet: ${kept.calls}. Try again when they have.`
     case 'paying':
-      return new ApiError('conflict', {
-        message:
-          `Payments that are not decided yet: ${kept.payments}. Try again when they are: some ways to pay take days, ` +
-          'and a checkout that nobody pays expires after a day.',
-      })
+      return (
+        `Payments that are not decided yet: ${kept.payments}. Try again when they are: some ways to pay take days, ` +
+        'and a checkout that nobody pays expires after a day.'
+      )
     case 'owing':
-      return new ApiError('conflict', {
-        message: `The account owes ${kept.debt} credits. Get credits to repay them, then delete it.`,
-      })
+      return `The account owes ${kept.debt} credits. Get credits to repay them, then delete it.`
     case 'credits':
-      return new ApiError('conflict', {
-        message: `The account has ${kept.credits} credits, which would be lost. Give them up to delete it.`,
-      })
+      return `The account has ${kept.credits} credits, which would be lost. Give them up to delete it.`
   }
 }

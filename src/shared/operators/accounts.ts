@@ -105,10 +105,7 @@ export async function findAccounts(
     .limit(limit + 1)
     .select<ListedRow[]>(db.raw(`${by ?? 'NULL'} AS key`), db.raw(`${LAST_CALL} AS last_call`))
   const last = rows.length > limit ? rows[limit - 1]! : null
-  return {
-    accounts: rows.slice(0, limit).map(presentListed),
-    next: last && { key: last.key, id: last.account_id },
-  }
+  return { accounts: rows.slice(0, limit).map(presentListed), next: last && { key: last.key, id: last.account_id } }
 }
 
 /** When the last call of each account was charged, of all that made any. */

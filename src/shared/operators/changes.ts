@@ -119,29 +119,23 @@ export const setAccountRole = async (db: Db, operator: Operator, id: AccountId, 
     await recordAction(trx, operator, 'role_changed', id, { role })
   })
 
+type MailChange = typeof requeueMails
+
+const changeDeadMails =
+  (action: 'mail_revived' | 'mail_discarded', change: MailChange) =>
+  (db: Db, operator: Operator, id: MailId | 'all'): Promise<number> =>
+    db.transaction(async (trx) => {
+      const count = await change(trx, id)
+      const which: ActionDetails = id === 'all' ? { count } : { mailId: publicId('mail', id) }
+      if (count > 0) await recordAction(trx, operator, action, null, which)
+      return count
+    })
+
 /** Retries dead letters, one or all, with a full set of tries. @returns how many. */
-export const requeueDeadMails = async (db: Db, operator: Operator, id: MailId | 'all'): Promise<number> =>
-  db.transaction(async (trx) => {
-    const revived = await requeueMails(trx, id)
-    if (revived > 0)
-      await recordAction(
-        trx,
-        operator,
-        'mail_revived',
-        null,
-        id === 'all' ? { count: revived } : { mailId: publicId('mail', id) },
-      )
-    return revived
-  })
+export const requeueDeadMails = changeDeadMails('mail_revived', requeueMails)
 
 /** Gives up on dead letters for good, on one or all. @returns how many. */
-export const discardDeadMails = async (db: Db, operator: Operator, id: MailId | 'all'): Promise<number> =>
-  db.transaction(async (trx) => {
-    const discarded = await discardMails(trx, id)
-    const which: ActionDetails = id === 'all' ? { count: discarded } : { mailId: publicId('mail', id) }
-    if (discarded > 0) await recordAction(trx, operator, 'mail_discarded', null, which)
-    return discarded
-  })
+export const discardDeadMails = changeDeadMails('mail_discarded', discardMails)
 
 /** Makes an account; null where its address is taken. */
 export const makeAccount = async (db: Db, operator: Operator, user: NewUser): Promise<UserRow | null> =>

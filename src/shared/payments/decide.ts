@@ -6,37 +6,26 @@ import type { PaymentRow, PaymentStatus } from './orders.ts'
 /** A refund that an operator requested, and that the provider may not have yet. */
 export type AskedRefund = { id: string; status: 'asked' | 'taken' | 'refused'; amountMinor: number }
 
+const DECIDED = [
+  'status',
+  'review_reason',
+  'failure',
+  'customer',
+  'session',
+  'intent',
+  'receipt_url',
+  'expires_at',
+  'page',
+  'refunded_minor',
+  'disputed_minor',
+  'reversed',
+] as const satisfies (keyof PaymentRow)[]
+
 /** What changes of an order. `reversed`: credits, the bonus included. */
-export type Verdict = {
-  status: PaymentStatus
-  review_reason: string | null
-  failure: string | null
-  customer: string | null
-  session: string | null
-  intent: string | null
-  receipt_url: string | null
-  expires_at: Date | null
-  page: string | null
-  refunded_minor: number
-  disputed_minor: number
-  reversed: number
-}
+export type Verdict = Pick<PaymentRow, (typeof DECIDED)[number]>
 
 /** The order before anything was read. */
-const asItIs = (row: PaymentRow): Verdict => ({
-  status: row.status,
-  review_reason: row.review_reason,
-  failure: row.failure,
-  customer: row.customer,
-  session: row.session,
-  intent: row.intent,
-  receipt_url: row.receipt_url,
-  expires_at: row.expires_at,
-  page: row.page,
-  refunded_minor: row.refunded_minor,
-  disputed_minor: row.disputed_minor,
-  reversed: row.reversed,
-})
+const asItIs = (row: PaymentRow): Verdict => Object.fromEntries(DECIDED.map((name) => [name, row[name]])) as Verdict
 
 /** The field in which a provider's state differs from the order; null if none does. */
 export function differenceOf(row: PaymentRow, seen: OrderState): string | null {
@@ -144,8 +133,8 @@ function statusOf(before: PaymentStatus, state: OrderState['state']): PaymentSta
 
 /** Whether a verdict changes anything. */
 export const changes = (row: PaymentRow, verdict: Verdict): boolean =>
-  Object.entries(asItIs(row)).some(([name, value]) => {
-    const next = verdict[name as keyof Verdict]
+  DECIDED.some((name) => {
+    const [value, next] = [row[name], verdict[name]]
     return value instanceof Date && next instanceof Date ? value.getTime() !== next.getTime() : value !== next
   })
 

@@ -143,7 +143,7 @@ export async function findByObject(
 }
 
 /** A page of orders. `next` is the id of its last one, null on the last page. */
-export type PaymentPage = { rows: PaymentRow[]; next: PaymentId | null }
+type Page<Row> = { rows: Row[]; next: PaymentId | null }
 
 /** At most `limit` orders of an account before `before`, newest first. */
 export async function listPayments(
@@ -151,7 +151,7 @@ export async function listPayments(
   accountId: AccountId,
   limit: number,
   before: PaymentId | null,
-): Promise<PaymentPage> {
+): Promise<Page<PaymentRow>> {
   const rows = await db('payments')
     .where({ account_id: accountId })
     .modify((query) => {
@@ -163,10 +163,7 @@ export async function listPayments(
   return pageOf(rows, limit)
 }
 
-const pageOf = <Row extends { id: PaymentId }>(
-  rows: Row[],
-  limit: number,
-): { rows: Row[]; next: PaymentId | null } => ({
+const pageOf = <Row extends { id: PaymentId }>(rows: Row[], limit: number): Page<Row> => ({
   rows: rows.slice(0, limit),
   next: rows.length > limit ? rows[limit - 1]!.id : null,
 })
@@ -219,7 +216,7 @@ export async function searchPayments(
   { search, status, id, accountId }: PaymentSearch,
   limit: number,
   before: PaymentId | null,
-): Promise<{ rows: OperatedRow[]; next: PaymentId | null }> {
+): Promise<Page<OperatedRow>> {
   const rows = await withOwner(db)
     .modify((query) => {
       if (before) void query.where('payments.id', '<', before)

@@ -84,10 +84,7 @@ const CATALOGUE = {
   },
   upstream_overloaded: { status: 503, message: "The model's provider is overloaded." },
   overloaded: { status: 503, message: 'The service is overloaded. Nothing was charged; try again shortly.' },
-  service_unavailable: {
-    status: 503,
-    message: 'Part of the service is unavailable right now. Nothing was charged.',
-  },
+  service_unavailable: { status: 503, message: 'Part of the service is unavailable right now. Nothing was charged.' },
 } as const satisfies Record<string, Entry>
 
 /** Every code that clients can get as `error.type` (gateway) or `error` (console). */

@@ -96,6 +96,9 @@ export function newId<K extends IdKind>(_kind: K): Id<K> {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}` as Id<K>
 }
 
+/** How far the clock of the process that makes an id may be from the database's, in ms. */
+export const CLOCKS_MS = 3_600_000
+
 /** An id that is not larger than any that was made at this moment or later: where a range of ids by time begins. */
 export function firstIdAt<K extends IdKind>(_kind: K, unixMs: number): Id<K> {
   const hex = Math.max(0, Math.floor(unixMs)).toString(16).padStart(12, '0')

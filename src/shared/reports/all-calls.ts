@@ -5,7 +5,7 @@
 import type { Knex } from 'knex'
 import type { Db } from '../platform/postgres/db.ts'
 import type { AccountId } from '../platform/ids.ts'
-import { firstIdAt } from '../platform/ids.ts'
+import { CLOCKS_MS, firstIdAt } from '../platform/ids.ts'
 import type { CallFilter, CallPosition } from './call-list.ts'
 import { MICROS, MOMENT, matching } from './call-list.ts'
 import type { CallRecord, RecordRow } from './call-records.ts'
@@ -19,9 +19,6 @@ export type AnyCallPage = { calls: (CallRecord & { accountId: AccountId })[]; ne
 
 /** How many calls are read for one answer. */
 const LOOKED_AT = 50_000
-
-/** How far the clock of a web process, which makes the ids, may be from the database's. */
-const CLOCKS_MS = 3_600_000
 
 type Row = RecordRow & { account_id: AccountId; micros: number }
 

@@ -21,13 +21,7 @@ type Known = { callId: CallId; accountId: AccountId; modality: Modality; request
 /** The state of a call, for a client that wants its answer. */
 export type CallState =
   /** `isDeleted`: by its owner, so that nobody gets its result. */
-  | ({
-      state: 'open'
-      status: 'queued' | 'running'
-      deadlineInMs: number
-      replyTo: string
-      isDeleted: boolean
-    } & Known)
+  | ({ state: 'open'; status: 'queued' | 'running'; deadlineInMs: number; replyTo: string; isDeleted: boolean } & Known)
   | ({ state: 'ended' } & Known & Ended<Answer | LongAnswer>)
   /** It has ended, and its answer is on its way to those who waited for it, and to nobody else. */
   | ({ state: 'passing' } & Known & Ended<LongAnswer>)

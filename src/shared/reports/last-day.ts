@@ -5,13 +5,10 @@
 import type { Db } from '../platform/postgres/db.ts'
 import { boundedSum } from '../platform/postgres/db.ts'
 import type { AccountId } from '../platform/ids.ts'
-import { firstIdAt } from '../platform/ids.ts'
+import { CLOCKS_MS, firstIdAt } from '../platform/ids.ts'
 import type { Modality } from '../terms/kinds.ts'
 
 const HOUR_MS = 3_600_000
-
-/** How far the clock of a web process, which makes the ids, may be from the database's. */
-const CLOCKS_MS = HOUR_MS
 
 /** An id before those of all calls of the last 24 hours. */
 const firstOfDay = (): string => firstIdAt('call', Date.now() - 24 * HOUR_MS - CLOCKS_MS)

@@ -58,14 +58,7 @@ export async function latencyOfAccount(
     WHERE status = 'succeeded' ${keyId ? 'AND key_id = :keyId' : ''} ${memberId ? 'AND user_id = :memberId' : ''}
     GROUP BY GROUPING SETS ((), (model), (key_id))
     ORDER BY model, key_id`,
-    {
-      from,
-      to,
-      accountId,
-      each: Math.ceil(MOST_CALLS / days),
-      ...(keyId && { keyId }),
-      ...(memberId && { memberId }),
-    },
+    { from, to, accountId, each: Math.ceil(MOST_CALLS / days), ...(keyId && { keyId }), ...(memberId && { memberId }) },
   )
   const known = rows.flatMap(({ p50Ms, p95Ms, ...row }) =>
     p50Ms === null || p95Ms === null ? [] : [{ ...row, p50Ms, p95Ms }],

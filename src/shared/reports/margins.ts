@@ -1,6 +1,6 @@
 /** What calls brought in and what they cost, by day, model and upstream (docs/pricing.md#margins). */
 import type { Db } from '../platform/postgres/db.ts'
-import { firstIdAt } from '../platform/ids.ts'
+import { CLOCKS_MS, firstIdAt } from '../platform/ids.ts'
 
 /** One upstream of a model on one day (UTC, by the calls' acceptance): calls that succeeded or failed. */
 export type MarginRow = {
@@ -22,9 +22,6 @@ export type MarginRow = {
 }
 
 const DAY_MS = 86_400_000
-
-/** How far the clock of a web process, which makes the ids, may be from the database's. */
-const CLOCKS_MS = 3_600_000
 
 /**
  * The margins of the days `from` to `to` (YYYY-MM-DD, inclusive), oldest first. The calls of all accounts in a time are

@@ -57,6 +57,13 @@ const isObject = (value: unknown): value is Record<string, unknown> => typeof va
 /** Any object. */
 export const jsonObject = z.custom<Record<string, unknown>>(isObject, 'must be an object').meta({ type: 'object' })
 
+/** A text, or a list that is checked up to its first fault. @param shown what its elements are in the API's document */
+export const textOr = (list: z.ZodType, shown: z.ZodType, fault: string) =>
+  z
+    .custom<unknown>((value) => typeof value === 'string' || Array.isArray(value), fault)
+    .meta(documented(z.union([z.string(), z.array(shown)])))
+    .transform((value, context) => (Array.isArray(value) ? within(list, value, context) : value))
+
 /** An object of which these fields are checked. Others pass, and are neither looked at nor copied. */
 export function open<S extends z.ZodRawShape>(shape: S) {
   const known = z.object(shape)

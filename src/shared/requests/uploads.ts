@@ -16,12 +16,7 @@ export const CHUNK_BYTES = 1_048_576
 export async function putUpload(db: Db, callId: CallId, place: number, chunks: AsyncIterable<Buffer>): Promise<void> {
   let chunk = 0
   for await (const bytes of chunks) {
-    await db.raw('INSERT INTO uploads (call_id, place, chunk, bytes) VALUES (?, ?, ?, ?)', [
-      callId,
-      place,
-      chunk++,
-      bytes,
-    ])
+    await db('uploads').insert({ call_id: callId, place, chunk: chunk++, bytes })
   }
 }
 
@@ -32,9 +27,9 @@ export async function putUpload(db: Db, callId: CallId, place: number, chunks: A
 export async function* readUpload(db: Db, callId: CallId, { place, bytes }: UploadedFile): AsyncGenerator<Buffer> {
   let left = bytes
   for (let chunk = 0; left > 0; chunk++) {
-    const row = (await db('uploads').where({ call_id: callId, place, chunk }).first('bytes')) as {
-      bytes: Buffer
-    } | null
+    const row = await db('uploads')
+      .where({ call_id: callId, place, chunk })
+      .first<{ bytes: Buffer } | undefined>('bytes')
     if (!row) throw new UploadLost()
     left -= row.bytes.length
     yield row.bytes

@@ -72,13 +72,7 @@ export async function createWebhook(
     await lockOwner(trx, owner)
     const { count } = (await owned(trx, owner).count({ count: '*' }).first<{ count: number }>())!
     if (Number(count) >= MAX_WEBHOOKS) throw new ApiError('too_many_webhooks')
-    await trx('webhooks').insert({
-      id,
-      account_id: owner,
-      url,
-      types: [...types],
-      secret: box.seal(id, secret),
-    })
+    await trx('webhooks').insert({ id, account_id: owner, url, types: [...types], secret: box.seal(id, secret) })
     await mark(trx, owner)
     return { webhook: (await findWebhook(trx, owner, id))!, secret: shownSecret(secret) }
   })
@@ -99,9 +93,7 @@ async function mark(trx: Trx, owner: Owner): Promise<void> {
   if (owner === null) return
   await trx('accounts')
     .where({ id: owner })
-    .update({
-      has_webhooks: trx.raw('EXISTS (SELECT FROM webhooks w WHERE w.account_id = accounts.id)'),
-    })
+    .update({ has_webhooks: trx.raw('EXISTS (SELECT FROM webhooks w WHERE w.account_id = accounts.id)') })
 }
 
 /** What can be changed of a webhook. */
@@ -218,10 +210,7 @@ export async function resealSecrets(db: Db, box: SecretBox): Promise<number> {
     const before = previous && box.open(id, previous)
     resealed += await db('webhooks')
       .where({ id, secret })
-      .update({
-        secret: box.seal(id, opened),
-        ...(before && { previous_secret: box.seal(id, before) }),
-      })
+      .update({ secret: box.seal(id, opened), ...(before && { previous_secret: box.seal(id, before) }) })
   }
   return resealed
 }

@@ -75,10 +75,7 @@ const responseFormat = z.union([
 
 const reasoningEffort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh'])
 
-const prediction = closed({
-  type: z.literal('content'),
-  content: z.union([text, listOf(textPart, 0, Infinity)]),
-})
+const prediction = closed({ type: z.literal('content'), content: z.union([text, listOf(textPart, 0, Infinity)]) })
 
 const isBias = (value: unknown): boolean => typeof value === 'number' && value >= -100 && value <= 100
 
@@ -120,10 +117,7 @@ const passing = {
   store: optional(z.boolean()),
   stream: optional(z.boolean()),
   stream_options: optional(
-    closed({
-      include_usage: optional(z.boolean()),
-      include_obfuscation: optional(z.boolean()),
-    }),
+    closed({ include_usage: optional(z.boolean()), include_obfuscation: optional(z.boolean()) }),
   ),
   prompt_cache_key: optional(text),
   safety_identifier: optional(text),

@@ -26,10 +26,7 @@ const imagePart = closed({
 })
 
 /** Of the kinds that a model prices in `partTokens` we know no more than that. */
-const otherPart = z.looseObject({
-  cache_control: optional(cacheControl),
-  type: z.string().min(1),
-})
+const otherPart = z.looseObject({ cache_control: optional(cacheControl), type: z.string().min(1) })
 
 const part = chosen<z.ZodType<Part>>([textPart, imagePart], ({ type }) =>
   type === 'text' ? textPart : type === 'image_url' ? imagePart : otherPart,

@@ -6,7 +6,7 @@
  */
 import { z } from 'zod'
 import { asFields } from '../../platform/fields.ts'
-import { MAX_TOKENS, chosen, documented, jsonObject, listOf, open, within } from '../../requests/field-schemas.ts'
+import { MAX_TOKENS, chosen, jsonObject, listOf, open, textOr } from '../../requests/field-schemas.ts'
 import type { FieldKinds } from '../check-body.ts'
 
 /** Most turns, tools, blocks of one turn, and blocks of all turns, those in others included. */
@@ -100,13 +100,8 @@ const unknownBlock = (type: unknown, known: string[]): z.ZodType =>
         : "Unable to extract tag using discriminator 'type'",
   })
 
-const contentOf = (known: Readonly<Record<string, z.ZodType>>) => {
-  const blocks = listOf(blockOf(known), 0, MOST.blocks)
-  return z
-    .custom<unknown>((value) => typeof value === 'string' || Array.isArray(value), 'Input should be a valid list')
-    .meta(documented(z.union([text, z.array(z.looseObject({ type: text }))])))
-    .transform((value, context) => (Array.isArray(value) ? within(blocks, value, context) : value))
-}
+const contentOf = (known: Readonly<Record<string, z.ZodType>>) =>
+  textOr(listOf(blockOf(known), 0, MOST.blocks), z.looseObject({ type: text }), 'Input should be a valid list')
 
 const toolResult = z.strictObject({
   type: z.literal('tool_result'),

@@ -7,11 +7,7 @@ import { Assembly, fitting } from '../assembly.ts'
 import { readCut } from '../cut-json.ts'
 
 /** The stop_reason of what the upstream did not end. */
-export const CUT: Readonly<Record<CutOff, string>> = {
-  stop: 'end_turn',
-  length: 'max_tokens',
-  cancelled: 'max_tokens',
-}
+export const CUT: Readonly<Record<CutOff, string>> = { stop: 'end_turn', length: 'max_tokens', cancelled: 'max_tokens' }
 
 /** A block, and the arguments of its call as far as they came in pieces. */
 type Block = { fields: Fields; json: string }

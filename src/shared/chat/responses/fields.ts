@@ -5,7 +5,16 @@
  * Source: OpenAI's API reference, "Create a model response", and its page on pricing, November 2026.
  */
 import { z } from 'zod'
-import { MAX_TOKENS, chosen, documented, jsonObject, listOf, open, within } from '../../requests/field-schemas.ts'
+import {
+  MAX_TOKENS,
+  chosen,
+  documented,
+  jsonObject,
+  listOf,
+  open,
+  textOr,
+  within,
+} from '../../requests/field-schemas.ts'
 import type { FieldKinds } from '../check-body.ts'
 
 /** Most items, tools, parts of one item, parts of all items, and keys of metadata. */
@@ -61,13 +70,8 @@ const byType = (what: string, known: Readonly<Record<string, z.ZodType>>) =>
   )
 
 /** A text, or parts. */
-const contentOf = (known: Readonly<Record<string, z.ZodType>>) => {
-  const parts = listOf(byType('content', known), 0, MOST.parts)
-  return z
-    .custom<unknown>((value) => typeof value === 'string' || Array.isArray(value), 'must be a text or a list')
-    .meta(documented(z.union([text, z.array(z.looseObject({ type: text }))])))
-    .transform((value, context) => (Array.isArray(value) ? within(parts, value, context) : value))
-}
+const contentOf = (known: Readonly<Record<string, z.ZodType>>) =>
+  textOr(listOf(byType('content', known), 0, MOST.parts), z.looseObject({ type: text }), 'must be a text or a list')
 
 const INPUT_PARTS = { input_text: inputText, input_image: inputImage, input_file: inputFile }
 
@@ -179,10 +183,7 @@ const item = chosen<z.ZodType>(Object.values(ITEMS) as [z.ZodType, ...z.ZodType[
 })
 const items = listOf(item, 1, MOST.items)
 
-const input = z
-  .custom<unknown>((value) => typeof value === 'string' || Array.isArray(value), 'must be a text or a list of items')
-  .meta(documented(z.union([text, z.array(z.looseObject({ type: text.optional() }))])))
-  .transform((value, context) => (Array.isArray(value) ? within(items, value, context) : value))
+const input = textOr(items, z.looseObject({ type: text.optional() }), 'must be a text or a list of items')
 
 const toolChoice = z.union([z.enum(['auto', 'none', 'required']), open({ type: text })])
 
@@ -259,10 +260,7 @@ export const FIELDS: FieldKinds = {
     conversation: 'a stored conversation is input that cannot be counted',
     image: 'pictures are billed apart',
   },
-  freeValues: {
-    service_tier: ['auto', 'default'],
-    prompt_cache_retention: ['in_memory'],
-  },
+  freeValues: { service_tier: ['auto', 'default'], prompt_cache_retention: ['in_memory'] },
 }
 
 /** Whether a tool runs at its upstream, which bills for its use, or is known to its vendor's own models alone. */

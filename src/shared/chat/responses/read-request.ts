@@ -81,10 +81,7 @@ function turnOf(item: Fields, open: Open): Turn | null {
     case 'message': {
       const { role } = item
       const isSystem = role === 'system' || role === 'developer'
-      return {
-        role: isSystem ? 'system' : role === 'assistant' ? 'assistant' : 'user',
-        blocks: blocksOf(item.content),
-      }
+      return { role: isSystem ? 'system' : role === 'assistant' ? 'assistant' : 'user', blocks: blocksOf(item.content) }
     }
     case 'reasoning':
       return { role: 'assistant', blocks: thoughtsOf(item, open) }

@@ -14,17 +14,8 @@ const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f
  * if it were absent (W3C Trace Context, sections 3.2 and 4.3: of later versions the known part counts).
  */
 export function parseTraceparent(header: string): string | undefined {
-  const match = TRACEPARENT.exec(header)
-  if (!match) return undefined
-  const [, version, traceId, parentId, flags, rest] = match as unknown as [
-    string,
-    string,
-    string,
-    string,
-    string,
-    string?,
-  ]
-  if (/^0+$/.test(traceId) || /^0+$/.test(parentId) || (version === '00' && rest !== undefined)) return undefined
+  const [, version, traceId = '', parentId = '', flags = '', rest] = TRACEPARENT.exec(header) ?? []
+  if (/^0*$/.test(traceId) || /^0*$/.test(parentId) || (version === '00' && rest !== undefined)) return undefined
   return `00-${traceId}-${parentId}-${version === '00' ? flags : `0${Number.parseInt(flags, 16) & 1}`}`
 }
 

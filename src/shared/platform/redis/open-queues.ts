@@ -23,12 +23,8 @@ export function openQueues<QueueName extends string>(connection: Redis, prefix: 
   const queue = (name: QueueName): Queue => {
     let found = open.get(name)
     if (!found) {
-      found = new Queue(name, {
-        connection,
-        prefix,
-        defaultJobOptions: JOB_OPTIONS,
-        streams: { events: { maxLen: 100 } },
-      })
+      const streams = { events: { maxLen: 100 } }
+      found = new Queue(name, { connection, prefix, defaultJobOptions: JOB_OPTIONS, streams })
       // Each command reports its own error; without a listener a lost connection would end the process.
       found.on('error', () => {})
       open.set(name, found)
@@ -48,12 +44,8 @@ export function openQueues<QueueName extends string>(connection: Redis, prefix: 
 
     /** How many jobs wait for a worker, are active in one, or are delayed until their time. */
     async jobCounts(name: QueueName): Promise<{ waiting: number; active: number; delayed: number }> {
-      const {
-        waiting = 0,
-        prioritized = 0,
-        active = 0,
-        delayed = 0,
-      } = await queue(name).getJobCounts('waiting', 'prioritized', 'active', 'delayed')
+      const counts = await queue(name).getJobCounts('waiting', 'prioritized', 'active', 'delayed')
+      const { waiting = 0, prioritized = 0, active = 0, delayed = 0 } = counts
       return { waiting: waiting + prioritized, active, delayed }
     },
 
