@@ -1,4 +1,4 @@
--- The tie between ledger and calls, checked once a statement whatever its size. Together with the unique index it
+-- The tie between ledger and calls, checked once a statement of any size. Together with the unique index it
 -- refuses a second charge, a second settlement or refund, a refund above the charge of its grant, and an entry of a
 -- call that does not exist, belongs to another account, or did not end that way.
 CREATE OR REPLACE FUNCTION check_ledger() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -7,10 +7,10 @@
 -- taken for a retry of a call of the last two minutes of the same key, unless it comes within 100 ms of the leaving:
 -- then its sender cannot know yet that the first was lost.
 --
--- The account's row is locked first, as by whatever opens or ends its calls: so requests that come together each take
--- another call, and none waits for a call while it has the lock of another. The result of a call that was just being
--- ended is visible after it.
--- Null where there is none, and for a key that was revoked or expired meanwhile, or one of a suspended account.
+-- The account's row is locked first, as by everything that opens or ends its calls: so requests that come together each
+-- take another call, and none waits for a call while it has the lock of another. The result of a call that was just
+-- being ended is visible after it. Null if there is no such call, and for a key that was revoked or expired meanwhile,
+-- or one of a suspended account.
 CREATE OR REPLACE FUNCTION claim_call(of_account uuid, of_key uuid, of_request bytea, new_reply_to text,
   is_numbered boolean, dead jsonb DEFAULT '[]')
 RETURNS uuid

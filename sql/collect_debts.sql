@@ -1,6 +1,6 @@
--- Repays what accounts owe from what they can spend, in burn order: whoever gives credits to an account with debt calls
--- this in the same transaction, so that an account with debt never has anything to spend. The caller holds the
--- accounts' rows.
+-- Repays what accounts owe from what they can spend, in burn order: everything that gives credits to an account with
+-- debt calls this in the same transaction, so that an account with debt never has anything to spend. The caller holds
+-- the accounts' rows.
 CREATE OR REPLACE FUNCTION collect_debts(account_ids uuid[])
 RETURNS TABLE (account_id uuid, balance bigint)
 LANGUAGE plpgsql AS $$

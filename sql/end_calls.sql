@@ -1,10 +1,10 @@
 -- Settles or refunds calls and keeps their results, a whole batch in one round trip. Why it is a function, held to
--- arrays of ids, with kept plans: see open_calls.sql.
+-- arrays of ids, with reused plans: see open_calls.sql.
 --
 -- What calls collect and give back is decided first, and all of it is written by one statement: the row of an account
 -- is updated once for a batch, unless it has debt, gets credits back too late, or has its tokens corrected.
 --
--- No settlement is above twice the pre-charge, whatever its outcome says (docs/money.md#debt).
+-- No settlement is above twice the pre-charge, no matter what its outcome states (docs/money.md#debt).
 --
 -- What a settlement cannot collect becomes debt of the account. Credits that come back to an account with debt repay it
 -- before anybody sees them, and those that come back too late expire at once: the balance that is returned is what is

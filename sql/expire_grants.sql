@@ -1,6 +1,6 @@
 -- Removes what is left in expired grants from the balances, with one entry each. The caller holds the accounts' rows.
--- Whatever moves credits calls it first, so that a grant that gets something back does not revive what was left when it
--- expired, and so that a balance is what can be spent.
+-- Everything that moves credits calls it first, so that a grant that gets something back does not revive what was left
+-- when it expired, and so that a balance is what can be spent.
 CREATE OR REPLACE FUNCTION expire_grants(account_ids uuid[], moment timestamptz) RETURNS integer
 LANGUAGE plpgsql AS $$
 DECLARE

@@ -1,5 +1,5 @@
--- What was ordered stands: nobody changes whose order it is, what it costs and gives, the card that it asks, or which
--- object of the provider is its own once that is known; and what was paid stays paid.
+-- The terms of an order are fixed: nobody changes whose order it is, what it costs and gives, the card that it asks, or
+-- which object of the provider is its own once that is known; and what was paid stays paid.
 CREATE OR REPLACE FUNCTION keep_payment_terms() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF (OLD.id, OLD.account_id, OLD.provider, OLD.kind, OLD.live_mode, OLD.pack, OLD.currency, OLD.amount_minor,

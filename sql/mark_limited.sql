@@ -1,5 +1,5 @@
--- Notes whether keys of an account are limited, after that may have changed: from then on open_calls and end_calls look
--- for budgets, and count the open calls and the tokens of keys. The caller holds the account's row.
+-- Records whether keys of an account are limited, after that may have changed: from then on open_calls and end_calls
+-- look for budgets, and count the open calls and the tokens of keys. The caller holds the account's row.
 CREATE OR REPLACE FUNCTION mark_limited(marked uuid) RETURNS void LANGUAGE sql AS $$
   UPDATE accounts acc SET keys_limited = EXISTS (SELECT FROM budgets b WHERE b.account_id = acc.id)
     OR EXISTS (SELECT FROM api_keys k WHERE k.account_id = acc.id AND (k.max_outstanding IS NOT NULL

@@ -2,9 +2,9 @@
 --
 -- More than before: taken from the payment's own grants, then from other purchases, the newest first; what has been
 -- spent becomes debt. Less than before (a dispute was won, a refund failed): given back is exactly what was taken, in
--- the opposite order: the debt that still stands, the grants that it was taken from, those that have repaid the debt
+-- the opposite order: the debt that is still open, the grants that it was taken from, those that have repaid the debt
 -- meanwhile, and a new grant for what no grant has room for. A grant's room is what is neither left in it nor can come
--- back to it from an open call. Whatever debt is left is then repaid from what can be spent.
+-- back to it from an open call. The remaining debt is then repaid from what can be spent.
 CREATE OR REPLACE FUNCTION reverse_payment(the_payment uuid, target bigint)
 RETURNS TABLE (moved bigint, owed bigint, balance bigint) LANGUAGE plpgsql AS $$
 DECLARE

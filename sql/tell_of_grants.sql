@@ -1,4 +1,4 @@
--- Tells of grants that end within seven days, each once: of a batch, and answers how many it was.
+-- Writes the events of grants that end within seven days, each once: for a batch, and returns their number.
 CREATE OR REPLACE FUNCTION tell_of_grants(batch integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   told integer := 0;

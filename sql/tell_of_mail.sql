@@ -1,4 +1,4 @@
--- Tells the operators of a mail that was given up. Never to whom it went.
+-- Notifies the operators of a mail that was given up. The event never names its recipient.
 CREATE OR REPLACE FUNCTION tell_of_mail() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM tell_webhooks(NULL, 'mail.dead',

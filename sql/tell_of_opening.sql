@@ -1,4 +1,4 @@
--- Tells the operators that a circuit of an upstream has opened: once a minute, however many workers say so.
+-- Notifies the operators that a circuit of an upstream has opened: once a minute, however many workers report it.
 CREATE OR REPLACE FUNCTION tell_of_opening() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM tell_webhooks(NULL, 'upstream.unhealthy', jsonb_build_object('upstream', NEW.upstream));

@@ -1,4 +1,4 @@
--- Tells the operators that an upstream works again, whose circuits had opened: once, however many workers say so.
+-- Notifies the operators that an upstream whose circuits had opened works again: once, however many workers report it.
 CREATE OR REPLACE FUNCTION tell_of_recovery(recovered text) RETURNS void LANGUAGE sql AS $$
   WITH over AS (
     UPDATE circuit_openings SET recovered_at = now() WHERE upstream = recovered AND recovered_at IS NULL

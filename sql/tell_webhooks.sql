@@ -1,6 +1,6 @@
 -- Writes an event for every webhook of an account, or of the operators (null), that wants its type, in the transaction
--- of its cause. Callers look at accounts.has_webhooks first, where the row is at hand. A webhook that is being deleted
--- is waited for, and told nothing once it is gone: the cause must not fail on it.
+-- of its cause. Callers check accounts.has_webhooks first, where the row is at hand. A webhook that is being deleted
+-- is waited for, and gets nothing once it is gone: the cause must not fail on it.
 CREATE OR REPLACE FUNCTION tell_webhooks(told uuid, event_type text, data jsonb) RETURNS void LANGUAGE sql AS $$
   INSERT INTO webhook_deliveries (id, webhook_id, event_id, type, body)
   SELECT new_id(), w.id, event.id, event_type, event.body

@@ -1,8 +1,8 @@
 -- Marks when the funds of an account fall below its threshold for a low balance or for the automatic top-up: once per
 -- crossing. Funds are the balance and what running calls hold of it, so a hold that is given back lowers nothing. Funds
 -- at or above the threshold arm the watch again; where a refused call demanded a top-up, the threshold is the charge of
--- that call, if it is higher. Whatever moves credits updates the account's row, so nothing bypasses the trigger; for
--- accounts that watch nothing, its condition is the only cost.
+-- that call, if it is higher. Everything that moves credits updates the account's row, so nothing bypasses the trigger;
+-- for accounts that watch nothing, its condition is the only cost.
 CREATE OR REPLACE FUNCTION watch_balance() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   funds bigint := NEW.credits + NEW.held;

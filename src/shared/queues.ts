@@ -22,7 +22,7 @@ export type CallJob = Trace & {
   callId: CallId
   accountId: AccountId
   request: CallRequest | null
-  /** The whole request lies beside the job (`large-requests.ts`): `request` is an outline of it. */
+  /** The whole request is next to the job (`large-requests.ts`): `request` is an outline of it. */
   isBeside?: boolean
   /** The dialect that a chat was asked in; chat completions where it is absent. */
   dialect?: Dialect
@@ -51,7 +51,7 @@ export type MailJob = { mailId: MailId }
 
 /**
  * Asks a worker to check: what a provider's event is about, at an order, at an account that wants a top-up, at a
- * customer whom the provider has to forget.
+ * customer that the provider has to forget.
  */
 export type PaymentJob =
   | { kind: 'event'; id: string; traceparent?: string | undefined }
@@ -95,7 +95,7 @@ export function createQueues(connection: Redis, prefix: string) {
      * Enqueues a call under its own id, so that a second time changes nothing while the first job is there. Where the
      * connection is lost meanwhile, the call is enqueued once more: a run that is not the first finds that another has
      * the call, or that it has ended.
-     * @param outstanding the calls its account has open: who has few goes before who has many.
+     * @param outstanding the calls its account has open: fewer go first.
      */
     async enqueueCall(modality: Modality, job: CallJob, outstanding: number): Promise<void> {
       failpoint('call.enqueuing', job.callId)
@@ -169,8 +169,8 @@ export function createQueues(connection: Redis, prefix: string) {
 }
 
 /**
- * A web process enqueues its calls again when it finds that Redis has forgotten everything. So a call without a job is
- * left to it, where it lives, for the first time that this is asked.
+ * A web process enqueues its calls again when it finds that Redis has forgotten everything. So a call without a job
+ * waits for it if it lives, the first time that this is asked.
  */
 async function isLeftToWeb(redis: Redis, prefix: string, callId: CallId, replyTo: string): Promise<boolean> {
   const [, listeners] = (await redis.pubsub('NUMSUB', replyChannel(prefix, replyTo))) as [string, number]
@@ -179,9 +179,9 @@ async function isLeftToWeb(redis: Redis, prefix: string, callId: CallId, replyTo
 }
 
 /**
- * Asks the web process of a call whose worker was lost to settle what it has sent on of its stream. Where the process
- * lives, the call is left to it for SETTLE_LOST_SECONDS, the first time that this is asked. It is remembered after the
- * question: who dies in between leaves it to be asked again.
+ * Asks the web process of a call whose worker was lost to settle what it has sent on of its stream. If the process
+ * lives, the call waits for it for SETTLE_LOST_SECONDS, the first time that this is asked. That is recorded after the
+ * question, so that it is asked again if the asking process dies in between.
  */
 export async function isLeftToReader(
   redis: Pick<Redis, 'publish' | 'set'>,

@@ -44,13 +44,13 @@ const OUTCOME_PATIENCE_MS = 120_000
 /** The same for a request that opens a call: after that its client gets a 503. */
 const OPEN_PATIENCE_MS = 2000
 
-/** How much longer than the pause between two polls nobody need look after a task, in seconds. */
+/** How much longer than the pause between two polls a task needs no run, in seconds. */
 const POLL_LEASE_MARGIN_SECONDS = 20
 
 /** An error of the connection or of concurrent transactions, not of one call in the batch. */
 const isTransient = (error: unknown): boolean => isUnreachable(error) || isContention(error)
 
-/** `resultSeconds`: how long results are kept; the rest bounds what one account has open. */
+/** `resultSeconds`: how long results are stored; the rest bounds what one account has open. */
 export type CallLimits = AccountLimits & { resultSeconds: number }
 
 /** The verbs over one pool. */
@@ -94,8 +94,8 @@ export class Calls {
 
   /**
    * Gives a call to a run, before anything is asked of an upstream: one that is queued, one that no run has between two
-   * polls of its task (in the same attempt), or one whose run has let its lease pass. Two thirds of the lease are left
-   * at least when this returns.
+   * polls of its task (in the same attempt), or one whose run has let its lease pass. At least two thirds of the lease
+   * remain when this returns.
    * @param run names the run: repeated with it after a lost acknowledgement, this returns the same attempt.
    * @param isFlushed false where a crash of Postgres may lose the begin, because the call may be resent.
    * @returns null if the call has ended, or another run has it.
@@ -116,8 +116,8 @@ export class Calls {
 
   /**
    * Persists the upstream's task before the first poll.
-   * @param nextPollMs when it is to be polled next, in ms, where that is left to another run: until then, and
-   * POLL_LEASE_MARGIN_SECONDS longer, no run has the call, and the reconciler leaves it alone.
+   * @param nextPollMs when it is to be polled next, in ms, if another run does that: until then, and
+   * POLL_LEASE_MARGIN_SECONDS longer, no run has the call, and the reconciler does not touch it.
    * @returns false if the call has ended or another attempt owns it: stop working.
    */
   async submitted(

@@ -1,5 +1,5 @@
 /**
- * What a chat is settled on, decided from how it ended: the one place that says what a cut answer costs. Pure.
+ * What a chat is settled on, decided from how it ended: the one place that decides what a cut answer costs. Pure.
  *
  * What was delivered is paid; what the upstream failed to do is refunded in full.
  */
@@ -9,11 +9,11 @@ import type { Tokens } from '../terms/pricing.ts'
 
 /**
  * How a chat ended:
- * - `finished`: the upstream said that its answer is complete.
+ * - `finished`: the upstream reported that its answer is complete.
  * - `deadline`: the call's own deadline came first.
  * - `too_long`: the answer reached MAX_ANSWER_BYTES.
- * - `client_left`: the client of its stream has gone.
- * - `shutdown`: this worker has no time left.
+ * - `client_left`: the client of its stream has disconnected.
+ * - `shutdown`: this worker must stop now.
  * - `worker_lost`: the worker of a stream is gone, and its web process counts what it sent on.
  * - `upstream_failed`: everything else.
  */
@@ -29,11 +29,11 @@ export type ChatEnd =
 /** Everything that the decision depends on. All counts are tokens. */
 export type ChatEvidence = {
   end: ChatEnd
-  /** Whether the request had left for the upstream. */
+  /** Whether the request was sent to the upstream. */
   sent: boolean
   /** Whether its chunks went to the client as they came. */
   isRelayed: boolean
-  /** Our own count of the words that were received; 0 where there was none. */
+  /** Our own count of the words that were received; 0 if there were none. */
   counted: number
   /** What it is settled on if it is paid: the upstream's report as far as it is believed, else our own count. */
   tokens: Tokens

@@ -27,8 +27,8 @@ export async function releaseLease(db: Db, id: CallId, attempt: number): Promise
 }
 
 /**
- * Extends the leases of open calls to so many seconds, each as long as no later attempt has begun it.
- * @returns the calls of which that is so. An asynchronous begin that a crash of Postgres lost is no later attempt.
+ * Extends the leases of open calls to this many seconds, each unless a later attempt has begun it.
+ * @returns the calls that were extended. An asynchronous begin that a crash of Postgres lost is no later attempt.
  */
 export async function renewLeases(db: Db, attempts: readonly CallAttempt[], seconds: number): Promise<CallId[]> {
   if (attempts.length === 0) return []
@@ -54,7 +54,7 @@ export async function findStale(db: Db, limit: number): Promise<StaleCall[]> {
       request_id AS "requestId", reply_to AS "replyTo", upstream_ref IS NOT NULL AS submitted,
       deadline_at + make_interval(secs => ?) < now() AS overdue
     FROM calls WHERE finished_at IS NULL AND lease_until < now()
-    -- First what is queued: of those that run, some are left to their jobs.
+    -- First what is queued: of those that run, the jobs of some are still at work.
     ORDER BY status, lease_until LIMIT ?`,
     [DEADLINE_GRACE_SECONDS, limit],
   )

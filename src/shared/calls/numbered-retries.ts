@@ -11,13 +11,13 @@ import type { AccountId, CallId, KeyId, UserId } from '../platform/ids.ts'
  */
 export type Retry = { accountId: AccountId; userId: UserId; keyId: KeyId; requestHash: string; replyTo: string }
 
-/** A web process that is gone. `lastSeenMs`: its last heartbeat, Unix time in ms; null if it left none. */
+/** A web process that is gone. `lastSeenMs`: its last heartbeat, Unix time in ms; null if it sent none. */
 export type DeadProcess = { address: string; lastSeenMs: number | null }
 
 /**
  * Takes over the oldest call whose requester is known to have gone unanswered, else the oldest that was waited for by a
  * process which died (`sql/claim_call.sql`). Of several retries each gets another call.
- * @returns null where there is none.
+ * @returns null if there is no such call.
  */
 export async function claimCall(db: Db, retry: Retry, dead: readonly DeadProcess[]): Promise<CallId | null> {
   const { rows } = await db
@@ -30,7 +30,7 @@ export async function claimCall(db: Db, retry: Retry, dead: readonly DeadProcess
 }
 
 /**
- * Takes an open call that was left, and that no retry has joined, from every retry that may come: to end it.
+ * Withdraws an open call whose client disconnected, and that no retry has joined, from later retries, to end it.
  * @returns false where a retry has joined it, or it has ended
  */
 export async function giveUpLeft(db: Db, id: CallId): Promise<boolean> {

@@ -30,12 +30,11 @@ export type RecordRefusal = (refusal: Refusal) => Promise<CallId>
 
 /**
  * Records refusals. Those for the rate limit or the address are folded into one record per minute, so that a client in
- * a loop cannot fill the table; and those of a moment leave in one statement, so that it cannot hold more than one
- * connection either.
+ * a loop cannot fill the table; and those of one moment are written in one statement, so that it cannot hold more than
+ * one connection either.
  */
-export function createRefusals(db: Db): RecordRefusal {
-  return batched((refusals) => recordRefusals(db, refusals), isUnreachable)
-}
+export const createRefusals = (db: Db): RecordRefusal =>
+  batched((refusals) => recordRefusals(db, refusals), isUnreachable)
 
 /**
  * Refusals that a client can cause without end: those for the rate, and for the address, which is checked before the
@@ -60,7 +59,7 @@ const storable = (text: string): string =>
     .slice(0, MAX_CHARACTERS)
     .join('')
 
-/** A row to write, with the number of refusals that it stands for. */
+/** A row to write, with the number of refusals that it counts. */
 type Row = {
   id: CallId
   account_id: AccountId

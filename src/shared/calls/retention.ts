@@ -31,13 +31,13 @@ export async function freeIdempotencyKeys(db: Db, limit: number): Promise<number
 /**
  * Deletes the records of calls that ended more than `days` days ago; at most `limit` at a time. Entries of the ledger
  * keep the id of a call whose record is gone: balances, grants and their history stay what they were. A call whose
- * result or idempotency key is still kept stays as well, however old it is: a retry of it must not be charged again. So
- * does a call that left debt: the account's debt is checked against it. What a call used of a budget stays used
- * (sql/keep_swept_use.sql).
+ * result or idempotency key is still stored stays as well, no matter how old it is: a retry of it must not be charged
+ * again. So does a call with uncollected credits: the account's debt is checked against it. What a call used of a
+ * budget stays used (sql/keep_swept_use.sql).
  *
- * Ids sort by time (UUIDv7), so that the primary key leads to the oldest and no index is kept for this; ids are made by
- * the clocks of web processes, and the database's own decides. A row that is locked is left for the next run.
- * @returns how many; fewer than `limit` means that none is left.
+ * Ids sort by time (UUIDv7), so that the primary key leads to the oldest and this needs no index; ids are made by the
+ * clocks of web processes, and the database's own decides. A row that is locked waits for the next run.
+ * @returns how many; fewer than `limit` means that no more are due.
  */
 export async function deleteOldCalls(db: Db, days: number, limit: number): Promise<number> {
   const { rowCount } = await db.raw<{ rowCount: number }>(

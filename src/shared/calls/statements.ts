@@ -21,7 +21,7 @@ export type OutcomeRow = {
   cost?: number
   attempt?: number
   overdue?: boolean
-  /** By the reconciler: operators are told. */
+  /** By the reconciler: operators are notified. */
   reconciled?: boolean
   http_status: number
   error_type?: ErrorCode

@@ -15,7 +15,6 @@ import type { Dialect } from '../chat/dialect.ts'
 import { dialectOf } from '../chat/dialect.ts'
 import type { MediaName } from '../media/media.ts'
 import { parseMediaName } from '../media/media.ts'
-
 import type { Modality } from '../terms/kinds.ts'
 import { KINDS } from '../terms/kinds.ts'
 import type { CallStatus } from '../terms/lifecycle.ts'
@@ -27,8 +26,8 @@ export class AnswerGone extends Error {}
 export type Answer = { status: number; body: string; pictures?: readonly MediaName[] }
 
 /**
- * What stands around a stored output in its answer. `skipStart` and `skipEnd`: how many characters of the output, all
- * of them ASCII, are left out at its ends.
+ * What surrounds a stored output in its answer. `skipStart` and `skipEnd`: how many characters of the output, all
+ * of them ASCII, are omitted at its ends.
  */
 type Frame = { head: string; skipStart: number; skipEnd: number; tail: string }
 
@@ -48,13 +47,13 @@ export const isLong = (answer: Answer | LongAnswer): answer is LongAnswer => 'fr
 export const bytesOf = ({ frame, outputBytes }: LongAnswer): number =>
   frame.head.length + outputBytes - frame.skipStart - frame.skipEnd + frame.tail.length
 
-/** The answer of an ended call whose result is not kept any more. */
+/** The answer of an ended call whose result is no longer stored. */
 export const EXPIRED: Answer = {
   status: statusOfCode('result_expired'),
   body: JSON.stringify({ ok: false, error: gatewayError('result_expired') }),
 }
 
-/** The columns of an ended call that its answer shows: a failure looks the same in each modality. Times in ms. */
+/** The columns of an ended call that its answer shows: a failure is the same in each modality. Times in ms. */
 export type EndedCall = { callId: CallId; dialect: Dialect | null; httpStatus: number } & (
   | { status: 'failed'; errorType: ErrorCode | null }
   | {
@@ -70,7 +69,7 @@ export type EndedCall = { callId: CallId; dialect: Dialect | null; httpStatus: n
 export const mediaOutput = (created: number, urls: string[]): string =>
   JSON.stringify({ created, data: urls.map((url) => ({ url })) })
 
-/** The stored output of an image call whose client wants bytes: their names in our storage stand for them. */
+/** The stored output of an image call whose client wants bytes: it has their names in our storage instead. */
 export const imagesOutput = (created: number, names: MediaName[]): string =>
   JSON.stringify({ created, data: names.map((name) => ({ b64_json: name })) })
 
@@ -91,7 +90,7 @@ export function answerOf(call: EndedCall, output: string): Answer {
   return { status: statusOf(call), body, ...(pictures.length > 0 && { pictures }) }
 }
 
-/** The answer of an ended call whose output has so many bytes and stays where it is stored. */
+/** The answer of an ended call whose output of this many bytes is read from where it is stored. */
 export const longAnswerOf = (call: EndedCall, outputBytes: number): LongAnswer => ({
   status: statusOf(call),
   callId: call.callId,
@@ -99,7 +98,7 @@ export const longAnswerOf = (call: EndedCall, outputBytes: number): LongAnswer =
   outputBytes,
 })
 
-/** The answer of a call whose output is on its way to who waits for it. */
+/** The answer of a call whose output is on its way to the waiting request. */
 export const passingAnswerOf = (call: EndedCall, outputBytes: number): LongAnswer => ({
   ...longAnswerOf(call, outputBytes),
   isPassing: true,

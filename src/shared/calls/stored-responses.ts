@@ -1,6 +1,6 @@
 /**
- * Responses that later requests may refer to: beside their answers, which are kept as every call's, the items that they
- * were asked with. These go when the answer goes.
+ * Responses that later requests may refer to: next to their answers, which are stored as every call's, the items that
+ * they were asked with. These go when the answer goes.
  */
 import { pipeline } from 'node:stream'
 import { promisify } from 'node:util'
@@ -15,15 +15,15 @@ import { AnswerGone } from './stored-answers.ts'
 
 const compress = promisify(gzip)
 
-/** From how many bytes, compressed, an input is counted before it is kept: shorter ones cost what bounds them. */
+/** From how many bytes, compressed, an input is counted before it is stored: shorter ones cost what bounds them. */
 const COUNTED_BYTES = 262_144
 
-/** The most bytes of counted inputs that are kept for one account. */
+/** The most bytes of counted inputs that are stored for one account. */
 const MOST_KEPT_BYTES = 1_073_741_824
 
 /**
- * Keeps what a response was asked with, once its answer is kept. Pictures cost little, and each response that goes on
- * with an earlier one has its pictures again: of large inputs an account keeps no more than `mostBytes`.
+ * Stores what a response was asked with, once its answer is stored. Pictures cost little, and each response that goes
+ * on with an earlier one has its pictures again: of large inputs an account has no more than `mostBytes`.
  */
 export async function keepInput(
   db: Db,
@@ -38,7 +38,7 @@ export async function keepInput(
   await db('call_results').where({ call_id: callId }).update({ input })
 }
 
-/** The bytes of the large inputs that are kept for an account. They are counted without being read. */
+/** The bytes of the large inputs that are stored for an account. They are counted without being read. */
 async function keptBytes(db: Db, accountId: AccountId): Promise<number> {
   const { rows } = await db.raw<{ rows: { bytes: string }[] }>(
     `
@@ -50,7 +50,7 @@ async function keptBytes(db: Db, accountId: AccountId): Promise<number> {
   return Number(rows[0]!.bytes)
 }
 
-/** Ends the keeping of a member's response. @returns whether there was one */
+/** Deletes a member's stored response. @returns whether there was one */
 export async function forgetResponse(db: Db, { userId, accountId }: Membership, callId: CallId): Promise<boolean> {
   const { rowCount } = await db.raw<{ rowCount: number }>(
     `
@@ -182,7 +182,7 @@ function unlessGone(error: unknown): null {
   throw error
 }
 
-/** Of which model a response was asked, and when, in Unix seconds; null where there is none of this member. */
+/** The model that a response was asked of, and when, in Unix seconds; null if this member has no such response. */
 export async function findAsked(
   db: Db,
   { userId, accountId }: Membership,

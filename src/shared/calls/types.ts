@@ -32,16 +32,16 @@ export type OpenRequest = {
   guarded?: 'tokens_above_limit' | 'price_above_limit' | 'price_changed' | null
   /** The tokens the charge was estimated from (chat). */
   estimate: Tokens | null
-  /** What was asked for, for those who look at it later (video). */
+  /** What was asked for, for those who read it later (video). */
   shape?: MediaShape | undefined
   deadlineSeconds: number
   requestId: string
   /** The web process that waits. */
   replyTo: string
   idempotency: { key: string; seconds: number } | null
-  /** SHA-256 of the request in hex, by which its retries are recognised; null where there are none. */
+  /** SHA-256 of the request in hex, by which its retries are recognised; null if it has no retries. */
   requestHash: string | null
-  /** Whether it is taken for a retry of a call that was left unanswered (`sql/claim_call.sql`). */
+  /** Whether it is taken for a retry of an unanswered call (`sql/claim_call.sql`). */
   joinsLeft?: boolean
   /** Bytes of the request as its job carries it. */
   requestBytes: number
@@ -51,7 +51,7 @@ export type OpenRequest = {
   address: string | null
   /** Its client asked not to wait: its end is an event for the webhooks of its account. */
   isAsync?: boolean
-  /** Where its client wants to be told of its end. */
+  /** Where its client wants to be notified of its end. */
   callbackUrl?: string | undefined
 }
 
@@ -131,7 +131,7 @@ export type KnownTask = {
   upstream: string
   ref: UpstreamRef
   costMicroUsd?: number | null
-  /** In percent; null or absent where its upstream does not say. */
+  /** In percent; null or absent if its upstream does not report it. */
   progress?: number | null
 }
 
@@ -170,7 +170,7 @@ export type Settlement = {
   passingBytes?: number
 }
 
-/** Which open calls a refund may end (any other call is left alone), and what is known of the call. */
+/** Which open calls a refund may end (no other call is changed), and what is known of the call. */
 export type RefundGuard = {
   /** What its tries have cost, in micro-dollars; null or absent: unknown. */
   costMicroUsd?: number | null
@@ -183,7 +183,7 @@ export type RefundGuard = {
   attempt?: number
   /** Only past its deadline. */
   overdue?: boolean
-  /** The reconciler has found it: operators are told, in the same transaction. */
+  /** The reconciler has found it: operators are notified, in the same transaction. */
   reconciled?: boolean
 }
 

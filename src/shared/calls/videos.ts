@@ -16,13 +16,13 @@ export type VideoRow = {
   /** The length that was asked for, in seconds, as a decimal; null where its model states none. */
   seconds: string | null
   resolution: string | null
-  /** In percent, as far as its upstream has told. */
+  /** In percent, as last reported by its upstream. */
   progress: number
   /** What it costs: held until it has ended. */
   credits: number
   /** After its end; until then the balance of now. */
   balance: number
-  /** Why it failed. `error`: the stored error as JSON, for as long as answers are kept. */
+  /** Why it failed. `error`: the stored error as JSON, for as long as answers are stored. */
   errorType: string | null
   error: string | null
   resultUrl: string | null
@@ -84,8 +84,8 @@ export async function listVideos(
 }
 
 /**
- * Deletes a video for its owner: it is seen no more, and its result is kept no longer. A worker that makes it stops as
- * soon as it knows.
+ * Deletes a video for its owner: it is no longer shown, and its result no longer stored. A worker that makes it stops
+ * as soon as it knows.
  * @returns its status at that moment; null where its owner has no such video, or has deleted it
  */
 export const deleteVideo = (

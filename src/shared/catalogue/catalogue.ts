@@ -140,7 +140,7 @@ export type Offer = {
   version: number
   /** Unix seconds of when the version was applied: the `created` of its models. */
   createdAt: number
-  /** What a credit is worth, in micro-dollars; null where the version does not say. */
+  /** What a credit is worth, in micro-dollars; null if the version does not state it. */
   creditMicroUsd: number | null
   /** Every enabled model by its id. */
   models: ReadonlyMap<string, Model>

@@ -1,6 +1,6 @@
 /**
  * What differs between two versions of the catalogue, model by model. Works on contents as they were given: an older
- * version need not be what this release takes. Changes are for operators' eyes: of headers they say only that they
+ * version need not be what this release takes. Changes are shown to operators: of headers they state only that they
  * differ.
  */
 import { isDeepStrictEqual } from 'node:util'
@@ -22,7 +22,9 @@ export type Change = {
   fields: FieldChange[]
 }
 
-/** The changes that lead from one content to the other, none if they say the same. Undefined is an empty one. */
+/**
+ * The changes that lead from one content to the other, none if both have the same content. Undefined is an empty one.
+ */
 export function diffCatalogues(before: unknown, after: unknown): Change[] {
   const { models: oldModels, upstreams: oldUpstreams, groups: oldGroups, ...oldSettings } = asFields(before)
   const { models: newModels, upstreams: newUpstreams, groups: newGroups, ...newSettings } = asFields(after)

@@ -1,4 +1,4 @@
-/** The faults of a catalogue: all of them at once, each with the path at which it stands. */
+/** The faults of a catalogue: all of them at once, each with its path. */
 import { z } from 'zod'
 import { isOwnVariable } from '../platform/config/config.ts'
 import { QUEUES, isModality } from '../terms/kinds.ts'
@@ -35,7 +35,7 @@ export const faultText = (faults: readonly Fault[], between = '\n'): string =>
  */
 export const faultsOf = (content: unknown): Fault[] => [...faultsOfShape(content), ...refusedOf(content)]
 
-/** Faults for which no process can use a content: what is not as the schema says, and names that lead nowhere. */
+/** Faults for which no process can use a content: what breaks the schema, and names of nothing. */
 export function faultsOfShape(content: unknown): Fault[] {
   if (isTooDeep(content, MAX_DEPTH)) return [{ path: '(top)', message: `is nested more than ${MAX_DEPTH} levels deep` }]
   const parsed = catalogueSchema.safeParse(content, { error: fieldFault })
@@ -67,7 +67,7 @@ const modelsOf = (content: unknown): [index: number, model: Fields][] =>
 
 const commonFields = z.object(modelFields)
 
-/** Where the modality is wrong, nothing says which fields a model has, so that the schema checks none of them. */
+/** If the modality is wrong, it is unknown which fields a model has, so that the schema checks none of them. */
 const hiddenFaults = (content: unknown): Fault[] =>
   modelsOf(content)
     .filter(([, model]) => !isModality(model.modality))
@@ -117,7 +117,7 @@ function rulesOf(entry: unknown): RouteRules {
   }
 }
 
-/** What no field says alone: ids that stand twice, upstreams that are not there or serve no such model. */
+/** Faults between fields: ids that occur twice, upstreams that do not exist or serve no such model. */
 function faultsBetween(content: unknown): Fault[] {
   const upstreams = isFields(content) && isFields(content.upstreams) ? content.upstreams : {}
   const faults: Fault[] = []
@@ -137,7 +137,7 @@ function faultsBetween(content: unknown): Fault[] {
   return [...faults, ...faultsOfGroups(isFields(content) ? content.groups : undefined, seen)]
 }
 
-/** Models that a group is said to see, and that are not there. @param ids of the models */
+/** Models that a group lists and that do not exist. @param ids of the models */
 function faultsOfGroups(groups: unknown, ids: ReadonlySet<unknown>): Fault[] {
   return Object.entries(isFields(groups) ? groups : {}).flatMap(([name, group]) =>
     asList(isFields(group) ? group.models : undefined).flatMap((id, at) =>

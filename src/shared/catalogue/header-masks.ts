@@ -6,7 +6,7 @@ import type { Fields } from '../platform/fields.ts'
 import { isFields } from '../platform/fields.ts'
 import type { Fault } from './faults.ts'
 
-/** Stands for a header's value. No header can be sent with it, so that it is never taken for one. */
+/** Replaces a header's value. No header can be sent with it, so that it is never taken for one. */
 export const MASK = '•••'
 
 /** A field of a JSON object; undefined if it has none of its own, or is no object. */
@@ -16,7 +16,7 @@ export const own = (fields: unknown, name: string): unknown =>
 const mapped = (fields: Fields, change: (name: string, value: unknown) => unknown): Fields =>
   Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, change(name, value)]))
 
-/** The headers of an upstream as operators see them, whatever stands there. */
+/** The headers of an upstream as operators see them, in any form. */
 export const maskedHeaders = (headers: unknown): unknown =>
   isFields(headers) ? mapped(headers, () => MASK) : headers === undefined || headers === null ? headers : MASK
 
@@ -33,9 +33,9 @@ export const maskedCatalogue = (content: unknown): unknown =>
     : content
 
 /**
- * The content with the values that its masks stand for: those of the same upstream and header before.
- * @param former the content that was shown with masks; undefined if there is none, and a mask stands for nothing
- * @returns the faults too: a mask without a value, or beside another address, to which no secret may follow
+ * The content with the values that its masks replace: those of the same upstream and header before.
+ * @param former the content that was shown with masks; undefined if there is none: then a mask has no value
+ * @returns the faults too: a mask without a value, or at another address, which must not get the secret
  */
 export function withoutMasks(content: unknown, former: unknown): { content: unknown; faults: Fault[] } {
   const faults: Fault[] = []

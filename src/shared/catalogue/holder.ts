@@ -13,7 +13,7 @@ import { newestAfter, readVersion } from './versions.ts'
 /** How often a process checks for a new version, in ms; more often while it has none. */
 const LOOK_MS = { usually: 10_000, withoutAny: 1000 }
 
-/** How many versions a process keeps beside the current one. */
+/** How many versions a process caches next to the current one. */
 const KEPT = 16
 
 /** A version that this process cannot use: it is not there, or this release does not understand it. */
@@ -27,7 +27,7 @@ export type CatalogueHolder = {
    */
   current: () => Catalogue
   /**
-   * The catalogue of a version that a call was opened at, whatever is current.
+   * The catalogue of a version that a call was opened at, current or not.
    * @throws UnusableVersion, ApiError service_unavailable while there is none, or what Postgres throws
    */
   at: (version: number) => Promise<Catalogue>
@@ -67,7 +67,7 @@ export function holdCatalogue({ db, log, secretOf }: Options): CatalogueHolder {
       const stored = await newestAfter(db, current?.version ?? 0)
       if (stored) {
         take(stored)
-        // A release that was rolled back to starts with the version that it would have kept.
+        // A release that was rolled back to starts with the version that it had before.
         const oldest = Math.max(stored.version - KEPT, 0)
         for (let version = stored.version - 1; version > oldest && !current; version--)
           take((await readVersion(db, version))!)
@@ -109,7 +109,7 @@ export function holdCatalogue({ db, log, secretOf }: Options): CatalogueHolder {
   }
 }
 
-/** Reads each version once, as long as it is among the last that were asked for; a failure is not kept. */
+/** Reads each version once, as long as it is among the last that were asked for; a failure is not cached. */
 function keeping(read: (version: number) => Promise<Catalogue>): (version: number) => Promise<Catalogue> {
   const kept = new LRUCache<number, Promise<Catalogue>>({ max: KEPT })
   return (version) => {

@@ -35,7 +35,7 @@ export type MarginFault = { path: string; message: string }
 /**
  * Every cost that exceeds its price, for some call that the model offers, to accounts without a group and to those of
  * each group that may see the model. Empty without `creditMicroUsd`, which alone makes the two comparable; upstreams
- * that state no cost and models that are disabled are left out.
+ * that state no cost and models that are disabled are skipped.
  */
 export function marginFaults({ creditMicroUsd, models, groups = {} }: PricedCatalogue): MarginFault[] {
   if (creditMicroUsd === undefined) return []
@@ -54,7 +54,7 @@ export function marginFaults({ creditMicroUsd, models, groups = {} }: PricedCata
   ]
 }
 
-/** How a model is sold: what is paid of its price, what a credit is worth, and where it stands in the catalogue. */
+/** How a model is sold: what is paid of its price, what a credit is worth, and its place in the catalogue. */
 type Sale = { share: Share; credit: number; index: number }
 
 function modelFaults(model: PricedModel, sale: Sale): MarginFault[] {
@@ -97,7 +97,7 @@ function modelFaults(model: PricedModel, sale: Sale): MarginFault[] {
 /** Seconds of an hour: with fewer, the credits of a group would be those of rounding. */
 const HOUR = 3600
 
-/** What is sold below its cost, whatever is asked for. Both are micro-dollars. */
+/** What is sold below its cost, no matter what is asked for. Both are micro-dollars. */
 function flatFaults(
   costs: number,
   credits: number,
@@ -174,7 +174,7 @@ function mediaFaults(model: PricedMedia, cost: MediaCost, { share, credit }: Sal
   return [{ path, message: `costs ${costs} micro-dollars${what && ` for ${what}`}, sold for ${sold}` }]
 }
 
-/** Costs rise in steps, as prices do: every length that a request may have is looked at. */
+/** Costs rise in steps, as prices do: every length that a request may have is checked. */
 function speechFaults(price: SpeechPrice, cost: SpeechPrice, { share, credit }: Sale, path: string): MarginFault[] {
   for (let characters = 1; characters <= MOST_CHARACTERS; characters++) {
     const costs = speechCost(cost, characters)

@@ -1,6 +1,6 @@
 /**
  * Which of a model's upstreams can serve a request for a picture or a video whole. What a customer names is sent or
- * refused, and never left out while it is charged: a route that would leave something out is passed over.
+ * refused, and never omitted while it is charged: a route that would omit something is skipped.
  */
 import type { MediaRequest } from '../requests/requests.ts'
 import type { Protocol, Route } from './catalogue.ts'
@@ -30,7 +30,7 @@ const UNKNOWN: Record<Protocol, readonly string[]> = {
 /** What is uploaded. A route that drops `image_url` edits nothing. */
 const OF_FILES: ReadonlySet<string> = new Set(['images', 'mask'] satisfies (keyof MediaRequest)[])
 
-/** Whether a route takes pictures as files: OpenAI's form, unless the route says that its server takes an address. */
+/** Whether a route takes pictures as files: OpenAI's form, unless the route states that its server takes an address. */
 const takesFiles = ({ upstream, rename }: Route): boolean =>
   upstream.protocol === 'openai' && !Object.hasOwn(rename, 'image_url')
 
@@ -59,7 +59,7 @@ export function routesFor(routes: readonly Route[], request: MediaRequest): Rout
   return routes.filter((route) => fields.every((field) => sends(route, request, field)))
 }
 
-/** The first field of a request that some route leaves out, where no route serves it whole; null where one does. */
+/** The first field of a request that some route omits, where no route serves it whole; null where one does. */
 export function unservedField(routes: readonly Route[], request: MediaRequest): keyof MediaRequest | null {
   if (routes.length === 0 || routesFor(routes, request).length > 0) return null
   const fields = namedFields(request)

@@ -1,4 +1,4 @@
-/** What a catalogue may say of a model, by its modality, and of its entries at upstreams. */
+/** What a catalogue may state about a model, by its modality, and of its entries at upstreams. */
 import { z } from 'zod'
 import { DEFAULT_STEP, MAX_PICTURES, MAX_SECONDS, MAX_STATED_PROMPT, fitsStep } from '../requests/media-options.ts'
 import { MAX_CALL_CREDITS } from '../terms/pricing.ts'
@@ -31,7 +31,7 @@ export const name = z
   .max(200)
   .regex(/^[^\0\p{Cs}]*$/u, 'must not have characters that cannot be stored')
 
-/** What every entry of a model has, beside its cost. */
+/** What every entry of a model has, next to its cost. */
 export const entryFields = {
   upstream: name,
   model: name,
@@ -41,7 +41,7 @@ export const entryFields = {
   allow: z.array(z.string().min(1)).default([]),
 }
 
-/** The shape of a model's `upstreams`: an entry says what a call costs there, in micro-dollars. */
+/** The shape of a model's `upstreams`: an entry states what a call costs there, in micro-dollars. */
 const entriesWith = <Cost extends z.ZodType, More extends z.ZodRawShape>(cost: Cost, more: More) =>
   z.array(z.strictObject({ ...entryFields, ...more, cost: cost.optional() })).min(1)
 
@@ -61,7 +61,7 @@ export const modelFields = {
 
 type Check = z.core.$RefinementCtx
 
-/** A call that costs nothing is no slip of the pen: the model says `free`. */
+/** A price of zero must be intended: the model states `free`. */
 function refuseZero(model: WrittenPrice & { free?: boolean }, context: Check): void {
   if (model.free) return
   for (const path of zeroPrices(model)) {

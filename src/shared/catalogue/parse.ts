@@ -14,10 +14,7 @@ import { faultsOfRules } from './route-rules.ts'
 /** The largest text of a catalogue, in bytes. */
 const MAX_CATALOGUE_BYTES = 1_000_000
 
-/**
- * The content of a catalogue's text, which may be anything that JSON can say.
- * @throws BadCatalogue if it is not JSON, or too long
- */
+/** The content of a catalogue's text, which may be any JSON. @throws BadCatalogue if it is not JSON, or too long */
 function readJson(text: string): unknown {
   if (Buffer.byteLength(text) > MAX_CATALOGUE_BYTES)
     throw new BadCatalogue([{ path: '(top)', message: `must have at most ${MAX_CATALOGUE_BYTES} bytes` }])
@@ -40,8 +37,8 @@ export function readCatalogueFile(path: string): unknown {
 }
 
 /**
- * The catalogue of a content. An upstream whose key this process does not have is not configured; nor is what stands in
- * a version from before a rule that it breaks.
+ * The catalogue of a content. An upstream whose key this process does not have is not configured; nor is what breaks a
+ * rule that is newer than its version.
  * @param secretOf reads the keys; they are never shown
  * @throws BadCatalogue that names every fault by its path
  */
@@ -110,7 +107,7 @@ function configuredUpstreams(
 /**
  * Warnings about a catalogue, one sentence each: what of it is not used, because the version is older than the rule
  * that it breaks; a video costs the same however long it is, so its model should state durations; and an upstream in a
- * private network should say whether it fetches images.
+ * private network should state whether it fetches images.
  */
 export function catalogueWarnings({ models, upstreams, refused }: Catalogue): string[] {
   const fetching = privateUpstreams(Object.fromEntries(upstreams.map((one) => [one.name, one])))

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { MAX_SECONDS } from '../requests/media-options.ts'
 import { MAX_CALL_CREDITS } from '../terms/pricing.ts'
 
-/** What `resolution` may look like, in the catalogue and in requests. */
+/** The form of `resolution`, in the catalogue and in requests. */
 export const RESOLUTION = /^[A-Za-z0-9x:-]{1,32}$/
 
 const rate = z.int().min(0).max(1_000_000_000)
@@ -44,7 +44,7 @@ export const embeddingCosts = z.strictObject({ ...inputRates, minimum: amount.de
 /** The price of a search in credits, or its cost in micro-dollars. */
 export const searchPricing = z.strictObject({ perSearch: rate })
 
-/** What a call costs at its upstream, in micro-dollars, whatever it asks for. */
+/** What a call costs at its upstream, in micro-dollars, no matter what it asks for. */
 export const callCosts = z.strictObject({ perCall: amount })
 const characterRates = { perCharacter: rate, perCharacters: tokenRates.perTokens.optional() }
 
@@ -110,7 +110,7 @@ export type WrittenPrice = {
   credits?: number
 }
 
-/** Where in a model a price of nothing stands; empty if none does. */
+/** The paths of prices of zero in a model; empty if it has none. */
 export function zeroPrices({ pricing, prices, credits }: WrittenPrice): (string | number)[][] {
   if (pricing) {
     const { perTokens: _tokens, perCharacters: _characters, ...rates } = pricing as Record<string, number | undefined>

@@ -12,7 +12,7 @@ type Fetching = { baseUrl: string; fetchImages?: boolean | undefined }
 /** The part of a valid catalogue's content that is checked. */
 export type ValidCatalogue = { upstreams: Readonly<Record<string, Fetching>> }
 
-/** Every upstream of a valid catalogue at a private address whose entry does not say who fetches images. */
+/** Every upstream of a valid catalogue at a private address whose entry does not state who fetches images. */
 export const privateUpstreams = (upstreams: ValidCatalogue['upstreams']): Fault[] =>
   Object.entries(upstreams)
     .filter(([, { baseUrl, fetchImages }]) => fetchImages === undefined && !namesPublicHost(new URL(baseUrl)))

@@ -1,6 +1,6 @@
 /**
  * What `rename`, `drop`, `set` and `allow` of a model's upstream may do (docs/upstreams/models.md#adapt-the-request).
- * A call is charged for what its fields ask for before it is sent, so no rule may remove, replace or let a customer
+ * A call is charged for its fields before it is sent, so no rule may remove, replace or let a customer
  * write a field that bounds or routes the bill.
  */
 import { isBilled } from '../requests/billed-fields.ts'

@@ -80,10 +80,9 @@ async function newestWhere(db: Db, condition: string, version: number): Promise<
   return rows[0] ? { ...record(rows[0]), content: rows[0].content } : null
 }
 
-/** The groups of the newest version, by their names, as they were given; empty where there is none. */
-export async function newestGroups(db: Db | Trx): Promise<Record<string, GroupLimits>> {
-  return (await newest<Record<string, GroupLimits> | null>(db, "content -> 'groups'")) ?? {}
-}
+/** The groups of the newest version, by their names, as they were given; empty if there is no version. */
+export const newestGroups = async (db: Db | Trx): Promise<Record<string, GroupLimits>> =>
+  (await newest<Record<string, GroupLimits> | null>(db, "content -> 'groups'")) ?? {}
 
 /**
  * Keeps the newest version the newest until the transaction ends: one that is stored meanwhile waits for the row that
@@ -105,7 +104,7 @@ async function newest<T>(db: Db | Trx, expression: string, lock: 'FOR UPDATE' | 
   return rows[0]?.value ?? null
 }
 
-/** What the newest version says that a credit is worth, in micro-dollars; null if it does not, or there is none. */
+/** What a credit is worth by the newest version, in micro-dollars; null if it does not state it, or does not exist. */
 export const creditWorth = (db: Db): Promise<number | null> => newest(db, "(content ->> 'creditMicroUsd')::bigint")
 
 /** Versions without their content, newest first. @param before lists those older than it */
@@ -125,7 +124,7 @@ export async function isLastFile(db: Db, content: unknown): Promise<boolean> {
   return rows[0] !== undefined && rows[0].hash.equals(hashOf(content))
 }
 
-/** Whether two contents say the same: the order of keys and the layout of the text say nothing. */
+/** Whether two contents are the same: the order of keys and the layout of the text do not count. */
 export const isSameContent = (one: unknown, other: unknown): boolean => hashOf(one).equals(hashOf(other))
 
 const hashOf = (content: unknown): Buffer =>

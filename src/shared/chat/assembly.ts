@@ -5,7 +5,10 @@
 import type { Fields } from '../platform/fields.ts'
 import { tokensOfWords } from '../requests/token-count.ts'
 
-/** Why something ends an answer that its upstream did not end: as if it were whole, at a limit, or its reader left. */
+/**
+ * Why something ends an answer that its upstream did not end: as if it were whole, at a limit, or its reader
+ * disconnected.
+ */
 export type CutOff = 'stop' | 'length' | 'cancelled'
 
 /** An answer that is put together up to a bound. */
@@ -53,5 +56,5 @@ export abstract class Assembly {
 
 /** The longest prefix of a text that fits into `bytes` bytes of UTF-8. */
 export const fitting = (text: string, bytes: number): string =>
-  // With more to come, half a character at the end is left out.
+  // With more to come, half a character at the end is dropped.
   new TextDecoder().decode(Buffer.from(text).subarray(0, Math.max(0, bytes)), { stream: true })

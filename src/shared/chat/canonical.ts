@@ -31,7 +31,7 @@ export type ToolCall = {
 /** What a tool answered. */
 export type ToolResult = { kind: 'tool_result'; callId: string; blocks: Block[]; isError?: true } & Marked
 
-/** `url`: http(s), or a `data:` URI. `detail`: how closely it is to be looked at. */
+/** `url`: http(s), or a `data:` URI. `detail`: how closely the model is to view it. */
 export type Image = { kind: 'image'; url: string; detail?: string } & Marked
 
 /** `other`: a part of a kind that only its vendor knows, and that the model prices. */
@@ -43,7 +43,7 @@ export type Block =
   | ToolResult
   | { kind: 'other'; fields: Fields }
 
-/** What one side said, in its order. Results of tools stand in turns of the user. */
+/** The words of one side, in their order. Results of tools are in turns of the user. */
 export type Turn = { role: 'system' | 'user' | 'assistant'; blocks: Block[] }
 
 /** A tool that its client runs. `schema`: JSON schema of its arguments. */
@@ -81,7 +81,7 @@ export type CanonicalChat = {
   format?: { schema: Fields | null; name?: string; strict?: boolean }
   /** How much the model is to think, in the words of OpenAI. */
   effort?: string
-  /** For whom it is asked, as the client calls them. */
+  /** The end user on whose behalf it is asked, as the client names them. */
   user?: string
   further: Fields
 }

@@ -12,7 +12,7 @@ import type { CountingRules } from '../terms/pricing.ts'
 /** What a model decides of a body: how it is counted, and the fields that its upstreams allow. */
 export type BodyRules = CountingRules & { upstreams: readonly { allow: readonly string[] }[] }
 
-/** What is asked for; the tools of upstreams that were left out of it, by their names; the betas that may pass. */
+/** What is asked for; the tools of upstreams that were omitted from it, by their names; the betas that may pass. */
 export type Checked = { request: ChatRequest; droppedTools?: string[]; betas?: string[] }
 
 /** The fields that any upstream of a model allows. */
@@ -30,7 +30,7 @@ export type FieldKinds = {
   freeValues: Readonly<Record<string, readonly unknown[]>>
 }
 
-/** How an API says what is wrong with a field. `unknown`: that it has no such field. */
+/** How an API reports what is wrong with a field. `unknown`: that it has no such field. */
 export type Wording = {
   refusal: (path: string, fault: string) => ApiError
   unknown: (path: string) => ApiError
@@ -77,7 +77,7 @@ const faultOf: z.core.$ZodErrorMap = (issue) =>
     ? 'Field required'
     : fieldFault(issue)
 
-/** How many tools that were left out are named: their names go into a header, which clients bound. */
+/** How many omitted tools are named: their names go into a header, which clients bound. */
 const MOST_NAMED = 20
 
 /** The names of tools, or their types, each once. */

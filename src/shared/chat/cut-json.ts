@@ -1,5 +1,4 @@
 /** JSON that was cut off somewhere: what was complete of it, and the text that was being written. */
-
 import type { Fields } from '../platform/fields.ts'
 import { asFields } from '../platform/fields.ts'
 

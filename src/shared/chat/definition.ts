@@ -30,11 +30,11 @@ export type ErrorForm = {
   statusOf: (code: ErrorCode) => number
   /** The body of an error. */
   body: (error: ShownError, requestId: string) => object
-  /** What stands around the members of a stored error object, but for its `type`. @param callId the public one */
+  /** What surrounds the members of a stored error object, but for its `type`. @param callId the public one */
   around: (code: ErrorCode, callId: string) => { head: string; tail: string }
   /** The schema of a body with one of these codes. */
   schema: (codes: readonly ErrorCode[], members: ErrorMembers) => z.ZodType
-  /** The header in which its clients look for the id of a request, besides `X-Request-Id`. */
+  /** The header in which its clients expect the id of a request, besides `X-Request-Id`. */
   requestIdHeader?: string
 }
 
@@ -56,7 +56,7 @@ export type DialectDefinition = {
   /** The most bytes of JSON that the answer to a request may take. */
   mostBytes: (request: ChatRequest) => number
   /**
-   * Whether clients are told how an upstream failed as its vendor tells it, with its status. Else every failure is 502
+   * Whether clients get an upstream's failure as its vendor reports it, with its status. Else every failure is 502
    * (specification: gateway errors).
    */
   reportsFailures: boolean

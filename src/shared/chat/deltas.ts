@@ -1,6 +1,6 @@
 /**
- * The one place that joins the pieces of a chat's answer: texts, lists of parts, calls of tools, whatever an upstream
- * streams.
+ * The one place that joins the pieces of a chat's answer: texts, lists of parts, calls of tools, and anything else that
+ * an upstream streams.
  */
 import { isFields } from '../platform/fields.ts'
 import type { Fields } from '../platform/fields.ts'
@@ -8,7 +8,7 @@ import type { Fields } from '../platform/fields.ts'
 /** Texts that name something and are never continued: a later one takes the place of an earlier one. */
 const LABELS: ReadonlySet<string> = new Set(['id', 'type', 'role', 'name', 'format', 'index', 'object', 'signature'])
 
-/** Where the words of a part stand. */
+/** The fields that have the words of a part. */
 const WORDS = ['text', 'thinking', 'summary', 'refusal', 'reasoning'] as const
 
 /** Whether there is anything in a value: an empty text, list or object is nothing, and so are null and false. */

@@ -1,5 +1,5 @@
 /**
- * The canonical form of an answer: the decoder of each upstream protocol turns what the upstream says into these
+ * The canonical form of an answer: the decoder of each upstream protocol turns what the upstream sends into these
  * events, and the encoder of each dialect turns them into frames for its client (docs/architecture.md#dialects).
  */
 
@@ -29,5 +29,5 @@ export type AnswerEvent =
   | { is: 'stop'; block: number }
   | { is: 'end'; reason: EndReason; stopSequence?: string }
 
-/** Turns the events of one answer into frames of a dialect: JSON objects, in the order in which they leave. */
+/** Turns the events of one answer into frames of a dialect: JSON objects, in the order in which they are sent. */
 export type AnswerEncoder = { framesOf: (event: AnswerEvent) => Record<string, unknown>[] }

@@ -21,7 +21,7 @@ export type Part = {
   data: string | null
   /** The type of data that is no `data:` URI. */
   mediaType?: string
-  /** Of a document that is a text: what others count for only their model can say. */
+  /** Of a document that is a text: what others count for depends on their model. */
   isText?: boolean
 }
 

@@ -17,7 +17,7 @@ export type LimitChanges = { [Name in keyof OwnLimits]?: number | null | undefin
 export type Standing = {
   /** What it has of its own, of the limits that every account has. */
   accountLimits: Pick<OwnLimits, 'rateLimit' | 'maxOutstanding'>
-  /** The group of the catalogue that it is served in; null: none. A charge looks at it again. */
+  /** The group of the catalogue that it is served in; null: none. A charge checks it again. */
   group: string | null
 }
 
@@ -42,16 +42,12 @@ export async function ownLimits(db: Db | Trx, id: AccountId): Promise<OwnLimits 
   return row ? presentLimits(row) : null
 }
 
-type StandingRow = LimitRow & { group_name: string | null }
-
-const presentStanding = (row: StandingRow): Standing => ({ accountLimits: presentLimits(row), group: row.group_name })
-
 /** What decides the limits of an account; null if there is none. */
 export async function standingOf(db: Db | Trx, id: AccountId): Promise<Standing | null> {
   const row = await db('accounts')
     .where({ id })
-    .first<StandingRow | undefined>(...LIMIT_COLUMNS, 'group_name')
-  return row ? presentStanding(row) : null
+    .first<(LimitRow & { group_name: string | null }) | undefined>(...LIMIT_COLUMNS, 'group_name')
+  return row ? { accountLimits: presentLimits(row), group: row.group_name } : null
 }
 
 /** What decides the limits of the account of a key; null if there is no such key. */

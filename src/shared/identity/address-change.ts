@@ -1,12 +1,11 @@
 /**
  * Another address for a user: asked for with the password, confirmed by a link that goes to the new one. The one that
- * they have is told of both.
+ * they have is notified of both.
  */
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { MailId, UserId } from '../platform/ids.ts'
-import { newId } from '../platform/ids.ts'
-import { requestMail } from '../mail/mails.ts'
+import { requestNewMail } from '../mail/mails.ts'
 import { findToken, spendToken } from './one-time-tokens.ts'
 import type { Sender } from './hashing-gate.ts'
 import { withHashing } from './hashing-gate.ts'
@@ -16,7 +15,7 @@ import { findUser, isAddressTaken, lockUser, setEmail } from './users.ts'
 import type { SignupTerms } from './signup-credits.ts'
 import { proven, requestAccessMail } from './verification.ts'
 
-/** `email` was checked, `password` is whatever was typed. */
+/** `email` was checked, `password` is the text that was typed. */
 export type AddressChange = { userId: UserId; email: string; password: string; sender: Sender }
 
 /**
@@ -35,19 +34,15 @@ export async function requestAddress(db: Db, { userId, email, password, sender }
     if (checked === null || user?.password_hash !== checked) throw new ApiError('wrong_password')
     if (user.email === email)
       throw new ApiError('invalid_request', { message: 'email is your address already.', param: 'email' })
-    const link = newId('mail')
-    await requestMail(trx, { id: link, kind: 'address', recipient: email, userId })
+    const link = await requestNewMail(trx, { kind: 'address', recipient: email, userId })
     return [link, await notify(trx, { userId, recipient: user.email, address: email, step: 'asked' })]
   })
 }
 
 type Notice = { userId: UserId; recipient: string; address: string; step: 'asked' | 'changed' }
 
-async function notify(trx: Trx, { userId, recipient, address, step }: Notice): Promise<MailId> {
-  const id = newId('mail')
-  await requestMail(trx, { id, kind: 'address_notice', recipient, userId, details: { address, step } })
-  return id
-}
+const notify = (trx: Trx, { userId, recipient, ...details }: Notice): Promise<MailId> =>
+  requestNewMail(trx, { kind: 'address_notice', recipient, userId, details })
 
 /**
  * Gives a user the address that their link was mailed to, proved by it; links to the address before end. Sign-up

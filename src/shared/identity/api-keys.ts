@@ -69,10 +69,10 @@ const MAX_VALID = 100
 const MAX_PER_DAY = 1000
 
 /**
- * Makes a key and answers its secret, which is shown this once. The account's row is locked meanwhile, so that keys
+ * Makes a key and returns its secret, which is shown this once. The account's row is locked meanwhile, so that keys
  * which are made at the same time count each other.
- * @param session who makes it, and whose it is: a session that ends meanwhile leaves no key behind. The account's owner
- * where absent, for operators.
+ * @param session who makes it, and whose it is: a session that ends meanwhile makes no key. The account's owner
+ * if absent, for operators.
  * @throws ApiError too_many_keys; rate_limited if too many were made in a day; unauthorized if the account was deleted
  * or the session has ended.
  */
@@ -89,7 +89,7 @@ export async function createKey(
     const held = await trx('accounts').where({ id: accountId }).whereNull('deleted_at').forNoKeyUpdate().first('id')
     if (!held || (session && !(await isLive(trx, session.sessionId)))) throw new ApiError('unauthorized')
     const userId = session?.userId ?? (await ownerOf(trx, accountId))!
-    // The session may act for another account by now, and its user have left this one.
+    // The session may act for another account by now, and its user may be no member of this one any more.
     if (!(await roleIn(trx, { userId, accountId }))) throw new ApiError('unauthorized')
     await refuseTooMany(trx, { userId, accountId })
     await trx('api_keys').insert({ id, account_id: accountId, user_id: userId, name, key_hash: hash, hint })
@@ -151,7 +151,7 @@ export const endSecret = (trx: Trx, id: KeyId): Promise<ApiKey | null> =>
     previous_hash: null,
     previous_until: null,
     secret_ended_at: trx.fn.now(),
-    // Of a secret that is told to nobody. The hint stays: by it the owner recognises the key.
+    // Of a secret that nobody gets. The hint stays: by it the owner recognises the key.
     key_hash: freshSecret().hash,
   })
 

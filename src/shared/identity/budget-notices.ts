@@ -1,4 +1,6 @@
-/** What a mail about a budget says. The statement that uses the budget asks for the mail (sql/notify_of_budget.sql). */
+/**
+ * What a mail about a budget reports. The statement that uses the budget asks for the mail (sql/notify_of_budget.sql).
+ */
 import type { MailDetails } from '../mail/mails.ts'
 import type { UserId } from '../platform/ids.ts'
 import type { Trx } from '../platform/postgres/db.ts'
@@ -16,7 +18,7 @@ type NoticeRow = {
 }
 
 /**
- * What a mail is about, as it stands now; null if the budget was lifted or the key revoked since.
+ * What a mail is about, as it is now; null if the budget was lifted or the key revoked since.
  * @param details of the mail: the budget, its window, and the mark
  */
 export async function noticeOf(

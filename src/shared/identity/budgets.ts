@@ -15,8 +15,8 @@ export type Period = (typeof PERIODS)[number]
 export type Budget = { credits: number; period: Period }
 
 /**
- * A budget and what was used of it in the window that runs. `used` can exceed `credits`: a settlement counts whatever
- * it comes to. `resetsAt`: when the next window begins; null for a total.
+ * A budget and what was used of it in the current window. `used` can exceed `credits`: a settlement counts in full.
+ * `resetsAt`: when the next window begins; null for a total.
  */
 export type ShownBudget = Budget & { used: number; remaining: number; resetsAt: string | null }
 
@@ -39,7 +39,7 @@ export const BUDGET_COLUMNS = `b.credits, b.period, coalesce(w.used, 0) AS used,
 export const JOIN_WINDOW = `LEFT JOIN budget_windows w ON w.budget_id = b.id
     AND w.starts_at = budget_window(b.period, now())`
 
-/** A budget as its holder sees it; null where there is none. */
+/** A budget as its holder sees it; null if there is no budget. */
 export function presentBudget({ credits, period, used, resets_at }: BudgetRow): ShownBudget | null {
   if (credits === null) return null
   return { credits, period, used, remaining: Math.max(0, credits - used), resetsAt: resets_at?.toISOString() ?? null }
@@ -48,7 +48,7 @@ export function presentBudget({ credits, period, used, resets_at }: BudgetRow): 
 /**
  * Sets or lifts a budget. The account's row must be locked, and be marked afterwards (sql/mark_limited.sql). A budget
  * counts the calls that are opened from when it is set. One of another period is another budget, and begins at zero;
- * other credits for the same period leave what was used as it is.
+ * other credits for the same period do not change what was used.
  */
 export async function setBudget(
   trx: Trx,

@@ -1,7 +1,7 @@
 /**
  * The gate in front of password hashing: two hashes at once, and a bounded queue that is fair by network. Networks take
- * turns, and where the queue is full the one that has most in it loses its newest. So a flood is refused, and whoever
- * comes from elsewhere is not (docs/accounts-and-mail.md#hashing).
+ * turns, and where the queue is full the one that has most in it loses its newest. So a flood is refused, and requests
+ * from elsewhere are not (docs/accounts-and-mail.md#hashing).
  */
 import { ApiError } from '../platform/errors.ts'
 import { networksOf } from '../platform/net/networks.ts'
@@ -15,7 +15,7 @@ export type Sender = { address: string; known: boolean }
 /** Concurrent hashes: more than there are cores only costs memory. */
 const CONCURRENCY = 2
 
-/** Hashes that may wait, about two seconds of work; the places of those who are known are kept for them. */
+/** Hashes that may wait, about two seconds of work; the places of those who are known are reserved for them. */
 const PLACES = { others: 200, known: 50 } as const
 
 type Waiter = { enter: () => void; refuse: (error: ApiError) => void }
@@ -67,7 +67,7 @@ class Lanes {
 const first = <V>(map: Map<string, V>): [string, V] | [string, undefined] =>
   map.entries().next().value ?? ['', undefined]
 
-/** The latest of those of which most is there. */
+/** The largest, and of several the latest. */
 const largest = <V>(map: Map<string, V>, sizeOf: (value: V) => number): [string, V] =>
   [...map].reduce((most, one) => (sizeOf(one[1]) >= sizeOf(most[1]) ? one : most))
 
@@ -83,7 +83,7 @@ function next(): Waiter | undefined {
 }
 
 /**
- * Enters the queue for hashing before any look-up, so that a refusal says nothing about an account.
+ * Enters the queue for hashing before any look-up, so that a refusal reveals nothing about an account.
  * @throws ApiError `overloaded` when too many wait, most of them from the sender's own network.
  */
 export async function withHashing<T>({ address, known }: Sender, work: () => Promise<T>): Promise<T> {

@@ -1,6 +1,6 @@
 /**
- * Invitations to an organisation: mailed, good for a week and for one acceptance, by whoever has the invited mailbox.
- * Only the hash of the token rests here; the token itself is made anew of the mail's id for each try of the mail.
+ * Invitations to an organisation: mailed, good for a week and for one acceptance, by the holder of the invited mailbox.
+ * Only the hash of the token is stored; the token itself is made anew of the mail's id for each try of the mail.
  */
 import { createHash } from 'node:crypto'
 import { ApiError } from '../platform/errors.ts'
@@ -41,7 +41,7 @@ const TOKEN = /^[A-Za-z0-9_-]{43}$/
 
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest()
 
-/** Whom to invite. `email` was checked. `mint` makes the token of a mail. */
+/** The person to invite. `email` was checked. `mint` makes the token of a mail. */
 export type NewInvitation = {
   email: string
   role: GivenRole
@@ -177,7 +177,7 @@ export const acceptInvitation = (db: Db, session: LiveSession, token: string): P
     return (await organisationOf(trx, member))!
   })
 
-/** What a mail is about, as it stands now; null if the invitation was accepted, revoked or replaced, or has expired. */
+/** What a mail is about, as it is now; null if the invitation was accepted, revoked or replaced, or has expired. */
 export async function invitationOf(trx: Trx, mailId: MailId): Promise<InvitationNotice | null> {
   const { rows } = await trx.raw<{ rows: { name: string; inviter: string; role: GivenRole; token_hash: Buffer }[] }>(
     `
@@ -192,6 +192,6 @@ export async function invitationOf(trx: Trx, mailId: MailId): Promise<Invitation
   return { organisation, invitedBy, role, isOfToken: (token) => hashOf(token).equals(hash) }
 }
 
-/** Deletes invitations past their time. Only housekeeping: they are refused anyway. */
+/** Deletes invitations past their time. They are refused anyway. */
 export const deleteExpiredInvitations = async (db: Db): Promise<number> =>
   db('invitations').where('expires_at', '<', db.fn.now()).delete()

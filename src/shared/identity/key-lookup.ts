@@ -1,4 +1,4 @@
-/** Who holds a key, and whether it is valid: `key_is_valid` alone says so (sql/key_is_valid.sql). */
+/** Who holds a key, and whether it is valid: `key_is_valid` alone decides it (sql/key_is_valid.sql). */
 import { LRUCache } from 'lru-cache'
 import { batched } from '../platform/postgres/batcher.ts'
 import type { Db } from '../platform/postgres/db.ts'
@@ -19,7 +19,7 @@ export type Principal = {
   /** The member whose key it is. */
   userId: UserId
   status: AccountStatus
-  /** Which of the key's secrets was sent: a charge looks at it again. */
+  /** Which of the key's secrets was sent: a charge checks it again. */
   secretVersion: number
   /** The client's address; empty when it is not known. */
   address: string
@@ -90,7 +90,7 @@ async function findPrincipals(db: Db, asked: Asked[]): Promise<(PrincipalRow | n
   return asked.map((_, index) => found.get(index + 1) ?? null)
 }
 
-// The lists come out of subqueries, so that Postgres keeps its plan: see prepared.ts.
+// The lists come from subqueries, so that Postgres reuses its plan: see prepared.ts.
 const FIND = {
   name: 'find_principals',
   text: `

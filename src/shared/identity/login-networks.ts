@@ -1,5 +1,5 @@
 /**
- * The networks that somebody has logged in from: guesses of others at their password do not keep them out, and their
+ * The networks that somebody has logged in from: guesses of others at their password do not lock them out, and their
  * own do not need to be slowed down (docs/accounts-and-mail.md#guesses). Only keyed hashes are stored.
  */
 import { createHmac } from 'node:crypto'
@@ -22,7 +22,10 @@ export const networkHash = (appSecret: string, address: string): NetworkHash =>
     .update(`tollgate login network\n${networkOf(address)}`)
     .digest() as NetworkHash
 
-/** Whether the user of a lowercased e-mail address has logged in from a network: one look-up, whether there is one. */
+/**
+ * Whether the user of a lowercased e-mail address has logged in from a network: one query, whether the user exists or
+ * not.
+ */
 export async function isLoginNetwork(db: Db, email: string, network: NetworkHash): Promise<boolean> {
   const { rows } = await db.raw<{ rows: unknown[] }>(
     `SELECT 1 FROM users u JOIN login_networks n ON n.user_id = u.id WHERE u.email = ? AND n.network_hash = ?`,

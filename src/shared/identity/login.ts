@@ -1,5 +1,5 @@
 /**
- * Login. Neither the answer nor its timing shows whether an account exists: the same look-ups are made for every
+ * Login. Neither the answer nor its timing shows whether an account exists: the same queries are made for every
  * address, guesses are counted for every address, and one without an account costs the same hash.
  */
 import type { Db } from '../platform/postgres/db.ts'
@@ -22,7 +22,7 @@ export type Credentials = { email: string; password: string; device: Device; net
 
 /**
  * Counts guesses at the password of an address, whether it has an account or not: after some failures there is a pause
- * that grows. `address` is whatever was given as one.
+ * that grows. `address` is the text that was sent as one.
  */
 export type Guesses = {
   /** @throws ApiError rate_limited, with `Retry-After`, during a pause. */

@@ -39,7 +39,7 @@ export const ownedBy = ({ accountId, memberId }: Seen): { account_id: AccountId;
   ...(memberId && { user_id: memberId }),
 })
 
-/** Lets a user act for an account. @throws where the account has an owner already (a constraint says so). */
+/** Lets a user act for an account. @throws where the account has an owner already (by a constraint). */
 export async function addMember(trx: Trx, { userId, accountId }: Membership, role: MemberRole): Promise<void> {
   await trx.raw(
     `INSERT INTO members (user_id, account_id, account_kind, role)

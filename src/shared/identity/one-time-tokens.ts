@@ -19,7 +19,7 @@ const LIFE_SECONDS: Record<LinkKind, number> = {
 
 const TOKEN = /^[A-Za-z0-9_-]{43}$/
 
-/** What a token is for: what the link of a mail does, or an invitation, whose token is kept with it. */
+/** What a token is for: what the link of a mail does, or an invitation, whose token is stored with it. */
 type Purpose = LinkKind | 'invitation'
 
 /** The token of a mail: 32 bytes, base64url. */

@@ -85,7 +85,7 @@ export async function organisationOf(db: Db | Trx, { userId, accountId }: Member
   return row ? { id: publicId('account', accountId), ...row } : null
 }
 
-/** The name of an organisation that a user owns, and that was not deleted; null where there is none. */
+/** The name of an organisation that a user owns, and that was not deleted; null if they own none. */
 export async function anyOwnedOrganisation(trx: Trx, userId: UserId): Promise<string | null> {
   const row = await trx('members')
     .join('accounts', 'accounts.id', 'members.account_id')

@@ -4,9 +4,8 @@
  */
 import type { Trx } from '../platform/postgres/db.ts'
 import type { AccountId, UserId } from '../platform/ids.ts'
-import { newId } from '../platform/ids.ts'
 import type { MailDetails, MoneyMailKind } from '../mail/mails.ts'
-import { requestMail } from '../mail/mails.ts'
+import { requestNewMail } from '../mail/mails.ts'
 
 /** Queues a mail to the owner of an account, if their address is verified. */
 export async function mailOwner(
@@ -17,7 +16,7 @@ export async function mailOwner(
 ): Promise<void> {
   const owner = await ownerAddress(trx, accountId)
   if (!owner?.isVerified) return
-  await requestMail(trx, { id: newId('mail'), kind, recipient: owner.email, userId: owner.userId, details })
+  await requestNewMail(trx, { kind, recipient: owner.email, userId: owner.userId, details })
 }
 
 /** An address, and whose it is. */

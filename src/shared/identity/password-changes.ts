@@ -6,8 +6,7 @@ import type { Db, Trx } from '../platform/postgres/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import { countValidKeys, revokeKeysOfUser } from './api-keys.ts'
 import type { AccountId, MailId, UserId } from '../platform/ids.ts'
-import { newId } from '../platform/ids.ts'
-import { requestMail } from '../mail/mails.ts'
+import { requestNewMail } from '../mail/mails.ts'
 import { findAccessToken, findToken, spendAccessTokens, spendToken } from './one-time-tokens.ts'
 import type { Sender } from './hashing-gate.ts'
 import { withHashing } from './hashing-gate.ts'
@@ -62,13 +61,10 @@ export async function confirmPassword(db: Db, userId: UserId, password: string, 
  * Requests a reset mail. Writes the same single row for every address, whether it has an account or not, so that
  * neither the answer nor its timing reveals it. The worker decides whether a mail is sent.
  */
-export async function requestReset(db: Db | Trx, email: string): Promise<MailId> {
-  const id = newId('mail')
-  await requestMail(db, { id, kind: 'reset', recipient: email, userId: null })
-  return id
-}
+export const requestReset = (db: Db | Trx, email: string): Promise<MailId> =>
+  requestNewMail(db, { kind: 'reset', recipient: email, userId: null })
 
-/** What comes with a mailed link. `newPassword` is whatever was sent; `address` and `network` are the client's. */
+/** What comes with a mailed link. `newPassword` is unchecked; `address` and `network` are the client's. */
 export type NewPassword = { token: string; newPassword: unknown; address: string; network: NetworkHash }
 
 /** Whose password was set, and how many keys ended with it. */
@@ -76,8 +72,8 @@ export type SetByLink = { accountId: AccountId; keys: number }
 
 /**
  * Sets a new password by a reset link; every session and every reset link of the user ends. So do the keys where the
- * address had not been verified: whoever made them may not be who reads its mails. Whoever has the link may log in from
- * there, whatever others guess.
+ * address had not been verified: their maker may not be the reader of its mails. The holder of the link may log in from
+ * there, no matter what others guess.
  * @throws ApiError invalid_token, the codes of `checkNewPassword`, overloaded.
  */
 export const resetPassword = (db: Db, sent: NewPassword): Promise<SetByLink> =>
@@ -89,7 +85,7 @@ export const resetPassword = (db: Db, sent: NewPassword): Promise<SetByLink> =>
     endsKeys: (user) => user.email_verified_at === null,
   })
 
-/** What can use an account beside its password, and whose it is. */
+/** What can use an account besides its password, and whose it is. */
 export type Access = { email: string; keys: number; sessions: number }
 
 /**

@@ -9,7 +9,7 @@ const PARAMETERS = { type: argon2.argon2id, memoryCost: 19_456, timeCost: 2, par
 
 /**
  * One text for what different keyboards send for the same password: letters with their marks, Hangul as syllables,
- * digits and spaces of any width (NFKC, as NIST SP 800-63B-4 section 3.1.1.2 says).
+ * digits and spaces of any width (NFKC, by NIST SP 800-63B-4, section 3.1.1.2).
  */
 const normal = (password: string): string => password.normalize('NFKC')
 

@@ -42,9 +42,9 @@ const TOKEN = /^[A-Za-z0-9_-]{43}$/
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest()
 
 /**
- * Opens a session, unless the account was suspended or its password changed since it was checked: a login with the
- * old password that runs while a reset commits must not leave a session behind. FOR SHARE waits for such a change and
- * looks again.
+ * Opens a session, unless the account was suspended or its password changed since it was checked: a login with the old
+ * password that runs while a reset commits must not open a session. FOR SHARE waits for a running change and reads
+ * again.
  * @returns null if it was.
  */
 export async function openSession(
@@ -89,8 +89,8 @@ export async function findSession(db: Db, token: string): Promise<LiveSession | 
 
 /**
  * Makes a session act for another account from now on. FOR SHARE waits for a change of the account's status, or of the
- * membership, and looks again. Rows are locked in the order of FROM: the account first, as whoever changes a membership
- * does.
+ * membership, and reads again. Rows are locked in the order of FROM: the account first, as in every change of a
+ * membership.
  * @returns null where the user may not act for it, or the session has ended.
  */
 export async function actFor(
@@ -134,8 +134,8 @@ export async function endSessions(trx: Db | Trx, userId: UserId, except: Session
 }
 
 /**
- * Ends all sessions that act for an account, and all of the person whose own account it is, whatever they act for. A
- * statement of its own after the account's row was locked, as `endSessions`.
+ * Ends all sessions that act for an account, and all of the person whose own account it is, no matter which account
+ * they act for. A statement of its own after the account's row was locked, as `endSessions`.
  */
 export async function endSessionsOfAccount(trx: Trx, accountId: AccountId): Promise<void> {
   const person = trx('members').where({ account_id: accountId, account_kind: 'personal' }).select('user_id')
@@ -181,7 +181,7 @@ export const isLive = async (trx: Trx, id: SessionId): Promise<boolean> =>
   (await trx('sessions').where({ id }).first('id')) !== undefined
 
 /**
- * Locks the user of a session that still is: whoever is just being deleted becomes nobody's member or owner.
+ * Locks the user of a session that still is: a user who is just being deleted becomes no member or owner.
  * @throws ApiError unauthorized where it has ended.
  */
 export async function lockUserOf(
@@ -193,6 +193,6 @@ export async function lockUserOf(
   return user
 }
 
-/** Deletes expired sessions. Only housekeeping: an expired session is refused anyway. */
+/** Deletes expired sessions. An expired session is refused anyway. */
 export const deleteExpiredSessions = async (db: Db): Promise<number> =>
   db('sessions').where('expires_at', '<', db.fn.now()).delete()

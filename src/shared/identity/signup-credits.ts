@@ -1,4 +1,4 @@
-/** The sign-up credits: once an account, and once a mailbox, whatever accounts it had before. */
+/** The sign-up credits: once an account, and once a mailbox, even if it had other accounts before. */
 import type { Config } from '../platform/config/config.ts'
 import { newId } from '../platform/ids.ts'
 import type { Trx } from '../platform/postgres/db.ts'

@@ -4,13 +4,13 @@ import type { AccountId, KeyId } from '../platform/ids.ts'
 import { JOIN_WINDOW } from './budgets.ts'
 
 /**
- * `credits`: the balance. `debt`: what past calls left uncollected; the next credits repay it. `held`: what open calls
+ * `credits`: the balance. `debt`: what past calls did not collect; the next credits repay it. `held`: what open calls
  * have taken of it so far, and perhaps give back in part. `running`: open calls.
  */
 export type AccountSummary = { credits: number; debt: number; held: number; running: number }
 
 /**
- * What can be charged to a balance or to a budget, in credits: what is `left` of it now (negative where settlements
+ * What can be charged to a balance or to a budget, in credits: the rest of it now (`left`) (negative where settlements
  * exceeded a budget), and what running calls hold of it and may give back.
  */
 export type Source = { left: number; held: number }
@@ -18,7 +18,7 @@ export type Source = { left: number; held: number }
 /**
  * What an account can be charged at this moment with a key, in credits. `balance`: as it is shown. `spendable`: the
  * balance without grants past their time. `keyBudget`, `memberBudget`: the budgets of the key and of its member; null
- * where there is none. `hasTopUp`: automatic top-up is on.
+ * if there is none. `hasTopUp`: automatic top-up is on.
  */
 export type Funds = {
   balance: number
@@ -52,7 +52,7 @@ export async function fundsOf(
   return rows[0] ?? null
 }
 
-/** SQL: the source that the budget of a scope is; null where there is none. */
+/** SQL: the budget of a scope as a source; null if there is none. */
 const sourceOf = (scope: 'key' | 'member'): string =>
   `(json_agg(json_build_object('left', b.credits - coalesce(w.used, 0), 'held', coalesce(w.held, 0)))
         FILTER (WHERE b.scope = '${scope}')) -> 0`

@@ -1,4 +1,4 @@
-/** What is left of the tokens of a minute, of an account and of its key (sql/token_allowance.sql). */
+/** The rest of the tokens of a minute, of an account and of its key (sql/token_allowance.sql). */
 
 /** `resetSeconds`: until its window ends, in whole seconds; 0 where none has begun. */
 export type TokenAllowance = { limit: number; remaining: number; resetSeconds: number }
@@ -10,11 +10,11 @@ export type AllowanceColumns = { account_tokens: TokenAllowance | null; key_toke
 export const allowancesOf = ({ account_tokens, key_tokens }: AllowanceColumns): TokenAllowance[] =>
   [account_tokens, key_tokens].filter((one) => one !== null)
 
-/** The most tokens that one call can have: those of the tightest limit; Infinity where there is none. */
+/** The most tokens that one call can have: those of the tightest limit; Infinity without a limit. */
 export const mostTokens = (allowances: readonly TokenAllowance[]): number =>
   Math.min(...allowances.map(({ limit }) => limit))
 
-/** The allowance that leaves least; undefined where there is none. */
+/** The allowance with the least remaining; undefined if there is none. */
 export const tightest = (allowances: readonly TokenAllowance[]): TokenAllowance | undefined =>
   allowances.toSorted((a, b) => a.remaining - b.remaining)[0]
 

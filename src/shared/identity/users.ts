@@ -13,7 +13,7 @@ export type Role = 'user' | 'admin'
 
 /**
  * A user: `id` is that of their own account. `credits`: the balance of the account that they act for. (Of an
- * organisation that an operator looks at, `id` and `credits` are the organisation's, all else its owner's.)
+ * organisation that an operator views, `id` and `credits` are the organisation's, all else its owner's.)
  */
 export type User = {
   id: string
@@ -74,7 +74,7 @@ export const USER_COLUMNS = [
   'accounts.group_name',
 ] as const
 
-/** A user who acts for an account, and the id of their own, which stays whatever they act for. */
+/** A user who acts for an account, and the id of their own, which does not depend on the account that they act for. */
 export type ActingUserRow = UserRow & { own_account_id: AccountId }
 
 /** What users see of themselves: the credits are those of the account that they act for. */

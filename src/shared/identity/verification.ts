@@ -3,7 +3,7 @@ import type { Db, Trx } from '../platform/postgres/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { MailId, UserId } from '../platform/ids.ts'
 import { newId } from '../platform/ids.ts'
-import { requestMail, verificationsOfLastHour } from '../mail/mails.ts'
+import { requestMail, requestNewMail, verificationsOfLastHour } from '../mail/mails.ts'
 import { findToken, spendToken } from './one-time-tokens.ts'
 import type { SignupTerms } from './signup-credits.ts'
 import { giveSignupCredits } from './signup-credits.ts'
@@ -58,8 +58,5 @@ export async function proven(trx: Trx, before: UserFields, terms: SignupTerms): 
 }
 
 /** Asks for the mail about what can use an account, to an address that was just proved: see `closeAccess`. */
-export async function requestAccessMail(trx: Trx, userId: UserId, recipient: string): Promise<MailId> {
-  const id = newId('mail')
-  await requestMail(trx, { id, kind: 'access', recipient, userId })
-  return id
-}
+export const requestAccessMail = (trx: Trx, userId: UserId, recipient: string): Promise<MailId> =>
+  requestNewMail(trx, { kind: 'access', recipient, userId })

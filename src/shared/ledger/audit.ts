@@ -15,7 +15,7 @@ export type Audit = { checked: Record<string, number>; breaches: Breach[] }
 const SHOWN_ROWS = 20
 
 /**
- * Whether a call's answer is kept. Calls of releases that did not have the bounds of a settlement may be beyond them;
+ * Whether a call's answer is stored. Calls of releases that did not have the bounds of a settlement may be beyond them;
  * their answers are gone a day after the upgrade.
  */
 const IS_KEPT = "c.status = 'succeeded' AND EXISTS (SELECT FROM call_results r WHERE r.call_id = c.id)"
@@ -276,7 +276,7 @@ const PART = [
 
 const TABLES = ['accounts', 'grants', 'ledger_entries', 'calls', 'budgets', 'payments']
 
-/** How many of the newest calls say which accounts are active. */
+/** How many of the newest calls decide which accounts are active. */
 const RECENT_CALLS = 10_000
 
 /** Checks every invariant for all accounts. It reads every ledger entry, which takes minutes for many millions. */
@@ -295,7 +295,7 @@ export const audit = (db: Db): Promise<Audit> =>
 export const auditActive = (db: Db, maxEntries: number): Promise<Audit> =>
   inSnapshot(db, async (trx) => check(trx, await activeAccounts(trx, maxEntries)))
 
-/** One snapshot, so that calls in flight do not look like breaches. */
+/** One snapshot, so that calls in flight are not taken for breaches. */
 const inSnapshot = (db: Db, work: (trx: Trx) => Promise<Audit>): Promise<Audit> =>
   db.transaction(
     async (trx) => {

@@ -59,7 +59,7 @@ export type LedgerEntry = {
  * Grants credits in the caller's transaction, so that a grant is stored with its cause or not at all. If the account
  * has debt, the grant repays it first.
  * @returns the balance after it.
- * @throws where the account does not exist, or an amount is outside 1 … MAX_GRANT_CREDITS (a constraint says so).
+ * @throws where the account does not exist, or an amount is outside 1 … MAX_GRANT_CREDITS (by a constraint).
  */
 export async function grant(trx: Trx, given: NewGrant): Promise<number> {
   const account = await lockAccount(trx, given.accountId)
@@ -93,7 +93,7 @@ export async function grant(trx: Trx, given: NewGrant): Promise<number> {
 type Balances = { rows: { balance: number }[] }
 
 /**
- * Brings what is reversed of a paid payment to `target` credits: takes them back, and leaves debt where they are spent,
+ * Brings what is reversed of a paid payment to `target` credits: takes them back, and turns spent ones into debt,
  * or reinstates them (docs/money.md#refunds-and-disputes). @returns the balance after it.
  */
 export async function reversePayment(trx: Trx, paymentId: PaymentId, target: number): Promise<number> {
@@ -101,7 +101,7 @@ export async function reversePayment(trx: Trx, paymentId: PaymentId, target: num
   return rows[0]!.balance
 }
 
-/** What is left of the grants that a payment bought. */
+/** The rest of the grants that a payment bought. */
 export async function remainingOfPayment(db: Db | Trx, paymentId: PaymentId): Promise<number> {
   const row = await db('grants')
     .where({ payment_id: paymentId })
@@ -129,7 +129,7 @@ async function collectDebt(trx: Trx, accountId: AccountId): Promise<number> {
   return rows[0]!.balance
 }
 
-/** Where an account stands, its row locked. In credits. */
+/** The state of an account, its row locked. In credits. */
 export type LockedAccount = { credits: number; debt: number; ledger_seq: number; deleted_at: Date | null }
 
 /**
@@ -146,8 +146,8 @@ export async function lockAccount(trx: Trx, accountId: AccountId): Promise<Locke
 }
 
 /**
- * Removes what is left of expired grants from the balances, with one `expiry` entry each.
- * @returns how many grants expired; fewer than `limit` means that none is left.
+ * Removes the rest of expired grants from the balances, with one `expiry` entry each.
+ * @returns how many grants expired; fewer than `limit` means that no more are due.
  */
 export async function expireGrants(db: Db, limit: number): Promise<number> {
   return db.transaction(async (trx) => {

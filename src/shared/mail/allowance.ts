@@ -1,6 +1,6 @@
 /**
- * How many mails a mailbox is sent: the one count of all mails, by kind, hour and mailbox, whatever accounts they are
- * for. It outlives these accounts.
+ * How many mails a mailbox is sent: the one count of all mails, by kind, hour and mailbox, for all accounts. It
+ * outlives these accounts.
  */
 import type { MailId } from '../platform/ids.ts'
 import type { Db, Trx } from '../platform/postgres/db.ts'
@@ -27,7 +27,7 @@ export async function lockMailbox(trx: Trx, { known }: Mailbox): Promise<void> {
 
 /**
  * Counts a mail that is to be sent, once however often it is tried. The mailbox must be locked.
- * @returns null if it may be sent; else it is not counted, and may be in so many seconds.
+ * @returns null if it may be sent; else it is not counted, and may be sent after this many seconds.
  */
 export async function countMail(trx: Trx, { mailId, mailbox, kind, hourlyLimit }: CountedMail): Promise<number | null> {
   const { rows } = await trx.raw<{ rows: { waitSeconds: number }[] }>(

@@ -29,7 +29,7 @@ export function createMailboxes(config: Pick<Config, 'APP_SECRET' | 'APP_SECRET_
  * Notes that a mailbox is given something that it gets once, by a constraint: the sign-up credits, or those of a code.
  * The grant is to be made in the same transaction.
  * @param code null for the sign-up credits.
- * @returns false if the mailbox was given it before, by whatever account: then no grant is due.
+ * @returns false if the mailbox was given it before, for any account: then no grant is due.
  */
 export async function claimGift(
   trx: Trx,

@@ -15,9 +15,9 @@ type OutgoingMail = MailContent & { id: MailId; to: string }
 /** Hands mails to a transport. */
 export type Mailer = {
   transport: 'smtp' | 'file'
-  /** Sends a mail; an abort ends the try. @throws whatever the server or the disk says: see `describeFailure`. */
+  /** Sends a mail; an abort ends the try. @throws the error of the server or the disk: see `describeFailure`. */
   send: (mail: OutgoingMail, signal: AbortSignal) => Promise<{ messageId: string }>
-  /** Logs in where there is a server, and sends nothing. @throws what the server says. */
+  /** Logs in where there is a server, and sends nothing. @throws the server's error. */
   check: () => Promise<void>
   /** Closes idle connections at once, and the others when their mail was sent. */
   close: () => void
@@ -65,7 +65,7 @@ function smtpMailer(
     maxRequeues: 0,
     disableFileAccess: true,
     disableUrlAccess: true,
-    // Whatever SMTP_URL says: the library would log whole mails, links included.
+    // No matter what SMTP_URL sets: the library would log whole mails, links included.
     logger: false,
   })
   return {
@@ -112,7 +112,7 @@ function fileMailer(file: string, from: string, messageIdOf: (id: MailId) => str
   }
 }
 
-/** Why a mail was not sent. `permanent`: the server refuses this very recipient and says that it always will. */
+/** Why a mail was not sent. `permanent`: the server refuses this very recipient and reports that it always will. */
 export type MailFailure = { reason: string; permanent: boolean }
 
 const REASON_LENGTH = 300

@@ -7,7 +7,7 @@
  */
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { MailId, UserId } from '../platform/ids.ts'
-import { publicId } from '../platform/ids.ts'
+import { newId, publicId } from '../platform/ids.ts'
 import { withoutSecrets } from '../platform/process/log.ts'
 
 /**
@@ -33,15 +33,15 @@ export const MAIL_KINDS = [
 ] as const
 /** Which text a mail has. */
 export type MailKind = (typeof MAIL_KINDS)[number]
-/** Mails about money, whose details say everything. */
+/** Mails about money, whose details have everything that is in the mail. */
 export type MoneyMailKind = Extract<MailKind, 'receipt' | 'low_balance' | 'top_up_failed' | 'top_up_off'>
 /** How far a mail is. `skipped` is no longer needed; `dead` was given up, until an operator retries it. */
 export type MailStatus = 'queued' | 'sending' | 'sent' | 'skipped' | 'dead'
 
-/** What a mail says beside its link: amounts, and addresses of pages or people. */
+/** What a mail reports next to its link: amounts, and addresses of pages or people. */
 export type MailDetails = Record<string, string | number | null>
 
-/** A mail to write. The user of a reset or an invitation is not known to who asks for it, and stays null. */
+/** A mail to write. The user of a reset or an invitation is unknown to the caller, and stays null. */
 export type NewMail = { id: MailId; kind: MailKind; recipient: string; userId: UserId | null; details?: MailDetails }
 
 /** A mail that this worker has claimed. `tries` includes this one. */
@@ -71,6 +71,13 @@ export async function requestMail(db: Db | Trx, { id, kind, recipient, userId, d
   await db('mails').insert({ id, kind, recipient, user_id: userId, details: JSON.stringify(details ?? {}) })
 }
 
+/** Writes a mail under a new id. @returns the id, to be enqueued once this is committed. */
+export async function requestNewMail(db: Db | Trx, mail: Omit<NewMail, 'id'>): Promise<MailId> {
+  const id = newId('mail')
+  await requestMail(db, { id, ...mail })
+  return id
+}
+
 /** Claims a due mail for `leaseSeconds`; null if it is not due or another worker has it. */
 export async function claimMail(db: Db, id: MailId, leaseSeconds: number): Promise<ClaimedMail | null> {
   const { rows } = await db.raw<{
@@ -88,7 +95,7 @@ export async function claimMail(db: Db, id: MailId, leaseSeconds: number): Promi
   return { id, kind, recipient, userId, tries, details }
 }
 
-/** In how many ms a mail is due; null when it is finished or there is none. */
+/** In how many ms a mail is due; null if it is finished or does not exist. */
 export async function dueInMs(db: Db, id: MailId): Promise<number | null> {
   const { rows } = await db.raw<{ rows: { ms: number }[] }>(
     `
@@ -99,7 +106,7 @@ export async function dueInMs(db: Db, id: MailId): Promise<number | null> {
   return rows[0]?.ms ?? null
 }
 
-/** Records that a mail was delivered, or that none was due and why. Not guarded by the try: any try may say so. */
+/** Records that a mail was delivered, or that none was due and why. Not guarded by the try: any try may record it. */
 export async function finishMail(
   db: Db,
   id: MailId,
@@ -217,10 +224,10 @@ export const discardMails = async (db: Db | Trx, id: MailId | 'all'): Promise<nu
 const deadMails = (db: Db | Trx, id: MailId | 'all') =>
   db('mails').where({ status: 'dead', ...(id !== 'all' && { id }) })
 
-/** How long finished mails are kept, in days. A skipped one may hold the address of somebody who has no account. */
+/** How long finished mails are stored, in days. A skipped one may hold the address of somebody who has no account. */
 const KEPT_DAYS = { skipped: 2, sent: 30, dead: 90 } as const
 
-/** Deletes finished mails past their time, and with them what is left of their links. */
+/** Deletes finished mails past their time, and with them their links. */
 export async function deleteOldMails(db: Db): Promise<number> {
   const pastItsTime = '(status = ? AND finished_at < now() - make_interval(days => ?))'
   const { rowCount } = await db.raw<{ rowCount: number }>(

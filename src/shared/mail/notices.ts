@@ -1,4 +1,4 @@
-/** What mails report that others look up for them, as it is when the mail is sent. */
+/** What mails report and other modules read for them, as it is when the mail is sent. */
 
 /**
  * That `percent` of a budget were `used`, without what running calls hold: of a key, by its name, or of a member of an
@@ -12,7 +12,7 @@ export type BudgetNotice = {
   resetsAt: Date | null
 }
 
-/** What the mail of an invitation says; `isOfToken`: whether a token is the one that accepts it. */
+/** What the mail of an invitation reports; `isOfToken`: whether a token is the one that accepts it. */
 export type InvitationNotice = {
   organisation: string
   invitedBy: string

@@ -1,6 +1,6 @@
 /**
  * The mails: text and HTML rendered from one description. Pure. The only user input in them are addresses, and the
- * names of keys and organisations; all are escaped, and none stands in a subject.
+ * names of keys and organisations; all are escaped, and none is in a subject.
  */
 import { moneyText } from '../terms/currencies.ts'
 import { CARD_GONE, MONTHLY_CAP, failureWords } from '../terms/failures.ts'
@@ -18,7 +18,9 @@ type Action = { label: string; url: string; otherwise?: string }
 
 const PRODUCT = 'Tollgate'
 
-/** A name in quotes. Whatever it contains, no mail program shows it as a link: word joiners break up addresses. */
+/**
+ * A name in quotes. No matter what it contains, no mail program shows it as a link: word joiners break up addresses.
+ */
 const quoted = (name: string): string => `"${name.replace(/[.:/@]/g, '$&\u2060')}"`
 
 /**
@@ -80,7 +82,7 @@ export function addressMail(baseUrl: string, address: string, token: string): Ma
 /** `2 API keys`: a number of things, as people read it. */
 const several = (count: number, thing: string): string => `${counted(count)} ${thing}${count === 1 ? '' : 's'}`
 
-/** Says what can use an account whose address was just proved, to its owner, who can end it all by the link. */
+/** Reports to an owner who just proved their address what can use the account, with a link that ends it all. */
 export function accessMail(
   baseUrl: string,
   address: string,
@@ -148,7 +150,7 @@ export function budgetMail(baseUrl: string, notice: BudgetNotice): MailContent {
   })
 }
 
-/** What a mail about a budget says of a key, of its reader as a member, or of another member. */
+/** What a mail about a budget reports of a key, of its reader as a member, or of another member. */
 function ofBudget(baseUrl: string, { whose }: BudgetNotice) {
   const myKeys = { label: 'Show my keys', url: `${baseUrl}/keys` }
   if ('key' in whose) {
@@ -203,11 +205,10 @@ export function testMail(baseUrl: string, address: string): MailContent {
 }
 
 /** A mail about money. `details` are those of its request. */
-export function moneyMail(baseUrl: string, kind: MoneyMailKind, details: MailDetails): MailContent {
-  return write(MONEY_MAILS[kind](baseUrl, details))
-}
+export const moneyMail = (baseUrl: string, kind: MoneyMailKind, details: MailDetails): MailContent =>
+  write(MONEY_MAILS[kind](baseUrl, details))
 
-/** Tells the owner of a key what an operator did to its secret. `details`: the name and the hint of the key. */
+/** Notifies the owner of a key what an operator did to its secret. `details`: the name and the hint of the key. */
 export const keyMail = (baseUrl: string, { name, hint, secret }: MailDetails): MailContent =>
   write({
     subject: secret === 'ended' ? 'The secret of an API key was ended' : 'An API key got a new secret',
@@ -224,7 +225,7 @@ export const keyMail = (baseUrl: string, { name, hint, secret }: MailDetails): M
     closing: ['An operator cannot see the secret that you make.'],
   })
 
-/** Tells the owner of a webhook that it was disabled. `details`: its address, and why. */
+/** Notifies the owner of a webhook that it was disabled. `details`: its address, and why. */
 export const webhookMail = (baseUrl: string, { url, reason }: MailDetails): MailContent =>
   write({
     subject: `A ${PRODUCT} webhook was disabled`,
@@ -301,9 +302,8 @@ const write = (draft: Draft): MailContent => ({
 const linesOf = (action: Action | undefined): string[] =>
   action ? [action.url, ...(action.otherwise === undefined ? [] : [action.otherwise])] : []
 
-function writeText({ paragraphs, action, closing }: Draft): string {
-  return `${[...paragraphs, ...linesOf(action), ...closing, `-- \n${PRODUCT}`].join('\n\n')}\n`
-}
+const writeText = ({ paragraphs, action, closing }: Draft): string =>
+  `${[...paragraphs, ...linesOf(action), ...closing, `-- \n${PRODUCT}`].join('\n\n')}\n`
 
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 const escape = (text: string): string => text.replace(/[&<>"']/g, (character) => ESCAPES[character]!)

@@ -1,12 +1,12 @@
 /**
- * Files that look like one format and are decoded as another. Decoders take the format that fits the beginning of a
- * file best, and some formats may begin anywhere in it: a file that has the marks of one is refused.
+ * Files that appear to be of one format and are decoded as another. Decoders take the format that fits the beginning of
+ * a file best, and some formats may begin anywhere in it: a file that has the marks of one is refused.
  */
 import { frameAt } from './mp3-frames.ts'
 import type { SoundReader } from './reader.ts'
 import { NoSound } from './reader.ts'
 
-/** How much of a file decoders look at to find its format, in bytes. */
+/** How much of a file decoders read to find its format, in bytes. */
 const PROBED = 65_536
 
 /** Marks of formats that may begin anywhere, and how many of them decoders ask for. */
@@ -37,10 +37,10 @@ const TS_PACKETS = [188, 192, 204]
 /** What each packet of MPEG-TS begins with. */
 const TS_SYNC = 0x47
 
-/** Boxes of an MP4 file which may be its first, behind four bytes that say how long it is. */
+/** Boxes of an MP4 file which may be its first, behind four bytes with its length. */
 const FIRST_BOXES = new Set('ftyp moov mdat pnot udta ediw wide free junk pict skip uuid prfl'.split(' '))
 
-/** @throws NoSound where decoders could take what stands at a position for a format that may begin anywhere */
+/** @throws NoSound where decoders could take the bytes at a position for a format that may begin anywhere */
 export function refuseDisguised(file: SoundReader, from: number): void {
   const head = file.at(from, PROBED)
   const isOther =
@@ -53,32 +53,29 @@ export function refuseDisguised(file: SoundReader, from: number): void {
 }
 
 /**
- * Decoders look whether samples of PCM are a stream of another coding.
+ * Decoders check whether samples of PCM are a stream of another coding.
  * @param from where the samples begin
  * @throws NoSound where they are
  */
 export function refuseStreamInSamples(file: SoundReader, from: number): void {
   refuseDisguised(file, from)
   const data = file.at(from, PROBED)
-  const at = Math.max(
-    0,
-    data.findIndex((byte) => byte !== 0),
-  )
+  const first = data.findIndex((byte) => byte !== 0)
   const isStream =
     data.toString('latin1', 0, 3) === 'ID3' ||
-    [adtsBytes, loasBytes, ac3Bytes].some((frameBytes) => follows(data, at, frameBytes, 3)) ||
+    [adtsBytes, loasBytes, ac3Bytes].some((frameBytes) => follows(data, Math.max(0, first), frameBytes, 3)) ||
     hasChain(data, (bytes, place) => frameAt(bytes, place)?.bytes ?? 0)
   if (isStream) throw new NoSound('has the marks of another format in it')
 }
 
-/** Whether a mark occurs so many times. */
+/** Whether a mark occurs at least `least` times. */
 function has(bytes: Buffer, mark: Buffer, least: number): boolean {
   let found = 0
   for (let at = bytes.indexOf(mark); at >= 0 && found < least; at = bytes.indexOf(mark, at + 1)) found++
   return found >= least
 }
 
-/** Whether so many frames follow each other from a position on. */
+/** Whether `least` frames follow each other from a position on. */
 function follows(
   bytes: Buffer,
   from: number,
@@ -94,7 +91,7 @@ function follows(
   return true
 }
 
-/** Whether frames that follow each other begin anywhere: so many that chance does not make them. */
+/** Whether frames that follow each other begin anywhere: more than chance makes. */
 function hasChain(bytes: Buffer, frameBytes: (bytes: Buffer, at: number) => number): boolean {
   for (let at = 0; at < bytes.length; at++) if (follows(bytes, at, frameBytes, CHAIN)) return true
   return false
@@ -128,7 +125,7 @@ function ac3Bytes(bytes: Buffer, at: number): number {
   return code === 0 ? 4 * rate : code === 2 ? 6 * rate : 2 * (Math.floor((rate * 320) / 147) + (size & 1))
 }
 
-/** Whether packets of MPEG-TS could be seen in what decoders look at first, in twice as much, and so on. */
+/** Whether packets of MPEG-TS could be found in what decoders read first, in twice as much, and so on. */
 const isTransportStream = (bytes: Buffer): boolean =>
   [2048, 4096, 8192, 16_384, 32_768].some((size) =>
     TS_PACKETS.some((length) => hasPackets(bytes.subarray(size > 16_384 ? 16_384 : 0, size), length)),

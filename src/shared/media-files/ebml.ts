@@ -24,7 +24,7 @@ export type EbmlNumber = { value: number; bytes: number }
 /** How many bytes the number has that this byte begins: 9 where it begins none. */
 export const lengthOf = (first: number): number => Math.clz32(first) - 23
 
-/** The number at a place, of `most` bytes at most; null where there is none. @param withMark as ids are written */
+/** The number at a place, of `most` bytes at most; null if there is no number. @param withMark as ids are written */
 export function numberAt(bytes: Buffer, place: number, most: number, withMark: boolean): EbmlNumber | null {
   const first = bytes[place] ?? 0
   const length = lengthOf(first)
@@ -34,7 +34,10 @@ export function numberAt(bytes: Buffer, place: number, most: number, withMark: b
   return { value, bytes: length }
 }
 
-/** How long an element is, by the number behind its id: `Infinity` where all bits are set, which leaves it open. */
+/**
+ * How long an element is, by the number behind its id: `Infinity` where all bits are set, which means an unknown
+ * length.
+ */
 export function lengthAt(bytes: Buffer, place: number): EbmlNumber | null {
   const length = numberAt(bytes, place, 8, false)
   return length && length.value >= 2 ** (7 * length.bytes) - 1 ? { ...length, value: Infinity } : length

@@ -1,6 +1,4 @@
-/**
- * FLAC (RFC 9639): each frame says how many samples it has. The number of samples that the head states is not believed.
- */
+/** FLAC (RFC 9639): each frame states its number of samples. That of the head is not trusted. */
 import type { SoundReader } from './reader.ts'
 import { NoSound, secondsAt } from './reader.ts'
 
@@ -28,7 +26,7 @@ export function flacSeconds(file: SoundReader): number {
   return Math.max(seconds, secondsAt(file.bytes - from, bitsPerSecond * OVERHEAD))
 }
 
-/** As strict as decoders, which otherwise look for another format in the file. */
+/** As strict as decoders, which otherwise search the file for another format. */
 function headOf(file: SoundReader): { from: number; rate: number; bitsPerSecond: number } {
   const info = file.at(4, 38)
   const isInfo = info.length === 38 && (info[0]! & 0x7f) === 0 && info.readUIntBE(1, 3) === 34
@@ -53,7 +51,7 @@ const beginsFrame = (bytes: Buffer, at: number): boolean => bytes[at] === 0xff &
 
 /**
  * The head of a frame: how long it is, how many samples its frame has, and how many of them a second; 0: as the file
- * states. Null where none stands here.
+ * states. Null if there is none here.
  */
 function frameHead(bytes: Buffer, at: number): { bytes: number; samples: number; rate: number } | null {
   if (bytes.length < at + 6) return null
@@ -90,7 +88,7 @@ const CRC8 = Uint8Array.from({ length: 256 }, (_, byte) => {
   return crc
 })
 
-/** The check sum of a frame's head, which stands between two positions. */
+/** The check sum of a frame's head, which is between two positions. */
 export function crc8(bytes: Uint8Array, from = 0, until = bytes.length): number {
   let crc = 0
   for (let at = from; at < until; at++) crc = CRC8[crc ^ bytes[at]!]!

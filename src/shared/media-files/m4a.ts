@@ -64,10 +64,7 @@ export function m4aSeconds(file: SoundReader): number {
   if (sound.length === 0) throw new NoSound('is an MP4 file without sound')
   if (sound.some(({ coding }) => coding === null))
     throw new NoSound('is an MP4 file of a coding that is not taken: send AAC or ALAC')
-  const seconds = sound.reduce(
-    (most, track) => Math.max(most, secondsOf(track, walk.fragmentSamples, walk.dataBytes)),
-    0,
-  )
+  const seconds = Math.max(0, ...sound.map((track) => secondsOf(track, walk.fragmentSamples, walk.dataBytes)))
   if (!(seconds > 0)) throw new NoSound('is an MP4 file without sound')
   return seconds
 }
@@ -178,7 +175,7 @@ function* entriesOf(box: Buffer, countAt: number, from: number, size: number): G
   for (let entry = 0; entry < count; entry++) yield from + entry * size
 }
 
-/** What a sample lasts at the most where its description does not say it in the usual way. */
+/** What a sample lasts at the most if its description does not state it in the usual way. */
 const SLOWEST = 1024 / 8000
 
 /** Kinds of AAC (ISO 14496-3) whose samples are 1,024 at the stated rate, or fewer: Main, LC, SSR, LTP, SBR, PS. */
@@ -212,7 +209,7 @@ function aacSettings(box: Buffer): number | null {
   return ((box[place] ?? 0) << 8) | (box[place + 1] ?? 0)
 }
 
-/** Where the content of a descriptor begins, whose tag stands at a place. @throws NoSound where it does not */
+/** Where the content of the descriptor at a place begins. @throws NoSound if it has another tag */
 function descriptorAt(box: Buffer, place: number, tag: number): number {
   if (box[place] !== tag) throw brokenHead()
   let at = place + 1

@@ -33,7 +33,7 @@ export function measureSound(source: SoundSource): Sound {
   const from = afterTags(file)
   const kind = kindOf(file.at(from, 12))
   if (!kind) throw new NoSound(`must be ${KINDS}`)
-  // Decoders look for the format behind a tag as well: only MP3, whose tag is cut off, may have one.
+  // Decoders search for the format behind a tag as well: only MP3, whose tag is cut off, may have one.
   if (from > 0 && kind !== 'mp3')
     throw new NoSound(`is ${SOUND_KINDS[kind].name} behind a tag: remove its ID3 or APE tag`)
   const seconds = PARSERS[kind](file, from)
@@ -45,7 +45,7 @@ const KINDS = new Intl.ListFormat('en', { type: 'disjunction' }).format(
   Object.values(SOUND_KINDS).map(({ name }) => name),
 )
 
-/** Accepts less than decoders do: where they are not sure, they look for another format in the file. */
+/** Accepts less than decoders do: if they are not sure, they search the file for another format. */
 function kindOf(head: Buffer): SoundKind | null {
   const text = head.toString('latin1')
   if (text.startsWith('RIFF') && text.startsWith('WAVE', 8)) return 'wav'

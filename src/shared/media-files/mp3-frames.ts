@@ -18,7 +18,7 @@ const RATES = [44_100, 48_000, 32_000]
 /** A frame: its length in bytes, and how long it lasts. */
 export type Frame = { bytes: number; seconds: number }
 
-/** The frame whose head is at a position; null where there is none. */
+/** The frame whose head is at a position; null if there is none. */
 export function frameAt(bytes: Buffer, at = 0): Frame | null {
   if (bytes.length < at + 4 || bytes[at] !== 0xff || (bytes[at + 1]! & 0xe0) !== 0xe0) return null
   return FRAMES[((bytes[at + 1]! & 0x1e) << 7) | bytes[at + 2]!]!

@@ -1,6 +1,6 @@
 /**
  * MP3: its frames, from the first byte behind all tags on. The number of frames that some encoders state at the
- * beginning is not believed.
+ * beginning is not trusted.
  */
 import { refuseDisguised } from './disguises.ts'
 import { frameAt } from './mp3-frames.ts'
@@ -16,7 +16,7 @@ const AHEAD_BYTES = 4096
 /** The least share of a file that has to be frames: else it is something else, with some frames in it. */
 const LEAST_FRAMED = 0.5
 
-/** Frames that follow each other at the beginning: decoders ask for so many before they take a file for MP3. */
+/** Frames that follow each other at the beginning: decoders require this many before they take a file for MP3. */
 const LEAST_FRAMES = 7
 
 /**
@@ -30,7 +30,7 @@ export function mp3Seconds(file: SoundReader, from: number): number {
   let seconds = 0
   let framed = 0
   file.walk({ from, until, ahead: AHEAD_BYTES }, (bytes, at) => {
-    // Decoders take each frame, whatever is between two of them.
+    // Decoders take each frame, no matter what is between two of them.
     const frame = frameAt(bytes, at)
     if (frame) {
       seconds += frame.seconds

@@ -20,8 +20,10 @@ const PAGE = Buffer.from('OggS')
 /** Where a page states its checksum. */
 const CHECKSUM_AT = 22
 
-/** One stream: `packet` is the number of the packet that is read, `head` has its
- * beginning at `headAt`, and `bytes` is its length so far. */
+/**
+ * One stream: `packet` is the number of the packet that is read, `head` has its
+ * beginning at `headAt`, and `bytes` is its length so far.
+ */
 type Stream = {
   clock: PacketClock | null
   headers: number

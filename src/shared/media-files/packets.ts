@@ -14,7 +14,7 @@ export type PacketClock = {
   seconds: () => number
 }
 
-/** How many of a packet's first bytes a clock looks at. */
+/** How many of a packet's first bytes a clock reads. */
 export const HEAD_BYTES = 8
 
 /** The highest bit rate that is plausible: Opus has at most 510 kbit/s a pair of channels, Vorbis about the same. */

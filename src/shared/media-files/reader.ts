@@ -63,7 +63,7 @@ export class SoundReader {
     return 0
   }
 
-  /** The next place of these bytes, from a place on; -1 where there is none. */
+  /** The next place of these bytes, from a place on; -1 if there is none. */
   find(mark: Buffer, from: number): number {
     for (let place = from; place + mark.length <= this.bytes;) {
       const piece = this.from(place, mark.length)
@@ -76,7 +76,7 @@ export class SoundReader {
 
   /**
    * Steps through a file between two positions.
-   * @param ahead how many bytes a step looks at; fewer only at the end of the file
+   * @param ahead how many bytes a step reads; fewer only at the end of the file
    * @param step gets bytes and a place in them. @returns how many bytes it takes, at least 1
    */
   walk(
@@ -100,5 +100,5 @@ export class SoundReader {
   }
 }
 
-/** The least that so many bytes can last, at the highest bit rate that is plausible for their coding. */
+/** The least that this many bytes can last, at the highest bit rate that is plausible for their coding. */
 export const secondsAt = (bytes: number, bitsPerSecond: number): number => (bytes * 8) / bitsPerSecond

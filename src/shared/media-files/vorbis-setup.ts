@@ -10,7 +10,7 @@ export type VorbisModes = { long: readonly boolean[]; bits: number }
 /** The longest setup header, in bytes: encoders write a quarter of it. */
 export const MAX_SETUP_BYTES = 32_768
 
-/** @param setup the third packet of a stream. @throws NoSound where it is none of so many channels */
+/** @param setup the third packet of a stream. @throws NoSound if it is no setup for this number of channels */
 export function modesOf(setup: Buffer, channels: number): VorbisModes {
   if (setup.toString('latin1', 0, 7) !== '\x05vorbis') throw broken()
   const bits = new Bits(setup, 7)
@@ -63,7 +63,7 @@ class Bits {
     if (this.at > this.bytes.length * 8) throw broken()
   }
 
-  /** Reads something so many times: each time takes at least a bit, so that the header bounds how many. */
+  /** Reads something `times` times: each takes at least a bit, so that the header bounds how many. */
   repeat(times: number, read: () => void): void {
     for (let time = 0; time < times; time++) read()
   }
@@ -101,7 +101,7 @@ function readOrderedLengths(bits: Bits, entries: number): void {
   }
 }
 
-/** The largest number whose power of so many dimensions is at most the number of entries. */
+/** The largest number whose power of `dimensions` is at most the number of entries. */
 function rootOf(entries: number, dimensions: number): number {
   if (dimensions === 0) throw broken()
   let root = Math.floor(entries ** (1 / dimensions))

@@ -1,4 +1,6 @@
-/** WAV (RIFF): samples of one size, so that their bytes say how long they last. The stated lengths are not believed. */
+/**
+ * WAV (RIFF): samples of one size, so that their length in bytes is their duration. The stated lengths are not trusted.
+ */
 import { refuseDisguised, refuseStreamInSamples } from './disguises.ts'
 import type { SoundReader } from './reader.ts'
 import { NoSound } from './reader.ts'
@@ -7,7 +9,7 @@ import { NoSound } from './reader.ts'
 const PLAIN = new Set([1, 3, 6, 7])
 const EXTENSIBLE = 0xfffe
 
-/** A-law and µ-law: a byte a sample, whatever size their head states. */
+/** A-law and µ-law: a byte a sample, even if their head states another size. */
 const BYTES = new Set([6, 7])
 
 /** Chunks of one file. */

@@ -12,7 +12,7 @@ import { NoSound } from './reader.ts'
 /** What every cluster begins with. */
 const CLUSTER = Buffer.from([0x1f, 0x43, 0xb6, 0x75])
 
-/** Elements that have others in them. They are gone into, whatever length they state: a recorder knows none. */
+/** Elements that have others in them. They are entered even if they state no length: a recorder knows none. */
 const PARENTS = new Set<number>([ID.segment, ID.info, ID.tracks, ID.track, ID.cluster, ID.group])
 
 /** Elements of one file. */
@@ -71,7 +71,7 @@ export function webmSeconds(file: SoundReader): number {
   return walk.seconds()
 }
 
-/** Finds the next mark of a cluster from places that only increase; Infinity where there is none. */
+/** Finds the next mark of a cluster from places that only increase; Infinity if there is none. */
 function clusterFinder(file: SoundReader): (from: number) => number {
   let next = -1
   return (from) => {
@@ -82,7 +82,7 @@ function clusterFinder(file: SoundReader): (from: number) => number {
 }
 
 /**
- * The position behind the head of the file. Decoders that do not find a known type in a short head look for another
+ * The position behind the head of the file. Decoders that do not find a known type in a short head search for another
  * format. @throws NoSound
  */
 function afterHead(file: SoundReader): number {
@@ -186,7 +186,7 @@ function laceAt(block: Buffer, from: number, bytes: number): { from: number; len
     const length = lacing === XIPH ? xiphAt(block, place) : numberAt(block, place, 8, false)
     // A lace that cannot be read: its packets are taken to be as long as they can be.
     if (!length) return { from: block.length, lengths: Array.from({ length: count }, () => (bytes - from) / count) }
-    // Of EBML's all but the first are differences, from the middle of what so many bytes can say.
+    // Of EBML's all but the first are differences, from the middle of what their bytes can express.
     const before = lacing === EBML ? lengths.at(-1) : undefined
     const stated = length.value + (before === undefined ? 0 : before - (2 ** (7 * length.bytes - 1) - 1))
     lengths.push(Math.max(0, stated))

@@ -1,6 +1,6 @@
 /**
  * What the web and the workers both know about media results: their types, their unguessable names, their
- * addresses, and where they are kept (STORAGE_URL). Pure: no file or network is touched here.
+ * addresses, and where they are stored (STORAGE_URL). Pure: no file or network is touched here.
  */
 import { createHmac } from 'node:crypto'
 import type { CallId } from '../platform/ids.ts'
@@ -29,9 +29,8 @@ export type MediaType = (typeof MEDIA_TYPES)[MediaExtension]
 export type MediaKind = 'image' | 'video'
 
 /** The kind that a stored type is of. */
-export function kindOf(extension: MediaExtension): MediaKind {
-  return MEDIA_TYPES[extension].startsWith('image/') ? 'image' : 'video'
-}
+export const kindOf = (extension: MediaExtension): MediaKind =>
+  MEDIA_TYPES[extension].startsWith('image/') ? 'image' : 'video'
 
 /** The name of a stored result: unguessable, one path segment, with the extension of its type. */
 export type MediaName = string & { readonly __mediaName: true }
@@ -41,7 +40,7 @@ const NAME = new RegExp(`^[A-Za-z0-9_-]{32}\\.(${Object.keys(MEDIA_TYPES).join('
 
 /**
  * The name of a call's result: 192 bits of an HMAC under the server's secret, so that nobody can guess a name, and
- * a call that is collected a second time overwrites its own object instead of leaving two.
+ * a call that is collected a second time overwrites its own object and makes no second one.
  * @param index which of the call's results, from 0
  */
 export function mediaName(secret: string, callId: CallId, index: number, extension: MediaExtension): MediaName {
@@ -50,37 +49,25 @@ export function mediaName(secret: string, callId: CallId, index: number, extensi
 }
 
 /** The name that a text is, or null. What passes is one harmless path segment: nothing outside is addressable. */
-export function parseMediaName(text: string): MediaName | null {
-  return NAME.test(text) ? (text as MediaName) : null
-}
+export const parseMediaName = (text: string): MediaName | null => (NAME.test(text) ? (text as MediaName) : null)
 
 /** The name in the public address of a stored result; null in an address of somebody else's. */
 export const nameInUrl = (url: string): MediaName | null => parseMediaName(url.slice(url.lastIndexOf('/') + 1))
 
 /** The extension of a name, and with it the type that is served. */
-function extensionOf(name: MediaName): MediaExtension {
-  return name.slice(name.lastIndexOf('.') + 1) as MediaExtension
-}
+const extensionOf = (name: MediaName): MediaExtension => name.slice(name.lastIndexOf('.') + 1) as MediaExtension
 
 /** The content type of a stored result. */
-export function contentTypeOf(name: MediaName): MediaType {
-  return MEDIA_TYPES[extensionOf(name)]
-}
+export const contentTypeOf = (name: MediaName): MediaType => MEDIA_TYPES[extensionOf(name)]
 
-/** The public address of a stored result: what `data[0].url` says. */
-export function mediaUrl(baseUrl: string, name: MediaName): string {
-  return `${baseUrl.replace(/\/+$/, '')}/media/${name}`
-}
+/** The public address of a stored result: the value of `data[0].url`. */
+export const mediaUrl = (baseUrl: string, name: MediaName): string => `${baseUrl.replace(/\/+$/, '')}/media/${name}`
 
 /** Where a result lies below the storage folder: in one of 4,096 folders, so that none of them grows too large. */
-export function mediaFile(name: MediaName): string {
-  return `${name.slice(0, 2)}/${name}`
-}
+export const mediaFile = (name: MediaName): string => `${name.slice(0, 2)}/${name}`
 
 /** The key of a result in its bucket. */
-export function mediaKey(prefix: string, name: MediaName): string {
-  return prefix === '' ? name : `${prefix}/${name}`
-}
+export const mediaKey = (prefix: string, name: MediaName): string => (prefix === '' ? name : `${prefix}/${name}`)
 
 /** An image inside a data URI: its declared type, and its base64 text, which is valid but not decoded yet. */
 export type DataImage = { contentType: MediaType; base64: string }

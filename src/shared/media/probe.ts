@@ -1,4 +1,4 @@
-/** Whether media results can be written, read and removed where STORAGE_URL says. */
+/** Whether media results can be written, read and removed at STORAGE_URL. */
 import { randomUUID } from 'node:crypto'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import type { StorageSettings } from './reader.ts'
 
 const TEXT = 'A look whether results can be kept. It may be removed.'
 
-/** Puts an object, gets it and deletes it. @throws with what the storage says, or that it gave back something else. */
+/** Puts an object, gets it and deletes it. @throws the storage's error, or that it returned something else. */
 export async function probeStorage(settings: StorageSettings, access: S3Access = {}): Promise<void> {
   const location = parseStorageUrl(settings.STORAGE_URL)
   // No media name: it is never served.

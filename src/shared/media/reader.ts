@@ -13,7 +13,7 @@ import { contentTypeOf, mediaFile } from './media.ts'
 import type { S3Access } from './bucket.ts'
 import { bucketAt, isInBucket, objectOf, signedUrl } from './bucket.ts'
 
-/** The part of the configuration that says where media results are. */
+/** The part of the configuration that states where media results are. */
 export type StorageSettings = Pick<Config, 'STORAGE_URL' | 'S3_ENDPOINT'>
 
 /** Where a stored result is: a file to be served, or an address that serves it. */

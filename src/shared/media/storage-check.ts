@@ -1,4 +1,4 @@
-/** The first check of where media results are kept. */
+/** The first check of the storage of media results. */
 import { access, constants, mkdir } from 'node:fs/promises'
 import { ConfigError } from '../platform/config/config.ts'
 import { sentenceOf } from '../platform/process/log.ts'
@@ -22,7 +22,7 @@ const WRONG_SETTINGS = new Set([
 ])
 
 /**
- * Checks whether results can be kept where STORAGE_URL says: that a folder can be written, that a bucket is there.
+ * Checks whether results can be stored at STORAGE_URL: that a folder can be written, that a bucket is there.
  * @returns a warning if that cannot be checked now; null if all is well.
  * @throws ConfigError where the settings are wrong.
  */
@@ -48,7 +48,7 @@ async function checkFolder(folder: string): Promise<null> {
 
 async function checkBucket({ sdk, client, name, prefix }: Bucket): Promise<string | null> {
   try {
-    // The library looks for credentials before it checks the signal.
+    // The library searches for credentials before it checks the signal.
     await within(CHECK_MS, () =>
       client.send(new sdk.ListObjectsV2Command({ Bucket: name, Prefix: prefix, MaxKeys: 1 }), {
         abortSignal: AbortSignal.timeout(CHECK_MS),

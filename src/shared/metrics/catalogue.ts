@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client'
 import type { CatalogueHolder } from '../catalogue/holder.ts'
 import { only, showGauge } from './gauges.ts'
 
-/** Shows the version of this process; no value while there is none. */
+/** Shows the version of this process; no value before the first version. */
 export function measureCatalogue(registry: Registry, catalogue: Pick<CatalogueHolder, 'version'>): void {
   showGauge(registry, { name: 'catalogue_version', help: 'The version of the catalogue that this process uses.' }, () =>
     only(catalogue.version() ?? undefined),

@@ -1,6 +1,6 @@
 /**
  * The metrics of one process, in Prometheus' words: base units (seconds, bytes), `_total` for what only grows. Label
- * values come from fixed lists and the catalogue, never from what a client sends: each new one is kept for ever.
+ * values come from fixed lists and the catalogue, never from what a client sends: each new one stays in memory.
  */
 import { Gauge, Registry, collectDefaultMetrics } from 'prom-client'
 import type { Config } from '../platform/config/config.ts'
@@ -26,7 +26,7 @@ export function createRegistry({ METRICS_TOKEN, OTEL_EXPORTER_OTLP_ENDPOINT }: W
   return registry
 }
 
-/** Whether a request's Authorization header is `Bearer` and the token, whatever characters the token has. */
+/** Whether a request's Authorization header is `Bearer` and the token, which may have any characters. */
 export function mayScrape(authorization: string, token: string): boolean {
   const given = /^bearer +(.*?) *$/i.exec(authorization)?.[1]
   // Node reads header bytes as latin1; scrapers write UTF-8.

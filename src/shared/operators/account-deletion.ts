@@ -29,7 +29,7 @@ export type Leaving = {
 /**
  * Deletes a user with their own account, and ends their memberships. The record of it names themselves.
  * @throws ApiError wrong_password; conflict while they own an organisation, which it names, while calls run or payments
- * are undecided, beside a debt, or beside credits that are not given up; overloaded.
+ * are undecided, with a debt, or with credits that are not given up; overloaded.
  */
 export const leave = (db: Db, leaving: Leaving): Promise<void> => deleteWithPassword(db, leaving, null)
 

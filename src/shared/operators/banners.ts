@@ -1,4 +1,4 @@
-/** The banner: what stands above every page of the console, for everybody. There is one at a time. */
+/** The banner: a text above every page of the console, for everybody. There is one at a time. */
 import type { BannerId } from '../platform/ids.ts'
 import { publicId } from '../platform/ids.ts'
 import type { Db, Trx } from '../platform/postgres/db.ts'
@@ -38,7 +38,7 @@ export async function findBanner(db: Db): Promise<Banner | null> {
   return row ? presentBanner(row) : null
 }
 
-/** Sets the banner in place of the one before. @throws where it would end before it begins (a constraint says so). */
+/** Sets the banner in place of the one before. @throws where it would end before it begins (by a constraint). */
 export const setBanner = async (
   db: Db,
   operator: Operator,
@@ -56,7 +56,7 @@ export const setBanner = async (
     })
   })
 
-/** Removes the banner; false where there is none. */
+/** Removes the banner; false if there is none. */
 export const removeBanner = async (db: Db, operator: Operator): Promise<boolean> =>
   db.transaction(async (trx) => {
     const id = await removeStanding(trx)
@@ -64,7 +64,7 @@ export const removeBanner = async (db: Db, operator: Operator): Promise<boolean>
     return id !== null
   })
 
-/** Who sets a banner at the same time waits, and then finds this one to replace. */
+/** Another operator who sets a banner at the same time waits, and then finds this one to replace. */
 async function removeStanding(trx: Trx): Promise<BannerId | null> {
   await trx.raw('LOCK TABLE banners IN SHARE ROW EXCLUSIVE MODE')
   const rows = await trx('banners')

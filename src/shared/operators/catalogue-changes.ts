@@ -26,8 +26,8 @@ export type Application = {
 }
 
 /**
- * What became of it. `unchanged`: the current version says the same. `conflict`: another version was applied meanwhile;
- * `changes` are those between the expected one and the current one.
+ * What became of it. `unchanged`: the current version has the same content. `conflict`: another version was applied
+ * meanwhile; `changes` are those between the expected one and the current one.
  */
 export type Applied =
   | { is: 'applied'; version: number; changes: Change[] }
@@ -35,8 +35,8 @@ export type Applied =
   | { is: 'conflict'; version: number; by: string; changes: Change[] }
 
 /**
- * A content as it would be applied after `former`: with the values that its masks stand for, and with every fault.
- * A file has no masks: what it says must not depend on what is current.
+ * A content as it would be applied after `former`: with the values that its masks replace, and with every fault.
+ * A file has no masks: its content must not depend on the current version.
  */
 export function judgeCatalogue(content: unknown, former: unknown): { content: unknown; faults: Fault[] } {
   const unmasked = withoutMasks(content, former)
@@ -50,7 +50,7 @@ export async function applyCatalogue(db: Db, application: Application): Promise<
     if (application.expect !== null && application.expect !== (current?.version ?? 0)) {
       return conflictOf(db, application.expect, current)
     }
-    // After that: what a mask stands for is in the version that was seen.
+    // After that: the value of a mask is in the version that was seen.
     const former = application.source === 'file' ? undefined : current?.content
     const { content, faults } = judgeCatalogue(application.content, former)
     if (faults.length > 0) throw new BadCatalogue(faults)
@@ -69,7 +69,7 @@ export async function applyCatalogue(db: Db, application: Application): Promise<
 const store = (db: Db, current: number, application: Application, changes: readonly Change[]): Promise<number | null> =>
   db.transaction(async (trx) => {
     const version = await storeVersion(trx, current, application)
-    // After the version: whoever puts an account into a group holds the version before it.
+    // After the version: putting an account into a group locks the version before it.
     const lost = version === null ? [] : await lostGroups(trx, application.content)
     if (lost.length > 0) throw new BadCatalogue(lost)
     const { source, operator, note } = application
@@ -110,8 +110,8 @@ async function conflictOf(db: Db, expected: number, current: StoredVersion | nul
 }
 
 /**
- * Applies the content of MODELS_FILE, unless the last version that came from a file says the same: what an operator
- * changed since then stands until the file changes.
+ * Applies the content of MODELS_FILE, unless the last version that came from a file has the same content: what an
+ * operator changed since then stays until the file changes.
  * @returns the new version; null if there is none
  * @throws BadCatalogue with every fault
  */

@@ -160,9 +160,9 @@ export type KeptBecause =
   | { is: 'password' }
 
 /**
- * Whom to delete. `giveUpCredits`: also where there are credits left; `force`: also then, and where there is a debt;
- * `evenPaying`: also while payments are undecided. `passwordHash`: of a password that nobody knows. `checked`: the hash
- * of the password that its owner gave, where they ask for it themselves.
+ * The user and account to delete. `giveUpCredits`: also if there are still credits; `force`: also then, and with a
+ * debt; `evenPaying`: also while payments are undecided. `passwordHash`: of a password that nobody knows. `checked`:
+ * the hash of the password that its owner gave, where they ask for it themselves.
  */
 export type Deletion = {
   userId: UserId

@@ -1,10 +1,10 @@
 /**
- * When circuits opened, and when their upstreams worked again: workers write it, operators read it and are told. A
+ * When circuits opened, and when their upstreams worked again: workers write it, operators read it and are notified. A
  * circuit that opens again and again while its upstream is down is one row per minute.
  */
 import type { Db } from '../platform/postgres/db.ts'
 
-/** How long openings are kept, in days. */
+/** How long openings are stored, in days. */
 const KEPT_DAYS = 7
 
 /** Notes that a circuit has opened in one worker. What is too old goes. */
@@ -18,14 +18,14 @@ export async function noteOpening(db: Db, upstream: string): Promise<void> {
   )
 }
 
-/** Notes that an upstream works again: operators are told where an opening was told before, once. */
+/** Notes that an upstream works again: operators who were notified of the opening are notified, once. */
 export async function noteRecovery(db: Db, upstream: string): Promise<void> {
   await db.raw('SELECT tell_of_recovery(?)', [upstream])
 }
 
 /**
- * Notes that an upstream goes on working for a process that has nothing to recover from. Ends the openings of which
- * nobody says more, as their process died: once none is newer than a minute. A living one opens its circuit again.
+ * Notes that an upstream goes on working for a process that has nothing to recover from. Ends the openings that nobody
+ * reports any more because their process died: once none is newer than a minute. A living one opens its circuit again.
  */
 export async function noteStillWorking(db: Db, upstream: string): Promise<void> {
   await db.raw(

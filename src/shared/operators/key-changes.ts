@@ -7,8 +7,8 @@ import type { ApiKey } from '../identity/shown-key.ts'
 import { allOf } from '../identity/members.ts'
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { KeyId, MailId } from '../platform/ids.ts'
-import { newId, publicId } from '../platform/ids.ts'
-import { requestMail } from '../mail/mails.ts'
+import { publicId } from '../platform/ids.ts'
+import { requestNewMail } from '../mail/mails.ts'
 import { findUser } from '../identity/users.ts'
 import type { ActionDetails, Operator } from '../action-log/actions.ts'
 import { recordAction } from '../action-log/actions.ts'
@@ -26,11 +26,11 @@ export const changeAnyKey = async (
     return key
   })
 
-/** A key whose secret was ended, and the mail that tells its holder, to be enqueued. */
+/** A key whose secret was ended, and the mail that notifies its holder, to be enqueued. */
 export type EndedSecret = { key: ApiKey; mailId: MailId }
 
 /**
- * Ends the secret of any key at once. No operator sees another one: its holder makes it, and is told so by mail.
+ * Ends the secret of any key at once. No operator sees another one: its holder makes it, and is notified by mail.
  * @returns null if there is no such key, or it was revoked.
  */
 export const endSecretOfAnyKey = async (db: Db, operator: Operator, id: KeyId): Promise<EndedSecret | null> =>
@@ -41,7 +41,7 @@ export const endSecretOfAnyKey = async (db: Db, operator: Operator, id: KeyId): 
     return { key, mailId: await tellHolder(trx, id, key, 'ended') }
   })
 
-/** Gives any key another secret; its holder is told by mail. @returns null if there is none, or it was revoked. */
+/** Gives any key another secret; its holder is notified by mail. @returns null if there is none, or it was revoked. */
 export const rotateAnyKey = async (
   db: Db,
   operator: Operator,
@@ -67,10 +67,8 @@ export const revokeAnyKey = async (db: Db, operator: Operator, id: KeyId): Promi
 
 async function tellHolder(trx: Trx, id: KeyId, { name, hint }: ApiKey, secret: 'ended' | 'replaced'): Promise<MailId> {
   const { userId } = (await holderOfKey(trx, id))!
-  const mailId = newId('mail')
   const recipient = (await findUser(trx, userId))!.email
-  await requestMail(trx, { id: mailId, kind: 'key_rotated', recipient, userId, details: { name, hint, secret } })
-  return mailId
+  return requestNewMail(trx, { kind: 'key_rotated', recipient, userId, details: { name, hint, secret } })
 }
 
 const recordOnKey = async (

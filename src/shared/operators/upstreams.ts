@@ -28,6 +28,7 @@ export async function reportUpstreams(db: Db, now = Date.now()): Promise<Upstrea
   const names = new Set([...last, ...calls, ...openings].map(({ upstream }) => upstream))
   return [...names].toSorted().map((upstream) => {
     const lately = last.find((one) => one.upstream === upstream)
+    const served = calls.filter((one) => one.upstream === upstream)
     const opened = openings.filter((one) => one.upstream === upstream)
     return {
       upstream,
@@ -36,11 +37,7 @@ export async function reportUpstreams(db: Db, now = Date.now()): Promise<Upstrea
       latencyMs: lately?.latencyMs ?? null,
       lastCallAt: lately?.lastCallAt.toISOString() ?? null,
       openedAt: opened.at(-1)?.last.toISOString() ?? null,
-      hours: hoursOf(
-        now,
-        calls.filter((one) => one.upstream === upstream),
-        opened,
-      ),
+      hours: hoursOf(now, served, opened),
     }
   })
 }

@@ -139,7 +139,7 @@ async function write(
   return { row: { ...after, reversed }, credited, balance }
 }
 
-/** What the mail with the receipt of an order says. */
+/** The details of the mail with the receipt of an order. */
 export const receiptOf = (row: PaymentRow) => ({
   credits: row.credits + row.bonus,
   currency: row.currency,

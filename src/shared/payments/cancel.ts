@@ -16,7 +16,7 @@ const isUnpaid = ({ kind, status }: PaymentRow): boolean =>
   kind === 'checkout' && (status === 'created' || status === 'open')
 
 /**
- * Cancels an order, unless it was paid, or is on its way: what the provider says after that decides.
+ * Cancels an order, unless it was paid, or is on its way: what the provider reports after that decides.
  * @returns the order as it is then. @throws ProviderAway, ProviderRefused.
  */
 export async function cancelOrder(deps: PaymentDeps, id: PaymentId): Promise<PaymentRow> {

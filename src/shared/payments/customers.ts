@@ -1,5 +1,5 @@
 /**
- * The provider's customer of an account, and the card that it keeps. Both belong to one mode of the provider (and to
+ * The provider's customer of an account, and the card that it stores. Both belong to one mode of the provider (and to
  * one account there): what it does not have any more is forgotten here, too.
  */
 import type { Db, Trx } from '../platform/postgres/db.ts'
@@ -61,7 +61,7 @@ export async function dropCard(db: Db, provider: string, accountId: AccountId): 
 
 /**
  * Forgets what the provider does not have any more of an order's account: its customer, or the card. Automatic top-up
- * ends with it, and a mail says so. The account must be locked.
+ * ends with it, and a mail reports it. The account must be locked.
  * @returns false if the account has another one by now.
  */
 export async function forgetMissing(

@@ -43,11 +43,11 @@ export const DISMISSED = 'dismissed'
 
 /**
  * What may differ in a paid order: an operator has granted it all the same. Another session or intent is no state of
- * the order, whoever granted it.
+ * the order, no matter who granted it.
  */
 const EXPLAINED: readonly (string | null)[] = [null, 'reference', 'live_mode', 'currency', 'amount']
 
-/** Whether a dismissal stands: unless the order itself is paid later, with nothing that differs. */
+/** Whether a dismissal holds: unless the order itself is paid later, with nothing that differs. */
 const isDismissed = (row: PaymentRow, seen: OrderState, isDeleted: boolean): boolean =>
   row.failure === DISMISSED && (seen.state !== 'paid' || isDeleted || differenceOf(row, seen) !== null)
 
@@ -108,7 +108,7 @@ export function decide(
     session: row.session ?? seen.session,
     intent: row.intent ?? seen.intent,
     expires_at: seen.expiresAt ?? row.expires_at,
-    // Kept as it was first: another wording of the same address is no change.
+    // As it was first: another wording of the same address is no change.
     page: status === 'open' ? seen.page && (row.page ?? seen.page) : null,
   }
   if (status !== 'paid') return { ...known, status, failure: status === 'failed' ? seen.failure : null }

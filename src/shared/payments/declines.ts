@@ -1,5 +1,5 @@
 /**
- * What happens when an automatic top-up fails: its owner is told by mail and in the console, it is tried again some
+ * What happens when an automatic top-up fails: its owner is notified by mail and in the console, it is tried again some
  * hours later, and the third failure in a row turns it off (docs/payments.md#automatic-top-up-and-low-balance).
  */
 import type { Trx } from '../platform/postgres/db.ts'
@@ -50,7 +50,7 @@ export async function turnTopUpOff(trx: Trx, accountId: AccountId, failure: stri
   await mailFailure(trx, accountId, 'top_up_off', failure)
 }
 
-/** Says that the monthly cap is reached: once a month, and again once the settings have changed. */
+/** Mails that the monthly cap is reached: once a month, and again once the settings have changed. */
 export async function noticeCap(trx: Trx, accountId: AccountId): Promise<void> {
   const noticed = await trx('billing_settings')
     .where({ account_id: accountId })

@@ -42,7 +42,7 @@ export function providerOf(config: PaymentsConfig, timeoutMs = PATIENCE_MS): Pro
   return createStripe(config, { secretKey: STRIPE_SECRET_KEY, webhookSecret: STRIPE_WEBHOOK_SECRET, timeoutMs })
 }
 
-/** What a process has beside its provider. */
+/** What a process has besides its provider. */
 type Rest = Omit<PaymentDeps, 'provider' | 'baseUrl'>
 
 /** The verbs' dependencies in a worker; null without PAYMENTS. */

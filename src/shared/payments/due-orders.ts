@@ -22,7 +22,7 @@ const LEASE_SECONDS = 120
 /** How long a provider remembers an order by its id, in ms: after that it is not asked again. */
 const KNOWN_MS = 23 * 3_600_000
 
-/** Checks an order that is due. Whatever the provider does, it is due again later. */
+/** Checks an order that is due. It is due again later in any case. */
 export async function processDueOrder(deps: PaymentDeps, id: PaymentId): Promise<void> {
   const held = await scheduleCheck(deps.db, id, LEASE_SECONDS)
   try {

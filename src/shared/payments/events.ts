@@ -70,7 +70,7 @@ export const dueEvents = async (db: Db, graceSeconds: number, limit: number): Pr
     .limit(limit)
     .pluck<string[]>('id')
 
-/** How long events are kept, in days. */
+/** How long events are stored, in days. */
 const KEPT_DAYS = 120
 
 /** Deletes handled events that are older than that. */

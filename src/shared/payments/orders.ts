@@ -34,7 +34,7 @@ export type Payment = {
   paidAt: string | null
 }
 
-/** An order as it stands in its row. */
+/** The row of an order. */
 export type PaymentRow = {
   id: PaymentId
   account_id: AccountId
@@ -108,10 +108,10 @@ export type NewOrder = Pick<
   'id' | 'account_id' | 'provider' | 'kind' | 'live_mode' | 'pack' | 'currency' | 'amount_minor' | 'credits' | 'bonus'
 > & { customer?: string | null; method?: string | null }
 
-/** How long the sweep leaves a new order to the process that placed it, in seconds. */
+/** How long the sweep waits for the process that placed a new order, in seconds. */
 const FIRST_CHECK_SECONDS = 60
 
-/** Writes an order. @throws where the account has an open automatic payment already (a constraint says so). */
+/** Writes an order. @throws where the account has an open automatic payment already (by a constraint). */
 export async function placeOrder(db: Db | Trx, order: NewOrder): Promise<PaymentRow> {
   const [row] = await db('payments')
     .insert({ ...order, next_check_at: db.raw('now() + make_interval(secs => ?)', [FIRST_CHECK_SECONDS]) })

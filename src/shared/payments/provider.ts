@@ -1,5 +1,5 @@
 /**
- * The interface of a payment provider. Another provider is another folder beside `stripe`. Amounts are in the minor
+ * The interface of a payment provider. Another provider is another folder next to `stripe`. Amounts are in the minor
  * unit of the currency.
  */
 import { ApiError } from '../platform/errors.ts'
@@ -147,7 +147,7 @@ const REFUSED =
   'The payment provider refused this request, and nothing was paid. If this happens again, tell the operator of this ' +
   'service.'
 
-/** What customers are told of a provider that did not do what it was asked. @throws whatever is no error of one. */
+/** What customers get if a provider did not do what it was asked. @throws every error that is not the provider's. */
 export function unavailable(error: unknown, retryAfterSeconds: number): ApiError {
   const more = { retryAfterSeconds, cause: error }
   if (error instanceof ProviderAway) return new ApiError('payments_unavailable', more)

@@ -58,7 +58,7 @@ type BillingRow = {
 
 /**
  * How an account pays, and what it owes. A customer and a card belong to a mode of the provider: `liveMode` is the one
- * that is asked now, where those of the other do not exist; with null they are shown whatever their mode.
+ * that is asked now, where those of the other do not exist; with null they are returned in any mode.
  */
 export async function billingOf(db: Db | Trx, accountId: AccountId, liveMode: boolean | null): Promise<Billing> {
   const row = await db('accounts')
@@ -116,7 +116,7 @@ export const presentTopUpFailure = ({ failure, at, retryAt }: TopUpFailure) => (
   retryAt: retryAt?.toISOString() ?? null,
 })
 
-/** Sets what is named; null turns it off. @returns false if automatic top-up is wanted and no card is kept. */
+/** Sets what is named; null turns it off. @returns false if automatic top-up is wanted and no card is stored. */
 export async function changeSettings(
   db: Db,
   accountId: AccountId,
@@ -127,7 +127,7 @@ export async function changeSettings(
     await lockAccount(trx, accountId)
     const { lowBalance, autoTopUp } = wanted
     if (autoTopUp && (await billingOf(trx, accountId, liveMode)).card === null) return false
-    // Saying the same threshold again does not arm the watch again: its mail was sent.
+    // Setting the same threshold again does not arm the watch again: its mail was sent.
     if (lowBalance !== undefined)
       await trx('accounts')
         .where({ id: accountId })

@@ -156,7 +156,7 @@ const SHOWN_AS: Partial<Record<ErrorCode, ErrorCode>> = { credits_in_use: 'insuf
 /** The code of the gateway's own form for this code. */
 export const shownCodeOf = (code: ErrorCode): ErrorCode => SHOWN_AS[code] ?? code
 
-/** The codes that OpenAI's clients look for, where they are other words than ours. */
+/** The codes that OpenAI's clients expect, where they differ from ours. */
 export const CODES_OF_OPENAI: Partial<Record<ErrorCode, string>> = { content_policy: 'content_policy_violation' }
 
 /**
@@ -172,9 +172,11 @@ export type GatewayError = {
 }
 
 /** The gateway's error object of a code. */
-export function gatewayError(code: ErrorCode, message = messageOf(code), param: string | null = null): GatewayError {
-  return { type: code, message, param, code: CODES_OF_OPENAI[code] ?? code }
-}
+export const gatewayError = (
+  code: ErrorCode,
+  message = messageOf(code),
+  param: string | null = null,
+): GatewayError => ({ type: code, message, param, code: CODES_OF_OPENAI[code] ?? code })
 
 /** Seconds after which a 503 may be tried again where nothing better is known. */
 export const RETRY_SECONDS = 2

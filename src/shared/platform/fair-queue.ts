@@ -22,7 +22,7 @@ const RETRY_SECONDS = 2
 
 /**
  * Gives holders their turns. A request is not overtaken by smaller ones of its holder, and a holder with nothing in
- * work may begin one, whatever it costs.
+ * work may begin one of any cost.
  */
 export class FairQueue {
   private readonly perHolder: number
@@ -68,7 +68,7 @@ export class FairQueue {
     return { lowerTo, release: () => lowerTo(0) }
   }
 
-  /** Does the work of a request when it is its turn. @throws as `take`; whatever the work throws */
+  /** Does the work of a request when it is its turn. @throws as `take`, and what the work throws */
   async during<T>(holder: string, work: () => Promise<T>): Promise<T> {
     const { release } = await this.take(holder)
     try {

@@ -46,7 +46,7 @@ export function fieldFault(issue: Issue): string {
 export const fieldPath = (path: readonly PropertyKey[]): string =>
   path.map((step, index) => (typeof step === 'number' ? `[${step}]` : `${index ? '.' : ''}${String(step)}`)).join('')
 
-/** A public sentence about a field. @param fault as `fieldFault` or a schema's own message says it */
+/** A public sentence about a field. @param fault as `fieldFault` or a schema's own message words it */
 export const aboutField = (path: string, fault: string): string =>
   `${path || 'The request'} ${fault.replace(/\.$/, '')}.`
 

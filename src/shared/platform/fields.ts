@@ -1,4 +1,4 @@
-/** JSON objects from outside: nothing in them is what it should be until it was checked. */
+/** JSON objects from outside: nothing in them can be relied on until it is checked. */
 
 /** A JSON object. */
 export type Fields = Record<string, unknown>
@@ -7,7 +7,7 @@ export type Fields = Record<string, unknown>
 export const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The value as a JSON object; an empty one where it is none. */
+/** The value as a JSON object; an empty one if it is none. */
 export const asFields = (value: unknown): Fields => (isFields(value) ? value : {})
 
 /** The value as a list; an empty one where it is none. */
@@ -19,7 +19,7 @@ export const listOf = (value: unknown): Fields[] => asList(value).map(asFields)
 /** Whether a value is an address of the web. */
 export const isAddress = (value: unknown): value is string => typeof value === 'string' && /^https?:/i.test(value)
 
-/** Whether a value is a text that says something. */
+/** Whether a value is a text that is not empty. */
 export const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
 
 /** The JSON object that a text is, also as the only element of a list; null where it is none. */

@@ -65,7 +65,7 @@ export type BannerId = Id<'banner'>
 
 /** The id of a webhook. */
 export type WebhookId = Id<'webhook'>
-/** The id of an event that webhooks are told of. */
+/** The id of an event for webhooks. */
 export type EventId = Id<'event'>
 /** The id of an event's delivery to one webhook. */
 export type DeliveryId = Id<'delivery'>
@@ -106,9 +106,8 @@ export function firstIdAt<K extends IdKind>(_kind: K, unixMs: number): Id<K> {
 }
 
 /** The text form that clients see: `call_018f…` (the UUID without dashes behind its prefix). */
-export function publicId<K extends IdKind>(kind: K, id: Id<K>): string {
-  return `${PREFIXES[kind]}_${id.slice(0, 8)}${id.slice(9, 13)}${id.slice(14, 18)}${id.slice(19, 23)}${id.slice(24)}`
-}
+export const publicId = <K extends IdKind>(kind: K, id: Id<K>): string =>
+  `${PREFIXES[kind]}_${id.slice(0, 8)}${id.slice(9, 13)}${id.slice(14, 18)}${id.slice(19, 23)}${id.slice(24)}`
 
 /**
  * The UUID behind a client's text, or null when the text is no id of that kind: such a text must never reach

@@ -7,7 +7,7 @@ import type { AccountId } from './ids.ts'
 /** Somebody who waits for one of `total` places. `enter` is called once, when it is their turn. */
 export type Waiting = { account: AccountId; total: number; enter: () => void }
 
-/** How many of so many places one account may have: at least one. @param share above 0, at most 1 */
+/** How many of `total` places one account may have: at least one. @param share above 0, at most 1 */
 export const shareOf = (total: number, share: number): number => Math.max(1, Math.floor(total * share))
 
 /** Places that are taken, by account, and who waits. The total may differ from one moment to the next. */
@@ -36,7 +36,7 @@ export class Places {
     return true
   }
 
-  /** Gives a place back. Who gets it is for the caller to say: see `next`. */
+  /** Gives a place back. The caller decides who gets it: see `next`. */
   give(account: AccountId): void {
     const left = this.heldBy(account) - 1
     this.taken -= 1

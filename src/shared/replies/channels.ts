@@ -41,7 +41,7 @@ export const accountOfChannel = (prefix: string, channel: string): AccountId | n
 /** Accounts that a process begins to follow, for all that publish their changes. */
 export const followChannel = (prefix: string): string => `${prefix}:follow`
 
-/** Calls whose streaming client has left, for all workers. */
+/** Calls whose streaming client has disconnected, for all workers. */
 export const cancelChannel = (prefix: string): string => `${prefix}:cancel`
 
 /** A message on a reply channel. `stored`: the call has ended, and its answer is to be read from its row. */
@@ -52,7 +52,7 @@ export type Reply = { callId: CallId } & (
 )
 
 /**
- * The reply that carries the end of a call. A long answer is not in it: Redis cuts a subscriber off when 32 MB wait
+ * The reply that carries the end of a call. A long answer is not in it: Redis disconnects a subscriber when 32 MB wait
  * for it, and a web process would hold the answers of many calls at once.
  */
 export const endOf = (callId: CallId, answer: Answer | LongAnswer): Reply =>

@@ -1,7 +1,7 @@
 /**
- * Answers on their way from a worker to the request that waits for them, and stored no longer: those of embeddings,
- * which may have 40 MB. They pass through a table, because Redis holds everything in memory and cuts a subscriber off
- * that is behind; it is not logged, and so in no backup (docs/architecture.md#passing-answers).
+ * Answers on their way from a worker to the request that waits for them, and not stored after that: those of
+ * embeddings, which may have 40 MB. They pass through a table, because Redis holds everything in memory and disconnects
+ * a subscriber that is behind; it is not logged, and so in no backup (docs/architecture.md#passing-answers).
  */
 import type { Db } from '../platform/postgres/db.ts'
 import type { CallId } from '../platform/ids.ts'
@@ -9,7 +9,7 @@ import type { CallId } from '../platform/ids.ts'
 /** How long an answer is there to be read, in seconds. */
 const PASSING_SECONDS = 120
 
-/** Puts an answer on its way, before its call is settled. A second run of the call replaces what the first has left. */
+/** Puts an answer on its way, before its call is settled. A second run of the call replaces the answer of the first. */
 export async function putPassing(db: Db, callId: CallId, output: Buffer): Promise<void> {
   await db.raw(
     `

@@ -28,8 +28,8 @@ export class Publications {
   }
 
   /**
-   * From now on events are left out that nobody listens to. New followers announce themselves; where announcements may
-   * be missed, all events are published.
+   * From now on events without a subscriber are not published. New followers announce themselves; where announcements
+   * may be missed, all events are published.
    */
   listen(subscriber: Pick<Redis, 'on' | 'subscribe'>): void {
     const channel = followChannel(this.prefix)
@@ -66,7 +66,7 @@ export class Publications {
   }
 
   private publish(channel: string, text: string): Promise<void> {
-    // As a microtask it precedes whatever comes after the next await of the publisher.
+    // As a microtask it precedes everything after the next await of the publisher.
     if (this.waiting.size === 0) this.sent = Promise.resolve().then(() => this.send())
     const parts = this.waiting.get(channel)
     if (parts) parts.push(text)

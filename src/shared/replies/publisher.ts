@@ -13,7 +13,7 @@ import { Publications } from './publications.ts'
 export function createPublisher(redis: Redis, prefix: string) {
   const publications = new Publications(redis, prefix)
   return {
-    /** From now on leaves out events that nobody listens to. */
+    /** From now on does not publish events without a subscriber. */
     listen(subscriber: Redis): void {
       publications.listen(subscriber)
     },
@@ -28,7 +28,7 @@ export function createPublisher(redis: Redis, prefix: string) {
     balance(accountId: AccountId, balance: number): void {
       publications.event(accountId, { callId: null, balance })
     },
-    /** Publishes the count of a request's input to the web process that waits for it; null: there is none. */
+    /** Publishes the count of a request's input to the web process that waits for it; null: it is unknown. */
     async counted({ callId, replyTo }: { callId: CallId; replyTo: string }, tokens: number | null): Promise<void> {
       const answer = { status: SUCCESS, body: JSON.stringify(tokens) }
       await publications.reply(replyTo, writeReply({ callId, kind: 'end', answer }))
@@ -53,7 +53,8 @@ export function createPublisher(redis: Redis, prefix: string) {
 export type Publisher = ReturnType<typeof createPublisher>
 
 /**
- * Runs `onCancel` for every call whose streaming client has left: the worker that holds it stops the upstream's work.
+ * Runs `onCancel` for every call whose streaming client has disconnected: the worker that holds it stops the upstream's
+ * work.
  */
 export function listenForCancels(subscriber: Redis, prefix: string, onCancel: (callId: CallId) => void): void {
   subscriber.on('message', (channel: string, message: string) => {

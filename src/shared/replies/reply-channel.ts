@@ -20,13 +20,13 @@ import type { Ended } from '../calls/types.ts'
 /** Pauses after a reconnect at which the waiting calls' rows are read, in ms. */
 const RECHECK_AFTER_MS = [50, 1000, 3000, 8000]
 
-/** How often they are read whatever happens, in ms: a worker may die between its commit and its reply. */
+/** How often they are read in any case, in ms: a worker may die between its commit and its reply. */
 const RECHECK_EVERY_MS = 5000
 
 /** How long after a deadline, and then how often, a waiter checks whether its call has been ended, in ms. */
 const OVERDUE_CHECK_MS = 4000
 
-/** How often it is looked who is overdue, in ms: one timer for all, and none of its own for each call. */
+/** How often overdue waiters are searched, in ms: one timer for all, and none of its own for each call. */
 const OVERDUE_LOOK_MS = 500
 
 /** Reads a call's answer from its row: null while it is open. When `overdue` it may end the call first. */
@@ -37,7 +37,7 @@ type FindEnded = (callIds: CallId[]) => Promise<CallId[]>
 
 /**
  * Ends a call of a stream by what this process has delivered of it, because its worker was lost, or is `overdue`; null
- * where that does not say how it ends, or it had ended before.
+ * if that does not decide how it ends, or it had ended before.
  */
 export type EndDelivered = (overdue: boolean) => Promise<Ended | null>
 
@@ -139,12 +139,12 @@ export class Replies {
       },
       endDelivered: null,
     })
-    // It may have ended before the subscription stood.
+    // It may have ended before the subscription was there.
     await this.checkCall(callId, false)
     return wait
   }
 
-  /** Notifies the workers that the client of a chat stream has left. */
+  /** Notifies the workers that the client of a chat stream has disconnected. */
   async cancel(callId: CallId): Promise<void> {
     await this.options.publisher.publish(cancelChannel(this.options.prefix), callId)
   }

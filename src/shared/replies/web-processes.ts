@@ -9,7 +9,7 @@ import type { DeadProcess } from '../calls/numbered-retries.ts'
 /** How often a process sends a heartbeat, in ms. */
 const HEARTBEAT_EVERY_MS = 1000
 
-/** How long the last heartbeat of a process is kept, in ms: longer than a retry looks back. */
+/** How long the last heartbeat of a process is stored, in ms: longer than retries go back. */
 const KEPT_MS = 15 * 60_000
 
 /** The heartbeats of all web processes, in one Redis hash. */
@@ -31,7 +31,7 @@ export class WebProcesses {
   }
 
   /**
-   * Starts the heartbeat. The first one leaves as soon as there is a connection, before anything else of this process:
+   * Starts the heartbeat. The first one is sent as soon as there is a connection, before anything else of this process:
    * one that dies in its first second must be known too.
    * @param onForgotten is called when Redis has lost what it had, jobs and all: it does not know this process any more
    */

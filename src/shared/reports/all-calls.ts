@@ -1,6 +1,6 @@
 /**
  * The calls of everybody, for operators: newest first, with filters that no index has. So that no answer reads millions
- * of rows to find a few, each reads so many calls and no more, and says where the next one goes on.
+ * of rows to find a few, each reads a bounded number of calls, and returns where the next one goes on.
  */
 import type { Knex } from 'knex'
 import type { Db } from '../platform/postgres/db.ts'
@@ -81,7 +81,7 @@ function inOrder(calls: Knex.QueryBuilder, filter: AnyCallFilter, after: CallPos
   return calls
 }
 
-/** What is left of a filter. */
+/** The rest of a filter. */
 function remaining(query: Knex.QueryBuilder, filter: AnyCallFilter): void {
   const { upstream, errorType } = filter
   matching(query, filter)

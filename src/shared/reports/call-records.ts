@@ -53,7 +53,7 @@ export type CallRecord = {
   keyId: string
   /** The member whose key that is. */
   memberId: string
-  /** The first of its results, and all of them; none where they are no longer kept. */
+  /** The first of its results, and all of them; none if they are no longer stored. */
   resultUrl: string | null
   resultUrls: string[]
   /** How many pictures were delivered; null for other kinds. */
@@ -85,7 +85,7 @@ type StateRow = {
 }
 
 /**
- * Where this call stands, with its answer unless that is long; null where there is no such call, or it is only the
+ * The state of this call, with its answer unless that is long; null where there is no such call, or it is only the
  * record of a refusal.
  * @param holder keeps it to the calls of that member: to others' answers a key leads no more than to other accounts'.
  */
@@ -127,7 +127,7 @@ export async function readState(db: Db, id: CallId, holder?: Membership): Promis
   const ended = { ...common, replyTo: row.reply_to, status: row.status, balance: row.balance_after }
   if (row.passing_bytes !== null)
     return { state: 'passing', ...ended, answer: passingAnswerOf(call, row.passing_bytes) }
-  // Of what is not stored the result is empty: it says that the call was made.
+  // Of what is not stored the result is empty: it shows that the call was made.
   if (row.output_bytes === null || row.output_bytes === 0) return { state: 'expired', ...common }
   const answer = row.output === null ? longAnswerOf(call, row.output_bytes) : answerOf(call, row.output)
   return { state: 'ended', ...ended, answer }
@@ -216,7 +216,7 @@ export type RecordRow = {
   count: number
 }
 
-/** The record of one call; null where there is none. `seen` keeps it to these. */
+/** The record of one call; null if there is none. `seen` limits it to these. */
 export async function findRecord(db: Db, id: CallId, seen?: Seen): Promise<CallRecord | null> {
   const row = await db('calls')
     .where({ id, ...(seen && ownedBy(seen)) })

@@ -52,7 +52,7 @@ export async function tallyLastDay(db: Db, top: number): Promise<LastDay> {
         WHERE id > ? AND created_at > now() - interval '24 hours'
         GROUP BY GROUPING SETS ((), (account_id), (model), (modality))
       ) tally
-      -- The model of a refused call is whatever a client wrote.
+      -- The model of a refused call is any text that a client sent.
       WHERE calls > 0 OR account_id IS NULL AND model IS NULL
     ) ranked
     WHERE place <= ? ORDER BY "grouping", place`,

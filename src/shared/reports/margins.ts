@@ -13,7 +13,7 @@ export type MarginRow = {
   group?: string | null
   calls: number
   credits: number
-  /** The credits in micro-dollars; null where nobody says what a credit is worth. */
+  /** The credits in micro-dollars; null if the worth of a credit is unknown. */
   revenueMicroUsd: number | null
   /** What is known of the cost; null where nothing is. */
   costMicroUsd: number | null

@@ -5,8 +5,8 @@ import type { KeyId, UserId } from '../platform/ids.ts'
 import type { Modality } from '../terms/kinds.ts'
 
 /**
- * What was used on one day (UTC, by the calls' acceptance). Refused calls are left out: they never were charged, and
- * their model is whatever text a client sent. `calls` has the failed ones in it, and those that have not ended, with
+ * What was used on one day (UTC, by the calls' acceptance). Refused calls are excluded: they never were charged, and
+ * their model is any text that a client sent. `calls` has the failed ones in it, and those that have not ended, with
  * the credits they hold.
  */
 type Used = {

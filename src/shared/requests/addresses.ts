@@ -1,8 +1,8 @@
 /**
- * Which addresses a customer may name and the workers may connect to (docs/api/README.md#addresses-in-requests). A
- * text is judged by what the WHATWG URL parser makes of it, because the same parser is used to connect: `127.1`,
- * `0x7f.1`, `2130706433` and full-width digits are all 127.0.0.1 to it. Pure: no look-ups; what a name resolves to is
- * checked in `src/workers/fetching`.
+ * Which addresses a customer may name and the workers may connect to (docs/api/README.md#addresses-in-requests). A text
+ * is judged by what the WHATWG URL parser makes of it, because the same parser is used to connect: `127.1`, `0x7f.1`,
+ * `2130706433` and full-width digits are all 127.0.0.1 to it. Pure: no DNS queries; what a name resolves to is checked
+ * in `src/workers/fetching`.
  */
 import { BlockList, isIP } from 'node:net'
 import { parseDataImage } from '../media/media.ts'
@@ -84,7 +84,7 @@ export function literalAddress(url: URL): string | null {
   return isIP(host) === 0 ? null : host
 }
 
-/** Top-level names that stand for a private network or for the machine itself (RFC 6761, 6762, 7686, 8375; ICANN). */
+/** Top-level names of a private network or of the machine itself (RFC 6761, 6762, 7686, 8375; ICANN). */
 const PRIVATE_SUFFIXES = [
   'localhost',
   'localdomain',
@@ -140,7 +140,10 @@ export function imageUrlProblem(text: string): string | null {
   return publicUrlProblem(text, MALFORMED)
 }
 
-/** What is wrong with an http(s) address that a customer names, as above. @param malformed says that it is none */
+/**
+ * What is wrong with an http(s) address that a customer names, as above. @param malformed the fault of a text that is
+ * none
+ */
 export function publicUrlProblem(text: string, malformed: string): string | null {
   if (!hasAtMost(text, MAX_URL_LENGTH)) {
     return `must be at most ${MAX_URL_LENGTH.toLocaleString('en-US')} characters`

@@ -1,11 +1,10 @@
 /** What a request for embeddings asks for, and how its input is counted. Pure. */
-
 import { BYTES_PER_TOKEN } from '../terms/pricing.ts'
 
 /** A text, a list of texts, a text as tokens, or a list of such. */
 export type EmbeddingInput = string | string[] | number[] | number[][]
 
-/** What is put into vectors. Sent on but for `encoding_format`: it says in which form its client wants the answer. */
+/** What is put into vectors. Sent on but for `encoding_format`: it states in which form its client wants the answer. */
 export type EmbeddingRequest = {
   input: EmbeddingInput
   encoding_format: 'float' | 'base64'
@@ -25,13 +24,13 @@ const MAX_TOKEN = 2 ** 31 - 1
 /** The longest answer, in bytes. */
 export const MAX_EMBEDDINGS_BYTES = 40_000_000
 
-/** The numbers of a vector where neither its request nor its model says. */
+/** The numbers of a vector if neither its request nor its model states them. */
 const USUAL_DIMENSIONS = 3072
 
 /** The most bytes that a number up to 1 takes in an answer: `-0.00000123456789,` as text. */
 const NUMBER_BYTES = { float: 18, base64: 16 / 3 } as const
 
-/** What stands around a vector in an answer, in bytes. */
+/** What surrounds a vector in an answer, in bytes. */
 const AROUND_BYTES = 64
 
 const isToken = (value: unknown): boolean =>

@@ -8,7 +8,7 @@ import { fieldFault } from '../platform/field-errors.ts'
 /** The most tokens that any field may state: a model's own limits are lower. */
 export const MAX_TOKENS = 100_000_000
 
-/** A field that a client may also send as null, as OpenAI's do: the same as leaving it out. */
+/** A field that a client may also send as null, as OpenAI's do: the same as omitting it. */
 export const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined)
 
 type Context = { issues: unknown[] }
@@ -27,7 +27,7 @@ export function within<T extends z.ZodType>(
   return z.NEVER
 }
 
-/** What a schema says of itself in the API's document. */
+/** A schema as it is in the API's document. */
 export function documented(schema: z.ZodType): Record<string, unknown> {
   const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
   return rest
@@ -64,7 +64,7 @@ export const textOr = (list: z.ZodType, shown: z.ZodType, fault: string) =>
     .meta(documented(z.union([z.string(), z.array(shown)])))
     .transform((value, context) => (Array.isArray(value) ? within(list, value, context) : value))
 
-/** An object of which these fields are checked. Others pass, and are neither looked at nor copied. */
+/** An object of which these fields are checked. Others pass, and are neither checked nor copied. */
 export function open<S extends z.ZodRawShape>(shape: S) {
   const known = z.object(shape)
   return z
@@ -77,7 +77,7 @@ export function open<S extends z.ZodRawShape>(shape: S) {
 }
 
 /**
- * An object of these fields and no others. A field that it does not know is left out where it is null: clients of typed
+ * An object of these fields and no others. A field that it does not know is removed if it is null: clients of typed
  * languages write all that they know, and null asks for nothing.
  */
 export const closed = <S extends z.ZodRawShape>(shape: S) =>
@@ -90,7 +90,7 @@ function withoutUnknownNulls(value: unknown, known: object): unknown {
   return fields.every(isKept) ? value : Object.fromEntries(fields.filter(isKept))
 }
 
-/** An object whose schema depends on what stands in it; `all` are the schemas that there are. */
+/** An object whose schema depends on its fields; `all` are the possible schemas. */
 export const chosen = <T extends z.ZodType>(all: [T, ...T[]], schemaOf: (value: Record<string, unknown>) => T) =>
   z
     .custom<Record<string, unknown>>(isObject, 'must be an object')

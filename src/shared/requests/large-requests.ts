@@ -1,6 +1,6 @@
 /**
  * Requests that are too large for their job. BullMQ hands a job's data around with every move of it, so a request above
- * 64 KB lies beside it in Redis, compressed, until its call has ended or can no more be answered.
+ * 64 KB is stored next to it in Redis, compressed, until its call has ended or can no longer be answered.
  */
 import { promisify } from 'node:util'
 import { constants, gunzip, gzip } from 'node:zlib'
@@ -10,19 +10,19 @@ import type { CallRequest } from './requests.ts'
 
 type Request = CallRequest | null
 
-/** The fields of a job that say where its request is. */
+/** The fields of a job that state where its request is. */
 type Carrying = { callId: CallId; request: Request; isBeside?: boolean; deadlineAt: number }
 
 /** The longest request that travels in its job, in bytes of JSON. */
 const MOST_IN_JOB = 65_536
 
-/** How much longer than its call a request lies, in ms: the reconciler may still hand it out. */
+/** How much longer than its call a request is stored, in ms: the reconciler may still hand it out. */
 const GRACE_MS = 120_000
 
 const compress = promisify(gzip)
 const decompress = promisify(gunzip)
 
-/** What lies beside the jobs of one Redis. */
+/** The large requests next to the jobs of one Redis. */
 export function createLargeRequests(redis: Redis, prefix: string) {
   const keyOf = ({ callId }: Pick<Carrying, 'callId'>): string => `${prefix}:request:${callId}`
 
@@ -37,7 +37,7 @@ export function createLargeRequests(redis: Redis, prefix: string) {
       return { ...job, request: outlineOf(job.request), isBeside: true }
     },
 
-    /** The request of a job; null where there is none (any more). */
+    /** The request of a job; null if there is none (any more). */
     async read(job: Carrying): Promise<Request> {
       if (!isBeside(job)) return job.request
       const bytes = await redis.getBuffer(keyOf(job))
@@ -51,7 +51,7 @@ export function createLargeRequests(redis: Redis, prefix: string) {
   }
 }
 
-/** Whether a request lies beside its job. */
+/** Whether a request is next to its job. */
 const isBeside = ({ request, isBeside: said }: Carrying): boolean => said === true && request !== null
 
 /** What decides how a job is handled, before its request is read: numbers and flags, such as `stream`. */

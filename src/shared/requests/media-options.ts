@@ -30,7 +30,7 @@ export const MAX_PROMPT = 2000
 /** The longest prompt that a model of pictures may state, in code points. */
 export const MAX_STATED_PROMPT = 32_000
 
-/** What leaves a size or a quality to the upstream, as naming none does. */
+/** Lets the upstream choose a size or a quality, as naming none does. */
 export const AUTO = 'auto'
 
 /** The longest duration that any model may offer, in seconds. */
@@ -72,7 +72,7 @@ function scaled(decimal: number, digits: number): bigint {
 /** The resolutions of a model that states none. */
 const UNSTATED_RESOLUTIONS = { image: ['1K'], video: ['480p', '720p'] } as const
 
-/** Whether a model makes videos of so many seconds. */
+/** Whether a model makes videos of this many seconds. */
 export function offersDuration({ durations }: Pick<MediaOptions, 'durations'>, seconds: number): boolean {
   if (Array.isArray(durations)) return durations.includes(seconds)
   const range = durations ?? UNSTATED
@@ -80,9 +80,8 @@ export function offersDuration({ durations }: Pick<MediaOptions, 'durations'>, s
 }
 
 /** The seconds of a request that names none; undefined where the model states none: the upstream's own default. */
-export function defaultDuration({ durations }: Pick<MediaOptions, 'durations'>): number | undefined {
-  return Array.isArray(durations) ? durations[0] : (durations?.default ?? durations?.min)
-}
+export const defaultDuration = ({ durations }: Pick<MediaOptions, 'durations'>): number | undefined =>
+  Array.isArray(durations) ? durations[0] : (durations?.default ?? durations?.min)
 
 /** Durations to choose from, in seconds: those of a list; of a range its steps, about one of them a second. */
 export function durationChoices({ durations }: Pick<MediaOptions, 'durations'>): number[] {

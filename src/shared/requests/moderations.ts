@@ -16,7 +16,7 @@ const partsOf = ({ input }: ModerationRequest): ModerationPart[] =>
 export const resultsOf = ({ input }: ModerationRequest): number =>
   Array.isArray(input) && typeof input[0] === 'string' ? input.length : 1
 
-/** What stands in the pictures of a request. */
+/** The addresses of the pictures of a request. */
 export const picturesOf = (request: ModerationRequest): string[] =>
   partsOf(request).flatMap((part) => (part.type === 'image_url' ? [part.image_url.url] : []))
 

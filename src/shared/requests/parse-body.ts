@@ -17,7 +17,7 @@ const OWN_CODES = [
 ] as const
 
 /**
- * Parses a body. The model's fault comes first whatever else is wrong, so the caller has checked the model before.
+ * Parses a body. The model's fault always comes first, so the caller has checked the model before.
  * @param ownCodes the fields whose faults are no `invalid_request`
  * @throws ApiError unsupported_model, invalid_prompt, invalid_messages, or invalid_request that names the field.
  */

@@ -1,6 +1,6 @@
 /**
- * A validated request: the part of a job that upstream adapters read. It travels in the job; of it only the input of a
- * response that is stored rests in Postgres.
+ * A validated request: the part of a job that upstream adapters read. It travels in the job; only the input of a stored
+ * response is stored in Postgres.
  */
 import type { MediaExtension } from '../media/media.ts'
 import type { EmbeddingRequest } from './embeddings.ts'
@@ -24,8 +24,8 @@ export type ChatMessage = { role: string; content?: unknown; [field: string]: un
 
 /**
  * A validated body of a chat, in the dialect of its call: the fields that pass, and those that the model's upstreams
- * allow. `messages` is empty in Responses, whose turns are its `input`. `max_tokens` is always set, whatever its
- * dialect calls it: the upstream is never allowed more than the pre-charge paid for.
+ * allow. `messages` is empty in Responses, whose turns are its `input`. `max_tokens` is always set, under any name that
+ * its dialect has for it: the upstream is never allowed more than the pre-charge paid for.
  */
 export type ChatRequest = {
   messages: ChatMessage[]

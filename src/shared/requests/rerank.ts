@@ -16,10 +16,10 @@ export const MAX_DOCUMENTS = 10_000
 /** The documents of one search. */
 const DOCUMENTS_A_SEARCH = 100
 
-/** The tokens of a document, with the query, that count as one document where the model does not say. */
+/** The tokens of a document, with the query, that count as one document if the model does not state it. */
 const USUAL_DOCUMENT_TOKENS = 4096
 
-/** What stands around a query and its document, in tokens. */
+/** What surrounds a query and its document, in tokens. */
 const AROUND_TOKENS = 16
 
 type Counted = Pick<RerankRequest, 'query' | 'documents'>
@@ -43,7 +43,7 @@ export function estimatedTokens({ query, documents }: Counted): number {
   return documents.reduce((sum, text) => sum + asked + tokensOf(text), 0)
 }
 
-/** The most tokens that can be read: one a byte, and what stands around them. */
+/** The most tokens that can be read: one a byte, and what surrounds them. */
 export const mostTokens = (request: Counted): number =>
   BYTES_PER_TOKEN * estimatedTokens(request) + AROUND_TOKENS * request.documents.length
 

@@ -33,7 +33,7 @@ const VIDEO_SIZES: Readonly<Record<string, string>> = {
 }
 
 /**
- * The `size` that a `resolution` stands for; the resolution itself where it stands for none that is known: what the
+ * The `size` of a `resolution`; the resolution itself if none is known: what the
  * catalogue offers is always sent, and an upstream that cannot make it refuses it.
  */
 export function sizeOf(modality: 'image' | 'video', resolution: string | undefined): string | undefined {
@@ -44,12 +44,12 @@ export function sizeOf(modality: 'image' | 'video', resolution: string | undefin
   return Object.hasOwn(sizes, tier) ? sizes[tier] : resolution
 }
 
-/** How far from 16:9 a size may be that its height stands for: codecs want even sides. */
+/** How far from 16:9 a size that is named by its height may be: codecs want even sides. */
 const WIDE = { least: 1.7, most: 1.85 }
 
 /**
  * The resolution of a video that a `size` asks for: of those that are offered the one that is sent as this size, or,
- * where it is a wide one, that of its height (`848x480` is `480p`). The size itself where there is none.
+ * where it is a wide one, that of its height (`848x480` is `480p`). The size itself if there is none.
  */
 export function resolutionOfSize(size: string, offered: readonly string[]): string {
   const same = offered.find((resolution) => sizeOf('video', resolution) === size.toLowerCase())

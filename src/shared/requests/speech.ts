@@ -32,5 +32,5 @@ export const chargedCharacters = ({
   instructions = '',
 }: Pick<SpeechRequest, 'input' | 'instructions'>): number => codePoints(input) + codePoints(instructions)
 
-/** What ends the sound of a call on its way to the web process: whatever comes without it was broken off. */
+/** What ends the sound of a call on its way to the web process: without it the sound was broken off. */
 export const SOUND_ENDS = '.'

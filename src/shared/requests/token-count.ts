@@ -40,7 +40,7 @@ export function wordBytes(message: unknown): number {
   )
 }
 
-/** The tokens of so many bytes of words, by the rule of the estimate: a third. */
+/** The tokens of this many bytes of words, by the rule of the estimate: a third. */
 export const tokensOfWords = (bytes: number): number => Math.ceil(bytes / 3)
 
 /** The output tokens of an answer: of its words, not the JSON around them. */

@@ -28,7 +28,7 @@ export type Transcript = {
   language: string | null
   segments: readonly Timed[] | null
   words: readonly Timed[] | null
-  /** What the upstream says that it has billed, in seconds; null where it says nothing. */
+  /** What the upstream reports that it has billed, in seconds; null if it reports nothing. */
   billedSeconds: number | null
 }
 

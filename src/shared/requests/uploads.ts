@@ -12,7 +12,7 @@ export type UploadedFile = { place: number; name: string; type: string; bytes: n
 /** How much of a file is read or written at once, in bytes. */
 export const CHUNK_BYTES = 1_048_576
 
-/** Keeps a file for the worker of an open call. @param chunks at most CHUNK_BYTES each */
+/** Stores a file for the worker of an open call. @param chunks at most CHUNK_BYTES each */
 export async function putUpload(db: Db, callId: CallId, place: number, chunks: AsyncIterable<Buffer>): Promise<void> {
   let chunk = 0
   for await (const bytes of chunks) {
@@ -50,7 +50,7 @@ export async function dropUploads(db: Db, callId: CallId): Promise<void> {
   await db('uploads').where({ call_id: callId }).delete()
 }
 
-/** Removes the files of calls that have ended, by whomever. @returns how many chunks */
+/** Removes the files of calls that have ended, no matter how. @returns how many chunks */
 export async function sweepUploads(db: Db): Promise<number> {
   const { rowCount } = await db.raw<{ rowCount: number }>(
     `DELETE FROM uploads u

@@ -9,7 +9,7 @@ const WITH_THREE = new Set('bhd jod kwd omr tnd'.split(' '))
 /** Currencies that the provider counts in hundredths, and whose hundredths do not exist. */
 const WHOLE_UNITS = new Set(['isk', 'ugx'])
 
-/** How many digits of an amount in the minor unit of a currency stand after the point: 2 for euros, 0 for yen. */
+/** How many digits of an amount in the minor unit of a currency are after the point: 2 for euros, 0 for yen. */
 export function digitsOf(currency: string): number {
   const code = currency.toLowerCase()
   if (WITHOUT_DECIMALS.has(code)) return 0

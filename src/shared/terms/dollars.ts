@@ -2,7 +2,7 @@
 import type { Share } from './pricing.ts'
 import { WHOLE_PRICE } from './pricing.ts'
 
-/** Places behind the point: enough for every price whose decimal ends, and small beside any amount of money. */
+/** Places behind the point: enough for every price whose decimal ends, and negligible in any amount of money. */
 const PLACES = 30n
 
 /**

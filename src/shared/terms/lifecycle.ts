@@ -22,7 +22,7 @@ export const CALL_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'rejec
 /** One of these statuses. */
 export type CallStatus = (typeof CALL_STATUSES)[number]
 
-/** Statuses that a call has yet to leave. In one of these, the call holds its charge. */
+/** Statuses that are not final. In one of these, the call holds its charge. */
 export const OPEN_STATUSES = ['queued', 'running'] as const satisfies readonly CallStatus[]
 
 /** Whether a call in this status has ended for good. */

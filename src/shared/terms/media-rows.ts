@@ -17,7 +17,7 @@ export type CameAs = Pick<RowShape, 'size' | 'quality'>
 
 const isSizeOpen = ({ resolution, size }: RowShape): boolean => size === undefined && resolution === undefined
 
-/** A shape in which what was left to the upstream is as it came. */
+/** A shape in which what the upstream chose is as it came. */
 export const shapeAsCame = (shape: MediaShape, { size, quality }: CameAs): MediaShape => ({
   ...shape,
   ...(isSizeOpen(shape) && size !== undefined && { size }),
@@ -39,7 +39,7 @@ export function dearestOf<Row extends RowShape>(
     const cost = costOf(row)
     if (cost === null) return null
     if (dearest === null || cost[0] * dearest[1] > dearest[0] * cost[1]) dearest = cost
-    // It fits whatever comes: no row behind it counts.
+    // It fits everything: no row after it counts.
     if (isOf(row.size, shape.size) && isOf(row.quality, shape.quality)) break
   }
   return dearest

@@ -2,15 +2,15 @@
  * What a call costs. Pure. All prices are whole credits; tokens are counts; seconds are decimals.
  * The rules in words: docs/money.md#prices and docs/money.md#pre-charge.
  *
- * Every kind of price says exactly what is due, as a fraction; `wholeCredits` alone makes credits of that.
+ * Every kind of price defines exactly what is due, as a fraction; `wholeCredits` alone makes credits of that.
  */
 import type { CameAs, Exact, MediaShape, RowShape } from './media-rows.ts'
 import { dearestOf, shapeAsCame } from './media-rows.ts'
 
 /**
- * Chat: for every `perTokens` tokens `output`, and `input` for uncached input, `cachedInput` for what it
- * reads from a cache and `cacheWrite` for what it writes to one (both `input` where absent); beside them `perCall`; and
- * at least `minimum` a call. Credits where it is a price, micro-dollars where it is a cost.
+ * Chat: for every `perTokens` tokens `output`, and `input` for uncached input, `cachedInput` for what it reads from a
+ * cache and `cacheWrite` for what it writes to one (both `input` where absent); besides them `perCall`; and at least
+ * `minimum` a call. Credits where it is a price, micro-dollars where it is a cost.
  */
 export type ChatPrice = {
   input: number
@@ -25,10 +25,10 @@ export type ChatPrice = {
 /** Embeddings: for every `perTokens` tokens of input `input`, and at least `minimum` a call. */
 export type EmbeddingPrice = Pick<ChatPrice, 'input' | 'perTokens' | 'minimum'>
 
-/** Rankings: so many credits a search (`searchesOf`). */
+/** Rankings: credits a search (`searchesOf`). */
 export type RerankPrice = { perSearch: number }
 
-/** Moderations: so many credits a call. */
+/** Moderations: credits a call. */
 export type CallPrice = { credits: number }
 
 /** What is paid by tokens. What has no price of output has no output. */
@@ -59,14 +59,14 @@ export type Price = (ChatPrice | EmbeddingPrice | MediaPrice | RerankPrice | Cal
 /** The basis points of a whole price. */
 export const WHOLE_PRICE = 10_000
 
-/** The price of a group whose accounts pay so many ten-thousandths of it. */
+/** The price of a group whose accounts pay this many ten-thousandths of it. */
 export const shareOf = <P extends Price>(price: P, priceBasisPoints: number): P =>
   priceBasisPoints === WHOLE_PRICE ? price : { ...price, priceBasisPoints }
 
 /**
  * Tokens of a chat, in disjoint counts: `input` that was not cached, `cached` that was read from a cache, `written` to
  * one; and `output`, with its reasoning, `reasoning` of it where that is known. `inputAgain`: input that is billed once
- * more at the price of `input`, beside what it is counted as.
+ * more at the price of `input`, next to what it is counted as.
  */
 export type Tokens = {
   input: number
@@ -126,7 +126,7 @@ export function chatCharge(price: ChatPrice & Share, estimate: Tokens): number {
 }
 
 /**
- * What a video costs, or so many pictures, in credits: the most that they can turn out to cost, where their size or
+ * What a video costs, or a number of pictures, in credits: the most that they can turn out to cost, where their size or
  * quality is left to the upstream. Null where no row of the price fits: then they must not be made.
  */
 export function mediaCost(price: MediaPrice & Share, shape: MediaShape, pictures = 1): number | null {
@@ -176,14 +176,14 @@ export function mediaMicroUsd({ perSecond, perCall, rows }: MediaCost, shape: Me
   return due && Number(ceilOf(due))
 }
 
-/** What so many searches cost: credits of a price, micro-dollars of a cost. */
+/** What this many searches cost: credits of a price, micro-dollars of a cost. */
 export const searchCost = (price: RerankPrice & Share, searches: number): number =>
   wholeCredits(price, [BigInt(price.perSearch) * BigInt(searches), 1n])
 
 /** What a moderation costs, in credits. */
 export const callCost = (price: CallPrice & Share): number => wholeCredits(price, [BigInt(price.credits), 1n])
 
-/** What so many characters cost as speech: `max(minimum, characters × perCharacter / perCharacters)`, rounded up. */
+/** What this many characters cost as speech: `max(minimum, characters × perCharacter / perCharacters)`, rounded up. */
 export function speechCost(price: SpeechPrice & Share, characters: number): number {
   const { perCharacter, perCharacters = 1, minimum = 0 } = price
   const per = BigInt(perCharacters)
@@ -212,7 +212,7 @@ function productOf(factor: number, decimal: number): Exact {
 /** Output tokens assumed where neither a request nor its model names them. */
 export const DEFAULT_MAX_TOKENS = 1024
 
-/** UTF-8 bytes that count as a token where the model says nothing else. */
+/** UTF-8 bytes that count as a token if the model states nothing else. */
 export const BYTES_PER_TOKEN = 3
 
 /**
@@ -221,12 +221,13 @@ export const BYTES_PER_TOKEN = 3
  */
 export const TOOLS_TOKENS = 1500
 
-/** Input tokens of an image part where the model says nothing else. */
+/** Input tokens of an image part if the model states nothing else. */
 const IMAGE_TOKENS = 1500
 
 /**
- * What a model says of how its requests are counted: its largest `max_tokens`, the one that is taken where a request
- * names none (1024 if absent), the bytes of a token (1 to 3), and the input tokens of a message part by its kind.
+ * What a model states about how its requests are counted: its largest `max_tokens`, the one that is taken where a
+ * request names none (1024 if absent), the bytes of a token (1 to 3), and the input tokens of a message part by its
+ * kind.
  */
 export type CountingRules = {
   maxOutputTokens?: number
@@ -254,8 +255,8 @@ export const mostInput = (
 ): number => Math.ceil((estimated - fixed) * bytesPerToken) + fixed
 
 /**
- * The input tokens that a part of this kind counts for beside its bytes; null for a kind that the model does not price,
- * which is refused. `image` and `video` are the kinds of `image_url` and `video_url`.
+ * The input tokens that a part of this kind counts for next to its bytes; null for a kind that the model does not
+ * price, which is refused. `image` and `video` are the kinds of `image_url` and `video_url`.
  */
 export function tokensOfPart(type: unknown, partTokens: CountingRules['partTokens'] = {}): number | null {
   if (typeof type !== 'string' || type === 'image') return null
@@ -281,9 +282,9 @@ export function outputLimit(
 export type CallBounds = { credits: number; share: number; tokens: number }
 
 /**
- * The most output tokens per choice within the bounds of a call, where a request leaves the limit to its model.
+ * The most output tokens per choice within the bounds of a call, if a request has no limit of its own.
  * @param estimate of the request with all of `limit`, for `choices` choices
- * @param least below so many tokens a limit is not lowered: an answer that is cut there is of little use
+ * @param least a limit is not lowered below this many tokens: an answer that is cut there is of little use
  * @returns null where the bounds allow less than `least`, or than a limit that is lower itself
  */
 export function limitWithin(

@@ -8,7 +8,7 @@ import { WHOLE_PRICE } from './pricing.ts'
 /** Numbers of a price that are no credits: for how many of what they are. */
 const COUNTS: readonly string[] = ['perTokens', 'perCharacters']
 
-/** The credits of a price, however deep they stand, as `change` makes them. */
+/** The credits of a price, however deep they are, as `change` makes them. */
 const withCredits = <P>(price: P, change: (credits: number) => number): P =>
   JSON.parse(JSON.stringify(price), (name, value: unknown) =>
     typeof value === 'number' && !COUNTS.includes(name) ? change(value) : value,

@@ -18,7 +18,7 @@ export const DELIVERY_STATUSES = ['queued', 'sending', 'delivered', 'failed', 'h
 /** How far a delivery is. */
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
 
-/** Why a try was no success. What did not answer is not told apart: who asks is a stranger to that network. */
+/** Why a try was no success. Failures to answer are not distinguished: the customer is a stranger to that network. */
 export type FailureNote = 'not_allowed' | 'no_answer' | 'refused' | 'no_secret'
 
 /** A delivery that this worker has claimed. `tries` includes this one. */
@@ -152,7 +152,7 @@ export async function enable(trx: Trx, id: WebhookId): Promise<void> {
 /** A webhook with deliveries due, whose it is (null: the operators'), and whether it is in the slow lane. */
 export type DueWebhook = { id: WebhookId; accountId: AccountId | null; isSlow: boolean }
 
-/** Webhooks that have deliveries due: operators' first, the slow lane last. One look into an index for each webhook. */
+/** Webhooks that have deliveries due: operators' first, the slow lane last. One index scan for each webhook. */
 export async function dueWebhooks(db: Db, limit: number, id?: WebhookId): Promise<DueWebhook[]> {
   const { rows } = await db.raw<{ rows: DueWebhook[] }>(
     `
@@ -228,7 +228,7 @@ export async function listDeliveries(
   }))
 }
 
-/** Sends an event again: the same id and bytes, with a full set of tries. @returns false if there is none to send */
+/** Sends an event again: the same id and bytes, with a full set of tries. @returns false if there is no such event */
 export async function redeliver(db: Db | Trx, webhookId: WebhookId, id: DeliveryId): Promise<boolean> {
   const changed = await db('webhook_deliveries')
     .where({ id, webhook_id: webhookId })
@@ -237,7 +237,10 @@ export async function redeliver(db: Db | Trx, webhookId: WebhookId, id: Delivery
   return changed === 1
 }
 
-/** Writes an event for one webhook, whatever types it wants. @returns null if the webhook was deleted meanwhile */
+/**
+ * Writes an event for one webhook, even if it does not want its type. @returns null if the webhook was deleted
+ * meanwhile
+ */
 export async function tellOne(
   db: Db | Trx,
   webhookId: WebhookId,
@@ -254,13 +257,13 @@ export async function tellOne(
   return rowCount === 1 ? id : null
 }
 
-/** Tells of grants that end within seven days, each once: a batch. @returns how many */
+/** Writes events of grants that end within seven days, each once: a batch. @returns how many */
 export async function tellOfGrants(db: Db, batch: number): Promise<number> {
   const { rows } = await db.raw<{ rows: { told: number }[] }>('SELECT tell_of_grants(?) AS told', [batch])
   return rows[0]!.told
 }
 
-/** Forgets that grants were told of which have ended since. */
+/** Forgets the notices of grants that have ended since. */
 export async function deleteOldNotices(db: Db): Promise<void> {
   await db('grant_notices').whereRaw('told_at < now() - make_interval(days => ?)', [KEPT_DAYS]).delete()
 }
@@ -282,7 +285,7 @@ export async function deliveryBacklog(db: Db): Promise<{ oldestDueSeconds: numbe
   return { oldestDueSeconds: Math.max(0, seconds ?? 0), failed, held }
 }
 
-/** How long deliveries are kept, in days: held ones too. */
+/** How long deliveries are stored, in days: held ones too. */
 const KEPT_DAYS = 30
 
 /** Deletes deliveries past their time, a batch. */
@@ -297,7 +300,7 @@ export async function deleteOldDeliveries(db: Db, batch: number): Promise<number
   return rowCount
 }
 
-/** Removes everything that an account is told, and where: nothing more is sent. */
+/** Removes an account's webhooks and their events: nothing more is sent. */
 export async function deleteWebhooksOf(trx: Trx, accountId: AccountId): Promise<void> {
   await trx('webhooks').where({ account_id: accountId }).delete()
 }

@@ -3,7 +3,7 @@
  * nothing is sent. Each is written by the function of `sql/` that its cause calls.
  */
 
-/** What accounts can be told of. */
+/** The events that accounts can get. */
 export const EVENT_TYPES = [
   'call.succeeded',
   'call.failed',
@@ -20,7 +20,7 @@ export const EVENT_TYPES = [
 /** What a webhook of an account may list: `chat` adds the events of chats that a client waits for. */
 export const LISTED_TYPES = [...EVENT_TYPES, 'chat'] as const
 
-/** What operators can be told of. */
+/** The events that operators can get. */
 export const OPERATOR_TYPES = [
   'payment.disputed',
   'payment.review',

@@ -1,4 +1,4 @@
-/** Webhooks: where an account, or the operators (`null`), want to be told of events. */
+/** Webhooks: addresses at which an account, or the operators (`null`), get events. */
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { AccountId, WebhookId } from '../platform/ids.ts'
@@ -88,7 +88,7 @@ async function lockOwner(trx: Trx, owner: Owner): Promise<void> {
   if (!held) throw new ApiError('unauthorized')
 }
 
-/** Marks whether an account has webhooks: statements of the money look for them only then. */
+/** Marks whether an account has webhooks: statements of the money read them only then. */
 async function mark(trx: Trx, owner: Owner): Promise<void> {
   if (owner === null) return
   await trx('accounts')
@@ -121,7 +121,7 @@ export async function changeWebhook(
   })
 }
 
-/** Deletes a webhook, and what it was to be told. @returns false if the owner has none of that id */
+/** Deletes a webhook, and its events. @returns false if the owner has none of that id */
 export const deleteWebhook = (db: Db, owner: Owner, id: WebhookId): Promise<boolean> =>
   db.transaction(async (trx) => {
     await lockOwner(trx, owner)
@@ -130,7 +130,7 @@ export const deleteWebhook = (db: Db, owner: Owner, id: WebhookId): Promise<bool
     return deleted === 1
   })
 
-/** How long the secret before a rotation signs beside the new one, in hours (docs/webhooks.md#secrets). */
+/** How long the secret before a rotation signs next to the new one, in hours (docs/webhooks.md#secrets). */
 const ROTATION_HOURS = 24
 
 /** Gives a webhook another secret. Both sign for a day. @returns null if the owner has none of that id */
@@ -174,13 +174,13 @@ async function heldCallback(trx: Trx, box: SecretBox, account: AccountId): Promi
   return row
 }
 
-/** Makes the secret that signs what calls are told at addresses of their own, if the account has none. */
+/** Makes the secret that signs the callbacks of calls, if the account has none. */
 export const makeCallbackSecret = async (db: Db, box: SecretBox, account: AccountId): Promise<void> => {
   await db.transaction((trx) => heldCallback(trx, box, account))
 }
 
 /**
- * The callback secret of an account, made if there is none. It is shown once, whoever made it.
+ * The callback secret of an account, made if there is none. It is shown once, no matter who made it.
  * @returns null where it was shown before, or cannot be read any more
  */
 export const showCallbackSecret = (db: Db, box: SecretBox, account: AccountId): Promise<string | null> =>
@@ -192,7 +192,7 @@ export const showCallbackSecret = (db: Db, box: SecretBox, account: AccountId): 
     return shownSecret(opened)
   })
 
-/** Whether an account has the secret that signs what calls are told at addresses of their own. */
+/** Whether an account has the secret that signs the callbacks of calls. */
 export const hasCallbackSecret = async (db: Db, account: AccountId): Promise<boolean> =>
   (await callbackOf(db, account).first('id')) !== undefined
 

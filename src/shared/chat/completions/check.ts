@@ -50,7 +50,7 @@ const messagesOf = ({ messages }: Fields): ChatMessage[] =>
 
 /**
  * The messages with the parts that the model takes. A kind that it does not price is refused, but for what an assistant
- * said in it, which is left out. Every address in the parts must be one that may be fetched.
+ * wrote in it, which is omitted. Every address in the parts must be one that may be fetched.
  * @throws ApiError invalid_messages for a kind or too many addresses, invalid_request that names a bad address.
  */
 function acceptedParts(messages: readonly ChatMessage[], partTokens: BodyRules['partTokens']): ChatMessage[] {

@@ -1,4 +1,3 @@
-/** OpenAI's chat completions. */
 import { asFields, isAddress } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import type { ChatRequest } from '../../requests/requests.ts'

@@ -5,7 +5,7 @@ import type { CountingRules, Tokens } from '../../terms/pricing.ts'
 import { estimatedInput, outputLimit, tokensOfPart } from '../../terms/pricing.ts'
 import { urlOf } from './parts.ts'
 
-/** The fields of a valid chat body that decide its pre-charge, beside its length. */
+/** The fields of a valid chat body that decide its pre-charge, next to its length. */
 export type CountedChat = {
   messages: readonly { content?: unknown }[]
   max_tokens?: number | null
@@ -37,7 +37,7 @@ export const fixedTokens = ({ messages }: Pick<CountedChat, 'messages'>, { partT
 
 const partsOf = ({ content }: { content?: unknown }): Fields[] => listOf(content)
 
-/** The bytes of an image that stands in its part as a `data:` URI; 0 for an address. */
+/** The bytes of an image that is in its part as a `data:` URI; 0 for an address. */
 function bytesOfDataUri(image: unknown): number {
   const url = urlOf(image)
   return typeof url === 'string' && /^data:/i.test(url) ? Buffer.byteLength(JSON.stringify(url)) - 2 : 0

@@ -1,5 +1,5 @@
 /**
- * The fields of a chat that pass, and what may stand in them: the one list. Whatever is not here is refused at the edge
+ * The fields of a chat that pass, and what they may contain: the one list. Everything else is refused at the edge
  * and never sent to an upstream, which may bill for it, take another model for it, or fetch an address in it.
  * A model's upstream may take further fields: its `allow` in the catalogue. The messages are in `messages.ts`.
  */
@@ -143,13 +143,13 @@ const taken = {
   ).meta({ description: 'Its effort is taken as reasoning_effort; the rest is ignored.' }),
 }
 
-/** The options of a chat: what passes, and what is taken and left out. */
+/** The options of a chat: what passes, and what is accepted and omitted. */
 export const chatOptions = z.object({ ...passing, ...taken })
 
 /** The valid options of a body. */
 export type ChatOptions = Partial<z.infer<typeof chatOptions>>
 
-/** The options as upstreams are sent them: of what is only taken, the effort is left. */
+/** The options as upstreams are sent them: of what is only accepted, the effort is sent. */
 export function passingOptions({ usage: _usage, service_tier: _tier, reasoning, ...options }: ChatOptions) {
   const effort = options.reasoning_effort ?? reasoning?.effort
   return effort === undefined ? options : { ...options, reasoning_effort: effort }

@@ -112,7 +112,7 @@ function sizeOfDelta(delta: unknown): number {
   return size
 }
 
-/** Of a chunk the texts that fit into so many bytes. */
+/** The texts of a chunk that fit into `room` bytes. */
 function cutChunk(chunk: Fields, room: number): Fields {
   let left = room
   const cutText = (text: string): string => {

@@ -1,6 +1,6 @@
 /**
  * The messages of a chat. Those of the system, of users and of tools have no field that is not listed here. Of an
- * assistant's whatever is not listed is left out: it came with an answer, as upstreams made it, and is sent back.
+ * assistant's, what is not listed is removed: it came with an answer, as upstreams made it, and is sent back.
  */
 import { z } from 'zod'
 import { chosen, closed, documented, listOf, optional, within } from '../../requests/field-schemas.ts'
@@ -34,7 +34,7 @@ const part = chosen<z.ZodType<Part>>([textPart, imagePart], ({ type }) =>
 
 type Part = { type: string; [field: string]: unknown }
 
-/** An assistant's text as upstreams and SDKs dress it: with a role, sources and other notes, which are left out. */
+/** An assistant's text as upstreams and SDKs dress it: with a role, sources and other notes, which are omitted. */
 const saidPart = z.object({ type: z.literal('text'), text, cache_control: optional(cacheControl) })
 
 /** What a model refused with is a text to the next one: most upstreams know no other kind. */
@@ -59,7 +59,7 @@ const contentOf = (onePart: typeof part) => {
     .optional()
 }
 
-/** What clients send back with an answer that needs none of it: taken and left out. */
+/** What clients send back with an answer that needs none of it: accepted and omitted. */
 const ignored = z
   .unknown()
   .transform(() => undefined)
@@ -67,7 +67,7 @@ const ignored = z
 
 const calledFunction = z.object({ name: text, arguments: text.nullish().transform((args) => args ?? '{}') })
 
-/** What an assistant calls. Some upstreams leave the type of a call out, or empty. */
+/** What an assistant calls. Some upstreams omit the type of a call, or leave it empty. */
 const functionCall = z.object({
   id: optional(text),
   type: z
@@ -121,7 +121,7 @@ const strictMessage = closed({
   }
 })
 
-/** An answer that is sent back: with what upstreams put beside its text, or without a text. */
+/** An answer that is sent back: with what upstreams add to its text, or without a text. */
 const assistantMessage = z
   .object({
     role: z.literal('assistant'),
@@ -157,7 +157,7 @@ function hasFewElements(messages: unknown): boolean {
 
 const messageList = listOf(message, 1, MAX_MESSAGES)
 
-/** The messages, whose faults have a code of their own. Which kinds of parts a model takes is checked beside it. */
+/** The messages, whose faults have a code of their own. Which kinds of parts a model takes is checked separately. */
 export const chatMessages = z
   .custom<unknown>(hasFewElements, `must have at most ${MAX_ELEMENTS} parts in all`)
   .meta({ type: 'array', items: documented(message), minItems: 1, maxItems: MAX_MESSAGES })

@@ -3,7 +3,7 @@ import { isFields } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import type { ChatMessage } from '../../requests/requests.ts'
 
-/** An address in a message: the place of its part, the path of its field there, and what stands in it. */
+/** An address in a message: the place of its part, the path of its field there, and its value. */
 export type PartAddress = { at: number; field: string; url: unknown }
 
 /**
@@ -25,7 +25,7 @@ export function addressesOf({ content }: { content?: unknown }): PartAddress[] {
   })
 }
 
-/** A message with other addresses of its images: what `change` makes of what stands there. */
+/** A message with other addresses of its images: as `change` returns them. */
 export function withImages(message: ChatMessage, change: (url: unknown) => unknown): ChatMessage {
   if (!Array.isArray(message.content)) return message
   const content = message.content.map((part: { type?: unknown; image_url?: unknown }) => {
@@ -39,7 +39,7 @@ export function withImages(message: ChatMessage, change: (url: unknown) => unkno
 /** The address of an image: a text, or an object around one. */
 export const urlOf = (image: unknown): unknown => (isFields(image) ? image.url : image)
 
-/** Field names that upstreams look for an address under: `url`, `video_url`, `fileUri`, `urls`… */
+/** Names of fields in which upstreams expect an address: `url`, `video_url`, `fileUri`, `urls`… */
 const ADDRESS_FIELD = /ur[il]s?$/i
 
 /** A text that begins like an address of any scheme. */

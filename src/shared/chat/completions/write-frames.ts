@@ -13,10 +13,10 @@ const FINISH: Readonly<Record<EndReason, string>> = {
   refusal: 'content_filter',
 }
 
-/** A call that has begun: its number among the calls, and what its first chunk says besides its arguments. */
+/** A call that has begun: its number among the calls, and what its first chunk has besides its arguments. */
 type Call = { index: number; begin: Fields | null; isCustom: boolean }
 
-/** The chunks of one answer. Thoughts stand in them twice: to be read, and to be sent back as they are. */
+/** The chunks of one answer. Thoughts are in them twice: to be read, and to be sent back as they are. */
 export class ChunkEncoder implements AnswerEncoder {
   private head: Fields = {}
   private hasBegun = false
@@ -76,7 +76,7 @@ export class ChunkEncoder implements AnswerEncoder {
     return { reasoning_details: [{ type: 'reasoning.text', ...words, format, index }] }
   }
 
-  /** A call without arguments has not been told yet. */
+  /** A call without arguments has not been sent yet. */
   private stop(block: number): Fields[] {
     const call = this.calls.get(block)
     return call?.begin ? [this.chunk({ tool_calls: [this.pieceOf(call, call.isCustom ? '' : '{}')] })] : []
@@ -90,7 +90,7 @@ export class ChunkEncoder implements AnswerEncoder {
     return { index, id: begin.id, type, [type]: { name: begin.name, [field]: text } }
   }
 
-  /** A chunk with this delta; the first one also says whose turn it is. */
+  /** A chunk with this delta; the first one also has the role. */
   private chunk(delta: Fields, finish: string | null = null): Fields {
     const first = this.hasBegun ? {} : { role: 'assistant', content: delta.tool_calls ? null : '' }
     this.hasBegun = true

@@ -1,19 +1,19 @@
 /**
  * The cache marks in a request of the Messages API that ask for a life of an hour: such a prefix is written at double
- * its price. Marks stand on the body, on its tools, and on blocks, however deep.
+ * its price. The body, its tools, and blocks, however deep, may have marks.
  */
 import { asFields, isFields } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 
-/** The name by which an upstream's `allow` says that it may be asked for an hour. */
+/** The name by which an upstream's `allow` permits a life of an hour. */
 export const LONG_CACHES = 'cache_control.ttl'
 
-/** The fields in which further marks can stand. What a tool is called with, and schemas, are none of them. */
+/** The fields that can contain further marks. What a tool is called with, and schemas, are none of them. */
 const PLACES = ['system', 'tools', 'messages', 'content', 'source', 'tool'] as const
 
 const isLong = ({ cache_control: mark }: Fields): boolean => asFields(mark).ttl === '1h'
 
-/** The path of the first mark that asks for an hour; null where there is none. */
+/** The path of the first mark that asks for an hour; null if no mark does. */
 export function longCacheIn(value: unknown, path: readonly (string | number)[] = []): string | null {
   if (Array.isArray(value)) return firstOf(value.entries(), (at, one) => longCacheIn(one, [...path, at]))
   if (!isFields(value)) return null

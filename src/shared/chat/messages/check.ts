@@ -1,5 +1,5 @@
 /**
- * Checks the body of a request of the Messages API: its fields by their kinds, then its shape, then what stands in it.
+ * Checks the body of a request of the Messages API: its fields by their kinds, then its shape, then its contents.
  * Refusals are in the words of the API.
  */
 import type { IncomingHttpHeaders } from 'node:http'
@@ -49,9 +49,8 @@ function checked(body: Fields, model: BodyRules, headers: IncomingHttpHeaders, s
 }
 
 /** A refusal in the words of the API: the path of the field and what is wrong with it. */
-function refusal(param: string, fault: string): ApiError {
-  return new ApiError('invalid_request', { param, message: `${param}: ${fault}` })
-}
+const refusal = (param: string, fault: string): ApiError =>
+  new ApiError('invalid_request', { param, message: `${param}: ${fault}` })
 
 const WORDING: Wording = {
   refusal,
@@ -77,7 +76,7 @@ function requireCheap(fields: Fields, allowed: ReadonlySet<string>): void {
 
 /**
  * The request without the tools that its upstream would run, and bill by their use.
- * @throws ApiError where such a tool is to be called
+ * @throws ApiError if the choice of tools requires one
  */
 function toolsOf(fields: Fields): { kept: Fields; dropped: string[] } {
   const { tools, tool_choice: choice } = fields

@@ -1,4 +1,3 @@
-/** Anthropic's Messages API. */
 import { asFields } from '../../platform/fields.ts'
 import { TOKEN_BYTES } from '../answer-form.ts'
 import type { DialectDefinition } from '../definition.ts'

@@ -34,7 +34,7 @@ const statusOf = (code: ErrorCode): number => STATUSES[code] ?? ownStatusOf(code
 /** The type of a code in Anthropic's form. */
 export const anthropicTypeOf = (code: ErrorCode): string => TYPES[statusOf(code)] ?? 'invalid_request_error'
 
-/** How the Messages API tells errors. */
+/** How the Messages API reports errors. */
 export const messagesErrors: ErrorForm = {
   statusOf,
   body: ({ code, message, resetsAt }, requestId) => ({

@@ -75,7 +75,7 @@ const searchResult = z.strictObject({
 
 const toolReference = z.strictObject({ type: z.literal('tool_reference'), tool_name: text, ...marked })
 
-/** What stands in a result of a tool. */
+/** The blocks of a tool's result. */
 const resultBlocks = {
   text: textBlock,
   image: imageBlock,
@@ -113,7 +113,7 @@ const toolResult = z.strictObject({
 
 const toolChange = open({ type: z.enum(['tool_addition', 'tool_removal']) })
 
-/** What stands in a turn. */
+/** The blocks of a turn. */
 const turnBlocks = {
   ...resultBlocks,
   thinking,
@@ -147,7 +147,7 @@ const clientTool = z.strictObject({
   allowed_callers: listOf(text, 0, MOST.tools).nullish(),
   ...marked,
 })
-/** A tool of a kind that its vendor knows. Its name may stand in a header of the answer. */
+/** A tool of a kind that its vendor knows. Its name may be in a header of the answer. */
 const vendorName = text.regex(/^[a-zA-Z0-9_-]{1,64}$/, 'should match pattern ^[a-zA-Z0-9_-]{1,64}$')
 const typedTool = open({ type: vendorName, name: vendorName.nullish(), ...marked })
 const tool = chosen<z.ZodType>([clientTool, typedTool], ({ type }) =>
@@ -193,7 +193,7 @@ export const messagesBody = z.looseObject({
   context_management: open({ edits: listOf(open({ type: text }), 0, MOST.blocks).optional() }).nullish(),
 })
 
-/** A body to count: as one to send, and its limit may be left out. */
+/** A body to count: as one to send, and its limit may be absent. */
 export const countedBody = messagesBody.extend({ max_tokens: messagesBody.shape.max_tokens.optional() })
 
 /** The fields by their kinds. */
@@ -228,7 +228,7 @@ const TOOL_CHANGE = /^tool_(addition|removal|reference)$/
 /** The fields of a tool whose objects have types of their own. */
 const NO_TOOLS: ReadonlySet<string> = new Set(['input_schema', 'input_examples', 'cache_control'])
 
-/** The path of a block that changes a tool that runs at its upstream; null where there is none. */
+/** The path of a block that changes a tool that runs at its upstream; null if there is no such block. */
 export function hostedChange({ messages }: { messages: readonly { content?: unknown }[] }): string | null {
   for (const [at, { content }] of messages.entries()) {
     const blocks = Array.isArray(content) ? content.map(asFields) : []
@@ -245,7 +245,7 @@ function namesHosted(value: unknown): boolean {
   return Object.entries(fields).some(([name, one]) => !NO_TOOLS.has(name) && namesHosted(one))
 }
 
-/** Edits of a context that only leave something out. Others, such as a compaction, run a model. */
+/** Edits of a context that only omit something. Others, such as a compaction, run a model. */
 export const FREE_EDITS = /^clear_(thinking|tool_uses)_\d+$/
 
 /**

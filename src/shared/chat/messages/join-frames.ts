@@ -93,7 +93,7 @@ const sizeOfEvent = (event: Fields): number =>
   textsOf(event).reduce((sum, [, text]) => sum + Buffer.byteLength(JSON.stringify(text)) - 2, 0) +
   Buffer.byteLength(wholeInput(event))
 
-/** Of an event the texts that fit into so many bytes. */
+/** The texts of an event that fit into `room` bytes. */
 function cutEvent(event: Fields, room: number): Fields {
   if (event.type !== 'content_block_delta') return event
   let left = room

@@ -37,7 +37,7 @@ export function canonicalMessages(request: ChatRequest): CanonicalChat {
   }
 }
 
-/** A line of the system by which Claude Code tells its vendor whom to bill: no model is to read it. */
+/** A line of the system by which Claude Code names to its vendor the customer to bill: it is not for the model. */
 export const isBillingHeader = ({ text }: Fields): boolean =>
   isText(text) && text.startsWith('x-anthropic-billing-header')
 

@@ -23,7 +23,7 @@ export class MessageEncoder extends OrderedEncoder {
   private callsTools = false
   private readonly inputTokens: number
 
-  /** @param inputTokens what the message is said to have read, until its end tells what it did */
+  /** @param inputTokens the input that the message reports, until its end reports the real number */
   constructor(inputTokens: number) {
     super()
     this.inputTokens = inputTokens
@@ -71,7 +71,7 @@ export class MessageEncoder extends OrderedEncoder {
     }
   }
 
-  /** A message that calls tools stops for them, whatever its upstream says. */
+  /** A message that calls tools stops for them, no matter what its upstream reports. */
   protected end({ reason, stopSequence }: AnswerEvent & { is: 'end' }): Fields {
     const isCalled = this.callsTools && (reason === 'done' || reason === 'tools')
     const stop = isCalled ? STOP.tools : reason === 'tools' ? STOP.done : STOP[reason]

@@ -1,6 +1,4 @@
-/**
- * Checks the body of a request of the Responses API: its fields by their kinds, then its shape, then what stands in it.
- */
+/** Checks the body of a request of the Responses API: its fields by their kinds, then its shape, then its contents. */
 import { ApiError } from '../../platform/errors.ts'
 import { asFields, isText, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
@@ -54,7 +52,7 @@ export function checkResponses(body: Fields, model: BodyRules): Checked {
 
 /**
  * The request without the tools that its upstream would run, and bill by their use.
- * @throws ApiError where such a tool is to be called
+ * @throws ApiError if the choice of tools requires one
  */
 function withoutHosted(fields: Fields): { kept: Fields; dropped: string[] } {
   const hosted = [...listOf(fields.tools), ...itemsOf(fields).flatMap(({ tools }) => listOf(tools))].filter(isHosted)
@@ -84,7 +82,7 @@ function withoutHosted(fields: Fields): { kept: Fields; dropped: string[] } {
 
 const clientTools = (tools: unknown): Fields[] => listOf(tools).filter((tool) => !isHosted(tool))
 
-/** What a change of the configuration may not say, at any depth: what is held for, and what is dearer. */
+/** What a change of the configuration must not set, at any depth: what decides the charge, and what is dearer. */
 const HELD_FOR: ReadonlySet<string> = new Set([
   ...Object.keys(FIELDS.dearer),
   'model',
@@ -99,7 +97,7 @@ type Judge = (name: string, value: unknown, depth: number) => string | null
 
 /**
  * Items of which only their vendor knows the form: what earlier turns searched for and ran, and changes of the
- * configuration. Whatever their form, nothing in them may run at the upstream, or be billed at a price of its own.
+ * configuration. Nothing in them may run at the upstream, or be billed at a price of its own.
  * @throws ApiError with the path of the first field at fault
  */
 function requireVendorsItems(items: readonly Fields[]): void {
@@ -110,7 +108,7 @@ function requireVendorsItems(items: readonly Fields[]): void {
   }
 }
 
-/** Tools deeper in an item are not left out of it, as those of its own are. */
+/** Tools deeper in an item are not removed from it, as those of its own are. */
 const ofTools: Judge = (name, value, depth) =>
   depth > 0 && name === 'tools' && Array.isArray(value) && value.some((tool) => isHosted((tool ?? {}) as Fields))
     ? 'tools that run at the upstream are not available for this model.'

@@ -1,4 +1,3 @@
-/** OpenAI's Responses API. */
 import { asFields } from '../../platform/fields.ts'
 import { TOKEN_BYTES } from '../answer-form.ts'
 import type { DialectDefinition } from '../definition.ts'

@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../platform/errors.ts'
 import { CODES_OF_OPENAI, statusOf as ownStatusOf } from '../../platform/errors.ts'
 import type { ErrorForm } from '../definition.ts'
 
-/** The codes whose status is another one in the Responses API, where OpenAI's own clients look at it. */
+/** The codes whose status is another one in the Responses API, where OpenAI's own clients check it. */
 const STATUSES: Partial<Record<ErrorCode, number>> = {
   unsupported_model: 404,
   model_not_allowed: 404,
@@ -44,7 +44,7 @@ const CODES: Partial<Record<ErrorCode, string>> = {
 /** What the Responses API calls a code in its `code`. */
 const codeOf = (code: ErrorCode): string => CODES[code] ?? code
 
-/** How the Responses API tells errors. */
+/** How the Responses API reports errors. */
 export const responsesErrors: ErrorForm = {
   statusOf,
   body: ({ code, message, param, resetsAt }) => ({

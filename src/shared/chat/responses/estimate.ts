@@ -6,10 +6,10 @@ import type { Sized } from '../parts.ts'
 import { estimateOf, fixedTokensOf } from '../parts.ts'
 import { bytesOfWords, partsOf, toolsOf } from './parts.ts'
 
-/** The limit of the output where neither the request nor its model has one, in tokens. */
+/** The limit of the output if neither the request nor its model has one, in tokens. */
 const DEFAULT_OUTPUT = 32_768
 
-/** The limit of the output that a request asks for, or leaves to its model. */
+/** The limit of the output that a request asks for, or that of its model. */
 export const outputOf = (asked: number | null | undefined, { maxOutputTokens }: CountingRules): number =>
   asked ?? maxOutputTokens ?? DEFAULT_OUTPUT
 

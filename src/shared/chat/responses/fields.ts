@@ -210,7 +210,7 @@ const metadata = jsonObject.meta(documented(noted)).transform((fields, context) 
 
 const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 
-/** The body. Its dearer fields are checked beside it. */
+/** The body. Its dearer fields are checked separately. */
 export const responsesBody = z.looseObject({
   model: z.string(),
   input,

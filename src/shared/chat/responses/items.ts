@@ -1,11 +1,11 @@
 /**
- * The items of an answer, and the events that tell of them: the words of an item are told piece by piece, a piece for
+ * The items of an answer, and the events that report them: the words of an item come piece by piece, a piece for
  * each part of its content or summary, or one for the arguments of a call. Pure.
  */
 import { isFields, isText, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 
-/** How the words of a kind of piece are told. `list`: the field of the item that has its parts, where it has some. */
+/** How the words of a kind of piece are sent. `list`: the field of the item that has its parts, where it has some. */
 type Told = { event: string; field: string; blank: Fields; more?: Fields; list?: 'content' | 'summary' }
 
 /** By the type of a part; of a call, by the type of its item. */
@@ -39,7 +39,7 @@ const BY_EVENT = new Map(Object.values(TOLD).map((told) => [`${told.event}.delta
 const PART_EVENTS = { content: 'response.content_part', summary: 'response.reasoning_summary_part' } as const
 const NUMBERS = { content: 'content_index', summary: 'summary_index' } as const
 
-/** The events that tell of an item and its words. */
+/** The events that report an item and its words. */
 export const ITEM_EVENTS: readonly string[] = [
   ...['response.output_item', ...Object.values(PART_EVENTS)].flatMap((name) => [`${name}.added`, `${name}.done`]),
   ...Object.values(TOLD).flatMap(({ event }) => [`${event}.delta`, `${event}.done`]),
@@ -48,7 +48,7 @@ export const ITEM_EVENTS: readonly string[] = [
 /** An item at its place in the output. */
 export type Placed = { item: Fields; index: number }
 
-/** A piece of the words of an item: its text, and the events around the deltas that tell it. */
+/** A piece of the words of an item: its text, and the events around its deltas. */
 export type Piece = { text: string; begin: Fields[]; delta: (text: string) => Fields; end: Fields[] }
 
 const textIn = (fields: Fields, name: string): string => (isText(fields[name]) ? fields[name] : '')

@@ -61,7 +61,7 @@ export class ResponseAssembly extends Assembly {
   }
 }
 
-/** The names that an event tells, which are words too. */
+/** The name in an event, which counts as words, too. */
 const nameIn = ({ type, item }: Fields): string => {
   const { name } = asFields(item)
   return type === 'response.output_item.added' && isText(name) ? name : ''
@@ -80,7 +80,7 @@ function sizeOfEvent(event: Fields): number {
   return jsonBytes(wordsOf(event) ?? '') + jsonBytes(nameIn(event)) + beside + probabilities
 }
 
-/** Of an event the words that fit into so many bytes. */
+/** The words of an event that fit into `room` bytes. */
 function cutEvent(event: Fields, room: number): Fields {
   const words = wordsOf(event)
   return words === null ? event : { ...event, delta: fitting(words, room) }

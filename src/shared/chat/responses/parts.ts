@@ -9,11 +9,11 @@ import type { Part } from '../parts.ts'
 
 type Body = { input?: unknown; tools?: unknown }
 
-/** The items of a request: an input that is a text is what its user says. */
+/** The items of a request: an input that is a text is a message of the user. */
 export const itemsOf = ({ input }: Body): Fields[] =>
   Array.isArray(input) ? input.map(asFields) : [{ type: 'message', role: 'user', content: input }]
 
-/** The tools of a request, with those that stand among its items. */
+/** The tools of a request, with those among its items. */
 export const toolsOf = (body: Body): Fields[] => [
   ...listOf(body.tools),
   ...itemsOf(body).flatMap(({ type, tools }) => (type === 'additional_tools' ? listOf(tools) : [])),
@@ -25,7 +25,7 @@ export const partCount = ({ input }: Body): number =>
     .flatMap(({ content, output, summary, tools }) => [content, output, summary, tools])
     .reduce<number>((sum, list) => sum + asList(list).length, 0)
 
-/** Where the parts of an item stand, by its type. What else there is has a form that only its vendor knows. */
+/** The field that has the parts of an item, by its type. Only their vendor knows the form of others. */
 const PLACES: ReadonlyMap<unknown, 'content' | 'output'> = new Map([
   ['message', 'content'],
   ['function_call_output', 'output'],

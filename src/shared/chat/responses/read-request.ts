@@ -42,8 +42,8 @@ export function canonicalResponses(request: ChatRequest, open: Open): CanonicalC
 }
 
 /**
- * Items as turns: what an assistant says, thinks and calls in a row is one turn, and so is what its tools answer. What
- * is said between calls and their results comes behind these, for results follow their calls everywhere else.
+ * Items as turns: what an assistant writes, thinks and calls in a row is one turn, and so is what its tools answer.
+ * What comes between calls and their results is moved behind these, for results follow their calls everywhere else.
  */
 function turnsOf(items: readonly Fields[], open: Open): Turn[] {
   const answered = new Set(items.filter(isOutput).map(({ call_id: id }) => id))

@@ -1,4 +1,4 @@
-/** From the canonical events of an answer to the events of the Responses API. They are numbered where they leave. */
+/** From the canonical events of an answer to the events of the Responses API. They are numbered when they are sent. */
 import type { Fields } from '../../platform/fields.ts'
 import type { ChatRequest } from '../../requests/requests.ts'
 import type { AnswerEvent, BlockStart, EndReason } from '../events.ts'
@@ -8,7 +8,7 @@ import type { Seal } from '../seal.ts'
 import { itemAdded, itemDone, piecesOf } from './items.ts'
 import { begunResponse, itemId } from './response.ts'
 
-/** What an answer without an error says of its end. */
+/** Why an answer without an error is incomplete. */
 const INCOMPLETE: Readonly<Partial<Record<EndReason, string>>> = {
   length: 'max_output_tokens',
   context: 'max_output_tokens',
@@ -79,7 +79,7 @@ export class ResponseEncoder extends OrderedEncoder {
   private stop(): Fields[] {
     const { open } = this
     if (!open) return []
-    // Whoever reads the arguments of a call takes them for JSON.
+    // Clients parse the arguments of a call as JSON.
     const isBare = open.words === '' && open.start.kind === 'tool_call' && !open.start.isCustom
     const rest = isBare ? this.words('{}') : []
     const begin = open.hasBegun || open.start.kind === 'reasoning' ? [] : this.pieces()[0]!.begin

@@ -28,7 +28,9 @@ const REASON_LENGTH = 100
 export const reasonOf = ({ code, decline_code: decline, type }: Stripe.errors.StripeError): string =>
   (decline ?? code ?? type).slice(0, REASON_LENGTH)
 
-/** How Stripe says that it has a payment method no more; without a code, that it was detached from its customer. */
+/**
+ * How Stripe reports that it no longer has a payment method; without a code, that it was detached from its customer.
+ */
 const GONE: readonly (string | undefined)[] = ['resource_missing', 'payment_method_unexpected_state', undefined]
 
 /** What a request names and Stripe does not have. */

@@ -97,7 +97,7 @@ function namedBy(reference: string | null, metadata: Stripe.Metadata | null | un
 /** The state of a session. */
 export function orderStateOfSession(session: Stripe.Checkout.Session, intent: Stripe.PaymentIntent | null): OrderState {
   const paid = session.payment_status === 'paid'
-  // The amount received, if Stripe says it: an order is paid in full or not at all.
+  // The amount received, if Stripe reports it: an order is paid in full or not at all.
   const received = paid && intent?.status === 'succeeded' ? intent.amount_received : undefined
   return {
     state: stateOfSession(session, intent),

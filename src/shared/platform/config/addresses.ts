@@ -1,5 +1,5 @@
 /**
- * The addresses that an operator sets: what each must look like. Problems are sentences without the value,
+ * The addresses that an operator sets: the form that each must have. Problems are sentences without the value,
  * since addresses have passwords in them.
  */
 import { isIP } from 'node:net'
@@ -90,7 +90,7 @@ export const redisUrl = checked(
 /** Where mails are handed over. */
 export const smtpUrl = checked(begins(/^smtps?:\/\//, 'must be an smtp:// or smtps:// address'), addressProblem)
 
-/** Where media results are kept. */
+/** Where media results are stored. */
 export const storageUrl = z.string().superRefine((text, context) => {
   try {
     parseStorageUrl(text)
@@ -103,7 +103,7 @@ export const storageUrl = z.string().superRefine((text, context) => {
   }
 })
 
-/** What DATABASE_SSL says, by the words of `sslmode` and `ssl` in an address. */
+/** The value of DATABASE_SSL, by the words of `sslmode` and `ssl` in an address. */
 const SSL_OF: Record<string, string> = {
   disable: 'off',
   require: 'require',
@@ -120,8 +120,8 @@ const SSL_OF_FLAG: Record<string, string> = {
 }
 
 /**
- * The environment in which DATABASE_SSL says what `sslmode` of DATABASE_URL says.
- * @returns with `problem` where they contradict each other, or the address asks for what DATABASE_SSL cannot say.
+ * The environment with the `sslmode` of DATABASE_URL as DATABASE_SSL.
+ * @returns with `problem` where they contradict each other, or DATABASE_SSL has no value for that of the address.
  */
 export function obeySslmode(environment: NodeJS.ProcessEnv): { environment: NodeJS.ProcessEnv; problem?: string } {
   const { DATABASE_URL: address, DATABASE_SSL: said } = environment

@@ -30,7 +30,7 @@ const share = z
 
 /**
  * The queues that a worker can serve, and of those of calls how many calls it works on at once where the queue's
- * variable (`RERANK_CONCURRENCY` of `rerank`) does not say.
+ * variable (`RERANK_CONCURRENCY` of `rerank`) is absent.
  */
 export type KnownQueues = Readonly<Record<string, { concurrency?: number }>>
 
@@ -156,7 +156,7 @@ export type Config = Omit<z.infer<typeof variables>, 'BASE_URL'> & {
   [name: Concurrency]: number
   /**
    * The rest of the environment, for the catalogue's `apiKeyEnv` only: nothing else reads a variable by name. Never one
-   * that `isOwnVariable` knows, whatever an old version of the catalogue names.
+   * that `isOwnVariable` knows, no matter what an old version of the catalogue names.
    */
   secretOf: (variable: string) => string | undefined
 }
@@ -169,7 +169,7 @@ export const EXIT_CONFIG = 78
 
 /**
  * Parses the environment. An empty value counts as absent, as platforms set them, and white space around a value is
- * left out: a line end that was pasted with a secret fits into no header.
+ * removed: a line end that was pasted with a secret fits into no header.
  * @throws ConfigError that names every offending variable (never its value: it may be a secret).
  */
 export function readConfig(queues: KnownQueues, environment: NodeJS.ProcessEnv = process.env): Config {
@@ -262,7 +262,7 @@ const VARIABLES_OF_OTHERS = new RegExp(
     '^(HTTPS?|FTP|ALL|NO|GLOBAL_AGENT_.*)_PROXY$',
     '^(PATH|HOME|HOMEPATH|USERPROFILE|USER|USERNAME|LOGNAME|SHELL|PWD|OLDPWD|HOSTNAME|LANG|TERM|TZ|TMPDIR|TEMP|TMP)$',
     '^(DEBUG|CI)$',
-    // Addresses of databases and the like, with their passwords, under whatever name a platform gives them.
+    // Addresses of databases and the like, with their passwords, under any name that a platform gives them.
     '_(URL|URI|DSN)$',
   ].join('|'),
 )
@@ -282,7 +282,7 @@ export const isLocal = ({ BASE_URL }: Pick<Config, 'BASE_URL'>): boolean => LOCA
 
 /**
  * Warnings about a configuration that can be used, one sentence each: variables that nothing reads
- * and that look like ours; and in production (NODE_ENV) mails that reach nobody, and links that lead nowhere.
+ * and that resemble ours; and in production (NODE_ENV) mails that reach nobody, and links that lead nowhere.
  */
 export function configWarnings(
   config: Pick<Config, 'BASE_URL' | 'SMTP_URL' | 'NODE_ENV'>,

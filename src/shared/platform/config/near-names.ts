@@ -1,6 +1,6 @@
 /**
- * Names that nothing reads and that look like one of ours, of variables and of fields: a typing error would else have
- * no effect, and nobody would hear of it.
+ * Names that nothing reads and that resemble one of ours, of variables and of fields: a typing error would else have
+ * no effect, and nobody would notice.
  */
 
 /** How many letters must be changed, added, taken away or swapped with their neighbour to make one text the other. */
@@ -33,7 +33,7 @@ const continues = (longer: string, shorter: string): boolean =>
 
 const isPart = (one: string, other: string): boolean => continues(one, other) || continues(other, one)
 
-/** The known name that a name looks like, in any case; null where it is known, or looks like none. */
+/** The known name that a name resembles, in any case; null if it is known, or resembles none. */
 export function nearestName(name: string, known: readonly string[]): string | null {
   if (known.includes(name)) return null
   const upper = name.toUpperCase()

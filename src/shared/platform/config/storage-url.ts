@@ -1,6 +1,6 @@
-/** STORAGE_URL: where media results are kept. */
+/** STORAGE_URL: where media results are stored. */
 
-/** Where media results are kept, parsed from STORAGE_URL. */
+/** Where media results are stored, parsed from STORAGE_URL. */
 export type StorageLocation = { kind: 'file'; path: string } | { kind: 's3'; bucket: string; prefix: string }
 
 const S3_URL = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([A-Za-z0-9!_.*'()/-]*))?$/

@@ -144,7 +144,7 @@ class Connection {
 
   private stopReading(): void {
     this.socket.pause()
-    // A second pause says nothing, though Node may have begun to read since the first.
+    // A second pause emits nothing, though Node may have begun to read since the first.
     this.socket.emit('pause')
   }
 }

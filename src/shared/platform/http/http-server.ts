@@ -15,12 +15,12 @@ export type Answering = {
 /** Options of Node's server, and how many requests of all connections may wait for their turn. */
 export type ServingOptions = ServerOptions & { maxWaiting?: number }
 
-/** What Node says of an address that is not one of this machine's. */
+/** Node's errors for an address that is not one of this machine's. */
 const NOT_HERE = new Set(['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EINVAL'])
 
 /**
  * Listens at a port of HOST, or of every interface, until the server is closed.
- * @throws ConfigError where HOST is no address of this machine; whatever Node says where the port is not to be had.
+ * @throws ConfigError where HOST is no address of this machine; Node's error if the port is not available.
  */
 export async function listenAt(
   { HOST: host }: Pick<Config, 'HOST'>,

@@ -13,15 +13,15 @@ const MAX_PAUSE_MS = 5
 type Waiting<Item, Answer> = { item: Item; resolve: (answer: Answer) => void; reject: (error: unknown) => void }
 
 /**
- * A function for one item over a function for many. The items of one turn of the event loop leave together; items that
- * arrive during a statement are gathered and leave, in the order they came, in the next one. Never two statements at
- * once: those of one account would only wait for each other's lock, each with half the items.
+ * A function for one item over a function for many. The items of one turn of the event loop are sent together; items
+ * that arrive during a statement are gathered and sent, in their order, in the next one. Never two statements at once:
+ * those of one account would only wait for each other's lock, each with half the items.
  *
  * After a shared statement the next one waits for twice its time, at most 5 ms, unless 16 items wait: nearly all of a
  * statement's cost is fixed, so a busy system does the same work in half the statements. After a statement with one
  * item there is no pause, so a lone call waits for nothing (docs/performance.md#what-paid).
  *
- * When a batch fails over one of its items, the items are run again one by one, so that each caller meets its own error
+ * When a batch fails over one of its items, the items are run again one by one, so that each caller gets its own error
  * only; `run` must therefore be safe to repeat. An error that `failsWholeBatch` knows (Postgres is away) goes to all at
  * once.
  * @param timer ends the pauses; tests have their own

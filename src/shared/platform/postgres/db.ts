@@ -20,7 +20,7 @@ pg.types.setTypeParser(pg.types.builtins.INT8, (text) => {
 
 const TLS = { off: false, require: { rejectUnauthorized: false }, verify: { rejectUnauthorized: true } } as const
 
-// Files of certificates in the address are left to the library where certificates are checked.
+// Files of certificates in the address are read by the library where certificates are checked.
 const SSL_PARAMETERS = ['sslmode', 'ssl', 'uselibpqcompat']
 
 /** The address as it is but for these parameters: how it is read is the library's. */
@@ -54,7 +54,7 @@ const SILENCE_MS = STATEMENT_MS + 5000
 /** When the system asks whether the other end of a quiet connection is there, in ms: its own default is two hours. */
 const KEEP_ALIVE_MS = 10_000
 
-/** What Postgres says of a statement that writes, where nothing may be written: on a standby. */
+/** The state of a statement that writes where nothing may be written: on a standby. */
 const READ_ONLY = '25006'
 
 /** Fails, as a statement that writes would, where nothing may be written. It needs no table and waits for no lock. */
@@ -69,7 +69,7 @@ export async function askForWrite(db: Db): Promise<void> {
 /**
  * A statement that was prepared while its tables were empty keeps its plan, a walk through the whole table, when they
  * have grown: measured, calls then cost ten times as much. Every query here has an index; the audit turns sequential
- * scans on again for itself. Up to version 17, disabling sequential scans makes plans look so expensive that Postgres
+ * scans on again for itself. Up to version 17, disabling sequential scans makes plans seem so expensive that Postgres
  * would compile them with JIT, which does not pay for short statements. A database or role may have its own style of
  * dates, which the library cannot read or reads wrongly, and its own isolation, in which a statement that waited for
  * a row would fail.
@@ -81,7 +81,7 @@ const SETTINGS = `SET enable_seqscan = off; SET jit = off; SET datestyle = ISO;
 type Inside = { readyForQuery: boolean; connection: { stream: Socket } }
 
 /**
- * Breaks a connection whose server owes an answer and says nothing for so long: its statements fail, their outcome
+ * Breaks a connection whose server owes an answer and sends nothing for `ms`: its statements fail, their outcome
  * unknown, and no pool uses it again. The library's `query_timeout` would keep it, with the answer still to come.
  * @param ms how long; 0: for any time.
  */
@@ -99,8 +99,8 @@ function breakWhenSilent(connection: pg.Client, ms: number, broken: () => void):
 
 /**
  * Which connections of a pool may be used. After a failover those to the old primary would stay as they are, and refuse
- * every write or never answer: once one of them does, all that are as old are left. Where nothing may be written, none
- * is begun, unless the pool is for `reading` too.
+ * every write or never answer: once one of them does, all that are as old are dropped. Where nothing may be written,
+ * none is begun, unless the pool is for `reading` too.
  */
 function usableConnections({ reading, silenceMs }: Required<Pick<PoolOptions, 'reading' | 'silenceMs'>>) {
   const settings = `${SETTINGS}; SET idle_in_transaction_session_timeout = ${silenceMs}`
@@ -134,7 +134,7 @@ function usableConnections({ reading, silenceMs }: Required<Pick<PoolOptions, 'r
  */
 type PoolOptions = { acquireMs?: number; reading?: boolean; silenceMs?: number }
 
-/** The pool of this process. DATABASE_SSL decides, and says already what `sslmode` in the address says. */
+/** The pool of this process. DATABASE_SSL decides, and already includes the `sslmode` of the address. */
 export function connectDb(
   config: Pick<Config, 'DATABASE_URL' | 'DATABASE_SSL' | 'DATABASE_POOL'>,
   { acquireMs = ACQUIRE_MS, reading = false, silenceMs = SILENCE_MS }: PoolOptions = {},
@@ -223,7 +223,7 @@ const PAUSES_MS = [50, 200, 500, 1000, 2000]
 
 /**
  * Retries a statement until Postgres answers. Only for statements that are safe to repeat (same ids, guarded by their
- * own WHERE), because a lost answer looks like a lost statement.
+ * own WHERE), because a lost answer cannot be told from a lost statement.
  * @param patienceMs how long to keep trying while Postgres is away; the last error is thrown after it.
  */
 export async function retryWhileUnreachable<T>(patienceMs: number, run: () => Promise<T>): Promise<T> {

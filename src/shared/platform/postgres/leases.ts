@@ -1,4 +1,4 @@
-/** Leases: work that one process does at a time. Kept in Postgres, because a flush of Redis would lose the lock. */
+/** Leases: work that one process does at a time. Stored in Postgres, because a flush of Redis would lose the lock. */
 import type { Db } from './db.ts'
 
 /**

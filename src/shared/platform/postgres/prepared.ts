@@ -9,12 +9,12 @@ import type { Db } from './db.ts'
  * A statement that each connection prepares once, under its name. `$1` to `$n` are its values.
  *
  * A list as a bare parameter, as in `id = ANY ($1)`, makes Postgres plan the statement again at each use: a plan for
- * the list at hand looks cheaper than one for ten elements, which it assumes of any list. `ANY ((SELECT $1)::uuid[])`
- * looks the same to both, and so the plan is kept (docs/performance.md#plans). A function needs no such care.
+ * the given list seems cheaper than one for ten elements, which it assumes of any list. `ANY ((SELECT $1)::uuid[])`
+ * is the same for both, and so the plan is reused (docs/performance.md#plans). A function needs no such care.
  */
 export type Prepared = { name: string; text: string }
 
-/** Runs a prepared statement. @returns its rows. @throws where no connection is to be had, and what Postgres says. */
+/** Runs a prepared statement. @returns its rows. @throws if no connection is available, and Postgres' errors. */
 export async function runPrepared<Row extends object>(
   db: Db,
   { name, text }: Prepared,
@@ -45,6 +45,6 @@ export const plainArray = (elements: readonly Element[]): string => `{${elements
 export const textArray = (texts: readonly (string | null | undefined)[]): string =>
   `{${texts.map((text) => (text == null ? 'NULL' : `"${withEscapes(text)}"`)).join()}}`
 
-/** Most texts have nothing to escape, and looking costs less than replacing. One pattern for both would cost more. */
+/** Most texts have nothing to escape, and a test costs less than replacing. One pattern for both would cost more. */
 const withEscapes = (text: string): string =>
   /["\\]/.test(text) ? text.replaceAll('\\', '\\\\').replaceAll('"', '\\"') : text

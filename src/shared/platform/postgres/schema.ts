@@ -14,7 +14,7 @@ export class SchemaGate {
     return this.isThere
   }
 
-  /** What is missing, by name. @throws whatever Postgres says, while it has never been seen whole. */
+  /** What is missing, by name. @throws Postgres' errors, until it was complete once. */
   async missing(): Promise<string[]> {
     if (this.isThere) return []
     const missing = await this.read()

@@ -1,16 +1,16 @@
-/** Readings that are kept for a moment, so that many who ask at once, or again and again, cost one. */
+/** Readings that are cached for a moment, so that many who ask at once, or again and again, cost one. */
 
-/** A report is kept for so many times as long as it took: it never keeps Postgres busy for more than a part of it. */
+/** A reading is cached for this many times its duration, so that it uses Postgres for a small part of the time only. */
 const TIMES_AS_LONG = 20
 
-/** However long it took, a reading is made again after this, in ms; unless it is kept for longer anyway. */
+/** A reading is made again after this, in ms, no matter how long it took; unless `forMs` is longer. */
 const MOST_MS = 60_000
 
-/** How long a reading is kept: `forMs`, or `timesAsLong` as it took (20 where absent), up to a minute. */
+/** How long a reading is cached: `forMs`, or `timesAsLong` as it took (20 where absent), up to a minute. */
 export type Keeping = { forMs: number; timesAsLong?: number }
 
 /**
- * The same reading for everybody who asks while it is kept. One that failed is not kept.
+ * The same reading for everybody who asks while it is cached. One that failed is not cached.
  * @param now a clock in ms, for tests
  */
 export function cachedReading<T>(

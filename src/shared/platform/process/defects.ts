@@ -1,5 +1,5 @@
 /**
- * Defects that no caller meets: a rejection that nobody handles, an exception that nobody catches. Each is a line of
+ * Defects that reach no caller: a rejection that nobody handles, an exception that nobody catches. Each is a line of
  * the log and a number of the metrics, and the process lives on: the work of all others is not to end with one.
  */
 import { Counter } from 'prom-client'

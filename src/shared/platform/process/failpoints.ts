@@ -1,6 +1,6 @@
 /**
  * The failpoints of calls and payments: events at each durable step, on one `node:diagnostics_channel`, for tracing and
- * for crash tests: a subscriber is called synchronously, exactly where the name of the failpoint says. Without a
+ * for crash tests: a subscriber is called synchronously, exactly at the place that the failpoint names. Without a
  * subscriber a failpoint costs about a nanosecond. Messages carry ids only, never what a caller sent.
  */
 import { channel } from 'node:diagnostics_channel'

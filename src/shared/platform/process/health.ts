@@ -6,13 +6,13 @@ import { cachedReading } from './cached.ts'
 import { askRedisForWrite } from '../redis/redis.ts'
 import type { SchemaGate } from '../postgres/schema.ts'
 
-/** How long a look at Postgres or Redis may take, in ms. */
+/** How long a check of Postgres or Redis may take, in ms. */
 const PATIENCE_MS = 2000
 
-/** For how long a reading is the same for everybody, in ms: whoever asks, and however often, costs no more. */
+/** For how long a reading is the same for everybody, in ms: more callers cost no more. */
 const KEPT_MS = 1000
 
-/** What is looked at. `prefix`: of this installation's keys in Redis. */
+/** What is checked. `prefix`: of this installation's keys in Redis. */
 export type Watched = {
   db: Db
   redis: Redis
@@ -42,7 +42,7 @@ async function unavailableServices({ db, redis, prefix, schema, catalogue }: Wat
     // Of a Postgres that is away nobody knows the schema.
     ...(migrated || !postgres ? [] : ['schema']),
   ]
-  // A process looks for its catalogue when all the rest is there.
+  // A process reads its catalogue once everything else is there.
   return away.length > 0 || catalogue.version() !== null ? away : ['catalogue']
 }
 

@@ -12,11 +12,11 @@ const TOKENS = /\b(?:tg_[0-9A-Za-z]{6,}|sk-[0-9A-Za-z_-]{8,}|[Bb]earer\s+\S+|[Bb
 const KEY_HEADERS = /\bx-api-key["']?\s*[:=]\s*\S+/gi
 const PASSWORDS_IN_URLS = /(\w+:\/\/)[^/\s:@]*:[^/\s@]*@/g
 
-/** Removes everything that looks like a secret from a text. A last line of defence, not the first. */
+/** Removes everything from a text that may be a secret. A last line of defence, not the first. */
 export const withoutSecrets = (text: string): string =>
   text.replace(PASSWORDS_IN_URLS, '$1[secret]@').replace(TOKENS, '[secret]').replace(KEY_HEADERS, '[secret]')
 
-/** What an error says, in one line without secrets and without a full stop. */
+/** The message of an error, in one line without secrets and without a full stop. */
 export const sentenceOf = (error: unknown): string =>
   withoutSecrets(error instanceof Error ? error.message : String(error))
     .replace(/\s+/g, ' ')
@@ -39,7 +39,7 @@ function framesOf({ name, message, stack = '' }: Error): string {
 /**
  * What of an error may be logged: name, status, code, type, message and stack, and the same of its cause. Never
  * `detail`, and of messages that may quote what was sent nothing.
- * @param withWords with what other services said, in `said` and in those messages (LOG_UPSTREAM_TEXT).
+ * @param withWords with the texts of other services, in `said` and in those messages (LOG_UPSTREAM_TEXT).
  */
 export function describeError(error: unknown, withWords = false): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: withoutSecrets(String(error)) }

@@ -10,7 +10,7 @@ import { watchLoop } from './watchdog.ts'
 
 /**
  * A running process. `stop` ends it in an orderly way, within the time that platforms give; `reload` is what it does at
- * SIGHUP: it looks for a new version of the catalogue.
+ * SIGHUP: it checks for a new version of the catalogue.
  */
 export type Running = { stop: () => Promise<void>; reload: () => void }
 
@@ -18,8 +18,8 @@ export type Running = { stop: () => Promise<void>; reload: () => void }
 const FORCE_EXIT_MS = 29_000
 
 /**
- * Runs a process: reads its configuration, starts it, and ties it to the signals. Whatever keeps it from starting ends
- * it with exit code 78 and one line that says what is wrong.
+ * Runs a process: reads its configuration, starts it, and ties it to the signals. Any failure to start ends
+ * it with exit code 78 and one line that reports what is wrong.
  */
 export async function runProcess(
   name: 'web' | 'worker',
@@ -36,7 +36,7 @@ export async function runProcess(
     surviveDefects(log)
     watchLoop(name)
     for (const warning of configWarnings(config, queues)) log.warn(warning)
-    // Before the log says that the process runs: a supervisor may send SIGTERM as soon as it reads that.
+    // Before the log reports that the process runs: a supervisor may send SIGTERM as soon as it reads that.
     stopOnSignals(() => running, log)
     running = await start(config, log)
     warnings.logTo(log)
@@ -71,7 +71,7 @@ function stopOnSignals(started: () => Running | undefined, log: Log): void {
   process.once('SIGINT', stop)
 }
 
-/** Ends a process that cannot start: one line, whatever LOG_LEVEL says, and exit code 78. */
+/** Ends a process that cannot start: one line, no matter what LOG_LEVEL is, and exit code 78. */
 export function refuseStart(name: 'web' | 'worker' | 'release', error: unknown): never {
   const log = createLog('fatal', name)
   if (error instanceof ConfigError) log.fatal(error.message)

@@ -17,7 +17,7 @@ export const RELEASE = read()
 
 const numbersOf = (release: string): number[] => release.split(/[.-]/, 3).map((part) => Number.parseInt(part, 10) || 0)
 
-/** Whether a release is later than another. What follows the third number is not looked at. */
+/** Whether a release is later than another. What follows the third number is ignored. */
 export function isLater(release: string, than: string): boolean {
   const [ours, theirs] = [numbersOf(release), numbersOf(than)]
   const at = ours.findIndex((number, index) => number !== theirs[index])

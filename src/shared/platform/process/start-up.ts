@@ -1,6 +1,6 @@
 /**
- * The first look at Postgres and Redis. What an operator must fix (a password, a database that is not there, a policy
- * that throws jobs away) refuses the start; a service that is only away is waited for, and that is said.
+ * The first check of Postgres and Redis. What an operator must fix (a password, a database that is not there, a policy
+ * that throws jobs away) refuses the start; a service that is only away is waited for, and that is logged.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
@@ -14,11 +14,11 @@ import { missingPermission } from '../redis/redis-permissions.ts'
 import { connectOnce, evictionPolicyOf, isRedisAway } from '../redis/redis.ts'
 import type { SchemaGate } from '../postgres/schema.ts'
 
-/** How often a service that is away is looked at, and how often that is said, in ms. */
+/** How often a service that is away is checked, and how often that is logged, in ms. */
 const LOOK_EVERY_MS = 1000
 const SAY_EVERY_MS = 30_000
 
-/** How long one look may take, in ms. */
+/** How long one check may take, in ms. */
 const PATIENCE_MS = 2000
 
 const OLDEST_POSTGRES = 13
@@ -33,9 +33,9 @@ type RedisConfig = Pick<Config, 'REDIS_URL' | 'REDIS_TLS_VERIFY' | 'REDIS_PREFIX
 export class ServiceAway extends Error {}
 
 /**
- * Looks whether Postgres can be used.
+ * Checks whether Postgres can be used.
  * @returns its version: `17.2`.
- * @throws ServiceAway, or ConfigError with what Postgres says against it.
+ * @throws ServiceAway, or ConfigError with the reason that Postgres reports.
  */
 export async function checkPostgres(db: Db): Promise<string> {
   try {
@@ -64,7 +64,7 @@ export function awayOf(error: unknown): ServiceAway | null {
 }
 
 /**
- * Looks whether Redis can be used, over a connection of its own. Managed services that hide CONFIG are trusted.
+ * Checks whether Redis can be used, over a connection of its own. Managed services that hide CONFIG are trusted.
  * @returns its version and eviction policy; null where it hides them.
  * @throws ServiceAway, or ConfigError where the password, the version, the policy or what the user may do is wrong.
  */
@@ -112,10 +112,10 @@ class NoAnswer extends Error {
   override message = 'no answer'
 }
 
-/** The most that any look of a start or of `doctor` may take, in ms. */
+/** The most that any check of a start or of `doctor` may take, in ms. */
 export const CHECK_MS = 10_000
 
-/** What `ask` answers. @throws NoAnswer after so many ms: the service took the question, and is silent */
+/** What `ask` returns. @throws NoAnswer after `ms`: the service took the question, and is silent */
 export async function within<T>(ms: number, ask: () => PromiseLike<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_resolve, reject) => {
@@ -129,7 +129,7 @@ export async function within<T>(ms: number, ask: () => PromiseLike<T>): Promise<
 }
 
 /**
- * Looks until the service is there. That it is away is said at once and every 30 s, and that it is back, too.
+ * Checks until the service is there. That it is away is logged at once and every 30 s, and that it is back, too.
  * @param around `signal` ends the wait, with an AbortError; `away` is called when the service is found away.
  * @throws ConfigError where it is there and cannot be used.
  */
@@ -157,8 +157,8 @@ export async function whenThere<T>(
 }
 
 /**
- * Looks at everything that a process needs, until it is all there.
- * @returns `looked`: each has been looked at once, and what is away was said; `there`: all are there. Both reject with
+ * Checks everything that a process needs, until it is all there.
+ * @returns `looked`: each has been checked once, and what is away was logged; `there`: all are there. Both reject with
  * a ConfigError where something is there and cannot be used.
  */
 export function checkServices(
@@ -175,7 +175,7 @@ export function checkServices(
   ]
   const there = Promise.all(looks.map((one) => one.there))
   const looked = Promise.all(looks.map((one) => one.looked))
-  // Whoever waits for one of the two hears of a failure there.
+  // A caller that waits for one of the two gets its failure there.
   for (const one of [there, looked]) one.catch(() => {})
   return { looked, there }
 }

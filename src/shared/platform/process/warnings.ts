@@ -13,7 +13,7 @@ export type HeldWarnings = {
 }
 
 /**
- * Takes warnings over from Node, and holds them: a start that is refused says nothing but why. Where they are switched
+ * Takes warnings over from Node, and holds them: a refused start logs its reason alone. Where they are switched
  * off (NODE_NO_WARNINGS, `--no-warnings`) they stay off.
  */
 export function holdWarnings(): HeldWarnings {

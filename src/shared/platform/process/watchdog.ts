@@ -1,6 +1,6 @@
 /**
- * Ends a process whose event loop stands still. Signals, a forced exit and health are turns of that loop: such a
- * process would answer nobody, hear no SIGTERM and take whatever memory there is, until somebody kills it by hand.
+ * Ends a process whose event loop is blocked. Signals, a forced exit and health are turns of that loop: such a
+ * process would answer no request, ignore SIGTERM and take all memory, until somebody kills it by hand.
  */
 import { url as inspectorUrl } from 'node:inspector'
 import { Worker } from 'node:worker_threads'
@@ -9,7 +9,7 @@ import { Worker } from 'node:worker_threads'
 const BEAT_MS = 250
 
 /**
- * When the loop counts as standing still: this process has used so much CPU time, in ms, since the loop last turned.
+ * When the loop counts as blocked: this process has used so much CPU time, in ms, since the loop last turned.
  * CPU time, not time: a process that is suspended, or gets no processor while it starts on a busy machine, is not at
  * fault. Less than platforms wait between SIGTERM and SIGKILL, 30 s. It is read every `everyMs`.
  */

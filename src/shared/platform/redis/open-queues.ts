@@ -1,11 +1,11 @@
-/** How queues are opened: their options, times and counts. What their jobs are is said in `src/shared/queues.ts`. */
+/** How queues are opened: their options, times and counts. Their jobs are in `src/shared/queues.ts`. */
 import { Queue } from 'bullmq'
 import type { JobsOptions } from 'bullmq'
 import type { Redis } from 'ioredis'
 
 /**
- * Ended jobs are removed at once: prompts must not rest in Redis. A defect is tried again twice, then left to
- * the reconciler; failures of upstreams never reach the queue.
+ * Ended jobs are removed at once: prompts must not stay in Redis. A defect is tried again twice, then the reconciler
+ * ends its call; failures of upstreams never reach the queue.
  */
 const JOB_OPTIONS: JobsOptions = {
   attempts: 3,
@@ -14,7 +14,7 @@ const JOB_OPTIONS: JobsOptions = {
   removeOnFail: true,
 }
 
-/** The default fails a job on its second crash; the call's row says what may still be done, not this counter. */
+/** The default fails a job on its second crash; the call's row decides what may still be done, not this counter. */
 export const MAX_STALLED_COUNT = 1000
 
 /** The producer side of queues by name, each opened when it is first used, over one connection that fails fast. */

@@ -16,13 +16,17 @@ const MOST_PAUSE_MS = 1000
  */
 const SILENCE_MS = { producer: 5000, persistent: 15_000 }
 
-/** How often a connection that only listens asks for a write, in ms: it would not hear that its server was replaced. */
+/**
+ * How often a connection that only listens asks for a write, in ms: it would not notice that its server was replaced.
+ */
 const ASK_EVERY_MS = 1000
 
 /** A refusal in Redis's words: of a command, or of one within a script, which Redis 6 quotes after a `-`. */
 const refusal = (...codes: string[]): RegExp => new RegExp(`(?:^|-)(?:${codes.join('|')})\\b`)
 
-/** What a server says that is no primary any more, lacks its data, or lets this user do less than at the start. */
+/**
+ * The refusals of a server that is no primary any more, lacks its data, or lets this user do less than at the start.
+ */
 const LEFT = refusal('READONLY', 'MASTERDOWN', 'LOADING', 'CLUSTERDOWN', 'UNBLOCKED', 'NOPERM')
 
 const AWAY = [
@@ -39,8 +43,8 @@ export const isRedisAway = (error: Error): boolean =>
 export const isRedisRefusing = (error: Error): boolean => refusal('NOPERM', 'MOVED', 'ASK').test(error.message)
 
 /**
- * When a connection is made again. One to a server that refuses what a primary would do is left, since its address may
- * lead to the primary by now, and made again after a second: whoever tries the same again at once gets no further.
+ * When a connection is made again. One to a server that refuses what a primary would do is dropped, since its address
+ * may lead to the primary by now, and made again after a second: trying again at once has no effect.
  */
 function comingBack(): Pick<RedisOptions, 'reconnectOnError' | 'retryStrategy'> {
   let leftAt = Number.NEGATIVE_INFINITY
@@ -63,8 +67,8 @@ export async function askRedisForWrite(redis: Redis, prefix: string): Promise<vo
 }
 
 /**
- * A connection on which the commands of one turn of the event loop leave in one write. Each write costs a system call,
- * and wakes Redis up: a call has several commands, and a busy process many calls in a turn. The library's own
+ * A connection on which the commands of one turn of the event loop are sent in one write. Each write costs a system
+ * call, and wakes Redis up: a call has several commands, and a busy process many calls in a turn. The library's own
  * auto-pipelining costs more than it saves here: it builds an object with all of BullMQ's scripts on it for every turn.
  */
 class TurnwiseRedis extends Redis {
@@ -120,9 +124,8 @@ export async function comesBack(redis: Redis): Promise<boolean> {
 }
 
 /** For workers: commands wait until Redis is back. */
-export function connectPersistent(config: RedisConfig): Redis {
-  return connect(config, { maxRetriesPerRequest: null, socketTimeout: SILENCE_MS.persistent })
-}
+export const connectPersistent = (config: RedisConfig): Redis =>
+  connect(config, { maxRetriesPerRequest: null, socketTimeout: SILENCE_MS.persistent })
 
 /** For those who listen: subscriptions wait until Redis is back, and are moved to where its address leads. */
 export function connectSubscriber(config: RedisConfig & Pick<Config, 'REDIS_PREFIX'>): Redis {
@@ -135,8 +138,8 @@ export function connectSubscriber(config: RedisConfig & Pick<Config, 'REDIS_PREF
 }
 
 /**
- * A connection for one look, which is not made again. It connects when it is asked to.
- * @returns with the first error that it has met: what Redis says against a password comes before the connection's end.
+ * A connection for one check, which is not made again. It connects when `connect` is called.
+ * @returns with the first error that it has met: a refused password is reported before the connection ends.
  */
 export function connectOnce(config: RedisConfig): { redis: Redis; firstError: () => Error | undefined } {
   const errors: Error[] = []

@@ -26,7 +26,7 @@ export function metricsOf(registry: Registry, resource: Resource): MetricProduce
 
 const hrTime = (ms: number): HrTime => [Math.floor(ms / 1000), Math.round((ms % 1000) * 1e6)]
 
-/** Metrics that have no values yet are left out, as are summaries (there are none). */
+/** Metrics without values are skipped, and so are summaries (the registry has none). */
 function converted(metric: Metric, times: Times): MetricData[] {
   if (metric.values.length === 0) return []
   const common = {

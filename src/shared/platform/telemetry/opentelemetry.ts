@@ -39,7 +39,7 @@ export function exportTo(
   { process, registry, log }: { process: 'web' | 'worker'; registry: Registry | null; log: Log },
 ): Telemetry {
   tellOfFailures(log)
-  // What the operator says by OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES comes last, and wins.
+  // What the operator sets by OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES comes last, and wins.
   const resource = defaultResource()
     .merge(
       resourceFromAttributes({

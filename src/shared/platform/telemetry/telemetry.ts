@@ -1,5 +1,5 @@
 /** The telemetry of a process, as its callers use it. */
-/** What is said of a span; what is undefined is left out. Never prompts, answers, addresses of clients or secrets. */
+/** The attributes of a span; undefined ones are omitted. Never prompts, answers, addresses of clients or secrets. */
 export type SpanAttributes = Record<string, string | number | boolean | undefined>
 
 /** `server`: a request to us; `producer` and `consumer`: a job; `client`: a request to an upstream. */
@@ -23,13 +23,13 @@ export type Telemetry = {
   stop: () => Promise<void>
 }
 
-/** What spans of jobs say of their queue. */
+/** The attributes of jobs' spans about their queue. */
 export const ofQueue = (queue: string): SpanAttributes => ({
   'messaging.system': 'bullmq',
   'messaging.destination.name': queue,
 })
 
-/** What the span of a job's run says of it. */
+/** The attributes of the span of a job's run. */
 export const processing = (queue: string): SpanAttributes => ({
   ...ofQueue(queue),
   'messaging.operation.type': 'process',
@@ -40,7 +40,7 @@ type Begun = { role: SpanRole; name: string; parent: string | undefined; attribu
 
 /**
  * Does something within a span of its own. @param work gets its trace context. @param kindOf the kind of its failure.
- * @throws whatever the work throws.
+ * @throws what the work throws.
  */
 export async function withinSpan<T>(
   telemetry: Telemetry,
