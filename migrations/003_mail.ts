@@ -1,6 +1,6 @@
 /**
- * The outbox of mails, the one-time tokens of the links in them, and how many a mailbox was sent. No secret rests here:
- * tokens are kept as SHA-256, a mail as what it is about and for whom.
+ * The outbox of mails, the one-time tokens of the links in them, and how many a mailbox was sent. No secret is stored
+ * here: tokens are stored as SHA-256, a mail as its subject matter and recipient.
  */
 import type { Knex } from 'knex'
 import { createTables } from './tables.ts'

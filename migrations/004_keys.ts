@@ -1,6 +1,4 @@
-/**
- * The keys of the gateway and their limits, and the budgets of keys and members.
- */
+/** The keys of the gateway and their limits, and the budgets of keys and members. */
 import type { Knex } from 'knex'
 import { createTables } from './tables.ts'
 

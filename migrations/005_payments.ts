@@ -1,5 +1,5 @@
 /**
- * Payments: orders, what a provider said about them, their refunds and reversals, and how accounts pay. What ties an
+ * Payments: orders, a provider's events about them, their refunds and reversals, and how accounts pay. What ties an
  * order to its grants, and keeps its terms, are triggers of `sql/`.
  */
 import type { Knex } from 'knex'

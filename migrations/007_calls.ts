@@ -1,6 +1,4 @@
-/**
- * Calls, their results, and the prices that they were opened at.
- */
+/** Calls, their results, and the prices that they were opened at. */
 import type { Knex } from 'knex'
 import { FEW_EARLY_STATISTICS } from './storage.ts'
 import { createTables } from './tables.ts'

@@ -1,6 +1,4 @@
-/**
- * The catalogue as append-only versions, the record of what operators do, and banners.
- */
+/** The catalogue as append-only versions, the record of what operators do, and banners. */
 import type { Knex } from 'knex'
 import { createTables } from './tables.ts'
 

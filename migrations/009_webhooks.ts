@@ -1,6 +1,6 @@
 /**
- * Webhooks: where an account, or the operators, want to be told of events, and the outbox of what they are told
- * (docs/webhooks.md). Secrets rest encrypted.
+ * Webhooks: addresses at which an account, or the operators, get events, and the outbox of these events
+ * (docs/webhooks.md). Secrets are stored encrypted.
  */
 import type { Knex } from 'knex'
 import { createTables } from './tables.ts'

@@ -1,6 +1,4 @@
-/**
- * What operators do to their own webhooks, in the log of their actions.
- */
+/** What operators do to their own webhooks, in the log of their actions. */
 import type { Knex } from 'knex'
 
 const BEFORE = [

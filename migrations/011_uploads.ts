@@ -1,6 +1,4 @@
-/**
- * Files of forms on their way to the workers of their calls.
- */
+/** Files of forms on their way to the workers of their calls. */
 import type { Knex } from 'knex'
 import { createTables } from './tables.ts'
 

@@ -1,5 +1,5 @@
 /**
- * Organisations: whom an account has invited to become a member. What makes an account an organisation, and a user a
+ * Organisations: the invitations to become a member of an account. What makes an account an organisation, and a user a
  * member of it, are columns of `accounts` and `members`.
  */
 import type { Knex } from 'knex'

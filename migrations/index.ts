@@ -67,16 +67,16 @@ const sourceOf = (migrations: Record<string, Migration>): Knex.MigrationSource<s
 /** What the release phase, the tests and knex' command line migrate with. */
 export const migrationSource = sourceOf(MIGRATIONS)
 
-/** What `migrate` did. `newer`: migrations of a later release that this one does not know, and leaves. */
+/** What `migrate` did. `newer`: migrations of a later release that this one does not know, and does not change. */
 export type Migrated = { migrations: string[]; functions: string[]; newer: string[] }
 
 /**
  * Brings a database up to date: the migrations that it has not had, each in a transaction of its own, then the files of
  * `sql/` that have changed. Two that migrate at once take turns. A table's lock is waited for so briefly that calls do
  * not notice, and asked for again. Where a later release has migrated, its functions stay as they are.
- * @param settings `migrations` are for tests; `say` gets a line for whatever is waited for.
- * @throws where a lock was not to be had for minutes: what was applied until then stays. And where the database has
- * another history than this one: it is left as it is.
+ * @param settings `migrations` are for tests; `say` gets a line for every wait.
+ * @throws if a lock was not available for minutes: what was applied until then stays. And if the database has another
+ * history than this one: then nothing is changed.
  */
 export async function migrate(
   db: Knex,
@@ -96,7 +96,7 @@ export async function migrate(
     for (const [index, statement] of Object.entries(migrations[next]!.concurrently ?? {})) {
       await lock.build(index, statement)
     }
-    // Whoever was faster has applied it.
+    // A faster process has applied it.
     const [, done] = await lock.turn(next, (trx) => step(trx, migrations))
     applied.push(...done)
   }

@@ -1,6 +1,6 @@
 /**
- * Turns of those who migrate one database at once, and locks that are asked for without stopping the service: whoever
- * waits for a table's lock keeps everybody waiting who comes after.
+ * Turns of processes that migrate one database at once, and locks that are requested without stopping the service: a
+ * wait for a table's lock blocks every later request for it.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Knex } from 'knex'
@@ -11,7 +11,7 @@ const MIGRATION_LOCK = 7_604_113
 /** How long a lock of a table is waited for, while nobody waits behind it. */
 const LOCK_TIMEOUT = '2s'
 
-/** How often it is looked whether somebody waits behind it, in ms. */
+/** How often to check whether somebody waits behind it, in ms. */
 const LOOK_MS = 100
 
 /** Pauses between two tries, in ms, and how long to go on trying. */
@@ -26,15 +26,15 @@ export class MigrationLock {
   private readonly say: (waitsFor: string) => void
   private readonly giveUpAt = performance.now() + PATIENCE_MS
 
-  /** @param say gets a line once for whatever is waited for. */
+  /** @param say gets a line once for every wait. */
   constructor(db: Knex, say: (waitsFor: string) => void) {
     this.db = db
     this.say = say
   }
 
   /**
-   * Runs work in a transaction while nobody else migrates; it is run again where a lock is not to be had, or where
-   * others had to wait behind it.
+   * Runs work in a transaction while nobody else migrates; it is run again if a lock is not available, or others had to
+   * wait behind it.
    */
   async turn<T>(name: string, work: (trx: Knex.Transaction) => Promise<T>): Promise<T> {
     return this.persist(name, async () => {
@@ -56,8 +56,8 @@ export class MigrationLock {
   }
 
   /**
-   * Builds an index beside the service, which takes as long as the table is large. What is left of a build that was
-   * broken off is removed first.
+   * Builds an index while the service runs, in time in proportion to the table. The remains of an interrupted build are
+   * removed first.
    */
   async build(index: string, statement: string): Promise<void> {
     await this.persist(index, async () => {

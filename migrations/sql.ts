@@ -1,8 +1,8 @@
 /**
  * `sql/`: the current text of every function and trigger of the money, one file each, named after its function. A file
  * is applied when its content is not what was applied last, unless a later release did that. A function is never
- * taken away by a newer release: processes of the release before still call it. Whoever changes a function's parameters
- * or its answer gives it a new name.
+ * removed by a newer release: processes of the release before still call it. A function whose parameters or result
+ * change gets a new name.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
@@ -12,7 +12,7 @@ import type { Knex } from 'knex'
 import { RELEASE, isLater } from '../src/shared/platform/process/release.ts'
 import { changedTriggers, lockFor, replacementOf, splitTriggers } from './triggers.ts'
 
-/** Beside this folder, both in the sources and in `dist`. */
+/** Next to this folder, both in the sources and in `dist`. */
 export const SQL_FOLDER = fileURLToPath(new URL('../sql/', import.meta.url))
 
 /** A file of the folder. `name`: of its function. */
@@ -72,7 +72,7 @@ export async function applySql(trx: Knex.Transaction, folder: string = SQL_FOLDE
   return changed.map(({ name }) => name)
 }
 
-// What Postgres says to a function under the name of another one: ambiguous, or with another answer.
+// Postgres' errors for a function under the name of another one: ambiguous, or with another result.
 const OTHER_FUNCTION = new Set(['42725', '42P13'])
 
 /** Makes the triggers that are missing or have changed. Last, so that their tables are locked briefly. */
@@ -93,7 +93,7 @@ async function apply(trx: Knex.Transaction, names: string[], text: string): Prom
   } catch (error) {
     const { code, message } = error as { code?: string; message: string }
     if (code !== undefined && OTHER_FUNCTION.has(code)) throw needsNewName(names.join(', '))
-    // Knex puts the whole text in front of what Postgres says. Its code stays: some mean that it is tried again.
+    // Knex puts the whole text before Postgres' message. Its code stays: some mean that it is tried again.
     const files = names.map((name) => `sql/${name}.sql`).join(', ')
     const said = new Error(`${files}: ${message.slice(message.lastIndexOf(' - ') + 3)}`, { cause: error })
     throw Object.assign(said, { code })

@@ -1,11 +1,11 @@
 /**
- * Tables as people read them: one `CREATE TABLE` each, and next to every column what it means. These remarks are kept
+ * Tables as people read them: one `CREATE TABLE` each, and next to every column what it means. These remarks are stored
  * in the database too, so that `\d+` shows them. Composite types are written in the same way.
  */
 import type { Knex } from 'knex'
 
 /**
- * Runs statements that create tables and domains. The comment above a table or a domain, and the one above or beside a
+ * Runs statements that create tables and domains. The comment above a table or a domain, and the one above or next to a
  * column, become its `COMMENT` in the database; those above indexes and constraints are for readers of the file only.
  */
 export async function createTables(db: Knex, sql: string): Promise<void> {
@@ -20,7 +20,7 @@ function remarksOf(sql: string): string[] {
     const [, code = '', beside] = /^\s*(.*?)\s*(?:-- (.*))?$/.exec(line)!
     const said = beside === undefined ? above : [...above, beside]
     const [, kind, name] = /^CREATE (TABLE|DOMAIN|TYPE) (\w+)/.exec(code) ?? []
-    // Of what stands in a table only columns begin with small letters: a name and a type.
+    // In a table only columns begin with small letters: a name and a type.
     const [, column] = /^([a-z]\w*) [a-z]/.exec(code) ?? []
     if (kind && kind !== 'DOMAIN') table = name!
     else if (code.startsWith(')')) table = null

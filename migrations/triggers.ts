@@ -1,7 +1,7 @@
 /**
- * The triggers of `sql/`. Whoever makes or drops one locks its table, and so waits for every call that is under way and
- * keeps the next ones waiting. So the release phase makes only those that the database does not have as they are
- * written, and a release that changes functions alone locks no table.
+ * The triggers of `sql/`. Making or dropping one locks its table: that waits for every running call, and blocks the
+ * next ones. So the release phase makes only those that the database does not have as they are written, and a release
+ * that changes functions alone locks no table.
  */
 import type { Knex } from 'knex'
 

@@ -9,6 +9,9 @@ import type { Fields } from '../platform/fields.ts'
 /** The end of a prefix that the upstream is asked to keep in its cache, for five minutes. */
 type Marked = { cacheMark?: true }
 
+/** The mark of a part or tool with `cache_control`, as dialects call it alike. */
+export const markOf = ({ cache_control: cache }: Fields): Marked => (cache ? { cacheMark: true } : {})
+
 /** What OpenRouter calls the form of a Claude's thoughts in `reasoning_details`: its docs, "Reasoning tokens". */
 export const CLAUDE_THOUGHTS = 'anthropic-claude-v1'
 

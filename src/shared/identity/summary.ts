@@ -10,8 +10,8 @@ import { JOIN_WINDOW } from './budgets.ts'
 export type AccountSummary = { credits: number; debt: number; held: number; running: number }
 
 /**
- * What can be charged to a balance or to a budget, in credits: the rest of it now (`left`) (negative where settlements
- * exceeded a budget), and what running calls hold of it and may give back.
+ * What can be charged to a balance or to a budget, in credits. `left`: now; negative if settlements exceeded a budget.
+ * `held`: what running calls hold of it and may give back.
  */
 export type Source = { left: number; held: number }
 

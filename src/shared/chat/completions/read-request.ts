@@ -3,7 +3,7 @@ import { asFields, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import type { ChatMessage, ChatRequest } from '../../requests/requests.ts'
 import type { Block, CanonicalChat, Tool, ToolCall, ToolChoice, Turn } from '../canonical.ts'
-import { formatOf, samplingOf } from '../canonical.ts'
+import { formatOf, markOf, samplingOf } from '../canonical.ts'
 
 const textIn = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
 
@@ -29,8 +29,6 @@ export function canonicalChat(request: ChatRequest): CanonicalChat {
     further,
   }
 }
-
-const mark = ({ cache_control: cache }: Fields): { cacheMark?: true } => (cache ? { cacheMark: true } : {})
 
 function turnOf(message: ChatMessage): Turn {
   switch (message.role) {
@@ -60,14 +58,14 @@ const blocksOf = (content: unknown): Block[] =>
 function blocksOfPart(part: Fields): Block[] {
   switch (part.type) {
     case 'text':
-      return textBlocks(part.text, mark(part))
+      return textBlocks(part.text, markOf(part))
     case 'refusal':
       return textBlocks(part.refusal)
     case 'image_url': {
       const { image_url: image } = part
       const url = String(typeof image === 'string' ? image : asFields(image).url)
       const detail = textIn(asFields(image).detail)
-      return [{ kind: 'image', url, ...(detail !== undefined && { detail }), ...mark(part) }]
+      return [{ kind: 'image', url, ...(detail !== undefined && { detail }), ...markOf(part) }]
     }
     default:
       return [{ kind: 'other', fields: part }]
@@ -115,7 +113,7 @@ function toolOf(tool: Fields): Tool[] {
       ...(parameters !== undefined && { schema: asFields(parameters) }),
       ...(typeof strict === 'boolean' && { strict }),
       ...(format !== undefined && { format: asFields(format) }),
-      ...mark(tool),
+      ...markOf(tool),
     },
   ]
 }

@@ -3,7 +3,7 @@ import { asFields, isText, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import type { ChatRequest } from '../../requests/requests.ts'
 import type { Block, CanonicalChat, Tool, ToolChoice, Turn } from '../canonical.ts'
-import { CLAUDE_THOUGHTS, samplingOf } from '../canonical.ts'
+import { CLAUDE_THOUGHTS, markOf, samplingOf } from '../canonical.ts'
 
 /** A valid request in its canonical form. */
 export function canonicalMessages(request: ChatRequest): CanonicalChat {
@@ -41,8 +41,6 @@ export function canonicalMessages(request: ChatRequest): CanonicalChat {
 export const isBillingHeader = ({ text }: Fields): boolean =>
   isText(text) && text.startsWith('x-anthropic-billing-header')
 
-const mark = ({ cache_control: cache }: Fields): { cacheMark?: true } => (cache ? { cacheMark: true } : {})
-
 const turnOf = ({ role, content }: Fields): Turn => ({
   role: role === 'assistant' || role === 'system' ? role : 'user',
   blocks: blocksOf(content),
@@ -58,9 +56,9 @@ const blocksOf = (content: unknown): Block[] =>
 function blockOf(block: Fields): Block[] {
   switch (block.type) {
     case 'text':
-      return isText(block.text) ? [{ kind: 'text', text: block.text, ...mark(block) }] : []
+      return isText(block.text) ? [{ kind: 'text', text: block.text, ...markOf(block) }] : []
     case 'image':
-      return [{ kind: 'image', url: urlOf(asFields(block.source)), ...mark(block) }]
+      return [{ kind: 'image', url: urlOf(asFields(block.source)), ...markOf(block) }]
     case 'thinking': {
       const { thinking, signature } = block
       const signed = isText(signature) ? { signature, format: CLAUDE_THOUGHTS } : {}
@@ -75,7 +73,7 @@ function blockOf(block: Fields): Block[] {
           id: String(block.id),
           name: String(block.name),
           args: argsOf(block.input),
-          ...mark(block),
+          ...markOf(block),
         },
       ]
     case 'tool_result':
@@ -85,7 +83,7 @@ function blockOf(block: Fields): Block[] {
           callId: String(block.tool_use_id),
           blocks: blocksOf(block.content),
           ...(block.is_error === true && { isError: true as const }),
-          ...mark(block),
+          ...markOf(block),
         },
       ]
     case 'document':
@@ -111,7 +109,7 @@ const urlOf = ({ type, url, media_type: mediaType, data }: Fields): string =>
 function documentOf(block: Fields): Block[] {
   const { type, data, content, media_type: mediaType, url } = asFields(block.source)
   const title = isText(block.title) ? block.title : 'document'
-  if (type === 'text') return [{ kind: 'text', text: String(data), ...mark(block) }]
+  if (type === 'text') return [{ kind: 'text', text: String(data), ...markOf(block) }]
   if (type === 'content') return blocksOf(content)
   const file =
     type === 'base64'
@@ -130,7 +128,7 @@ function toolOf(tool: Fields): Tool[] {
       ...(isText(description) && { description }),
       schema: schema === undefined ? { type: 'object' } : asFields(schema),
       ...(typeof strict === 'boolean' && { strict }),
-      ...mark(tool),
+      ...markOf(tool),
     },
   ]
 }
