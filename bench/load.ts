@@ -47,10 +47,7 @@ export function requestBytes({
 }: Pick<LoadJob, 'host' | 'port' | 'method' | 'path' | 'headers' | 'body'>): Buffer {
   const lines = Object.entries({
     Host: `${host}:${port}`,
-    ...(method !== 'GET' && {
-      'Content-Type': 'application/json',
-      'Content-Length': String(Buffer.byteLength(body)),
-    }),
+    ...(method !== 'GET' && { 'Content-Type': 'application/json', 'Content-Length': String(Buffer.byteLength(body)) }),
     ...headers,
   })
   return Buffer.from(

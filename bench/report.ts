@@ -1,6 +1,4 @@
-/**
- * The benchmark's table, and its rounds as JSON.
- */
+/** The benchmark's table, and its rounds as JSON. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { COUNTS } from './counts.ts'
@@ -35,10 +33,7 @@ export function closeness(rounds: Round[], subject: string, inFlight: number): C
   const of = (name: string) => rounds.filter((one) => one.subject === name && one.inFlight === inFlight)
   const [mine, floor] = [of(subject), of('floor')]
   if (mine.length === 0 || floor.length === 0) return null
-  return {
-    rate: median(ratios(mine, floor, ({ rate }) => rate)),
-    cpu: median(ratios(floor, mine, cpuOf)),
-  }
+  return { rate: median(ratios(mine, floor, ({ rate }) => rate)), cpu: median(ratios(floor, mine, cpuOf)) }
 }
 
 const HEAD = ['in flight', 'subject', 'CPU µs a call', 'by process', 'calls/s', 'p50 ms', 'p99 ms']

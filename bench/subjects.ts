@@ -1,6 +1,4 @@
-/**
- * What the benchmark compares, and how each is started.
- */
+/** What the benchmark compares, and how each is started. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { countingJson } from './counts.ts'

@@ -5,9 +5,7 @@ import { root } from './folders.ts'
 /** How a tool ended, with everything that it wrote. */
 export type ToolResult = { ok: boolean; output: string }
 
-/**
- * Runs a program to its end in the folder of this checkout. One that cannot be run at all counts as failed.
- */
+/** Runs a program to its end in the folder of this checkout. One that cannot be run at all counts as failed. */
 export async function runTool(program: string, args: readonly string[]): Promise<ToolResult> {
   const child = spawn(program, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''

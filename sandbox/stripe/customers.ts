@@ -23,12 +23,7 @@ export const customerEndpoints: readonly Endpoint[] = [
       .filter((one) => fields['email'] === undefined || one.email === fields['email'])
     return page(found, fields, path)
   }),
-  {
-    method: 'GET',
-    path: '/v1/customers/:id',
-    takes: [],
-    run: ({ account, id }) => need(account, 'customer', id),
-  },
+  { method: 'GET', path: '/v1/customers/:id', takes: [], run: ({ account, id }) => need(account, 'customer', id) },
   {
     method: 'POST',
     path: '/v1/customers/:id',

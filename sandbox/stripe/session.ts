@@ -45,12 +45,7 @@ export function blankSession(livemode: boolean): Stripe.Checkout.Session {
     client_secret: null,
     created: seconds(),
     currency: null,
-    custom_text: {
-      after_submit: null,
-      shipping_address: null,
-      submit: null,
-      terms_of_service_acceptance: null,
-    },
+    custom_text: { after_submit: null, shipping_address: null, submit: null, terms_of_service_acceptance: null },
     customer: null,
     customer_creation: 'if_required',
     customer_details: null,

@@ -23,9 +23,7 @@ const inputs = [
   'package-lock.json',
 ]
 
-/**
- * One part of the build. Each writes into its own parts of dist, and removes what earlier builds left there.
- */
+/** One part of the build. Each writes into its own parts of dist, and removes what earlier builds left there. */
 type BuildStep = { name: string; run: () => Promise<void> }
 
 const steps: BuildStep[] = [

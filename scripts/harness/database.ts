@@ -105,9 +105,7 @@ export async function offer(databaseUrl: string, content: object): Promise<void>
 
 let databases = 0
 
-/**
- * A migrated, empty database for a single test, for tests that would disturb others. A later run removes it.
- */
+/** A migrated, empty database for a single test, for tests that would disturb others. A later run removes it. */
 export async function newDatabaseUrl(): Promise<string> {
   const { databaseUrl } = await testServices()
   const template = await ensureTemplate(databaseUrl)

@@ -241,12 +241,7 @@ export async function install(
 ): Promise<Installation> {
   const { url } = await testRedis()
   const databaseUrl = services?.databaseUrl ?? (await newDatabaseUrl())
-  const own = {
-    DATABASE_URL: databaseUrl,
-    REDIS_URL: services?.redisUrl ?? url,
-    LOG_LEVEL: 'info',
-    ...settings,
-  }
+  const own = { DATABASE_URL: databaseUrl, REDIS_URL: services?.redisUrl ?? url, LOG_LEVEL: 'info', ...settings }
   const config = await testConfig(sandbox.url, own, change)
   const { secretOf: _secretOf, WORKER_QUEUES, ...values } = config
   const env = Object.fromEntries(

@@ -1,6 +1,4 @@
-/**
- * The processes under measurement, and what they cost.
- */
+/** The processes under measurement, and what they cost. */
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { readFileSync, readdirSync } from 'node:fs'

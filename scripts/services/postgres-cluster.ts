@@ -15,9 +15,7 @@ export function dataOf(place: PostgresPlace): string {
   return join(place.home, 'data')
 }
 
-/**
- * The user and the working folder of the Postgres programs: their user may be unable to enter the starter's folder.
- */
+/** The user and the working folder of the Postgres programs: their user may be unable to enter the starter's folder. */
 export function identityOf(place: PostgresPlace): { uid?: number; gid?: number; cwd: string } {
   return { cwd: place.home, ...(place.user && { uid: place.user.uid, gid: place.user.gid }) }
 }

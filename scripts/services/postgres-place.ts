@@ -41,9 +41,7 @@ export function postgresUser(): SystemUser | undefined {
   return user
 }
 
-/**
- * Whether the user can enter the folder and run what is in it. It is tried, since permission bits alone do not say.
- */
+/** Whether the user can enter the folder and run what is in it. It is tried, since permission bits alone do not say. */
 function reaches(user: SystemUser, test: '-x' | '-w', path: string): boolean {
   const asked = spawnSync('/bin/sh', ['-c', `test ${test} "$0"`, path], { uid: user.uid, gid: user.gid, cwd: '/' })
   return asked.status === 0

@@ -89,9 +89,7 @@ export class Program {
     signal(this.process, 'SIGKILL')
   }
 
-  /**
-   * Asks it to end, and kills it if it has not after `withinMs`. Resolves when its output has been read completely.
-   */
+  /** Asks it to end, and kills it if it has not after `withinMs`. Resolves when its output has been read completely. */
   async stop(withinMs: number): Promise<void> {
     this.asked = true
     if (this.ended) return

@@ -76,9 +76,7 @@ export async function tellStripe(environment: Environment, webPort: number): Pro
   if (!answer.ok) throw new Error(`The sandbox's Stripe answers ${answer.status}.`)
 }
 
-/**
- * What every program needs besides the addresses of the services: from the environment, else from this folder.
- */
+/** What every program needs besides the addresses of the services: from the environment, else from this folder. */
 export function keptSettings(folder: string): Environment {
   const settings: Environment = {
     APP_SECRET: process.env['APP_SECRET'] || keptSecret(join(folder, 'app-secret'), 32),

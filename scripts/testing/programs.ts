@@ -15,9 +15,7 @@ const PROGRAMS = {
   'measuring-thread': 'dist/src/api/v1/audio/measuring-thread.js',
 }
 
-/**
- * A program awaits its own start, which CommonJS modules cannot do; nothing comes after it.
- */
+/** A program awaits its own start, which CommonJS modules cannot do; nothing comes after it. */
 const starting = {
   name: 'start without top-level await',
   transform: (code: string, id: string): string | null =>

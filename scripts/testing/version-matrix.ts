@@ -17,10 +17,7 @@ import { runTool } from '../tools.ts'
 const usage = 'npm run version-matrix -- [--node 20,22,24] [--postgres 13,15,18] [-- TEST …]'
 const { values, positionals } = readOptions(usage, {
   allowPositionals: true,
-  options: {
-    node: { type: 'string', default: '20,22,24' },
-    postgres: { type: 'string', default: '13,15,18' },
-  },
+  options: { node: { type: 'string', default: '20,22,24' }, postgres: { type: 'string', default: '13,15,18' } },
 })
 
 /** What tests run under: the PATH comes first, so that every program that a test starts finds the same. */

@@ -1,6 +1,4 @@
-/**
- * What a command of the operator's command line is.
- */
+/** What a command of the operator's command line is. */
 import type { Db } from '../shared/platform/postgres/db.ts'
 import { parseId } from '../shared/platform/ids.ts'
 import { findOwner, findUserByEmail } from '../shared/identity/users.ts'

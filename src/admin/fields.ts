@@ -1,6 +1,4 @@
-/**
- * The arguments and options of commands: texts, numbers and moments, by the rules that the console has for them.
- */
+/** The arguments and options of commands: texts, numbers and moments, by the rules that the console has for them. */
 import { z } from 'zod'
 import { MAX_GRANT_CREDITS } from '../shared/ledger/ledger.ts'
 import { line } from '../shared/platform/text-fields.ts'

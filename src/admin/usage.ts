@@ -1,6 +1,4 @@
-/**
- * How commands are called: their words, arguments and options, as their usages say them.
- */
+/** How commands are called: their words, arguments and options, as their usages say them. */
 import { parseArgs } from 'node:util'
 import type { Command, Options } from './command.ts'
 import { CommandError } from './command.ts'

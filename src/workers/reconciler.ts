@@ -52,9 +52,7 @@ const STILL_QUEUED_LEASE_SECONDS = 10
 /** How long its web process has to enqueue a call again, in seconds: it checks every second. */
 const LEFT_TO_WEB_LEASE_SECONDS = 3
 
-/**
- * How often this process runs its slow sweeps, in ms: media (which walks the storage), ended sessions, old mails.
- */
+/** How often this process runs its slow sweeps, in ms: media (which walks the storage), ended sessions, old mails. */
 const SWEEP_EVERY_MS = 3_600_000
 
 /** How long one run goes on with deleting old call records, in ms. */

@@ -1,6 +1,4 @@
-/**
- * The worker process, put together: `main.ts` runs it, tests start it in process.
- */
+/** The worker process, put together: `main.ts` runs it, tests start it in process. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Worker } from 'bullmq'
 import type { Processor } from 'bullmq'

@@ -158,10 +158,7 @@ export const accountCommands: Command[] = [
       if (role !== 'admin' && role !== 'user') throw new CommandError('The role must be admin or user.')
       const user = await accountOf(db, email)
       await setAccountRole(db, null, user.account_id, role)
-      return {
-        ...report({ ...user, role }, `The role is now ${role}.`),
-        json: { ...described(user), role },
-      }
+      return { ...report({ ...user, role }, `The role is now ${role}.`), json: { ...described(user), role } }
     },
   },
 ]

@@ -1,6 +1,4 @@
-/**
- * The end of an image or video call that its upstream has served: its results are kept, and it is settled.
- */
+/** The end of an image or video call that its upstream has served: its results are kept, and it is settled. */
 import type { MediaModel, Route } from '../../shared/catalogue/catalogue.ts'
 import { mediaName, mediaUrl } from '../../shared/media/media.ts'
 import type { MediaName } from '../../shared/media/media.ts'

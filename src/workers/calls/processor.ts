@@ -231,8 +231,7 @@ const isWhole = async ({ db }: WorkerDeps, { job, call }: Run): Promise<boolean>
   job.request !== null && (!job.files || (await areUploaded(db, call.id, job.files)))
 
 /**
- * Publishes that a call has begun: for media at once, before their progress. Returns the timer of a later
- * publication.
+ * Publishes that a call has begun: for media at once, before their progress. Returns the timer of a later publication.
  */
 function publishBegun({ publisher }: WorkerDeps, call: BegunCall): NodeJS.Timeout | undefined {
   if (call.resumed) return undefined

@@ -60,11 +60,7 @@ export type References = {
 }
 
 /** A request that names no pictures. */
-const NONE: References = {
-  prepare: async () => {},
-  requestFor: (request) => request,
-  uploadFor: () => undefined,
-}
+const NONE: References = { prepare: async () => {}, requestFor: (request) => request, uploadFor: () => undefined }
 
 /**
  * Does the work of a call with its pictures. Their host names are resolved first, whoever fetches them: the web process

@@ -1,6 +1,4 @@
-/**
- * Fetches media results from the upstream's address into our storage.
- */
+/** Fetches media results from the upstream's address into our storage. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Upstream } from '../../shared/catalogue/catalogue.ts'
 import type { MediaExtension, MediaKind, MediaName } from '../../shared/media/media.ts'

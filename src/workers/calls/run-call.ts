@@ -1,6 +1,4 @@
-/**
- * One run of a call's job and its outcome, which the call processor turns into a verb.
- */
+/** One run of a call's job and its outcome, which the call processor turns into a verb. */
 import type { BegunCall, Settlement } from '../../shared/calls/types.ts'
 import { dialectOf } from '../../shared/chat/dialect.ts'
 import type { Route } from '../../shared/catalogue/catalogue.ts'
@@ -204,14 +202,9 @@ function mayPass({ kind, retryAfterMs }: UpstreamError, sentence: string): Outco
 
 const REFUNDED = 'The credits charged for this call were refunded.'
 
-/**
- * The public end of a call that its upstream failed, in words of our own: what an upstream says may quote anything.
- */
+/** The public end of a call that its upstream failed, in words of our own: what an upstream says may quote anything. */
 export function upstreamFailure(sentence: string): Outcome {
-  return {
-    is: 'failed',
-    error: gatewayError('upstream_failed', `${sentence} ${REFUNDED}`),
-  }
+  return { is: 'failed', error: gatewayError('upstream_failed', `${sentence} ${REFUNDED}`) }
 }
 
 /** The public sentence about an upstream's failure. */

@@ -1,6 +1,4 @@
-/**
- * A chat call at its upstreams.
- */
+/** A chat call at its upstreams. */
 import type { ChatModel, Route } from '../../shared/catalogue/catalogue.ts'
 import type { Settlement } from '../../shared/calls/types.ts'
 import { WORKER_LOST, settleChat } from '../../shared/calls/chat-settlement.ts'
@@ -105,10 +103,7 @@ const chatContextOf = ({ config, log }: WorkerDeps, route: Route, run: Run): Ups
   dialect: run.job.dialect,
   estimatedInput: run.bounds.estimate.input,
   betas: run.job.betas,
-  seal: sealFor(config.APP_SECRET, {
-    accountId: run.job.accountId,
-    route: `${route.upstream.name} ${route.model}`,
-  }),
+  seal: sealFor(config.APP_SECRET, { accountId: run.job.accountId, route: `${route.upstream.name} ${route.model}` }),
   onSkipped: () => log.warn({ ...aboutRun(run), upstream: route.upstream.name }, 'an event was skipped'),
 })
 

@@ -202,9 +202,7 @@ async function endDeleted(
 /** How long cancelling a task at its upstream may take, in ms. */
 const CANCEL_MS = 5000
 
-/**
- * Asks the upstream to stop a task whose call has ended. Failures do not matter: the credits are refunded anyway.
- */
+/** Asks the upstream to stop a task whose call has ended. Failures do not matter: the credits are refunded anyway. */
 export async function cancelTask(
   deps: Pick<WorkerDeps, 'upstreams' | 'log'>,
   model: Model,

@@ -1,6 +1,4 @@
-/**
- * A ranking of documents at its upstreams.
- */
+/** A ranking of documents at its upstreams. */
 import type { RerankModel } from '../../shared/catalogue/catalogue.ts'
 import { publicId } from '../../shared/platform/ids.ts'
 import { estimatedTokens, mostTokens, searchesOf } from '../../shared/requests/rerank.ts'

@@ -1,6 +1,4 @@
-/**
- * One end for everything that a download waits for: the caller's signal, or a time limit of its own.
- */
+/** One end for everything that a download waits for: the caller's signal, or a time limit of its own. */
 import { FetchFailed } from './failure.ts'
 
 /** A running download's end. */

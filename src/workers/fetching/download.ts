@@ -1,6 +1,4 @@
-/**
- * One download: the redirects on its way, and the limits of its body.
- */
+/** One download: the redirects on its way, and the limits of its body. */
 import type { Agent, Dispatcher } from 'undici'
 import { request } from 'undici'
 import { hasUsualPort, namesPublicHost } from '../../shared/requests/addresses.ts'

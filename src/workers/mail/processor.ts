@@ -1,7 +1,6 @@
 /**
- * A mail's job: claim → decide → send → record. The row of the mail decides, so its job may run any number of times.
- * If the process dies after the server took the mail, it is sent once more, with the same Message-ID and the same
- * link.
+ * A mail's job: claim → decide → send → record. The row of the mail decides, so its job may run any number of times. If
+ * the process dies after the server took the mail, it is sent once more, with the same Message-ID and the same link.
  */
 import type { Job, Processor } from 'bullmq'
 import { DelayedError } from 'bullmq'

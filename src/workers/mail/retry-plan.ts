@@ -1,6 +1,4 @@
-/**
- * When a failed mail is retried, and when it becomes a dead letter. Pure.
- */
+/** When a failed mail is retried, and when it becomes a dead letter. Pure. */
 
 /** When a mail is tried again, in ms, and when it is given up. */
 export type RetryPlan = {

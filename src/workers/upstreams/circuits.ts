@@ -136,10 +136,7 @@ class CircuitState {
     this.places = new Places(accountShare)
     this.breaker = circuitBreaker(
       handleWhen((error) => error instanceof UpstreamError && TRIPS_BREAKER.has(error.kind)),
-      {
-        breaker: new ConsecutiveBreaker(failures),
-        halfOpenAfter: coolDownMs,
-      },
+      { breaker: new ConsecutiveBreaker(failures), halfOpenAfter: coolDownMs },
     )
     this.breaker.onBreak(() => {
       this.coolsUntil = Date.now() + coolDownMs

@@ -1,6 +1,4 @@
-/**
- * Whether an upstream takes its key: asked by a request that costs nothing, with the client that calls use.
- */
+/** Whether an upstream takes its key: asked by a request that costs nothing, with the client that calls use. */
 import { request } from 'undici'
 import type { Protocol, Upstream } from '../../shared/catalogue/catalogue.ts'
 import { sentenceOf } from '../../shared/platform/process/log.ts'

@@ -1,6 +1,4 @@
-/**
- * Where a media result is, as upstreams say it: an address, a data URI, or base64.
- */
+/** Where a media result is, as upstreams say it: an address, a data URI, or base64. */
 import type { MediaSource } from './adapter.ts'
 import { malformedAnswer } from './failures.ts'
 import { asFields } from '../../shared/platform/fields.ts'

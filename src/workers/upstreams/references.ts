@@ -1,6 +1,4 @@
-/**
- * How the pictures that a request names get to an upstream.
- */
+/** How the pictures that a request names get to an upstream. */
 import type { Route } from '../../shared/catalogue/catalogue.ts'
 import type { MediaAdapter, Reference } from './adapter.ts'
 

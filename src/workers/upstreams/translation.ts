@@ -1,6 +1,4 @@
-/**
- * From what an upstream says to what a chat's answer is, whole and streamed: the same for every protocol.
- */
+/** From what an upstream says to what a chat's answer is, whole and streamed: the same for every protocol. */
 import type { AnswerEncoder, AnswerEvent } from '../../shared/chat/events.ts'
 import type { AnswerForm } from '../../shared/chat/answer-form.ts'
 import type { ChatResult, TakeEvent, UpstreamContext, UpstreamUsage } from './adapter.ts'
@@ -38,10 +36,7 @@ export type Decoder = Reading & {
  * Turns an answer into frames of its client's dialect. An object that is such a frame already is returned itself, and
  * not changed. Throws what a decoder throws.
  */
-export type Translation = Reading & {
-  frames(event: Fields, isWhole: boolean): Fields[]
-  end(ending: Ending): Fields[]
-}
+export type Translation = Reading & { frames(event: Fields, isWhole: boolean): Fields[]; end(ending: Ending): Fields[] }
 
 /** An answer for a client of another dialect than its upstream's. */
 export const encoded = (decoder: Decoder, encoder: AnswerEncoder): Translation => {

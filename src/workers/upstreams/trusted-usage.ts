@@ -1,6 +1,4 @@
-/**
- * The one place that decides what of a reported usage is believed (docs/upstreams/answers.md#usage). Pure.
- */
+/** The one place that decides what of a reported usage is believed (docs/upstreams/answers.md#usage). Pure. */
 import { ownCount } from '../../shared/calls/chat-settlement.ts'
 import type { Tokens } from '../../shared/terms/pricing.ts'
 import type { UpstreamUsage } from './adapter.ts'

@@ -1,6 +1,4 @@
-/**
- * Vectors of numbers of 32 bits: as upstreams write them, and as clients ask for them. Pure.
- */
+/** Vectors of numbers of 32 bits: as upstreams write them, and as clients ask for them. Pure. */
 
 const BYTES = Float32Array.BYTES_PER_ELEMENT
 

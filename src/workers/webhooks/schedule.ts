@@ -1,6 +1,4 @@
-/**
- * When a failed delivery is tried again, and when it is given up (docs/webhooks.md#tries). Pure.
- */
+/** When a failed delivery is tried again, and when it is given up (docs/webhooks.md#tries). Pure. */
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND

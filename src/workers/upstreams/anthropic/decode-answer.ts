@@ -1,6 +1,4 @@
-/**
- * From what the Messages API says to the events of an answer. A whole message is a stream of its blocks.
- */
+/** From what the Messages API says to the events of an answer. A whole message is a stream of its blocks. */
 import { randomUUID } from 'node:crypto'
 import type { AnswerEvent, EndReason } from '../../../shared/chat/events.ts'
 import { CLAUDE_THOUGHTS } from '../../../shared/chat/canonical.ts'

@@ -1,6 +1,4 @@
-/**
- * From the canonical form of a chat to a request of chat completions, for clients of another dialect.
- */
+/** From the canonical form of a chat to a request of chat completions, for clients of another dialect. */
 import type { Block, CanonicalChat, Tool, ToolChoice, ToolResult, Turn } from '../../../shared/chat/canonical.ts'
 import type { Route } from '../../../shared/catalogue/catalogue.ts'
 import { CLAUDE_THOUGHTS } from '../../../shared/chat/canonical.ts'

@@ -1,6 +1,4 @@
-/**
- * Images of OpenAI's kind: made from a prompt, or edited from a picture, within one request.
- */
+/** Images of OpenAI's kind: made from a prompt, or edited from a picture, within one request. */
 import type { MediaRequest } from '../../../shared/requests/requests.ts'
 import { sizeOf } from '../../../shared/requests/sizes.ts'
 import { MEDIA_TYPES } from '../../../shared/media/media.ts'

@@ -1,6 +1,4 @@
-/**
- * Moderations of OpenAI's kind.
- */
+/** Moderations of OpenAI's kind. */
 import { asFields, isFields } from '../../../shared/platform/fields.ts'
 import { resultsOf } from '../../../shared/requests/moderations.ts'
 import type { Moderation, ModerationAdapter } from '../adapter.ts'

@@ -1,6 +1,4 @@
-/**
- * Speech of OpenAI's kind: sound, as it comes.
- */
+/** Speech of OpenAI's kind: sound, as it comes. */
 import { applyRules } from '../body-rules.ts'
 import { malformedAnswer } from '../failures.ts'
 import type { SpeechAdapter } from '../adapter.ts'

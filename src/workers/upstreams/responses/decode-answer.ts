@@ -1,6 +1,4 @@
-/**
- * From what the Responses API says to the events of an answer. A whole response is a stream of its items.
- */
+/** From what the Responses API says to the events of an answer. A whole response is a stream of its items. */
 import { randomUUID } from 'node:crypto'
 import type { AnswerEvent, BlockStart, EndReason } from '../../../shared/chat/events.ts'
 import { eventsOfResponse } from '../../../shared/chat/responses/answer.ts'

@@ -1,6 +1,4 @@
-/**
- * From the canonical form of a chat to a request of the Responses API, for clients of another dialect.
- */
+/** From the canonical form of a chat to a request of the Responses API, for clients of another dialect. */
 import type { Block, CanonicalChat, Tool, ToolChoice, Turn } from '../../../shared/chat/canonical.ts'
 import { asFields } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'

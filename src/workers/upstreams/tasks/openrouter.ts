@@ -1,6 +1,4 @@
-/**
- * OpenRouter's images and videos: our own fields, one key for most vendors. A result's address needs the key.
- */
+/** OpenRouter's images and videos: our own fields, one key for most vendors. A result's address needs the key. */
 import { applyRules } from '../body-rules.ts'
 import type { DirectMediaAdapter } from '../adapter.ts'
 import { failureIn, taskFailure } from '../failures.ts'
