@@ -78,7 +78,12 @@ export class LocalServer {
   }
 
   /** Stops it and waits until all of its processes are gone; kills them when that takes longer than 30 s. */
-  async stop(name: NodeJS.Signals = this.kind.stopSignal): Promise<void> {
+  async stop(): Promise<void> {
+    await this.stopBy(this.kind.stopSignal)
+  }
+
+  /** Stops it as `stop` does, by this signal. */
+  async stopBy(name: NodeJS.Signals): Promise<void> {
     if (!this.runs) return
     this.asked = true
     const children = this.kind.children?.(this.process) ?? []

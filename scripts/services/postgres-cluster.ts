@@ -1,11 +1,11 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { chownSync, existsSync, readlinkSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { once } from 'node:events'
 import { join } from 'node:path'
 import type { PostgresPlace } from './postgres-place.ts'
 import { lives, startOf } from './processes.ts'
 import type { ProcessMark } from './processes.ts'
 import { readIfThere } from './secrets.ts'
+import { runTool } from '../tools.ts'
 
 /** The role that owns the embedded database, and the name of that database. */
 export const clusterOwner = 'tollgate'
@@ -42,28 +42,10 @@ export async function initialise(place: PostgresPlace, password: string): Promis
   writeFileSync(passwordFile, password, { mode: 0o600 })
   if (place.user !== undefined) chownSync(passwordFile, place.user.uid, place.user.gid)
   try {
-    const child = spawn(
-      programOf(place, 'initdb'),
-      [
-        `--pgdata=${draft}`,
-        `--username=${clusterOwner}`,
-        `--pwfile=${passwordFile}`,
-        '--auth=scram-sha-256',
-        '--encoding=UTF8',
-        '--locale=C',
-        '--no-sync',
-      ],
-      { ...identityOf(place), stdio: ['ignore', 'pipe', 'pipe'] },
-    )
-    let output = ''
-    child.stdout.on('data', (chunk: Buffer) => {
-      output += chunk.toString()
-    })
-    child.stderr.on('data', (chunk: Buffer) => {
-      output += chunk.toString()
-    })
-    const [code] = (await once(child, 'close')) as [number | null]
-    if (code !== 0) throw new Error(`initdb failed: ${output.trim()}`)
+    const own = [`--pgdata=${draft}`, `--username=${clusterOwner}`, `--pwfile=${passwordFile}`]
+    const args = [...own, '--auth=scram-sha-256', '--encoding=UTF8', '--locale=C', '--no-sync']
+    const { ok, output } = await runTool(programOf(place, 'initdb'), args, identityOf(place))
+    if (!ok) throw new Error(`initdb failed: ${output}`)
     renameSync(draft, dataOf(place))
   } finally {
     rmSync(passwordFile, { force: true })

@@ -1,6 +1,4 @@
 import '../require-node.ts'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -65,22 +63,12 @@ async function postgresOf(major: string): Promise<Version> {
 /** Runs the tests, and prints their closing line. */
 async function passes({ name, node, environment }: Version): Promise<boolean> {
   const startedAt = Date.now()
-  const child = spawn(node, ['--import', 'tsx', join(root, 'scripts/testing/main.ts'), ...positionals], {
-    cwd: root,
-    env: { ...process.env, ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk: Buffer) => {
-      output += chunk.toString()
-    })
-  }
-  const [code] = (await once(child, 'close')) as [number | null]
-  if (code !== 0) console.error(output)
+  const args = ['--import', 'tsx', join(root, 'scripts/testing/main.ts'), ...positionals]
+  const { ok, output } = await runTool(node, args, { env: { ...process.env, ...environment } })
+  if (!ok) console.error(output)
   const minutes = ((Date.now() - startedAt) / 60_000).toFixed(1)
-  console.log(`${name.padEnd(20)} ${output.trim().split('\n').at(-1)} in ${minutes} min`)
-  return code === 0
+  console.log(`${name.padEnd(20)} ${output.split('\n').at(-1)} in ${minutes} min`)
+  return ok
 }
 
 const list = (text: string): string[] => text.split(',').filter(Boolean)

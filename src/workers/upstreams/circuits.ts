@@ -31,7 +31,7 @@ export type Health = {
    */
   during<T>(upstream: Upstream, caller: Caller, work: () => Promise<T>): Promise<T>
   /** Until when the upstream's circuit is open, in Unix ms; 0 where it is closed. A test that runs keeps it open. */
-  openUntil(upstream: string): number
+  openUntil: (upstream: string) => number
   /** Every upstream that this process has used. */
   snapshot(): UpstreamHealth[]
 }
@@ -68,9 +68,6 @@ export type HealthListener = {
 
 const NOBODY: HealthListener = { opened: () => {}, works: () => Promise.resolve(), stillWorks: () => {} }
 
-/** The listener of one upstream. */
-type CircuitListener = { opened: () => void; works: () => Promise<void>; stillWorks: () => void }
-
 /**
  * The health of all upstreams, nothing known yet.
  * @param accountShare what one account may have of an upstream's `concurrency`
@@ -78,12 +75,11 @@ type CircuitListener = { opened: () => void; works: () => Promise<void>; stillWo
 export function createHealth(
   accountShare: number,
   settings: BreakerSettings = BREAKER,
-  { opened, works, stillWorks }: HealthListener = NOBODY,
+  listener: HealthListener = NOBODY,
 ): Health {
   const circuits = new Map<string, CircuitState>()
   const circuitOf = ({ name }: Upstream): CircuitState => {
-    const listener = { opened: () => opened(name), works: () => works(name), stillWorks: () => stillWorks(name) }
-    const known = circuits.get(name) ?? new CircuitState(accountShare, settings, listener)
+    const known = circuits.get(name) ?? new CircuitState(name, accountShare, settings, listener)
     circuits.set(name, known)
     return known
   }
@@ -117,21 +113,18 @@ class CircuitState {
   /** Shared out by the catalogue's `concurrency` of the moment. */
   readonly places: Places
   readonly breaker: CircuitBreakerPolicy
-  private readonly coolDownMs: number
-  private readonly stillWorksMs: number
-  private readonly listener: CircuitListener
+  private readonly name: string
+  private readonly settings: BreakerSettings
+  private readonly listener: HealthListener
   private coolsUntil = 0
   private servesFrom = 0
   private isKnownToWork = false
   private toldToWorkAt = 0
 
-  constructor(
-    accountShare: number,
-    { failures, coolDownMs, stillWorksMs }: BreakerSettings,
-    listener: CircuitListener,
-  ) {
-    this.coolDownMs = coolDownMs
-    this.stillWorksMs = stillWorksMs
+  constructor(name: string, accountShare: number, settings: BreakerSettings, listener: HealthListener) {
+    const { failures, coolDownMs } = settings
+    this.name = name
+    this.settings = settings
     this.listener = listener
     this.places = new Places(accountShare)
     this.breaker = circuitBreaker(
@@ -170,23 +163,23 @@ class CircuitState {
   /** Opens at once: a refused key and a spent quota do not go away by themselves. */
   private open(): void {
     const isOpen = this.openUntil() > 0
-    this.servesFrom = Date.now() + this.coolDownMs
+    this.servesFrom = Date.now() + this.settings.coolDownMs
     if (!isOpen) this.tellOpened()
   }
 
   private tellOpened(): void {
     this.isKnownToWork = false
-    this.listener.opened()
+    this.listener.opened(this.name)
   }
 
   /** No work waits for it. */
   private tellWorks(): void {
     const wasKnown = this.isKnownToWork
-    if (wasKnown && Date.now() - this.toldToWorkAt < this.stillWorksMs) return
+    if (wasKnown && Date.now() - this.toldToWorkAt < this.settings.stillWorksMs) return
     this.toldToWorkAt = Date.now()
     this.isKnownToWork = true
-    if (wasKnown) return this.listener.stillWorks()
-    this.listener.works().catch(() => {
+    if (wasKnown) return this.listener.stillWorks(this.name)
+    this.listener.works(this.name).catch(() => {
       this.isKnownToWork = false
     })
   }

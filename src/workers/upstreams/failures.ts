@@ -205,7 +205,14 @@ export function failureIn(body: unknown, event?: string): UpstreamError | null {
   })
 }
 
-/** What says that something failed; null where nothing does. */
+/** An answer of 2xx that reports no failure. @throws UpstreamError the failure that it reports */
+export function unfailed(answer: Fields): Fields {
+  const failure = failureIn(answer)
+  if (failure) throw failure
+  return answer
+}
+
+/** The part of a body that reports a failure; null where none does. */
 function errorAt(body: Fields, event?: string): unknown {
   const isAnswer = OF_ANSWERS.some((name) => body[name] !== undefined && body[name] !== null)
   const { error, errors, base_resp: base } = body

@@ -18,9 +18,9 @@ import { UpstreamError } from './adapter.ts'
 import { anthropicKey, createAnthropicChat } from './anthropic/chat.ts'
 import { BACKOFF_MS, nextAttempt } from './routing.ts'
 import type { FailedTry } from './routing.ts'
-import { BREAKER, createHealth } from './circuits.ts'
+import { createHealth } from './circuits.ts'
 import type { BreakerSettings, Caller, HealthListener, UpstreamHealth } from './circuits.ts'
-import { bearer, createConnections, TIMEOUTS } from './http.ts'
+import { bearer, createConnections } from './http.ts'
 import type { Connections, Timeouts } from './http.ts'
 import { createOpenaiChat } from './openai/chat.ts'
 import { createOpenaiEmbeddings } from './openai/embeddings.ts'
@@ -69,10 +69,10 @@ export type Upstreams = ReturnType<typeof createUpstreams>
 
 /** The upstreams of this process. Opens no connection yet. */
 export function createUpstreams(deps: UpstreamDeps) {
-  const { timeouts = TIMEOUTS, breaker = BREAKER, backoffMs = BACKOFF_MS } = deps
-  const connections = createConnections(timeouts, deps.maxAnswerBytes)
+  const { backoffMs = BACKOFF_MS } = deps
+  const connections = createConnections(deps.timeouts, deps.maxAnswerBytes)
   const adapters = createAdapters(connections)
-  const health = createHealth(deps.accountShare, breaker, deps.listener)
+  const health = createHealth(deps.accountShare, deps.breaker, deps.listener)
   return {
     /** The adapter of a protocol. */
     adapterOf: (protocol: Protocol): Adapter => adapters[protocol],
@@ -89,16 +89,9 @@ export function createUpstreams(deps: UpstreamDeps) {
       const failed: FailedTry[] = []
       for (;;) {
         const { modality, routes } = model
-        const openUntil = (upstream: string): number => health.openUntil(upstream)
-        const step = nextAttempt({
-          modality,
-          routes,
-          failed,
-          openUntil,
-          now: Date.now(),
-          backoffMs,
-          random: Math.random,
-        })
+        const { openUntil } = health
+        const state = { modality, routes, failed, openUntil, backoffMs }
+        const step = nextAttempt({ ...state, now: Date.now(), random: Math.random })
         if (step.is === 'give_up') throw failed.at(-1)?.error ?? new UpstreamError('rejected', 'no upstream at all')
         if (step.afterMs > 0) await pause(step.afterMs, caller.signal)
         await caller.prepare?.(step.route)

@@ -5,7 +5,7 @@ import { MEDIA_TYPES } from '../../../shared/media/media.ts'
 import type { UploadedPicture } from '../../../shared/requests/requests.ts'
 import type { DirectMediaAdapter, Made, UpstreamContext } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
-import { failureIn, malformedAnswer } from '../failures.ts'
+import { malformedAnswer, unfailed } from '../failures.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import { formOf, textsOf } from '../form.ts'
 import type { UpstreamHttp, UpstreamRequest } from '../http.ts'
@@ -18,12 +18,8 @@ export function createOpenaiImages(http: UpstreamHttp): DirectMediaAdapter {
   return {
     kind: 'direct',
     uploads: true,
-    async generate(request, context) {
-      const answer = await http.json(outgoing(request, context), context)
-      const failure = failureIn(answer)
-      if (failure) throw failure
-      return madeImages(answer, request)
-    },
+    generate: async (request, context) =>
+      madeImages(unfailed(await http.json(outgoing(request, context), context)), request),
   }
 }
 

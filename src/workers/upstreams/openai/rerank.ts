@@ -7,19 +7,17 @@ import { placesOf } from '../../../shared/requests/rerank.ts'
 import type { RerankRequest } from '../../../shared/requests/rerank.ts'
 import type { Ranking, RerankAdapter } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
-import { failureIn, malformedAnswer } from '../failures.ts'
+import { malformedAnswer, unfailed } from '../failures.ts'
 import type { UpstreamHttp } from '../http.ts'
 
 /** The rankings of every server that has them at `/rerank`. */
 export function createOpenaiRerank(http: UpstreamHttp): RerankAdapter {
   return async ({ return_documents: _isReturned, ...request }, context) => {
     const json = applyRules({ ...request, model: context.route.model }, context.route)
-    const answer = await http.json({ method: 'POST', kind: 'rerank', path: '/rerank', body: { json } }, context)
-    const failure = failureIn(answer)
-    if (failure) throw failure
-    const { meta, usage } = answer
+    const asked = { method: 'POST', kind: 'rerank', path: '/rerank', body: { json } } as const
+    const { meta, usage, results, data } = unfailed(await http.json(asked, context))
     return {
-      results: resultsIn(answer.results ?? answer.data, request),
+      results: resultsIn(results ?? data, request),
       tokens: countOf(asFields(usage).total_tokens ?? asFields(asFields(meta).tokens).input_tokens),
       searches: countOf(asFields(asFields(meta).billed_units).search_units),
     }

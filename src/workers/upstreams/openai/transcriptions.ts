@@ -7,7 +7,7 @@ import type { Fields } from '../../../shared/platform/fields.ts'
 import type { Timed, Transcript, TranscriptFormat } from '../../../shared/requests/transcriptions.ts'
 import type { TranscriptionAdapter } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
-import { failureIn, malformedAnswer } from '../failures.ts'
+import { malformedAnswer, unfailed } from '../failures.ts'
 import type { UpstreamHttp } from '../http.ts'
 import type { FormPart } from '../multipart.ts'
 
@@ -25,10 +25,8 @@ export function createOpenaiTranscriptions(http: UpstreamHttp): TranscriptionAda
     if (!upload) throw malformedAnswer('the call has no file')
     const parts = [...partsOf(fields), { name: 'file', file: { ...upload, ...file } }]
     const path = task === 'translate' ? '/audio/translations' : '/audio/transcriptions'
-    const answer = await http.json({ method: 'POST', kind: 'transcription', path, body: { parts } }, context)
-    const failure = failureIn(answer)
-    if (failure) throw failure
-    return transcriptOf(answer)
+    const asked = { method: 'POST', kind: 'transcription', path, body: { parts } } as const
+    return transcriptOf(unfailed(await http.json(asked, context)))
   }
 }
 
