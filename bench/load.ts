@@ -37,14 +37,8 @@ export type LoadResult = {
 export const loadProgram = fileURLToPath(import.meta.url)
 
 /** A request as it is sent. */
-export function requestBytes({
-  host,
-  port,
-  method,
-  path,
-  headers,
-  body,
-}: Pick<LoadJob, 'host' | 'port' | 'method' | 'path' | 'headers' | 'body'>): Buffer {
+export function requestBytes(job: Pick<LoadJob, 'host' | 'port' | 'method' | 'path' | 'headers' | 'body'>): Buffer {
+  const { host, port, method, path, headers, body } = job
   const lines = Object.entries({
     Host: `${host}:${port}`,
     ...(method !== 'GET' && { 'Content-Type': 'application/json', 'Content-Length': String(Buffer.byteLength(body)) }),

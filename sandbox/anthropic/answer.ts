@@ -29,10 +29,8 @@ const THOUGHT = 'The user has written to the sandbox. It answers from its list, 
 
 /** Composes the answer to a valid request. */
 export function composeMessage(exchange: Exchange, offered: readonly Tool[], betas: ReadonlySet<string>): Message {
-  const {
-    body: { fields },
-    steering,
-  } = exchange
+  const { steering } = exchange
+  const { fields } = exchange.body
   const { format } = asFields(fields['output_config'])
   const answer = composeAnswer({
     prompt: exchange.prompt,

@@ -38,10 +38,8 @@ export const queueRoutes: readonly Route[] = [
 ]
 
 async function submit(exchange: Exchange): Promise<void> {
-  const {
-    params: { owner, app },
-    body: { fields },
-  } = exchange
+  const { owner, app } = exchange.params
+  const { fields } = exchange.body
   await admit(exchange, 'task')
   const task = startTask(exchange, kindOf(exchange.model), fields, { path: `/fal/${owner}/${app}`, input: fields })
   await answer(exchange, { status: 'IN_QUEUE', ...addressesOf(exchange, task), queue_position: 0 })

@@ -80,16 +80,8 @@ async function runMocha(addresses: TestAddresses): Promise<void> {
   const result = join(runFolder, 'result.json')
   const bin = join(dirname(createRequire(import.meta.url).resolve('mocha/package.json')), 'bin', 'mocha.js')
   const files = namesFiles(args) ? [] : testFiles()
-  const [program = '', ...rest] = dyingWithParent('SIGTERM', [
-    process.execPath,
-    bin,
-    '--parallel',
-    '--jobs',
-    '4',
-    '--forbid-only',
-    ...args,
-    ...files,
-  ])
+  const command = [process.execPath, bin, '--parallel', '--jobs', '4', '--forbid-only', ...args, ...files]
+  const [program = '', ...rest] = dyingWithParent('SIGTERM', command)
   // A group of its own, so that Ctrl-C reaches only this process, which ends mocha and its workers together.
   mocha = spawn(program, rest, {
     cwd: root,

@@ -1,5 +1,6 @@
 /** What a command of the operator's command line is. */
 import type { Db } from '../shared/platform/postgres/db.ts'
+import type { Id } from '../shared/platform/ids.ts'
 import { parseId } from '../shared/platform/ids.ts'
 import { findOwner, findUserByEmail } from '../shared/identity/users.ts'
 import type { UserRow } from '../shared/identity/users.ts'
@@ -34,6 +35,13 @@ export type Command<Json = Record<string, unknown>> = {
   /** Names of its options that take no value; one that is given reads 'yes'. */
   flags?: readonly string[]
   run: (db: Db, args: string[], options: Options) => Promise<Report<Json>>
+}
+
+/** The id in an argument. @throws CommandError where it is none. */
+export function idOf<Kind extends 'payment' | 'webhook' | 'delivery'>(kind: Kind, text = ''): Id<Kind> {
+  const id = parseId(kind, text)
+  if (!id) throw new CommandError(`${text} is not the id of a ${kind}.`)
+  return id
 }
 
 /**

@@ -37,6 +37,9 @@ export function given<T>(text: string | undefined, read: (text: string) => T): T
 /** Decimal digits as a number; NaN, which no schema takes, for anything else. */
 export const number = (text: string): number => (/^\d{1,16}$/.test(text) ? Number(text) : Number.NaN)
 
+/** A line of a list; empty cells at its end leave no space. */
+export const rowOf = (...cells: readonly (string | number)[]): string => cells.join('  ').trimEnd()
+
 /** A number of credits. @throws CommandError. */
 export const creditsOf = (what: string, text: string): number =>
   wholeNumberOf(what, text, [1, MAX_GRANT_CREDITS], 'credits')

@@ -22,7 +22,7 @@ import {
 } from '../../shared/operators/changes.ts'
 import type { Command, Options, Report } from '../command.ts'
 import { CommandError, accountOf } from '../command.ts'
-import { given, number } from '../fields.ts'
+import { given, number, rowOf } from '../fields.ts'
 import { passwordFrom, warnOfArgument } from '../passwords.ts'
 
 /** The most accounts that are listed. */
@@ -94,7 +94,7 @@ export const accountCommands: Command[] = [
       if (standing !== undefined && !only) throw new CommandError(`--standing must be one of ${STANDINGS.join(', ')}.`)
       const { accounts } = await findAccounts(db, { text: search, standing: only, sort: order }, LISTED)
       const lines = accounts.map((one) =>
-        [
+        rowOf(
           one.createdAt,
           one.id,
           one.kind,
@@ -104,9 +104,7 @@ export const accountCommands: Command[] = [
           `${one.credits} credits`,
           one.email,
           one.name,
-        ]
-          .join('  ')
-          .trimEnd(),
+        ),
       )
       return { json: { accounts }, text: lines.length === 0 ? 'No accounts found.' : lines.join('\n') }
     },
