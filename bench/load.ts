@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url'
 export type LoadJob = {
   host: string
   port: number
-  /** POST with the body unless it is said. */
+  /** POST with the body by default. */
   method?: 'GET'
   path: string
   headers: Record<string, string>

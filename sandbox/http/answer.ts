@@ -51,7 +51,7 @@ export function steeredFault(status: number): Fault {
   return { status, message: `The sandbox was asked to answer ${status}.` }
 }
 
-/** Answers with JSON, as the steering says. */
+/** Answers with JSON, as steered. */
 export async function answer(exchange: Exchange, body: unknown, status = 200): Promise<void> {
   const { quirk } = exchange.steering
   const text = JSON.stringify(quirk ? quirkedAnswer(body, quirk) : body)

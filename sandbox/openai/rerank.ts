@@ -34,7 +34,7 @@ async function rank(exchange: Exchange): Promise<void> {
   await answer(exchange, { model, results: repeated, ...(tokens && { usage: { total_tokens: tokens.input } }) })
 }
 
-/** What words of the query stand in a text, from 0 to 1. */
+/** The share of the query's words that a text contains, from 0 to 1. */
 function scoreOf(query: string, text: string): number {
   const words = query.toLowerCase().split(/\W+/).filter(Boolean)
   return words.filter((word) => text.toLowerCase().includes(word)).length / Math.max(1, words.length)

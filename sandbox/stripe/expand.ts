@@ -6,7 +6,7 @@ import { page } from './lists.ts'
 
 /**
  * An answer with the objects in the place of the ids that `expand` names, such as `payment_intent.latest_charge`, or
- * `data.customer` of a list. It shares with the account what it does not change: it is to be written out, and not kept.
+ * `data.customer` of a list. It shares with the account what it does not change: write it out, do not store it.
  * @throws {Refusal} 400 for what cannot be expanded
  */
 export function expanded(account: StripeAccount, answer: object, paths: readonly string[]): object {

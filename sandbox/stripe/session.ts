@@ -25,7 +25,7 @@ const UNUSED = {
   customer_account: null,
 } as const
 
-/** A checkout session that says nothing yet, with every field that Stripe's have. */
+/** An empty checkout session, with every field that Stripe's have. */
 export function blankSession(livemode: boolean): Stripe.Checkout.Session {
   return {
     ...UNUSED,

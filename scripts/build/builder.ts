@@ -52,7 +52,7 @@ async function compile(): Promise<void> {
   }
 }
 
-/** Copies the functions of `sql/` beside the compiled migrations, which apply them. */
+/** Copies the functions of `sql/` next to the compiled migrations, which apply them. */
 export function shipSql(folder: string): void {
   const [from, to] = [join(folder, 'sql'), join(folder, 'dist', 'sql')]
   cpSync(from, to, { recursive: true })

@@ -26,7 +26,7 @@ const smaller = {
 }
 
 /**
- * Builds the console into `dist/console`, with its compressed forms beside each file. The folder is replaced by two
+ * Builds the console into `dist/console`, with its compressed forms next to each file. The folder is replaced by two
  * renames, so that a program that starts meanwhile never reads half of it.
  * @throws Error where it does not build, or its scripts are too large
  */
@@ -76,7 +76,7 @@ const common: InlineConfig = {
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
 }
 
-/** What the web process serves beside the console's pages. */
+/** What the web process serves in addition to the console's pages. */
 const SERVED_BY_WEB = [
   '/api',
   '/pages',
@@ -120,7 +120,7 @@ async function bundle(outDir: string): Promise<void> {
       reportCompressedSize: false,
     },
   })
-  // Vite says `production` to the whole process, and so to the tests that are started after a build.
+  // Vite sets `production` for the whole process, and so for the tests that are started after a build.
   if (NODE_ENV === undefined) delete process.env.NODE_ENV
   else process.env.NODE_ENV = NODE_ENV
 }

@@ -7,7 +7,7 @@ const MARK = Buffer.from('"defect":"')
 const SHOWN = 4000
 
 /**
- * Fails whoever started a process, by a rejection that nobody handles, once its output says that it has had a defect
+ * Fails the starter of a process, by an unhandled rejection, once the process' output reports a defect
  * which nobody met. The output is only searched: to parse it would take CPU from processes that are measured.
  */
 export function failForDefects(name: string, outputs: readonly (Readable | null)[]): void {

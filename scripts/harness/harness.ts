@@ -99,7 +99,7 @@ let running = 0
 /**
  * A configuration on this test process's own Postgres, Redis and folder, whose queues and limits no other one shares:
  * what a failed test left running takes no other test's jobs. `change` edits the catalogue, which becomes the current
- * version of the database; but one of no sandbox leaves what running processes serve alone.
+ * version of the database; but one without a sandbox does not change what running processes serve.
  */
 export async function testConfig(
   sandboxUrl: string,

@@ -153,7 +153,7 @@ export class Program {
   }
 }
 
-/** Work of which only so many run at a time; the rest wait in the order in which they came. */
+/** Limits how many pieces of work run at a time; the rest wait in the order in which they came. */
 class Turns {
   private readonly waiting: (() => void)[] = []
   private free: number

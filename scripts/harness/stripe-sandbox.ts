@@ -15,7 +15,7 @@ export interface StripeAccount {
   readonly fault: (at: string, fault: string, times?: number) => Promise<void>
   /** Pays for a session as its page does; answers what came of it. */
   readonly pay: (session: string, way?: string, more?: { keep?: boolean; authenticated?: boolean }) => Promise<Answered>
-  /** Every object of a kind (`payment_intent`, `event`), newest first, whatever faults were ordered. */
+  /** Every object of a kind (`payment_intent`, `event`), newest first, also under faults. */
   readonly list: <T>(kind: string) => Promise<T[]>
   /** Sends the account's events there. */
   readonly deliverTo: (url: string, secret: string, more?: { hold?: boolean; retryMs?: number[] }) => Promise<void>

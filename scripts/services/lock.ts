@@ -9,7 +9,7 @@ function holderOf(file: string): ProcessMark | undefined {
   try {
     return JSON.parse(readIfThere(file) ?? '') as ProcessMark
   } catch {
-    // There is none, or only what a power failure left of it: nobody holds it.
+    // It does not exist, or a power failure has damaged it: nobody holds it.
     return undefined
   }
 }

@@ -26,8 +26,8 @@ export function programOf(place: PostgresPlace, name: 'initdb' | 'postgres'): st
 }
 
 /**
- * Makes the data folder if there is none: UTF8, locale C, sign-in by password. Throws an Error with initdb's message
- * when that fails, and one that names both versions when the data are of another major version.
+ * Makes the data folder if it does not exist: UTF8, locale C, sign-in by password. Throws an Error with initdb's
+ * message when that fails, and one that names both versions when the data are of another major version.
  */
 export async function initialise(place: PostgresPlace, password: string): Promise<void> {
   const major = readIfThere(join(dataOf(place), 'PG_VERSION'))?.trim()
@@ -76,7 +76,7 @@ export function serverOf(place: PostgresPlace): { process: ProcessMark; port: nu
 
 /**
  * Removes the pid file of a server that was killed. Postgres itself refuses to start while *any* process of the same
- * user has that pid. Two servers on one folder stay impossible: Postgres also looks at its shared memory.
+ * user has that pid. Two servers on one folder stay impossible: Postgres also checks its shared memory.
  */
 export function removeStalePidFile(place: PostgresPlace): void {
   const file = join(dataOf(place), 'postmaster.pid')

@@ -78,7 +78,7 @@ async function connects(url: string): Promise<boolean> {
   }
 }
 
-/** A private Postgres that listens only on 127.0.0.1. Made by `startPostgres`. A restart keeps its port and its data. */
+/** A private Postgres that listens only on 127.0.0.1. Made by `startPostgres`. A restart reuses port and data. */
 export class Postgres extends LocalServer {
   private readonly password: string
   /** The folder with its data, which may be outside of the given one: see `placeFor`. */

@@ -42,8 +42,8 @@ export function requireVersion(program: string): void {
 }
 
 /**
- * The path of a Redis or Valkey server on this machine. It is installed if there is none and this process can do it;
- * `say` then gets a line. Throws an Error that says what to do.
+ * The path of a Redis or Valkey server on this machine. If there is no such server and this process can install one, it
+ * does; `say` then gets a line. Throws an Error with instructions.
  */
 export async function redisProgram(say: (line: string) => void): Promise<string> {
   const source = chooseRedis(redisEnvironment())
@@ -57,8 +57,8 @@ export async function redisProgram(say: (line: string) => void): Promise<string>
 }
 
 /**
- * A private Redis that listens only on 127.0.0.1, behind a password. Made by `startRedis`. A restart keeps its port, and
- * its data if it is durable: then `stop` writes them to disk.
+ * A private Redis that listens only on 127.0.0.1, behind a password. Made by `startRedis`. A restart keeps its port,
+ * and its data if it is durable: then `stop` writes them to disk.
  */
 export class PrivateRedis extends LocalServer {
   private readonly password: string

@@ -48,7 +48,7 @@ export class Program {
     this.print?.(line)
   }
 
-  /** Passes each line of its output to `print`, beginning with the lines kept so far. */
+  /** Passes each line of its output to `print`, beginning with the remembered ones. */
   follow(print: (line: string) => void): void {
     for (const line of this.lines) print(line)
     this.print = print

@@ -82,7 +82,7 @@ export function keptSettings(folder: string): Environment {
     APP_SECRET: process.env['APP_SECRET'] || keptSecret(join(folder, 'app-secret'), 32),
     // What is started on a laptop is not for its network.
     HOST: process.env['HOST'] || '127.0.0.1',
-    // No balancer looks here.
+    // No balancer checks here.
     DRAIN_SECONDS: process.env['DRAIN_SECONDS'] || '0',
     SANDBOX_API_KEY: process.env['SANDBOX_API_KEY'] || 'sandbox',
   }

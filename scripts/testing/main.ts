@@ -68,7 +68,7 @@ async function services(): Promise<TestAddresses> {
   return addresses
 }
 
-/** Removes what killed runs left. */
+/** Removes the data of killed runs. */
 async function sweep(): Promise<void> {
   for (const entry of existsSync(testData) ? readdirSync(testData) : []) {
     const owner = entry.startsWith('run-') ? entry.slice('run-'.length) : undefined

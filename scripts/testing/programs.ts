@@ -39,7 +39,7 @@ function sweep(): void {
  */
 export async function bundlePrograms(): Promise<string> {
   sweep()
-  // In dist, where the programs look for what was built with them.
+  // In dist, where the programs find what was built with them.
   const folder = mkdtempSync(join(root, 'dist', `bundled-${processName}-`))
   const { build } = await import('vite')
   const { NODE_ENV } = process.env
@@ -60,7 +60,7 @@ export async function bundlePrograms(): Promise<string> {
         output: {
           format: 'cjs',
           entryFileNames: '[name].cjs',
-          // Beside each other: they look for `../sql` and `../console`.
+          // Next to each other: they need `../sql` and `../console`.
           chunkFileNames: '[name]-[hash].cjs',
           // Less to read at each start. Names stay: errors and logs have them.
           minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },

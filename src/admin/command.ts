@@ -27,17 +27,17 @@ export type Report<Json = Record<string, unknown>> = {
 
 /** A command of `npm run admin`: how it is called, what it does, and what it prints. */
 export type Command<Json = Record<string, unknown>> = {
-  /** As in the help: `credits grant <email> <amount>`. Where an `<email>` stands, the id of an account is taken too. */
+  /** As in the help: `credits grant <email> <amount>`. In place of an `<email>`, the id of an account works too. */
   usage: string
   summary: string
-  /** Names of its options beside `--json`. */
+  /** Names of its options in addition to `--json`. */
   options?: readonly string[]
   /** Names of its options that take no value; one that is given reads 'yes'. */
   flags?: readonly string[]
   run: (db: Db, args: string[], options: Options) => Promise<Report<Json>>
 }
 
-/** The id in an argument. @throws CommandError where it is none. */
+/** The id in an argument. @throws CommandError for anything else. */
 export function idOf<Kind extends 'payment' | 'webhook' | 'delivery'>(kind: Kind, text = ''): Id<Kind> {
   const id = parseId(kind, text)
   if (!id) throw new CommandError(`${text} is not the id of a ${kind}.`)

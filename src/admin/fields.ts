@@ -7,7 +7,7 @@ import { CommandError } from './command.ts'
 
 /**
  * A text.
- * @param what how it is named, such as `--note` @throws CommandError that says what is wrong with it.
+ * @param what how it is named, such as `--note` @throws CommandError that explains what is wrong with it.
  */
 export function textOf(what: string, rule: z.ZodType<string>, text: string): string {
   const { error } = rule.safeParse(text)
@@ -18,7 +18,7 @@ export function textOf(what: string, rule: z.ZodType<string>, text: string): str
 /** The longest note about credits, in characters. */
 const MAX_NOTE = 200
 
-/** What `--note` says about credits; null for nothing. @throws CommandError. */
+/** The text of `--note` about credits; null if it is empty. @throws CommandError. */
 export const noteOf = ({ note = '' }: Options): string | null => textOf('--note', line(MAX_NOTE), note).trim() || null
 
 /** A whole number, in decimal digits. @throws CommandError that names it and its bounds, and the `unit`, if given. */

@@ -194,7 +194,7 @@ async function checkDependencies(needed: Needed & { config: Config }, log: Log):
   }
 }
 
-/** Listens for clients that have left, followers, and new versions of the catalogue, on a connection of its own. */
+/** Listens for disconnected clients, followers, and new versions of the catalogue, on a connection of its own. */
 function subscribe(deps: Pick<WorkerDeps, 'config' | 'held' | 'catalogue' | 'publisher'>): Redis {
   const { config, held, catalogue, publisher } = deps
   const subscriber = connectSubscriber(config)
@@ -267,7 +267,7 @@ function createQueueWorker(name: QueueName, deps: QueueDeps, connection: Redis, 
 
 /**
  * Takes jobs from now on: a worker that runs before its connections are set up tries that again without a pause, and
- * nothing else gets a turn. @throws what Redis says against them
+ * nothing else gets a turn. @throws what Redis answers them
  */
 async function takeJobs(deps: QueueDeps, connection: Redis): Promise<Worker[]> {
   const queueWorkers = (deps.config.WORKER_QUEUES as QueueName[]).flatMap((name) =>

@@ -28,7 +28,7 @@ import { passwordFrom, warnOfArgument } from '../passwords.ts'
 /** The most accounts that are listed. */
 const LISTED = 200
 
-/** What `--json` says of an account: the user and the status, and of an organisation that it is one, and its name. */
+/** An account in `--json`: the user and the status; of an organisation also its kind and name. */
 const described = (user: UserRow) => ({
   ...presentUser(user),
   ...(user.kind === 'organisation' && { kind: user.kind, name: user.account_name }),

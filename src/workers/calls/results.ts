@@ -21,7 +21,7 @@ type Produced = {
   name: (extension: MediaExtension) => MediaName
 }
 
-/** Keeps the files that upstreams made. */
+/** Stores the files that upstreams made. */
 export type Results = {
   /**
    * Stores a result under the name of its type.

@@ -110,7 +110,7 @@ const chatContextOf = ({ config, log }: WorkerDeps, route: Route, run: Run): Ups
 /** What is asked at a route: the request as its upstream gets it. */
 type Asked = { adapter: ChatAdapter; route: Route; request: ChatRequest }
 
-/** @param begun to be called before the first chunk leaves: a second try would show its reader two answers in one. */
+/** @param begun to be called before the first chunk is sent: a second try would show its reader two answers in one. */
 function ask(deps: WorkerDeps, run: Run, asked: Asked, begun: () => void): Promise<PaidAnswer> {
   const { adapter, route, request } = asked
   const streamed = () =>
@@ -125,7 +125,7 @@ function ask(deps: WorkerDeps, run: Run, asked: Asked, begun: () => void): Promi
   })
 }
 
-/** Some upstreams stream certain models only to customers whom they have verified. Nothing was accepted then. */
+/** Some upstreams stream certain models only to verified customers. Nothing was accepted then. */
 const isRefusalToStream = (error: unknown): boolean =>
   error instanceof UpstreamError && error.kind !== 'unknown' && /\bstream/i.test(error.said ?? '')
 

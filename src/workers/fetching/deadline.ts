@@ -8,7 +8,7 @@ export type Deadline = {
   release: () => void
 }
 
-/** A signal that aborts with the caller's reason, or with a `FetchFailed` after so many ms. */
+/** A signal that aborts with the caller's reason, or with a `FetchFailed` after `limitMs`. */
 export function startDeadline(caller: AbortSignal, limitMs: number): Deadline {
   const controller = new AbortController()
   const follow = () => controller.abort(caller.reason)
@@ -29,9 +29,9 @@ export function startDeadline(caller: AbortSignal, limitMs: number): Deadline {
 
 /**
  * Begins something that knows no signal itself, such as a look-up of a name, and waits for it, but not past a signal's
- * end; after that it is not even begun. It is a function, because a promise that was made before would be left to
+ * end; after that it is not even begun. It is a function, because a promise that was made before would be dropped
  * itself there, and its rejection to nobody.
- * @throws the signal's reason once that has aborted, or whatever `work` throws
+ * @throws the signal's reason once that has aborted, or what `work` throws
  */
 export async function unlessAborted<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted()

@@ -26,7 +26,7 @@ export type FetchFailedDetails = { retryable?: boolean; status?: number; cause?:
 
 /**
  * A download that did not succeed. Its message is public: it repeats neither the address, which may carry a secret,
- * nor what the server said.
+ * nor the server's words.
  */
 export class FetchFailed extends Error {
   readonly problem: FetchProblem

@@ -1,6 +1,6 @@
 /**
  * How the upstreams are doing, as this process sees them: a circuit breaker and a limit of requests in progress for
- * each. The breaker blocks nobody; it says to `routing.ts` whom to ask last.
+ * each. The breaker blocks nothing; `routing.ts` asks an upstream with an open circuit last.
  */
 import { circuitBreaker, CircuitState as BreakerState, ConsecutiveBreaker, handleWhen } from 'cockatiel'
 import type { CircuitBreakerPolicy } from 'cockatiel'
@@ -19,7 +19,7 @@ export type UpstreamHealth = {
   waiting: number
 }
 
-/** For whom something is done at an upstream, and what ends it. */
+/** The account on whose behalf an upstream is asked, and the signal that ends the work. */
 export type Caller = { account: AccountId; signal: AbortSignal }
 
 /** How an upstream does, as this worker saw it. */
@@ -27,7 +27,7 @@ export type Health = {
   /**
    * Does one piece of work at an upstream within its `concurrency` and its account's share of that, and learns from how
    * it ends. Waits for its turn.
-   * @throws whatever the work throws; UpstreamError `aborted` at the signal while it waits
+   * @throws what the work throws; UpstreamError `aborted` at the signal while it waits
    */
   during<T>(upstream: Upstream, caller: Caller, work: () => Promise<T>): Promise<T>
   /** Until when the upstream's circuit is open, in Unix ms; 0 where it is closed. A test that runs keeps it open. */
@@ -36,15 +36,15 @@ export type Health = {
   snapshot(): UpstreamHealth[]
 }
 
-/** When a circuit opens, for how long, and how often it is told of an upstream that it goes on working. */
+/** When a circuit opens, for how long, and how often a success is reported of an upstream that keeps working. */
 export type BreakerSettings = { failures: number; coolDownMs: number; stillWorksMs: number }
 
 /** Opens after five failures in a row, or at a refused key; after ten seconds one call tests whether it may close. */
 export const BREAKER: BreakerSettings = { failures: 5, coolDownMs: 10_000, stillWorksMs: 60_000 }
 
 /**
- * What says that an upstream is ill. A refusal or a rate limit says that it is well. One that keeps calls waiting until
- * their deadlines is as ill as one that fails: nobody else would ever be asked.
+ * Failures that count against an upstream. A refusal or a rate limit shows that it works. One that delays calls until
+ * their deadlines counts as failing: otherwise no other upstream would be asked.
  */
 const TRIPS_BREAKER: ReadonlySet<FailureKind> = new Set(['not_sent', 'overloaded', 'unknown', 'late'])
 
@@ -56,8 +56,8 @@ const STATES = {
 } as const
 
 /**
- * Who is told of circuits. `opened`: each that opens. `works`: the first success at an upstream in this process, and
- * the first after each opening; where it rejects, the next success is told too. `stillWorks`: a success after those,
+ * The listener of circuits. `opened`: each that opens. `works`: the first success at an upstream in this process, and
+ * the first after each opening; if it rejects, the next success is reported too. `stillWorks`: a success after those,
  * one in `stillWorksMs`: a process whose circuit is open may have died, and another knows.
  */
 export type HealthListener = {

@@ -38,7 +38,7 @@ export const TIMEOUTS: Timeouts = {
   poll: { headersMs: 15_000, bodyMs: 15_000 },
 }
 
-/** How much of an error's body is read, in bytes: enough for what it says. */
+/** How much of an error's body is read, in bytes: enough for its message. */
 const MAX_ERROR_BYTES = 64 * 1024
 
 /** One request. `path` is added to the upstream's base address; `url` is one that the upstream itself named. */
@@ -215,7 +215,7 @@ async function answered(
   throw statusFailure(answer.statusCode, answer.headers, await errorText(answer))
 }
 
-/** What an error answer says. The status is known, so nothing that happens here is a failure of its own. */
+/** The text of an error answer. The status is known, so nothing that happens here is a failure of its own. */
 async function errorText(answer: Dispatcher.ResponseData): Promise<string> {
   const source = decoded(answer)
   if (Number(answer.headers['content-length'] ?? 0) > MAX_ERROR_BYTES) {
@@ -254,7 +254,7 @@ function decoded({ body, headers }: Dispatcher.ResponseData): Readable {
     .split(',')
   return codings.reduceRight<Readable>((source, coding) => {
     const decoder = DECODERS[coding.trim()]?.()
-    // Whoever reads the decoder sees the failure of either.
+    // The reader of the decoder gets the failure of either.
     return decoder ? pipeline(source, decoder, () => {}) : source
   }, body)
 }

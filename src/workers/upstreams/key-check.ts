@@ -7,10 +7,10 @@ import type { Authorize } from './http.ts'
 import { bearer } from './http.ts'
 import { falKey } from './tasks/fal.ts'
 
-/** What an upstream says. `says` is for operators. */
+/** The upstream's reaction. `says` is for operators. */
 export type KeyCheck = { ok: boolean; says: string }
 
-// No such request: fal looks at the key first, and has nothing else that is free.
+// No such request: fal checks the key first, and offers no other free request.
 const FAL_REQUEST = '/fal-ai/flux/requests/00000000-0000-0000-0000-000000000000/status'
 
 /** The question of a protocol: a path below the upstream's address, and how the key is presented. */

@@ -41,9 +41,9 @@ import { replicateTasks } from './tasks/replicate.ts'
 export type UpstreamDeps = {
   /** What one account may have of an upstream's `concurrency`. */
   accountShare: number
-  /** Who is told of circuits. */
+  /** The listener of circuits. */
   listener?: HealthListener
-  /** Is called for each request of which an upstream said that it does not serve us: its operator must fix that. */
+  /** Is called for each request with the answer that the upstream does not serve us: its operator must fix that. */
   notServed?: (upstream: string, failure: UpstreamError) => void
   /** The longest answer of a chat, in bytes. */
   maxAnswerBytes?: number
@@ -54,13 +54,12 @@ export type UpstreamDeps = {
 }
 
 /**
- * One try of a call at one route. A stream calls `begun` before its first chunk leaves: failures are final after that.
+ * One try of a call at one route. A stream calls `begun` before its first chunk is sent: failures are final after that.
  */
 export type Work<T> = (route: Route, begun: () => void) => Promise<T>
 
 /**
- * For whom routes are tried. `prepare` is done before a place at the route's upstream is taken; what it throws ends the
- * tries.
+ * The account that asks. `prepare` runs before a place at the route's upstream is taken; what it throws ends the tries.
  */
 export type RouteCaller = Caller & { prepare?: (route: Route) => Promise<void> }
 

@@ -20,7 +20,7 @@ const PAUSES_MS = [
 /** How far a pause is moved at random, of its length, so that what failed together does not come back together. */
 const JITTER = 0.2
 
-/** The longest that a receiver may ask to be left alone, in ms. */
+/** The longest pause that a receiver may ask for, in ms. */
 const LONGEST_WISH_MS = HOUR
 
 /** When a delivery is tried again. */

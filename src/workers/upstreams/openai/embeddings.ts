@@ -1,5 +1,5 @@
 /**
- * Embeddings of OpenAI's kind. Base64 is asked for whatever the client wants: it has a quarter of the bytes. What an
+ * Embeddings of OpenAI's kind. Base64 is always asked for: it has a quarter of the bytes. What an
  * upstream answers in numbers all the same is read too.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -35,7 +35,7 @@ export function createOpenaiEmbeddings(http: UpstreamHttp): EmbeddingAdapter {
 }
 
 /**
- * The vectors in the order of the input, whatever the order of the answer.
+ * The vectors in the order of the input, in whichever order the answer has them.
  * @throws UpstreamError `unknown` for any other number of them, or another length than was asked for
  */
 async function vectorsIn(data: unknown, { input, dimensions }: EmbeddingRequest): Promise<Float32Array[]> {

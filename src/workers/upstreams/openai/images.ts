@@ -55,7 +55,7 @@ function picturesOf({ images = [], mask }: MediaRequest, { files = [] }: Upstrea
 }
 
 /**
- * The images of an answer, as many as were asked for at the most, and what it says of their size and quality.
+ * The images of an answer, as many as were asked for at the most, and their reported size and quality.
  * @throws UpstreamError `unknown` where there is none
  */
 export function madeImages(answer: Fields, { n = 1 }: MediaRequest): Made {

@@ -22,8 +22,8 @@ export function createOpenaiModerations(http: UpstreamHttp): ModerationAdapter {
 }
 
 /**
- * A result with the fields that are known of it. Where it does not say whether it is flagged, its categories do.
- * @throws UpstreamError `unknown` for what is none
+ * A result with the fields that are known of it. If `flagged` is missing, it follows from the categories.
+ * @throws UpstreamError `unknown` for anything else
  */
 function moderationOf(result: unknown): Moderation {
   const { flagged, categories, category_scores: scores, category_applied_input_types: types } = asFields(result)

@@ -27,8 +27,8 @@ export function createOpenaiRerank(http: UpstreamHttp): RerankAdapter {
 const countOf = (value: unknown): number | null => (Number.isSafeInteger(value) ? (value as number) : null)
 
 /**
- * The best places, the most relevant one first, whatever the order and the length of the answer.
- * @throws UpstreamError `unknown` for a place that the caller's list does not have, one that stands there twice, and
+ * The best places, the most relevant one first, for any order and length of the answer.
+ * @throws UpstreamError `unknown` for a place that the caller's list does not have, one that occurs twice, and
  * for fewer than were asked for
  */
 function resultsIn(listed: unknown, request: Pick<RerankRequest, 'documents' | 'top_n'>): Ranking['results'] {

@@ -1,5 +1,5 @@
 /**
- * Transcriptions of OpenAI's kind. JSON is asked for whatever the customer wants: texts and subtitles say nothing of
+ * Transcriptions of OpenAI's kind. JSON is always asked for: texts and subtitles do not report
  * what was billed, and are made of it here.
  */
 import { asFields, isText } from '../../../shared/platform/fields.ts'
@@ -11,7 +11,7 @@ import { malformedAnswer, unfailed } from '../failures.ts'
 import type { UpstreamHttp } from '../http.ts'
 import type { FormPart } from '../multipart.ts'
 
-/** The forms that need to know when something is said. */
+/** The forms that need the times of words. */
 const NEED_TIMES: ReadonlySet<TranscriptFormat> = new Set(['srt', 'vtt', 'verbose_json'])
 
 /** The transcriptions of every server that speaks OpenAI's wire format. */
@@ -53,7 +53,7 @@ function transcriptOf({ text, language, segments, words, usage }: Fields): Trans
   }
 }
 
-/** The parts of a list that say when they are heard; null where there is none. */
+/** The parts of a list that have times; null if there are none. */
 function timedIn(list: unknown, said: string): Timed[] | null {
   if (!Array.isArray(list)) return null
   const timed = list.flatMap((one: unknown) => {
