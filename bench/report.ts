@@ -28,7 +28,7 @@ const ratios = (mine: Round[], others: Round[], of: (round: Round) => number): n
 /** How close a subject comes to the floor: calls a second, and CPU a call, both as medians of pairs of rounds. */
 export type Closeness = { rate: number; cpu: number }
 
-/** The closeness of a subject at a number of calls in flight; null if one of both was not measured. */
+/** The closeness of a subject at a number of calls in flight; null if one of the two was not measured. */
 export function closeness(rounds: Round[], subject: string, inFlight: number): Closeness | null {
   const of = (name: string) => rounds.filter((one) => one.subject === name && one.inFlight === inFlight)
   const [mine, floor] = [of(subject), of('floor')]

@@ -1,6 +1,4 @@
-/**
- * `npm run bench -- --streams`: what a chunk of a stream costs compared with a relay of bytes, and how late it is.
- */
+/** `npm run bench -- --streams`: what a chunk of a stream costs compared with a relay of bytes, and how late it is. */
 import { execFile } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'

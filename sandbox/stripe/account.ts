@@ -44,7 +44,7 @@ export interface Timers {
   readonly stopped: AbortSignal
   /** Does something after `ms` milliseconds, unless the sandbox has closed by then. */
   readonly later: (ms: number, work: () => void) => void
-  /** The handler of what nobody waits for. */
+  /** The handler of failures of work in the background. */
   readonly failed: (failure: unknown) => void
 }
 

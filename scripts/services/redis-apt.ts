@@ -19,8 +19,7 @@ async function leaveNoService(): Promise<void> {
 
 /**
  * Installs Debian's or Ubuntu's redis-server only for its program: the service of the package is neither started nor
- * enabled. Throws an Error with the end of apt's output when that fails. Only for root, and only where there is none
- * yet.
+ * enabled. Throws an Error with the end of apt's output when that fails. Only for root, and only without a Redis.
  */
 export async function installRedis(): Promise<void> {
   const policyIsOurs = !existsSync(policyFile)

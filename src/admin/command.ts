@@ -46,7 +46,7 @@ export function idOf<Kind extends 'payment' | 'webhook' | 'delivery'>(kind: Kind
 
 /**
  * The account that an argument `<email>` means: that of an id, with its owner, else a person's own, by their address.
- * @throws CommandError where there is none.
+ * @throws CommandError if no such account exists.
  */
 export async function accountOf(db: Db, named: string | undefined): Promise<UserRow> {
   const id = parseId('account', named ?? '')

@@ -74,7 +74,7 @@ function fail(error: unknown): number {
   return error instanceof ConfigError ? EXIT_CONFIG : 1
 }
 
-// What nobody waits for ends a command too: what it would print is then not to be trusted.
+// An unhandled error ends a command too: do not trust what it would print then.
 for (const event of ['unhandledRejection', 'uncaughtException'] as const) {
   process.on(event, (defect: unknown) => process.exit(fail(defect)))
 }

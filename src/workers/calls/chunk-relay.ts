@@ -144,7 +144,7 @@ export class ChunkRelay {
     if (this.waiting.length === 1) this.outlet.offer(this)
   }
 
-  /** Resolves when everything has left, so that the call's end does not overtake its last chunk. */
+  /** Resolves when everything was sent, so that the call's end does not overtake its last chunk. */
   async flush(): Promise<void> {
     if (!this.isWaiting && this.onItsWay === 0) return
     await new Promise<void>((resolve) => {
@@ -170,7 +170,7 @@ export class ChunkRelay {
     return this.waiting.length > 0
   }
 
-  /** What of it leaves next, and its size in characters. */
+  /** The next part to send, and its size in characters. */
   next(): { chunks: Chunks; size: number } {
     let count = 0
     let size = 0
@@ -184,7 +184,7 @@ export class ChunkRelay {
     return { chunks, size }
   }
 
-  /** A part of it has left. */
+  /** A part of it was sent. */
   hasLeft(): void {
     this.onItsWay--
     if (!this.isWaiting && this.onItsWay === 0) this.resolveIdle()

@@ -32,7 +32,7 @@ const REFUSED_MS = 60_000
 /** What an upstream has accepted, and what that costs there by the catalogue, in micro-dollars. */
 type Submitted = { route: Route; cost: number | null } & ({ done: Made } | { ref: UpstreamRef })
 
-/** Runs a media call to its end, or to its next poll. @throws UpstreamError when it failed for good. */
+/** Runs a media call to its end, or to its next poll. @throws UpstreamError when it failed finally. */
 export async function runMedia(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Outcome> {
   const { held, call } = run
   // A deletion ends a video here only while no upstream can have it.

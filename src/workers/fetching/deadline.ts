@@ -28,9 +28,8 @@ export function startDeadline(caller: AbortSignal, limitMs: number): Deadline {
 }
 
 /**
- * Begins something that knows no signal itself, such as a look-up of a name, and waits for it, but not past a signal's
- * end; after that it is not even begun. It is a function, because a promise that was made before would be dropped
- * itself there, and its rejection to nobody.
+ * Begins work that takes no signal, such as a look-up of a name, and waits for it until the signal aborts; after that
+ * the work is not begun. It is a function: the rejection of a promise would have no handler then.
  * @throws the signal's reason once that has aborted, or what `work` throws
  */
 export async function unlessAborted<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {

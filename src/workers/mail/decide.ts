@@ -152,7 +152,7 @@ const WRITERS: Record<LinkKind, Writer> = {
     accessMail(baseUrl, recipient, token, await accessTo(trx, id)),
 }
 
-/** The user who wants to have the address that a mail goes to, their row locked, while nobody has it. */
+/** The user who wants the address that a mail goes to, their row locked, while no user has it. */
 const whoWants = async (trx: Trx, { userId, recipient }: ClaimedMail): Promise<UserFields | null> =>
   (await findUserByEmail(trx, recipient)) ? null : lockUser(trx, userId!)
 

@@ -284,8 +284,8 @@ export class UpstreamError extends Error {
   }
 
   /**
-   * The upstream's words: unchanged never for clients, and logged only with LOG_UPSTREAM_TEXT. Not a property, which is
-   * shown.
+   * The upstream's words: never for clients unchanged, and logged only with LOG_UPSTREAM_TEXT. Not a property, since
+   * logs show those.
    */
   get said(): string | null {
     return this.#said

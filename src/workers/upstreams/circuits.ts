@@ -40,7 +40,7 @@ export type Health = {
 export type BreakerSettings = { failures: number; coolDownMs: number; stillWorksMs: number }
 
 /** Opens after five failures in a row, or at a refused key; after ten seconds one call tests whether it may close. */
-export const BREAKER: BreakerSettings = { failures: 5, coolDownMs: 10_000, stillWorksMs: 60_000 }
+const BREAKER: BreakerSettings = { failures: 5, coolDownMs: 10_000, stillWorksMs: 60_000 }
 
 /**
  * Failures that count against an upstream. A refusal or a rate limit shows that it works. One that delays calls until

@@ -184,8 +184,8 @@ export function statusFailure(status: number, headers: IncomingHttpHeaders, body
 }
 
 /**
- * The failure that is in an event or in an answer of 200, in any form (docs/upstreams/answers.md#errors); null if
- * there is none. OpenRouter puts an HTTP status into `code`, the others words.
+ * The failure that is in an event or in an answer of 200, in any form (docs/upstreams/answers.md#errors), or
+ * null. OpenRouter puts an HTTP status into `code`, the others words.
  * @param event the name of the event
  */
 export function failureIn(body: unknown, event?: string): UpstreamError | null {

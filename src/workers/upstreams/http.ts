@@ -30,7 +30,7 @@ export type Timeouts = { connectMs: number } & Record<RequestKind, Patience>
 const WHOLE: Patience = { headersMs: 0, bodyMs: 60_000 }
 
 /** The time-outs that production runs with. Reasoning models think long before the first piece of a stream. */
-export const TIMEOUTS: Timeouts = {
+const TIMEOUTS: Timeouts = {
   connectMs: 5000,
   ...mapKinds(() => WHOLE),
   stream: { headersMs: 120_000, bodyMs: 120_000 },
@@ -274,7 +274,7 @@ function bodyOf(answer: Dispatcher.ResponseData, bound: Bound, context: Upstream
     release: (whole) => {
       end()
       if (source.closed) return
-      // Nobody reads any more: an error from here on concerns nobody.
+      // Nothing reads it any more: ignore errors from here on.
       source.on('error', () => {})
       if (!whole) {
         source.destroy()

@@ -52,8 +52,8 @@ export type Said =
 type Take = (said: Said) => boolean
 
 /**
- * Reads the parts of a body, in order, each as it comes. A chunk of a stream costs no promise: they are many. Where
- * no more is wanted the connection is closed, unless `isOver` by then.
+ * Reads the parts of a body, in order, each as it comes. A chunk of a stream costs no promise. If no more
+ * is wanted, the connection is closed, unless `isOver` by then.
  * @param isOver whether everything that matters has come: from then on there are two seconds for the rest, and however
  * the connection ends is an end
  * @throws AnswerTooLong for a chat that is too large, after what was complete of a whole one; UpstreamError `unknown`

@@ -187,8 +187,8 @@ function without(fields: Fields, depth: number, found: unknown[]): Fields {
 const MAX_DOLLARS = 1_000_000
 
 /**
- * The cost that OpenRouter, and gateways like it, report in dollars, as whole micro-dollars, rounded up; null where
- * there is none. With a key of one's own at the vendor, the vendor's bill comes on top of the gateway's fee.
+ * The cost that OpenRouter, and gateways like it, report in dollars, as whole micro-dollars, rounded up, or
+ * null. With a key of one's own at the vendor, the vendor's bill comes on top of the gateway's fee.
  */
 export function reportedCost(usage: unknown): number | null {
   const { cost, is_byok: isByok, cost_details: details } = asFields(usage)

@@ -53,7 +53,7 @@ export class Choice {
     return { role: 'assistant', ...delta }
   }
 
-  /** The reason to finish if its upstream has omitted it: without one, an end cannot be distinguished from a lost connection. */
+  /** The reason to finish if its upstream has omitted it: without one, readers cannot distinguish it from a loss. */
   get forgottenReason(): string {
     return this.calls.isEmpty ? 'stop' : 'tool_calls'
   }
