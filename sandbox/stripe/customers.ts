@@ -44,7 +44,7 @@ export function customerOf(account: StripeAccount, id: string, param?: string): 
 }
 
 /**
- * Refuses a list of what a customer has whom this account and mode never had; one who was deleted keeps the past.
+ * Refuses to list objects of a customer that this account and mode never had; those of a deleted one stay listed.
  * @throws {Refusal} `resource_missing`
  */
 export function knownCustomer(account: StripeAccount, fields: Fields): void {

@@ -25,7 +25,7 @@ function expandedAt(account: StripeAccount, at: Fields, [head, ...rest]: readonl
   return { ...at, [head]: Array.isArray(value) ? value.map(inside) : inside(value) }
 }
 
-/** Lists that an object shows only to those who ask for them. */
+/** Lists that an object has only if they are expanded. */
 function included(account: StripeAccount, at: Fields, name: string): unknown {
   if (name in at) return null
   const id = String(at['id'])

@@ -206,7 +206,7 @@ export class Installation {
     return await starts.run(() => this.launch(kind, settings).up())
   }
 
-  /** Runs a task of a checkout (`tree`) to its end, and answers what it wrote. @throws where it ends with an error. */
+  /** Runs a task of a checkout (`tree`) to its end, and returns its output. @throws if it ends with an error. */
   async run(task: Task, tree: string, args: readonly string[] = [], input = ''): Promise<string> {
     const child = spawn(process.execPath, [...argumentsOf(task, tree), ...args], { cwd: tree, env: this.env })
     let output = ''

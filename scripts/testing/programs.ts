@@ -33,7 +33,7 @@ function sweep(): void {
 }
 
 /**
- * Bundles the compiled programs, with their packages, into few files, and answers the folder with `web.cjs` and
+ * Bundles the compiled programs, with their packages, into few files, and returns the folder with `web.cjs` and
  * `worker.cjs`, which its caller removes. The soak starts them some four hundred times, `npm test` often, and most of a
  * start is the search for a thousand files.
  */

@@ -39,7 +39,7 @@ const isModeration = (request: MediaRequest | ModerationRequest): request is Mod
 export class ReferenceRefused extends Error {}
 
 /**
- * The message to a customer about an address that failed, for any reason: different answers would let them map our
+ * The message to a customer about an address that failed, for any reason: different answers would reveal our
  * network. The log has the reason.
  */
 const UNFETCHED = 'image_url: The image could not be fetched.'
