@@ -118,9 +118,7 @@ async function loadSide(
   return { rate, p50: latencies.p50, p99: latencies.p99, cpu }
 }
 
-/**
- * Before each round: no call is open, and the few rows are few again. The many rows grow by a percent or two.
- */
+/** Before each round: no call is open, and the few rows are few again. The many rows grow by a percent or two. */
 async function settleDown(side: Side): Promise<void> {
   await until(
     'the end of every call',

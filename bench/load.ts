@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url'
 export type LoadJob = {
   host: string
   port: number
-  /** POST with the body unless it is said. */
+  /** POST with the body by default. */
   method?: 'GET'
   path: string
   headers: Record<string, string>
@@ -37,20 +37,11 @@ export type LoadResult = {
 export const loadProgram = fileURLToPath(import.meta.url)
 
 /** A request as it is sent. */
-export function requestBytes({
-  host,
-  port,
-  method,
-  path,
-  headers,
-  body,
-}: Pick<LoadJob, 'host' | 'port' | 'method' | 'path' | 'headers' | 'body'>): Buffer {
+export function requestBytes(job: Pick<LoadJob, 'host' | 'port' | 'method' | 'path' | 'headers' | 'body'>): Buffer {
+  const { host, port, method, path, headers, body } = job
   const lines = Object.entries({
     Host: `${host}:${port}`,
-    ...(method !== 'GET' && {
-      'Content-Type': 'application/json',
-      'Content-Length': String(Buffer.byteLength(body)),
-    }),
+    ...(method !== 'GET' && { 'Content-Type': 'application/json', 'Content-Length': String(Buffer.byteLength(body)) }),
     ...headers,
   })
   return Buffer.from(

@@ -5,11 +5,11 @@
  * gateway that does not bill; with --all also stored images, many accounts in turn, a key with a budget, and the list
  * of models. Absolute times are this machine's; ratios carry over to others.
  *
- * `npm run bench -- --streams [--in-flight 50,100,200,400]`: what a chunk of a stream costs beside a relay, and how
- * late it is (bench/streams.ts).
+ * `npm run bench -- --streams [--in-flight 50,100,200,400]`: what a chunk of a stream costs compared with a relay, and
+ * how late it is (bench/streams.ts).
  *
- * `npm run bench -- --check` fails where Tollgate is further from the floor than bench/recorded.json says, by more than
- * a tenth, or where a call asks more of Postgres or Redis; `--record` writes that file.
+ * `npm run bench -- --check` fails where Tollgate is further from the floor than in bench/recorded.json, by more than a
+ * tenth, or where a call asks more of Postgres or Redis; `--record` writes that file.
  */
 import { mkdirSync, rmSync } from 'node:fs'
 import { cpus } from 'node:os'

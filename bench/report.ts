@@ -1,6 +1,4 @@
-/**
- * The benchmark's table, and its rounds as JSON.
- */
+/** The benchmark's table, and its rounds as JSON. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { COUNTS } from './counts.ts'
@@ -30,15 +28,12 @@ const ratios = (mine: Round[], others: Round[], of: (round: Round) => number): n
 /** How close a subject comes to the floor: calls a second, and CPU a call, both as medians of pairs of rounds. */
 export type Closeness = { rate: number; cpu: number }
 
-/** The closeness of a subject at so many in flight; null where one of both was not measured. */
+/** The closeness of a subject at a number of calls in flight; null if one of the two was not measured. */
 export function closeness(rounds: Round[], subject: string, inFlight: number): Closeness | null {
   const of = (name: string) => rounds.filter((one) => one.subject === name && one.inFlight === inFlight)
   const [mine, floor] = [of(subject), of('floor')]
   if (mine.length === 0 || floor.length === 0) return null
-  return {
-    rate: median(ratios(mine, floor, ({ rate }) => rate)),
-    cpu: median(ratios(floor, mine, cpuOf)),
-  }
+  return { rate: median(ratios(mine, floor, ({ rate }) => rate)), cpu: median(ratios(floor, mine, cpuOf)) }
 }
 
 const HEAD = ['in flight', 'subject', 'CPU µs a call', 'by process', 'calls/s', 'p50 ms', 'p99 ms']
@@ -82,7 +77,7 @@ export function printReport(rounds: Round[], machine: string): void {
   ])
 }
 
-/** What a call of a subject asks of Postgres and Redis, at so many in flight. */
+/** What a call of a subject asks of Postgres and Redis, at a number of calls in flight. */
 export type Counted = { subject: string; inFlight: number; counts: Counts }
 
 /** Prints what does not depend on the machine. @param passes how often each process parses a chunk as JSON */

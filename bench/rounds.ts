@@ -1,6 +1,4 @@
-/**
- * Rounds in turn, so that a disturbance of the machine hits all subjects alike.
- */
+/** Rounds in turn, so that a disturbance of the machine hits all subjects alike. */
 import { cpuMicros, residentMb } from '../scripts/harness/processes.ts'
 import { load, say } from './stack.ts'
 import type { Subject } from './subjects.ts'

@@ -1,6 +1,4 @@
-/**
- * What is measured: a web and a worker process, compiled, over the services of the run.
- */
+/** What is measured: a web and a worker process, compiled, over the services of the run. */
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -50,12 +48,7 @@ export function writeCatalogue(folder: string, upstreamPort: number): string {
           pricing: { input: 100, output: 300, perTokens: 1000, minimum: 1 },
           upstreams: [{ upstream: 'bench', model: 'bench' }],
         },
-        {
-          id: 'bench-image',
-          modality: 'image',
-          credits: 5,
-          upstreams: [{ upstream: 'bench', model: 'bench' }],
-        },
+        { id: 'bench-image', modality: 'image', credits: 5, upstreams: [{ upstream: 'bench', model: 'bench' }] },
       ],
     }),
   )

@@ -1,6 +1,6 @@
 /**
  * The load of `npm run bench -- --streams`: streams that are opened within a second and read as they come, over raw
- * sockets, in a process of its own. It looks for no more than the moments that the upstream writes into its chunks
+ * sockets, in a process of its own. It reads only the moments that the upstream writes into its chunks
  * (bench/upstream.ts).
  *
  * Run as a child: it gets one JSON job on its command line, and prints one JSON result.

@@ -1,6 +1,4 @@
-/**
- * `npm run bench -- --streams`: what a chunk of a stream costs beside a relay that passes bytes on, and how late it is.
- */
+/** `npm run bench -- --streams`: what a chunk of a stream costs compared with a relay of bytes, and how late it is. */
 import { execFile } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -22,7 +20,7 @@ const NAMES = ['relay', 'tollgate stream']
 const SECOND = { upTo: 400, openMs: 1000, fromMs: 2000, toMs: 9000 }
 const FIVE_SECONDS = { openMs: 5000, fromMs: 6000, toMs: 9000 }
 
-/** One subject with so many streams: CPU in µs a chunk and memory in MB by process. */
+/** One subject with a number of streams: CPU in µs a chunk and memory in MB by process. */
 type Measured = StreamResult & {
   streams: number
   subject: string

@@ -1,6 +1,4 @@
-/**
- * What the benchmark compares, and how each is started.
- */
+/** What the benchmark compares, and how each is started. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { countingJson } from './counts.ts'
@@ -22,14 +20,14 @@ export type Subject = {
   headers: Record<string, string>
   body: string
   processes: Process[]
-  /** Chats unless it is said. */
+  /** Chats by default. */
   method?: 'GET'
   path?: string
   /** See `LoadJob`. */
   keysFile?: string
 }
 
-/** Which subjects: the peer too, and everything of Tollgate's beside whole chats and streams. */
+/** Which subjects: the peer too, and everything of Tollgate's besides whole chats and streams. */
 export type Wanted = { peer: boolean; all: boolean }
 
 /** The subjects, in the order of a round. `running` gets each process as soon as it runs. */
@@ -94,7 +92,7 @@ export async function startCountingJson(
   }
 }
 
-/** Makes a database beside the one of the run. @returns its URL */
+/** Makes a database next to the one of the run. @returns its URL */
 async function newDatabase(postgres: Services['postgres'], name: string): Promise<string> {
   const main = connectDb({ DATABASE_URL: postgres.url, DATABASE_SSL: 'off', DATABASE_POOL: 1 })
   await main.raw(`CREATE DATABASE ${name}`)
@@ -179,7 +177,7 @@ async function further(
       path: '/v1/images/generations',
       body: JSON.stringify({ model: 'bench-image', prompt: 'A sea.' }),
     }),
-    // Reads are limited by account, whatever GATEWAY_RATE_LIMIT is.
+    // Reads are limited by account, at any GATEWAY_RATE_LIMIT.
     subject('GET /v1/models', { method: 'GET', path: '/v1/models', keysFile, headers: {} }),
   ]
 }

@@ -1,7 +1,7 @@
 /**
  * The fast upstream: one fixed chat completion, image or stream of chunks. It costs next to nothing, so that what is
  * measured is the gateway in front of it. A stream for a user `paced` comes in 20 chunks a second for ten seconds,
- * each of which says when it was written. Prints its port.
+ * each of which has the time at which it was written. Prints its port.
  */
 import { createServer } from 'node:http'
 import type { ServerResponse } from 'node:http'
@@ -45,9 +45,7 @@ const image = Buffer.from(
   JSON.stringify({
     created: 1_795_000_000,
     data: [
-      {
-        b64_json: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
-      },
+      { b64_json: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==' },
     ],
   }),
 )

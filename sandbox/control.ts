@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { steeringHelp } from './help.ts'
 import type { State } from './state.ts'
 
-/** The sandbox's own endpoints, beside the protocols. Each answers in JSON; `prompt` filters by substring. */
+/** The sandbox's own endpoints, in addition to the protocols. Each answers in JSON; `prompt` filters by substring. */
 const ENDPOINTS: Readonly<Record<string, (state: State, prompt: string) => unknown>> = {
   'GET /sandbox/billed': (state, prompt) => state.billing.report(prompt),
   'DELETE /sandbox/billed': (state) => {
@@ -23,7 +23,7 @@ export function isControl(path: string): boolean {
   return path === '/' || path.startsWith('/sandbox')
 }
 
-/** Answers a request to the sandbox itself: what it has billed, received and holds open. `/` says how to steer it. */
+/** Answers a request to the sandbox itself: what it has billed, received and holds open. `/` explains the steering. */
 export function control(
   state: State,
   { req, res, path, query }: { req: IncomingMessage; res: ServerResponse; path: string; query: URLSearchParams },

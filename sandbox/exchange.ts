@@ -24,7 +24,7 @@ export interface Route {
 /** A wire protocol: its endpoints, how it carries keys, and how it words errors. */
 export interface Protocol {
   readonly name: string
-  /** Returns the key of a request, or undefined where there is none. A protocol without this function is public. */
+  /** Returns the key of a request, or undefined if it has none. A protocol without this function is public. */
   readonly keyOf?: (headers: IncomingHttpHeaders) => string | undefined
   /** The body (and headers) of an error answer. */
   readonly envelope: (fault: Fault) => { readonly body: unknown; readonly headers?: Record<string, string> }
@@ -51,7 +51,7 @@ export interface Exchange {
   record: JournalEntry | undefined
   /** The entry of the bill, once the work was accepted. */
   bill: BilledEntry | undefined
-  /** Set where the sandbox itself ends the connection, so that this does not count as a client that left. */
+  /** Set where the sandbox itself ends the connection, so that this does not count as a client that disconnected. */
   cutBySandbox: boolean
 }
 

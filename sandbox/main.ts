@@ -36,7 +36,7 @@ function readNumber(flag: string, given: string): number {
   return Number(given)
 }
 
-/** What nobody met: it is said, and the sandbox goes on. */
+/** An unhandled defect is printed, and the sandbox continues. */
 const report = (defect: unknown): void => console.error('defect', defect)
 
 async function main(): Promise<void> {

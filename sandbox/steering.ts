@@ -16,7 +16,7 @@ export interface Word<T> {
   readonly read: (rest: string) => T | undefined
 }
 
-/** What `[status …]` asks for; `headers` are those that say when to retry. */
+/** What `[status …]` asks for; `headers`: when to retry. */
 export interface StatusOrder {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -197,7 +197,7 @@ const BRACKETS = /\[([a-z][a-z0-9-]*)(?: +((?:[^[\]]|\[[^[\]]*\])*))?\]/g
 
 /**
  * Reads the steering words of a prompt. Brackets that do not begin with a steering word are ordinary text.
- * @throws {MalformedWord} so that a typo in a test does not look like success.
+ * @throws {MalformedWord} so that a typo in a test does not pass for success.
  */
 export function readSteering(prompt: string): Steering {
   if (!prompt.includes('[')) return UNSTEERED
@@ -214,7 +214,7 @@ export function readSteering(prompt: string): Steering {
   return any ? (orders as Steering) : UNSTEERED
 }
 
-/** What an error about this prompt says: `message`, or under `[quote]` the prompt, as some providers do. */
+/** The words of an error about this prompt: `message`, or under `[quote]` the prompt, as some providers do. */
 export function worded({ prompt, steering }: { prompt: string; steering: Steering }, message: string): string {
   return steering.quote ? `Invalid value in messages[0].content: '${withoutSteering(prompt)}'` : message
 }

@@ -10,7 +10,7 @@ export interface Fault {
   readonly code?: string
   readonly param?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** What a protocol's envelope says beside the above. */
+  /** Further fields of a protocol's envelope. */
   readonly details?: Fields
 }
 

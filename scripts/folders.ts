@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -9,3 +10,9 @@ export const testData = join(root, '.test-data')
 
 /** The data of the services that are shared by test runs outside of `npm test`. */
 export const sharedTestData = join(testData, 'dev')
+
+/** The paths of all files in a folder and in those below it. */
+export const filesIn = (path: string): string[] =>
+  readdirSync(path, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))

@@ -5,18 +5,22 @@ import { root } from './folders.ts'
 /** How a tool ended, with everything that it wrote. */
 export type ToolResult = { ok: boolean; output: string }
 
-/**
- * Runs a program to its end in the folder of this checkout. One that cannot be run at all counts as failed.
- */
-export async function runTool(program: string, args: readonly string[]): Promise<ToolResult> {
-  const child = spawn(program, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
+/** How a tool runs; without `cwd`, in the folder of this checkout. */
+type Surroundings = { cwd?: string; env?: NodeJS.ProcessEnv; uid?: number; gid?: number }
+
+/** Runs a program to its end. One that cannot be run at all counts as failed. */
+export async function runTool(
+  program: string,
+  args: readonly string[],
+  surroundings: Surroundings = {},
+): Promise<ToolResult> {
+  const child = spawn(program, args, { cwd: root, ...surroundings, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
-  child.stdout.on('data', (chunk: Buffer) => {
-    output += chunk.toString()
-  })
-  child.stderr.on('data', (chunk: Buffer) => {
-    output += chunk.toString()
-  })
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      output += chunk.toString()
+    })
+  }
   child.on('error', (error) => {
     output += error.message
   })

@@ -29,10 +29,8 @@ const THOUGHT = 'The user has written to the sandbox. It answers from its list, 
 
 /** Composes the answer to a valid request. */
 export function composeMessage(exchange: Exchange, offered: readonly Tool[], betas: ReadonlySet<string>): Message {
-  const {
-    body: { fields },
-    steering,
-  } = exchange
+  const { steering } = exchange
+  const { fields } = exchange.body
   const { format } = asFields(fields['output_config'])
   const answer = composeAnswer({
     prompt: exchange.prompt,
@@ -70,7 +68,7 @@ function calling(steering: Steering, choice: Fields): Steering {
   return steering
 }
 
-/** What it thinks: signed, its words left out where the request does not want to see them. */
+/** What it thinks: signed, without its words if the request omits them. */
 function thoughtsOf({ body, steering }: Exchange, betas: ReadonlySet<string>): { blocks: Block[]; tokens: number } {
   const isOmitted = asFields(body.fields['thinking'])['display'] === 'omitted'
   const thought = steering.thoughts ?? THOUGHT
@@ -93,7 +91,7 @@ function thoughtsOf({ body, steering }: Exchange, betas: ReadonlySet<string>): {
   return { blocks: [block, ...redacted], tokens }
 }
 
-/** A model that says nothing returns no block. */
+/** An empty text is no block. */
 function textsOf({ steering }: Exchange, answer: ChatAnswer): Block[] {
   const { text } = answer
   if (text === '') return []

@@ -5,7 +5,7 @@ import { invalid } from './refusals.ts'
 import { isRedactedThought, isSignatureOf } from './signatures.ts'
 import { ALPHABET } from './tools.ts'
 
-/** The kinds of blocks that each role can say. */
+/** The kinds of blocks that each role can have. */
 const KINDS: Readonly<Record<string, readonly string[]>> = {
   user: ['text', 'image', 'document', 'search_result', 'tool_result'],
   assistant: ['text', 'thinking', 'redacted_thinking', 'tool_use'],
@@ -15,7 +15,7 @@ const MEDIA_TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp']
 
 /**
  * One block of a turn.
- * @throws {Refusal} 400 for kinds that the role cannot say, texts of white space, ids of another alphabet, thoughts
+ * @throws {Refusal} 400 for kinds that the role cannot have, texts of white space, ids of another alphabet, thoughts
  *   that the sandbox did not think, and images that are none
  */
 export function checkBlock(block: Fields, where: string, role: string): void {

@@ -18,7 +18,7 @@ interface Piece {
 
 const MAX_REMEMBERED = 10_000
 
-/** The prefixes of requests that were marked with `cache_control`. Short ones are kept too, unlike those of the API. */
+/** The prefixes of requests that were marked with `cache_control`: also short ones, which the API does not cache. */
 export class PromptCache {
   private readonly prefixes = new Set<string>()
 
@@ -63,7 +63,7 @@ function piecesOf({ tools, system, messages, cache_control: mark }: Fields): Pie
   return last ? [...pieces, { ...last, isMarked: last.isMarked || Boolean(mark) }] : pieces
 }
 
-/** Four characters are a token. @param more tokens beside those of the piece itself */
+/** Four characters are a token. @param more tokens in addition to those of the piece itself */
 function pieceOf({ cache_control: mark, ...fields }: Fields, more = 0): Piece {
   const text = JSON.stringify(fields)
   const words = fields['type'] === 'text' ? asText(fields['text']) : text

@@ -7,7 +7,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 const SECRET = 'the sandbox upstream'
 const NONCE_BYTES = 12
 
-/** Signs a thought; also one whose words are left out. No two signatures are the same. */
+/** Signs a thought; also one without its words. No two signatures are the same. */
 export function signatureOf(thinking: string): string {
   return sealed(randomBytes(NONCE_BYTES), `thinking ${thinking}`)
 }
@@ -17,7 +17,7 @@ export function isSignatureOf(thinking: string, signature: string): boolean {
   return sealed(nonceOf(signature), `thinking ${thinking}`) === signature
 }
 
-/** What stands for a thought that nobody may read. */
+/** The sealed form of a thought. */
 export function redactedThought(): string {
   return sealed(randomBytes(NONCE_BYTES), 'redacted')
 }

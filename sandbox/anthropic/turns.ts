@@ -83,7 +83,7 @@ function neighboursJoined(turns: readonly Turn[]): { at: number; role: string; b
   for (const turn of turns) {
     const last = joined.at(-1)
     const blocks = blocksOf(turn)
-    // A text alone stands for a block.
+    // A text alone is a block.
     const said = blocks.length > 0 ? blocks : [{ type: 'text', text: turn.content }]
     if (last?.role === turn.role) last.blocks.push(...said)
     else joined.push({ at: turn.at, role: turn.role, blocks: [...said] })

@@ -13,7 +13,7 @@ export interface Used {
   readonly thinking: number
 }
 
-/** `usage` as it is reported; nothing where the steering says so, its counts where it has some. */
+/** `usage` as it is reported; undefined, or other counts, if steered so. */
 export function usageOf({ input, cached, output, thinking }: Used, steering: Steering): Fields | undefined {
   const reported = reportedTokens(steering, { input, output })
   if (!reported) return undefined

@@ -33,7 +33,7 @@ export interface ToolCall {
   readonly arguments: string
 }
 
-/** What the model says: a text, calls of tools, or both, the text first. */
+/** What the model returns: a text, calls of tools, or both, the text first. */
 export interface ChatAnswer {
   readonly text: string
   readonly toolCalls: readonly ToolCall[]
@@ -48,7 +48,7 @@ export interface ChatAnswer {
 export interface TokenCounts {
   readonly input: number
   readonly output: number
-  /** Beside the output. */
+  /** In addition to the output. */
   readonly reasoning?: number
 }
 
@@ -106,7 +106,7 @@ export function piecesOf(answer: ChatAnswer, steering: Steering): Iterable<strin
   })
 }
 
-/** The counts to report: the real ones, or what the steering says; undefined for none. */
+/** The counts to report: the real ones, or the steered ones; undefined for none. */
 export function reportedTokens(steering: Steering, counted: TokenCounts): TokenCounts | undefined {
   if (steering['no-usage']) return undefined
   if (steering['usage-negative']) return { input: -counted.input, output: -counted.output }

@@ -17,7 +17,7 @@ export function lastUserText(messages: unknown): string {
   return contentText(asFields(last)['content'])
 }
 
-/** What every message counts for beside its content. */
+/** What every message counts for in addition to its content. */
 export const TOKENS_PER_MESSAGE = 4
 /** What an image counts for. */
 export const TOKENS_PER_IMAGE = 500

@@ -11,7 +11,7 @@ const CODINGS = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync }
 /**
  * One deviation. Of streams: their chunks of OpenAI's kind, the text of their events, their label. Of whole answers:
  * the answer of OpenAI's kind, its label. `coding`: the body of either is compressed, and sent at once. `always`: what
- * is sent, whatever was asked for.
+ * is sent in any case.
  */
 interface Quirk {
   readonly meaning: string
@@ -161,7 +161,7 @@ export const QUIRKS: Readonly<Record<string, Quirk>> = {
   br: { meaning: 'the same in another coding', coding: 'br' },
 }
 
-/** The name of a quirk; undefined where there is none. */
+/** The name of a quirk; undefined for an unknown one. */
 export const quirkNamed = (name: string): string | undefined => (Object.hasOwn(QUIRKS, name) ? name : undefined)
 
 /** Whether a quirk can be seen where a stream, or a whole answer, was asked for. */

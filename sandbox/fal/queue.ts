@@ -38,10 +38,8 @@ export const queueRoutes: readonly Route[] = [
 ]
 
 async function submit(exchange: Exchange): Promise<void> {
-  const {
-    params: { owner, app },
-    body: { fields },
-  } = exchange
+  const { owner, app } = exchange.params
+  const { fields } = exchange.body
   await admit(exchange, 'task')
   const task = startTask(exchange, kindOf(exchange.model), fields, { path: `/fal/${owner}/${app}`, input: fields })
   await answer(exchange, { status: 'IN_QUEUE', ...addressesOf(exchange, task), queue_position: 0 })
@@ -103,7 +101,7 @@ function sendResult(exchange: Exchange): Promise<void> {
     ...(task.kind === 'image' && task.size),
   }))
   if (task.steering.empty) return answer(exchange, {})
-  // Image models answer with a list and video models with one file, unless the steering says otherwise.
+  // Image models answer with a list and video models with one file, unless steered otherwise.
   const form = task.steering.output ?? (task.kind === 'image' ? 'array' : 'object')
   const result = form === 'array' ? { [`${task.kind}s`]: files } : { [task.kind]: files[0] }
   return answer(exchange, { ...result, seed: 42, prompt: task.prompt, has_nsfw_concepts: [false] })

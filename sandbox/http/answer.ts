@@ -12,7 +12,7 @@ const GARBAGE = '<!doctype html><html><head><title>Welcome</title></head><body><
 
 /**
  * Accepts a valid submission and bills it. Call it once the whole request has been checked.
- * @throws {Refusal} where the model or the steering says that the provider refuses; nothing is billed then.
+ * @throws {Refusal} if the model or the steering makes the provider refuse; nothing is billed then.
  */
 export async function admit(exchange: Exchange, delivery: Delivery): Promise<void> {
   const { steering, state, protocol } = exchange
@@ -21,7 +21,7 @@ export async function admit(exchange: Exchange, delivery: Delivery): Promise<voi
     if (steering.delay) await pause(exchange, steering.delay)
     throw new Refusal({ ...fault, message: worded(exchange, fault.message) })
   }
-  // Without choices or images there is nothing to bill. A task is billed whatever its outcome.
+  // Without choices or images there is nothing to bill. A task is billed with any outcome.
   if (steering.empty && delivery !== 'task') return
   exchange.bill = state.billing.add(protocol.name, exchange.model, exchange.prompt)
   // A stream and a task are held later.
@@ -51,7 +51,7 @@ export function steeredFault(status: number): Fault {
   return { status, message: `The sandbox was asked to answer ${status}.` }
 }
 
-/** Answers with JSON, as the steering says. */
+/** Answers with JSON, as steered. */
 export async function answer(exchange: Exchange, body: unknown, status = 200): Promise<void> {
   const { quirk } = exchange.steering
   const text = JSON.stringify(quirk ? quirkedAnswer(body, quirk) : body)

@@ -30,7 +30,7 @@ export async function sendContent(exchange: Exchange, { bytes, type }: Content):
   await writePart(exchange, part)
 }
 
-/** Sends bytes with so many megabytes of zeros behind them, at the reader's pace. */
+/** Sends bytes followed by `megabytes` megabytes of zeros, at the reader's pace. */
 export async function sendPadded(exchange: Exchange, { bytes, type }: Content, megabytes: number): Promise<void> {
   const { res } = exchange
   const zeros = Buffer.alloc(1024 * 1024)

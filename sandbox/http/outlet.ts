@@ -16,7 +16,7 @@ const FILLER = 'A'.repeat(FILLER_PIECE)
 const INVALID_MARK_BYTES = Buffer.from(INVALID_MARK)
 const INVALID_BYTES = Buffer.from([0xff, 0xfe, 0xff])
 
-/** Waits so many milliseconds. Returns false, at once, if the client has left. */
+/** Waits `ms` milliseconds. Returns false, at once, if the client has disconnected. */
 export function pause(exchange: Exchange, ms: number): Promise<boolean> {
   const { res } = exchange
   if (res.destroyed) return Promise.resolve(false)
@@ -42,12 +42,12 @@ export function cut(exchange: Exchange): void {
   else setTimeout(() => socket.resetAndDestroy(), TRAVEL_MS)
 }
 
-/** Writes a part of the body at the reader's pace. Returns false if the client has left. */
+/** Writes a part of the body at the reader's pace. Returns false if the client has disconnected. */
 export async function writeOut(exchange: Exchange, chunk: string | Buffer): Promise<boolean> {
   const { res } = exchange
   if (res.destroyed) return false
   if (res.write(chunk)) return true
-  // Whichever comes first: a client that has left never drains.
+  // Whichever comes first: a client that has disconnected never drains.
   const ended = new AbortController()
   const drained = once(res, 'drain', { signal: ended.signal }).then(
     () => true,
@@ -62,7 +62,7 @@ export async function writeOut(exchange: Exchange, chunk: string | Buffer): Prom
   return goesOn
 }
 
-/** Writes text as the steering says: in pieces, byte by byte, with filler or with broken bytes. */
+/** Writes text as steered: in pieces, byte by byte, with filler or with broken bytes. */
 export async function writeSteered(exchange: Exchange, text: string): Promise<boolean> {
   if (exchange.steering === UNSTEERED) return writeOut(exchange, text)
   const [head, ...rest] = text.split(FILLER_MARK)

@@ -17,7 +17,7 @@ export function event(data: unknown, name?: string): string {
 
 const HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' }
 
-/** Streams events as the steering says. `failure` is the event that `[error-after]` sends. */
+/** Streams events as steered. `failure` is the event that `[error-after]` sends. */
 export async function stream(exchange: Exchange, events: Iterable<StreamEvent>, failure: string): Promise<void> {
   const { res, steering } = exchange
   if (steering === UNSTEERED) {

@@ -12,7 +12,7 @@ const compress = promisify(deflate)
 /** Compressed pixels by size. They are indexes into a palette, so a prompt changes only the palette. */
 const pixelsBySize = new Map<string, Promise<Buffer>>()
 
-/** Width and height of a PNG, as its header says; undefined for anything else. */
+/** Width and height of a PNG by its header; undefined for anything else. */
 export const pngSize = (bytes: Buffer): PixelSize | undefined =>
   bytes.length >= 24 && bytes.subarray(0, SIGNATURE.length).equals(SIGNATURE)
     ? { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) }

@@ -32,7 +32,7 @@ const WRONG = {
 } as const
 const TYPES = { image: 'image/png', video: 'video/mp4' } as const
 
-/** Makes the bytes of a medium as its steering says, with the content type that a server would send. */
+/** Makes the bytes of a medium as steered, with the content type that a server would send. */
 export async function render({ kind, size, seed, steering }: Medium): Promise<Content> {
   const wrong = WRONG[kind]
   if (steering['lying-type']) return { ...wrong, type: TYPES[kind] }

@@ -160,7 +160,7 @@ function logprobsOf({ body: { fields } }: Exchange, text: string): Fields | null
   return { content, refusal: null }
 }
 
-/** What a model of a compatible server says that it thought. */
+/** The reasoning of a model of a compatible server. */
 function thoughtsOf({ steering: { thoughts } }: Exchange): Fields {
   return thoughts === undefined ? {} : { reasoning_content: thoughts }
 }

@@ -38,7 +38,7 @@ async function makeEmbeddings(exchange: Exchange): Promise<void> {
         const embedding = isText ? Buffer.from(vector.buffer).toString('base64') : Array.from(vector)
         return { object: 'embedding', index, embedding }
       })
-  // The order of an answer is nothing to rely on: the index of each vector is.
+  // Clients must use the index of each vector, not the order.
   await answer(exchange, {
     object: 'list',
     data: data.toReversed(),

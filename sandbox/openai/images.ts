@@ -56,11 +56,8 @@ function checkForm({ model, body: { fields } }: Exchange): void {
 }
 
 async function makeImages(exchange: Exchange): Promise<void> {
-  const {
-    body: { fields },
-    steering,
-    prompt,
-  } = exchange
+  const { steering, prompt } = exchange
+  const { fields } = exchange.body
   if (!exchange.model) throw invalid('you must provide a model parameter', 'model')
   if (!prompt) throw invalid("Missing required parameter: 'prompt'.", 'prompt')
   checkForm(exchange)

@@ -5,7 +5,7 @@ import { invalid } from './errors.ts'
 
 const CATEGORIES = ['harassment', 'hate', 'illicit', 'self-harm', 'sexual', 'violence'] as const
 
-/** Moderations of OpenAI. A text is flagged for each category whose name stands in it. */
+/** Moderations of OpenAI. A text is flagged for each category whose name it contains. */
 export const moderationRoute: Route = {
   method: 'POST',
   path: '/v1/moderations',

@@ -25,7 +25,7 @@ async function rank(exchange: Exchange): Promise<void> {
     .map((text, index) => ({ index, relevance_score: scoreOf(query, text) }))
     .toSorted((a, b) => b.relevance_score - a.relevance_score)
     .slice(0, most === undefined ? texts.length : Number(most))
-  // The order of an answer is nothing to rely on.
+  // Clients must not rely on the order.
   const results = steering.empty ? [] : best.toReversed()
   const input = texts.reduce((sum, text) => sum + Math.ceil((query.length + text.length) / 4), 0)
   const tokens = reportedTokens(steering, { input, output: 0 })
@@ -34,7 +34,7 @@ async function rank(exchange: Exchange): Promise<void> {
   await answer(exchange, { model, results: repeated, ...(tokens && { usage: { total_tokens: tokens.input } }) })
 }
 
-/** What words of the query stand in a text, from 0 to 1. */
+/** The share of the query's words that a text contains, from 0 to 1. */
 function scoreOf(query: string, text: string): number {
   const words = query.toLowerCase().split(/\W+/).filter(Boolean)
   return words.filter((word) => text.toLowerCase().includes(word)).length / Math.max(1, words.length)

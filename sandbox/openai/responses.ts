@@ -19,7 +19,7 @@ export const responsesRoute: Route = {
   handle: createResponse,
 }
 
-/** A text for input is what its user says. */
+/** A text as input is a message of the user. */
 const itemsOf = (input: unknown): unknown[] => (Array.isArray(input) ? input : [{ role: 'user', content: input }])
 
 async function createResponse(exchange: Exchange): Promise<void> {
@@ -165,7 +165,7 @@ function* eventsOf(reply: Reply): Generator<StreamEvent> {
   yield { text: named(`response.${String(whole['status'])}`, { response: whole }) }
 }
 
-/** How the words of an item are told: the event, the field, and where its part stands. */
+/** How the words of an item are sent: the event, the field, and the place of its part. */
 function toldAs(item: Fields): { name: string; field: string; at: Fields; part?: Fields } {
   if (item['type'] === 'function_call') return { name: 'function_call_arguments', field: 'arguments', at: {} }
   if (item['type'] === 'custom_tool_call') return { name: 'custom_tool_call_input', field: 'input', at: {} }

@@ -47,11 +47,8 @@ export const videoRoutes: readonly Route[] = [
 ]
 
 async function createVideo(exchange: Exchange): Promise<void> {
-  const {
-    body: { fields, files },
-    model,
-    prompt,
-  } = exchange
+  const { model, prompt } = exchange
+  const { fields, files } = exchange.body
   if (!model) throw invalid('you must provide a model parameter', 'model')
   if (!prompt) throw invalid("Missing required parameter: 'prompt'.", 'prompt')
   const seconds = fields['seconds'] ?? '4'

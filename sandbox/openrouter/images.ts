@@ -18,12 +18,8 @@ export const imagesRoute: Route = {
 }
 
 async function makeImages(exchange: Exchange): Promise<void> {
-  const {
-    body: { fields },
-    model,
-    prompt,
-    steering,
-  } = exchange
+  const { model, prompt, steering } = exchange
+  const { fields } = exchange.body
   if (!model) throw invalid('model is required', 'model')
   if (!prompt) throw invalid('prompt is required', 'prompt')
   const n = fields['n'] ?? 1

@@ -36,11 +36,8 @@ export const videoRoutes: readonly Route[] = [
 ]
 
 async function create(exchange: Exchange): Promise<void> {
-  const {
-    body: { fields },
-    model,
-    prompt,
-  } = exchange
+  const { model, prompt } = exchange
+  const { fields } = exchange.body
   if (!model) throw invalid('model is required', 'model')
   if (!prompt) throw invalid('prompt is required', 'prompt')
   await admit(exchange, 'task')

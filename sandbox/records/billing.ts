@@ -23,7 +23,7 @@ const MAX_PROMPT_CHARACTERS = 2000
 
 /**
  * What a provider would put on its bill. Totals by model are exact as long as the process lives. Totals by prompt are
- * kept for the last 200,000 different prompts, and single entries for the last 10,000.
+ * stored for the last 200,000 different prompts, and single entries for the last 10,000.
  */
 export class Billing {
   private total = 0
@@ -34,7 +34,7 @@ export class Billing {
   /** Counts by `model NUL prompt`, oldest first. */
   private readonly counters = new Map<string, number>()
 
-  /** Records one accepted submission. Of a prompt beyond 2000 characters both ends are kept. */
+  /** Records one accepted submission. Of a prompt beyond 2000 characters both ends are stored. */
   add(protocol: string, model: string, prompt: string): BilledEntry {
     const kept = bothEnds(prompt)
     const entry: BilledEntry = { at: Date.now(), protocol, model, prompt: kept, outcome: 'accepted' }

@@ -4,11 +4,11 @@ export interface Hold {
   readonly held: boolean
   /** Settles when it is released or dropped. */
   readonly over: Promise<void>
-  /** Lets it go without a release: its client has left. */
+  /** Lets it go without a release: its client has disconnected. */
   readonly drop: () => void
 }
 
-/** What `[hold]` keeps from going on. */
+/** Work that `[hold]` holds. */
 export class Holds {
   private readonly waiting = new Map<() => void, string>()
 

@@ -1,6 +1,6 @@
 const REMEMBERED = 10_000
 
-/** Counts events, and keeps the prompts of the last few thousand. */
+/** Counts events, and stores the prompts of the last few thousand. */
 export class Tally {
   private total = 0
   private prompts: string[] = []
@@ -12,7 +12,7 @@ export class Tally {
     if (this.prompts.length > REMEMBERED) this.prompts = this.prompts.slice(-REMEMBERED / 2)
   }
 
-  /** How many there were; with `prompt`, how many of the kept prompts contain it. */
+  /** How many there were; with `prompt`, how many of the stored prompts contain it. */
   of(prompt: string): number {
     return prompt ? this.prompts.filter((one) => one.includes(prompt)).length : this.total
   }

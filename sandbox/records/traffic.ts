@@ -23,7 +23,7 @@ export interface TrafficReport {
     readonly prompt: string
     readonly ageMs: number
   }[]
-  /** Requests whose client left before the answer had ended. */
+  /** Requests whose client disconnected before the answer had ended. */
   readonly aborted: number
   /** Connections that `[refuse]` reset. */
   readonly refused: number
@@ -31,7 +31,7 @@ export interface TrafficReport {
 
 /** Which requests are in progress, and from how many the client disconnected. */
 export class Traffic {
-  /** Requests whose client left before the answer had ended. */
+  /** Requests whose client disconnected before the answer had ended. */
   readonly aborted = new Tally()
   /** Connections that were reset before anything was recorded. */
   readonly refused = new Tally()

@@ -59,11 +59,8 @@ function promptOf(fields: Fields): string {
 }
 
 async function create(exchange: Exchange): Promise<void> {
-  const {
-    body: { fields },
-    model,
-    prompt,
-  } = exchange
+  const { model, prompt } = exchange
+  const { fields } = exchange.body
   const input = asFields(fields['input'])
   if (!model) throw new Refusal({ status: 422, message: 'version is required' })
   if (!prompt) throw new Refusal({ status: 422, message: 'prompt is required', param: 'prompt' })

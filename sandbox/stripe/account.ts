@@ -42,9 +42,9 @@ interface Delivery {
 export interface Timers {
   /** Aborted when the sandbox closes. */
   readonly stopped: AbortSignal
-  /** Does something after so many milliseconds, unless the sandbox has closed by then. */
+  /** Does something after `ms` milliseconds, unless the sandbox has closed by then. */
   readonly later: (ms: number, work: () => void) => void
-  /** The handler of what nobody waits for. */
+  /** The handler of failures of work in the background. */
   readonly failed: (failure: unknown) => void
 }
 

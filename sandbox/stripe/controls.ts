@@ -115,7 +115,7 @@ export const CONTROL_NAMES = Object.keys(CONTROLS) as readonly ControlName[]
 /** What a control is asked: the `:id` of its path, and its fields. */
 export type ControlRequest = { readonly id?: string; readonly fields?: Fields }
 
-/** Works a control; `origin` is where the sandbox's pages are. Throws a `Refusal` for what is none of its account's. */
+/** Works a control; `origin` is where the sandbox's pages are. Throws a `Refusal` for objects of other accounts. */
 export function workControl(
   account: StripeAccount,
   name: ControlName,

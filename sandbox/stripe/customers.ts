@@ -23,12 +23,7 @@ export const customerEndpoints: readonly Endpoint[] = [
       .filter((one) => fields['email'] === undefined || one.email === fields['email'])
     return page(found, fields, path)
   }),
-  {
-    method: 'GET',
-    path: '/v1/customers/:id',
-    takes: [],
-    run: ({ account, id }) => need(account, 'customer', id),
-  },
+  { method: 'GET', path: '/v1/customers/:id', takes: [], run: ({ account, id }) => need(account, 'customer', id) },
   {
     method: 'POST',
     path: '/v1/customers/:id',
@@ -49,7 +44,7 @@ export function customerOf(account: StripeAccount, id: string, param?: string): 
 }
 
 /**
- * Refuses a list of what a customer has whom this account and mode never had; one who was deleted keeps the past.
+ * Refuses to list objects of a customer that this account and mode never had; those of a deleted one stay listed.
  * @throws {Refusal} `resource_missing`
  */
 export function knownCustomer(account: StripeAccount, fields: Fields): void {

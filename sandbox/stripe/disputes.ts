@@ -128,7 +128,7 @@ function blank(charge: Stripe.Charge, opening: Opening & { amount: number }): St
     created: now,
     currency: charge.currency,
     enhanced_eligibility_types: [],
-    // Of 27 fields that are null until somebody fills them in.
+    // Two of 27 fields, which are null until they are filled in.
     evidence: { uncategorized_text: null, enhanced_evidence: {} } as Stripe.Dispute.Evidence,
     evidence_details: {
       due_by: now + WEEK_SECONDS,

@@ -45,8 +45,8 @@ async function sendInOrder(account: StripeAccount, events: readonly StoredEvent[
 }
 
 /**
- * Sends an event to the account's endpoint, and (without a `posting`) again after pauses where it is not taken. Comes
- * back after the first try, with its status: 0 where no answer came.
+ * Sends an event to the account's endpoint, and (without a `posting`) again after pauses until it is taken. Returns
+ * after the first try, with its status: 0 without an answer.
  */
 export async function deliver(
   account: StripeAccount,

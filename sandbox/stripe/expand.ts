@@ -6,7 +6,7 @@ import { page } from './lists.ts'
 
 /**
  * An answer with the objects in the place of the ids that `expand` names, such as `payment_intent.latest_charge`, or
- * `data.customer` of a list. It shares with the account what it does not change: it is to be written out, and not kept.
+ * `data.customer` of a list. It shares with the account what it does not change: write it out, do not store it.
  * @throws {Refusal} 400 for what cannot be expanded
  */
 export function expanded(account: StripeAccount, answer: object, paths: readonly string[]): object {
@@ -25,7 +25,7 @@ function expandedAt(account: StripeAccount, at: Fields, [head, ...rest]: readonl
   return { ...at, [head]: Array.isArray(value) ? value.map(inside) : inside(value) }
 }
 
-/** Lists that an object shows only to those who ask for them. */
+/** Lists that an object has only if they are expanded. */
 function included(account: StripeAccount, at: Fields, name: string): unknown {
   if (name in at) return null
   const id = String(at['id'])

@@ -1,7 +1,6 @@
 /**
- * Faults of a request. `before` it is carried out: `500`, `503`, `429`, `reset`, `hang`; after it was:
- * `500-after` (the answer is lost, the same key brings it), `500-kept` (the same key brings the 500 again),
- * `reset-after`, `hang-after`.
+ * Faults of a request. `before` it is carried out: `500`, `503`, `429`, `reset`, `hang`; after it was: `500-after` (the
+ * answer is lost, the same key brings it), `500-kept` (the same key brings the 500 again), `reset-after`, `hang-after`.
  */
 export const REQUEST_FAULTS = [
   '429',

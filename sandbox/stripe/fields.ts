@@ -17,7 +17,7 @@ export function needText(fields: Fields, key: string, name = key): string {
 }
 
 /**
- * A whole number ≥ 0 in a field; undefined if there is none.
+ * A whole number ≥ 0 in a field; undefined if it is absent.
  * @throws {Refusal} 400 `parameter_invalid_integer`
  */
 export function whole(fields: Fields, key: string, name = key): number | undefined {
@@ -36,7 +36,7 @@ export function needWhole(fields: Fields, key: string, name = key): number {
   return found
 }
 
-/** Whether a field says `true`. */
+/** Whether a field is `true`. */
 export function flag(fields: Fields, key: string): boolean {
   return fields[key] === 'true'
 }
@@ -58,7 +58,7 @@ export function metadataOf(value: unknown, name = 'metadata'): Record<string, st
   return Object.fromEntries(entries.filter(([, text]) => text !== '')) as Record<string, string>
 }
 
-/** The value as a list; an empty one where it is none. */
+/** The value as a list; an empty one for anything else. */
 export function asList(value: unknown): unknown[] {
   return Array.isArray(value) ? value : []
 }

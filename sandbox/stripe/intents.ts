@@ -140,7 +140,7 @@ export function newIntent(
   return intent
 }
 
-/** Charges a card for an intent; answers why it was declined, or undefined if it is paid. */
+/** Charges a card for an intent; returns why it was declined, or undefined if it is paid. */
 export function chargeCard(
   account: StripeAccount,
   intent: Stripe.PaymentIntent,

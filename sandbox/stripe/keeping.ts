@@ -18,7 +18,7 @@ const MAPS = ['lineItems', 'intentData', 'cards', 'answers'] as const
 /**
  * Takes the accounts from a file, if there is one, and keeps writing them there: a service that has stored its
  * customers must find them again after a restart.
- * @throws an Error if the file cannot be read or is none of ours
+ * @throws an Error if the file cannot be read or is of another kind
  */
 export function keepIn(file: string, world: StripeWorld): void {
   for (const kept of readKept(file)) restore(world, kept)

@@ -15,7 +15,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** HTML with values in it: text is escaped, other HTML (or a list of it) stands as it is. */
+/** HTML with values in it: text is escaped, other HTML (or a list of it) is included as it is. */
 export function html(parts: TemplateStringsArray, ...values: (string | Markup | readonly Markup[])[]): Markup {
   const shownValues = values.map((value) => {
     if (typeof value === 'string') return value.replaceAll(/[&<>"']/g, (one) => ESCAPES[one]!)

@@ -1,6 +1,6 @@
 import type Stripe from 'stripe'
 
-/** The objects that the sandbox keeps, by the name that each has in `object`. */
+/** The objects that the sandbox stores, by the name that each has in `object`. */
 export interface Kinds {
   customer: Stripe.Customer | Stripe.DeletedCustomer
   payment_method: Stripe.PaymentMethod
@@ -33,7 +33,7 @@ export interface StoredEvent {
 export class Objects {
   private readonly kept = new Map<string, Kept>()
 
-  /** Keeps an object. */
+  /** Stores an object. */
   add<T extends Kept>(object: T): T {
     this.kept.set(object.id, object)
     return object
@@ -45,7 +45,7 @@ export class Objects {
     return found?.object === kind ? (found as Kinds[K]) : undefined
   }
 
-  /** The object with this id, whatever it is. */
+  /** The object with this id, of any kind. */
   any(id: string): Kept | undefined {
     return this.kept.get(id)
   }
@@ -63,7 +63,7 @@ export class Objects {
   }
 }
 
-/** The id that a field of an object holds; the sandbox keeps ids there, and expands them in answers alone. */
+/** The id that a field of an object holds; the sandbox stores ids there, and expands them only in answers. */
 export function idIn(field: string | { readonly id: string } | null | undefined): string {
   return typeof field === 'string' ? field : (field?.id ?? '')
 }

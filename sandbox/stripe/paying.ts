@@ -13,7 +13,7 @@ import { chargeCard, fail, newIntent, succeed } from './intents.ts'
 import { idIn } from './objects.ts'
 import { attach, newMethod } from './payment-methods.ts'
 
-/** Ways to pay that come to their end after the customer has left: by themselves, or when a control says so. */
+/** Ways to pay that come to their end after the customer has gone: by themselves, or by a control. */
 export const LATER = {
   'later-paid': 'By bank debit, which is paid in a few seconds',
   'later-failed': 'By bank debit, which fails in a few seconds',
@@ -23,13 +23,13 @@ export const LATER = {
 /** What a customer does on the page. */
 export interface Payment {
   readonly way: CardName | keyof typeof LATER
-  /** Whether the customer lets the card be kept for later. */
+  /** Whether the customer allows the card to be stored. */
   readonly keep: boolean
   /** Whether the bank has had its confirmation. */
   readonly authenticated?: boolean
 }
 
-/** What came of it: `done` leads back to the shop, `declined` says why and stays, `authenticate` asks the customer. */
+/** The result: `done` leads back to the shop, `declined` shows the reason, `authenticate` asks the customer. */
 export type Paid =
   | { readonly outcome: 'done'; readonly url: string }
   | { readonly outcome: 'declined'; readonly message: string }

@@ -59,7 +59,7 @@ export function methodOf(account: StripeAccount, id: string, param?: string): St
   return name ? newMethod(account, name) : need(account, 'payment_method', id, param)
 }
 
-/** A payment method of a card that nobody keeps yet. */
+/** A payment method of a card that is not stored yet. */
 export function newMethod(account: StripeAccount, name: CardName): Stripe.PaymentMethod {
   const { brand, number } = CARDS[name]
   const method: Stripe.PaymentMethod = {
@@ -93,7 +93,7 @@ export function newMethod(account: StripeAccount, name: CardName): Stripe.Paymen
   return account.objects.add(method)
 }
 
-/** Keeps a payment method for a customer. @throws {Refusal} 400 if another one has it */
+/** Stores a payment method for a customer. @throws {Refusal} 400 if another one has it */
 export function attach(account: StripeAccount, method: Stripe.PaymentMethod, customer: string): Stripe.PaymentMethod {
   if (method.customer !== null && method.customer !== customer) {
     throw badField('The payment method you provided has already been attached to a customer.', 'payment_method')

@@ -133,7 +133,7 @@ function send(exchange: Exchange, { status, text, requestId, replayed }: Answer)
     'stripe-version': API_VERSION,
     ...(key !== undefined && { 'idempotency-key': key, 'original-request': requestId }),
     ...(replayed && { 'idempotent-replayed': 'true' }),
-    // A 500 is kept under its key: to send it again brings the same.
+    // A 500 is stored under its key: sending it again brings the same.
     ...(status === 500 && { 'stripe-should-retry': 'false' }),
   })
   res.end(text)

@@ -25,7 +25,7 @@ const UNUSED = {
   customer_account: null,
 } as const
 
-/** A checkout session that says nothing yet, with every field that Stripe's have. */
+/** An empty checkout session, with every field that Stripe's have. */
 export function blankSession(livemode: boolean): Stripe.Checkout.Session {
   return {
     ...UNUSED,
@@ -45,12 +45,7 @@ export function blankSession(livemode: boolean): Stripe.Checkout.Session {
     client_secret: null,
     created: seconds(),
     currency: null,
-    custom_text: {
-      after_submit: null,
-      shipping_address: null,
-      submit: null,
-      terms_of_service_acceptance: null,
-    },
+    custom_text: { after_submit: null, shipping_address: null, submit: null, terms_of_service_acceptance: null },
     customer: null,
     customer_creation: 'if_required',
     customer_details: null,

@@ -39,7 +39,7 @@ export class StripeWorld implements Timers {
     return undefined
   }
 
-  /** Does something after so many milliseconds, unless the sandbox has closed by then. */
+  /** Does something after `ms` milliseconds, unless the sandbox has closed by then. */
   later(ms: number, work: () => void): void {
     if (this.stopped.aborted) return
     const timer = setTimeout(() => {
@@ -50,7 +50,7 @@ export class StripeWorld implements Timers {
     this.timers.add(timer)
   }
 
-  /** Leaves a failure to the process, which says it. */
+  /** Leaves a failure to the process, which reports it. */
   failed(failure: unknown): void {
     throw failure
   }

@@ -1,10 +1,10 @@
 import type { Task } from './task.ts'
 
-/** All tasks of this process, oldest first. They are kept as long as it lives: a client may ask late. */
+/** All tasks of this process, oldest first. They stay as long as it lives: a client may ask late. */
 export class TaskStore {
   private readonly tasks = new Map<string, Task>()
 
-  /** Keeps a task. */
+  /** Stores a task. */
   add(task: Task): void {
     this.tasks.set(task.id, task)
   }

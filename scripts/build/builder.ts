@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } f
 import { createRequire } from 'node:module'
 import { dirname, join, relative, resolve } from 'node:path'
 import { buildConsole } from './console.ts'
-import { root } from '../folders.ts'
+import { filesIn, root } from '../folders.ts'
 import { withLock } from '../services/lock.ts'
 import { readIfThere } from '../services/secrets.ts'
 import { runTool } from '../tools.ts'
@@ -23,9 +23,7 @@ const inputs = [
   'package-lock.json',
 ]
 
-/**
- * One part of the build. Each writes into its own parts of dist, and removes what earlier builds left there.
- */
+/** One part of the build. Each writes into its own parts of dist, and removes what earlier builds left there. */
 type BuildStep = { name: string; run: () => Promise<void> }
 
 const steps: BuildStep[] = [
@@ -37,24 +35,11 @@ const steps: BuildStep[] = [
 /** Thrown when the sources do not build. The message is the compiler's output. */
 export class BuildError extends Error {}
 
-function filesIn(path: string): string[] {
-  return readdirSync(path, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
-}
-
 /** The compiler overwrites file by file, so a program that starts meanwhile never finds dist empty. */
 async function compile(): Promise<void> {
   const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc')
-  const { ok, output } = await runTool(process.execPath, [
-    tsc,
-    '-p',
-    'tsconfig.build.json',
-    '--noEmitOnError',
-    '--listEmittedFiles',
-    '--pretty',
-    'false',
-  ])
+  const flags = ['-p', 'tsconfig.build.json', '--noEmitOnError', '--listEmittedFiles', '--pretty', 'false']
+  const { ok, output } = await runTool(process.execPath, [tsc, ...flags])
   if (!ok) throw new BuildError(output)
   const emitted = new Set<string>()
   for (const line of output.split('\n')) {
@@ -67,7 +52,7 @@ async function compile(): Promise<void> {
   }
 }
 
-/** Copies the functions of `sql/` beside the compiled migrations, which apply them. */
+/** Copies the functions of `sql/` next to the compiled migrations, which apply them. */
 export function shipSql(folder: string): void {
   const [from, to] = [join(folder, 'sql'), join(folder, 'dist', 'sql')]
   cpSync(from, to, { recursive: true })

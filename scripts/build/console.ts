@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { InlineConfig, Plugin } from 'vite'
-import { root } from '../folders.ts'
+import { filesIn, root } from '../folders.ts'
 import { withLock } from '../services/lock.ts'
 import { readIfThere } from '../services/secrets.ts'
 
@@ -26,17 +26,14 @@ const smaller = {
 }
 
 /**
- * Builds the console into `dist/console`, with its compressed forms beside each file. The folder is replaced by two
+ * Builds the console into `dist/console`, with its compressed forms next to each file. The folder is replaced by two
  * renames, so that a program that starts meanwhile never reads half of it.
  * @throws Error where it does not build, or its scripts are too large
  */
 export async function buildConsole(): Promise<void> {
-  const [next, done, old] = ['.console-next', 'console', '.console-old'].map((name) => join(root, 'dist', name)) as [
-    string,
-    string,
-    string,
-  ]
-  mkdirSync(join(root, 'dist'), { recursive: true })
+  const dist = join(root, 'dist')
+  const [next, done, old] = [join(dist, '.console-next'), join(dist, 'console'), join(dist, '.console-old')]
+  mkdirSync(dist, { recursive: true })
   await bundle(next)
   await compressAll(next)
   const bytes = firstPageBytes(next)
@@ -65,11 +62,7 @@ export async function ensureConsole(): Promise<void> {
 
 function fingerprint(): string {
   const hash = createHash('sha256').update(readFileSync(join(root, 'package-lock.json')))
-  const files = readdirSync(join(root, 'src/console'), { recursive: true, withFileTypes: true }).filter((entry) =>
-    entry.isFile(),
-  )
-  for (const path of files.map((entry) => join(entry.parentPath, entry.name)).toSorted())
-    hash.update(path).update(readFileSync(path))
+  for (const path of filesIn(join(root, 'src/console')).toSorted()) hash.update(path).update(readFileSync(path))
   return hash.digest('hex')
 }
 
@@ -83,7 +76,7 @@ const common: InlineConfig = {
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
 }
 
-/** What the web process serves beside the console's pages. */
+/** What the web process serves in addition to the console's pages. */
 const SERVED_BY_WEB = [
   '/api',
   '/pages',
@@ -127,7 +120,7 @@ async function bundle(outDir: string): Promise<void> {
       reportCompressedSize: false,
     },
   })
-  // Vite says `production` to the whole process, and so to the tests that are started after a build.
+  // Vite sets `production` for the whole process, and so for the tests that are started after a build.
   if (NODE_ENV === undefined) delete process.env.NODE_ENV
   else process.env.NODE_ENV = NODE_ENV
 }
@@ -140,25 +133,17 @@ const preloadedFont = (): Plugin => ({
     handler: (_html, { bundle = {} }) => {
       const fonts = Object.keys(bundle).filter((file) => file.startsWith('console/inter-latin-wght-'))
       if (fonts.length !== 1) throw new Error(`the build has ${fonts.length} files of the font`)
-      return [
-        {
-          tag: 'link',
-          attrs: { rel: 'preload', as: 'font', crossorigin: true, href: `/${fonts[0]}` },
-          injectTo: 'head',
-        },
-      ]
+      const attrs = { rel: 'preload', as: 'font', crossorigin: true, href: `/${fonts[0]}` }
+      return [{ tag: 'link', attrs, injectTo: 'head' }]
     },
   },
 })
 
 /** Writes the compressed forms of every file that gains by them. */
 async function compressAll(folder: string): Promise<void> {
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(
-    (entry) => entry.isFile() && COMPRESSIBLE.has(extname(entry.name)),
-  )
   await Promise.all(
-    files.map(async (entry) => {
-      const path = join(entry.parentPath, entry.name)
+    filesIn(folder).map(async (path) => {
+      if (!COMPRESSIBLE.has(extname(path))) return
       const bytes = readFileSync(path)
       if (bytes.length < COMPRESSED_BYTES) return
       writeFileSync(`${path}.gz`, await smaller['.gz'](bytes))

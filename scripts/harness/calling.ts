@@ -39,21 +39,13 @@ export const imageBody = (prompt: string, more: object = {}): Record<string, unk
   ...more,
 })
 
-export const chat = (
-  { url }: Place,
-  { key }: Caller,
-  content: string,
-  more?: object,
-  headers?: Record<string, string>,
-): Promise<Reply> => post(`${url}${CHAT}`, key, chatBody(content, more), headers)
+const calling =
+  (path: string, bodyOf: (prompt: string, more?: object) => object) =>
+  ({ url }: Place, { key }: Caller, prompt: string, more?: object, headers?: Record<string, string>): Promise<Reply> =>
+    post(`${url}${path}`, key, bodyOf(prompt, more), headers)
 
-export const image = (
-  { url }: Place,
-  { key }: Caller,
-  prompt: string,
-  more?: object,
-  headers?: Record<string, string>,
-): Promise<Reply> => post(`${url}${IMAGES}`, key, imageBody(prompt, more), headers)
+export const chat = calling(CHAT, chatBody)
+export const image = calling(IMAGES, imageBody)
 
 /** The bare id of the call that was answered. */
 export function callOf(reply: Reply): CallId {
@@ -78,14 +70,12 @@ export async function countsOf(
   db: Db,
   { id }: Pick<TestAccount, 'id'>,
 ): Promise<{ calls: number; charged: number; entries: number }> {
-  const {
-    rows: [counts],
-  } = await db.raw<{ rows: { calls: number; charged: number; entries: number }[] }>(
+  const { rows } = await db.raw<{ rows: { calls: number; charged: number; entries: number }[] }>(
     `
     SELECT (SELECT coalesce(sum(count), 0)::bigint FROM calls WHERE account_id = u.id) AS calls,
       (SELECT count(*) FROM calls WHERE account_id = u.id AND status <> 'rejected') AS charged,
       (SELECT count(*) FROM ledger_entries WHERE account_id = u.id) AS entries FROM accounts u WHERE u.id = ?`,
     [id],
   )
-  return counts!
+  return rows[0]!
 }

@@ -89,7 +89,7 @@ async function sweep(client: pg.Client): Promise<void> {
 /** How long a test's own statement waits for a connection, in ms: a busy machine is not an outage. */
 const TEST_ACQUIRE_MS = PATIENCE_MS
 
-/** A pool for the test itself, beside those of the processes under test. */
+/** A pool for the test itself, apart from those of the processes under test. */
 export const connectTestDb = (config: Parameters<typeof connectDb>[0]): Db =>
   connectDb(config, { acquireMs: TEST_ACQUIRE_MS, silenceMs: 0 })
 
@@ -105,9 +105,7 @@ export async function offer(databaseUrl: string, content: object): Promise<void>
 
 let databases = 0
 
-/**
- * A migrated, empty database for a single test, for tests that would disturb others. A later run removes it.
- */
+/** A migrated, empty database for a single test, for tests that would disturb others. A later run removes it. */
 export async function newDatabaseUrl(): Promise<string> {
   const { databaseUrl } = await testServices()
   const template = await ensureTemplate(databaseUrl)

@@ -1,14 +1,14 @@
 import type { Readable } from 'node:stream'
 
-/** What the log line of a defect has that nobody met, and no other line (src/shared/platform/process/defects.ts). */
+/** Only the log line of an unhandled defect has this (src/shared/platform/process/defects.ts). */
 const MARK = Buffer.from('"defect":"')
 
 /** How much of a line is shown, in bytes. */
 const SHOWN = 4000
 
 /**
- * Fails whoever started a process, by a rejection that nobody handles, once its output says that it has had a defect
- * which nobody met. The output is only searched: to parse it would take CPU from processes that are measured.
+ * Fails the starter of a process, by an unhandled rejection, once the process' output reports an unhandled defect. The
+ * output is only searched: parsing would take CPU from processes that are measured.
  */
 export function failForDefects(name: string, outputs: readonly (Readable | null)[]): void {
   for (const output of outputs) {

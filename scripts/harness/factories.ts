@@ -39,7 +39,7 @@ export async function anAccount(db: Db, wanted: TestGrant[] | number = []): Prom
 /** Somebody who acts for an organisation: a key of it that is theirs, and a session that acts for it. */
 export type TestMember = TestAccount & { token: string }
 
-/** An organisation with so many credits, with its owner. */
+/** An organisation with `credits` credits, with its owner. */
 export async function anOrganisation(db: Db, credits = 0): Promise<TestMember> {
   const id = newId('account')
   const owner = await anAccount(db)
@@ -89,7 +89,7 @@ export async function aGrant(
   return id
 }
 
-/** Says that an address was proved: mails about money go to no other. */
+/** Marks an address as proved: mails about money go to no other. */
 export async function proveAddress(db: Db, { email }: { email: string }): Promise<void> {
   await db('users').where({ email }).update({ email_verified_at: db.fn.now() })
 }

@@ -21,6 +21,16 @@ process.once('exit', () => folders.forEach((folder) => rmSync(folder, { recursiv
 /** Settings of one test's processes, as environment variables. */
 export type Settings = Record<string, string>
 
+const IMAGE = { modality: 'image', credits: 40 }
+const VIDEO = { modality: 'video', credits: 250 }
+const chat = (input = 1, output = 3) => ({
+  modality: 'chat',
+  pricing: { input, output, perTokens: 1000, minimum: 1 },
+})
+
+/** The routes of a model that one upstream serves. */
+const at = (model: string, upstream = 'sandbox') => [{ upstream, model }]
+
 /** Upstreams and models of the sandbox. */
 export function sandboxCatalogue(url: string) {
   const sandbox = { protocol: 'openai', baseUrl: `${url}/v1`, apiKeyEnv: 'SANDBOX_API_KEY' }
@@ -33,128 +43,45 @@ export function sandboxCatalogue(url: string) {
       unreachable: { ...sandbox, baseUrl: 'http://127.0.0.1:9/v1' },
     } as Record<string, object>,
     models: [
-      {
-        id: 'sandbox-chat',
-        modality: 'chat',
-        pricing: { input: 1, output: 3, perTokens: 1000, minimum: 1 },
-        upstreams: [{ upstream: 'sandbox', model: 'gpt-sandbox' }],
-      },
-      {
-        id: 'dear-chat',
-        modality: 'chat',
-        pricing: { input: 1000, output: 2000, perTokens: 1000, minimum: 1 },
-        upstreams: [{ upstream: 'sandbox', model: 'gpt-sandbox' }],
-      },
-      {
-        id: 'sandbox-image',
-        modality: 'image',
-        credits: 40,
-        upstreams: [{ upstream: 'sandbox', model: 'image-sandbox' }],
-      },
-      {
-        id: 'sandbox-video',
-        modality: 'video',
-        credits: 250,
-        upstreams: [{ upstream: 'sandbox', model: 'video-sandbox' }],
-      },
+      { id: 'sandbox-chat', ...chat(), upstreams: at('gpt-sandbox') },
+      { id: 'dear-chat', ...chat(1000, 2000), upstreams: at('gpt-sandbox') },
+      { id: 'sandbox-image', ...IMAGE, upstreams: at('image-sandbox') },
+      { id: 'sandbox-video', ...VIDEO, upstreams: at('video-sandbox') },
       {
         id: 'sandbox-embedding',
         modality: 'embedding',
         pricing: { input: 1, perTokens: 10, minimum: 1 },
-        upstreams: [{ upstream: 'sandbox', model: 'embedding-sandbox' }],
+        upstreams: at('embedding-sandbox'),
       },
-      {
-        id: 'sandbox-moderation',
-        modality: 'moderation',
-        credits: 0,
-        free: true,
-        upstreams: [{ upstream: 'sandbox', model: 'moderation-sandbox' }],
-      },
-      {
-        id: 'sandbox-rerank',
-        modality: 'rerank',
-        pricing: { perSearch: 2 },
-        upstreams: [{ upstream: 'sandbox', model: 'rerank-sandbox' }],
-      },
+      { id: 'sandbox-moderation', modality: 'moderation', credits: 0, free: true, upstreams: at('moderation-sandbox') },
+      { id: 'sandbox-rerank', modality: 'rerank', pricing: { perSearch: 2 }, upstreams: at('rerank-sandbox') },
       {
         id: 'sandbox-speech',
         modality: 'speech',
         pricing: { perCharacter: 3, perCharacters: 2, minimum: 5 },
-        upstreams: [{ upstream: 'sandbox', model: 'speech-sandbox' }],
+        upstreams: at('speech-sandbox'),
       },
       {
         id: 'sandbox-transcription',
         modality: 'transcription',
         prices: [{ perSecond: 2 }],
-        upstreams: [{ upstream: 'sandbox', model: 'transcription-sandbox' }],
+        upstreams: at('transcription-sandbox'),
       },
-      {
-        id: 'sized-image',
-        modality: 'image',
-        credits: 40,
-        resolutions: ['16x16', '1K', '2K'],
-        upstreams: [{ upstream: 'sandbox', model: 'image-sandbox' }],
-      },
+      { id: 'sized-image', ...IMAGE, resolutions: ['16x16', '1K', '2K'], upstreams: at('image-sandbox') },
       {
         id: 'sized-video',
-        modality: 'video',
-        credits: 250,
+        ...VIDEO,
         durations: [4, 8],
         resolutions: ['720p', '1080p'],
-        upstreams: [{ upstream: 'sandbox', model: 'video-sandbox' }],
+        upstreams: at('video-sandbox'),
       },
-      {
-        id: 'ranged-video',
-        modality: 'video',
-        credits: 250,
-        durations: { min: 2, max: 12.5, default: 5 },
-        upstreams: [{ upstream: 'sandbox', model: 'video-sandbox' }],
-      },
-      {
-        id: 'unavailable-image',
-        modality: 'image',
-        credits: 40,
-        upstreams: [{ upstream: 'unconfigured', model: 'image-sandbox' }],
-      },
-      {
-        id: 'disabled-image',
-        modality: 'image',
-        credits: 40,
-        enabled: false,
-        upstreams: [{ upstream: 'sandbox', model: 'image-sandbox' }],
-      },
-      {
-        id: 'hasty-chat',
-        modality: 'chat',
-        timeoutSeconds: 3,
-        pricing: { input: 1, output: 3, perTokens: 1000, minimum: 1 },
-        upstreams: [{ upstream: 'sandbox', model: 'gpt-sandbox' }],
-      },
-      {
-        id: 'hasty-image',
-        modality: 'image',
-        timeoutSeconds: 3,
-        credits: 40,
-        upstreams: [{ upstream: 'sandbox', model: 'image-sandbox' }],
-      },
-      {
-        id: 'fallback-chat',
-        modality: 'chat',
-        pricing: { input: 1, output: 3, perTokens: 1000, minimum: 1 },
-        upstreams: [
-          { upstream: 'sandbox', model: 'refusing-gpt' },
-          { upstream: 'sandbox', model: 'gpt-sandbox' },
-        ],
-      },
-      {
-        id: 'fallback-image',
-        modality: 'image',
-        credits: 40,
-        upstreams: [
-          { upstream: 'unreachable', model: 'image-sandbox' },
-          { upstream: 'sandbox', model: 'image-sandbox' },
-        ],
-      },
+      { id: 'ranged-video', ...VIDEO, durations: { min: 2, max: 12.5, default: 5 }, upstreams: at('video-sandbox') },
+      { id: 'unavailable-image', ...IMAGE, upstreams: at('image-sandbox', 'unconfigured') },
+      { id: 'disabled-image', ...IMAGE, enabled: false, upstreams: at('image-sandbox') },
+      { id: 'hasty-chat', ...chat(), timeoutSeconds: 3, upstreams: at('gpt-sandbox') },
+      { id: 'hasty-image', ...IMAGE, timeoutSeconds: 3, upstreams: at('image-sandbox') },
+      { id: 'fallback-chat', ...chat(), upstreams: [...at('refusing-gpt'), ...at('gpt-sandbox')] },
+      { id: 'fallback-image', ...IMAGE, upstreams: [...at('image-sandbox', 'unreachable'), ...at('image-sandbox')] },
     ] as Record<string, unknown>[],
   }
 }
@@ -172,7 +99,7 @@ let running = 0
 /**
  * A configuration on this test process's own Postgres, Redis and folder, whose queues and limits no other one shares:
  * what a failed test left running takes no other test's jobs. `change` edits the catalogue, which becomes the current
- * version of the database; but one of no sandbox leaves what running processes serve alone.
+ * version of the database; but one without a sandbox does not change what running processes serve.
  */
 export async function testConfig(
   sandboxUrl: string,

@@ -2,7 +2,7 @@
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Reply = { status: number; headers: Headers; text: string; json: any }
 
-/** Sends JSON, or a string or a form as it is, and reads the whole answer. @throws where there is none, saying why */
+/** Sends JSON, or a string or a form as it is, and reads the whole answer. @throws the reason if none comes */
 export async function send(
   method: string,
   url: string,

@@ -153,7 +153,7 @@ export class Program {
   }
 }
 
-/** Work of which only so many run at a time; the rest wait in the order in which they came. */
+/** Limits how many pieces of work run at a time; the rest wait in the order in which they came. */
 class Turns {
   private readonly waiting: (() => void)[] = []
   private free: number
@@ -206,7 +206,7 @@ export class Installation {
     return await starts.run(() => this.launch(kind, settings).up())
   }
 
-  /** Runs a task of a checkout (`tree`) to its end, and answers what it wrote. @throws where it ends with an error. */
+  /** Runs a task of a checkout (`tree`) to its end, and returns its output. @throws if it ends with an error. */
   async run(task: Task, tree: string, args: readonly string[] = [], input = ''): Promise<string> {
     const child = spawn(process.execPath, [...argumentsOf(task, tree), ...args], { cwd: tree, env: this.env })
     let output = ''
@@ -241,12 +241,7 @@ export async function install(
 ): Promise<Installation> {
   const { url } = await testRedis()
   const databaseUrl = services?.databaseUrl ?? (await newDatabaseUrl())
-  const own = {
-    DATABASE_URL: databaseUrl,
-    REDIS_URL: services?.redisUrl ?? url,
-    LOG_LEVEL: 'info',
-    ...settings,
-  }
+  const own = { DATABASE_URL: databaseUrl, REDIS_URL: services?.redisUrl ?? url, LOG_LEVEL: 'info', ...settings }
   const config = await testConfig(sandbox.url, own, change)
   const { secretOf: _secretOf, WORKER_QUEUES, ...values } = config
   const env = Object.fromEntries(

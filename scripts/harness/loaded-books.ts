@@ -71,9 +71,7 @@ export async function loadHistory(db: Db, accounts: readonly LoadedAccount[], ca
   await vacuum(db)
 }
 
-/**
- * Leaves the tables as they are in the long run: with statistics, and with nothing that autovacuum would clean up.
- */
+/** Leaves the tables as they are in the long run: with statistics, and with nothing that autovacuum would clean up. */
 async function vacuum(db: Db): Promise<void> {
   const connection: unknown = await db.client.acquireConnection()
   try {

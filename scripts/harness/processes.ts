@@ -1,6 +1,4 @@
-/**
- * The processes under measurement, and what they cost.
- */
+/** The processes under measurement, and what they cost. */
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { readFileSync, readdirSync } from 'node:fs'
@@ -64,13 +62,17 @@ export function cpuMicros(pid: number): number {
   return [pid, ...childrenOf(pid)].reduce((sum, one) => sum + microsOf(one), 0)
 }
 
+/** The fields of a process behind its name (proc(5)). @throws where it has ended */
+const statOf = (pid: number | string): string[] =>
+  readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ')
+
 function microsOf(pid: number): number {
   try {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-      .replace(/^.*\) /, '')
-      .split(' ')
     // User and kernel mode, and the same of children that have ended (proc(5)).
-    return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * (1_000_000 / TICKS_PER_SECOND)
+    const ticks = statOf(pid).slice(11, 15)
+    return ticks.reduce((sum, one) => sum + Number(one), 0) * (1_000_000 / TICKS_PER_SECOND)
   } catch {
     return 0
   }
@@ -104,12 +106,7 @@ function childrenOf(pid: number): number[] {
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => {
       try {
-        const parent = Number(
-          readFileSync(`/proc/${name}/stat`, 'utf8')
-            .replace(/^.*\) /, '')
-            .split(' ')[1],
-        )
-        return parent === pid ? [Number(name), ...childrenOf(Number(name))] : []
+        return Number(statOf(name)[1]) === pid ? [Number(name), ...childrenOf(Number(name))] : []
       } catch {
         return []
       }

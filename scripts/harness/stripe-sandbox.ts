@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import Stripe from 'stripe'
 import { request } from 'undici'
 
-/** An account at the sandbox's Stripe that nobody else uses, and everything that may happen to it. */
+/** A fresh account at the sandbox's Stripe, and everything that may happen to it. */
 export interface StripeAccount {
   /** Its keys of both modes. */
   readonly key: string
@@ -13,9 +13,9 @@ export interface StripeAccount {
   readonly control: (method: 'GET' | 'POST' | 'DELETE', path: string, body?: object) => Promise<Answered>
   /** Orders a fault: `at` is `POST /v1/refunds`, an event's type or `*`. */
   readonly fault: (at: string, fault: string, times?: number) => Promise<void>
-  /** Pays for a session as its page does; answers what came of it. */
+  /** Pays for a session as its page does; returns the result. */
   readonly pay: (session: string, way?: string, more?: { keep?: boolean; authenticated?: boolean }) => Promise<Answered>
-  /** Every object of a kind (`payment_intent`, `event`), newest first, whatever faults were ordered. */
+  /** Every object of a kind (`payment_intent`, `event`), newest first, also under faults. */
   readonly list: <T>(kind: string) => Promise<T[]>
   /** Sends the account's events there. */
   readonly deliverTo: (url: string, secret: string, more?: { hold?: boolean; retryMs?: number[] }) => Promise<void>

@@ -15,8 +15,7 @@ import { until } from '../harness/until.ts'
 /**
  * `npx tsx scripts/screenshots/main.ts [--readme] [part of a name]`: takes pictures of every page, in both themes and
  * at three widths, into .screenshots, which git ignores, and names pages that are wider than their screen or log an
- * error.
- * With `--readme` it takes the two pictures of README.md again, into docs/screenshots.
+ * error. With `--readme` it takes the two pictures of README.md again, into docs/screenshots.
  */
 const {
   values: { readme },

@@ -10,7 +10,7 @@ import { inventCalls } from './history.ts'
 /** A page to take a picture of. `ready` waits for what it shows, and may press something first. */
 export type Shot = { name: string; path: string; ready?: (page: Page) => Promise<unknown> }
 
-/** Whom the pictures are taken as: an operator with a history. */
+/** The account of the pictures: an operator with a history. */
 export const OPERATOR = 'operator@example.com'
 
 /** The name of an account at the sandbox's Stripe, and what the gateway needs to sell there. */

@@ -30,7 +30,7 @@ export type ServerKind = {
   stopSignal: NodeJS.Signals
   /** Whether it accepts clients yet. */
   ready: (port: number) => Promise<boolean>
-  /** What its log says when the port is taken, or when a killed predecessor has not quite ended. */
+  /** What its log has when the port is taken, or when a killed predecessor has not quite ended. */
   passing: { portTaken: RegExp; lingering?: RegExp }
   /** Its child processes. */
   children?: (server: ProcessMark) => ProcessMark[]
@@ -40,7 +40,7 @@ export type ServerKind = {
   onDeath?: (log: string) => void
 }
 
-/** The last lines of a log file, empty when there is none. */
+/** The last lines of a log file, empty if it does not exist. */
 function lastLines(file: string, count = 15): string {
   return existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n').slice(-count).join('\n') : ''
 }
@@ -78,7 +78,12 @@ export class LocalServer {
   }
 
   /** Stops it and waits until all of its processes are gone; kills them when that takes longer than 30 s. */
-  async stop(name: NodeJS.Signals = this.kind.stopSignal): Promise<void> {
+  async stop(): Promise<void> {
+    await this.stopBy(this.kind.stopSignal)
+  }
+
+  /** Stops it as `stop` does, by this signal. */
+  async stopBy(name: NodeJS.Signals): Promise<void> {
     if (!this.runs) return
     this.asked = true
     const children = this.kind.children?.(this.process) ?? []

@@ -9,7 +9,7 @@ function holderOf(file: string): ProcessMark | undefined {
   try {
     return JSON.parse(readIfThere(file) ?? '') as ProcessMark
   } catch {
-    // There is none, or only what a power failure left of it: nobody holds it.
+    // It does not exist, or a power failure has damaged it: nobody holds it.
     return undefined
   }
 }
@@ -41,9 +41,7 @@ function clear(file: string): void {
   rmSync(aside, { force: true })
 }
 
-/**
- * Takes the lock. Returns the holder's mark if a living process has it. A dead holder's lock is taken over.
- */
+/** Takes the lock. Returns the holder's mark if a living process has it. A dead holder's lock is taken over. */
 export function tryLock(file: string): ProcessMark | undefined {
   mkdirSync(dirname(file), { recursive: true })
   const draft = `${file}.${process.pid}.new`
@@ -65,9 +63,7 @@ export function unlock(file: string): void {
   rmSync(file, { force: true })
 }
 
-/**
- * Runs `work` under a lock file. Waits up to `withinMs` for the lock, then throws an Error.
- */
+/** Runs `work` under a lock file. Waits up to `withinMs` for the lock, then throws an Error. */
 export async function withLock<T>(file: string, work: () => Promise<T>, withinMs = 60_000): Promise<T> {
   if (!(await seenWithin(() => tryLock(file) === undefined, withinMs, 40))) {
     throw new Error(`process ${holderOf(file)?.pid} holds ${file} for too long`)

@@ -25,8 +25,8 @@ export async function isFree(port: number): Promise<boolean> {
 }
 
 /**
- * Where "any" port is looked for: below those that systems give to whoever asks them for any, and that they would give
- * away between the look and the listening. Processes begin at different places, and none gives one twice in a row.
+ * Where "any" port is looked for: below those that systems assign when asked for any, and that they would assign
+ * between the check and the listening. Processes begin at different places, and none gives one twice in a row.
  */
 const [LOWEST, PLACES, PORTS_A_PLACE] = [20_000, 100, 100]
 let given = 0

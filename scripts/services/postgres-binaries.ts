@@ -19,8 +19,8 @@ export function packageName(): string {
 
 /**
  * The Postgres that npm installed for this system, or the one in the folder that TOLLGATE_POSTGRES names, in which
- * scripts/testing/version-matrix.ts has installed another version. Throws an Error that says what to do instead when
- * there is none: without development dependencies, on a system without such a package, or with musl in place of glibc.
+ * scripts/testing/version-matrix.ts has installed another version. Throws an Error with instructions when none is
+ * installed: without development dependencies, on a system without such a package, or with musl in place of glibc.
  */
 export function installedBinaries(): PostgresBinaries {
   let entry: string
@@ -39,7 +39,7 @@ export function installedBinaries(): PostgresBinaries {
 
 /**
  * Makes the symbolic links between the libraries. npm packages cannot contain links, and npm may not run the package's
- * own install script that makes them. Throws what the file system says when the folder cannot be written.
+ * own install script that makes them. Throws the file system's error when the folder cannot be written.
  */
 export function hydrate(root: string): void {
   const list = join(root, 'pg-symlinks.json')

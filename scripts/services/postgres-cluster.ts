@@ -1,11 +1,11 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { chownSync, existsSync, readlinkSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { once } from 'node:events'
 import { join } from 'node:path'
 import type { PostgresPlace } from './postgres-place.ts'
 import { lives, startOf } from './processes.ts'
 import type { ProcessMark } from './processes.ts'
 import { readIfThere } from './secrets.ts'
+import { runTool } from '../tools.ts'
 
 /** The role that owns the embedded database, and the name of that database. */
 export const clusterOwner = 'tollgate'
@@ -15,9 +15,7 @@ export function dataOf(place: PostgresPlace): string {
   return join(place.home, 'data')
 }
 
-/**
- * The user and the working folder of the Postgres programs: their user may be unable to enter the starter's folder.
- */
+/** The user and the working folder of the Postgres programs: their user may be unable to enter the starter's folder. */
 export function identityOf(place: PostgresPlace): { uid?: number; gid?: number; cwd: string } {
   return { cwd: place.home, ...(place.user && { uid: place.user.uid, gid: place.user.gid }) }
 }
@@ -28,8 +26,8 @@ export function programOf(place: PostgresPlace, name: 'initdb' | 'postgres'): st
 }
 
 /**
- * Makes the data folder if there is none: UTF8, locale C, sign-in by password. Throws an Error with initdb's message
- * when that fails, and one that names both versions when the data are of another major version.
+ * Makes the data folder if it does not exist: UTF8, locale C, sign-in by password. Throws an Error with initdb's
+ * message when that fails, and one that names both versions when the data are of another major version.
  */
 export async function initialise(place: PostgresPlace, password: string): Promise<void> {
   const major = readIfThere(join(dataOf(place), 'PG_VERSION'))?.trim()
@@ -44,28 +42,10 @@ export async function initialise(place: PostgresPlace, password: string): Promis
   writeFileSync(passwordFile, password, { mode: 0o600 })
   if (place.user !== undefined) chownSync(passwordFile, place.user.uid, place.user.gid)
   try {
-    const child = spawn(
-      programOf(place, 'initdb'),
-      [
-        `--pgdata=${draft}`,
-        `--username=${clusterOwner}`,
-        `--pwfile=${passwordFile}`,
-        '--auth=scram-sha-256',
-        '--encoding=UTF8',
-        '--locale=C',
-        '--no-sync',
-      ],
-      { ...identityOf(place), stdio: ['ignore', 'pipe', 'pipe'] },
-    )
-    let output = ''
-    child.stdout.on('data', (chunk: Buffer) => {
-      output += chunk.toString()
-    })
-    child.stderr.on('data', (chunk: Buffer) => {
-      output += chunk.toString()
-    })
-    const [code] = (await once(child, 'close')) as [number | null]
-    if (code !== 0) throw new Error(`initdb failed: ${output.trim()}`)
+    const own = [`--pgdata=${draft}`, `--username=${clusterOwner}`, `--pwfile=${passwordFile}`]
+    const args = [...own, '--auth=scram-sha-256', '--encoding=UTF8', '--locale=C', '--no-sync']
+    const { ok, output } = await runTool(programOf(place, 'initdb'), args, identityOf(place))
+    if (!ok) throw new Error(`initdb failed: ${output}`)
     renameSync(draft, dataOf(place))
   } finally {
     rmSync(passwordFile, { force: true })
@@ -96,7 +76,7 @@ export function serverOf(place: PostgresPlace): { process: ProcessMark; port: nu
 
 /**
  * Removes the pid file of a server that was killed. Postgres itself refuses to start while *any* process of the same
- * user has that pid. Two servers on one folder stay impossible: Postgres also looks at its shared memory.
+ * user has that pid. Two servers on one folder stay impossible: Postgres also checks its shared memory.
  */
 export function removeStalePidFile(place: PostgresPlace): void {
   const file = join(dataOf(place), 'postmaster.pid')

@@ -41,9 +41,7 @@ export function postgresUser(): SystemUser | undefined {
   return user
 }
 
-/**
- * Whether the user can enter the folder and run what is in it. It is tried, since permission bits alone do not say.
- */
+/** Whether the user can enter the folder and run what is in it: tried, since permission bits alone do not show it. */
 function reaches(user: SystemUser, test: '-x' | '-w', path: string): boolean {
   const asked = spawnSync('/bin/sh', ['-c', `test ${test} "$0"`, path], { uid: user.uid, gid: user.gid, cwd: '/' })
   return asked.status === 0
@@ -140,7 +138,7 @@ export function placeFor(folder: string, say: (line: string) => void): PostgresP
   }
 }
 
-/** Removes a data folder, and what its Postgres keeps outside of it. Its services must have been stopped. */
+/** Removes a data folder, and the data of its Postgres outside of it. Its services must have been stopped. */
 export function removeDataFolder(folder: string): void {
   const pointer = readIfThere(pointerOf(folder))?.trim()
   // Only a folder that `outside` has made: this deletes as root.

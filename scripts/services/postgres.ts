@@ -15,7 +15,6 @@ import {
 } from './postgres-cluster.ts'
 import { placeFor } from './postgres-place.ts'
 import type { PostgresPlace } from './postgres-place.ts'
-import type { ProcessMark } from './processes.ts'
 import { keptSecret } from './secrets.ts'
 
 /** How Postgres shuts down: waits for its clients, disconnects them, or leaves recovery to the next start. */
@@ -79,18 +78,15 @@ async function connects(url: string): Promise<boolean> {
   }
 }
 
-/** A private Postgres that listens only on 127.0.0.1. Made by `startPostgres`. */
-export class Postgres {
-  private readonly server: LocalServer
+/** A private Postgres that listens only on 127.0.0.1. Made by `startPostgres`. A restart reuses port and data. */
+export class Postgres extends LocalServer {
   private readonly password: string
   /** The folder with its data, which may be outside of the given one: see `placeFor`. */
   readonly data: string
 
   /** Used by the functions below. */
   constructor(place: PostgresPlace, options: PostgresOptions, password: string) {
-    this.password = password
-    this.data = dataOf(place)
-    this.server = new LocalServer(
+    super(
       {
         name: 'Postgres',
         command: (port) => [
@@ -115,21 +111,8 @@ export class Postgres {
       },
       serverOf(place),
     )
-  }
-
-  /** The port on 127.0.0.1, also of a stopped server. Throws an Error when it never ran. */
-  get port(): number {
-    return this.server.port
-  }
-
-  /** The process that listens, or that did. Throws an Error when it never ran. */
-  get process(): ProcessMark {
-    return this.server.process
-  }
-
-  /** Whether it runs. */
-  get runs(): boolean {
-    return this.server.runs
+    this.password = password
+    this.data = dataOf(place)
   }
 
   /** The address of its database `tollgate`, password included. */
@@ -142,22 +125,9 @@ export class Postgres {
     return addressOf(this.port, this.password, database)
   }
 
-  /** Stops it and waits until all of its processes are gone; kills them when it takes longer than 30 s. */
-  async stop(mode: StopMode = 'fast'): Promise<void> {
-    await this.server.stop(stopSignals[mode])
-  }
-
-  /** Kills it with SIGKILL, and waits until all of its processes are gone. */
-  async kill(): Promise<void> {
-    await this.server.kill()
-  }
-
-  /**
-   * Starts it, again on the same port with the same data after a stop. Throws an Error with the end of its log when it
-   * does not come up.
-   */
-  async start(): Promise<void> {
-    await this.server.start()
+  /** Stops it as any server, or in another mode than `fast`. */
+  override async stop(mode: StopMode = 'fast'): Promise<void> {
+    await this.stopBy(stopSignals[mode])
   }
 }
 

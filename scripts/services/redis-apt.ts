@@ -1,37 +1,15 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { runTool } from '../tools.ts'
+import type { ToolResult } from '../tools.ts'
 import { findProgram } from './processes.ts'
 
 const policyFile = '/usr/sbin/policy-rc.d'
 
-async function run(command: string, args: readonly string[]): Promise<{ ok: boolean; output: string }> {
-  const child = spawn(command, args, {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' },
-  })
-  let output = ''
-  child.stdout.on('data', (chunk: Buffer) => {
-    output += chunk.toString()
-  })
-  child.stderr.on('data', (chunk: Buffer) => {
-    output += chunk.toString()
-  })
-  const [code] = (await once(child, 'close')) as [number | null]
-  return { ok: code === 0, output }
-}
+const run = (command: string, args: readonly string[]): Promise<ToolResult> =>
+  runTool(command, args, { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' } })
 
-function install(): Promise<{ ok: boolean; output: string }> {
-  return run('apt-get', [
-    'install',
-    '-y',
-    '-q',
-    '--no-install-recommends',
-    '-o',
-    'DPkg::Lock::Timeout=120',
-    'redis-server',
-  ])
-}
+const install = (): Promise<ToolResult> =>
+  run('apt-get', 'install -y -q --no-install-recommends -o DPkg::Lock::Timeout=120 redis-server'.split(' '))
 
 /** The package has a system service on port 6379, which must start neither now nor at the next boot. */
 async function leaveNoService(): Promise<void> {
@@ -41,8 +19,7 @@ async function leaveNoService(): Promise<void> {
 
 /**
  * Installs Debian's or Ubuntu's redis-server only for its program: the service of the package is neither started nor
- * enabled. Throws an Error with the end of apt's output when that fails. Only for root, and only where there is none
- * yet.
+ * enabled. Throws an Error with the end of apt's output when that fails. Only for root, and only without a Redis.
  */
 export async function installRedis(): Promise<void> {
   const policyIsOurs = !existsSync(policyFile)
@@ -66,7 +43,7 @@ export async function installRedis(): Promise<void> {
       result = await install()
     }
     if (!result.ok) {
-      const lastWords = result.output.trim().split('\n').slice(-6).join('\n')
+      const lastWords = result.output.split('\n').slice(-6).join('\n')
       throw new Error(`apt-get install redis-server failed; install it by hand or set REDIS_URL:\n${lastWords}`)
     }
     await leaveNoService()

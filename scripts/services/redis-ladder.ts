@@ -31,7 +31,7 @@ function advice({ platform, find }: RedisEnvironment): string {
 
 /**
  * The source of Redis without a REDIS_URL: a server program on the PATH, else Debian's package where this process can
- * install it, else a sentence that says what to do. No npm package has a Redis that runs everywhere.
+ * install it, else a sentence with instructions. No npm package has a Redis that runs everywhere.
  */
 export function chooseRedis(at: RedisEnvironment): RedisSource {
   const path = at.find('redis-server') ?? at.find('valkey-server')

@@ -42,8 +42,8 @@ export function requireVersion(program: string): void {
 }
 
 /**
- * The path of a Redis or Valkey server on this machine. It is installed if there is none and this process can do it;
- * `say` then gets a line. Throws an Error that says what to do.
+ * The path of a Redis or Valkey server on this machine. If there is no such server and this process can install one, it
+ * does; `say` then gets a line. Throws an Error with instructions.
  */
 export async function redisProgram(say: (line: string) => void): Promise<string> {
   const source = chooseRedis(redisEnvironment())
@@ -56,15 +56,16 @@ export async function redisProgram(say: (line: string) => void): Promise<string>
   return program
 }
 
-/** A private Redis that listens only on 127.0.0.1, behind a password. Made by `startRedis`. */
-export class PrivateRedis {
-  private readonly server: LocalServer
+/**
+ * A private Redis that listens only on 127.0.0.1, behind a password. Made by `startRedis`. A restart keeps its port,
+ * and its data if it is durable: then `stop` writes them to disk.
+ */
+export class PrivateRedis extends LocalServer {
   private readonly password: string
 
   /** Used by `startRedis`. `running` is a server that runs already. */
   constructor(options: RedisOptions, password: string, running?: { process: ProcessMark; port: number }) {
-    this.password = password
-    this.server = new LocalServer(
+    super(
       {
         name: 'Redis',
         // Its settings come on standard input: every user could read a password among the arguments.
@@ -80,39 +81,12 @@ export class PrivateRedis {
       },
       running,
     )
-  }
-
-  /** The port on 127.0.0.1, also of a stopped server. Throws an Error when it never ran. */
-  get port(): number {
-    return this.server.port
-  }
-
-  /** The process that listens, or that did. Throws an Error when it never ran. */
-  get process(): ProcessMark {
-    return this.server.process
+    this.password = password
   }
 
   /** Its address, password included. */
   get url(): string {
     return `redis://:${this.password}@127.0.0.1:${this.port}`
-  }
-
-  /** Stops it, with its data written to disk if it is durable. Resolves when it is gone. */
-  async stop(): Promise<void> {
-    await this.server.stop()
-  }
-
-  /** Kills it with SIGKILL. Resolves when it is gone. */
-  async kill(): Promise<void> {
-    await this.server.kill()
-  }
-
-  /**
-   * Starts it, again on the same port after a stop, and with its data if it is durable. Throws an Error with the end of
-   * its log.
-   */
-  async start(): Promise<void> {
-    await this.server.start()
   }
 }
 

@@ -12,7 +12,7 @@ export function writePrivately(file: string, text: string): void {
   renameSync(draft, file)
 }
 
-/** The text of a file, or undefined when there is none. */
+/** The text of a file, or undefined if it does not exist. */
 export function readIfThere(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8')
@@ -22,9 +22,7 @@ export function readIfThere(file: string): string | undefined {
   }
 }
 
-/**
- * A random secret of `bytes` bytes in hexadecimal. The first call makes it and keeps it in `file` (mode 0600).
- */
+/** A random secret of `bytes` bytes in hexadecimal. The first call makes it and stores it in `file` (mode 0600). */
 export function keptSecret(file: string, bytes = 24): string {
   const kept = readIfThere(file)?.trim()
   if (kept) return kept

@@ -12,7 +12,7 @@ import { readIfThere, writePrivately } from './secrets.ts'
 /** Postgres settings for data that need not survive a power failure. A killed process still loses nothing. */
 export const throwaway = { fsync: 'off', full_page_writes: 'off' }
 
-/** How many numbered databases a Redis for tests has. Number 0 keeps the list of which process has which. */
+/** How many numbered databases a Redis for tests has. Number 0 has the list of which process uses which. */
 export const testRedisDatabases = 64
 
 type Say = (line: string) => void

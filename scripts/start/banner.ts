@@ -42,20 +42,10 @@ export function examples(base: string, key: string, models: readonly ListedModel
   return found
 }
 
-/** What `npm start` says when everything is up. */
-export function banner({
-  base,
-  publicUrl,
-  demo,
-  models,
-  took,
-}: {
-  base: string
-  publicUrl: string
-  demo: Demo
-  models: readonly ListedModel[]
-  took: string
-}): string {
+type Shown = { base: string; publicUrl: string; demo: Demo; models: readonly ListedModel[]; took: string }
+
+/** What `npm start` prints when everything is up. */
+export function banner({ base, publicUrl, demo, models, took }: Shown): string {
   const password = demo.password ?? '(created from another data folder; see there)'
   return [
     '',

@@ -17,7 +17,7 @@ export type Running = {
   environment: Environment
 }
 
-/** The folder where `npm start` keeps its data: `.data`, or TOLLGATE_DATA for a second one beside it. */
+/** The folder of the data of `npm start`: `.data`, or TOLLGATE_DATA for a second one next to it. */
 export function dataFolder(): string {
   const given = process.env['TOLLGATE_DATA'] || '.data'
   return isAbsolute(given) ? given : join(root, given)
@@ -51,7 +51,7 @@ export function keepRunning(folder: string, running: Running): void {
 /**
  * Reserves the data folder for this process until `leave`. If a living process has it already, does nothing and returns
  * that. What a killed start has left running is ended first, the newest first. A pid that belongs to another process by
- * now is left alone.
+ * now is not touched.
  */
 export async function enter(folder: string): Promise<ProcessMark | undefined> {
   mkdirSync(folder, { recursive: true, mode: 0o700 })

@@ -34,7 +34,7 @@ let signals = 0
 let failed = false
 
 function fail(message: string): void {
-  // Whatever ends after the first failure is its consequence.
+  // Later failures are consequences of the first.
   if (failed || signals > 0) return
   failed = true
   console.error(`\n${message}\n`)

@@ -48,7 +48,7 @@ export class Program {
     this.print?.(line)
   }
 
-  /** Passes each line of its output to `print`, beginning with the lines kept so far. */
+  /** Passes each line of its output to `print`, beginning with the remembered ones. */
   follow(print: (line: string) => void): void {
     for (const line of this.lines) print(line)
     this.print = print
@@ -89,9 +89,7 @@ export class Program {
     signal(this.process, 'SIGKILL')
   }
 
-  /**
-   * Asks it to end, and kills it if it has not after `withinMs`. Resolves when its output has been read completely.
-   */
+  /** Asks it to end, and kills it if it has not after `withinMs`. Resolves when its output has been read completely. */
   async stop(withinMs: number): Promise<void> {
     this.asked = true
     if (this.ended) return

@@ -27,8 +27,8 @@ export async function postgresFor(folder: string, say: (line: string) => void, o
 }
 
 /**
- * The Redis of this start: that of REDIS_URL, or a private one. Jobs have prompts in them, so it keeps nothing on disk;
- * Postgres has what the next start needs.
+ * The Redis of this start: that of REDIS_URL, or a private one. Jobs have prompts in them, so it stores nothing on
+ * disk; Postgres has what the next start needs.
  */
 export async function redisFor(folder: string, say: (line: string) => void, onDeath: OnDeath): Promise<Service> {
   const given = process.env['REDIS_URL']

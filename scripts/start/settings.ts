@@ -76,15 +76,13 @@ export async function tellStripe(environment: Environment, webPort: number): Pro
   if (!answer.ok) throw new Error(`The sandbox's Stripe answers ${answer.status}.`)
 }
 
-/**
- * What every program needs besides the addresses of the services: from the environment, else from this folder.
- */
+/** What every program needs besides the addresses of the services: from the environment, else from this folder. */
 export function keptSettings(folder: string): Environment {
   const settings: Environment = {
     APP_SECRET: process.env['APP_SECRET'] || keptSecret(join(folder, 'app-secret'), 32),
     // What is started on a laptop is not for its network.
     HOST: process.env['HOST'] || '127.0.0.1',
-    // No balancer looks here.
+    // No balancer checks here.
     DRAIN_SECONDS: process.env['DRAIN_SECONDS'] || '0',
     SANDBOX_API_KEY: process.env['SANDBOX_API_KEY'] || 'sandbox',
   }

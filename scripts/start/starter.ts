@@ -79,7 +79,7 @@ export class Starter {
     }
     // Only this user can read what the programs write from here on (mails, media).
     process.umask(0o077)
-    // Its port stands in the catalogue, which the migrations apply.
+    // Its port is in the catalogue, which the migrations apply.
     await this.stage('sandbox', () => this.sandbox())
     await this.stage('migrations', async () => ({
       about: await runToEnd(['dist/src/admin/migrate.js'], { ...process.env, ...this.environment }),

@@ -1,21 +1,7 @@
 import { existsSync } from 'node:fs'
 
 /** mocha's options that take the next argument as their value. */
-const valued = new Set([
-  '-g',
-  '--grep',
-  '-f',
-  '--fgrep',
-  '-t',
-  '--timeout',
-  '-s',
-  '--slow',
-  '-j',
-  '--jobs',
-  '--retries',
-  '-R',
-  '--reporter',
-])
+const valued = new Set('-g --grep -f --fgrep -t --timeout -s --slow -j --jobs --retries -R --reporter'.split(' '))
 
 /** Whether the arguments of `npm test` name test files, folders or patterns, besides options. */
 export function namesFiles(args: readonly string[]): boolean {

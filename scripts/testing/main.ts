@@ -68,7 +68,7 @@ async function services(): Promise<TestAddresses> {
   return addresses
 }
 
-/** Removes what killed runs left. */
+/** Removes the data of killed runs. */
 async function sweep(): Promise<void> {
   for (const entry of existsSync(testData) ? readdirSync(testData) : []) {
     const owner = entry.startsWith('run-') ? entry.slice('run-'.length) : undefined
@@ -80,16 +80,8 @@ async function runMocha(addresses: TestAddresses): Promise<void> {
   const result = join(runFolder, 'result.json')
   const bin = join(dirname(createRequire(import.meta.url).resolve('mocha/package.json')), 'bin', 'mocha.js')
   const files = namesFiles(args) ? [] : testFiles()
-  const [program = '', ...rest] = dyingWithParent('SIGTERM', [
-    process.execPath,
-    bin,
-    '--parallel',
-    '--jobs',
-    '4',
-    '--forbid-only',
-    ...args,
-    ...files,
-  ])
+  const command = [process.execPath, bin, '--parallel', '--jobs', '4', '--forbid-only', ...args, ...files]
+  const [program = '', ...rest] = dyingWithParent('SIGTERM', command)
   // A group of its own, so that Ctrl-C reaches only this process, which ends mocha and its workers together.
   mocha = spawn(program, rest, {
     cwd: root,

@@ -15,9 +15,7 @@ const PROGRAMS = {
   'measuring-thread': 'dist/src/api/v1/audio/measuring-thread.js',
 }
 
-/**
- * A program awaits its own start, which CommonJS modules cannot do; nothing comes after it.
- */
+/** A program awaits its own start, which CommonJS modules cannot do; nothing comes after it. */
 const starting = {
   name: 'start without top-level await',
   transform: (code: string, id: string): string | null =>
@@ -35,13 +33,13 @@ function sweep(): void {
 }
 
 /**
- * Bundles the compiled programs, with their packages, into few files, and answers the folder with `web.cjs` and
+ * Bundles the compiled programs, with their packages, into few files, and returns the folder with `web.cjs` and
  * `worker.cjs`, which its caller removes. The soak starts them some four hundred times, `npm test` often, and most of a
  * start is the search for a thousand files.
  */
 export async function bundlePrograms(): Promise<string> {
   sweep()
-  // In dist, where the programs look for what was built with them.
+  // In dist, where the programs find what was built with them.
   const folder = mkdtempSync(join(root, 'dist', `bundled-${processName}-`))
   const { build } = await import('vite')
   const { NODE_ENV } = process.env
@@ -62,7 +60,7 @@ export async function bundlePrograms(): Promise<string> {
         output: {
           format: 'cjs',
           entryFileNames: '[name].cjs',
-          // Beside each other: they look for `../sql` and `../console`.
+          // Next to each other: they need `../sql` and `../console`.
           chunkFileNames: '[name]-[hash].cjs',
           // Less to read at each start. Names stay: errors and logs have them.
           minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },

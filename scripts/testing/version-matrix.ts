@@ -1,6 +1,4 @@
 import '../require-node.ts'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -17,10 +15,7 @@ import { runTool } from '../tools.ts'
 const usage = 'npm run version-matrix -- [--node 20,22,24] [--postgres 13,15,18] [-- TEST …]'
 const { values, positionals } = readOptions(usage, {
   allowPositionals: true,
-  options: {
-    node: { type: 'string', default: '20,22,24' },
-    postgres: { type: 'string', default: '13,15,18' },
-  },
+  options: { node: { type: 'string', default: '20,22,24' }, postgres: { type: 'string', default: '13,15,18' } },
 })
 
 /** What tests run under: the PATH comes first, so that every program that a test starts finds the same. */
@@ -68,22 +63,12 @@ async function postgresOf(major: string): Promise<Version> {
 /** Runs the tests, and prints their closing line. */
 async function passes({ name, node, environment }: Version): Promise<boolean> {
   const startedAt = Date.now()
-  const child = spawn(node, ['--import', 'tsx', join(root, 'scripts/testing/main.ts'), ...positionals], {
-    cwd: root,
-    env: { ...process.env, ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk: Buffer) => {
-      output += chunk.toString()
-    })
-  }
-  const [code] = (await once(child, 'close')) as [number | null]
-  if (code !== 0) console.error(output)
+  const args = ['--import', 'tsx', join(root, 'scripts/testing/main.ts'), ...positionals]
+  const { ok, output } = await runTool(node, args, { env: { ...process.env, ...environment } })
+  if (!ok) console.error(output)
   const minutes = ((Date.now() - startedAt) / 60_000).toFixed(1)
-  console.log(`${name.padEnd(20)} ${output.trim().split('\n').at(-1)} in ${minutes} min`)
-  return code === 0
+  console.log(`${name.padEnd(20)} ${output.split('\n').at(-1)} in ${minutes} min`)
+  return ok
 }
 
 const list = (text: string): string[] => text.split(',').filter(Boolean)

@@ -1,7 +1,6 @@
-/**
- * What a command of the operator's command line is.
- */
+/** What a command of the operator's command line is. */
 import type { Db } from '../shared/platform/postgres/db.ts'
+import type { Id } from '../shared/platform/ids.ts'
 import { parseId } from '../shared/platform/ids.ts'
 import { findOwner, findUserByEmail } from '../shared/identity/users.ts'
 import type { UserRow } from '../shared/identity/users.ts'
@@ -28,19 +27,26 @@ export type Report<Json = Record<string, unknown>> = {
 
 /** A command of `npm run admin`: how it is called, what it does, and what it prints. */
 export type Command<Json = Record<string, unknown>> = {
-  /** As in the help: `credits grant <email> <amount>`. Where an `<email>` stands, the id of an account is taken too. */
+  /** As in the help: `credits grant <email> <amount>`. In place of an `<email>`, the id of an account works too. */
   usage: string
   summary: string
-  /** Names of its options beside `--json`. */
+  /** Names of its options in addition to `--json`. */
   options?: readonly string[]
   /** Names of its options that take no value; one that is given reads 'yes'. */
   flags?: readonly string[]
   run: (db: Db, args: string[], options: Options) => Promise<Report<Json>>
 }
 
+/** The id in an argument. @throws CommandError for anything else. */
+export function idOf<Kind extends 'payment' | 'webhook' | 'delivery'>(kind: Kind, text = ''): Id<Kind> {
+  const id = parseId(kind, text)
+  if (!id) throw new CommandError(`${text} is not the id of a ${kind}.`)
+  return id
+}
+
 /**
  * The account that an argument `<email>` means: that of an id, with its owner, else a person's own, by their address.
- * @throws CommandError where there is none.
+ * @throws CommandError if no such account exists.
  */
 export async function accountOf(db: Db, named: string | undefined): Promise<UserRow> {
   const id = parseId('account', named ?? '')

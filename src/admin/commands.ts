@@ -1,6 +1,4 @@
-/**
- * Every command of the operator's command line, in the order of its help.
- */
+/** Every command of the operator's command line, in the order of its help. */
 import type { Command } from './command.ts'
 import { accountCommands } from './commands/accounts.ts'
 import { catalogueCommands } from './commands/catalogue.ts'

@@ -98,7 +98,7 @@ async function examine(db: Db, config: Config): Promise<Finding[]> {
   return [...findings, ...(await examineCatalogue(db, config))]
 }
 
-/** The current version, as a worker would use it. @throws where there is none, or this release does not take it. */
+/** The current version, as a worker would use it. @throws if none exists, or this release does not take it. */
 async function currentCatalogue(db: Db, { secretOf }: Config): Promise<Catalogue> {
   const stored = await readVersion(db, 'newest')
   if (!stored) throw new Error('there is none yet: run the release phase')

@@ -1,6 +1,4 @@
-/**
- * The arguments and options of commands: texts, numbers and moments, by the rules that the console has for them.
- */
+/** The arguments and options of commands: texts, numbers and moments, by the rules that the console has for them. */
 import { z } from 'zod'
 import { MAX_GRANT_CREDITS } from '../shared/ledger/ledger.ts'
 import { line } from '../shared/platform/text-fields.ts'
@@ -9,7 +7,7 @@ import { CommandError } from './command.ts'
 
 /**
  * A text.
- * @param what how it is named, such as `--note` @throws CommandError that says what is wrong with it.
+ * @param what how it is named, such as `--note` @throws CommandError that explains what is wrong with it.
  */
 export function textOf(what: string, rule: z.ZodType<string>, text: string): string {
   const { error } = rule.safeParse(text)
@@ -20,7 +18,7 @@ export function textOf(what: string, rule: z.ZodType<string>, text: string): str
 /** The longest note about credits, in characters. */
 const MAX_NOTE = 200
 
-/** What `--note` says about credits; null for nothing. @throws CommandError. */
+/** The text of `--note` about credits; null if it is empty. @throws CommandError. */
 export const noteOf = ({ note = '' }: Options): string | null => textOf('--note', line(MAX_NOTE), note).trim() || null
 
 /** A whole number, in decimal digits. @throws CommandError that names it and its bounds, and the `unit`, if given. */
@@ -38,6 +36,9 @@ export function given<T>(text: string | undefined, read: (text: string) => T): T
 
 /** Decimal digits as a number; NaN, which no schema takes, for anything else. */
 export const number = (text: string): number => (/^\d{1,16}$/.test(text) ? Number(text) : Number.NaN)
+
+/** A line of a list; empty cells at its end leave no space. */
+export const rowOf = (...cells: readonly (string | number)[]): string => cells.join('  ').trimEnd()
 
 /** A number of credits. @throws CommandError. */
 export const creditsOf = (what: string, text: string): number =>

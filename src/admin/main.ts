@@ -34,13 +34,13 @@ async function main(argv: string[]): Promise<number> {
   } catch (error) {
     throw await explained(db, error)
   } finally {
-    // A Postgres that is silent does not say goodbye either.
+    // A silent Postgres does not close its connections either.
     await within(CLOSE_MS, () => db.destroy()).catch(() => {})
   }
 }
 
 /**
- * What an operator must be told instead of a failure: that Postgres is unreachable, or cannot be used, or is not
+ * The sentence for an operator instead of a failure: that Postgres is unreachable, or cannot be used, or is not
  * migrated.
  */
 async function explained(db: Db, error: unknown): Promise<unknown> {
@@ -58,13 +58,13 @@ async function explained(db: Db, error: unknown): Promise<unknown> {
   )
 }
 
-// Its reader has what it wanted (`… | head`): there is nobody left to tell.
+// Its reader has what it wanted (`… | head`): nobody reads an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
   process.exit(0)
 })
 
-/** Says what ended a command, without secrets; its exit code. */
+/** Prints what ended a command, without secrets; returns its exit code. */
 function fail(error: unknown): number {
   console.error(
     error instanceof CommandError || error instanceof ConfigError
@@ -74,12 +74,12 @@ function fail(error: unknown): number {
   return error instanceof ConfigError ? EXIT_CONFIG : 1
 }
 
-// What nobody waits for ends a command too: what it would print is then not to be trusted.
+// An unhandled error ends a command too: do not trust what it would print then.
 for (const event of ['unhandledRejection', 'uncaughtException'] as const) {
   process.on(event, (defect: unknown) => process.exit(fail(defect)))
 }
 
 const code = await main(process.argv.slice(2)).catch(fail)
-// A connection that does not answer would keep the process. What was printed leaves first.
+// A connection that does not answer would keep the process alive. The output is written first.
 for (const stream of [process.stdout, process.stderr]) await new Promise((resolve) => stream.write('', resolve))
 process.exit(code)

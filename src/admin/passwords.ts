@@ -1,6 +1,6 @@
 /**
  * Where the passwords of commands come from: a prompt, or the first line of standard input. An argument can be seen by
- * whoever lists the processes, and stays in the shell's history.
+ * everyone who lists the processes, and stays in the shell's history.
  */
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
@@ -12,7 +12,7 @@ export function warnOfArgument(argument: string | undefined): void {
   console.error('A password as an argument can be seen by others: leave it out, and it is asked for.')
 }
 
-/** The password of a command. @throws CommandError where there is none. */
+/** The password of a command. @throws CommandError if it gets none. */
 export async function passwordFrom(argument: string | undefined, asks: string): Promise<string> {
   if (argument !== undefined) return argument
   const { stdin } = process

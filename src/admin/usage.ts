@@ -1,6 +1,4 @@
-/**
- * How commands are called: their words, arguments and options, as their usages say them.
- */
+/** How commands are called: their words, arguments and options, by their usages. */
 import { parseArgs } from 'node:util'
 import type { Command, Options } from './command.ts'
 import { CommandError } from './command.ts'
@@ -17,7 +15,7 @@ function wordsOf({ usage }: AnyCommand): string[] {
   return end < 0 ? words : words.slice(0, end)
 }
 
-/** The arguments that a usage names beside its words and its options; in brackets where they may be left out. */
+/** The arguments that a usage names in addition to its words and its options; in brackets if they are optional. */
 const argumentsOf = (command: AnyCommand): string[] =>
   command.usage
     .replace(/\[[^\]]*--[^\]]*\]/g, '')

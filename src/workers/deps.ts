@@ -1,6 +1,4 @@
-/**
- * What the worker process is made of.
- */
+/** What the worker process is made of. */
 import type { Config } from '../shared/platform/config/config.ts'
 import type { CatalogueHolder } from '../shared/catalogue/holder.ts'
 import type { Db } from '../shared/platform/postgres/db.ts'

@@ -1,6 +1,4 @@
-/**
- * How the queues' own errors are logged.
- */
+/** How the queues' own errors are logged. */
 import type { QueueName } from '../shared/terms/kinds.ts'
 import type { Log } from '../shared/platform/process/log.ts'
 import { isRedisAway, isRedisRefusing } from '../shared/platform/redis/redis.ts'

@@ -46,15 +46,13 @@ const LEASE_SECONDS = 6
 /** Rows of one kind in one run. */
 const BATCH = 200
 
-/** How long a call is left alone that was found with its job in the queue, in seconds. */
+/** How long a call is not checked again once its job was found in the queue, in seconds. */
 const STILL_QUEUED_LEASE_SECONDS = 10
 
 /** How long its web process has to enqueue a call again, in seconds: it checks every second. */
 const LEFT_TO_WEB_LEASE_SECONDS = 3
 
-/**
- * How often this process runs its slow sweeps, in ms: media (which walks the storage), ended sessions, old mails.
- */
+/** How often this process runs its slow sweeps, in ms: media (which walks the storage), ended sessions, old mails. */
 const SWEEP_EVERY_MS = 3_600_000
 
 /** How long one run goes on with deleting old call records, in ms. */
@@ -112,7 +110,7 @@ function hourly(work: () => Promise<unknown>): () => Promise<unknown> {
 
 /**
  * Deletes call records past CALL_RETENTION_DAYS, where that is set: batches for half a second at most, because lost
- * calls wait meanwhile. What is left is the next run's.
+ * calls wait meanwhile. The next run continues.
  */
 async function deleteOldRecords({ db, config }: WorkerDeps): Promise<void> {
   const days = config.CALL_RETENTION_DAYS
@@ -147,7 +145,7 @@ async function removeMedia(
   )
 }
 
-/** What a log line says of a call whose job, and with it its trace, is gone. */
+/** The fields of a log line about a call whose job, and with it its trace, is gone. */
 const about = ({ id, requestId }: StaleCall) => ({ call: publicId('call', id), requestId })
 
 /** Decides about calls whose lease has run out. */
@@ -165,7 +163,7 @@ export async function reconcileCalls(deps: WorkerDeps): Promise<void> {
 }
 
 /**
- * Decides about one call. Redis only says whether a job still exists. Whether credits move is decided by the guard of
+ * Decides about one call. Redis shows only whether a job still exists. Whether credits move is decided by the guard of
  * the verb, which changes nothing if a worker begins the call meanwhile; a call that ran is begun here before it is
  * refunded, as by a worker that takes it over.
  */

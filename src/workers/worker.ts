@@ -1,6 +1,4 @@
-/**
- * The worker process, put together: `main.ts` runs it, tests start it in process.
- */
+/** The worker process, put together: `main.ts` runs it, tests start it in process. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Worker } from 'bullmq'
 import type { Processor } from 'bullmq'
@@ -24,7 +22,6 @@ import { SchemaGate } from '../shared/platform/postgres/schema.ts'
 import { checkServices } from '../shared/platform/process/start-up.ts'
 import type { Needed } from '../shared/platform/process/start-up.ts'
 import { checkStorage } from '../shared/media/storage-check.ts'
-import type { Publisher } from '../shared/replies/publisher.ts'
 import { createPublisher, listenForCancels } from '../shared/replies/publisher.ts'
 import { noteOpening, noteRecovery, noteStillWorking } from '../shared/operators/circuits.ts'
 import { paymentsOf } from '../shared/payments/deps.ts'
@@ -117,7 +114,7 @@ type Shared = Pick<
 
 /** What the processors need: what the process shares with its start and its end, and what only they use. */
 const dependencies = (shared: Shared, redis: Redis, metrics: ReturnType<typeof createWorkerMetrics>): QueueDeps => {
-  const { config, log, queues, fetcher, publisher } = shared
+  const { config, log, db, queues, fetcher, publisher } = shared
   return {
     ...shared,
     logError: logQueueErrors(log),
@@ -130,7 +127,12 @@ const dependencies = (shared: Shared, redis: Redis, metrics: ReturnType<typeof c
     relays: new ChunkRelays(publisher),
     mailer: createMailer(config),
     audits: createAudits(redis, config.REDIS_PREFIX),
-    payments: paymentsWith(config, shared, metrics),
+    payments: paymentsOf(config, {
+      db,
+      log,
+      observer: metrics.payments,
+      publishBalance: (account, balance) => publisher.balance(account, balance),
+    }),
   }
 }
 
@@ -151,20 +153,6 @@ const upstreamsBy = ({ ACCOUNT_SHARE, MAX_ANSWER_BYTES }: Config, { db, log }: {
       },
     },
   })
-
-/** The verbs of payments in a worker; null without PAYMENTS. */
-function paymentsWith(
-  config: Config,
-  { db, log, publisher }: { db: Db; log: Log; publisher: Publisher },
-  { payments: observer }: ReturnType<typeof createWorkerMetrics>,
-) {
-  return paymentsOf(config, {
-    db,
-    log,
-    observer,
-    publishBalance: (account, balance) => publisher.balance(account, balance),
-  })
-}
 
 /** Serves the health where HEALTH_PORT is set. @throws as `listenAt`. */
 const openHealth = async (
@@ -196,7 +184,7 @@ async function checkDependencies(needed: Needed & { config: Config }, log: Log):
   }
 }
 
-/** Listens for clients that have left, followers, and new versions of the catalogue, on a connection of its own. */
+/** Listens for disconnected clients, followers, and new versions of the catalogue, on a connection of its own. */
 function subscribe(deps: Pick<WorkerDeps, 'config' | 'held' | 'catalogue' | 'publisher'>): Redis {
   const { config, held, catalogue, publisher } = deps
   const subscriber = connectSubscriber(config)
@@ -269,7 +257,7 @@ function createQueueWorker(name: QueueName, deps: QueueDeps, connection: Redis, 
 
 /**
  * Takes jobs from now on: a worker that runs before its connections are set up tries that again without a pause, and
- * nothing else gets a turn. @throws what Redis says against them
+ * nothing else gets a turn. @throws what Redis answers them
  */
 async function takeJobs(deps: QueueDeps, connection: Redis): Promise<Worker[]> {
   const queueWorkers = (deps.config.WORKER_QUEUES as QueueName[]).flatMap((name) =>

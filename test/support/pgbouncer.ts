@@ -67,7 +67,7 @@ export async function startPgBouncer(
   return {
     through: (databaseUrl) => at(databaseUrl, server.port),
     stop: async () => {
-      await server.stop('SIGINT')
+      await server.stopBy('SIGINT')
       rmSync(folder, { recursive: true, force: true })
     },
   }

@@ -23,6 +23,7 @@ import { listSessions } from '../../shared/identity/sessions.ts'
 import type { UserRow } from '../../shared/identity/users.ts'
 import type { Command } from '../command.ts'
 import { CommandError, accountOf } from '../command.ts'
+import { rowOf } from '../fields.ts'
 import { findPaymentDeps } from './payments.ts'
 
 /** Rows of one kind that are read at once. */
@@ -126,9 +127,7 @@ export const accountClosureCommands: Command[] = [
     run: async (db, [email]) => {
       const found = await listSessions(db, (await accountOf(db, email)).id, null)
       const sessions = found.map(({ current: _current, ...session }) => session)
-      const lines = sessions.map((one) =>
-        [one.id, one.createdAt, `seen ${one.lastSeenAt}`, one.ip, one.userAgent].join('  ').trimEnd(),
-      )
+      const lines = sessions.map((one) => rowOf(one.id, one.createdAt, `seen ${one.lastSeenAt}`, one.ip, one.userAgent))
       return { json: { sessions }, text: lines.length === 0 ? 'No sessions.' : lines.join('\n') }
     },
   },

@@ -22,13 +22,13 @@ import {
 } from '../../shared/operators/changes.ts'
 import type { Command, Options, Report } from '../command.ts'
 import { CommandError, accountOf } from '../command.ts'
-import { given, number } from '../fields.ts'
+import { given, number, rowOf } from '../fields.ts'
 import { passwordFrom, warnOfArgument } from '../passwords.ts'
 
 /** The most accounts that are listed. */
 const LISTED = 200
 
-/** What `--json` says of an account: the user and the status, and of an organisation that it is one, and its name. */
+/** An account in `--json`: the user and the status; of an organisation also its kind and name. */
 const described = (user: UserRow) => ({
   ...presentUser(user),
   ...(user.kind === 'organisation' && { kind: user.kind, name: user.account_name }),
@@ -94,7 +94,7 @@ export const accountCommands: Command[] = [
       if (standing !== undefined && !only) throw new CommandError(`--standing must be one of ${STANDINGS.join(', ')}.`)
       const { accounts } = await findAccounts(db, { text: search, standing: only, sort: order }, LISTED)
       const lines = accounts.map((one) =>
-        [
+        rowOf(
           one.createdAt,
           one.id,
           one.kind,
@@ -104,9 +104,7 @@ export const accountCommands: Command[] = [
           `${one.credits} credits`,
           one.email,
           one.name,
-        ]
-          .join('  ')
-          .trimEnd(),
+        ),
       )
       return { json: { accounts }, text: lines.length === 0 ? 'No accounts found.' : lines.join('\n') }
     },
@@ -158,10 +156,7 @@ export const accountCommands: Command[] = [
       if (role !== 'admin' && role !== 'user') throw new CommandError('The role must be admin or user.')
       const user = await accountOf(db, email)
       await setAccountRole(db, null, user.account_id, role)
-      return {
-        ...report({ ...user, role }, `The role is now ${role}.`),
-        json: { ...described(user), role },
-      }
+      return { ...report({ ...user, role }, `The role is now ${role}.`), json: { ...described(user), role } }
     },
   },
 ]

@@ -39,7 +39,7 @@ export const catalogueCommands: Command<object>[] = [
     run: (db, [file = '']) =>
       withFaults(async () => {
         const given = readCatalogueFile(file)
-        // Only what a mask stands for is in the database: any other file is checked without one.
+        // Only the value behind a mask is in the database: any other file is checked without one.
         return judged(checked(given, hasMasks(given) ? await readVersion(db, 'newest') : null))
       }),
   },
@@ -102,7 +102,7 @@ function checked(given: unknown, current: StoredVersion | null): unknown {
   return content
 }
 
-/** What there is to say against a catalogue that could be applied: costs that exceed their prices, and warnings. */
+/** Complaints about a catalogue that could be applied: costs that exceed their prices, and warnings. */
 function judged(content: unknown): Report {
   const losses = marginFaults(content as PricedCatalogue)
   if (losses.length > 0) return faulty(losses, 'sells below its cost')
@@ -128,7 +128,7 @@ const faulty = (faults: readonly Fault[], what: string): Report => ({
   complaint: `The catalogue ${what}: ${faults.length === 1 ? '1 fault' : `${faults.length} faults`}.`,
 })
 
-/** What `--note` and `--expect` say. */
+/** The values of `--note` and `--expect`. */
 function guardOf({ note, expect }: Options): { note: string | null; expect: number | null } {
   return {
     note: note === undefined ? null : textOf('--note', line(MAX_NOTE), note),

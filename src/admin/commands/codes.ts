@@ -5,7 +5,7 @@ import { createCode, disableCode, listCodes } from '../../shared/payments/codes.
 import { forgive } from '../../shared/payments/debts.ts'
 import type { Command } from '../command.ts'
 import { CommandError, accountOf } from '../command.ts'
-import { creditsOf, futureOf, noteOf, wholeNumberOf } from '../fields.ts'
+import { creditsOf, futureOf, noteOf, rowOf, wholeNumberOf } from '../fields.ts'
 
 /** The most codes that are listed. */
 const LISTED = 200
@@ -13,16 +13,14 @@ const LISTED = 200
 const MAX_USES = 1_000_000
 
 const describe = (code: Code): string =>
-  [
+  rowOf(
     code.id,
     code.createdAt,
     `…${code.hint}`,
     code.credits === 1 ? '1 credit' : `${code.credits} credits`,
     `${code.uses} of ${code.maxUses} used`,
     code.disabledAt ? 'disabled' : code.expiresAt ? `expires ${code.expiresAt}` : '',
-  ]
-    .join('  ')
-    .trimEnd()
+  )
 
 /** Redemption codes. */
 export const codeCommands: Command[] = [

@@ -5,12 +5,13 @@ import { listMails } from '../../shared/mail/mails.ts'
 import { discardDeadMails, requeueDeadMails } from '../../shared/operators/changes.ts'
 import type { Command } from '../command.ts'
 import { CommandError } from '../command.ts'
+import { rowOf } from '../fields.ts'
 
 /** The most mails that are listed. */
 const LISTED = 200
 
 const describe = (mail: MailRecord): string =>
-  [
+  rowOf(
     mail.id,
     mail.createdAt,
     mail.kind,
@@ -18,9 +19,7 @@ const describe = (mail: MailRecord): string =>
     mail.tries === 1 ? '1 try' : `${mail.tries} tries`,
     mail.recipient,
     mail.note ?? '',
-  ]
-    .join('  ')
-    .trimEnd()
+  )
 
 /** Dead mails, and retrying them. */
 export const mailCommands: Command[] = [

@@ -64,7 +64,7 @@ export const moneyCommands: Command[] = [
     summary: 'Show a call and its ledger entries.',
     run: async (db, [text = '']) => {
       const id = parseId('call', text)
-      // A record may have been swept (CALL_RETENTION_DAYS); its movements are kept for good.
+      // A record may have been swept (CALL_RETENTION_DAYS); its movements stay forever.
       const call = id && (await findRecord(db, id))
       const ledger = id ? await entriesOfCall(db, id) : []
       if (!call && ledger.length === 0) throw new CommandError(`There is no call ${text}.`)

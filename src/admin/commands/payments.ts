@@ -22,8 +22,8 @@ import { reconcile } from '../../shared/payments/reconcile.ts'
 import { presentRefund, refundsOf } from '../../shared/payments/refund-rows.ts'
 import { refundPayment } from '../../shared/payments/refunds.ts'
 import type { Command, Options } from '../command.ts'
-import { CommandError } from '../command.ts'
-import { momentOf, wholeNumberOf } from '../fields.ts'
+import { CommandError, idOf } from '../command.ts'
+import { momentOf, rowOf, wholeNumberOf } from '../fields.ts'
 
 /** The most payments that are listed. */
 const LISTED = 200
@@ -43,12 +43,6 @@ export function findPaymentDeps(db: Db): PaymentDeps | null {
   if (!provider) return null
   const observer = { statusReached: () => {}, differenceFound: () => {}, eventHandled: () => {} }
   return { db, provider, observer, baseUrl: '', log: createLog('silent', 'admin'), publishBalance: () => {} }
-}
-
-function paymentId(text = ''): PaymentId {
-  const id = parseId('payment', text)
-  if (!id) throw new CommandError(`${text} is not the id of a payment.`)
-  return id
 }
 
 /** Turns errors that an operator can act on into sentences. */
@@ -71,7 +65,7 @@ async function shown(db: Db, id: PaymentId) {
 }
 
 const describe = (payment: OperatedPayment): string =>
-  [
+  rowOf(
     payment.id,
     payment.createdAt,
     payment.status,
@@ -79,9 +73,7 @@ const describe = (payment: OperatedPayment): string =>
     `${payment.credits + payment.bonus} credits`,
     payment.accountEmail,
     payment.reviewReason ?? '',
-  ]
-    .join('  ')
-    .trimEnd()
+  )
 
 /** Shows payments, and refunds them. */
 export const paymentCommands: Command[] = [
@@ -107,7 +99,7 @@ export const paymentCommands: Command[] = [
   {
     usage: 'payment show <id>',
     summary: 'Show a payment, what it moved, and its refunds.',
-    run: async (db, [id]) => shown(db, paymentId(id)),
+    run: async (db, [id]) => shown(db, idOf('payment', id)),
   },
   {
     usage: 'payment sync [id] [--from <ISO> --to <ISO>]',
@@ -120,8 +112,8 @@ export const paymentCommands: Command[] = [
       if ((id === undefined) !== hasDates)
         throw new CommandError('Give either the id of a payment, or --from and --to.')
       if (id === undefined) return reconcileAll(db, options)
-      await orCommandError(() => checkOrder(paymentDeps(db), paymentId(id)))
-      return shown(db, paymentId(id))
+      await orCommandError(() => checkOrder(paymentDeps(db), idOf('payment', id)))
+      return shown(db, idOf('payment', id))
     },
   },
   {
@@ -130,7 +122,7 @@ export const paymentCommands: Command[] = [
     options: ['amount'],
     flags: ['force'],
     run: async (db, [text], { amount, force }) => {
-      const id = paymentId(text)
+      const id = idOf('payment', text)
       const bounds: [number, number] = [1, Number.MAX_SAFE_INTEGER]
       const amountMinor =
         amount === undefined ? undefined : wholeNumberOf('--amount', amount, bounds, 'the minor unit (cents)')
@@ -144,7 +136,7 @@ export const paymentCommands: Command[] = [
     flags: ['grant', 'dismiss'],
     run: async (db, [text], { grant, dismiss }) => {
       if ((grant === undefined) === (dismiss === undefined)) throw new CommandError('Give either --grant or --dismiss.')
-      const id = paymentId(text)
+      const id = idOf('payment', text)
       await orCommandError(() => resolveReview(db, null, id, grant === undefined ? 'dismiss' : 'grant'))
       return shown(db, id)
     },

@@ -1,8 +1,7 @@
 /** webhook add · list · enable · rotate · test · deliveries · redeliver · remove: the operators' own webhooks */
 import { readWebhookConfig } from '../../shared/platform/config/config.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
-import type { DeliveryId, WebhookId } from '../../shared/platform/ids.ts'
-import { parseId, publicId } from '../../shared/platform/ids.ts'
+import { publicId } from '../../shared/platform/ids.ts'
 import type { Db } from '../../shared/platform/postgres/db.ts'
 import {
   addOperatorsWebhook,
@@ -18,7 +17,8 @@ import { OPERATOR_TYPES, TEST_TYPE } from '../../shared/webhooks/types.ts'
 import type { Webhook } from '../../shared/webhooks/webhooks.ts'
 import { findWebhook, listWebhooks } from '../../shared/webhooks/webhooks.ts'
 import type { Command } from '../command.ts'
-import { CommandError } from '../command.ts'
+import { CommandError, idOf } from '../command.ts'
+import { rowOf } from '../fields.ts'
 
 const isType = (text: string) => (OPERATOR_TYPES as readonly string[]).includes(text)
 
@@ -28,32 +28,20 @@ function typesOf(text: string | undefined): string[] {
   throw new CommandError(`--types must be a comma-separated list of ${OPERATOR_TYPES.join(', ')}.`)
 }
 
-function webhookIdOf(text = ''): WebhookId {
-  const id = parseId('webhook', text)
-  if (!id) throw new CommandError(`${text} is not the id of a webhook.`)
-  return id
-}
-
-function deliveryIdOf(text = ''): DeliveryId {
-  const id = parseId('delivery', text)
-  if (!id) throw new CommandError(`${text} is not the id of a delivery.`)
-  return id
-}
-
 const noWebhook = (text: string | undefined) => new CommandError(`The operators have no webhook ${text}.`)
 
 const lineOf = ({ id, url, types, disabledReason }: Webhook): string =>
-  [id, url, types.join(','), disabledReason === null ? '' : `disabled: ${disabledReason}`].join('  ').trimEnd()
+  rowOf(id, url, types.join(','), disabledReason === null ? '' : `disabled: ${disabledReason}`)
 
 /** How many deliveries are listed, the newest ones. */
 const LISTED = 50
 
 const deliveryLine = ({ id, createdAt, type, status, tries, answerStatus, note }: ShownDelivery): string =>
-  [id, createdAt, type, status, `tries ${tries}`, answerStatus ?? note ?? ''].join('  ').trimEnd()
+  rowOf(id, createdAt, type, status, `tries ${tries}`, answerStatus ?? note ?? '')
 
 /** A webhook of the operators that is sent events. @throws CommandError */
 async function requireEnabled(db: Db, text: string | undefined): Promise<Webhook> {
-  const webhook = await findWebhook(db, null, webhookIdOf(text))
+  const webhook = await findWebhook(db, null, idOf('webhook', text))
   if (!webhook) throw noWebhook(text)
   if (webhook.disabledAt !== null) throw new CommandError('The webhook is disabled: enable it first.')
   return webhook
@@ -91,7 +79,7 @@ export const webhookCommands: Command[] = [
     usage: 'webhook enable <id>',
     summary: 'Enable a webhook that was disabled. What waited is sent.',
     run: async (db, [id]) => {
-      const webhook = await switchOperatorsWebhook(db, null, webhookIdOf(id), false)
+      const webhook = await switchOperatorsWebhook(db, null, idOf('webhook', id), false)
       if (!webhook) throw noWebhook(id)
       return { json: { webhook }, text: lineOf(webhook) }
     },
@@ -100,7 +88,7 @@ export const webhookCommands: Command[] = [
     usage: 'webhook rotate <id>',
     summary: 'Make another signing secret and print it, once. For 24 hours both sign.',
     run: async (db, [id]) => {
-      const secret = await rotateOperatorsWebhook(db, null, createSecretBox(readWebhookConfig()), webhookIdOf(id))
+      const secret = await rotateOperatorsWebhook(db, null, createSecretBox(readWebhookConfig()), idOf('webhook', id))
       if (secret === null) throw noWebhook(id)
       return { json: { secret }, text: secret }
     },
@@ -110,7 +98,7 @@ export const webhookCommands: Command[] = [
     summary: 'Send a test event.',
     run: async (db, [id]) => {
       const webhook = await requireEnabled(db, id)
-      const told = await tellOne(db, webhookIdOf(id), TEST_TYPE, { webhook: webhook.id })
+      const told = await tellOne(db, idOf('webhook', id), TEST_TYPE, { webhook: webhook.id })
       if (told === null) throw noWebhook(id)
       const delivery = publicId('delivery', told)
       return { json: { delivery }, text: `${delivery} queued.` }
@@ -120,8 +108,8 @@ export const webhookCommands: Command[] = [
     usage: 'webhook deliveries <id>',
     summary: `List the newest ${LISTED} events that it was sent, and what was answered.`,
     run: async (db, [id]) => {
-      if (!(await findWebhook(db, null, webhookIdOf(id)))) throw noWebhook(id)
-      const deliveries = await listDeliveries(db, webhookIdOf(id), LISTED, null)
+      if (!(await findWebhook(db, null, idOf('webhook', id)))) throw noWebhook(id)
+      const deliveries = await listDeliveries(db, idOf('webhook', id), LISTED, null)
       return { json: { deliveries }, text: deliveries.map(deliveryLine).join('\n') || 'No deliveries.' }
     },
   },
@@ -130,7 +118,7 @@ export const webhookCommands: Command[] = [
     summary: 'Send an event again: the same id and bytes.',
     run: async (db, [id, delivery]) => {
       await requireEnabled(db, id)
-      const queued = await redeliver(db, webhookIdOf(id), deliveryIdOf(delivery))
+      const queued = await redeliver(db, idOf('webhook', id), idOf('delivery', delivery))
       if (!queued) throw new CommandError(`The webhook has no delivery ${delivery}.`)
       return { json: { redelivered: true }, text: `${delivery} queued.` }
     },
@@ -139,7 +127,7 @@ export const webhookCommands: Command[] = [
     usage: 'webhook remove <id>',
     summary: 'Delete a webhook, and what it was still to be told.',
     run: async (db, [id]) => {
-      if (!(await removeOperatorsWebhook(db, null, webhookIdOf(id)))) throw noWebhook(id)
+      if (!(await removeOperatorsWebhook(db, null, idOf('webhook', id)))) throw noWebhook(id)
       return { json: { removed: true }, text: 'Removed.' }
     },
   },

@@ -36,7 +36,7 @@ export class AnswerRoom {
   }
 
   /**
-   * Waits for the room of an answer of so many bytes, which takes the place of the one before. One that is larger than
+   * Waits for the room of an answer of `bytes` bytes, which takes the place of the one before. One that is larger than
    * what an account may have takes all of that.
    * @throws the signal's reason once that has aborted
    */
@@ -48,7 +48,7 @@ export class AnswerRoom {
     else this.share = share
   }
 
-  /** The answer has turned out to have so many bytes. */
+  /** The answer has only `bytes` bytes. */
   lowerTo(bytes: number): void {
     this.share?.lowerTo(COPIES * bytes)
   }

@@ -1,6 +1,4 @@
-/**
- * The begin of a call's run (docs/architecture.md#begin): written before anything is asked of an upstream.
- */
+/** The begin of a call's run (docs/architecture.md#begin): written before anything is asked of an upstream. */
 import { randomUUID } from 'node:crypto'
 import type { Job } from 'bullmq'
 import { DelayedError } from 'bullmq'

@@ -1,6 +1,6 @@
 /**
  * The chunks of chat streams on their way to the web processes that send them on: what this process has for one of
- * those in a moment leaves in one publication.
+ * those in a moment is sent in one publication.
  */
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import type { CallId } from '../../shared/platform/ids.ts'
@@ -47,7 +47,7 @@ export class ChunkRelays {
   }
 }
 
-/** What waits for one web process. One publication is on its way at a time; what comes meanwhile leaves together. */
+/** What waits for one web process. One publication is on its way at a time; what comes meanwhile is sent together. */
 class Outlet {
   /** How many streams go through it. */
   streams = 0
@@ -122,7 +122,7 @@ export type StreamedChunk = { text: string; words?: number; isEnd?: boolean }
 
 /** The chunks of one stream, which leave as they come. */
 export class ChunkRelay {
-  /** Before this moment of `performance.now()` nothing of it leaves: it has been faster than its pace. */
+  /** Before this moment of `performance.now()` nothing of it is sent: it has been faster than its pace. */
   freeAt = 0
   private waiting: StreamedChunk[] = []
   private sent = 0
@@ -144,7 +144,7 @@ export class ChunkRelay {
     if (this.waiting.length === 1) this.outlet.offer(this)
   }
 
-  /** Resolves when everything has left, so that the call's end does not overtake its last chunk. */
+  /** Resolves when everything was sent, so that the call's end does not overtake its last chunk. */
   async flush(): Promise<void> {
     if (!this.isWaiting && this.onItsWay === 0) return
     await new Promise<void>((resolve) => {
@@ -170,7 +170,7 @@ export class ChunkRelay {
     return this.waiting.length > 0
   }
 
-  /** What of it leaves next, and its size in characters. */
+  /** The next part to send, and its size in characters. */
   next(): { chunks: Chunks; size: number } {
     let count = 0
     let size = 0
@@ -184,7 +184,7 @@ export class ChunkRelay {
     return { chunks, size }
   }
 
-  /** A part of it has left. */
+  /** A part of it was sent. */
   hasLeft(): void {
     this.onItsWay--
     if (!this.isWaiting && this.onItsWay === 0) this.resolveIdle()

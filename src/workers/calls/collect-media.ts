@@ -1,6 +1,4 @@
-/**
- * The end of an image or video call that its upstream has served: its results are kept, and it is settled.
- */
+/** The end of an image or video call that its upstream has served: its results are stored, and it is settled. */
 import type { MediaModel, Route } from '../../shared/catalogue/catalogue.ts'
 import { mediaName, mediaUrl } from '../../shared/media/media.ts'
 import type { MediaName } from '../../shared/media/media.ts'
@@ -19,7 +17,7 @@ import type { Outcome, Run } from './run-call.ts'
 import { aboutRun } from './run-call.ts'
 
 /**
- * What of an image's request decides its end. It is kept beside the reference of a task, because the request itself,
+ * What of an image's request decides its end. It is stored next to the reference of a task, because the request itself,
  * with its prompt, is forgotten once it was sent.
  */
 export type AskedPictures = Pick<MediaRequest, 'n' | 'resolution' | 'size' | 'quality' | 'response_format'>
@@ -40,10 +38,10 @@ export type Collected = { route: Route; made: Made; asked: AskedPictures | undef
 type Kept = { url: string; name: MediaName | null }
 
 /**
- * Keeps the results and settles: a video at its charge, pictures at those that are delivered and as they came, never
+ * Stores the results and settles: a video at its charge, pictures at those that are delivered and as they came, never
  * above their charge. What was made beyond the pictures that were asked for is neither charged nor handed on; what
- * cannot be kept is not charged, while something else can.
- * @throws UpstreamError where nothing can be kept; NotStored where our own storage does not take it
+ * cannot be stored is not charged, unless nothing can.
+ * @throws UpstreamError if nothing can be stored; NotStored where our own storage does not take it
  */
 export async function collectMedia(
   deps: WorkerDeps,
@@ -85,13 +83,13 @@ export async function collectMedia(
 
 const wantsBytes = (asked: AskedPictures | undefined): boolean => asked?.response_format === 'b64_json'
 
-/** What an upstream says of its pictures, as far as the model offers it: anything else says nothing of their price. */
+/** What an upstream reports of its pictures, if the model offers it: other values have no price. */
 const offeredOf = ({ sizes = [], qualities = [] }: MediaModel, { size, quality }: Made): CameAs => ({
   ...(size !== undefined && sizes.includes(size) && { size }),
   ...(quality !== undefined && qualities.includes(quality) && { quality }),
 })
 
-/** Those that could be kept, in their order, at least one. @throws what kept the first from it, where none could */
+/** The stored results, in their order, at least one. @throws the first failure if none could be stored */
 async function keepAll(
   deps: WorkerDeps,
   model: MediaModel,
@@ -104,7 +102,7 @@ async function keepAll(
     try {
       kept.push(await keep(deps, model, run, { ...collected, source, index }))
     } catch (error) {
-      // Whatever else there is would fail alike: our own storage, or the end of the work.
+      // The other results would fail too: our own storage failed, or the work has ended.
       if (!(error instanceof UpstreamError) || run.signal.aborted) throw error
       failure ??= error
       deps.log.warn({ ...aboutRun(run), upstream: collected.route.upstream.name, err: error }, 'a result was not kept')

@@ -36,7 +36,7 @@ export class Spending {
   }
 }
 
-/** What the tokens of a call cost at a route: what its upstream says, else what the catalogue says. */
+/** What the tokens of a call cost at a route: what its upstream reports, else by the catalogue. */
 export function chatMicroUsd(
   { cost }: Pick<Route, 'cost'>,
   tokens: Tokens,
@@ -46,18 +46,18 @@ export function chatMicroUsd(
   return cost && 'perTokens' in cost ? chatCost(cost, tokens) : null
 }
 
-/** What a video, so many pictures, or a moderation, which has no shape, costs at a route, by the catalogue. */
+/** What a video, a number of pictures, or a moderation (which has no shape) costs at a route, by the catalogue. */
 export function shapeMicroUsd({ cost }: Pick<Route, 'cost'>, shape: MediaShape, pictures = 1): number | null {
   if (!cost || 'perTokens' in cost || 'perSearch' in cost || 'perCharacter' in cost) return null
   const each = mediaMicroUsd(cost, shape)
   return each === null ? null : each * pictures
 }
 
-/** What so many searches cost at a route, by the catalogue. */
+/** What a number of searches costs at a route, by the catalogue. */
 export const searchMicroUsd = ({ cost }: Pick<Route, 'cost'>, searches: number): number | null =>
   cost && 'perSearch' in cost ? searchCost(cost, searches) : null
 
-/** What so many characters of speech cost at a route, by the catalogue. */
+/** What a number of characters of speech costs at a route, by the catalogue. */
 export const speechMicroUsd = ({ cost }: Pick<Route, 'cost'>, characters: number): number | null =>
   cost && 'perCharacter' in cost ? speechCost(cost, characters) : null
 
@@ -74,7 +74,7 @@ const OF_A_GATEWAY = new Set([408, 499, 502, 504, 520, 521, 522, 523, 524, 525, 
 export function failureMicroUsd(route: Pick<Route, 'cost'>, error: unknown, bounds: UsageBounds): number | null {
   if (!(error instanceof UpstreamError)) return null
   if (error.usage) return chatMicroUsd(route, trustedUsage(error.usage, { bounds, counted: 0 }).tokens, error.usage)
-  // Anthropic says 529 itself, in its own words.
+  // Anthropic itself sends 529, in its own words.
   const isOwn = error.kind === 'overloaded' && error.type !== null
   if (error.status !== null && OF_A_GATEWAY.has(error.status) && !isOwn) return null
   switch (error.kind) {

@@ -1,6 +1,6 @@
 /**
  * The calls that this process works on. It renews their leases while it lives: no other run takes them over meanwhile,
- * whatever becomes of their jobs in Redis (docs/architecture.md#begin).
+ * even if their jobs in Redis are lost (docs/architecture.md#begin).
  */
 import type { Calls } from '../../shared/calls/calls.ts'
 import type { BegunCall } from '../../shared/calls/types.ts'
@@ -13,7 +13,7 @@ export type HeldCalls = ReturnType<typeof createHeldCalls>
 
 /**
  * A call that is worked on, and how others in this process end that work early. `attempt`: of its begin; 0 until then.
- * `leave`: to be called when the client of its stream has left; ends the work, unless its runner has replaced it.
+ * `leave`: to be called when the client of its stream has disconnected; ends the work, unless the runner replaces it.
  */
 export type HeldCall = { id: CallId; attempt: number; ending: AbortController; leave: () => void; hasLeft: boolean }
 
@@ -58,8 +58,8 @@ export function createHeldCalls(calls: Pick<Calls, 'renew'>, log: Log) {
       return call
     },
     /**
-     * The begin of a held call is written: from now on its lease is renewed, and a client that leaves ends the work on
-     * it; one that has left already does so now, unless an earlier attempt may have sent the request.
+     * The begin of a held call is written: from now on its lease is renewed, and a client that disconnects ends the
+     * work on it; one that has disconnected already does so now, unless an earlier attempt may have sent the request.
      */
     begun(call: HeldCall, { attempt, resumed }: Pick<BegunCall, 'attempt' | 'resumed'>): void {
       call.attempt = attempt
@@ -70,9 +70,9 @@ export function createHeldCalls(calls: Pick<Calls, 'renew'>, log: Log) {
     release({ id }: HeldCall): void {
       held.delete(id)
     },
-    /** The client of a call's stream has left: ends the work on it if this process holds it. */
+    /** The client of a call's stream has disconnected: ends the work on it if this process holds it. */
     cancel: (id: CallId): void => held.get(id)?.leave(),
-    /** Ends the work on all calls, and on those that are held from now on: this process has no time left. */
+    /** Ends the work on all calls, and on those that are held from now on: this process has no more time. */
     requeueAll(): void {
       isStopping = true
       for (const { ending } of held.values()) ending.abort(new Requeued())
@@ -84,7 +84,7 @@ export function createHeldCalls(calls: Pick<Calls, 'renew'>, log: Log) {
   }
 }
 
-/** The client of a stream has left: its upstream's work is cancelled, and what was produced is settled. */
+/** The client of a stream has disconnected: its upstream's work is cancelled, and what was produced is settled. */
 export class Cancelled extends Error {}
 
 /** This process stops: another one goes on with the call. */

@@ -14,7 +14,7 @@ import { QueuePlaces } from '../queue-places.ts'
 /** What `createJobPlaces` returns. */
 export type JobPlaces = ReturnType<typeof createJobPlaces>
 
-/** What a job has to say. */
+/** The field of a job that is needed. */
 type Placed = { accountId: AccountId }
 
 /** The places of this process, none taken yet. */

@@ -13,7 +13,7 @@ import { comeBack } from './begin.ts'
 /**
  * Leaves a stream that another worker had begun to its web process for a time, once. To be called before such a call is
  * refunded for any reason.
- * @throws DelayedError where it is left: the job runs again after that time, and the call has ended then or is refunded
+ * @throws DelayedError if it leaves the stream: the job runs again after that time, and refunds a call that is open
  */
 export async function leaveToReader(
   { queues }: Pick<WorkerDeps, 'queues'>,

@@ -90,7 +90,7 @@ const spanEnd = (outcome: Outcome): SpanEnd => ({
 /** How long a job waits whose call this process works on already, in ms. */
 const HELD_PAUSE_MS = RUNNING_LEASE_SECONDS * 1000
 
-/** @param report is told how the work ended, before the outcome is written */
+/** @param report gets the outcome, before the outcome is written */
 async function processJob(deps: WorkerDeps, handed: Handed, report?: (outcome: Outcome) => void): Promise<void> {
   const { job, token } = handed
   const catalogue = currentCatalogueOf(deps, job) ?? (await catalogueOf(deps, job, token))
@@ -226,13 +226,12 @@ const RUNNERS: { [M in Modality]: Runner<ModelOf<M>> } = {
   transcription: runTranscription,
 }
 
-/** Whether what lies beside a job for its upstream is still there. */
+/** Whether the request and the files of a job still exist. */
 const isWhole = async ({ db }: WorkerDeps, { job, call }: Run): Promise<boolean> =>
   job.request !== null && (!job.files || (await areUploaded(db, call.id, job.files)))
 
 /**
- * Publishes that a call has begun: for media at once, before their progress. Returns the timer of a later
- * publication.
+ * Publishes that a call has begun: for media at once, before their progress. Returns the timer of a later publication.
  */
 function publishBegun({ publisher }: WorkerDeps, call: BegunCall): NodeJS.Timeout | undefined {
   if (call.resumed) return undefined
@@ -301,7 +300,7 @@ const refundOf = ({ attempt }: BegunCall, { costMicroUsd, upstream }: Outcome & 
   upstream,
 })
 
-/** Removes what lies beside a job for its upstream. */
+/** Removes the request and the files of a job. */
 async function forget({ db, queues }: WorkerDeps, job: CallJob): Promise<void> {
   await queues.requests.drop(job)
   if (job.files) await dropUploads(db, job.callId)

@@ -1,6 +1,4 @@
-/**
- * Models that reason: what they bill besides their words is known only once their upstream has reported it.
- */
+/** Models that reason: what they bill besides their words is known only once their upstream has reported it. */
 import { DIALECTS, dialectOf } from '../../shared/chat/dialect.ts'
 import type { Dialect } from '../../shared/chat/dialect.ts'
 import type { ChatRequest } from '../../shared/requests/requests.ts'

@@ -39,7 +39,7 @@ const isModeration = (request: MediaRequest | ModerationRequest): request is Mod
 export class ReferenceRefused extends Error {}
 
 /**
- * What a customer is told of an address that failed, whatever the reason: different answers would let them map our
+ * The message to a customer about an address that failed, for any reason: different answers would reveal our
  * network. The log has the reason.
  */
 const UNFETCHED = 'image_url: The image could not be fetched.'
@@ -60,15 +60,11 @@ export type References = {
 }
 
 /** A request that names no pictures. */
-const NONE: References = {
-  prepare: async () => {},
-  requestFor: (request) => request,
-  uploadFor: () => undefined,
-}
+const NONE: References = { prepare: async () => {}, requestFor: (request) => request, uploadFor: () => undefined }
 
 /**
- * Does the work of a call with its pictures. Their host names are resolved first, whoever fetches them: the web process
- * has checked only the syntax. A name that does not resolve is left to the upstream that fetches it.
+ * Does the work of a call with its pictures. Their host names are resolved first, even if the upstream fetches them:
+ * the web process has checked only the syntax. A name that does not resolve is left to the upstream that fetches it.
  * @throws ReferenceRefused where one leads into a private network now, could not be looked up, or cannot be used
  */
 export async function withReferences<T>(

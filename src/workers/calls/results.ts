@@ -1,6 +1,4 @@
-/**
- * Fetches media results from the upstream's address into our storage.
- */
+/** Fetches media results from the upstream's address into our storage. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Upstream } from '../../shared/catalogue/catalogue.ts'
 import type { MediaExtension, MediaKind, MediaName } from '../../shared/media/media.ts'
@@ -23,7 +21,7 @@ type Produced = {
   name: (extension: MediaExtension) => MediaName
 }
 
-/** Keeps the files that upstreams made. */
+/** Stores the files that upstreams made. */
 export type Results = {
   /**
    * Stores a result under the name of its type.

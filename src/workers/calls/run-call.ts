@@ -1,6 +1,4 @@
-/**
- * One run of a call's job and its outcome, which the call processor turns into a verb.
- */
+/** One run of a call's job and its outcome, which the call processor turns into a verb. */
 import type { BegunCall, Settlement } from '../../shared/calls/types.ts'
 import { dialectOf } from '../../shared/chat/dialect.ts'
 import type { Route } from '../../shared/catalogue/catalogue.ts'
@@ -31,7 +29,7 @@ export type Run = {
   job: CallJob
   /** By which others in this process end it. */
   held: HeldCall
-  /** Ends the work: deadline, shutdown, or the client of a stream that left (see `held-calls.ts` for the reasons). */
+  /** Ends the work, with a reason of `held-calls.ts`: deadline, shutdown, or a disconnected client of a stream. */
   signal: AbortSignal
   /** Whether an upstream may have the request: what was certainly not sent can be handed to another worker. */
   maybeSent: boolean
@@ -97,8 +95,8 @@ export const settlementOf = ({ call, spent, upstream }: Run, more: Partial<Settl
 
 /**
  * Sends something to a route's upstream on behalf of a run. From then on the upstream may have the request, unless the
- * failure says that it certainly has not.
- * @param attributesOf what its span says of the answer
+ * failure proves that it has not.
+ * @param attributesOf the attributes of its span that describe the answer
  */
 export async function sendTo<T>(
   run: Run,
@@ -178,7 +176,7 @@ const FAULTS: Record<CustomersFault, string> = {
 
 /**
  * The public end of a call that failed at its upstream. Where the customer can fix it: in the upstream's words, if it
- * speaks the dialect of the call, else in our own. Only chats are told that they are too long.
+ * speaks the dialect of the call, else in our own. Only chats get the error that they are too long.
  */
 export function failedAt(
   error: UpstreamError,
@@ -204,14 +202,9 @@ function mayPass({ kind, retryAfterMs }: UpstreamError, sentence: string): Outco
 
 const REFUNDED = 'The credits charged for this call were refunded.'
 
-/**
- * The public end of a call that its upstream failed, in words of our own: what an upstream says may quote anything.
- */
+/** The public end of a call that its upstream failed, in words of our own: an upstream's may quote anything. */
 export function upstreamFailure(sentence: string): Outcome {
-  return {
-    is: 'failed',
-    error: gatewayError('upstream_failed', `${sentence} ${REFUNDED}`),
-  }
+  return { is: 'failed', error: gatewayError('upstream_failed', `${sentence} ${REFUNDED}`) }
 }
 
 /** The public sentence about an upstream's failure. */

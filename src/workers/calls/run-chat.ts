@@ -1,6 +1,4 @@
-/**
- * A chat call at its upstreams.
- */
+/** A chat call at its upstreams. */
 import type { ChatModel, Route } from '../../shared/catalogue/catalogue.ts'
 import type { Settlement } from '../../shared/calls/types.ts'
 import { WORKER_LOST, settleChat } from '../../shared/calls/chat-settlement.ts'
@@ -105,17 +103,14 @@ const chatContextOf = ({ config, log }: WorkerDeps, route: Route, run: Run): Ups
   dialect: run.job.dialect,
   estimatedInput: run.bounds.estimate.input,
   betas: run.job.betas,
-  seal: sealFor(config.APP_SECRET, {
-    accountId: run.job.accountId,
-    route: `${route.upstream.name} ${route.model}`,
-  }),
+  seal: sealFor(config.APP_SECRET, { accountId: run.job.accountId, route: `${route.upstream.name} ${route.model}` }),
   onSkipped: () => log.warn({ ...aboutRun(run), upstream: route.upstream.name }, 'an event was skipped'),
 })
 
 /** What is asked at a route: the request as its upstream gets it. */
 type Asked = { adapter: ChatAdapter; route: Route; request: ChatRequest }
 
-/** @param begun to be called before the first chunk leaves: a second try would show its reader two answers in one. */
+/** @param begun to be called before the first chunk is sent: a second try would show its reader two answers in one. */
 function ask(deps: WorkerDeps, run: Run, asked: Asked, begun: () => void): Promise<PaidAnswer> {
   const { adapter, route, request } = asked
   const streamed = () =>
@@ -130,7 +125,7 @@ function ask(deps: WorkerDeps, run: Run, asked: Asked, begun: () => void): Promi
   })
 }
 
-/** Some upstreams stream certain models only to customers whom they have verified. Nothing was accepted then. */
+/** Some upstreams stream certain models only to verified customers. Nothing was accepted then. */
 const isRefusalToStream = (error: unknown): boolean =>
   error instanceof UpstreamError && error.kind !== 'unknown' && /\bstream/i.test(error.said ?? '')
 

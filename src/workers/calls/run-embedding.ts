@@ -1,6 +1,4 @@
-/**
- * A call for embeddings at its upstreams. Its answer may be large and is not stored: it passes to who waits for it.
- */
+/** A call for embeddings at its upstreams. Its answer may be large and is not stored: it passes to who waits for it. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EmbeddingModel, Route } from '../../shared/catalogue/catalogue.ts'
 import { putPassing } from '../../shared/replies/passing-answers.ts'

@@ -32,10 +32,10 @@ const REFUSED_MS = 60_000
 /** What an upstream has accepted, and what that costs there by the catalogue, in micro-dollars. */
 type Submitted = { route: Route; cost: number | null } & ({ done: Made } | { ref: UpstreamRef })
 
-/** Runs a media call to its end, or to its next poll. @throws UpstreamError when it failed for good. */
+/** Runs a media call to its end, or to its next poll. @throws UpstreamError when it failed finally. */
 export async function runMedia(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Outcome> {
   const { held, call } = run
-  // Whoever deletes a video ends it here only as long as no upstream can have it.
+  // A deletion ends a video here only while no upstream can have it.
   held.leave = () => {
     if (!run.maybeSent && !call.resumed) held.ending.abort(new Cancelled())
   }
@@ -84,7 +84,7 @@ async function submit(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Su
 }
 
 /**
- * An edit of uploaded pictures fails in the words of its upstream, which speaks the API that it was asked in: they say
+ * An edit of uploaded pictures fails in the words of its upstream, which speaks the API of the request: they explain
  * what is wrong with the pictures, such as the size of a mask.
  */
 function tellWords(error: unknown, route: Route, { call, job }: Run): void {
@@ -131,7 +131,7 @@ async function continueTask(deps: WorkerDeps, model: MediaModel, run: Run, ref: 
     const task = await inSpan(run, route, 'poll', () => adapter.check(ref, contextOf(route, run)))
     failpoint('task.polled', run.call.id)
     if (task.state === 'failed') {
-      // Whether a failed task is billed is up to each upstream, and none of them says.
+      // Whether a failed task is billed is up to each upstream, and none reports it.
       run.spent.add(null)
       deps.log.warn({ ...aboutRun(run), upstream: route.upstream.name, err: task.error }, 'task failed')
       return upstreamFailure('The upstream could not produce the result.')
@@ -169,7 +169,7 @@ const isRefusal = (error: unknown): boolean =>
   (error.kind === 'rejected' || error.kind === 'not_served') &&
   (error.status !== null || (error.cause instanceof FetchFailed && error.cause.problem === 'status'))
 
-/** Polling again costs nothing, whatever went wrong, unless the same answer would come again. */
+/** Polling again costs nothing after any failure, unless the same answer would come again. */
 const mayPollAgain = (error: unknown): boolean =>
   error instanceof NotStored || isRefusal(error) || (error instanceof UpstreamError && error.kind !== 'rejected')
 
@@ -181,7 +181,7 @@ async function pending(deps: WorkerDeps, run: Run, route: Route, polled: Polled)
 
 /**
  * Ends a video that its owner has deleted while an upstream had it: the task is cancelled, and paid in full. No
- * upstream says of a task that it has accepted that it will not be billed.
+ * upstream states that an accepted task is not billed.
  */
 async function endDeleted(
   deps: WorkerDeps,
@@ -202,9 +202,7 @@ async function endDeleted(
 /** How long cancelling a task at its upstream may take, in ms. */
 const CANCEL_MS = 5000
 
-/**
- * Asks the upstream to stop a task whose call has ended. Failures do not matter: the credits are refunded anyway.
- */
+/** Asks the upstream to stop a task whose call has ended. Failures do not matter: the credits are refunded anyway. */
 export async function cancelTask(
   deps: Pick<WorkerDeps, 'upstreams' | 'log'>,
   model: Model,

@@ -1,6 +1,4 @@
-/**
- * A moderation at its upstreams.
- */
+/** A moderation at its upstreams. */
 import type { ModerationModel } from '../../shared/catalogue/catalogue.ts'
 import { publicId } from '../../shared/platform/ids.ts'
 import type { ModerationRequest } from '../../shared/requests/moderations.ts'

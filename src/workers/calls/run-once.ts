@@ -17,7 +17,7 @@ type Once<Answer> = {
   settle: (route: Route, answer: Answer) => Settlement | Promise<Settlement>
 }
 
-/** Runs such a call to its end. @throws UpstreamError when every try failed */
+/** Runs the call to its end. @throws UpstreamError when every try failed */
 export async function runOnce<Answer>(
   deps: Pick<WorkerDeps, 'upstreams'>,
   model: Model,

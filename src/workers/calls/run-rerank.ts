@@ -1,6 +1,4 @@
-/**
- * A ranking of documents at its upstreams.
- */
+/** A ranking of documents at its upstreams. */
 import type { RerankModel } from '../../shared/catalogue/catalogue.ts'
 import { publicId } from '../../shared/platform/ids.ts'
 import { estimatedTokens, mostTokens, searchesOf } from '../../shared/requests/rerank.ts'
@@ -37,7 +35,7 @@ export function runRerank(deps: WorkerDeps, model: RerankModel, run: Run): Promi
   })
 }
 
-/** The places, with their documents where they are wanted: the caller's own, whatever the upstream repeats. */
+/** The places, with their documents where they are wanted: the caller's own, not the upstream's copies. */
 const shown = ({ documents, return_documents: isReturned }: RerankRequest, { results }: Ranking) =>
   isReturned ? results.map((one) => ({ ...one, document: { text: documents[one.index] } })) : results
 

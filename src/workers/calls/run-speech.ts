@@ -62,7 +62,7 @@ class PassedSound {
     this.run = run
   }
 
-  /** Passes a piece on, and waits until it has left. @param begun is told of the first */
+  /** Passes a piece on, and waits until it was sent. @param begun is called at the first */
   async pass(sound: Uint8Array, begun: () => void): Promise<void> {
     failpoint('upstream.streaming', this.run.call.id)
     if (!this.hasBegun) begun()

@@ -1,6 +1,4 @@
-/**
- * A call for a transcription at its upstreams. It costs what its measured seconds do, whatever its upstream says.
- */
+/** A call for a transcription at its upstreams, priced by the measured seconds, not by the upstream's report. */
 import type { TranscriptionModel } from '../../shared/catalogue/catalogue.ts'
 import type { TranscriptionRequest } from '../../shared/requests/transcriptions.ts'
 import type { WorkerDeps } from '../deps.ts'

@@ -30,8 +30,8 @@ export type PaidAnswer = { answer: Fields; usage: UpstreamUsage | null } & Trust
 const FLUSH_MS = 1000
 
 /**
- * How long a stream whose reader has left is read on where its model reasons, in ms: what it bills besides its words is
- * known only at its end.
+ * How long a stream is read after its reader has disconnected if its model reasons, in ms: what it bills besides its
+ * words is known only at its end.
  */
 const READ_ON_MS = 30_000
 
@@ -52,7 +52,7 @@ export class StreamedAnswer {
   private readonly held: string[] = []
   private readingOn: NodeJS.Timeout | undefined
 
-  /** @param begun is called before the first chunk leaves for the client */
+  /** @param begun is called before the first chunk is sent to the client */
   constructor({ config, relays, reasoners }: WorkerDeps, run: Run, route: Route, begun: () => void) {
     const { call, job } = run
     this.reasons = reasoners.has(route) || asksForReasoning(job.request as ChatRequest, job.dialect, route)
@@ -95,7 +95,7 @@ export class StreamedAnswer {
     return { answer: this.assembly.answer(verdict.finish), usage: this.usage, tokens, refused }
   }
 
-  /** The reader has left: ends the work, now or once what the model has reasoned is known. */
+  /** The reader has disconnected: ends the work, now or once what the model has reasoned is known. */
   private leave(): void {
     if (this.hasLeft) return
     this.hasLeft = true
@@ -139,7 +139,7 @@ export class StreamedAnswer {
     }
   }
 
-  /** @throws AnswerTooLong where it is; Cancelled where its reader has left and all that was billed is known */
+  /** @throws AnswerTooLong; Cancelled if its reader has disconnected and all that was billed is known */
   private takeEvent(event: ChatEvent): void {
     if (event.type === 'usage') {
       this.usage = largerUsage(this.usage, event.usage)

@@ -24,7 +24,7 @@ export const MAX_REFERENCE_BYTES = 20 * 1024 * 1024
 /** What an image may unpack to, in bytes: who gets it has to hold that. */
 const MAX_UNPACKED_BYTES = 64 * 1024 * 1024
 
-/** What is read of a call's images before it is counted: a server that sends nothing takes nobody's bytes. */
+/** What is read of a call's images before it is counted: a server that sends nothing takes no bytes from others. */
 const UNCOUNTED_BYTES = 64 * 1024
 
 /** The most images of one call that are fetched at once. */

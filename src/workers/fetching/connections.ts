@@ -1,8 +1,7 @@
 /**
- * The connections that downloads go over. The check of an address stands here, at the one place where a socket is
- * opened, so that no caller and no redirect can go round it: a name is resolved once, every answer is checked, and
- * the socket goes to exactly the checked addresses. A name that answers differently the next time (DNS rebinding)
- * gains nothing.
+ * The connections that downloads go over. The check of an address is here, at the one place where a socket is opened,
+ * so that no caller and no redirect can go round it: a name is resolved once, every answer is checked, and the socket
+ * goes to exactly the checked addresses. A name that answers differently the next time (DNS rebinding) gains nothing.
  */
 import { lookup } from 'node:dns/promises'
 import type { LookupFunction } from 'node:net'
@@ -63,7 +62,7 @@ function lookupBy(find: (hostname: string) => Promise<ResolvedAddress[]>): Looku
 /** What cancels the look-ups of connections that outlive a single download: nothing but their own limits. */
 const NEVER = new AbortController().signal
 
-/** Where an address is found: itself, but in tests, where a local server stands for one of the public internet. */
+/** Where an address is found: itself, but in tests, where a local server replaces one of the public internet. */
 export type Dial = (address: ResolvedAddress) => ResolvedAddress
 
 /** Connections to the public internet only. `signal` cancels their look-ups. */
@@ -83,7 +82,7 @@ export function publicConnections(
   })
 }
 
-/** Connections to wherever the operator's configuration points. Kept apart, so that no socket is ever shared. */
+/** Connections to addresses of the operator's configuration. They share no socket with the others. */
 export function trustedConnections(resolve: Resolver, connectMs: number): Agent {
   return new Agent({
     connect: { timeout: connectMs, lookup: lookupBy((hostname) => addressesOf(hostname, resolve, NEVER)) },

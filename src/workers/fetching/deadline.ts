@@ -1,6 +1,4 @@
-/**
- * One end for everything that a download waits for: the caller's signal, or a time limit of its own.
- */
+/** One end for everything that a download waits for: the caller's signal, or a time limit of its own. */
 import { FetchFailed } from './failure.ts'
 
 /** A running download's end. */
@@ -10,7 +8,7 @@ export type Deadline = {
   release: () => void
 }
 
-/** A signal that aborts with the caller's reason, or with a `FetchFailed` after so many ms. */
+/** A signal that aborts with the caller's reason, or with a `FetchFailed` after `limitMs`. */
 export function startDeadline(caller: AbortSignal, limitMs: number): Deadline {
   const controller = new AbortController()
   const follow = () => controller.abort(caller.reason)
@@ -30,10 +28,9 @@ export function startDeadline(caller: AbortSignal, limitMs: number): Deadline {
 }
 
 /**
- * Begins something that knows no signal itself, such as a look-up of a name, and waits for it, but not past a signal's
- * end; after that it is not even begun. It is a function, because a promise that was made before would be left to
- * itself there, and its rejection to nobody.
- * @throws the signal's reason once that has aborted, or whatever `work` throws
+ * Begins work that takes no signal, such as a look-up of a name, and waits for it until the signal aborts; after that
+ * the work is not begun. It is a function: the rejection of a promise would have no handler then.
+ * @throws the signal's reason once that has aborted, or what `work` throws
  */
 export async function unlessAborted<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted()

@@ -1,6 +1,4 @@
-/**
- * Where the addresses of a request lead: the check before they are fetched or handed on to an upstream.
- */
+/** Where the addresses of a request lead: the check before they are fetched or handed on to an upstream. */
 import { hasUsualPort, literalAddress, namesPublicHost } from '../../shared/requests/addresses.ts'
 import type { Resolver } from './connections.ts'
 import { publicAddressesOf } from './connections.ts'

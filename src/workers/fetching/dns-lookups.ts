@@ -1,7 +1,7 @@
 /**
  * Look-ups of names that strangers choose: a customer's `image_url`, a result's address. They never go through the
  * thread pool's `getaddrinfo`, which cannot be cancelled and which the connections to upstreams wait for: a name
- * server that keeps silent would stop them all. They are bounded in number and in time instead.
+ * silent server would stop them all. They are bounded in number and in time instead.
  */
 import { Resolver as DnsClient } from 'node:dns/promises'
 import { isIP } from 'node:net'
@@ -22,7 +22,7 @@ const MAX_WAITING = 10_000
 const NAME_MS = 3000
 const QUESTION_MS = 1000
 
-/** How long the machine's files are kept in memory, in ms. */
+/** How long the machine's files are cached, in ms. */
 const FILES_MS = 5000
 
 /** What can be set. Everything is for tests. */
@@ -105,12 +105,12 @@ async function lookUp(
   throw unresolved(failure)
 }
 
-/** What name servers say of a name that does not exist, or that has no address of the kind. */
+/** What name servers answer for a name that does not exist, or that has no address of the kind. */
 const NO_SUCH_NAME = new Set(['ENOTFOUND', 'ENODATA'])
 
 const codeOf = (error: unknown): string => (error as { code?: string } | undefined)?.code ?? ''
 
-/** The error of two questions about a name: a missing answer says more than that there is no address of one kind. */
+/** The error of two questions about a name: a missing answer takes precedence over a missing kind of address. */
 function worstOf(answers: PromiseSettledResult<unknown>[]): unknown {
   const errors = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason as unknown] : []))
   return errors.find((error) => !NO_SUCH_NAME.has(codeOf(error))) ?? errors[0]
@@ -124,7 +124,7 @@ function unresolved(cause: unknown): FetchFailed {
 }
 
 /**
- * Resolvers by call, which its signal stands for: each looks a name up once, and is forgotten with the call. What was
+ * Resolvers by call, identified by its signal: each looks a name up once, and is dropped with the call. What was
  * checked is then also what is connected to.
  */
 export function oncePerCall(resolve: Resolver): (call: AbortSignal) => Resolver {

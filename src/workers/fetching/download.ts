@@ -1,6 +1,4 @@
-/**
- * One download: the redirects on its way, and the limits of its body.
- */
+/** One download: the redirects on its way, and the limits of its body. */
 import type { Agent, Dispatcher } from 'undici'
 import { request } from 'undici'
 import { hasUsualPort, namesPublicHost } from '../../shared/requests/addresses.ts'
@@ -38,7 +36,7 @@ export type DownloadOptions = {
 export type Download = {
   /** What the server declares. Only for logs: the type is decided from the bytes. */
   declaredType: string | null
-  /** How many bytes it says there are; null where it does not say. */
+  /** How many bytes the server declares; null if it does not. */
   declaredBytes: number | null
   /** The bytes. It throws instead of ending where they are too many or do not all come. */
   body: AsyncGenerator<Uint8Array, void, void>

@@ -26,7 +26,7 @@ export type FetchFailedDetails = { retryable?: boolean; status?: number; cause?:
 
 /**
  * A download that did not succeed. Its message is public: it repeats neither the address, which may carry a secret,
- * nor what the server said.
+ * nor the server's words.
  */
 export class FetchFailed extends Error {
   readonly problem: FetchProblem
@@ -44,15 +44,7 @@ export class FetchFailed extends Error {
   }
 }
 
-const UNREACHABLE = new Set([
-  'UND_ERR_CONNECT_TIMEOUT',
-  'ECONNREFUSED',
-  'ENETUNREACH',
-  'EHOSTUNREACH',
-  'EHOSTDOWN',
-  'ENETDOWN',
-  'ETIMEDOUT',
-])
+const UNREACHABLE = /^(UND_ERR_CONNECT_TIMEOUT|ECONNREFUSED|ENETUNREACH|EHOSTUNREACH|EHOSTDOWN|ENETDOWN|ETIMEDOUT)$/
 const TIMEOUT = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
 const UNRESOLVED = new Set(['ENOTFOUND', 'ENODATA', 'EAI_AGAIN', 'EAI_NODATA', 'EAI_NONAME', 'EAI_FAIL'])
 const UNTRUSTED = /^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED|HOSTNAME_MISMATCH)/
@@ -63,7 +55,8 @@ export function toFetchFailed(cause: unknown): FetchFailed {
   const code = (cause as { code?: string } | null)?.code ?? ''
   const retryable = true
   if (UNRESOLVED.has(code)) return new FetchFailed('unresolved', 'The name does not resolve.', { retryable, cause })
-  if (UNREACHABLE.has(code)) return new FetchFailed('unreachable', 'No connection to the server.', { retryable, cause })
+  if (UNREACHABLE.test(code))
+    return new FetchFailed('unreachable', 'No connection to the server.', { retryable, cause })
   if (TIMEOUT.has(code)) return new FetchFailed('timeout', 'The server took too long.', { retryable, cause })
   if (UNTRUSTED.test(code)) return new FetchFailed('untrusted', 'The server has no valid certificate.', { cause })
   return new FetchFailed('broken', 'The connection to the server broke off.', { retryable, cause })

@@ -1,6 +1,6 @@
 /**
- * How many images of an account could not be had lately. What fails is refunded, so that nothing else would bound how
- * often somebody has us knock at closed doors, or unpack what is no picture.
+ * How many images of an account could not be fetched or read lately. Failures are refunded, so nothing else bounds how
+ * often an account makes us ask closed ports, or unpack what is not a picture.
  */
 import type { AccountId } from '../../shared/platform/ids.ts'
 

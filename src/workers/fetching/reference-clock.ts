@@ -47,7 +47,7 @@ export class ReferenceClock {
     }
   }
 
-  /** Waits for something that is not the servers' to answer for, while the clock stands still. */
+  /** Waits for something that the servers do not cause, while the clock is stopped. */
   async paused<T>(work: () => Promise<T>): Promise<T> {
     this.stop()
     try {
@@ -71,7 +71,7 @@ export class ReferenceClock {
     }
   }
 
-  /** Ends whatever is fetched, with this reason. */
+  /** Ends all downloads, with this reason. */
   end(reason: Error): void {
     this.ending.abort(reason)
   }

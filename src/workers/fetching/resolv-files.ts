@@ -1,5 +1,5 @@
 /**
- * What the machine's own files say about names (`/etc/hosts`, `/etc/resolv.conf`). An upstream in the same network
+ * What the machine's own files define of names (`/etc/hosts`, `/etc/resolv.conf`). An upstream in the same network
  * resolves by them, so a customer's name must be judged by them too. Pure, but for `readNameFiles`.
  */
 import { readFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ export type NameFiles = {
   ndots: number
 }
 
-/** Reads the machine's files now. A file that does not exist says nothing. */
+/** Reads the machine's files now. A missing file counts as empty. */
 export function readNameFiles(): NameFiles {
   return { hosts: parseHosts(textOf('/etc/hosts')), ...parseResolvConf(textOf('/etc/resolv.conf')) }
 }
@@ -59,7 +59,7 @@ export function parseResolvConf(text: string): Pick<NameFiles, 'search' | 'ndots
   return { search: search.map((domain) => domain.replace(/\.$/, '')).filter((domain) => domain !== ''), ndots }
 }
 
-/** The full names that a name stands for, in the order in which they are tried. */
+/** The full names that a name may mean, in the order in which they are tried. */
 export function candidatesOf(hostname: string, { search, ndots }: Pick<NameFiles, 'search' | 'ndots'>): string[] {
   if (hostname.endsWith('.')) return [hostname]
   const searched = search.map((domain) => `${hostname}.${domain}`)

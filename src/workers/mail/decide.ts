@@ -28,16 +28,13 @@ import {
 } from '../../shared/mail/templates.ts'
 import type { ClaimedMail } from '../../shared/mail/mails.ts'
 
-/**
- * What becomes of a mail now. `skip`: why it is not sent, `wait`: why it is sent in so many seconds; both for
- * operators.
- */
+/** What becomes of a mail now. `skip`: why it is not sent, `wait`: why it is sent in `seconds`; both for operators. */
 export type Decision = { content: MailContent } | { skip: string } | { wait: string; seconds: number }
 
 /** `previous` makes the tokens of a secret that was replaced: mails that were tried with one keep it. */
 type Terms = { mint: TokenMint; previous?: TokenMint; mailboxes: Mailboxes; baseUrl: string; hourlyLimit: number }
 
-/** A mail that is due: what it says, or how its link is activated. */
+/** A mail that is due: its content, or how its link is activated. */
 type Due = { content: MailContent } | { skip: string } | { issue: () => Promise<Decision> }
 
 /**
@@ -60,7 +57,7 @@ export async function decide(db: Db, mail: ClaimedMail, terms: Terms): Promise<D
 const countedAs = ({ kind, details }: ClaimedMail): CountedKind =>
   kind === 'address_notice' && details['step'] === 'changed' ? 'address_changed' : kind
 
-/** A receipt comes late, other mails not at all: what they say is over by then, or stands in the console. */
+/** A receipt comes late, other mails not at all: their news is old by then, or shown in the console. */
 function beyondLimit({ kind }: ClaimedMail, seconds: number): Decision {
   const reason = `the mailbox had its ${kind} mails for this hour`
   return kind === 'receipt' ? { wait: reason, seconds } : { skip: reason }
@@ -113,7 +110,7 @@ async function dueOfInvitation(trx: Trx, { id, recipient }: ClaimedMail, terms: 
 
 type LinkMail = ClaimedMail & { kind: LinkKind }
 
-/** Why a link has nobody whom it is for. */
+/** Why no user gets a link. */
 const SKIPPED = {
   verification: 'no account has this address',
   reset: 'no account has this address',
@@ -155,11 +152,11 @@ const WRITERS: Record<LinkKind, Writer> = {
     accessMail(baseUrl, recipient, token, await accessTo(trx, id)),
 }
 
-/** The user who wants to have the address that a mail goes to, their row locked, while nobody has it. */
+/** The user who wants the address that a mail goes to, their row locked, while no user has it. */
 const whoWants = async (trx: Trx, { userId, recipient }: ClaimedMail): Promise<UserFields | null> =>
   (await findUserByEmail(trx, recipient)) ? null : lockUser(trx, userId!)
 
-/** The user whom a mail is about, their row locked, while they have the address that the mail goes to. */
+/** The user of a mail, their row locked, while they have the address that the mail goes to. */
 async function userOf(trx: Trx, { userId, recipient }: ClaimedMail): Promise<UserFields | null> {
   const id = userId ?? (await findUserByEmail(trx, recipient))?.id
   const user = id ? await lockUser(trx, id) : null

@@ -1,7 +1,6 @@
 /**
- * A mail's job: claim → decide → send → record. The row of the mail decides, so its job may run any number of times.
- * If the process dies after the server took the mail, it is sent once more, with the same Message-ID and the same
- * link.
+ * A mail's job: claim → decide → send → record. The row of the mail decides, so its job may run any number of times. If
+ * the process dies after the server took the mail, it is sent once more, with the same Message-ID and the same link.
  */
 import type { Job, Processor } from 'bullmq'
 import { DelayedError } from 'bullmq'
@@ -65,7 +64,7 @@ export function createMailProcessor(deps: MailDeps): Processor<MailJob> {
 
 type Secrets = { mailboxes: Mailboxes; mint: TokenMint; previous?: TokenMint }
 
-/** One try, as a span: never to whom. */
+/** One try, as a span: without the recipient. */
 async function traced(
   deps: MailDeps,
   secrets: Secrets,
@@ -148,7 +147,7 @@ async function noteFailure(
     permanent,
     code: (error as { code?: unknown }).code,
   }
-  // The reason may name the recipient: it stands in the row, for `admin mail list`.
+  // The reason may name the recipient: the row has it, for `admin mail list`.
   if (pauseMs === null) log.error(about, 'mail is a dead letter')
   else log.warn({ ...about, againInMs: pauseMs }, 'mail not sent')
   return pauseMs

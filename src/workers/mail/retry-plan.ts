@@ -1,6 +1,4 @@
-/**
- * When a failed mail is retried, and when it becomes a dead letter. Pure.
- */
+/** When a failed mail is retried, and when it becomes a dead letter. Pure. */
 
 /** When a mail is tried again, in ms, and when it is given up. */
 export type RetryPlan = {
@@ -16,8 +14,8 @@ const LONGEST_PAUSE_MS = 5 * 60_000
 const TRIES = 54
 
 /**
- * Tries where the server says that it will never take this recipient: about 40 s. Not a single one, because a relay
- * that is configured wrongly, or greylists, says the same.
+ * Tries if the server permanently refuses this recipient: about 40 s. Not a single one, because a relay
+ * that is configured wrongly, or greylists, answers the same.
  */
 const PERMANENT_TRIES = 5
 

@@ -49,7 +49,7 @@ async function publish(growing: string, path: string): Promise<void> {
   await syncFolder(dirname(dirname(path)))
 }
 
-/** Makes names durable: a file's own fsync says nothing about the folder that lists it. */
+/** Makes names durable: a file's own fsync does not cover the folder that lists it. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r')
   try {

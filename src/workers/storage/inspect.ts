@@ -27,9 +27,9 @@ export type Inspected = {
 }
 
 /**
- * Decides the type of a stream of bytes from the bytes themselves, never from what somebody declared, and checks on
+ * Decides the type of a stream of bytes from the bytes themselves, never from a declared type, and checks on
  * the way through that they are a complete file of that type. Nothing may be published before the body has ended.
- * @throws MediaRefused for a type that is not stored or is of the other kind; whatever the source throws
+ * @throws MediaRefused for a type that is not stored or is of the other kind; what the source throws
  */
 export async function inspect(source: AsyncIterable<Uint8Array>, expected: MediaExpectation): Promise<Inspected> {
   const chunks = source[Symbol.asyncIterator]()

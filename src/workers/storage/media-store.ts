@@ -4,26 +4,26 @@
 import type { MediaExtension, MediaName, MediaType } from '../../shared/media/media.ts'
 import type { MediaExpectation } from './inspect.ts'
 
-/** A result to be kept. */
+/** A result to store. */
 export type SaveRequest = MediaExpectation & {
   /** The name for the type that the bytes turn out to be: `(extension) => mediaName(secret, callId, 0, extension)`. */
   name: (extension: MediaExtension) => MediaName
   source: AsyncIterable<Uint8Array>
 }
 
-/** A result that is kept. */
+/** A stored result. */
 export type SavedMedia = { name: MediaName; contentType: MediaType; bytes: number }
 
-/** Keeps media results. */
+/** Stores media results. */
 export type MediaStore = {
   /**
-   * Keeps a result, in constant memory however large it is. When it returns, the result is complete, durable and
+   * Stores a result of any size in constant memory. When it returns, the result is complete, durable and
    * readable under its name; when it throws, nothing is. Saving under a name again replaces what was there.
-   * @throws MediaRefused for bytes that are no complete file of the expected kind; whatever the source throws
+   * @throws MediaRefused for bytes that are no complete file of the expected kind; what the source throws
    */
   save(request: SaveRequest): Promise<SavedMedia>
   /** Forgets a result; none under that name is no error. */
   remove(name: MediaName): Promise<void>
-  /** Forgets what was saved longer ago than so many days, and what broken-off saves left. Returns how many results. */
+  /** Removes results older than `olderThanDays`, and the remains of failed saves. Returns how many results. */
   sweep(olderThanDays: number): Promise<number>
 }

@@ -71,7 +71,7 @@ async function sweepResults(bucket: Bucket, before: number): Promise<number> {
   return removed
 }
 
-/** Ends uploads that a killed worker left behind: their parts are invisible, and are paid for until somebody does. */
+/** Ends uploads that a killed worker left behind: their parts are invisible, but paid for until then. */
 async function abortOldUploads({ sdk, client, name, prefix }: Bucket, before: number): Promise<void> {
   const listed = await client.send(new sdk.ListMultipartUploadsCommand({ Bucket: name, Prefix: prefix }))
   for (const { Key, UploadId, Initiated } of listed.Uploads ?? []) {

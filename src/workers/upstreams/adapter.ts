@@ -1,5 +1,5 @@
 /**
- * What an upstream adapter is: it translates our requests to one wire protocol and its answers back, and says what a
+ * What an upstream adapter is: it translates our requests to one wire protocol and its answers back, and decides what a
  * failure means. It knows neither database nor queue; it neither retries nor charges (the call processor does).
  */
 import { isWord } from '../../shared/platform/process/log.ts'
@@ -22,9 +22,9 @@ export type Reference = { pieces: Uint8Array[]; contentType: string; extension: 
 
 /** Counts the bytes of a call's answer in this process. */
 export type ReceivingRoom = {
-  /** Waits until an answer of so many bytes may be held. @throws the signal's reason once that has aborted */
+  /** Waits until an answer of `bytes` bytes may be held. @throws the signal's reason once that has aborted */
   take: (bytes: number, signal: AbortSignal) => Promise<void>
-  /** The answer has so many bytes and no more. */
+  /** The answer has only `bytes` bytes. */
   lowerTo: (bytes: number) => void
 }
 
@@ -32,11 +32,11 @@ export type ReceivingRoom = {
 export type UpstreamContext = {
   /** Which upstream, its address and key, its name for the model, and the model's `rename`, `drop` and `set`. */
   route: Route
-  /** Ends at the call's deadline, at a shutdown, or when the client of a stream leaves. */
+  /** Ends at the call's deadline, at a shutdown, or when the client of a stream disconnects. */
   signal: AbortSignal
   /** The call's public id, sent as `Idempotency-Key` and in the logs: harmless where it is ignored, never trusted. */
   callId: string
-  /** The picture whose bytes an adapter that `uploads` sends; absent where there is none. */
+  /** The picture whose bytes an adapter that `uploads` sends; absent without one. */
   upload?: Reference | undefined
   /** The files of the form that the call came as, in their order; absent where it was none. */
   files?: readonly UpstreamFile[] | undefined
@@ -62,7 +62,7 @@ export type UpstreamContext = {
  * Token counts as an upstream reports them, under one name each (`usage.ts`); 0 or absent: not reported. Nothing of it
  * is believed yet. `cached` and `written`: input that was read from a cache or written to one, a part of `input` or,
  * with `cachesApart`, not in it. `repeated`: input that is billed once more. `reasoning`: the part of `output` that was
- * reasoning, or what the total has besides it. `costMicroUsd`: what it says that this answer cost, where it does.
+ * reasoning, or what the total has in addition. `costMicroUsd`: the reported cost of this answer.
  */
 export type UpstreamUsage = {
   input: number
@@ -103,7 +103,7 @@ export type ChatAdapter = {
    * @throws UpstreamError like `chat`; AnswerTooLong where more comes than any answer may have; what `take` throws
    */
   streamChat(request: ChatRequest, context: UpstreamContext, take: TakeEvent): Promise<void>
-  /** The input tokens of a request in its own dialect, by the upstream's count; absent where there is none. */
+  /** The input tokens of a request in its own dialect, by the upstream's count; absent if it offers none. */
   count?(request: ChatRequest, context: UpstreamContext): Promise<number>
 }
 
@@ -113,8 +113,8 @@ export type MediaSource =
   | { from: 'bytes'; bytes: Uint8Array }
 
 /**
- * What an upstream has made: its pictures in their order, at least one, or one video. `costMicroUsd`: what it says that
- * all of them cost; size and quality of pictures as it says them, where it does.
+ * What an upstream has made: its pictures in their order, at least one, or one video. `costMicroUsd`: the reported cost
+ * of all of them; size and quality of pictures as reported.
  */
 export type Made = { files: readonly MediaSource[]; costMicroUsd?: number } & CameAs
 
@@ -126,7 +126,7 @@ export type DirectMediaAdapter = {
   generate(request: MediaRequest, context: UpstreamContext): Promise<Made>
 }
 
-/** Where a task stands. Unknown status words are `running`: the call's deadline ends it. */
+/** The state of a task. Unknown status words are `running`: the call's deadline ends it. */
 export type TaskState =
   | { state: 'running'; progress: number | null; pollAfterMs: number }
   | { state: 'succeeded'; made: Made }
@@ -144,7 +144,7 @@ export type TaskMediaAdapter = {
   check(ref: UpstreamRef, context: UpstreamContext): Promise<TaskState>
   /** Stops a task whose call has ended; failures do not matter. */
   cancel(ref: UpstreamRef, context: UpstreamContext): Promise<void>
-  /** Finds the task of a submission whose answer was lost; null where there is none. Absent where no look-up exists. */
+  /** Finds the task of a submission whose answer was lost; null if it has none. Absent without such a search. */
   find?(request: MediaRequest, context: UpstreamContext, sentAfter: Date): Promise<UpstreamRef | null>
 }
 
@@ -251,7 +251,7 @@ const wordIn = (text: unknown): string | null => (isWord(text) ? text : null)
 
 /**
  * The one class in which adapters fail. `message` is a sentence of our own, for operators' logs: the words of an
- * upstream may quote the prompt, and stand in `said` alone.
+ * upstream may quote the prompt, and are only in `said`.
  */
 export class UpstreamError extends Error {
   readonly kind: FailureKind
@@ -265,7 +265,7 @@ export class UpstreamError extends Error {
   readonly type: string | null
   /** What the customer can fix; null where it is not theirs to fix. */
   readonly fault: CustomersFault | null
-  /** What the client is told of it in the upstream's words (`quoted-words.ts`); null where that is nothing. */
+  /** The upstream's words that the client gets (`quoted-words.ts`); null for none. */
   quoted: string | null = null
   /** What was reported before it failed: that was billed all the same. */
   usage: UpstreamUsage | null = null
@@ -284,8 +284,8 @@ export class UpstreamError extends Error {
   }
 
   /**
-   * What the upstream said: as it is never for clients, and logged only with LOG_UPSTREAM_TEXT. No property, which is
-   * shown.
+   * The upstream's words: never for clients unchanged, and logged only with LOG_UPSTREAM_TEXT. Not a property, since
+   * logs show those.
    */
   get said(): string | null {
     return this.#said

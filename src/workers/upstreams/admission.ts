@@ -21,7 +21,7 @@ export type RequestKind = Modality | 'stream' | 'submit' | 'poll'
 export const ANSWERS: Record<RequestKind, Pick<Kind, 'answer' | 'isSentOnce'>> = {
   ...KINDS,
   stream: { isSentOnce: false, answer: { ...KINDS.chat.answer, expectedBytes: null } },
-  // A task is submitted as a video is, whatever it makes.
+  // A task is submitted as a video is, also one that makes images.
   submit: KINDS.video,
   poll: { isSentOnce: false, answer: { maxBytes: 96 * MEGABYTE, expectedBytes: 8 * MEGABYTE } },
 }

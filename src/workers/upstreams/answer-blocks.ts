@@ -1,6 +1,4 @@
-/**
- * The numbered blocks of an answer, into which decoders turn what upstreams say piece by piece.
- */
+/** The numbered blocks of an answer, into which decoders turn the pieces that upstreams send. */
 import type { AnswerEvent, BlockStart } from '../../shared/chat/events.ts'
 import { asFields } from '../../shared/platform/fields.ts'
 import type { Fields } from '../../shared/platform/fields.ts'
@@ -21,9 +19,7 @@ export class OpenBlock {
     return this.count++
   }
 
-  /**
-   * Begins a block, unless the open one is of this kind and place. @param at where its upstream says that it stands
-   */
+  /** Begins a block, unless the open one is of this kind and place. @param at its place, as reported by its upstream */
   start(at: unknown, start: BlockStart): AnswerEvent[] {
     if (this.open?.kind === start.kind && this.open.at === at) return []
     const closed = this.close()

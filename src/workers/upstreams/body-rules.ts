@@ -15,7 +15,7 @@ const FORMS: Readonly<Record<Form, (value: unknown) => unknown>> = {
   string: (value) => String(value),
   seconds: (value) => `${String(value)}s`,
   // Down: a length that is sent must not be longer than the one that was priced. The catalogue's check asks for whole
-  // durations beside it.
+  // durations with it.
   integer: (value) => Math.floor(Number(value)),
   list: (value) => [value],
 }

@@ -1,6 +1,6 @@
 /**
  * How the upstreams are doing, as this process sees them: a circuit breaker and a limit of requests in progress for
- * each. The breaker blocks nobody; it says to `routing.ts` whom to ask last.
+ * each. The breaker blocks nothing; `routing.ts` asks an upstream with an open circuit last.
  */
 import { circuitBreaker, CircuitState as BreakerState, ConsecutiveBreaker, handleWhen } from 'cockatiel'
 import type { CircuitBreakerPolicy } from 'cockatiel'
@@ -19,7 +19,7 @@ export type UpstreamHealth = {
   waiting: number
 }
 
-/** For whom something is done at an upstream, and what ends it. */
+/** The account on whose behalf an upstream is asked, and the signal that ends the work. */
 export type Caller = { account: AccountId; signal: AbortSignal }
 
 /** How an upstream does, as this worker saw it. */
@@ -27,24 +27,24 @@ export type Health = {
   /**
    * Does one piece of work at an upstream within its `concurrency` and its account's share of that, and learns from how
    * it ends. Waits for its turn.
-   * @throws whatever the work throws; UpstreamError `aborted` at the signal while it waits
+   * @throws what the work throws; UpstreamError `aborted` at the signal while it waits
    */
   during<T>(upstream: Upstream, caller: Caller, work: () => Promise<T>): Promise<T>
   /** Until when the upstream's circuit is open, in Unix ms; 0 where it is closed. A test that runs keeps it open. */
-  openUntil(upstream: string): number
+  openUntil: (upstream: string) => number
   /** Every upstream that this process has used. */
   snapshot(): UpstreamHealth[]
 }
 
-/** When a circuit opens, for how long, and how often it is told of an upstream that it goes on working. */
+/** When a circuit opens, for how long, and how often a success is reported of an upstream that keeps working. */
 export type BreakerSettings = { failures: number; coolDownMs: number; stillWorksMs: number }
 
 /** Opens after five failures in a row, or at a refused key; after ten seconds one call tests whether it may close. */
-export const BREAKER: BreakerSettings = { failures: 5, coolDownMs: 10_000, stillWorksMs: 60_000 }
+const BREAKER: BreakerSettings = { failures: 5, coolDownMs: 10_000, stillWorksMs: 60_000 }
 
 /**
- * What says that an upstream is ill. A refusal or a rate limit says that it is well. One that keeps calls waiting until
- * their deadlines is as ill as one that fails: nobody else would ever be asked.
+ * Failures that count against an upstream. A refusal or a rate limit shows that it works. One that delays calls until
+ * their deadlines counts as failing: otherwise no other upstream would be asked.
  */
 const TRIPS_BREAKER: ReadonlySet<FailureKind> = new Set(['not_sent', 'overloaded', 'unknown', 'late'])
 
@@ -56,8 +56,8 @@ const STATES = {
 } as const
 
 /**
- * Who is told of circuits. `opened`: each that opens. `works`: the first success at an upstream in this process, and
- * the first after each opening; where it rejects, the next success is told too. `stillWorks`: a success after those,
+ * The listener of circuits. `opened`: each that opens. `works`: the first success at an upstream in this process, and
+ * the first after each opening; if it rejects, the next success is reported too. `stillWorks`: a success after those,
  * one in `stillWorksMs`: a process whose circuit is open may have died, and another knows.
  */
 export type HealthListener = {
@@ -68,9 +68,6 @@ export type HealthListener = {
 
 const NOBODY: HealthListener = { opened: () => {}, works: () => Promise.resolve(), stillWorks: () => {} }
 
-/** The listener of one upstream. */
-type CircuitListener = { opened: () => void; works: () => Promise<void>; stillWorks: () => void }
-
 /**
  * The health of all upstreams, nothing known yet.
  * @param accountShare what one account may have of an upstream's `concurrency`
@@ -78,12 +75,11 @@ type CircuitListener = { opened: () => void; works: () => Promise<void>; stillWo
 export function createHealth(
   accountShare: number,
   settings: BreakerSettings = BREAKER,
-  { opened, works, stillWorks }: HealthListener = NOBODY,
+  listener: HealthListener = NOBODY,
 ): Health {
   const circuits = new Map<string, CircuitState>()
   const circuitOf = ({ name }: Upstream): CircuitState => {
-    const listener = { opened: () => opened(name), works: () => works(name), stillWorks: () => stillWorks(name) }
-    const known = circuits.get(name) ?? new CircuitState(accountShare, settings, listener)
+    const known = circuits.get(name) ?? new CircuitState(name, accountShare, settings, listener)
     circuits.set(name, known)
     return known
   }
@@ -117,29 +113,23 @@ class CircuitState {
   /** Shared out by the catalogue's `concurrency` of the moment. */
   readonly places: Places
   readonly breaker: CircuitBreakerPolicy
-  private readonly coolDownMs: number
-  private readonly stillWorksMs: number
-  private readonly listener: CircuitListener
+  private readonly name: string
+  private readonly settings: BreakerSettings
+  private readonly listener: HealthListener
   private coolsUntil = 0
   private servesFrom = 0
   private isKnownToWork = false
   private toldToWorkAt = 0
 
-  constructor(
-    accountShare: number,
-    { failures, coolDownMs, stillWorksMs }: BreakerSettings,
-    listener: CircuitListener,
-  ) {
-    this.coolDownMs = coolDownMs
-    this.stillWorksMs = stillWorksMs
+  constructor(name: string, accountShare: number, settings: BreakerSettings, listener: HealthListener) {
+    const { failures, coolDownMs } = settings
+    this.name = name
+    this.settings = settings
     this.listener = listener
     this.places = new Places(accountShare)
     this.breaker = circuitBreaker(
       handleWhen((error) => error instanceof UpstreamError && TRIPS_BREAKER.has(error.kind)),
-      {
-        breaker: new ConsecutiveBreaker(failures),
-        halfOpenAfter: coolDownMs,
-      },
+      { breaker: new ConsecutiveBreaker(failures), halfOpenAfter: coolDownMs },
     )
     this.breaker.onBreak(() => {
       this.coolsUntil = Date.now() + coolDownMs
@@ -173,23 +163,23 @@ class CircuitState {
   /** Opens at once: a refused key and a spent quota do not go away by themselves. */
   private open(): void {
     const isOpen = this.openUntil() > 0
-    this.servesFrom = Date.now() + this.coolDownMs
+    this.servesFrom = Date.now() + this.settings.coolDownMs
     if (!isOpen) this.tellOpened()
   }
 
   private tellOpened(): void {
     this.isKnownToWork = false
-    this.listener.opened()
+    this.listener.opened(this.name)
   }
 
   /** No work waits for it. */
   private tellWorks(): void {
     const wasKnown = this.isKnownToWork
-    if (wasKnown && Date.now() - this.toldToWorkAt < this.stillWorksMs) return
+    if (wasKnown && Date.now() - this.toldToWorkAt < this.settings.stillWorksMs) return
     this.toldToWorkAt = Date.now()
     this.isKnownToWork = true
-    if (wasKnown) return this.listener.stillWorks()
-    this.listener.works().catch(() => {
+    if (wasKnown) return this.listener.stillWorks(this.name)
+    this.listener.works(this.name).catch(() => {
       this.isKnownToWork = false
     })
   }

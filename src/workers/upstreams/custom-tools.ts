@@ -1,6 +1,6 @@
 /**
  * Custom tools of a chat, which take one text that is no JSON, at an upstream that knows functions alone: a function
- * of one text stands for each, and its calls come back as calls of the custom tool.
+ * of one text replaces each, and its calls come back as calls of the custom tool.
  */
 import type { ChatRequest } from '../../shared/requests/requests.ts'
 import type { ChatAdapter, TakeEvent, UpstreamContext } from './adapter.ts'
@@ -69,8 +69,8 @@ function functionTool(tool: Fields): Fields {
 }
 
 /**
- * What is said of a custom tool, and of the format that its text follows. A grammar stands as it is, and not as JSON,
- * which would make more words of it than were held.
+ * The description of a custom tool, and of the format that its text follows. A grammar is included as it is, not as
+ * JSON, which would make more words of it than were held.
  */
 export function withFormat(description: unknown, format: unknown): string | undefined {
   const { grammar, ...flat } = asFields(format)
@@ -97,7 +97,7 @@ function chosenFunction(choice: unknown): unknown {
   return { type, allowed_tools: { ...asFields(allowed), tools: listOf(asFields(allowed).tools).map(chosenFunction) } }
 }
 
-/** A message with its calls of the functions that stand for custom tools turned back. */
+/** A message whose calls of functions that replace custom tools are calls of those again. */
 function messageOf(message: unknown, names: ReadonlySet<unknown>): unknown {
   const fields = asFields(message)
   if (!listOf(fields.tool_calls).some((call) => names.has(asFields(call.function).name))) return message
@@ -113,8 +113,8 @@ function customCall(call: Fields, names: ReadonlySet<unknown>): Fields {
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /**
- * The one text of the arguments of a function that stands for a custom tool; all of them, where a model has made
- * something else.
+ * The one text of the arguments of a function that replaces a custom tool; all of them if the model has
+ * written something else.
  */
 export function inputOf(args: unknown): string {
   try {
@@ -127,8 +127,8 @@ export function inputOf(args: unknown): string {
 }
 
 /**
- * Takes the events of a stream. The arguments of a function come in pieces of JSON, of which the text cannot be taken:
- * a call that stands for a custom tool is held back until its choice ends, and comes whole.
+ * Takes the events of a stream. The arguments of a function that replaces a custom tool come in pieces of JSON, from
+ * which the text cannot be taken: the call is held back until its choice ends, and sent whole.
  */
 function takingCustomCalls(names: ReadonlySet<unknown>, take: TakeEvent): TakeEvent {
   const held = new Map<string, Fields>()
@@ -147,7 +147,7 @@ function withHeldCalls(chunk: Fields, names: ReadonlySet<unknown>, held: Map<str
   return { ...chunk, choices }
 }
 
-/** Keeps a piece of a call that stands for a custom tool. */
+/** Holds back a piece of a call of a function that replaces a custom tool. */
 function isHeld(piece: Fields, choice: string, names: ReadonlySet<unknown>, held: Map<string, Fields>): boolean {
   const key = `${choice} ${String(piece.index)}`
   const { name, arguments: args } = asFields(piece.function)

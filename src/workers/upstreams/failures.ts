@@ -1,5 +1,5 @@
 /**
- * The one place that says what a failed request means (the kinds of `UpstreamError`). Every protocol's errors come
+ * The one place that defines what a failed request means (the kinds of `UpstreamError`). Every protocol's errors come
  * through here: a mistake in a second place would be a second bill.
  */
 import type { IncomingHttpHeaders } from 'node:http'
@@ -13,7 +13,7 @@ import type { Fields } from '../../shared/platform/fields.ts'
 /** The longest pause that an upstream may ask for, in ms: beyond it a call would rather fail. */
 const MAX_RETRY_AFTER_MS = 60_000
 
-/** Characters of an upstream's own words that are kept. */
+/** The most characters of an upstream's own words. */
 const MAX_QUOTE = 300
 
 /**
@@ -43,7 +43,7 @@ const QUOTA = new Set([
   '1008',
 ])
 
-/** What upstreams say of spent credit where their code is one of many meanings. */
+/** Sentences about spent credit under codes of many meanings. */
 const QUOTA_SENTENCE =
   /credit balance is too low|insufficient (account )?balance|balance is (used up|insufficient)|余额不足|欠费/i
 
@@ -134,10 +134,10 @@ const FAILED_END = /error|^abort|^fail|^time_?out|insufficient_system_resource/i
 /** Fields under which answers and events come. */
 const OF_ANSWERS = ['choices', 'usage', 'data', 'images', 'content', 'delta', 'output', 'content_block', 'candidates']
 
-/** The names under which a code and a sentence stand in an object that is an error without saying so. */
+/** The names of codes and sentences in an object that is an error without such a label. */
 const NAMES_OF_ERRORS = ['code', 'message', 'error_code', 'error_msg', 'error_message', 'msg', 'detail']
 
-/** Errors of the connector: whatever failed there, no byte of a request had left. */
+/** Errors of the connector: no byte of a request was sent. */
 const connectErrors = new WeakSet<Error>()
 
 /** Remembers that this error is one of connecting: DNS, refusal, time-out, TLS handshake. */
@@ -145,7 +145,7 @@ export function markConnectError(error: Error): void {
   connectErrors.add(error)
 }
 
-/** What a status means where the error's own words do not say more. */
+/** What a status means if the error's own words are not more specific. */
 function kindOfStatus(status: number): FailureKind {
   if (status === 429) return 'rate_limited'
   if (status === 503 || status === 529) return 'overloaded'
@@ -153,7 +153,7 @@ function kindOfStatus(status: number): FailureKind {
   return status >= 500 ? 'unknown' : 'rejected'
 }
 
-/** What an error says of the request, or of the credit that pays it; null where it says neither. */
+/** What an error means for the request, or for the credit that pays it; null if it concerns neither. */
 function meaningOf(error: Fields, status: number | null): { kind: FailureKind; fault?: CustomersFault } | null {
   const words = wordsOf(error).map((word) => word.toLowerCase())
   const sentence = OF_REQUEST.has(status) ? (messageIn(error) ?? '') : ''
@@ -184,8 +184,8 @@ export function statusFailure(status: number, headers: IncomingHttpHeaders, body
 }
 
 /**
- * The failure that is in an event or in an answer of 200, in any form (docs/upstreams/answers.md#errors); null if
- * there is none. OpenRouter puts an HTTP status into `code`, the others words.
+ * The failure that is in an event or in an answer of 200, in any form (docs/upstreams/answers.md#errors), or
+ * null. OpenRouter puts an HTTP status into `code`, the others words.
  * @param event the name of the event
  */
 export function failureIn(body: unknown, event?: string): UpstreamError | null {
@@ -205,7 +205,14 @@ export function failureIn(body: unknown, event?: string): UpstreamError | null {
   })
 }
 
-/** What says that something failed; null where nothing does. */
+/** An answer of 2xx that reports no failure. @throws UpstreamError the failure that it reports */
+export function unfailed(answer: Fields): Fields {
+  const failure = failureIn(answer)
+  if (failure) throw failure
+  return answer
+}
+
+/** The part of a body that reports a failure; null where none does. */
 function errorAt(body: Fields, event?: string): unknown {
   const isAnswer = OF_ANSWERS.some((name) => body[name] !== undefined && body[name] !== null)
   const { error, errors, base_resp: base } = body
@@ -229,7 +236,7 @@ function errorAt(body: Fields, event?: string): unknown {
 }
 
 /**
- * The failure of a task whose status says that it has failed. `status` is a word that the adapter knows; `error` is a
+ * The failure of a task with a status of failure. `status` is a word that the adapter knows; `error` is a
  * text, an object with a message, or missing.
  */
 export function taskFailure(status: string, error: unknown, type?: unknown): UpstreamError {
@@ -254,7 +261,7 @@ function inBrackets(words: string[]): string {
 export const malformedAnswer = (message: string, cause?: unknown): UpstreamError =>
   new UpstreamError('unknown', message, { cause })
 
-/** The failure that whatever was thrown stands for while a request was made or its answer read. */
+/** The failure that an error means which was thrown while a request was sent or its answer read. */
 export function transportFailure(error: unknown, signal: AbortSignal): UpstreamError {
   if (error instanceof UpstreamError) return error
   if (signal.aborted) {

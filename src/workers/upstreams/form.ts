@@ -1,6 +1,4 @@
-/**
- * Bodies as multipart forms.
- */
+/** Bodies as multipart forms. */
 import { FormData } from 'undici'
 import type { Fields } from '../../shared/platform/fields.ts'
 import { fileOf } from './references.ts'

@@ -30,7 +30,7 @@ export type Timeouts = { connectMs: number } & Record<RequestKind, Patience>
 const WHOLE: Patience = { headersMs: 0, bodyMs: 60_000 }
 
 /** The time-outs that production runs with. Reasoning models think long before the first piece of a stream. */
-export const TIMEOUTS: Timeouts = {
+const TIMEOUTS: Timeouts = {
   connectMs: 5000,
   ...mapKinds(() => WHOLE),
   stream: { headersMs: 120_000, bodyMs: 120_000 },
@@ -38,7 +38,7 @@ export const TIMEOUTS: Timeouts = {
   poll: { headersMs: 15_000, bodyMs: 15_000 },
 }
 
-/** How much of an error's body is read, in bytes: enough for what it says. */
+/** How much of an error's body is read, in bytes: enough for its message. */
 const MAX_ERROR_BYTES = 64 * 1024
 
 /** One request. `path` is added to the upstream's base address; `url` is one that the upstream itself named. */
@@ -215,7 +215,7 @@ async function answered(
   throw statusFailure(answer.statusCode, answer.headers, await errorText(answer))
 }
 
-/** What an error answer says. The status is known, so nothing that happens here is a failure of its own. */
+/** The text of an error answer. The status is known, so nothing that happens here is a failure of its own. */
 async function errorText(answer: Dispatcher.ResponseData): Promise<string> {
   const source = decoded(answer)
   if (Number(answer.headers['content-length'] ?? 0) > MAX_ERROR_BYTES) {
@@ -254,7 +254,7 @@ function decoded({ body, headers }: Dispatcher.ResponseData): Readable {
     .split(',')
   return codings.reduceRight<Readable>((source, coding) => {
     const decoder = DECODERS[coding.trim()]?.()
-    // Whoever reads the decoder sees the failure of either.
+    // The reader of the decoder gets the failure of either.
     return decoder ? pipeline(source, decoder, () => {}) : source
   }, body)
 }
@@ -274,7 +274,7 @@ function bodyOf(answer: Dispatcher.ResponseData, bound: Bound, context: Upstream
     release: (whole) => {
       end()
       if (source.closed) return
-      // Nobody reads any more: an error from here on concerns nobody.
+      // Nothing reads it any more: ignore errors from here on.
       source.on('error', () => {})
       if (!whole) {
         source.destroy()

@@ -1,6 +1,4 @@
-/**
- * Whether an upstream takes its key: asked by a request that costs nothing, with the client that calls use.
- */
+/** Whether an upstream takes its key: asked by a request that costs nothing, with the client that calls use. */
 import { request } from 'undici'
 import type { Protocol, Upstream } from '../../shared/catalogue/catalogue.ts'
 import { sentenceOf } from '../../shared/platform/process/log.ts'
@@ -9,10 +7,10 @@ import type { Authorize } from './http.ts'
 import { bearer } from './http.ts'
 import { falKey } from './tasks/fal.ts'
 
-/** What an upstream says. `says` is for operators. */
+/** The upstream's reaction. `says` is for operators. */
 export type KeyCheck = { ok: boolean; says: string }
 
-// No such request: fal looks at the key first, and has nothing else that is free.
+// No such request: fal checks the key first, and offers no other free request.
 const FAL_REQUEST = '/fal-ai/flux/requests/00000000-0000-0000-0000-000000000000/status'
 
 /** The question of a protocol: a path below the upstream's address, and how the key is presented. */

@@ -1,6 +1,4 @@
-/**
- * Where a media result is, as upstreams say it: an address, a data URI, or base64.
- */
+/** Where a media result is, as upstreams report it: an address, a data URI, or base64. */
 import type { MediaSource } from './adapter.ts'
 import { malformedAnswer } from './failures.ts'
 import { asFields } from '../../shared/platform/fields.ts'
@@ -32,7 +30,7 @@ export function sourceOf(address: string, headers?: Record<string, string>): Med
   return { from: 'url', url: address, ...(headers && { headers }) }
 }
 
-/** Where servers put a picture, and the lists and objects in which it stands: the likeliest first. */
+/** The fields in which servers put a picture, or lists and objects with it: the likeliest first. */
 const OF_PICTURES = [
   'data',
   'images',

@@ -1,6 +1,6 @@
 /**
  * A form for an upstream (`multipart/form-data`, RFC 7578) whose files are not in memory: their bytes are read while
- * it leaves. Its length is known before, because not every server takes a request without one.
+ * it is sent. Its length is computed before, because not every server takes a request without one.
  */
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'

@@ -1,6 +1,4 @@
-/**
- * How pictures are asked for, in OpenAI's names.
- */
+/** How pictures are asked for, in OpenAI's names. */
 import type { Fields } from '../../shared/platform/fields.ts'
 import type { MediaRequest } from '../../shared/requests/requests.ts'
 

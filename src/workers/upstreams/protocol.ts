@@ -27,7 +27,7 @@ export type ProtocolParts = {
   pass: (request: ChatRequest, context: UpstreamContext) => { body: Fields; translation: Translation }
   /** The body of a chat that was asked in another dialect, and what decodes the answer. @throws UpstreamError */
   encode: (chat: CanonicalChat, route: Route) => { body: Fields; decoder: Decoder }
-  /** What every body says. */
+  /** The fields of every body. */
   complete?: (body: Fields, stream: boolean) => Fields
 }
 

@@ -1,7 +1,7 @@
 /**
  * What a client may read of an upstream's words about its request. Agents correct their requests by them, so they stay
  * as they are; but they were written for the upstream's own customer, who is the operator: they name keys, addresses
- * and accounts. What the client wrote itself stays whatever it looks like.
+ * and accounts. The client's own words stay unchanged.
  */
 import type { Route } from '../../shared/catalogue/catalogue.ts'
 import type { UpstreamError } from './adapter.ts'
@@ -17,7 +17,7 @@ const HIDDEN = '[…]'
 /** Last labels of names of hosts. A path of a field has dots too: `messages.1.role`. */
 const TOPS = 'com|net|org|io|ai|dev|app|cloud|co|cn|eu|de|uk|us|internal|local|localdomain|lan|svc|cluster|corp|intra'
 
-/** What stands in front of a name of theirs. */
+/** What precedes a name of theirs. */
 const OWNERS = 'organi[sz]ation|account|workspace|project|team|customer|tenant|subscription|deployment|resource'
 
 /** A long word of letters and digits; but one with a date at its end is a version: of a model, a tool, a beta. */
@@ -49,7 +49,7 @@ export type QuotedTo = { request: object; betas?: readonly string[] | undefined;
 const wholeWord = (text: string): RegExp =>
   new RegExp(String.raw`(?<![\w.-])${text.replaceAll(/[^\w]/g, String.raw`\$&`)}(?![\w-])`, 'g')
 
-/** The words of a refusal for its client; null where there are none that it may read. */
+/** The words of a refusal for its client; null if it may read none of them. */
 export function quotedWords({ kind, status, said }: UpstreamError, route: Route, about: QuotedTo): string | null {
   if (kind !== 'rejected' || said === null || !OF_REQUEST.has(status) || NO_SENTENCE.test(said)) return null
   const sent = `${JSON.stringify(about.request)} ${about.betas?.join(' ') ?? ''}`

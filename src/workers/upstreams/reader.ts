@@ -1,6 +1,6 @@
 /**
- * The one reader of what upstreams answer, whole or as a stream of events. The label of an answer says nothing: its
- * first byte that is no white space tells a JSON value from events (docs/upstreams/answers.md).
+ * The one reader of what upstreams answer, whole or as a stream of events. The label of an answer is ignored: its
+ * first byte other than white space distinguishes JSON from events (docs/upstreams/answers.md).
  */
 import type { Readable } from 'node:stream'
 import { createParser, ParseError } from 'eventsource-parser'
@@ -24,20 +24,20 @@ const REST_MS = 2000
 /**
  * A body that is being read: of a chat, or of another answer, which may have `maxBytes` as JSON. `failure`: what it
  * means that its connection broke. `release` ends the reading: after its last piece of interest (`whole`) the
- * connection is kept for the next request, else it is closed, which shows the upstream to stop its work.
+ * connection stays open for the next request, else it is closed, which shows the upstream to stop its work.
  */
 export type AnswerBody = {
   source: Readable
   maxBytes: number
   isChat: boolean
   failure: (error: unknown) => UpstreamError
-  /** Asks for room once so many bytes have come; null where nothing has to be waited for. */
+  /** Asks for room once `bytes` bytes have come; null if there is nothing to wait for. */
   admit?: (bytes: number) => Promise<void> | null
   release: (whole: boolean) => void
 }
 
 /**
- * What an upstream said:
+ * A part of an upstream's answer:
  * - `object`: a JSON object. `isWhole`: it is the whole answer, and neither an event nor cut off. `event`: its name.
  *   `line`: its JSON as it came, where that is one line.
  * - `done`: the protocol's own end.
@@ -48,13 +48,13 @@ export type Said =
   | { is: 'done' }
   | { is: 'broken' }
 
-/** Takes what an upstream said; answers whether more is wanted. */
+/** Takes a part of an answer; returns whether more is wanted. */
 type Take = (said: Said) => boolean
 
 /**
- * Reads what a body says, in order, each thing as it comes. A chunk of a stream costs no promise: they are many. Where
- * no more is wanted the connection is closed, unless `isOver` by then.
- * @param isOver whether everything that matters has come: from then on two seconds are left for the rest, and however
+ * Reads the parts of a body, in order, each as it comes. A chunk of a stream costs no promise. If no more
+ * is wanted, the connection is closed, unless `isOver` by then.
+ * @param isOver whether everything that matters has come: from then on there are two seconds for the rest, and however
  * the connection ends is an end
  * @throws AnswerTooLong for a chat that is too large, after what was complete of a whole one; UpstreamError `unknown`
  * for another answer; what `failure` returns for a broken connection; what `take` throws
@@ -141,7 +141,7 @@ class AnswerText {
     return this.form !== 'events' || this.parsed()
   }
 
-  /** What is left at the end: the last event counts also where its closing blank line is missing. */
+  /** The rest at the end: the last event counts also where its closing blank line is missing. */
   end(): void {
     this.text += this.decoder.decode()
     if (this.form === 'json') saidIn(this.take, this.text, true)
@@ -186,7 +186,7 @@ class AnswerText {
 const DONE = /^"?\[DONE\]"?$/i
 
 /**
- * Takes what a text says: one JSON object, or one a line, as of servers that leave the blank line between two events
+ * Takes the objects of a text: one, or one a line, as of servers that omit the blank line between two events
  * out. What is empty, a single word or a ping is a sign of life.
  * @returns whether more is wanted
  */

@@ -1,19 +1,17 @@
-/**
- * How the pictures that a request names get to an upstream.
- */
+/** How the pictures that a request names get to an upstream. */
 import type { Route } from '../../shared/catalogue/catalogue.ts'
 import type { MediaAdapter, Reference } from './adapter.ts'
 
 /**
  * - `none`: it gets none.
- * - `address`: what the request says; the upstream fetches it by itself.
+ * - `address`: as in the request; the upstream fetches it.
  * - `upload`: bytes in a form, fetched here.
  * - `data`: data URIs in the place of addresses, fetched here.
  */
 export type Handover = 'none' | 'address' | 'upload' | 'data'
 
 /**
- * How a route's upstream gets the pictures of a request. A route of media that renames `image_url` says that its
+ * How a route's upstream gets the pictures of a request. A route of media that renames `image_url` declares that its
  * upstream takes the address, and under which name. @param adapter that of media; absent for chats
  */
 export function handoverOf({ upstream, rename, drop }: Route, adapter?: MediaAdapter): Handover {

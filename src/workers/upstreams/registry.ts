@@ -18,9 +18,9 @@ import { UpstreamError } from './adapter.ts'
 import { anthropicKey, createAnthropicChat } from './anthropic/chat.ts'
 import { BACKOFF_MS, nextAttempt } from './routing.ts'
 import type { FailedTry } from './routing.ts'
-import { BREAKER, createHealth } from './circuits.ts'
+import { createHealth } from './circuits.ts'
 import type { BreakerSettings, Caller, HealthListener, UpstreamHealth } from './circuits.ts'
-import { bearer, createConnections, TIMEOUTS } from './http.ts'
+import { bearer, createConnections } from './http.ts'
 import type { Connections, Timeouts } from './http.ts'
 import { createOpenaiChat } from './openai/chat.ts'
 import { createOpenaiEmbeddings } from './openai/embeddings.ts'
@@ -41,9 +41,9 @@ import { replicateTasks } from './tasks/replicate.ts'
 export type UpstreamDeps = {
   /** What one account may have of an upstream's `concurrency`. */
   accountShare: number
-  /** Who is told of circuits. */
+  /** The listener of circuits. */
   listener?: HealthListener
-  /** Is called for each request of which an upstream said that it does not serve us: its operator must fix that. */
+  /** Is called for each request with the answer that the upstream does not serve us: its operator must fix that. */
   notServed?: (upstream: string, failure: UpstreamError) => void
   /** The longest answer of a chat, in bytes. */
   maxAnswerBytes?: number
@@ -54,13 +54,12 @@ export type UpstreamDeps = {
 }
 
 /**
- * One try of a call at one route. A stream calls `begun` before its first chunk leaves: failures are final after that.
+ * One try of a call at one route. A stream calls `begun` before its first chunk is sent: failures are final after that.
  */
 export type Work<T> = (route: Route, begun: () => void) => Promise<T>
 
 /**
- * For whom routes are tried. `prepare` is done before a place at the route's upstream is taken; what it throws ends the
- * tries.
+ * The account that asks. `prepare` runs before a place at the route's upstream is taken; what it throws ends the tries.
  */
 export type RouteCaller = Caller & { prepare?: (route: Route) => Promise<void> }
 
@@ -69,10 +68,10 @@ export type Upstreams = ReturnType<typeof createUpstreams>
 
 /** The upstreams of this process. Opens no connection yet. */
 export function createUpstreams(deps: UpstreamDeps) {
-  const { timeouts = TIMEOUTS, breaker = BREAKER, backoffMs = BACKOFF_MS } = deps
-  const connections = createConnections(timeouts, deps.maxAnswerBytes)
+  const { backoffMs = BACKOFF_MS } = deps
+  const connections = createConnections(deps.timeouts, deps.maxAnswerBytes)
   const adapters = createAdapters(connections)
-  const health = createHealth(deps.accountShare, breaker, deps.listener)
+  const health = createHealth(deps.accountShare, deps.breaker, deps.listener)
   return {
     /** The adapter of a protocol. */
     adapterOf: (protocol: Protocol): Adapter => adapters[protocol],
@@ -89,16 +88,9 @@ export function createUpstreams(deps: UpstreamDeps) {
       const failed: FailedTry[] = []
       for (;;) {
         const { modality, routes } = model
-        const openUntil = (upstream: string): number => health.openUntil(upstream)
-        const step = nextAttempt({
-          modality,
-          routes,
-          failed,
-          openUntil,
-          now: Date.now(),
-          backoffMs,
-          random: Math.random,
-        })
+        const { openUntil } = health
+        const state = { modality, routes, failed, openUntil, backoffMs }
+        const step = nextAttempt({ ...state, now: Date.now(), random: Math.random })
         if (step.is === 'give_up') throw failed.at(-1)?.error ?? new UpstreamError('rejected', 'no upstream at all')
         if (step.afterMs > 0) await pause(step.afterMs, caller.signal)
         await caller.prepare?.(step.route)

@@ -28,7 +28,7 @@ export type RoutingState = {
   random: () => number
 }
 
-/** What to do: try this route after so many ms, or give up with the last failure. */
+/** What to do: try this route after `afterMs`, or give up with the last failure. */
 export type NextAttempt = { is: 'try'; route: Route; afterMs: number } | { is: 'give_up' }
 
 /** How often one upstream is tried for one call where it certainly accepted nothing. */
@@ -40,7 +40,7 @@ export const BACKOFF_MS = 500
 /**
  * The next step of a call. The routes are tried in their order, those with an open circuit last; then those that may be
  * tried again, whichever is ready first. A call whose every circuit is open is still tried: where the circuit closes
- * first. After the first chunk of a stream has left nothing may be tried: do not ask then.
+ * first. After the first chunk of a stream was sent nothing may be tried: do not ask then.
  */
 export function nextAttempt(situation: RoutingState): NextAttempt {
   const { failed, openUntil } = situation
@@ -57,7 +57,7 @@ export function nextAttempt(situation: RoutingState): NextAttempt {
 }
 
 /**
- * Whether a failure of this kind leaves anything to try. What may have been accepted is sent again only where its
+ * Whether anything can be tried after a failure of this kind. What may have been accepted is sent again only where its
  * kind of call may be: to each further upstream once, or once more to the only one.
  */
 function mayTryAgain({ modality, failed, routes }: RoutingState, { kind, fault }: UpstreamError): boolean {

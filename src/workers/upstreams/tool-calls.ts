@@ -1,6 +1,6 @@
 /**
  * Calls of tools in pieces, as clients can read them. Compatible servers omit, repeat, empty or retype the number, the
- * id, the name and the arguments of a call; what leaves here has each of them once, and numbers from 0.
+ * id, the name and the arguments of a call; what is sent on has each of them once, and numbers from 0.
  */
 import { randomUUID } from 'node:crypto'
 import { saysAnything } from '../../shared/chat/deltas.ts'
@@ -48,7 +48,7 @@ export class ToolCalls {
     })
   }
 
-  /** No more comes. @returns what is left to pass on: a call without arguments has `{}` */
+  /** No more comes. @returns the rest to pass on: a call without arguments has `{}` */
   end(): Fields[] {
     for (const call of this.calls) call.whole ??= {}
     return this.calls.flatMap((call) => this.untold(call))
@@ -114,7 +114,7 @@ export class ToolCalls {
       call.whole = isPlaceholder ? {} : said
       return ''
     }
-    // Some say everything once more at the end.
+    // Some repeat everything at the end.
     if (said === call.text && objectOf(said)) return ''
     call.text += said
     call.brackets.add(said)
@@ -140,7 +140,7 @@ export class ToolCalls {
   }
 }
 
-/** Whether a piece goes on with a call of its number or id: a new id begins a new call, an empty one says nothing. */
+/** Whether a piece goes on with a call of its number or id: a new id begins a new call, an empty one is ignored. */
 function belongs(call: Call, { number, isNumbered, id, name, said }: Piece): boolean {
   if (id !== null && call.id !== null) return id === call.id && (!isNumbered || call.number === number)
   if (name === '' || call.name === '') return true

@@ -1,6 +1,4 @@
-/**
- * From what an upstream says to what a chat's answer is, whole and streamed: the same for every protocol.
- */
+/** From what an upstream sends to a chat's answer, whole and streamed: the same for every protocol. */
 import type { AnswerEncoder, AnswerEvent } from '../../shared/chat/events.ts'
 import type { AnswerForm } from '../../shared/chat/answer-form.ts'
 import type { ChatResult, TakeEvent, UpstreamContext, UpstreamUsage } from './adapter.ts'
@@ -22,7 +20,7 @@ type Reading = {
   usageIn(event: Fields): UpstreamUsage | null
 }
 
-/** Turns what one protocol says into the canonical events of one answer. */
+/** Turns what one protocol sends into the canonical events of one answer. */
 export type Decoder = Reading & {
   /**
    * The events that an object means.
@@ -30,7 +28,7 @@ export type Decoder = Reading & {
    * @throws UpstreamError for what makes no sense
    */
   events(event: Fields, isWhole: boolean): AnswerEvent[]
-  /** The events that are left at the end. @throws UpstreamError for an answer that was cut off, or says nothing */
+  /** The remaining events at the end. @throws UpstreamError for an answer that was cut off, or is empty */
   end(ending: Ending): AnswerEvent[]
 }
 
@@ -38,10 +36,7 @@ export type Decoder = Reading & {
  * Turns an answer into frames of its client's dialect. An object that is such a frame already is returned itself, and
  * not changed. Throws what a decoder throws.
  */
-export type Translation = Reading & {
-  frames(event: Fields, isWhole: boolean): Fields[]
-  end(ending: Ending): Fields[]
-}
+export type Translation = Reading & { frames(event: Fields, isWhole: boolean): Fields[]; end(ending: Ending): Fields[] }
 
 /** An answer for a client of another dialect than its upstream's. */
 export const encoded = (decoder: Decoder, encoder: AnswerEncoder): Translation => {
@@ -89,7 +84,7 @@ export abstract class PassThrough implements Translation {
 /**
  * Takes what is in an answer, each event as it comes. After a failure it is read on, because the usage comes last and
  * was billed.
- * @throws UpstreamError for an error in any form, for an answer that was cut off, and for one that says nothing; what
+ * @throws UpstreamError for an error in any form, for an answer that was cut off, and for an empty one; what
  * `take` throws
  */
 export async function readChat(

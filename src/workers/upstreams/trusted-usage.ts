@@ -1,6 +1,4 @@
-/**
- * The one place that decides what of a reported usage is believed (docs/upstreams/answers.md#usage). Pure.
- */
+/** The one place that decides what of a reported usage is believed (docs/upstreams/answers.md#usage). Pure. */
 import { ownCount } from '../../shared/calls/chat-settlement.ts'
 import type { Tokens } from '../../shared/terms/pricing.ts'
 import type { UpstreamUsage } from './adapter.ts'
@@ -9,8 +7,8 @@ import type { UpstreamUsage } from './adapter.ts'
 type Input = Required<Pick<Tokens, 'input' | 'cached' | 'written'>>
 
 /**
- * The three disjoint counts of input. Parts that are larger than their prompt stand beside it where the total covers
- * them all; else they are not believed.
+ * The three disjoint counts of input. Parts that are larger than their prompt are counted in addition to it if the
+ * total covers them all; else they are not believed.
  */
 function inputOf({ input, output, cached = 0, written = 0, total = 0, cachesApart }: UpstreamUsage): Input {
   if (cachesApart) return { input, cached, written }

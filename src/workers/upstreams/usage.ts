@@ -67,18 +67,18 @@ const NAMES: Readonly<Record<Count, readonly string[]>> = {
   reasoning: ['reasoning_tokens', 'thinking_tokens', 'thoughts_token_count', 'reasoning_token_count'],
 }
 
-/** What stands in the details of a usage, too; the sums stand at its top alone. */
+/** Fields that the details of a usage have too; only its top level has the sums. */
 const IN_DETAILS: ReadonlySet<Count> = new Set(['cached', 'written', 'repeated', 'reasoning'])
 
 /** The objects of a usage that hold further counts. */
 const isDetail = (name: string): boolean => name.includes('details') || name === 'cache_creation'
 
-/** Whether a value is a count of tokens: a whole number that is not negative. A text is none, nor is a fraction. */
+/** Whether a value is a count of tokens: a whole number that is not negative. Neither a text nor a fraction is one. */
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 
 const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** Which count a name stands for. */
+/** The count that a name means. */
 const COUNTS: ReadonlyMap<string, Count> = new Map(
   (Object.keys(NAMES) as Count[]).flatMap((count) => NAMES[count].map((name) => [name, count] as const)),
 )
@@ -116,7 +116,7 @@ export const openaiUsage = (usage: unknown): UpstreamUsage | null => reported(us
 /** The usage of Anthropic's kind: what a cache had a part in is not in the input. Null where it reports nothing. */
 export const anthropicUsage = (usage: unknown): UpstreamUsage | null => reported(usage, true)
 
-/** Two reports of one answer: they are cumulative, so the larger of each count stands. */
+/** Two reports of one answer: they are cumulative, so the larger of each count is used. */
 export function largerUsage(one: UpstreamUsage | null, other: UpstreamUsage): UpstreamUsage {
   if (!one) return other
   const larger = (count: Count): number => Math.max(one[count] ?? 0, other[count] ?? 0)
@@ -137,7 +137,7 @@ export function largerUsage(one: UpstreamUsage | null, other: UpstreamUsage): Up
 /** The names of a usage object. */
 const isUsage = (name: string): boolean => name === 'usage' || name === 'usage_metadata' || name === 'usageMetadata'
 
-/** How deep a usage may stand below the top of an answer: `x_groq.usage`, `response.metadata.usage`. */
+/** How deep a usage may be below the top of an answer: `x_groq.usage`, `response.metadata.usage`. */
 const MAX_DEPTH = 2
 
 /**
@@ -187,8 +187,8 @@ function without(fields: Fields, depth: number, found: unknown[]): Fields {
 const MAX_DOLLARS = 1_000_000
 
 /**
- * The cost that OpenRouter, and gateways like it, report in dollars, as whole micro-dollars, rounded up; null where
- * there is none. With a key of one's own at the vendor, the vendor's bill comes on top of the gateway's fee.
+ * The cost that OpenRouter, and gateways like it, report in dollars, as whole micro-dollars, rounded up, or
+ * null. With a key of one's own at the vendor, the vendor's bill comes on top of the gateway's fee.
  */
 export function reportedCost(usage: unknown): number | null {
   const { cost, is_byok: isByok, cost_details: details } = asFields(usage)

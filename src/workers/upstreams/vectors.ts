@@ -1,10 +1,8 @@
-/**
- * Vectors of numbers of 32 bits: as upstreams write them, and as clients ask for them. Pure.
- */
+/** Vectors of numbers of 32 bits: as upstreams write them, and as clients ask for them. Pure. */
 
 const BYTES = Float32Array.BYTES_PER_ELEMENT
 
-/** A vector from numbers, or from the base64 of little-endian numbers; null for what is none. */
+/** A vector from numbers, or from the base64 of little-endian numbers; null for anything else. */
 export function vectorOf(written: unknown): Float32Array | null {
   const vector =
     typeof written === 'string' ? fromBase64(written) : Array.isArray(written) ? fromNumbers(written) : null
@@ -22,7 +20,7 @@ function fromBase64(text: string): Float32Array | null {
   return new Float32Array(copy.buffer)
 }
 
-/** The digits that tell any two numbers of 32 bits apart. */
+/** The digits that distinguish any two numbers of 32 bits. */
 const DIGITS = 9
 
 /** A vector as JSON. */

@@ -1,6 +1,4 @@
-/**
- * When a failed delivery is tried again, and when it is given up (docs/webhooks.md#tries). Pure.
- */
+/** When a failed delivery is tried again, and when it is given up (docs/webhooks.md#tries). Pure. */
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND
@@ -22,7 +20,7 @@ const PAUSES_MS = [
 /** How far a pause is moved at random, of its length, so that what failed together does not come back together. */
 const JITTER = 0.2
 
-/** The longest that a receiver may ask to be left alone, in ms. */
+/** The longest pause that a receiver may ask for, in ms. */
 const LONGEST_WISH_MS = HOUR
 
 /** When a delivery is tried again. */

@@ -270,8 +270,8 @@ export const OF_WEBHOOKS: readonly Mutant[] = [
     edits: [
       {
         file: 'src/workers/upstreams/circuits.ts',
-        find: '    this.isKnownToWork = false\n    this.listener.opened()',
-        replace: '    this.listener.opened()',
+        find: '    this.isKnownToWork = false\n    this.listener.opened(this.name)',
+        replace: '    this.listener.opened(this.name)',
       },
     ],
     tests: [HEALTH],

@@ -5,7 +5,7 @@ const SOI = 0xd8
 const EOI = 0xd9
 const SOS = 0xda
 
-/** Markers that stand alone: restarts between pieces of a scan, and TEM. */
+/** Markers without a segment: restarts between pieces of a scan, and TEM. */
 const standsAlone = (marker: number) => marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7)
 
 /** The frame headers: C0 to CF but for the tables DHT (C4) and DAC (CC) and the reserved C8. */

@@ -41,7 +41,7 @@ function unpackedSize(header: Buffer): number {
   return size
 }
 
-/** Unpacks the image data beside the reading, to see that it is all there; what comes out is counted and dropped. */
+/** Unpacks the image data during the reading, to check that it is complete; what comes out is counted and dropped. */
 class Pixels {
   private readonly inflate = createInflate({ chunkSize: 64 * 1024 })
   private readonly ended: Promise<void>
@@ -59,7 +59,7 @@ class Pixels {
         reject(error instanceof MediaRefused ? error : broken('its pixels do not unpack'))
       })
     }).finally(() => (this.over = true))
-    // The failure is met by whoever waits next; until then it must not count as unhandled.
+    // The next caller that waits gets the failure; until then it must not count as unhandled.
     this.ended.catch(() => undefined)
   }
 

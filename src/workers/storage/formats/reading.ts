@@ -46,7 +46,7 @@ export function* passUntil(byte: number): Format {
   yield { kind: 'until', byte }
 }
 
-/** Waits for something that runs beside the reading. */
+/** Waits for work that runs during the reading. */
 export function* waitFor(work: () => Promise<void>): Format {
   yield { kind: 'wait', work }
 }
@@ -73,7 +73,7 @@ export class Reading {
     }
   }
 
-  /** Says that the file ends here. @throws MediaRefused where the format still needs something */
+  /** Ends the file. @throws MediaRefused where the format still needs something */
   async end(): Promise<void> {
     while (this.need) {
       if (this.need.kind === 'wait') await this.settle(this.need.work)

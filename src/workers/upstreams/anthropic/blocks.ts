@@ -1,6 +1,4 @@
-/**
- * Content of turns: from canonical blocks to those of the Messages API.
- */
+/** Content of turns: from canonical blocks to those of the Messages API. */
 import type { Block, Reasoning, ToolCall, ToolResult, Turn } from '../../../shared/chat/canonical.ts'
 import { imageSourceOf } from '../../../shared/chat/messages/parts.ts'
 import { CLAUDE_THOUGHTS } from '../../../shared/chat/canonical.ts'

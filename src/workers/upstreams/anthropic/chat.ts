@@ -1,6 +1,4 @@
-/**
- * Chat by Anthropic's Messages API.
- */
+/** Chat by Anthropic's Messages API. */
 import type { ChatAdapter } from '../adapter.ts'
 import { malformedAnswer } from '../failures.ts'
 import type { Authorize, UpstreamHttp } from '../http.ts'

@@ -1,6 +1,4 @@
-/**
- * From what the Messages API says to the events of an answer. A whole message is a stream of its blocks.
- */
+/** From what the Messages API sends to the events of an answer. A whole message is a stream of its blocks. */
 import { randomUUID } from 'node:crypto'
 import type { AnswerEvent, EndReason } from '../../../shared/chat/events.ts'
 import { CLAUDE_THOUGHTS } from '../../../shared/chat/canonical.ts'
@@ -23,7 +21,7 @@ const REASONS: Readonly<Record<string, EndReason>> = {
 }
 
 /**
- * Whether an object is a whole message, and no event of one: it says so, or is the whole answer and has content.
+ * Whether an object is a whole message, and no event of one: by its type, or as a whole answer with content.
  * @param isWhole whether it is the whole answer
  */
 export const isMessage = ({ type, content }: Fields, isWhole: boolean): boolean =>
@@ -72,7 +70,7 @@ export class MessagesDecoder implements Decoder {
     return []
   }
 
-  /** A model may have nothing to say: with a reason to stop and a usage that is an answer, and was billed. */
+  /** A model may return no content: with a reason to stop and a usage, that is an answer and was billed. */
   private ended(): AnswerEvent[] {
     const reason = this.stopReason === null ? null : (REASONS[this.stopReason] ?? 'done')
     const isAnswer = this.blocks > 0 || this.reported !== null || reason === 'refusal'
@@ -85,7 +83,7 @@ export class MessagesDecoder implements Decoder {
   }
 
   /**
-   * A message with blocks may forget its reason to stop; without either nothing says that the model has answered.
+   * A message with blocks may forget its reason to stop; without either, nothing shows that the model has answered.
    * @throws UpstreamError `unknown` for a message without content
    */
   private message(message: Fields, isWhole: boolean): AnswerEvent[] {
@@ -174,7 +172,7 @@ export class MessagesDecoder implements Decoder {
     return this.open.add(index, { kind: 'reasoning', format: CLAUDE_THOUGHTS }, wordsOf(text))
   }
 
-  /** A thought may be signed and have no words: its vendor keeps them to itself. */
+  /** A thought may be signed and have no words: its vendor does not send them. */
   private signed(index: unknown, signature: unknown): AnswerEvent[] {
     if (!isText(signature)) return []
     const begun = this.open.start(index, { kind: 'reasoning', format: CLAUDE_THOUGHTS })
@@ -182,7 +180,7 @@ export class MessagesDecoder implements Decoder {
   }
 }
 
-/** A text of an answer; nothing where it is missing. @throws UpstreamError `unknown` where it is none */
+/** A text of an answer; empty if it is missing. @throws UpstreamError `unknown` if it is not a text */
 function wordsOf(text: unknown): string {
   if (text === undefined || text === null) return ''
   if (typeof text !== 'string') throw malformedAnswer('a block has a content that is no text')

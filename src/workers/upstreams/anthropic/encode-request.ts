@@ -38,7 +38,7 @@ export function bodyOf(
   })
 }
 
-/** How a route's `allow` says that its model is asked for reasoning by an effort: others refuse it. */
+/** In a route's `allow`: its model takes an effort of reasoning. Others refuse it. */
 const EFFORT = 'output_config.effort'
 
 /** Of the formats only a schema has a counterpart, and of the efforts none for no reasoning. */
@@ -56,10 +56,10 @@ const withoutMissing = (fields: Fields): Fields =>
 const allowed = ({ further }: CanonicalChat, names: readonly string[]): Fields =>
   withoutMissing(Object.fromEntries(names.map((name) => [name, further[name] ?? undefined])))
 
-/** What stands for a turn in which nothing is said, and that the API asks for. */
+/** The content of an empty turn, where the API requires one. */
 const NOTHING: Fields = { type: 'text', text: '.' }
 
-/** What the system says is separate from the turns; where it says everything, it says it as the user. */
+/** The system's text is separate from the turns; if there is nothing else, it is sent as the user's. */
 function conversationOf({ turns: said }: CanonicalChat, names: Names): Fields {
   requireCalls(said)
   const system = said.filter(({ role }) => role === 'system').flatMap(({ blocks }) => blocksOf(blocks, names))
@@ -85,7 +85,7 @@ function mergedTurns(said: CanonicalChat['turns'], names: Names): SentTurn[] {
   return turns
 }
 
-/** What an assistant has begun to say may not end in white space. */
+/** The beginning of an assistant's answer may not end in white space. */
 function withoutTrailingSpace(turns: SentTurn[]): SentTurn[] {
   const last = turns.at(-1)
   const block = last?.content.at(-1)

@@ -64,7 +64,7 @@ function thinkingOf(thinking: Fields, maxTokens: number): Fields {
 
 /**
  * The messages without what the API refuses: thoughts that nobody signed, texts of white space, turns in which nothing
- * else was said, ids of others.
+ * else was, and ids of other alphabets.
  */
 function corrected(messages: readonly Fields[]): Fields[] {
   const ids = new SafeNames()
@@ -73,7 +73,7 @@ function corrected(messages: readonly Fields[]): Fields[] {
     if (!Array.isArray(content)) return [message]
     const kept = (content as Fields[]).filter(isKept).map((block) => withId(block, ids))
     if (kept.every((block, at) => block === content[at]) && kept.length === content.length) return [message]
-    // A turn in which nothing is left is refused, too.
+    // An empty turn is refused, too.
     return kept.length > 0 ? [{ ...message, content: kept }] : []
   })
 }

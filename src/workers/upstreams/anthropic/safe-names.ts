@@ -22,7 +22,7 @@ export class SafeNames {
     return free
   }
 
-  /** What was sent, by what stands for it. */
+  /** The customer's ids and names, by what was sent for them. */
   get back(): ReadonlyMap<string, string> {
     return this.taken
   }

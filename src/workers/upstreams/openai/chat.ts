@@ -1,6 +1,6 @@
 /**
  * Chat completions of OpenAI's kind. For clients of the same dialect they are passed on with as little change as
- * possible: every field of the list of those that pass, and whatever the answer holds.
+ * possible: every field of the list of those that pass, and everything that the answer has.
  */
 import { asFields } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
@@ -31,8 +31,8 @@ export const createOpenaiChat = (http: UpstreamHttp): ChatAdapter =>
   )
 
 /**
- * `max_tokens` is what the pre-charge paid for: its other name must not say more. The usage of a stream is always asked
- * for, because the call is settled on it.
+ * `max_tokens` is what the pre-charge paid for: its other name must not allow more. The usage of a stream is always
+ * asked for, because the call is settled on it.
  */
 function complete(body: Fields, stream: boolean): Fields {
   const { max_completion_tokens: _other, stream_options: options, ...rest } = body

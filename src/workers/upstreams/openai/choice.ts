@@ -46,14 +46,14 @@ export class Choice {
     return said
   }
 
-  /** A delta that leaves, with the role if it is the first: it is said once. */
+  /** A delta to send, with the role if it is the first: the role is sent once. */
   withRole(delta: Fields): Fields {
     if (this.hasRole) return delta
     this.hasRole = true
     return { role: 'assistant', ...delta }
   }
 
-  /** Why it has ended, where its upstream forgot to say so: without a reason no reader can tell an end from a loss. */
+  /** The reason to finish if its upstream has omitted it: without one, readers cannot distinguish it from a loss. */
   get forgottenReason(): string {
     return this.calls.isEmpty ? 'stop' : 'tool_calls'
   }
@@ -82,7 +82,7 @@ export class Choice {
     }
   }
 
-  /** What a message in place of a delta adds: some say everything so far every time. */
+  /** What a message in place of a delta adds: some repeat everything so far each time. */
   private news(message: Fields): Fields {
     const added = Object.entries(message).map(([field, value]): [string, unknown] => {
       if (typeof value !== 'string' || field === 'role') return [field, value]

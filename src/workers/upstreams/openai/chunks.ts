@@ -1,5 +1,5 @@
 /**
- * What a server of OpenAI's kind says, as chunks that every client can read. A whole answer is a stream of one event.
+ * What a server of OpenAI's kind sends, as chunks that every client can read. A whole answer is a stream of one event.
  */
 import { randomUUID } from 'node:crypto'
 import { saysAnything } from '../../../shared/chat/deltas.ts'
@@ -11,7 +11,7 @@ import type { Ending, Translation } from '../translation.ts'
 import { takeUsage } from '../usage.ts'
 import { Choice } from './choice.ts'
 
-/** The largest index of a choice: whoever puts chunks together makes an array as long as that. */
+/** The largest index of a choice: readers that join chunks make an array of that length. */
 const MAX_INDEX = 1000
 
 /** The chunks of one answer: one id, a time, and in every choice its number and, in its first delta, its role. */
@@ -87,7 +87,7 @@ export class OpenaiChunks implements Translation {
 
   /**
    * A choice of an event as every client can read it: the choice itself where it is so.
-   * @param isCounted whether usage was reported: with it and a reason to finish, a choice that says nothing is one
+   * @param isCounted whether usage was reported: with it and a reason to finish, an empty choice is valid
    */
   private pieceOf(value: unknown, at: number, isWhole: boolean, isCounted: boolean): Fields {
     if (!isFields(value)) throw malformedAnswer('the answer has a choice that is none')

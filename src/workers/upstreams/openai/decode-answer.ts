@@ -1,6 +1,4 @@
-/**
- * From what a server of OpenAI's kind says to the events of an answer, for clients of another dialect.
- */
+/** From what a server of OpenAI's kind sends to the events of an answer, for clients of another dialect. */
 import type { AnswerEvent, EndReason } from '../../../shared/chat/events.ts'
 import { asFields, isText } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'

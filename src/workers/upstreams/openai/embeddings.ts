@@ -1,5 +1,5 @@
 /**
- * Embeddings of OpenAI's kind. Base64 is asked for whatever the client wants: it has a quarter of the bytes. What an
+ * Embeddings of OpenAI's kind. Base64 is always asked for: it has a quarter of the bytes. What an
  * upstream answers in numbers all the same is read too.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -9,7 +9,7 @@ import { asFields } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import type { EmbeddingAdapter } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
-import { failureIn, malformedAnswer } from '../failures.ts'
+import { malformedAnswer, unfailed } from '../failures.ts'
 import type { UpstreamHttp } from '../http.ts'
 import { takeUsage } from '../usage.ts'
 import { vectorOf } from '../vectors.ts'
@@ -26,20 +26,16 @@ const AT_ONCE = 64
 export function createOpenaiEmbeddings(http: UpstreamHttp): EmbeddingAdapter {
   return async (request, context) => {
     const json = applyRules({ ...request, encoding_format: 'base64', model: context.route.model }, context.route)
-    const body = { json }
     const expectedBytes =
       partsOf(request.input).length * ((request.dimensions ?? DIMENSIONS) * BYTES_EACH + AROUND_EACH)
-    const asked = { method: 'POST', kind: 'embedding', path: '/embeddings', body, expectedBytes } as const
-    const answer = await http.json(asked, context)
-    const failure = failureIn(answer)
-    if (failure) throw failure
-    const { data, ...rest } = answer
+    const asked = { method: 'POST', kind: 'embedding', path: '/embeddings', body: { json }, expectedBytes } as const
+    const { data, ...rest } = unfailed(await http.json(asked, context))
     return { vectors: await vectorsIn(data, request), usage: takeUsage(rest).usage }
   }
 }
 
 /**
- * The vectors in the order of the input, whatever the order of the answer.
+ * The vectors in the order of the input, in whichever order the answer has them.
  * @throws UpstreamError `unknown` for any other number of them, or another length than was asked for
  */
 async function vectorsIn(data: unknown, { input, dimensions }: EmbeddingRequest): Promise<Float32Array[]> {

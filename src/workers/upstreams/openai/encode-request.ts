@@ -1,6 +1,4 @@
-/**
- * From the canonical form of a chat to a request of chat completions, for clients of another dialect.
- */
+/** From the canonical form of a chat to a request of chat completions, for clients of another dialect. */
 import type { Block, CanonicalChat, Tool, ToolChoice, ToolResult, Turn } from '../../../shared/chat/canonical.ts'
 import type { Route } from '../../../shared/catalogue/catalogue.ts'
 import { CLAUDE_THOUGHTS } from '../../../shared/chat/canonical.ts'
@@ -34,7 +32,7 @@ export function bodyOf(chat: CanonicalChat, { upstream }: Pick<Route, 'upstream'
 }
 
 /**
- * The turns with the system in front alone: what it says later stands in the user's next turn, or in one of its own at
+ * The turns with the system in front alone: its later texts are put into the user's next turn, or in one of its own at
  * the end.
  */
 function systemFirst(turns: readonly Turn[]): Turn[] {
@@ -50,7 +48,7 @@ function systemFirst(turns: readonly Turn[]): Turn[] {
   return system.length > 0 ? [{ role: 'system', blocks: system }, ...others] : others
 }
 
-/** What the system says, marked as such among what the user says. */
+/** A text of the system, marked as such within a turn of the user. */
 const asReminder = (block: Block): Block =>
   block.kind === 'text' ? { ...block, text: `<system>\n${block.text}\n</system>` } : block
 
@@ -70,7 +68,7 @@ function messagesOf(turn: Turn, about: About): Fields[] {
   }
 }
 
-/** A message of a text, or of parts where there is more than that; none where nothing is said. */
+/** A message of a text, or of parts where there is more than that; none if there is no content. */
 function said(role: string, blocks: readonly Block[], about: About): Fields[] {
   const parts = blocks.flatMap((block) => partOf(block, about))
   if (parts.length === 0) return []

@@ -1,13 +1,11 @@
-/**
- * Images of OpenAI's kind: made from a prompt, or edited from a picture, within one request.
- */
+/** Images of OpenAI's kind: made from a prompt, or edited from a picture, within one request. */
 import type { MediaRequest } from '../../../shared/requests/requests.ts'
 import { sizeOf } from '../../../shared/requests/sizes.ts'
 import { MEDIA_TYPES } from '../../../shared/media/media.ts'
 import type { UploadedPicture } from '../../../shared/requests/requests.ts'
 import type { DirectMediaAdapter, Made, UpstreamContext } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
-import { failureIn, malformedAnswer } from '../failures.ts'
+import { malformedAnswer, unfailed } from '../failures.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import { formOf, textsOf } from '../form.ts'
 import type { UpstreamHttp, UpstreamRequest } from '../http.ts'
@@ -20,12 +18,8 @@ export function createOpenaiImages(http: UpstreamHttp): DirectMediaAdapter {
   return {
     kind: 'direct',
     uploads: true,
-    async generate(request, context) {
-      const answer = await http.json(outgoing(request, context), context)
-      const failure = failureIn(answer)
-      if (failure) throw failure
-      return madeImages(answer, request)
-    },
+    generate: async (request, context) =>
+      madeImages(unfailed(await http.json(outgoing(request, context), context)), request),
   }
 }
 
@@ -61,7 +55,7 @@ function picturesOf({ images = [], mask }: MediaRequest, { files = [] }: Upstrea
 }
 
 /**
- * The images of an answer, as many as were asked for at the most, and what it says of their size and quality.
+ * The images of an answer, as many as were asked for at the most, and their reported size and quality.
  * @throws UpstreamError `unknown` where there is none
  */
 export function madeImages(answer: Fields, { n = 1 }: MediaRequest): Made {

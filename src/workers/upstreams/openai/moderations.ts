@@ -1,11 +1,9 @@
-/**
- * Moderations of OpenAI's kind.
- */
+/** Moderations of OpenAI's kind. */
 import { asFields, isFields } from '../../../shared/platform/fields.ts'
 import { resultsOf } from '../../../shared/requests/moderations.ts'
 import type { Moderation, ModerationAdapter } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
-import { failureIn, malformedAnswer } from '../failures.ts'
+import { malformedAnswer, unfailed } from '../failures.ts'
 import type { UpstreamHttp } from '../http.ts'
 
 /** The most categories of a result. */
@@ -15,13 +13,8 @@ const MAX_CATEGORIES = 200
 export function createOpenaiModerations(http: UpstreamHttp): ModerationAdapter {
   return async (request, context) => {
     const json = applyRules({ ...request, model: context.route.model }, context.route)
-    const answer = await http.json(
-      { method: 'POST', kind: 'moderation', path: '/moderations', body: { json } },
-      context,
-    )
-    const failure = failureIn(answer)
-    if (failure) throw failure
-    const { results } = answer
+    const asked = { method: 'POST', kind: 'moderation', path: '/moderations', body: { json } } as const
+    const { results } = unfailed(await http.json(asked, context))
     if (!Array.isArray(results) || results.length !== resultsOf(request))
       throw malformedAnswer('the answer has not a result for each text')
     return results.map(moderationOf)
@@ -29,8 +22,8 @@ export function createOpenaiModerations(http: UpstreamHttp): ModerationAdapter {
 }
 
 /**
- * A result with the fields that are known of it. Where it does not say whether it is flagged, its categories do.
- * @throws UpstreamError `unknown` for what is none
+ * A result with the fields that are known of it. If `flagged` is missing, it follows from the categories.
+ * @throws UpstreamError `unknown` for anything else
  */
 function moderationOf(result: unknown): Moderation {
   const { flagged, categories, category_scores: scores, category_applied_input_types: types } = asFields(result)

@@ -7,19 +7,17 @@ import { placesOf } from '../../../shared/requests/rerank.ts'
 import type { RerankRequest } from '../../../shared/requests/rerank.ts'
 import type { Ranking, RerankAdapter } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
-import { failureIn, malformedAnswer } from '../failures.ts'
+import { malformedAnswer, unfailed } from '../failures.ts'
 import type { UpstreamHttp } from '../http.ts'
 
 /** The rankings of every server that has them at `/rerank`. */
 export function createOpenaiRerank(http: UpstreamHttp): RerankAdapter {
   return async ({ return_documents: _isReturned, ...request }, context) => {
     const json = applyRules({ ...request, model: context.route.model }, context.route)
-    const answer = await http.json({ method: 'POST', kind: 'rerank', path: '/rerank', body: { json } }, context)
-    const failure = failureIn(answer)
-    if (failure) throw failure
-    const { meta, usage } = answer
+    const asked = { method: 'POST', kind: 'rerank', path: '/rerank', body: { json } } as const
+    const { meta, usage, results, data } = unfailed(await http.json(asked, context))
     return {
-      results: resultsIn(answer.results ?? answer.data, request),
+      results: resultsIn(results ?? data, request),
       tokens: countOf(asFields(usage).total_tokens ?? asFields(asFields(meta).tokens).input_tokens),
       searches: countOf(asFields(asFields(meta).billed_units).search_units),
     }
@@ -29,8 +27,8 @@ export function createOpenaiRerank(http: UpstreamHttp): RerankAdapter {
 const countOf = (value: unknown): number | null => (Number.isSafeInteger(value) ? (value as number) : null)
 
 /**
- * The best places, the most relevant one first, whatever the order and the length of the answer.
- * @throws UpstreamError `unknown` for a place that the caller's list does not have, one that stands there twice, and
+ * The best places, the most relevant one first, for any order and length of the answer.
+ * @throws UpstreamError `unknown` for a place that the caller's list does not have, one that occurs twice, and
  * for fewer than were asked for
  */
 function resultsIn(listed: unknown, request: Pick<RerankRequest, 'documents' | 'top_n'>): Ranking['results'] {

@@ -1,6 +1,4 @@
-/**
- * Speech of OpenAI's kind: sound, as it comes.
- */
+/** Speech of OpenAI's kind: sound, as it comes. */
 import { applyRules } from '../body-rules.ts'
 import { malformedAnswer } from '../failures.ts'
 import type { SpeechAdapter } from '../adapter.ts'
@@ -33,7 +31,7 @@ export function createOpenaiSpeech(http: UpstreamHttp): SpeechAdapter {
 /** How many bytes of an answer are looked at. */
 const LOOK_BYTES = 16
 
-/** Whether an answer is that of a web page, or JSON, whatever it is said to be: sound does not begin so. */
+/** Whether an answer is a web page or JSON, whatever its label: sound does not begin like that. */
 function isText(first: Uint8Array): boolean {
   const head = Buffer.from(first.subarray(0, LOOK_BYTES)).toString('latin1')
   return /^\s*[{<[]/.test(head) && /^[\s\x20-\x7e]*$/.test(head)

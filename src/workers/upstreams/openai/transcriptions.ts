@@ -1,5 +1,5 @@
 /**
- * Transcriptions of OpenAI's kind. JSON is asked for whatever the customer wants: texts and subtitles say nothing of
+ * Transcriptions of OpenAI's kind. JSON is always asked for: texts and subtitles do not report
  * what was billed, and are made of it here.
  */
 import { asFields, isText } from '../../../shared/platform/fields.ts'
@@ -7,11 +7,11 @@ import type { Fields } from '../../../shared/platform/fields.ts'
 import type { Timed, Transcript, TranscriptFormat } from '../../../shared/requests/transcriptions.ts'
 import type { TranscriptionAdapter } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
-import { failureIn, malformedAnswer } from '../failures.ts'
+import { malformedAnswer, unfailed } from '../failures.ts'
 import type { UpstreamHttp } from '../http.ts'
 import type { FormPart } from '../multipart.ts'
 
-/** The forms that need to know when something is said. */
+/** The forms that need the times of words. */
 const NEED_TIMES: ReadonlySet<TranscriptFormat> = new Set(['srt', 'vtt', 'verbose_json'])
 
 /** The transcriptions of every server that speaks OpenAI's wire format. */
@@ -25,10 +25,8 @@ export function createOpenaiTranscriptions(http: UpstreamHttp): TranscriptionAda
     if (!upload) throw malformedAnswer('the call has no file')
     const parts = [...partsOf(fields), { name: 'file', file: { ...upload, ...file } }]
     const path = task === 'translate' ? '/audio/translations' : '/audio/transcriptions'
-    const answer = await http.json({ method: 'POST', kind: 'transcription', path, body: { parts } }, context)
-    const failure = failureIn(answer)
-    if (failure) throw failure
-    return transcriptOf(answer)
+    const asked = { method: 'POST', kind: 'transcription', path, body: { parts } } as const
+    return transcriptOf(unfailed(await http.json(asked, context)))
   }
 }
 
@@ -55,7 +53,7 @@ function transcriptOf({ text, language, segments, words, usage }: Fields): Trans
   }
 }
 
-/** The parts of a list that say when they are heard; null where there is none. */
+/** The parts of a list that have times; null if there are none. */
 function timedIn(list: unknown, said: string): Timed[] | null {
   if (!Array.isArray(list)) return null
   const timed = list.flatMap((one: unknown) => {

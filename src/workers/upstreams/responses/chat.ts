@@ -1,6 +1,4 @@
-/**
- * Chat by OpenAI's Responses API.
- */
+/** Chat by OpenAI's Responses API. */
 import { NO_SEAL } from '../../../shared/chat/seal.ts'
 import type { ChatAdapter } from '../adapter.ts'
 import type { UpstreamHttp } from '../http.ts'

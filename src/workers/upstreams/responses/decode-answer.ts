@@ -1,6 +1,4 @@
-/**
- * From what the Responses API says to the events of an answer. A whole response is a stream of its items.
- */
+/** From what the Responses API sends to the events of an answer. A whole response is a stream of its items. */
 import { randomUUID } from 'node:crypto'
 import type { AnswerEvent, BlockStart, EndReason } from '../../../shared/chat/events.ts'
 import { eventsOfResponse } from '../../../shared/chat/responses/answer.ts'
@@ -13,7 +11,7 @@ import { failureIn, malformedAnswer } from '../failures.ts'
 import type { Decoder, Ending } from '../translation.ts'
 import { largerUsage, openaiUsage } from '../usage.ts'
 
-/** The blocks of words, by the events that tell them. */
+/** The blocks of words, by the events that carry them. */
 const WORDS: Readonly<Record<string, BlockStart>> = {
   'response.output_text.delta': { kind: 'text' },
   'response.refusal.delta': { kind: 'refusal' },
@@ -33,7 +31,7 @@ export const eventsIn = (response: Fields, isWhole: boolean): Fields[] =>
 export class ResponsesDecoder implements Decoder {
   private readonly open = new OpenBlock()
   private readonly calls = new CallEvents(this.open)
-  /** The items of which words were told, by their place. */
+  /** The items whose words were already sent, by their place. */
   private readonly told = new Set<unknown>()
   private hasStarted = false
   private hasEnded = false
@@ -50,7 +48,7 @@ export class ResponsesDecoder implements Decoder {
     return usage && this.reported
   }
 
-  /** @throws UpstreamError for a response that failed, whatever its status */
+  /** @throws UpstreamError for a response that failed, under any status */
   events(event: Fields, isWhole: boolean): AnswerEvent[] {
     if (isWhole || isResponse(event)) {
       requireAnswered(event)
@@ -93,7 +91,7 @@ export class ResponsesDecoder implements Decoder {
     return [{ is: 'start', id: isText(id) ? id : `resp_${randomUUID()}`, created: at }]
   }
 
-  /** A call is told by its name; other items by their words. */
+  /** A call is recognised by its name; other items by their words. */
   private begin(index: unknown, item: Fields): AnswerEvent[] {
     this.items += 1
     const { type, name, call_id: id } = item
@@ -101,7 +99,7 @@ export class ResponsesDecoder implements Decoder {
     return type === 'custom_tool_call' ? this.calls.take([{ index, id, custom: { name } }]) : []
   }
 
-  /** What an item says at its end, where nothing of it was told before. */
+  /** The content of an item at its end, if none of it was sent before. */
   private rest(index: unknown, item: Fields): AnswerEvent[] {
     if (this.told.has(index)) return this.open.close()
     const pieces = piecesOf({ item, index: Number(index) })
@@ -127,7 +125,7 @@ export class ResponsesDecoder implements Decoder {
   private ended(response: Fields, isIncomplete: boolean): AnswerEvent[] {
     if (this.hasEnded) return []
     const output = Array.isArray(response.output) ? response.output : []
-    // Some tell of their items at the end alone.
+    // Some report their items only at the end.
     const late = this.items > 0 ? [] : output.flatMap((item, index) => this.late(index, asFields(item)))
     if (this.items === 0 && this.reported === null) throw malformedAnswer('the answer is empty')
     this.hasEnded = true

@@ -1,13 +1,11 @@
-/**
- * From the canonical form of a chat to a request of the Responses API, for clients of another dialect.
- */
+/** From the canonical form of a chat to a request of the Responses API, for clients of another dialect. */
 import type { Block, CanonicalChat, Tool, ToolChoice, Turn } from '../../../shared/chat/canonical.ts'
 import { asFields } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import { UpstreamError } from '../adapter.ts'
 
 /**
- * The body of a request but for its model, its stream and what every request says.
+ * The body of a request but for its model, its stream and what every request has.
  * @throws UpstreamError `rejected` for more than one choice, which the API does not make
  */
 export function bodyOf(chat: CanonicalChat): Fields {
@@ -28,7 +26,7 @@ export function bodyOf(chat: CanonicalChat): Fields {
   }
 }
 
-/** A turn as items, in its order: what is said in a row is one message. */
+/** A turn as items, in its order: consecutive words are one message. */
 function itemsOf({ role, blocks }: Turn): Fields[] {
   const items: Fields[] = []
   let parts: Fields[] = []
@@ -47,7 +45,7 @@ function itemsOf({ role, blocks }: Turn): Fields[] {
   return items
 }
 
-/** The item that a block is; null for what stands in a message. */
+/** The item that a block is; null for content of a message. */
 function itemOf(block: Block): Fields | null {
   if (block.kind === 'tool_call')
     return { type: 'function_call', call_id: block.id, name: block.name, arguments: block.args }

@@ -15,7 +15,7 @@ import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import { PassThrough } from '../translation.ts'
 import { ResponsesDecoder, eventsIn, isResponse } from './decode-answer.ts'
 
-/** The body that is sent, but for what every request says. Another upstream of the model may be allowed more. */
+/** The body that is sent, but for what every request has. Another upstream of the model may be allowed more. */
 export function passed(request: ChatRequest, { allow }: Pick<Route, 'allow'>, open: Seal['open']): Fields {
   const { messages: _messages, max_tokens: limit, input, service_tier: tier, ...rest } = request as ChatRequest & Fields
   const { background: _background, previous_response_id: _previous, stream: _stream, store: _store, ...more } = rest
@@ -121,7 +121,7 @@ export class ResponsesPassThrough extends PassThrough {
     return { ...withoutNumber(event), response }
   }
 
-  /** The items that nobody told of before the end. */
+  /** The items that were not reported before the end. */
   private late({ output }: Fields): Fields[] {
     return listOf(output).flatMap((item, index) =>
       this.done.has(index) ? [] : eventsOfItem({ item, index }).flatMap((one) => this.itemFrames(one)),
@@ -136,7 +136,7 @@ export class ResponsesPassThrough extends PassThrough {
     if (type !== 'response.output_item.done') return this.ids.has(index) ? [this.ours(event)] : []
     const placed = { item: asFields(item), index: Number(index) }
     const added = this.ids.has(index) ? [] : [itemAdded(placed)]
-    // What was not told piece by piece is told now: what is delivered is counted by its pieces.
+    // Send now what was not sent piece by piece: delivery is counted by pieces.
     const words = this.sent.has(index) ? [] : piecesOf(placed).filter(({ text }) => text !== '')
     const untold = words.flatMap(({ begin, text, delta, end }) => [...begin, delta(text), ...end])
     const frames = [...added, ...untold, event].map((one) => this.ours(one))
@@ -144,7 +144,7 @@ export class ResponsesPassThrough extends PassThrough {
     return frames
   }
 
-  /** An event of an item, with our own id of it: items are found by it, whoever made them. */
+  /** An event of an item, with our own id of it: items are found by it, also those of others. */
   private ours(event: Fields): Fields {
     const { output_index: index, item, item_id: itemName, ...rest } = withoutNumber(event)
     const known = this.ids.get(index) ?? this.idOf(asFields(item).id ?? itemName, Number(index))

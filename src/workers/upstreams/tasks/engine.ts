@@ -15,12 +15,12 @@ import { sourceOf } from '../media-source.ts'
 
 type Unsent<Methods> = { method: Methods; body?: UpstreamRequest['body'] } & ({ path: string } | { url: string })
 
-/** A task as its reference keeps it. `urls` are the upstream's own addresses, verbatim. */
+/** A task as its reference has it. `urls` are the upstream's own addresses, verbatim. */
 export type TaskRef = { id: string; submittedAt: number; urls: Record<string, string> }
 
 /**
- * What an upstream says of a task. `fetch`: its result must be read first. `needsKey`: the key opens the address.
- * `costMicroUsd`: what it says that the task cost.
+ * What an upstream reports of a task. `fetch`: its result must be read first. `needsKey`: the key opens the address.
+ * `costMicroUsd`: the reported cost of the task.
  */
 export type TaskReport =
   | { is: 'running'; progress?: number | null }
@@ -41,11 +41,11 @@ export type TaskPreset = {
   accepted(answer: Fields): { id: unknown; urls?: Record<string, unknown> }
   /** Where to ask for the task. */
   status(task: TaskRef): Unsent<'GET'>
-  /** What the answer to that says. Unknown status words are `running`: the call's deadline ends them. */
+  /** The report in the answer to that. Unknown status words are `running`: the call's deadline ends them. */
   report(answer: Fields, task: TaskRef, context: UpstreamContext): TaskReport
-  /** What a result that was fetched says; only for presets that report `fetch`. */
+  /** The report in a fetched result; only for presets that report `fetch`. */
   result?(answer: Fields, context: UpstreamContext): TaskReport
-  /** What a refusal of the result says; undefined where it says nothing of the task, so that it is fetched again. */
+  /** The report in a refusal of the result; undefined if it does not concern the task: it is fetched again. */
   refusedResult?(refusal: UpstreamError): TaskReport | undefined
   /** How to stop the task; absent or null where that cannot be asked for. */
   cancellation?(task: TaskRef): Unsent<'POST' | 'PUT' | 'DELETE'> | null
@@ -61,7 +61,7 @@ const GRACE_MS = 10_000
 
 /**
  * How long to wait for the next poll of a task of this age, in ms: a share of its age, so that short tasks are seen
- * soon and long ones cost few requests, and no counter has to be kept between workers.
+ * soon, long ones cost few requests, and workers share no counter.
  */
 export const pauseAfter = (ageMs: number, pace: number): number =>
   Math.round(Math.min(Math.max(ageMs * pace, MIN_PAUSE_MS), MAX_PAUSE_MS))
@@ -112,7 +112,7 @@ export function createTaskAdapter(http: UpstreamHttp, preset: TaskPreset): TaskM
   }
 }
 
-/** A reference as `submit` wrote it. @throws UpstreamError `rejected` for what is none */
+/** A reference as `submit` wrote it. @throws UpstreamError `rejected` for anything else */
 function taskOf(ref: UpstreamRef): TaskRef {
   const { id, submittedAt, urls } = ref
   if (typeof id === 'string' && typeof submittedAt === 'number') {
@@ -121,7 +121,7 @@ function taskOf(ref: UpstreamRef): TaskRef {
   throw new UpstreamError('rejected', 'this is no reference to a task')
 }
 
-/** Reads the result where the report says that it must be read first. */
+/** Reads the result if the report requires that. */
 async function resolved(
   http: UpstreamHttp,
   preset: TaskPreset,

@@ -43,7 +43,7 @@ export function falTasks(modality: 'image' | 'video'): TaskPreset {
   }
 }
 
-/** A failed run is COMPLETED too; its error stands here, or only in the answer to the result's address. */
+/** A failed run is COMPLETED too; its error is here, or only in the answer to the result's address. */
 function reportOf(answer: Fields, { urls }: TaskRef): TaskReport {
   const { error, error_type: type } = answer
   const state = standing(answer)

@@ -1,6 +1,4 @@
-/**
- * The addresses of results, somewhere in what a model has put out.
- */
+/** The addresses of results, somewhere in what a model has put out. */
 import { asFields } from '../../../shared/platform/fields.ts'
 
 /** Nesting beyond which nothing is looked for. */

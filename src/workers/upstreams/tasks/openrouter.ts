@@ -1,9 +1,7 @@
-/**
- * OpenRouter's images and videos: our own fields, one key for most vendors. A result's address needs the key.
- */
+/** OpenRouter's images and videos: our own fields, one key for most vendors. A result's address needs the key. */
 import { applyRules } from '../body-rules.ts'
 import type { DirectMediaAdapter } from '../adapter.ts'
-import { failureIn, taskFailure } from '../failures.ts'
+import { taskFailure, unfailed } from '../failures.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import type { UpstreamHttp } from '../http.ts'
 import { madeImages } from '../openai/images.ts'
@@ -42,9 +40,8 @@ export function createOpenrouterImages(http: UpstreamHttp): DirectMediaAdapter {
         },
         context.route,
       )
-      const answer = await http.json({ method: 'POST', kind: 'image', path: '/images', body: { json } }, context)
-      const failure = failureIn(answer)
-      if (failure) throw failure
+      const asked = { method: 'POST', kind: 'image', path: '/images', body: { json } } as const
+      const answer = unfailed(await http.json(asked, context))
       return { ...madeImages(answer, request), ...costed(reportedCost(answer.usage)) }
     },
   }

@@ -1,6 +1,4 @@
-/**
- * Replicate's predictions. A model's inputs are its own, so a route's rules apply to `input`.
- */
+/** Replicate's predictions. A model's inputs are its own, so a route's rules apply to `input`. */
 import { applyRules } from '../body-rules.ts'
 import type { MediaRequest } from '../../../shared/requests/requests.ts'
 import type { UpstreamContext } from '../adapter.ts'

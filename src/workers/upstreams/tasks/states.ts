@@ -1,6 +1,4 @@
-/**
- * The words in which upstreams say where a task stands. They copy each other's protocols, and not each other's words.
- */
+/** The words of upstreams for the state of a task. They copy each other's protocols, but not each other's words. */
 import { saysAnything } from '../../../shared/chat/deltas.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 
@@ -18,12 +16,12 @@ const FAILED = new Set([
   'timed_out',
 ])
 
-/** Where a task stands. An unknown word is `running`: the call's deadline ends it. Only an error is a failure. */
+/** The state of a task. An unknown word is `running`: the call's deadline ends it. Only an error is a failure. */
 export function standing({ status, error }: Fields): 'running' | 'done' | 'failed' {
   const word = typeof status === 'string' ? status.toLowerCase() : ''
   if (DONE.has(word)) return 'done'
   return FAILED.has(word) || (word === '' && saysAnything(error)) ? 'failed' : 'running'
 }
 
-/** What a task that has failed says of it. */
+/** The status word of a failed task. */
 export const wordOf = ({ status }: Fields): string => (typeof status === 'string' && status !== '' ? status : 'error')
