@@ -99,7 +99,6 @@ export const showAccount = endpoint({
     'The credits are those of the account that the session acts for, which `GET /api/account` names; all else is ' +
     'the same for every account.',
   answers: { 200: { description: 'Who is logged in.', schema: userAnswer } },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth }) => ({
   ok: true,
   user: presentActingUser(await requireMember(db, auth)),
@@ -135,7 +134,6 @@ export const logout = endpoint({
   auth: session,
   body: 'ignored',
   answers: { 200: { description: 'The session has ended.', schema: done } },
-  errors: [],
 }).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth: { userId, accountId, sessionId }, request }) => {
   await endSession(db, userId, sessionId)
   logSecurity(log, request, 'logged_out', accountId)

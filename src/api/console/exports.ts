@@ -55,7 +55,7 @@ const ENTRY_COLUMNS = [
   'id',
 ] as const
 
-const declared = { method: 'get', tag: 'Records', errors: [] } as const
+const declared = { method: 'get', tag: 'Records' } as const
 
 /** Downloads of one person at once, whatever accounts they act for, of each kind, in this process. */
 const AT_ONCE = { perAccount: 2, perProcess: 100 }

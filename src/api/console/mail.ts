@@ -36,7 +36,6 @@ export const showMail = endpoint({
       schema: z.strictObject({ ok, transport, smtpConfigured: z.boolean(), baseUrl: z.string() }),
     },
   },
-  errors: [],
 }).handle(({ config, mailer }: Pick<WebDeps, 'config' | 'mailer'>) => () => ({
   ok: true,
   transport: mailer.transport,

@@ -31,7 +31,6 @@ export const showSessions = endpoint({
   summary: 'List the sessions',
   auth: session,
   answers: { 200: { description: 'The valid sessions, newest first.', schema: listOf(shownSession) } },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth }) => ({
   ok: true,
   data: await listSessions(db, auth.userId, auth.sessionId),
@@ -46,7 +45,6 @@ export const revokeSession = endpoint({
   auth: session,
   params: pathId('session', 'The `id` of a session.'),
   answers: { 200: { description: 'The session has ended.', schema: done } },
-  errors: [],
 }).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth: { userId, accountId }, params, request }) => {
   if (!(await endSession(db, userId, params.id))) throw new ApiError('not_found')
   logSecurity(log, request, 'session_revoked', accountId)
@@ -61,7 +59,6 @@ export const revokeOtherSessions = endpoint({
   summary: 'End all other sessions',
   auth: session,
   answers: { 200: { description: 'Only the current session is left.', schema: done } },
-  errors: [],
 }).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth: { userId, accountId, sessionId }, request }) => {
   await endSessions(db, userId, sessionId)
   logSecurity(log, request, 'session_revoked', accountId)

@@ -77,7 +77,6 @@ export const showWebhooks = endpoint({
   path: '/api/webhooks',
   summary: 'List the webhooks',
   answers: { 200: { description: 'All webhooks, oldest first.', schema: webhooksAnswer } },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth }) => ({
   ok: true,
   data: await listWebhooks(db, auth.accountId),
@@ -90,7 +89,6 @@ export const showWebhook = endpoint({
   path: '/api/webhooks/:id',
   summary: 'Show a webhook',
   answers: { 200: { description: 'The webhook.', schema: webhookAnswer } },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, params }) => {
   const webhook = await findWebhook(db, auth.accountId, params.id)
   if (!webhook) throw noWebhook()
@@ -122,7 +120,6 @@ export const endWebhook = endpoint({
   summary: 'Delete a webhook',
   description: 'What it has not been sent by then is not sent any more.',
   answers: { 200: { description: 'The webhook has been deleted.', schema: done } },
-  errors: [],
 }).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth: { accountId }, params, request }) => {
   if (!(await deleteWebhook(db, accountId, params.id))) throw noWebhook()
   logSecurity(log, request, 'webhook_deleted', accountId)
@@ -133,9 +130,7 @@ const rotation = {
   method: 'post',
   description: 'For 24 hours every event is signed with both secrets; an earlier one stops signing at once.',
   body: 'ignored',
-  bodyIsOptional: true,
   answers: { 200: { description: 'The new secret, which is shown only this once.', schema: secretAnswer } },
-  errors: [],
 } as const
 
 const rotate = async (
@@ -234,7 +229,6 @@ export const testWebhook = endpoint({
   summary: 'Send a test event',
   description: 'An event of the type `webhook.test`, whatever types the webhook lists.',
   body: 'ignored',
-  bodyIsOptional: true,
   answers: { 200: { description: 'The delivery that was queued.', schema: deliveryAnswer } },
   errors: ['conflict'],
 }).handle((deps: SendDeps) => async ({ auth, params }) => ({
@@ -247,7 +241,6 @@ export const listsDeliveries = {
   method: 'get',
   query: z.object({ limit: pageLimit, cursor: pageCursor }),
   answers: { 200: { description: 'A page of the deliveries of 30 days, newest first.', schema: deliveriesAnswer } },
-  errors: [],
 } as const
 
 /** A page of a list, as its query asks for it. */
@@ -287,7 +280,6 @@ export const sendsAgain = {
   }),
   description: 'The same id and bytes, with a full set of tries.',
   body: 'ignored',
-  bodyIsOptional: true,
   answers: { 200: { description: 'The delivery has been queued.', schema: done } },
   errors: ['conflict'],
 } as const

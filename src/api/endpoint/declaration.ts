@@ -94,8 +94,8 @@ export type Declaration = {
   bodyIsOptional?: boolean
   /** By their status. */
   answers: { readonly [status: number]: DeclaredAnswer }
-  /** The codes that its handler answers with, and its fields where they have codes of their own. */
-  errors: readonly ErrorCode[]
+  /** The codes that its handler answers with, and its fields where they have codes of their own; none if absent. */
+  errors?: readonly ErrorCode[]
 }
 
 /** What a declaration must say beside its type: an operator's endpoint, what it shows of accounts. */
@@ -184,7 +184,7 @@ export const longestOf = (endpoints: readonly Declaration[], config: Config): { 
 
 /** The codes that a declaration states, and those that its holder, its limits, its fields and its body bring along. */
 function codesOf(declaration: Declaration): ReadonlySet<ErrorCode> {
-  const { auth, limits = [], params, query, anthropic, body, form, errors } = declaration
+  const { auth, limits = [], params, query, anthropic, body, form, errors = [] } = declaration
   return new Set<ErrorCode>([
     ...(auth?.errors ?? []),
     ...(body ? (form && !form.orJson ? BODY_ERRORS : JSON_ERRORS) : []),

@@ -18,7 +18,7 @@ import { moment, pageCursor, pageLimit, searchText } from '../endpoint/fields.ts
 import { operator } from '../endpoint/auth.ts'
 import { operatorAction } from './answers.ts'
 
-const declared = { tag: 'Operators', auth: operator, method: 'get', errors: [] } as const
+const declared = { tag: 'Operators', auth: operator, method: 'get' } as const
 
 const COMMAND_LINE = 'command line'
 

@@ -50,7 +50,6 @@ export const showTheBanner = endpoint({
   method: 'get',
   summary: 'Show the banner that is set',
   answers: { 200: { description: 'It may be still to come; null: none is set.', schema: bannerAnswer } },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async () => ({ ok: true, banner: await findBanner(db) }))
 
 const when = moment.nullish().transform((text) => (text ? startOf(text) : null))
@@ -88,7 +87,6 @@ export const removeTheBanner = endpoint({
   method: 'delete',
   summary: 'Remove the banner',
   answers: { 200: { description: 'There is no banner any more.', schema: done } },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth }) => {
   await removeBanner(db, auth.userId)
   return { ok: true }

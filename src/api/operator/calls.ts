@@ -47,7 +47,6 @@ export const showAllCalls = endpoint({
     cursor: pageCursor,
   }),
   answers: { 200: { description: 'A page of calls, newest first.', schema: pageOf(anyCall) } },
-  errors: [],
 }).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => {
   const cursors = createCursors(config.APP_SECRET, 'any calls')
   return async ({ auth, query: { cursor, limit, account, ...fields } }) => {
@@ -90,7 +89,6 @@ export const showAnyCall = endpoint({
       schema: callWithLedger.extend({ account: operatedAccount.nullable() }),
     },
   },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ params }) => {
   const [found, origin] = await Promise.all([findRecord(db, params.id), findOrigin(db, params.id)])
   if (!found || !origin) throw new ApiError('not_found')

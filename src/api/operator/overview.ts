@@ -86,7 +86,6 @@ export const showOverview = endpoint({
     'Figures are of the last 24 hours unless stated otherwise, and may be 10 seconds old; with millions of calls a ' +
     'day, up to a minute.',
   answers: { 200: { description: 'The figures.', schema: overview } },
-  errors: [],
 }).handle((deps: Pick<WebDeps, 'config' | 'db' | 'queues'>) => cachedReading({ forMs: KEPT_MS }, () => read(deps)))
 
 async function read({

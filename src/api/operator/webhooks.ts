@@ -39,7 +39,6 @@ export const showOperatorsWebhooks = endpoint({
   path: '/api/operator/webhooks',
   summary: "List the operators' webhooks",
   answers: { 200: { description: 'All of them, oldest first.', schema: webhooksAnswer } },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async () => ({ ok: true, data: await listWebhooks(db, null) }))
 
 /** Makes one. Its secret is in this answer and nowhere else. */
@@ -68,7 +67,6 @@ export const showOperatorsWebhook = endpoint({
   path: '/api/operator/webhooks/:id',
   summary: "Show a webhook of the operators'",
   answers: { 200: { description: 'The webhook.', schema: webhookAnswer } },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ params }) => {
   const webhook = await findWebhook(db, null, params.id)
   if (!webhook) throw noWebhook()
@@ -98,9 +96,7 @@ export const renewOperatorsWebhook = endpoint({
   summary: "Rotate the secret of a webhook of the operators'",
   description: 'For 24 hours every event is signed with both secrets; an earlier one stops signing at once.',
   body: 'ignored',
-  bodyIsOptional: true,
   answers: { 200: { description: 'The new secret, which is shown only this once.', schema: secretAnswer } },
-  errors: [],
 }).handle(({ db, config }: Deps) => {
   const box = createSecretBox(config)
   return async ({ auth, params }) => {
@@ -119,7 +115,6 @@ export const testOperatorsWebhook = endpoint({
   limits: [{ limit: 'webhookSends', per: 'account' }],
   summary: "Send a test event to a webhook of the operators'",
   body: 'ignored',
-  bodyIsOptional: true,
   answers: { 200: { description: 'The delivery that was queued.', schema: deliveryAnswer } },
   errors: ['conflict'],
 }).handle((deps: SendDeps) => async ({ params }) => ({ ok: true, delivery: await sendTest(deps, null, params.id) }))
@@ -153,7 +148,6 @@ export const endOperatorsWebhook = endpoint({
   path: '/api/operator/webhooks/:id',
   summary: "Delete a webhook of the operators'",
   answers: { 200: { description: 'The webhook has been deleted.', schema: done } },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, params }) => {
   if (!(await removeOperatorsWebhook(db, auth.userId, params.id))) throw noWebhook()
   return { ok: true }

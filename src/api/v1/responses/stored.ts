@@ -95,7 +95,6 @@ export const cancelResponse = endpoint({
   description: 'It ends as a stream whose client has left: what was made of it is charged. What comes whole goes on.',
   params,
   body: 'ignored',
-  bodyIsOptional: true,
   answers: { 200: { description: 'The response.', schema: responseResult, headers: callHeaders } },
   errors: ['overloaded'],
 }).write((deps: CancelDeps) => async ({ auth, params: { id } }, ctx) => {
@@ -148,7 +147,6 @@ export const listInputItems = endpoint({
       }),
     },
   },
-  errors: [],
 }).write(
   ({ db, limits, responseMemory }: Pick<WebDeps, 'db' | 'limits' | 'responseMemory'>) =>
     async ({ auth, params: { id }, query }, ctx) => {
@@ -198,7 +196,6 @@ export const deleteResponse = endpoint({
       schema: z.strictObject({ id: z.string(), object: z.literal('response'), deleted: z.literal(true) }),
     },
   },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, params: { id } }) => {
   if (!(await forgetResponse(db, auth, id))) throw missing()
   return { id: responseId(publicId('call', id)), object: 'response' as const, deleted: true as const }

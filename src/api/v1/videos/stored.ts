@@ -39,7 +39,6 @@ export const showVideo = endpoint({
   description: 'Where it stands. Reads have a separate rate limit.',
   params,
   answers: { 200: { description: 'The video.', schema: video, headers: videoHeaders } },
-  errors: [],
 }).write(({ db, config }: StoredDeps) => async ({ auth, params: { id } }, ctx) => {
   const row = await findVideo(db, auth, id)
   if (!row) throw missing()
@@ -75,7 +74,6 @@ export const listVideos = endpoint({
       headers: allowanceHeaders,
     },
   },
-  errors: [],
 }).handle(({ db, config }: StoredDeps) => async ({ auth, query }) => {
   const { after, limit = SOME_VIDEOS, order = 'desc' } = query
   const from = after === undefined ? null : callOfVideo(after)
@@ -159,7 +157,6 @@ export const deleteVideo = endpoint({
       headers: creditHeaders,
     },
   },
-  errors: [],
 }).write((deps: DeleteDeps) => async ({ auth, params: { id } }, ctx) => {
   if (!(await removeVideo(deps, auth, id))) throw missing()
   const row = await findAskedVideo(deps.db, auth, id)
