@@ -5,6 +5,7 @@ import { z } from 'zod'
 import type { Config } from '../../shared/platform/config/config.ts'
 import { MAX_RECEIVER_LENGTH } from '../../shared/webhooks/addresses.ts'
 import type { ErrorCode } from '../../shared/platform/errors.ts'
+import { apiKey } from '../endpoint/auth.ts'
 import { events, id, ok } from '../endpoint/answer-schemas.ts'
 import { LARGE_BYTES } from '../endpoint/large-body-queue.ts'
 
@@ -125,6 +126,16 @@ export const callRequestHeaders = z.object({
     description: 'A `priceVersion` of `GET /v1/models` or of a quote; 422 `price_changed` if it is no longer current.',
   }),
 })
+
+/** Of every endpoint that places calls, where it declares nothing else. */
+export const placesCalls = {
+  ...gateway,
+  method: 'post',
+  auth: apiKey,
+  limits: CALL_LIMITS,
+  headers: callRequestHeaders,
+  errors: CALL_ERRORS,
+} as const
 
 /** 202. */
 export const accepted = {

@@ -13,7 +13,6 @@ import { MAX_SOUND, TRANSCRIPT_FORMATS } from '../../../shared/requests/transcri
 import type { Sound } from '../../../shared/media-files/reader.ts'
 import { NoSound, SOUND_KINDS } from '../../../shared/media-files/reader.ts'
 import type { WebDeps } from '../../deps.ts'
-import { apiKey } from '../../endpoint/auth.ts'
 import { ok } from '../../endpoint/answer-schemas.ts'
 import type { DeclaredForm } from '../../forms/declared-form.ts'
 import { formBoolean, formFile, formNumber } from '../../forms/declared-form.ts'
@@ -24,7 +23,7 @@ import { modelId } from '../calls/call-schemas.ts'
 import { parseBody } from '../../../shared/requests/parse-body.ts'
 import type { CallKind } from '../calls/serve-call.ts'
 import { callEndpoint } from '../calls/serve-call.ts'
-import { CALL_ERRORS, CALL_LIMITS, accepted, callRequestHeaders, gateway, paidHeaders } from '../declared.ts'
+import { accepted, paidHeaders, placesCalls } from '../declared.ts'
 import { TRANSCRIPT_TYPES, sendTranscript } from './sent-transcript.ts'
 
 const form: DeclaredForm = {
@@ -152,14 +151,10 @@ export const transcriptResult = z
   .meta({ id: 'Transcript', description: '`verbose_json` has language, duration, segments and words beside the text.' })
 
 const declared = {
-  ...gateway,
-  method: 'post',
+  ...placesCalls,
   description:
     'A form (`multipart/form-data`). Charged by the whole seconds that the file lasts, which are counted and not ' +
     'taken from its head, before it is sent on. `text`, `srt` and `vtt` tell credits and balance in headers.',
-  auth: apiKey,
-  limits: CALL_LIMITS,
-  headers: callRequestHeaders,
   form,
   answers: {
     200: {
@@ -170,7 +165,6 @@ const declared = {
     },
     202: accepted,
   },
-  errors: CALL_ERRORS,
 } as const
 
 /** Writes down what is said in a file of sound. */

@@ -21,7 +21,6 @@ import { callEndpoint } from '../calls/serve-call.ts'
 import { answerWithFrames } from '../calls/streamed-answer.ts'
 import type { CallContext, PlacedCall } from '../calls/placed-call.ts'
 import type { UpdateListener } from '../calls/call-updates.ts'
-import { CALL_ERRORS, QUOTED_ERRORS } from '../declared.ts'
 import { withPrevious } from './previous.ts'
 import { responseEvents } from './stream.ts'
 
@@ -113,7 +112,7 @@ export const createResponse = callEndpoint(
       'to what can be paid, and settled on the real usage at the end.',
     body: responsesBody.meta({ id: 'ResponseRequest' }),
     answers: agentAnswers('response', responseResult, 'Responses API'),
-    errors: ['previous_response_not_found', ...CALL_ERRORS, ...QUOTED_ERRORS],
+    errors: ['previous_response_not_found', ...agentChat.errors],
   },
   responsesKind,
 )

@@ -6,13 +6,12 @@ import type { MediaModel } from '../../../shared/catalogue/catalogue.ts'
 import { findVideo } from '../../../shared/calls/videos.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import type { WebDeps } from '../../deps.ts'
-import { apiKey } from '../../endpoint/auth.ts'
 import { withPictureTypes } from '../../forms/picture-types.ts'
 import { joinableIfLeft } from '../calls/answer-call.ts'
 import type { CallContext, PlacedCall } from '../calls/placed-call.ts'
 import type { CallKind } from '../calls/serve-call.ts'
 import { callEndpoint } from '../calls/serve-call.ts'
-import { CALL_ERRORS, CALL_LIMITS, callRequestHeaders, creditHeaders, gateway } from '../declared.ts'
+import { CALL_ERRORS, callRequestHeaders, creditHeaders, placesCalls } from '../declared.ts'
 import type { AskedMedia } from './generations.ts'
 import { openaiVideoBody, parseVideo, videoForm } from './body.ts'
 import { describeVideo, video, videoOf } from './video.ts'
@@ -45,15 +44,12 @@ async function answerBegun(ctx: CallContext, deps: WebDeps, placed: PlacedCall, 
 /** Begins a video. */
 export const createVideo = callEndpoint(
   {
-    ...gateway,
-    method: 'post',
+    ...placesCalls,
     path: '/v1/videos',
     summary: "Make a video, in the form of OpenAI's API",
     description:
       'The same call as `POST /v1/videos/generations`, answered at once: look at the video until it is `completed` ' +
       'or `failed`. The price of what is asked for is charged first, and refunded if the call fails.',
-    auth: apiKey,
-    limits: CALL_LIMITS,
     headers: callRequestHeaders.omit({ Prefer: true }),
     body: openaiVideoBody,
     form: videoForm,
