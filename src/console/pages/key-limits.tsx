@@ -7,7 +7,7 @@ import { changeKey, rotateKey } from '../api/endpoints.ts'
 import { Action } from '../parts/basics.tsx'
 import { BudgetFields, budgetOf } from '../parts/budget.tsx'
 import { Dialog } from '../parts/dialogs.tsx'
-import { Choice, Field, Form, FormError, Submit, fieldsOf, useSubmit } from '../parts/forms.tsx'
+import { Choice, Field, Form, FormError, Submit, useSubmit } from '../parts/forms.tsx'
 import { KINDS, MODALITIES } from '../../shared/terms/kinds.ts'
 import { SecretDialog } from '../parts/secret-dialog.tsx'
 
@@ -108,17 +108,14 @@ export function EditKey({
   changed: (key: ApiKey) => void
   change?: (id: string, limits: KeyLimits) => Promise<{ key: ApiKey; warnings?: string[] }>
 }) {
-  const { busy, problem, run } = useSubmit()
+  const { busy, problem, submits } = useSubmit()
   const [warnings, setWarnings] = useState<string[]>([])
-  const submit = (event: Event): void => {
-    const texts = fieldsOf(event)
-    run(async () => {
-      const { key, warnings: said } = await change(apiKey.id, limitsOf(texts, apiKey))
-      changed(key)
-      if (said) setWarnings(said)
-      else close()
-    })
-  }
+  const submit = submits(async (texts) => {
+    const { key, warnings: said } = await change(apiKey.id, limitsOf(texts, apiKey))
+    changed(key)
+    if (said) setWarnings(said)
+    else close()
+  })
   return (
     <Dialog title={`Limits of ${apiKey.name}`} close={close}>
       <Form problem={problem} onSubmit={submit}>
@@ -156,16 +153,13 @@ export function RotateKey({
   close: () => void
   changed: (key: ApiKey) => void
 }) {
-  const { busy, problem, run } = useSubmit()
+  const { busy, problem, submits } = useSubmit()
   const [secret, setSecret] = useState<string | null>(null)
-  const submit = (event: Event): void => {
-    const { grace = '0' } = fieldsOf(event)
-    run(async () => {
-      const answer = await rotateKey(apiKey.id, Number(grace))
-      setSecret(answer.secret)
-      changed(answer.key)
-    })
-  }
+  const submit = submits(async ({ grace = '0' }) => {
+    const answer = await rotateKey(apiKey.id, Number(grace))
+    setSecret(answer.secret)
+    changed(answer.key)
+  })
   if (secret !== null) {
     return <SecretDialog title="The new secret" secret={secret} close={close} />
   }

@@ -258,7 +258,7 @@ export function ResetPage() {
 }
 
 function Reset({ token, come, say }: Step & { say: (message: string) => void }) {
-  const { busy, problem, run } = useSubmit()
+  const { busy, problem, submits } = useSubmit()
   const [email, setEmail] = useState<string>()
   useEffect(() => {
     getResetAddress(token).then(
@@ -267,20 +267,17 @@ function Reset({ token, come, say }: Step & { say: (message: string) => void }) 
       () => undefined,
     )
   }, [])
-  const submit = (event: Event): void => {
-    const { password = '' } = fieldsOf(event)
-    run(async () => {
-      try {
-        say((await reset(token, password)).message)
-        // The session of this browser has ended with all others.
-        if (session.value !== null) forgetToken()
-        come('done')
-      } catch (thrown) {
-        if ((thrown as Problem).code === 'invalid_token') return come('invalid')
-        throw thrown
-      }
-    })
-  }
+  const submit = submits(async ({ password = '' }) => {
+    try {
+      say((await reset(token, password)).message)
+      // The session of this browser has ended with all others.
+      if (session.value !== null) forgetToken()
+      come('done')
+    } catch (thrown) {
+      if ((thrown as Problem).code === 'invalid_token') return come('invalid')
+      throw thrown
+    }
+  })
   return (
     <Card title="Choose a new password">
       <p class="soft">

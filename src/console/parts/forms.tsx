@@ -246,6 +246,8 @@ export type SubmitState = {
   busy: boolean
   problem: Problem | null
   run: (work: () => Promise<void>) => void
+  /** Makes the handler that submits a form, of work on its fields. */
+  submits: (work: (fields: Record<string, string>) => Promise<void>) => (event: Event) => void
   clear: () => void
 }
 
@@ -265,7 +267,11 @@ export function useSubmit(): SubmitState {
         setBusy(false)
       })
   }
-  return { busy, problem, run, clear: () => setProblem(null) }
+  const submits: SubmitState['submits'] = (work) => (event) => {
+    const fields = fieldsOf(event)
+    run(() => work(fields))
+  }
+  return { busy, problem, run, submits, clear: () => setProblem(null) }
 }
 
 /** The fields of a submitted form as texts. */

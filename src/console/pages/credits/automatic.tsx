@@ -169,7 +169,7 @@ const ABOUT = { invalid_amount: 'amount' } as const
 function TopUpForm({ billing, changed }: Props) {
   const { settings, packs, topUp } = billing
   const now = settings.autoTopUp
-  const { busy, problem, run } = useSubmit()
+  const { busy, problem, run, submits } = useSubmit()
   const [said, setSaid] = useState<string | null>(null)
   const [what, setWhat] = useState(now ? (now.pack ?? FREE) : (packs[0]?.id ?? FREE))
   const currency = currencyOf(billing, what)!
@@ -179,10 +179,7 @@ function TopUpForm({ billing, changed }: Props) {
     setSaid(autoTopUp === null ? 'Automatic top-up is off.' : 'Automatic top-up is on.')
     changed()
   }
-  const submit = (event: Event): void => {
-    const texts = fieldsOf(event)
-    run(async () => set(wishOf(texts, what, billing)))
-  }
+  const submit = submits(async (texts) => set(wishOf(texts, what, billing)))
   return (
     <Form problem={problem} onSubmit={submit} about={ABOUT}>
       <Field
