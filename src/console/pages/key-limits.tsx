@@ -96,18 +96,12 @@ export function LimitFields({ apiKey }: { apiKey: ApiKey | null }) {
   )
 }
 
-/** Changes the limits of a key. `change` is asked for operators, who change any key, in place of the owner's own. */
-export function EditKey({
-  apiKey,
-  close,
-  changed,
-  change = changeKey,
-}: {
-  apiKey: ApiKey
-  close: () => void
-  changed: (key: ApiKey) => void
-  change?: (id: string, limits: KeyLimits) => Promise<{ key: ApiKey; warnings?: string[] }>
-}) {
+type Props = { apiKey: ApiKey; close: () => void; changed: (key: ApiKey) => void }
+
+type Change = (id: string, limits: KeyLimits) => Promise<{ key: ApiKey; warnings?: string[] }>
+
+/** Changes the limits of a key. Operators pass a `change` of their own, which changes any key. */
+export function EditKey({ apiKey, close, changed, change = changeKey }: Props & { change?: Change }) {
   const { busy, problem, submits } = useSubmit()
   const [warnings, setWarnings] = useState<string[]>([])
   const submit = submits(async (texts) => {
@@ -144,15 +138,7 @@ const GRACES = [
 ] as const
 
 /** Gives a key another secret, which is shown until the dialog is closed. */
-export function RotateKey({
-  apiKey,
-  close,
-  changed,
-}: {
-  apiKey: ApiKey
-  close: () => void
-  changed: (key: ApiKey) => void
-}) {
+export function RotateKey({ apiKey, close, changed }: Props) {
   const { busy, problem, submits } = useSubmit()
   const [secret, setSecret] = useState<string | null>(null)
   const submit = submits(async ({ grace = '0' }) => {

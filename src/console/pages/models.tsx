@@ -6,7 +6,7 @@ import { useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { ModelEntry, ModelLatency } from '../api/endpoints.ts'
 import { getModelLatency, getModels } from '../api/endpoints.ts'
-import { Copy, Empty, ErrorMessage, Loading, Page } from '../parts/basics.tsx'
+import { Copy, Empty, ErrorMessage, Fact, Loading, Page } from '../parts/basics.tsx'
 import { PLAYED } from '../api/call-forms.ts'
 import { MODALITY_CHOICES, MODALITY_WORDS, credits, duration, number } from '../parts/format.ts'
 import { Choice, Field } from '../parts/forms.tsx'
@@ -163,10 +163,9 @@ function Facts({ model, latency }: { model: ModelEntry; latency: ModelLatency | 
   return known.length === 0 ? null : (
     <dl class="facts">
       {known.map(([name, fact]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{fact}</dd>
-        </div>
+        <Fact key={name} name={name}>
+          {fact}
+        </Fact>
       ))}
     </dl>
   )

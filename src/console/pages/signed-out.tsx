@@ -26,16 +26,10 @@ export const NewPasswordField = (props: { label?: string; required?: boolean; id
   <PasswordField label="New password" {...props} name="password" autoComplete="new-password" hint={PASSWORD_HINT} />
 )
 
-/** The narrow frame of the pages outside. Its heading takes the focus where it says something new. */
-export function Card({
-  title,
-  announce = false,
-  children,
-}: {
-  title: string
-  announce?: boolean
-  children: ComponentChildren
-}) {
+type CardProps = { title: string; announce?: boolean; children: ComponentChildren }
+
+/** The narrow frame of the pages outside. Its heading takes the focus when its text is new. */
+export function Card({ title, announce = false, children }: CardProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   // With the heading, not after it was drawn: a key that is pressed then must meet what is new.
   useLayoutEffect(() => {

@@ -8,15 +8,9 @@ import type { Column } from './table.tsx'
 import { Table } from './table.tsx'
 
 /** `href` leads to a call; `keyNames` are the account's keys by their ids. */
-export function CallTable({
-  calls,
-  href,
-  keyNames,
-}: {
-  calls: CallRecord[]
-  href: (id: string) => string
-  keyNames?: Map<string, string>
-}) {
+type Props = { calls: CallRecord[]; href: (id: string) => string; keyNames?: Map<string, string> }
+
+export function CallTable({ calls, href, keyNames }: Props) {
   const columns: Column<CallRecord>[] = [
     {
       header: 'Time',

@@ -6,16 +6,10 @@ import type { ComponentChildren } from 'preact'
 /** From here on there is room for everything; the style sheets' own bound. */
 const WIDE = matchMedia('(min-width: 52.01rem)')
 
+type Props = { name: string; open?: boolean; children: ComponentChildren }
+
 /** @param open on a phone too, because something is chosen in it */
-export const Collapsible = ({
-  name,
-  open = false,
-  children,
-}: {
-  name: string
-  open?: boolean
-  children: ComponentChildren
-}) => (
+export const Collapsible = ({ name, open = false, children }: Props) => (
   <details class="fold" open={open || WIDE.matches}>
     <summary>{name}</summary>
     {children}

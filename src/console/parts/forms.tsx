@@ -218,13 +218,10 @@ export function Username({ of }: { of: string | undefined }) {
   )
 }
 
+type ChoiceProps = { label: string; options: readonly (readonly [string, string])[] } & JSX.IntrinsicElements['select']
+
 /** A labelled choice. */
-export function Choice({
-  label,
-  options,
-  id,
-  ...select
-}: { label: string; options: readonly (readonly [string, string])[] } & JSX.IntrinsicElements['select']) {
+export function Choice({ label, options, id, ...select }: ChoiceProps) {
   const own = useId()
   const name = (id as string | undefined) ?? own
   return (
@@ -248,7 +245,6 @@ export type SubmitState = {
   run: (work: () => Promise<void>) => void
   /** Makes the handler that submits a form, of work on its fields. */
   submits: (work: (fields: Record<string, string>) => Promise<void>) => (event: Event) => void
-  clear: () => void
 }
 
 export function useSubmit(): SubmitState {
@@ -271,7 +267,7 @@ export function useSubmit(): SubmitState {
     const fields = fieldsOf(event)
     run(() => work(fields))
   }
-  return { busy, problem, run, submits, clear: () => setProblem(null) }
+  return { busy, problem, run, submits }
 }
 
 /** The fields of a submitted form as texts. */

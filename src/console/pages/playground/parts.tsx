@@ -82,18 +82,10 @@ export const Setup = ({ model, children }: { model: ModelEntry; children: Compon
   )
 }
 
+type ModelProps = { label?: string; models: ModelEntry[]; model: ModelEntry; choose: (id: string) => void }
+
 /** Which model. */
-export function ModelChoice({
-  label = 'Model',
-  models,
-  model,
-  choose,
-}: {
-  label?: string
-  models: ModelEntry[]
-  model: ModelEntry
-  choose: (id: string) => void
-}) {
+export function ModelChoice({ label = 'Model', models, model, choose }: ModelProps) {
   return (
     <>
       <Choice
