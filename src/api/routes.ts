@@ -230,7 +230,7 @@ const billing = [
   cancelPayment,
 ] as const
 
-/** `/api/webhooks`: where an account wants to be told of events. */
+/** `/api/webhooks`: where events of an account are sent. */
 const webhooks = [
   makeWebhook,
   showWebhooks,

@@ -68,7 +68,7 @@ export const showModels = endpoint({
   data: presentModels(offerTo(catalogue.current(), auth)),
 }))
 
-/** How long the latency of models is kept, in ms. */
+/** How long the latency of models is cached, in ms. */
 const KEPT_MS = 60_000
 
 /** Shows how long the models took, for all callers. */

@@ -1,6 +1,6 @@
 /**
  * A log of security events of accounts. Account ids only: no mail addresses, no tokens. The request id leads to the
- * router's own log, where the client's address stands.
+ * router's own log, which has the client's address.
  */
 import type { AccountId } from '../../shared/platform/ids.ts'
 import { publicId } from '../../shared/platform/ids.ts'
@@ -40,7 +40,7 @@ export type SecurityEvent =
   | 'callback_secret_shown'
 
 /**
- * Logs one event. `accountId` is null for a login to an address that is nobody's; `refusal` says why it was refused.
+ * Logs one event. `accountId` is null for a login to an address that is nobody's; `refusal`: why it was refused.
  */
 export function logSecurity(
   log: Log,

@@ -23,13 +23,14 @@ export const shownSession = z
   })
   .meta({ id: 'Session' })
 
+const declared = { tag: 'Account', auth: session } as const
+
 /** Lists the live sessions, newest first. */
 export const showSessions = endpoint({
+  ...declared,
   method: 'get',
   path: '/api/auth/sessions',
-  tag: 'Account',
   summary: 'List the sessions',
-  auth: session,
   answers: { 200: { description: 'The valid sessions, newest first.', schema: listOf(shownSession) } },
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth }) => ({
   ok: true,
@@ -38,11 +39,10 @@ export const showSessions = endpoint({
 
 /** Ends a session, perhaps the one that asks. */
 export const revokeSession = endpoint({
+  ...declared,
   method: 'delete',
   path: '/api/auth/sessions/:id',
-  tag: 'Account',
   summary: 'End a session',
-  auth: session,
   params: pathId('session', 'The `id` of a session.'),
   answers: { 200: { description: 'The session has ended.', schema: done } },
 }).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth: { userId, accountId }, params, request }) => {
@@ -53,11 +53,10 @@ export const revokeSession = endpoint({
 
 /** Ends every session of the user but the one that asks. */
 export const revokeOtherSessions = endpoint({
+  ...declared,
   method: 'delete',
   path: '/api/auth/sessions',
-  tag: 'Account',
   summary: 'End all other sessions',
-  auth: session,
   answers: { 200: { description: 'Only the current session is left.', schema: done } },
 }).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth: { userId, accountId, sessionId }, request }) => {
   await endSessions(db, userId, sessionId)

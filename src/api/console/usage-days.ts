@@ -12,7 +12,7 @@ const DAY_MS = 86_400_000
 /** How long after its end a day counts as over, in ms: clocks differ, and a call is stored a moment after its time. */
 const GRACE_MS = 3_600_000
 
-/** The most days that are kept, of all accounts together: some ten megabytes. */
+/** The most days that are cached, of all accounts together: some ten megabytes. */
 const MAX_KEPT_DAYS = 20_000
 
 /** Adds up the usage of some days, oldest first. `keyId`: only what came with this key. */

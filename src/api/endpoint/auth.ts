@@ -109,7 +109,7 @@ export function identify(ctx: ParameterizedContext<RequestState>, holder: Princi
   return holder
 }
 
-/** Tells the holder of a request's key, if it has one, what is left of their tokens, where no endpoint does. */
+/** Sets the headers with the remaining tokens of a request's key, if it has one, where no endpoint does. */
 export async function tellTokens(
   deps: Pick<WebDeps, 'keys' | 'config'>,
   ctx: ParameterizedContext<RequestState>,

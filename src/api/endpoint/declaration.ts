@@ -81,7 +81,7 @@ export type Declaration = {
   query?: z.ZodObject
   /** Headers of the request, for the document alone: a handler that obeys one reads it by itself. */
   headers?: z.ZodObject
-  /** `ignored`: nothing is asked for, but whatever comes must be a JSON object. */
+  /** `ignored`: nothing is asked for, but a body that is sent must be a JSON object. */
   body?: z.ZodType | 'ignored'
   /** Present where the body is a form, whose texts and files `body` checks: of endpoints that place calls. */
   form?: DeclaredForm
@@ -98,14 +98,14 @@ export type Declaration = {
   errors?: readonly ErrorCode[]
 }
 
-/** What a declaration must say beside its type: an operator's endpoint, what it shows of accounts. */
+/** What a declaration must state besides its type: an operator's endpoint, what it shows of accounts. */
 export type Complete<D extends Declaration> = D['auth'] extends { sees: 'others' } ? { views: Views } : unknown
 
 type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined
 
 type HolderOf<D extends Declaration> = D['auth'] extends Auth<infer Holder> ? Holder : null
 
-/** What a handler may know of a request beside its fields. */
+/** What a handler may know of a request besides its fields. */
 export type RequestFacts = Trace & {
   /** From where it was sent. */
   device: () => Device

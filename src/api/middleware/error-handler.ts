@@ -1,5 +1,5 @@
 /**
- * The one place where an error becomes an answer. Nothing of a defect's cause leaves the process.
+ * The one place where an error becomes an answer. The cause of a defect is never sent.
  */
 import { PassThrough } from 'node:stream'
 import type { Context, Middleware } from 'koa'

@@ -1,5 +1,5 @@
 /**
- * Security headers of every answer. A page says more exactly what it needs; everything else is data, which no
+ * Security headers of every answer. A page states more exactly what it needs; everything else is data, which no
  * browser should ever run, frame or keep.
  */
 import type { Context } from 'koa'

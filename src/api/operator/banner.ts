@@ -1,5 +1,5 @@
 /**
- * /api/banner and /api/operator/banner: what stands above every page of the console.
+ * /api/banner and /api/operator/banner: the notice above every page of the console.
  */
 import { z } from 'zod'
 import { newId } from '../../shared/platform/ids.ts'

@@ -65,7 +65,7 @@ export const showAllCalls = endpoint({
   }
 })
 
-/** The account whose calls a filter asks for; undefined if it asks for those of all, null if there is none. */
+/** The account whose calls a filter asks for; undefined if it asks for those of all, null if it is unknown. */
 async function ownerOf(db: Db, text: string, { keyId }: AnyCallFilter): Promise<AccountId | null | undefined> {
   const named =
     text === '' ? undefined : (parseId('account', text) ?? (await findUserByEmail(db, text.toLowerCase()))?.account_id)

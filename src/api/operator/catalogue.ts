@@ -264,7 +264,7 @@ async function confirm(
 
 /**
  * The answer, once this process uses the version and the others have been notified.
- * @throws ApiError conflict that says what another operator has changed.
+ * @throws ApiError conflict that lists what another operator has changed.
  */
 async function answerOf({ redis, config, catalogue, log }: Needed, done: Applied) {
   if (done.is === 'unchanged') return { ok: true as const, version: done.version, changes: [] }

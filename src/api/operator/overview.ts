@@ -17,7 +17,7 @@ import { endpoint } from '../endpoint/endpoint.ts'
 import { DASHBOARD_PATH } from '../ops/dashboard.ts'
 import { operator } from '../endpoint/auth.ts'
 
-/** How long a reading is kept, in ms: operators who look at the same time, or reload, cost one. */
+/** How long a reading is cached, in ms: operators who read at the same time, or reload, cost one. */
 const KEPT_MS = 10_000
 
 /** How many accounts and models are named. */

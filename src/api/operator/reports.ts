@@ -86,7 +86,7 @@ export const discardMail = endpoint({
   return { ok: true }
 })
 
-/** How long the report on upstreams is kept, in ms: operators who look at the same time, or reload, cost one. */
+/** How long the report on upstreams is cached, in ms: operators who read at the same time, or reload, cost one. */
 const KEPT_MS = 10_000
 
 const upstreamReport = z

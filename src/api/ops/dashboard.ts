@@ -1,6 +1,6 @@
 /**
  * `/admin/queues`: the queues, for operators (bull-board). Prompts never leave Redis this way: of a job only a few
- * fields are shown. Whatever is done here moves no credits: a call whose job is gone is refunded by the reconciler.
+ * fields are shown. Nothing that is done here moves credits: a call whose job is gone is refunded by the reconciler.
  */
 import type { BoardHooks } from '@bull-board/api/typings/app'
 import type { Context, Middleware } from 'koa'
@@ -35,7 +35,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** What an error said may quote what it was about; the worker's log has its code. */
+/** The message of an error may quote the prompt; the worker's log has its code. */
 const HIDDEN_REASON = 'See the log of the worker.'
 
 /** The handlers of the dashboard, in their order: who may come, what may be done, the board. */
@@ -44,8 +44,8 @@ export function createDashboard(deps: DashboardDeps, password: string): Middlewa
 }
 
 /**
- * HTTP Basic, user `admin`. Failures count against the networks of the client, and so many of
- * them lock these out for a while.
+ * HTTP Basic, user `admin`. Failures count against the networks of the client, and too many lock
+ * these out for a while.
  */
 function requireOperator({ config, limits }: DashboardDeps, password: string): Middleware<RequestState> {
   const expected = `admin:${password}`
@@ -96,7 +96,7 @@ function isOwnPage(ctx: Context, baseUrl: string): boolean {
   return origin === new URL(baseUrl).origin || (URL.canParse(origin) && new URL(origin).host === ctx.get('host'))
 }
 
-/** Bull-board itself. It takes 0.2 s to load, so it is loaded beside everything else, and only where it is wanted. */
+/** Bull-board itself. It takes 0.2 s to load, so it is loaded in the background, and only where it is wanted. */
 function serveBoard(deps: DashboardDeps): Middleware<RequestState> {
   const loading = loadBoard(deps)
   // The request for the page reports it.

@@ -22,8 +22,8 @@ export const bodyBounds = (longest: number): BodyBounds => ({
 export const formBounds = (longest: number): BodyBounds => ({ slowPerSender: 2 * longest, perProcess: 16 * longest })
 
 /**
- * A body is slow when it is not whole after so many ticks of so many ms. Ticks of the event loop are counted and no
- * time: what came while this process was busy must be read before its client can be called slow.
+ * A body is slow when it is not whole after SLOW_TICKS of TICK_MS. Ticks of the event loop are counted and no
+ * time: what came while this process was busy must be read before its client counts as slow.
  */
 const SLOW_TICKS = 4
 const TICK_MS = 500

@@ -47,7 +47,7 @@ export function projectFolder(): string {
 }
 
 /**
- * Reads a file to serve, and its compressed forms beside it.
+ * Reads a file to serve, and its compressed forms next to it.
  * @throws where it does not exist, or is of no type that a page needs
  */
 export function readAsset(path: string): Asset {

@@ -32,7 +32,7 @@ export function consolePolicy({ BASE_URL, S3_ENDPOINT }: Pick<Config, 'BASE_URL'
   ].join('; ')
 }
 
-/** The pages' paths. Any other path is 404: for a browser with the page that says so, for a program with an error. */
+/** The pages' paths. Any other path is 404: for a browser with a page, for a program with an error. */
 export const CONSOLE_PATHS = [
   '/',
   '/sign-in',

@@ -48,7 +48,7 @@ export const CALL_ERRORS = [
   'upstream_failed',
 ] as const satisfies ErrorCode[]
 
-/** How the upstream of a call failed, in dialects that tell it as its vendor does. */
+/** How the upstream of a call failed, in dialects that report it as its vendor does. */
 export const QUOTED_ERRORS = [
   'upstream_refused',
   'upstream_rate_limited',
@@ -175,7 +175,7 @@ const choice = z.looseObject({
   finish_reason: z.string().nullable(),
 })
 
-/** A chat's answer. What an upstream adds to it is kept. */
+/** A chat's answer. What an upstream adds to it is passed on. */
 export const chatResult = z
   .looseObject({
     ok,

@@ -22,7 +22,7 @@ export class Problem extends Error {
     return /^([a-z][A-Za-z_]*(?:\.[A-Za-z_]+|\[\d+\])*) (?:must|is|has) /.exec(this.message)?.[1]
   }
 
-  /** The message as a sentence of its own, where no field with a label stands for the one that it names. */
+  /** The message as a sentence of its own, where no label replaces the name of its field. */
   get sentence(): string {
     const { field, message } = this
     if (field === undefined) return message

@@ -12,7 +12,7 @@ export type Debtor = RowOf<'GET /api/operator/debts'>
 
 type Search = Asked<'GET /api/operator/payments'>['query']
 
-/** Filters are whatever stands in the address: the server says what is wrong with them. */
+/** Filters are passed as the address has them: the server reports what is wrong with them. */
 export const searchPayments = (query: { search?: string; status?: string; cursor?: string }) =>
   ask('GET /api/operator/payments', { query: query as Search })
 export const getPayment = (id: string) => ask('GET /api/operator/payments/:id', { params: { id } })

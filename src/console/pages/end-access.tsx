@@ -15,7 +15,7 @@ type Steps = { token: string; ended: () => void; invalid: () => void }
 
 const isInvalid = (thrown: unknown): boolean => thrown instanceof Problem && thrown.code === 'invalid_token'
 
-/** Says how many keys and sessions there are; its button ends them, with a new password. */
+/** Shows how many keys and sessions there are; its button ends them, with a new password. */
 export function EndAccess({ token, ended, invalid }: Steps) {
   const [found, setFound] = useState<{ email: string; keys: number; sessions: number } | null>(null)
   const [asking, setAsking] = useState(false)

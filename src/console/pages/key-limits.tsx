@@ -16,7 +16,7 @@ type Texts = Record<string, string>
 /** The name of the box that lets a key make calls of a kind. */
 const boxOf = (kind: string): string => `modality-${kind}`
 
-/** The limits of a key as texts of its form; empty where there is none. */
+/** The limits of a key as texts of its form; empty without a limit. */
 const textsOf = (key: ApiKey | null): Texts => ({
   models: key?.models?.join(', ') ?? '',
   modalities: MODALITIES.filter((kind) => key?.modalities?.includes(kind)).join(', '),

@@ -147,7 +147,7 @@ const PriceLine = ({ model }: { model: ModelEntry }) => (
   </p>
 )
 
-/** What is known of a model beside its price; nothing where that is nothing. */
+/** What is known of a model besides its price; nothing if that is nothing. */
 function Facts({ model, latency }: { model: ModelEntry; latency: ModelLatency | undefined }) {
   const { contextLength, maxDimensions, resolutions, durations, sizes, qualities } = model
   const facts: [string, ComponentChildren][] = [

@@ -12,7 +12,7 @@ import { signOutNotice, keepToken } from '../state/session.ts'
 
 const PASSWORD_HINT = '8 to 72 characters, with at least one letter and one digit.'
 
-/** The field that the errors of a new password stand beside. */
+/** The field that shows the errors of a new password. */
 export const ABOUT_PASSWORD = {
   password_too_short: 'password',
   password_too_long: 'password',

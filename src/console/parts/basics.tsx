@@ -44,7 +44,7 @@ export const AccountLink = ({ id, email }: { id: string; email: string }) => (
   </a>
 )
 
-/** What a call came to, as a word with a dot beside it: never colour alone. */
+/** The status of a call, as a word with a dot next to it: never colour alone. */
 export const Status = ({ status }: { status: CallRecord['status'] }) => (
   <span class={`status ${status}`}>{STATUS_WORDS[status]}</span>
 )
@@ -124,7 +124,7 @@ export function Page({ title, aside, children }: PageProps) {
 
 let pages = 0
 
-/** Whether this page was come to from another one: the first page leaves the focus where the browser has it. */
+/** Whether this page was opened from another one: the first page does not move the focus. */
 const navigated = (): boolean => pages++ > 0
 
 type ActionProps = { busy: boolean; busyText?: string; type?: 'button' | 'submit' } & JSX.IntrinsicElements['button']
@@ -146,7 +146,7 @@ export function Action({ busy, busyText, children, onClick, type = 'button', ...
   )
 }
 
-/** Copies a text and says so. */
+/** Copies a text and confirms it. */
 export function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {
   const [state, setState] = useState<'idle' | 'done' | 'failed'>('idle')
   useEffect(() => {

@@ -32,7 +32,7 @@ export function CallTable({ calls, href, keyNames }: Props) {
 
 type Outcome = Pick<CallRecord, 'model' | 'count' | 'status' | 'errorType' | 'credits' | 'latencyMs'>
 
-/** The model of a call, and how many refusals its record stands for. */
+/** The model of a call, and how many refusals its record combines. */
 export const MODEL: Column<Outcome> = {
   header: 'Model',
   cell: (call) => (

@@ -1,5 +1,5 @@
 /**
- * What a wide screen shows beside the content, and a phone folds away until it is asked for.
+ * What a wide screen shows next to the content, and a phone only on request.
  */
 import type { ComponentChildren } from 'preact'
 

@@ -17,7 +17,7 @@ type Props = {
   keep?: boolean
 }
 
-/** Shown while it is rendered. Escape and a press outside close it, unless `keep` says otherwise. */
+/** Shown while it is rendered. Escape and a press outside close it, unless `keep` is set. */
 export function Dialog({ title, close, children, drawer = false, wide = false, keep = false }: Props) {
   const dialog = useRef<HTMLDialogElement>(null)
   // Before it is drawn: no key or press reaches the page behind it.

@@ -1,8 +1,8 @@
 /**
- * The token of a mailed link, in whatever the gateways between have made of it. Pure.
+ * The token of a mailed link, even if mail gateways have rewritten it. Pure.
  */
 
-/** 32 bytes in base64url, with nothing of its alphabet beside them. */
+/** 32 bytes in base64url, with nothing of its alphabet next to them. */
 const TOKEN = /(?<![\w-])[\w-]{43}(?![\w-])/
 
 /** How often a gateway may have encoded a link. */

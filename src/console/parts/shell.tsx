@@ -53,7 +53,7 @@ const GROUPS: Group[] = [
 
 const OPERATE: Group = { name: 'Operate', links: [{ href: '/operator', name: 'Operator', icon: ShieldCheck }] }
 
-/** Below this balance the header says so. */
+/** Below this balance the header shows a warning. */
 export const LOW_CREDITS = 50
 
 export function Shell({ path, children }: { path: string; children: ComponentChildren }) {

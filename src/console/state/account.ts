@@ -46,8 +46,8 @@ export function onRefresh(listener: () => void): () => void {
 }
 
 /**
- * Asks for the account again; a failure leaves what is shown, and the next event corrects it. An answer replaces
- * neither what was asked for later nor an event that came meanwhile: it may have been read before that.
+ * Asks for the account again; a failure changes nothing that is shown, and the next event corrects it. An answer
+ * replaces neither what was asked for later nor an event that came meanwhile: it may have been read before that.
  */
 export async function loadAccount(): Promise<void> {
   const [mine, seen, nth] = [token.value, events, ++asked]

@@ -1,5 +1,5 @@
 /**
- * What pages show: asked for when they open, kept so that going back shows it at once while it is asked for again.
+ * What pages show: asked for when they open, cached so that going back shows it at once while it is asked for again.
  */
 import { effect, untracked } from '@preact/signals'
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'

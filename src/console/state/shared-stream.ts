@@ -6,7 +6,7 @@
  */
 import type { ServerEvent } from '../api/event-reader.ts'
 
-/** What the tab with the stream tells the others, and itself: events, and how the stream is doing. */
+/** What the tab with the stream sends to the others, and itself: events, and how the stream is doing. */
 export type Told = { event: ServerEvent } | { state: StreamState }
 
 /** Whether events arrive now; whether they have before, and do not for longer than a stream takes to come back. */

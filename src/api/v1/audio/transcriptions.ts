@@ -104,7 +104,7 @@ function requireSent(fields: readonly string[], model: TranscriptionModel): void
   }
 }
 
-/** Whether an upstream can be asked when something is said. */
+/** Whether an upstream can be asked for the times of words and segments. */
 const hasTimes = ({ drop, set }: TranscriptionModel['upstreams'][number]): boolean =>
   !drop.includes('response_format') && (set.response_format ?? 'verbose_json') === 'verbose_json'
 
@@ -119,7 +119,7 @@ function soundOf({ [MEASURED]: sound }: Measured): { seconds: number; kind: Soun
   return { seconds, kind: sound.kind }
 }
 
-/** What so many seconds cost. */
+/** What a number of seconds costs. */
 export const chargeFor = ({ price }: Pick<TranscriptionModel, 'price'>, seconds: number): number =>
   mediaCost(price, { duration: seconds })!
 
@@ -167,13 +167,13 @@ const declared = {
   },
 } as const
 
-/** Writes down what is said in a file of sound. */
+/** Transcribes a file of sound. */
 export const createTranscription = callEndpoint(
   { ...declared, path: '/v1/audio/transcriptions', summary: 'Transcribe speech', body: transcriptionBody },
   kindWith(transcriptionBody, 'transcribe'),
 )
 
-/** Writes down in English what is said in a file of sound. */
+/** Transcribes a file of sound into English. */
 export const createTranslation = callEndpoint(
   { ...declared, path: '/v1/audio/translations', summary: 'Translate speech into English', body: translationBody },
   kindWith(translationBody, 'translate'),

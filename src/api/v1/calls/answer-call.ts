@@ -38,7 +38,7 @@ type Patience = { ms: number; afterwards: 'accepted' | 'heartbeat'; preference: 
 /**
  * Waits for a placed call and answers in the form that the client prefers. A client that disconnects does not end its
  * call.
- * @param how `isStored`: whether the answer can be fetched later; else its client has to wait, whatever it prefers.
+ * @param how `isStored`: whether the answer can be fetched later; else its client has to wait in any case.
  * `send` sends what is no JSON, before which no sign of life may come.
  */
 export async function answerWhenDone(
@@ -138,7 +138,7 @@ function patienceOf(
 }
 
 /**
- * The preferences of RFC 7240 that we honour; unknown ones are ignored, as the RFC asks. Together, `wait` says how long
+ * The preferences of RFC 7240 that we honour; unknown ones are ignored, as the RFC asks. Together, `wait` is how long
  * `respond-async` may be put off (its section 4.3).
  */
 function preferenceOf({ req }: Pick<Context, 'req'>): Patience | null {
@@ -160,7 +160,7 @@ function onDisconnect(ctx: Context, then: () => void): void {
   })
 }
 
-/** A client may leave before it has read all of its answer: its retry is to join the call. */
+/** A client may disconnect before it has read all of its answer: its retry is to join the call. */
 export function joinableIfLeft(ctx: CallContext, deps: Pick<AnswerDeps, 'calls' | 'log'>, callId: CallId): void {
   onDisconnect(ctx, () => {
     recordAbandoned(ctx, deps, callId).catch(reportDefect)
@@ -296,7 +296,7 @@ export function endWhenDone(
 }
 
 /**
- * Ends a body that has begun where this process stops before the call does: an error that says where the answer will
+ * Ends a body that has begun where this process stops before the call does: an error that names where the answer will
  * be, and a connection that breaks before the end of the body, so that no client takes it for the answer. A retry,
  * which some SDKs make by themselves, joins the call.
  */
@@ -311,8 +311,8 @@ async function breakOff(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, 
 }
 
 /**
- * The end of a body that has begun. If it cannot be read, the connection is broken, so that half a body does not look
- * like a whole one.
+ * The end of a body that has begun. If it cannot be read, the connection is broken, so that a client does not take half
+ * a body for a whole one.
  */
 async function endWith(
   ctx: CallContext,

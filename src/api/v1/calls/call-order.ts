@@ -16,7 +16,7 @@ export type LowerTo = (bounds: CallBounds, least: number) => Lowered | null
 
 /**
  * What lowers the limit of a chat, and charges less for it.
- * @param asked the limit of each of so many choices, and what all of them are estimated at
+ * @param asked the number of choices, the limit of each, and the estimate for all of them
  */
 export const loweringOf =
   (price: ChatPrice & Share, asked: { limit: number; choices: number; estimate: Tokens }): LowerTo =>
@@ -46,7 +46,7 @@ export type CallOrder = {
   betas?: string[] | undefined
   /** The tools of upstreams that were left out, by their names. */
   droppedTools?: readonly string[] | undefined
-  /** How long it may take where its model does not say, in seconds; as its modality where absent. */
+  /** How long it may take where its model states nothing, in seconds; as its modality where absent. */
   deadlineSeconds?: number | undefined
   /** Absent where the limit of the output must not be lowered. */
   lowerTo?: LowerTo | undefined

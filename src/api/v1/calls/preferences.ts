@@ -4,8 +4,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
 /**
- * The preferences of a request in lower case, without the parameters behind their semicolons. What stands in quotes
- * separates nothing.
+ * The preferences of a request in lower case, without the parameters behind their semicolons. Commas in
+ * quotes separate nothing.
  */
 export const preferencesOf = ({ prefer }: IncomingHttpHeaders): string[] =>
   (String(prefer ?? '').match(/(?:"[^"]*"?|[^",])+/g) ?? []).map((text) => text.split(';', 1)[0]!.trim().toLowerCase())

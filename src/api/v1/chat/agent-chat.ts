@@ -11,7 +11,7 @@ import type { Parsed } from '../calls/serve-call.ts'
 import { events } from '../../endpoint/answer-schemas.ts'
 import { CALL_ERRORS, QUOTED_ERRORS, accepted, agentBody, chatHeaders, placesCalls } from '../declared.ts'
 
-/** How long an answer to an agent may take where its model does not say, in seconds: agents ask for long ones. */
+/** How long an answer to an agent may take where its model states nothing, in seconds: agents ask for long ones. */
 const DEADLINE_SECONDS = 900
 
 /** A chat, and what it is charged. */

@@ -18,8 +18,8 @@ import type { CallKind } from '../calls/serve-call.ts'
 import { callEndpoint } from '../calls/serve-call.ts'
 
 /**
- * What a chat is to cost. Where it leaves its output to a model that gives more than 1024 tokens, the limit is lowered
- * to what can be paid.
+ * What a chat is to cost. Where it states no limit and its model gives more than 1024 tokens, the limit is lowered to
+ * what can be paid.
  */
 function askedOf(body: CountedChat, request: ChatRequest, model: ChatModel): AskedChat {
   // What is left out of an assistant's messages is not charged either.

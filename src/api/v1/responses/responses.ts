@@ -49,7 +49,7 @@ export const responsesKind: CallKind<ChatModel, AskedResponse> = {
   },
 }
 
-/** Answers where a response in the background stands. It goes on without its client. */
+/** Answers with the status of a response in the background. It goes on without its client. */
 function answerBegun(
   ctx: CallContext,
   { callId, status }: PlacedCall,
@@ -62,8 +62,8 @@ function answerBegun(
 }
 
 /**
- * Keeps what was asked beside the answer, before that leaves: its client may refer to it at once. One that does not
- * wait for a whole answer, or has left, may so later; of a stream that was left its retry keeps it.
+ * Stores the input next to the answer, before that is sent: its client may refer to it at once. A client that does not
+ * wait, or has disconnected, may refer to it later; if a stream was cut off, its retry stores the input.
  */
 function keepWithAnswer({ db, log }: WebDeps, placed: PlacedCall, request: ChatRequest, accountId: AccountId): void {
   const { callId, wait } = placed

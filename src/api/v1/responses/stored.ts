@@ -1,5 +1,5 @@
 /**
- * Responses that are kept: to read, to read what they were asked with, and to delete.
+ * Stored responses: to read, to read their input, and to delete.
  */
 import type { Context } from 'koa'
 import { z } from 'zod'
@@ -35,7 +35,7 @@ const params = parsedId(callOfResponse, 'The `id` of a response.', NO_RESPONSE)
 
 const missing = (): ApiError => new ApiError('not_found', { message: NO_RESPONSE })
 
-/** Shows a response of one's own: as it was answered, or where it stands. */
+/** Shows a response of one's own: as it was answered, or its status. */
 export const showResponse = endpoint({
   ...stored,
   method: 'get',
@@ -55,7 +55,7 @@ export const showResponse = endpoint({
   await sendState(ctx, deps, asked, state)
 })
 
-/** Sends a response as it was answered, or where it stands. */
+/** Sends a response as it was answered, or its status. */
 async function sendState(
   ctx: Context,
   deps: BodyDeps,
@@ -120,7 +120,7 @@ const MOST_ITEMS = 100
 
 const MEGABYTE = 1_048_576
 
-/** Lists the items that a response was asked with, the newest first unless `order` says otherwise. */
+/** Lists the items that a response was asked with, the newest first unless `order` is `asc`. */
 export const listInputItems = endpoint({
   ...stored,
   method: 'get',

@@ -1,6 +1,6 @@
 /**
- * A response as a stream of the events of OpenAI's Responses API, numbered as they leave. Its last event is held back
- * until the call is settled: it carries the whole answer, with the usage that was charged.
+ * A response as a stream of the events of OpenAI's Responses API, numbered as they are sent. Its last event is held
+ * back until the call is settled: it carries the whole answer, with the usage that was charged.
  */
 import { typeOfLine } from '../../../shared/chat/answer-form.ts'
 import { endOfResponse, eventsOfResponse } from '../../../shared/chat/responses/answer.ts'

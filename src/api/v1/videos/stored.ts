@@ -1,5 +1,5 @@
 /**
- * Videos that were asked for, at either endpoint: to look at, to list, to fetch and to delete.
+ * Videos that were asked for, at either endpoint: to read, to list, to fetch and to delete.
  */
 import { z } from 'zod'
 import { hasEnded } from '../../../shared/terms/lifecycle.ts'
@@ -49,7 +49,7 @@ export const showVideo = endpoint({
 const MOST_VIDEOS = 100
 const SOME_VIDEOS = 20
 
-/** Lists one's own videos, the newest first unless `order` says otherwise. */
+/** Lists one's own videos, the newest first unless `order` is `asc`. */
 export const listVideos = endpoint({
   ...stored,
   method: 'get',
@@ -90,7 +90,7 @@ export const listVideos = endpoint({
   }
 })
 
-/** It may be deleted before it expires: whoever keeps it asks again. */
+/** It may be deleted before it expires: a cache must ask again. */
 const KEPT = { file: 'private, no-cache', redirect: 'no-store' }
 
 /** Fetches what was made, whole or by one range. */

@@ -1,5 +1,5 @@
 /**
- * POST /v1/videos: a video in OpenAI's form, which is answered at once, and looked at until it has ended.
+ * POST /v1/videos: a video in OpenAI's form, which is answered at once, and polled until it has ended.
  */
 import { z } from 'zod'
 import type { MediaModel } from '../../../shared/catalogue/catalogue.ts'
@@ -29,12 +29,12 @@ export const videosKind: CallKind<MediaModel, AskedMedia> = {
   answer: (ctx, deps, placed, { request }) => answerBegun(ctx, deps, placed, request.prompt),
 }
 
-/** Answers where a video stands. It goes on without its client. */
+/** Answers with the status of a video. It goes on without its client. */
 async function answerBegun(ctx: CallContext, deps: WebDeps, placed: PlacedCall, prompt: string): Promise<void> {
   placed.wait.cancel()
   joinableIfLeft(ctx, deps, placed.callId)
   const row = await findVideo(deps.db, ctx.state.principal, placed.callId)
-  // Deleted between the look at its retry and this one.
+  // Deleted after its retry was read.
   if (!row) throw new ApiError('result_expired')
   describeVideo(ctx, row)
   const found = { ...videoOf(row, deps.config.MEDIA_TTL_DAYS), prompt }

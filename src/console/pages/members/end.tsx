@@ -1,5 +1,5 @@
 /**
- * The ways out of an organisation: a member leaves it, its owner deletes it.
+ * The ways out of an organisation: a member ends their membership, its owner deletes it.
  */
 import { useState } from 'preact/hooks'
 import { deleteOrganisation, leaveOrganisation } from '../../api/organisations.ts'

@@ -204,7 +204,7 @@ const MODEL_COLUMNS: Column<TopModel>[] = [
 /** A count, which is unknown while Redis is unreachable. */
 const orUnknown = (value: number | null): string => (value === null ? 'unknown' : number(value))
 
-/** Where the failures of a queue can be looked at. */
+/** Where the failures of a queue are listed. */
 const failuresOf = (queue: Queue['queue']): string =>
   queue === 'mail' ? '/operator/mails' : `/operator/calls?status=failed&modality=${queue}&from=${dayAgo()}`
 

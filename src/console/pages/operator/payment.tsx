@@ -145,7 +145,7 @@ function Facts({ payment, spent }: { payment: OperatedPayment; spent: number }) 
 
 type RefundProps = { payment: OperatedPayment; spent: number; close: () => void; done: () => void }
 
-/** Says what is spent before it is asked to go on, and again when the server says so. */
+/** Shows what is spent before it asks to go on, and again when the server reports it. */
 function Refund({ payment, spent, close, done }: RefundProps) {
   const { id, currency } = payment
   const left = leftOf(payment)

@@ -1,5 +1,5 @@
 /**
- * The end of an account, by its owner: what goes and what stays is said before.
+ * The end of an account, by its owner: what goes and what stays is shown before.
  */
 import { useState } from 'preact/hooks'
 import { deleteAccount } from '../../api/endpoints.ts'
