@@ -13,7 +13,7 @@ import { logSecurity } from './security-log.ts'
 
 const count = z.int().min(0)
 
-/** Shows what can use an account, to who has just proved its address. */
+/** Shows what can use an account, to a person who has just proved its address. */
 export const showAccess = endpoint({
   ...ofLink,
   path: '/api/email/access',

@@ -88,7 +88,7 @@ const malformed = (how: string): ApiError => new ApiError('invalid_request', { m
 
 const partFault = (name: string, fault: string): ApiError => fieldRefusal(name.slice(0, MAX_PARAM), fault)
 
-/** What comes of one form. */
+/** What is read of one form. */
 class Gathering {
   readonly fields: JsonObject = {}
   readonly files: FormFile[] = []
@@ -149,7 +149,7 @@ class Gathering {
 
   /**
    * Gives the parser the next piece, or the end (null). What it has not taken once no file is being written it never
-   * takes: it waits for the rest of a head that has none, and says nothing.
+   * takes: it waits for the rest of a head that has none, without an error.
    */
   private async feed(parser: BusboyInstance, chunk: Buffer | null): Promise<void> {
     let isTaken = false

@@ -55,7 +55,7 @@ const REQUEST_HEADERS = [
   'Baggage',
 ]
 
-/** Headers that OpenAI SDKs add, of which every version has others. */
+/** Headers that OpenAI SDKs add: every version has others. */
 const SDK_HEADER = /^(?:x-stainless|openai|anthropic)-[a-z0-9-]{1,40}$/
 
 /** How many headers of SDKs one preflight may ask for. */

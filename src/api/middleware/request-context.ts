@@ -62,7 +62,7 @@ export function requestIdOf({ headers: { 'x-request-id': given } }: Pick<Incomin
 }
 
 /**
- * Gives every request an id, answers it as X-Request-Id, and logs and counts it when the answer has gone or was cut.
+ * Gives every request an id, answers it as X-Request-Id, and logs and counts it when the answer was sent or cut off.
  */
 export function requestContext({
   log,

@@ -13,7 +13,7 @@ import { moment, startOf } from '../endpoint/fields.ts'
 import { fieldRefusal } from '../../shared/platform/field-errors.ts'
 import { operator } from '../endpoint/auth.ts'
 
-/** How long a process keeps what it read, in ms: everybody asks for it, again and again. */
+/** How long a process caches what it read, in ms: every page asks for it repeatedly. */
 const KEPT_MS = 5000
 
 const level = z.enum(LEVELS, { error: `must be one of ${LEVELS.join(', ')}` })

@@ -9,7 +9,7 @@ const ENDING = Symbol('what is to happen at the end of an answer')
 type Watched = Context['res'] & { [ENDING]?: (() => void)[] }
 
 /**
- * Runs `then` once, when an answer was sent or its connection has gone. The answer to a pipelined request that still
+ * Runs `then` once, when an answer was sent or its connection was closed. The answer to a pipelined request that still
  * waits for its turn is not notified of the end of its connection, so the connection is watched too.
  */
 export function onFinished({ req: { socket }, res }: { req: Context['req']; res: Watched }, then: () => void): void {

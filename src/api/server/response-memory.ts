@@ -40,7 +40,7 @@ export class Hold {
 
   /** Sets how many bytes are on the way now. @returns false, with nothing changed, where that is too much. */
   set(bytes: number): boolean {
-    // Nothing lies about for a connection that is closed.
+    // A closed connection holds nothing.
     const next = this.isOver ? 0 : bytes
     if (!this.all.change(this, this.held, next)) return false
     this.held = next

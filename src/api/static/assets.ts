@@ -35,7 +35,7 @@ export type Asset = {
 
 /**
  * The folder with the project's package.json, above this file: source and compiled code lie at different depths.
- * @throws where there is none
+ * @throws where it does not exist
  */
 export function projectFolder(): string {
   let folder = dirname(fileURLToPath(import.meta.url))

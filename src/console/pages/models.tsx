@@ -118,7 +118,6 @@ const Found = ({ models, latencies }: { models: ModelEntry[]; latencies: Latenci
     </ul>
   )
 
-/** What the playground shows. */
 /** Leads to the playground. */
 const TryIt = ({ model: { id, modality } }: { model: ModelEntry }) =>
   PLAYED.some((one) => one === modality) ? (

@@ -5,7 +5,7 @@
 /** Around the bars, in CSS pixels: the place of the axes' numbers at the left and below. */
 const [TOP, RIGHT, BOTTOM, LEFT] = [8, 8, 32, 62]
 
-/** A bar is so much of its day's width, and at most so wide. */
+/** The share of a day's width that its bar has, and its largest width. */
 const [BAR_SHARE, BAR_MOST] = [0.72, 48]
 
 /** The least between two numbers of an axis. */

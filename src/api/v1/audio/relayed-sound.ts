@@ -33,7 +33,7 @@ export class RelayedSound implements Relayed {
     return this.isEnded && !this.isBroken
   }
 
-  /** The reader has gone. @returns whether there is something to settle */
+  /** The reader has disconnected. @returns whether there is something to settle */
   leave(): boolean {
     return this.hasBegun
   }

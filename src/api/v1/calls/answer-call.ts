@@ -228,14 +228,14 @@ function stopsOf(signal: AbortSignal): Set<() => void> {
   return stops
 }
 
-/** Stops waiting for a client that has gone, and records that it got no answer, so that its retry can join the call. */
+/** Stops waiting for a disconnected client, and records that it got no answer, so that its retry can join the call. */
 export async function handleDisconnect(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): Promise<void> {
   stopWaiting(ctx, placed)
   await recordAbandoned(ctx, deps, placed.callId)
 }
 
 /**
- * Stops waiting for a client that has gone. Only a stream that has delivered something is still waited for: this
+ * Stops waiting for a disconnected client. Only a stream that has delivered something is still waited for: this
  * process settles it should its worker be lost.
  */
 export function stopWaiting(ctx: CallContext, placed: PlacedCall): void {
@@ -275,8 +275,8 @@ function keepAlive(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): void
 }
 
 /**
- * Ends an answer that has begun, when its call has ended (`answer`), its client has left or this process stops (null).
- * The handler does not wait for it: where it fails, the connection is broken, and a retry joins the call.
+ * Ends an answer that has begun, when its call has ended (`answer`), or its client disconnects or this process
+ * stops (null). The handler does not wait for it: where it fails, the connection is broken, and a retry joins the call.
  */
 export function endWhenDone(
   ctx: CallContext,

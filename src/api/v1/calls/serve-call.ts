@@ -221,5 +221,5 @@ const NO_MODEL = 'model is missing: send the id of one of GET /v1/models.'
 
 const isNamed = ({ model }: JsonObject): boolean => model !== undefined && model !== null && model !== ''
 
-/** The `model` of a body, or an empty text where there is none: no model has that id. */
+/** The `model` of a body, or an empty text without one: no model has that id. */
 const namedIn = (body: JsonObject): string => (typeof body.model === 'string' ? body.model : '')

@@ -99,12 +99,12 @@ const silence = (): Promise<'silence'> =>
     setTimeout(() => resolve('silence'), HEARTBEAT_MS).unref()
   })
 
-/** How long a stream that was left before its first chunk goes on, for a retry to join it, in ms. */
+/** How long a stream without a chunk goes on after its client has disconnected, for a retry to join it, in ms. */
 const LEFT_MS = 10_000
 
 /**
- * The client of a stream has gone. One that has delivered something is cancelled at its worker; another is so where no
- * retry joins it. A joined call is only cancelled by the request that opened it.
+ * The client of a stream has disconnected. A stream that has delivered something is cancelled at its worker; any other
+ * only if no retry joins it. A joined call is only cancelled by the request that opened it.
  */
 async function abandon(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): Promise<void> {
   const { calls, db, queues, replies, log } = deps

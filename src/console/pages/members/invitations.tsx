@@ -1,5 +1,5 @@
 /**
- * Whom an organisation has invited, for its owner and admins.
+ * The invitations of an organisation, for its owner and admins.
  */
 import { useState } from 'preact/hooks'
 import type { Invitation } from '../../api/organisations.ts'

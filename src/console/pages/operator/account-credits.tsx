@@ -66,7 +66,7 @@ export function TakeCredits({ id, email, done }: Props) {
     } catch (thrown) {
       const { code } = problemOf(thrown)
       if (code === 'credits_spent') setMayAsk(true)
-      // Something else was typed since the first press, of which nobody knows what became.
+      // Something else was typed since the first press, whose outcome is unknown.
       if (code === 'idempotency_conflict') key.current = newKey()
       throw thrown
     }
