@@ -69,7 +69,7 @@ export const resend = endpoint({
   return { ok: true, message: 'A new verification link has been sent.' }
 })
 
-/** Asks for another address. The answer is the same whether somebody has it or not. */
+/** Asks for another address. The answer does not reveal whether the address has an account. */
 export const changeAddress = endpoint({
   method: 'post',
   path: '/api/email/change',

@@ -98,7 +98,7 @@ function refusalOf(held: number): ApiError {
   })
 }
 
-/** A stream ends with its session, and with what that sees: a page that comes back gets what it may see now. */
+/** A stream ends with its session, or when its rights change: a page that reconnects gets what it may see now. */
 async function checkSession({ db }: Deps, token: string, begun: LiveSession, events: EventStream): Promise<void> {
   // While Postgres is down, the session counts as live.
   const now = await findSession(db, token).catch(() => begun)

@@ -1,5 +1,5 @@
 /**
- * /api/mail: which way mail goes out, and whether it arrives.
+ * /api/mail: how mail is sent, and whether it arrives.
  */
 import { z } from 'zod'
 import { createMailboxes } from '../../shared/mail/mailboxes.ts'

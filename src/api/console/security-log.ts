@@ -7,7 +7,7 @@ import { publicId } from '../../shared/platform/ids.ts'
 import type { Log } from '../../shared/platform/process/log.ts'
 import type { Trace } from '../../shared/platform/process/trace.ts'
 
-/** What the log keeps of logins, passwords and sessions. */
+/** What is logged of logins, passwords and sessions. */
 export type SecurityEvent =
   | 'registered'
   | 'logged_in'
@@ -40,7 +40,7 @@ export type SecurityEvent =
   | 'callback_secret_shown'
 
 /**
- * Logs one event. `accountId` is null for a login to an address that is nobody's; `refusal`: why it was refused.
+ * Logs one event. `accountId` is null for a login to an unknown address; `refusal`: why it was refused.
  */
 export function logSecurity(
   log: Log,

@@ -228,7 +228,7 @@ export async function sendTest(deps: SendDeps, owner: Owner, id: WebhookId): Pro
 /** What the endpoints that send an event declare. */
 const sends = {
   method: 'post',
-  // Each is a request to a server of somebody's choice.
+  // Each is a request to a server that the caller chooses.
   limits: [{ limit: 'webhookSends', per: 'account' }],
   body: 'ignored',
   errors: ['conflict'],

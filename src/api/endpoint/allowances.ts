@@ -23,7 +23,7 @@ export type NetworkLimit = Limit & {
   refuseSpent: (subject: string) => Promise<void>
 }
 
-/** The refusal of a request that nothing is left for. */
+/** The refusal of a request beyond its limit. */
 export const spent = (allowance: Allowance): ApiError =>
   new ApiError('rate_limited', { retryAfterSeconds: allowance.resetSeconds, headers: allowanceHeaders(allowance) })
 

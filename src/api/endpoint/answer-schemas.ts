@@ -32,7 +32,7 @@ export const pageOf = <Row extends z.ZodType>(row: Row) => z.strictObject({ ok, 
 /** A list that is whole. */
 export const listOf = <Row extends z.ZodType>(row: Row) => z.strictObject({ ok, data: z.array(row) })
 
-/** It is done, and there is nothing to show. */
+/** An answer without data. */
 export const done = z.strictObject({ ok })
 
 /** It is done, with a message for the person. */

@@ -1,6 +1,6 @@
 /**
  * Who may use an endpoint: a user who is logged in, by their role for the account that they act for; an operator; or
- * the holder of an API key. What somebody may not is 403 `forbidden`.
+ * the holder of an API key. Anything else is 403 `forbidden`.
  *
  * | role for the account | endpoints |
  * |---|---|
@@ -114,7 +114,7 @@ export async function tellTokens(
   deps: Pick<WebDeps, 'keys' | 'config'>,
   ctx: ParameterizedContext<RequestState>,
 ): Promise<void> {
-  // Requests without a key are answered without, and all are while Postgres is away.
+  // Requests without a key are answered without, and all are while Postgres is unreachable.
   await authenticateKey(deps, ctx).catch(() => null)
 }
 

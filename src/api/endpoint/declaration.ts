@@ -32,7 +32,7 @@ type Tag =
 
 /** Who may use an endpoint, and how they are found. */
 export type Auth<Holder> = {
-  /** What they are known by. */
+  /** How they are identified. */
   scheme: 'apiKey' | 'sessionToken' | 'metricsToken'
   /** The codes that everybody else is refused with. */
   errors: readonly ErrorCode[]
@@ -90,7 +90,7 @@ export type Declaration = {
    * longest form follows from its files.
    */
   bodyBytes?: (config: Config) => number
-  /** The endpoint can also be asked without a body, which is the same as an empty object. */
+  /** The body may be absent, which is the same as an empty object. */
   bodyIsOptional?: boolean
   /** By their status. */
   answers: { readonly [status: number]: DeclaredAnswer }

@@ -76,7 +76,7 @@ export function createGuesses(
     count: (address, client) => refuse(address, networkOf(client)),
     forget: async (address) => {
       await here.delete(hashOf(address))
-      // Away: the failures end by themselves.
+      // Redis is unreachable: the failures expire by themselves.
       await redis.del(keyOf(address)).catch(() => {})
     },
   }

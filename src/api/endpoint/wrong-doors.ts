@@ -47,7 +47,7 @@ export function doorHint(path: string, isServed: (path: string) => boolean): str
   return DOORS.find(([door]) => door.test(path) || door.test(bare))?.[1] ?? null
 }
 
-/** Longer paths are nobody's mistake. */
+/** Longer paths are not checked. */
 const MAX_PATH = 300
 
 /** The path below `/v1` that a base URL was nearly right for: without a version or with two, with slashes too many. */

@@ -20,7 +20,7 @@ export function clientAddress(request: Pick<IncomingMessage, 'headers' | 'socket
   return claimed ?? parseAddress(request.socket.remoteAddress ?? '') ?? ''
 }
 
-/** Warns, once a process, of a proxy whose word about its clients is not believed: all of them share one limit. */
+/** Warns, once a process, of a proxy that is not trusted to name its clients: all of them share one limit. */
 export function warnOfProxies(
   trustedHops: number,
   log: Pick<Log, 'warn'>,

@@ -27,7 +27,7 @@ export type JsonObject = Record<string, unknown>
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 
 /**
- * Whether more of a body may still come than is ever read: one that is too long, or of a length that nobody knows. An
+ * Whether more of a body may still come than is ever read: it is too long, or its length is unknown. An
  * answer to such a request ends its connection, because Node would go on reading the rest.
  */
 export function mayStillSend(ctx: Pick<Context, 'req' | 'state'>): boolean {

@@ -19,7 +19,7 @@ import { Board } from './board.ts'
 
 type DashboardDeps = Pick<WebDeps, 'config' | 'queues' | 'limits' | 'bodyMemory' | 'largeBodies'>
 
-/** Where it lives; bull-board must know. */
+/** Its path, which bull-board needs. */
 export const DASHBOARD_PATH = '/admin/queues'
 
 /** The page writes style elements of its own while it runs. Everything it loads comes from this server. */
@@ -38,15 +38,12 @@ const POLICY = [
 /** The message of an error may quote the prompt; the worker's log has its code. */
 const HIDDEN_REASON = 'See the log of the worker.'
 
-/** The handlers of the dashboard, in their order: who may come, what may be done, the board. */
+/** The handlers of the dashboard, in their order: authentication, permitted actions, the board. */
 export function createDashboard(deps: DashboardDeps, password: string): Middleware<RequestState>[] {
   return [requireOperator(deps, password), refuseChanges(deps.config), serveBoard(deps)]
 }
 
-/**
- * HTTP Basic, user `admin`. Failures count against the networks of the client, and too many lock
- * these out for a while.
- */
+/** HTTP Basic, user `admin`. Failures count against the networks of the client; too many lock these out for a while. */
 function requireOperator({ config, limits }: DashboardDeps, password: string): Middleware<RequestState> {
   const expected = `admin:${password}`
   return async (ctx, next) => {

@@ -5,7 +5,7 @@ import type { Context } from 'koa'
 
 const ENDING = Symbol('what is to happen at the end of an answer')
 
-/** An answer with one pair of listeners, however many want to know of its end. */
+/** An answer with one pair of listeners, for all that are notified of its end. */
 type Watched = Context['res'] & { [ENDING]?: (() => void)[] }
 
 /**

@@ -11,7 +11,7 @@ const LAST_ANSWERS_MS = 2000
 /** How often connections are closed that have become idle meanwhile, in ms. */
 const IDLE_SWEEP_MS = 100
 
-/** The stop of one web process, and the signals by which its parts learn of it. */
+/** The stop of one web process, and the signals that notify its parts. */
 export class OrderlyStop {
   private readonly terminating = new AbortController()
   private readonly draining = new AbortController()

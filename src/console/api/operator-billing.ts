@@ -5,7 +5,7 @@ import type { Answered, Asked, RowOf } from './declared.ts'
 import { ask } from './declared.ts'
 
 export type OperatedPayment = RowOf<'GET /api/operator/payments'>
-/** A payment with what it moved; `spent`: how many of its credits are gone already. */
+/** A payment with what it moved; `spent`: how many of its credits are already used. */
 export type PaymentDetails = Answered<'GET /api/operator/payments/:id'>
 export type RedemptionCode = RowOf<'GET /api/operator/codes'>
 export type Debtor = RowOf<'GET /api/operator/debts'>

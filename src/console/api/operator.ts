@@ -15,7 +15,7 @@ export type Margin = RowOf<'GET /api/operator/margins'>
 export type Overview = Answered<'GET /api/operator/overview'>
 export type UpstreamReport = RowOf<'GET /api/operator/upstreams'>
 
-/** An account with what an operator wants to know of it. */
+/** An account with its details for operators. */
 export type AccountDetails = Answered<'GET /api/operator/accounts/:id'>
 
 export type GrantFields = Asked<'POST /api/operator/accounts/:id/grants'>['body']

@@ -75,7 +75,7 @@ export class BarChart {
     this.draw()
   }
 
-  /** Takes it away. */
+  /** Removes it. */
   end(): void {
     this.over = true
     this.sized.disconnect()

@@ -3,7 +3,7 @@
  */
 import type { ComponentChildren } from 'preact'
 
-/** From here on there is room for everything; the style sheets' own bound. */
+/** The style sheets' bound of a wide screen. */
 const WIDE = matchMedia('(min-width: 52.01rem)')
 
 type Props = { name: string; open?: boolean; children: ComponentChildren }

@@ -27,7 +27,7 @@ export function Dialog({ title, close, children, drawer = false, wide = false, k
     own.showModal()
     return () => {
       own.close()
-      // What was pressed to come here may be gone by now.
+      // The button that opened this may have been removed by now.
       const restore = (): void => {
         if (before?.isConnected) before.focus()
       }

@@ -128,7 +128,7 @@ export const MODALITY_CHOICES: readonly (readonly [string, string])[] = [
   ...Object.entries(MODALITY_WORDS),
 ]
 
-/** One word for what a call came to. */
+/** One word for the status of a call. */
 export const STATUS_WORDS: Record<CallRecord['status'], string> = {
   queued: 'Queued',
   running: 'Running',

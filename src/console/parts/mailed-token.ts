@@ -8,7 +8,7 @@ const TOKEN = /(?<![\w-])[\w-]{43}(?![\w-])/
 /** How often a gateway may have encoded a link. */
 const MAX_DECODINGS = 3
 
-/** The first token in a text: a link, a part of one, or what somebody has copied from a mail. Null where none is. */
+/** The first token in a text: a link, a part of one, or text copied from a mail. Null without one. */
 export function tokenIn(text: string): string | null {
   let read = text
   for (let nth = 0; nth <= MAX_DECODINGS; nth++) {

@@ -130,7 +130,7 @@ function Pages({ path, open }: { path: string; open: boolean }) {
 /** The balance, and what running calls hold beyond it; a dot shows whether it is up to date. */
 function Balance() {
   const now = account.value
-  // Where they come from is for owner and admins to see.
+  // Only owner and admins see where they come from.
   return (
     <a
       class={now && now.credits < LOW_CREDITS ? 'balance low' : 'balance'}

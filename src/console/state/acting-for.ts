@@ -21,7 +21,7 @@ function kept(): string | null {
 
 let known = kept()
 
-// Who signs in next begins with their own.
+// The next user begins with their own.
 effect(() => {
   if (token.value === null) known = null
 })

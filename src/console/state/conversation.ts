@@ -84,7 +84,7 @@ export async function converse(lane: Lane, fields: ChatFields): Promise<void> {
   void loadAccount()
 }
 
-// What a stopped answer cost is known when its call has ended, shortly after the client left.
+// What a stopped answer cost is known when its call has ended, shortly after the client has disconnected.
 onCall(({ id, status, credits }) => {
   if (status !== 'succeeded' && status !== 'failed') return
   for (const lane of lanes) {

@@ -14,7 +14,7 @@ effect(() => {
   if (token.value === null) kept.clear()
 })
 
-/** Who shows each key now, by the function that asks for it again. */
+/** The pages that show each key now, by the function that asks for it again. */
 const showing = new Map<string, Set<() => void>>()
 
 function show(key: string, reload: () => void): () => void {

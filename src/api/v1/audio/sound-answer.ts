@@ -1,6 +1,5 @@
 /**
- * The answer of a call for speech: its sound, as it comes. Incomplete sound must not seem complete: its
- * connection is broken.
+ * The answer of a call for speech: its sound, as it comes. The connection of incomplete sound is broken.
  */
 import { PassThrough } from 'node:stream'
 import { ApiError } from '../../../shared/platform/errors.ts'

@@ -101,7 +101,7 @@ export async function deliver(
   }
 }
 
-/** 202: the call goes on, and here is where its answer will be. */
+/** 202: the call continues, with the address of its answer. */
 export function answerAccepted(
   ctx: Context,
   placed: Pick<PlacedCall, 'callId' | 'status'> & { wait?: PlacedCall['wait'] },

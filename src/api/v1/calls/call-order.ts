@@ -11,7 +11,7 @@ import type { CallRequest } from '../../../shared/requests/requests.ts'
 /** What a chat costs with a lower limit of its output. */
 export type Lowered = { maxTokens: number; estimate: Tokens; charge: number }
 
-/** Lowers the limit of a chat's output to what its call may come to; null if that is fewer than `least` tokens. */
+/** Lowers the limit of a chat's output to what can be paid; null if that is fewer than `least` tokens. */
 export type LowerTo = (bounds: CallBounds, least: number) => Lowered | null
 
 /**
@@ -41,7 +41,7 @@ export type CallOrder = {
   sort?: string | undefined
   /** The files of its form, as far as it refers to them by their places. */
   files?: readonly FormFile[] | undefined
-  /** In which a chat is asked, where that is not chat completions, and the betas that its upstream may be asked for. */
+  /** The API of a chat, if it is not chat completions, and the betas that its upstream may be asked for. */
   dialect?: Dialect | undefined
   betas?: string[] | undefined
   /** The tools of upstreams that were left out, by their names. */

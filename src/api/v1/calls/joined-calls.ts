@@ -27,10 +27,7 @@ const RETRY_COUNT = 'x-stainless-retry-count'
 /** Whether an SDK marks a request as a retry. */
 export const isNumberedRetry = ({ req }: Pick<Context, 'req'>): boolean => Number(req.headers[RETRY_COUNT]) >= 1
 
-/**
- * What identifies a request for its retries. `isNew`: it asks for a call of its own
- * (`X-New-Call: true`).
- */
+/** What identifies a request for its retries. `isNew`: it asks for a call of its own (`X-New-Call: true`). */
 export type Identity = { idempotencyKey: string | null; hash: string; isNumberedRetry: boolean; isNew: boolean }
 
 /** Reads a request's identity. @throws ApiError invalid_request for a key that cannot be one. */

@@ -25,7 +25,7 @@ export async function requirePictures(media: MediaReader, { pictures }: Pictures
   if (found.includes(null)) throw new ApiError('result_expired')
 }
 
-/** The body in pieces. Reading throws where a picture is gone meanwhile: its reader sees a broken connection. */
+/** The body in pieces. Reading throws if a picture was deleted meanwhile: its reader sees a broken connection. */
 export async function* piecesWithPictures(
   media: MediaReader,
   { body, pictures }: PicturesAnswer,

@@ -10,5 +10,5 @@ import type { IncomingHttpHeaders } from 'node:http'
 export const preferencesOf = ({ prefer }: IncomingHttpHeaders): string[] =>
   (String(prefer ?? '').match(/(?:"[^"]*"?|[^",])+/g) ?? []).map((text) => text.split(';', 1)[0]!.trim().toLowerCase())
 
-/** Whether a client wants to come back for its answer. */
+/** Whether a client asks to fetch its answer later. */
 export const prefersLater = (headers: IncomingHttpHeaders): boolean => preferencesOf(headers).includes('respond-async')

@@ -36,7 +36,7 @@ export function createUpstreamCounts(deps: Deps): (counted: Counted) => Promise<
     try {
       return await askFor(deps, counted)
     } catch {
-      // Without Redis there is the estimate.
+      // Without Redis the estimate is used.
       return null
     } finally {
       held.give(auth.accountId, bytes)

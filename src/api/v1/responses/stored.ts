@@ -81,7 +81,7 @@ function errorOf(body: string): { code: unknown; message: unknown } {
   return { code, message }
 }
 
-/** How long a cancellation may take until its answer is that the response goes on, in seconds. */
+/** How long a cancellation may take, in seconds; after that the answer is that the response continues. */
 const CANCEL_SECONDS = 30
 
 type CancelDeps = BodyDeps & Pick<WebDeps, 'db' | 'calls' | 'queues' | 'replies' | 'joins' | 'stopping'>
@@ -169,7 +169,7 @@ export const listInputItems = endpoint({
     },
 )
 
-/** Hands over piece after piece, each in a turn of the event loop. @returns false if the client has left meanwhile */
+/** Hands over piece after piece, each in a turn of the event loop. @returns false if the client has disconnected */
 async function pushAll(
   pieces: AsyncIterable<Buffer>,
   to: { push(piece: Buffer): void },
@@ -182,7 +182,7 @@ async function pushAll(
   return true
 }
 
-/** Ends the keeping of a response: of its answer, and of what it was asked with. */
+/** Deletes a stored response: its answer and its input. */
 export const deleteResponse = endpoint({
   ...stored,
   method: 'delete',

@@ -45,7 +45,7 @@ class ResponseWriter implements FrameWriter {
 
   take(text: string): void {
     const type = typeOfLine(text)!
-    // Most events are pieces of words, and nothing has to be known of them.
+    // Most events are pieces of words, which need not be parsed.
     if (type.endsWith('.delta')) this.sendText(text, type)
     else this.pass(JSON.parse(text) as Fields)
   }

@@ -45,7 +45,7 @@ export function GiveCredits({ id, email, done }: Props) {
   )
 }
 
-/** A name for a request that nobody else uses. It works without https, too. */
+/** A unique name for a request. It works without https, too. */
 const newKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
 

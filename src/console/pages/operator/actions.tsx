@@ -102,7 +102,7 @@ const ACTION_WORDS: Record<OperatorAction['action'], string> = {
 
 const ACTION_CHOICES = [['', 'Everything'], ...Object.entries(ACTION_WORDS)] as (readonly [string, string])[]
 
-/** Ids of what nobody can open. */
+/** Ids of what has no page. */
 const UNTOLD = new Set(['grantId', 'deductionId', 'bannerId'])
 
 /** The name of a detail in words: "expires at", "key". */

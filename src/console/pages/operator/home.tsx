@@ -1,5 +1,5 @@
 /**
- * The operators' first page: how the service does, and what waits for somebody. Every number leads to its page.
+ * The operators' first page: how the service does, and what waits for an operator. Every number leads to its page.
  */
 import { useEffect } from 'preact/hooks'
 import type { Overview } from '../../api/operator.ts'

@@ -36,7 +36,7 @@ function pricesOf(model: Fields, at: number): Price[] {
   })
 }
 
-/** A copy with another value at one place; undefined takes it away. */
+/** A copy with another value at one place; undefined removes it. */
 function withValue(value: unknown, [step, ...rest]: Path, to: unknown): unknown {
   if (step === undefined) return to
   if (Array.isArray(value)) {
