@@ -50,7 +50,7 @@ function edge(deps: WebDeps): Middleware<RequestState> {
 }
 
 /**
- * A client that leaves while its answer is being written, that sends its request too slowly, or whose bytes are no
+ * A client that disconnects while its answer is being written, that sends its request too slowly, or whose bytes are no
  * HTTP, is no defect of ours.
  */
 const isClientAbort = ({ code = '' }: { code?: string }): boolean => code.startsWith('HPE_') || CLIENT_CODES.has(code)

@@ -119,8 +119,9 @@ import { deleteVideo, fetchContent, listVideos, showVideo } from './v1/videos/st
 import { createVideo } from './v1/videos/videos.ts'
 import { cancelResponse, deleteResponse, listInputItems, showResponse } from './v1/responses/stored.ts'
 
-/** `/v1`: the gateway, for holders of an API key. */
-const gateway = [
+/** All of them. */
+export const endpoints = [
+  // `/v1`: the gateway, for holders of an API key.
   listModels,
   showModel,
   showKey,
@@ -148,10 +149,7 @@ const gateway = [
   deleteResponse,
   fetchCall,
   quoteCall,
-] as const
-
-/** `/api`: who has an account, and how they sign in. */
-const accounts = [
+  // `/api`: accounts, and how their users sign in.
   createAccount,
   login,
   logout,
@@ -174,10 +172,7 @@ const accounts = [
   showResetAddress,
   showMail,
   sendTestMail,
-] as const
-
-/** `/api`: the accounts that somebody may act for, and who else may. */
-const organisations = [
+  // `/api`: the accounts that somebody may act for, and who else may.
   showAccounts,
   switchAccount,
   makeOrganisation,
@@ -191,10 +186,7 @@ const organisations = [
   showInvitations,
   joinOrganisation,
   endInvitation,
-] as const
-
-/** `/api`: the keys of an account, and what was called, used and paid. */
-const records = [
+  // `/api`: the keys of an account, and what was called, used and paid.
   makeKey,
   showKeys,
   editKey,
@@ -215,10 +207,7 @@ const records = [
   showKeyUsage,
   showMemberUsage,
   showLatency,
-] as const
-
-/** `/api/billing`: buying credits. */
-const billing = [
+  // `/api/billing`: buying credits.
   showBilling,
   changeBilling,
   forgetCard,
@@ -228,10 +217,7 @@ const billing = [
   showPayment,
   syncPayment,
   cancelPayment,
-] as const
-
-/** `/api/webhooks`: where an account wants to be told of events. */
-const webhooks = [
+  // `/api/webhooks`: where events of an account are sent.
   makeWebhook,
   showWebhooks,
   showCallback,
@@ -243,10 +229,7 @@ const webhooks = [
   testWebhook,
   showDeliveries,
   sendAgain,
-] as const
-
-/** `/api/operator`: for accounts whose role is `admin`. */
-const operators = [
+  // `/api/operator`: for accounts whose role is `admin`.
   showOverview,
   searchAccounts,
   showOperated,
@@ -301,21 +284,13 @@ const operators = [
   endCode,
   showDebts,
   forgiveDebtOf,
-] as const
-
-/** Results, health and metrics. */
-const service = [showBanner, receiveStripeEvent, serveMedia, healthz, readyz, serveMetrics] as const
-
-/** All of them. */
-export const endpoints = [
-  ...gateway,
-  ...accounts,
-  ...organisations,
-  ...records,
-  ...billing,
-  ...webhooks,
-  ...operators,
-  ...service,
+  // Results, health and metrics.
+  showBanner,
+  receiveStripeEvent,
+  serveMedia,
+  healthz,
+  readyz,
+  serveMetrics,
 ] as const
 
 /** Below these paths even what does not exist is answered in the gateway's form. */

@@ -30,7 +30,7 @@ const OUTSIDE: Route[] = [
   { path: '/invitation', page: lazyPage(async () => (await import('./pages/invitation.tsx')).InvitationPage) },
 ]
 
-/** Pages for who is signed in. */
+/** Pages for a user who is signed in. */
 const INSIDE: Route[] = [
   { path: '/overview', page: OverviewPage },
   { path: '/calls/:id?', page: lazyPage(async () => (await import('./pages/calls.tsx')).CallsPage) },

@@ -25,7 +25,6 @@ export const showBilling = endpoint({
   path: '/api/billing',
   summary: 'Show what can be bought, and how',
   answers: { 200: { description: 'The packs, the settings and the card.', schema: billing } },
-  errors: [],
 }).handle(({ db, catalogue, payments }: Deps) => async ({ auth }) => {
   const { packs, topUp } = catalogue.current()
   const { name: provider, liveMode } = payments!.provider
@@ -89,7 +88,6 @@ export const forgetCard = endpoint({
   summary: 'Remove the card',
   description: 'Turns automatic top-up off, too.',
   answers: { 200: { description: 'No card is saved any more.', schema: done } },
-  errors: [],
 }).handle(({ db, payments }: Pick<WebDeps, 'db' | 'payments'>) => async ({ auth }) => {
   await dropCard(db, payments!.provider.name, auth.accountId)
   return { ok: true }

@@ -33,7 +33,6 @@ export const showPayments = endpoint({
   summary: 'List the payments',
   query: z.object({ limit: pageLimit, cursor: pageCursor }),
   answers: { 200: { description: 'A page of payments, newest first.', schema: pageOf(payment) } },
-  errors: [],
 }).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => {
   const cursors = createCursors(config.APP_SECRET, 'payments')
   return async ({ auth: { accountId }, query: { cursor, limit } }) => {
@@ -64,7 +63,6 @@ export const showPayment = endpoint({
   summary: 'Show a payment',
   params,
   answers: { 200: { description: 'The payment and its ledger entries.', schema: paymentWithLedger } },
-  errors: [],
 }).handle(
   ({ db }: Pick<WebDeps, 'db'>) =>
     async ({ auth, params: { id } }) =>

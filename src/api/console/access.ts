@@ -1,6 +1,6 @@
 /**
- * /api/email/access: what can use an account whose address was just proved, and how to end all of that. Whoever
- * registered the address before its owner did may have left keys and sessions.
+ * /api/email/access: what can use an account whose address was just proved, and how to end all of that. Somebody
+ * who registered the address before its owner did may have keys and sessions.
  */
 import { z } from 'zod'
 import { networkHash } from '../../shared/identity/login-networks.ts'
@@ -13,7 +13,7 @@ import { logSecurity } from './security-log.ts'
 
 const count = z.int().min(0)
 
-/** Shows what can use an account, to who has just proved its address. */
+/** Shows what can use an account, to a person who has just proved its address. */
 export const showAccess = endpoint({
   ...ofLink,
   path: '/api/email/access',

@@ -50,7 +50,7 @@ export const passwordOfReset = z
     },
   })
 
-/** The token of a mailed link. Whatever is no token is an invalid one. */
+/** The token of a mailed link. Anything else is an invalid token. */
 export const mailedToken = z
   .string({ error: 'invalid_token' })
   .meta({ description: 'The part after `#token=` in the mailed link.' })

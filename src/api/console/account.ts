@@ -36,7 +36,6 @@ export const showState = endpoint({
       schema: accountState.extend(actingFor),
     },
   },
-  errors: [],
 }).handle(({ db, config, catalogue }: Pick<WebDeps, 'db' | 'config' | 'catalogue'>) => async ({ auth }) => {
   const [user, organisation, standing] = await Promise.all([
     requireMember(db, auth),
@@ -63,14 +62,13 @@ export const showModels = endpoint({
     "The models of `GET /v1/models`, at the price of the account's group, without what only other clients read.",
   auth: session,
   answers: { 200: { description: 'The models that can be called.', schema: modelList } },
-  errors: [],
 }).handle(({ catalogue }: Pick<WebDeps, 'catalogue'>) => ({ auth }) => ({
   ok: true,
   object: 'list',
   data: presentModels(offerTo(catalogue.current(), auth)),
 }))
 
-/** How long the latency of models is kept, in ms. */
+/** How long the latency of models is cached, in ms. */
 const KEPT_MS = 60_000
 
 /** Shows how long the models took, for all callers. */
@@ -89,7 +87,6 @@ export const showModelLatency = endpoint({
       schema: listOf(z.strictObject({ model: z.string(), ...latency })),
     },
   },
-  errors: [],
 }).handle(({ db, catalogue }: Pick<WebDeps, 'db' | 'catalogue'>) => {
   const read = cachedReading({ forMs: KEPT_MS }, () => latencyOfModels(db))
   return async ({ auth }) => {

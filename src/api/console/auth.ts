@@ -24,6 +24,9 @@ import { logSecurity } from './security-log.ts'
 
 const tag = 'Account'
 
+/** Of the endpoints of a user who is logged in. */
+const own = { tag, auth: session } as const
+
 const signedIn = z.strictObject({
   ok,
   token: z.string().meta({ description: 'The session token, valid for 7 days.' }),
@@ -90,16 +93,14 @@ export const login = endpoint({
 
 /** Shows who is logged in. */
 export const showAccount = endpoint({
+  ...own,
   method: 'get',
   path: '/api/auth/me',
-  tag,
   summary: 'Show the account',
-  auth: session,
   description:
     'The credits are those of the account that the session acts for, which `GET /api/account` names; all else is ' +
     'the same for every account.',
   answers: { 200: { description: 'Who is logged in.', schema: userAnswer } },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth }) => ({
   ok: true,
   user: presentActingUser(await requireMember(db, auth)),
@@ -107,11 +108,10 @@ export const showAccount = endpoint({
 
 /** Changes what is sent of the profile. */
 export const changeAccount = endpoint({
+  ...own,
   method: 'patch',
   path: '/api/auth/me',
-  tag,
   summary: 'Change the profile',
-  auth: session,
   body: z
     .object({
       displayName: displayName.meta({ description: 'At most 60 characters.' }),
@@ -127,15 +127,13 @@ export const changeAccount = endpoint({
 
 /** Ends the session that asks for it, and no other. */
 export const logout = endpoint({
+  ...own,
   method: 'post',
   path: '/api/auth/logout',
-  tag,
   summary: 'Log out',
   description: 'Ends this session only.',
-  auth: session,
   body: 'ignored',
   answers: { 200: { description: 'The session has ended.', schema: done } },
-  errors: [],
 }).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth: { userId, accountId, sessionId }, request }) => {
   await endSession(db, userId, sessionId)
   logSecurity(log, request, 'logged_out', accountId)
@@ -144,16 +142,15 @@ export const logout = endpoint({
 
 /** Deletes the account of the user who is logged in, for good. */
 export const deleteOwnAccount = endpoint({
+  ...own,
   method: 'post',
   path: '/api/auth/delete',
-  tag,
   summary: 'Delete the account',
   description:
     'Address, name, sessions, keys, mails and results go; ledger and call records stay without a name. It cannot be ' +
     'undone. 409 `conflict` while calls are open or payments undecided, while the account has a debt, while there ' +
     'are credits, unless they are given up, and while you own an organisation, which it names: delete it or hand it ' +
     'over first. Your memberships of other organisations end.',
-  auth: session,
   limits: [{ limit: 'passwordChanges', per: 'user' }],
   body: z
     .object({
@@ -177,12 +174,11 @@ export const deleteOwnAccount = endpoint({
 
 /** Changes the password; all other sessions end. */
 export const replacePassword = endpoint({
+  ...own,
   method: 'post',
   path: '/api/auth/password',
-  tag,
   summary: 'Change password',
   description: 'All other sessions end.',
-  auth: session,
   limits: [{ limit: 'passwordChanges', per: 'user' }],
   body: z
     .object({ currentPassword: z.string({ error: 'is required' }), password: newPassword })

@@ -54,7 +54,6 @@ export const showCalls = endpoint({
   auth: session,
   query: callsQuery,
   answers: { 200: { description: 'A page of calls, newest first.', schema: pageOf(call) } },
-  errors: [],
 }).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => {
   const cursors = createCursors(config.APP_SECRET, 'calls')
   return async ({ auth, query: { cursor, limit, ...fields } }) => {
@@ -100,7 +99,6 @@ export const showCall = endpoint({
   auth: session,
   params: pathId('call', 'The `id` of a call.'),
   answers: { 200: { description: 'The call and its ledger entries, in order.', schema: callWithLedger } },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, params: { id } }) => {
   const found = await findRecord(db, id, seenBy(auth))
   if (!found) throw new ApiError('not_found')

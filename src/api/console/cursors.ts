@@ -9,7 +9,7 @@ import type { AccountId } from '../../shared/platform/ids.ts'
 /** Bytes of the signature: 128 bits. */
 const MAC_BYTES = 16
 
-/** Longer texts are no cursors of ours: an address may stand in one. */
+/** Longer texts are no cursors of ours: a cursor may contain an address. */
 const MAX_LENGTH = 500
 
 /** Where a page of a list ends, as clients hand it back. */

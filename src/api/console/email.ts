@@ -69,7 +69,7 @@ export const resend = endpoint({
   return { ok: true, message: 'A new verification link has been sent.' }
 })
 
-/** Asks for another address. The answer is the same whether somebody has it or not. */
+/** Asks for another address. The answer does not reveal whether the address has an account. */
 export const changeAddress = endpoint({
   method: 'post',
   path: '/api/email/change',
@@ -109,6 +109,13 @@ export const confirmNewAddress = endpoint({
     proven(deps, request, 'address_changed', await confirmAddress(deps.db, body.token, terms))
 })
 
+/** What the endpoints declare that show the address of a link. */
+const showsAddress = {
+  ...ofLink,
+  description: 'The link can still be used. The answer is no error where it no longer works.',
+  errors: ['invalid_token'],
+} as const
+
 const addressOfLink = z.strictObject({
   ok,
   email: z.string().nullable().meta({ description: 'Null where the link does not work, or no longer.' }),
@@ -116,13 +123,11 @@ const addressOfLink = z.strictObject({
 
 /** Shows which address a link is for, before it is used. */
 export const showNewAddress = endpoint({
-  ...ofLink,
+  ...showsAddress,
   path: '/api/email/confirm/address',
   summary: 'Show the address that a link confirms',
-  description: 'The link can still be used. The answer is no error where it no longer works.',
   body: z.object({ token: mailedToken }).meta({ id: 'NewAddressRequest' }),
   answers: { 200: { description: 'The new address.', schema: addressOfLink } },
-  errors: ['invalid_token'],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ body }) => ({
   ok: true,
   email: (await readToken(db, 'address', body.token))?.email ?? null,
@@ -130,13 +135,11 @@ export const showNewAddress = endpoint({
 
 /** Shows whose password a link resets, before it is used. */
 export const showResetAddress = endpoint({
-  ...ofLink,
+  ...showsAddress,
   path: '/api/email/reset/address',
   summary: 'Show whose password a link resets',
-  description: 'The link can still be used. The answer is no error where it no longer works.',
   body: z.object({ token: mailedToken }).meta({ id: 'ResetAddressRequest' }),
   answers: { 200: { description: 'The address of the account.', schema: addressOfLink } },
-  errors: ['invalid_token'],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ body }) => ({
   ok: true,
   email: (await readToken(db, 'reset', body.token))?.email ?? null,
@@ -159,7 +162,7 @@ export const forgot = endpoint({
   return { ok: true, message: 'If this address is registered, a reset link has been sent to it.' }
 })
 
-/** What a reset says that proved the address. */
+/** Part of the message of a reset that proved the address. */
 const KEYS_ENDED = 'The API keys of the account have ended, because its address had not been verified: make new ones.'
 
 /** Sets a new password by a reset link; every session ends. */

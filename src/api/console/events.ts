@@ -1,7 +1,7 @@
 /**
- * GET /api/events: an account's calls and balance as they change, as server-sent events. `account` carries where the
- * account stands, `call` a changed call's record, `refresh` says that changes may have been missed, `signed_out` that
- * the session is over.
+ * GET /api/events: an account's calls and balance as they change, as server-sent events. `account` carries the
+ * state of the account, `call` a changed call's record; `refresh`: changes may have been missed; `signed_out`: the
+ * session has ended.
  */
 import { randomUUID } from 'node:crypto'
 import type { Context } from 'koa'
@@ -47,7 +47,7 @@ const RETRY_SECONDS = 30
 
 type Deps = Pick<WebDeps, 'config' | 'db' | 'redis' | 'replies' | 'responseMemory' | 'draining' | 'log'>
 
-/** Follows the account until the client leaves, the session ends (within a minute) or the process stops. */
+/** Follows the account until the client disconnects, the session ends (within a minute) or the process stops. */
 export function followAccount(deps: Deps, checkMs = SESSION_CHECK_MS) {
   const streams = new Quota({ perAccount: MAX_STREAMS, perProcess: MAX_STREAMS_IN_PROCESS })
   const places = { redis: deps.redis, prefix: deps.config.REDIS_PREFIX, most: MAX_STREAMS }
@@ -98,7 +98,7 @@ function refusalOf(held: number): ApiError {
   })
 }
 
-/** A stream ends with its session, and with what that sees: a page that comes back gets what it may see now. */
+/** A stream ends with its session, or when its rights change: a page that reconnects gets what it may see now. */
 async function checkSession({ db }: Deps, token: string, begun: LiveSession, events: EventStream): Promise<void> {
   // While Postgres is down, the session counts as live.
   const now = await findSession(db, token).catch(() => begun)

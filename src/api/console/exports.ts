@@ -55,15 +55,15 @@ const ENTRY_COLUMNS = [
   'id',
 ] as const
 
-const declared = { method: 'get', tag: 'Records', errors: [] } as const
+const declared = { method: 'get', tag: 'Records' } as const
 
-/** Downloads of one person at once, whatever accounts they act for, of each kind, in this process. */
+/** Downloads of one person at once, for all their accounts, of each kind, in this process. */
 const AT_ONCE = { perAccount: 2, perProcess: 100 }
 
 /** When a download beyond those may be tried again, in seconds. */
 const RETRY_SECONDS = 10
 
-/** Exports the calls that a filter leaves, newest first. */
+/** Exports the calls that match a filter, newest first. */
 export const exportCalls = endpoint({
   ...declared,
   auth: session,

@@ -16,7 +16,6 @@ export const showGrants = endpoint({
   description: 'Their remainders add up to the balance.',
   auth: manager,
   answers: { 200: { description: 'All grants, newest first.', schema: listOf(grant) } },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth }) => ({
   ok: true,
   data: await listGrants(db, auth.accountId),

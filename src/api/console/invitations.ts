@@ -54,7 +54,6 @@ export const showInvitations = endpoint({
   path: '/api/invitations',
   summary: 'List the invitations',
   answers: { 200: { description: 'Those that can still be accepted, newest first.', schema: listOf(invitation) } },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth }) => ({
   ok: true,
   data: await listInvitations(db, auth.accountId),
@@ -68,7 +67,6 @@ export const endInvitation = endpoint({
   summary: 'Revoke an invitation',
   params: pathId('invitation', 'The `id` of an invitation.'),
   answers: { 200: { description: 'Its link is dead.', schema: done } },
-  errors: [],
 }).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth: { accountId }, params, request }) => {
   if (!(await revokeInvitation(db, accountId, params.id))) throw new ApiError('not_found')
   logSecurity(log, request, 'invitation_revoked', accountId)

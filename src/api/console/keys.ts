@@ -57,7 +57,6 @@ export const showKeys = endpoint({
   summary: 'List the API keys',
   description: 'A member sees their own; owner and admins see those of all members.',
   answers: listedKeys,
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth }) => ({ ok: true, data: await listKeys(db, seenBy(auth)) }))
 
 const NO_KEY = 'There is no such key, or it was revoked.'
@@ -103,7 +102,6 @@ export const endKey = endpoint({
   summary: 'Revoke an API key',
   description: 'The key is refused everywhere from now on. Calls that were already charged continue.',
   answers: { 200: { description: 'The key has been revoked.', schema: done } },
-  errors: [],
 }).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth, params, request }) => {
   if (!(await revokeKey(db, seenBy(auth), params.id))) throw new ApiError('not_found')
   logSecurity(log, request, 'key_revoked', auth.accountId)

@@ -19,7 +19,6 @@ export const showLedger = endpoint({
   auth: manager,
   query: z.object({ limit: pageLimit, cursor: pageCursor }),
   answers: { 200: { description: 'A page of the ledger, newest first.', schema: pageOf(entry) } },
-  errors: [],
 }).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => {
   const cursors = createCursors(config.APP_SECRET, 'ledger')
   return async ({ auth: { accountId }, query: { cursor, limit } }) => {

@@ -1,5 +1,5 @@
 /**
- * /api/mail: which way mail goes out, and whether it arrives.
+ * /api/mail: how mail is sent, and whether it arrives.
  */
 import { z } from 'zod'
 import { createMailboxes } from '../../shared/mail/mailboxes.ts'
@@ -36,7 +36,6 @@ export const showMail = endpoint({
       schema: z.strictObject({ ok, transport, smtpConfigured: z.boolean(), baseUrl: z.string() }),
     },
   },
-  errors: [],
 }).handle(({ config, mailer }: Pick<WebDeps, 'config' | 'mailer'>) => () => ({
   ok: true,
   transport: mailer.transport,

@@ -27,7 +27,6 @@ export const showMembers = endpoint({
   summary: 'List the members',
   description: 'A member sees only themselves.',
   answers: { 200: { description: 'The owner, then the others in the order of joining.', schema: listOf(member) } },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth }) => ({
   ok: true,
   data: await listMembers(db, seenBy(auth)),

@@ -46,7 +46,6 @@ export const showAccounts = endpoint({
   path: '/api/accounts',
   summary: 'List the accounts that you may act for',
   answers: { 200: { description: 'Your own account, then organisations.', schema: listOf(actedFor) } },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth }) => ({
   ok: true,
   data: await accountsOf(db, auth.userId, auth.accountId),

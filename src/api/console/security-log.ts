@@ -1,13 +1,13 @@
 /**
  * A log of security events of accounts. Account ids only: no mail addresses, no tokens. The request id leads to the
- * router's own log, where the client's address stands.
+ * router's own log, which has the client's address.
  */
 import type { AccountId } from '../../shared/platform/ids.ts'
 import { publicId } from '../../shared/platform/ids.ts'
 import type { Log } from '../../shared/platform/process/log.ts'
 import type { Trace } from '../../shared/platform/process/trace.ts'
 
-/** What the log keeps of logins, passwords and sessions. */
+/** What is logged of logins, passwords and sessions. */
 export type SecurityEvent =
   | 'registered'
   | 'logged_in'
@@ -40,7 +40,7 @@ export type SecurityEvent =
   | 'callback_secret_shown'
 
 /**
- * Logs one event. `accountId` is null for a login to an address that is nobody's; `refusal` says why it was refused.
+ * Logs one event. `accountId` is null for a login to an unknown address; `refusal`: why it was refused.
  */
 export function logSecurity(
   log: Log,

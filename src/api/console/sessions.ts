@@ -23,15 +23,15 @@ export const shownSession = z
   })
   .meta({ id: 'Session' })
 
+const declared = { tag: 'Account', auth: session } as const
+
 /** Lists the live sessions, newest first. */
 export const showSessions = endpoint({
+  ...declared,
   method: 'get',
   path: '/api/auth/sessions',
-  tag: 'Account',
   summary: 'List the sessions',
-  auth: session,
   answers: { 200: { description: 'The valid sessions, newest first.', schema: listOf(shownSession) } },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth }) => ({
   ok: true,
   data: await listSessions(db, auth.userId, auth.sessionId),
@@ -39,14 +39,12 @@ export const showSessions = endpoint({
 
 /** Ends a session, perhaps the one that asks. */
 export const revokeSession = endpoint({
+  ...declared,
   method: 'delete',
   path: '/api/auth/sessions/:id',
-  tag: 'Account',
   summary: 'End a session',
-  auth: session,
   params: pathId('session', 'The `id` of a session.'),
   answers: { 200: { description: 'The session has ended.', schema: done } },
-  errors: [],
 }).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth: { userId, accountId }, params, request }) => {
   if (!(await endSession(db, userId, params.id))) throw new ApiError('not_found')
   logSecurity(log, request, 'session_revoked', accountId)
@@ -55,13 +53,11 @@ export const revokeSession = endpoint({
 
 /** Ends every session of the user but the one that asks. */
 export const revokeOtherSessions = endpoint({
+  ...declared,
   method: 'delete',
   path: '/api/auth/sessions',
-  tag: 'Account',
   summary: 'End all other sessions',
-  auth: session,
   answers: { 200: { description: 'Only the current session is left.', schema: done } },
-  errors: [],
 }).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth: { userId, accountId, sessionId }, request }) => {
   await endSessions(db, userId, sessionId)
   logSecurity(log, request, 'session_revoked', accountId)

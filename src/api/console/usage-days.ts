@@ -1,6 +1,6 @@
 /**
- * Usage by days, of which those that are over are added up once. A page asks again after every burst of calls: the
- * thousands of calls of all the days before need not be read each time.
+ * Usage by days; past days are added up once. A page asks again after every burst of calls: the thousands of calls of
+ * past days need not be read each time.
  */
 import { LRUCache } from 'lru-cache'
 import type { DayUsage } from '../../shared/reports/usage.ts'
@@ -12,13 +12,13 @@ const DAY_MS = 86_400_000
 /** How long after its end a day counts as over, in ms: clocks differ, and a call is stored a moment after its time. */
 const GRACE_MS = 3_600_000
 
-/** The most days that are kept, of all accounts together: some ten megabytes. */
+/** The most days that are cached, of all accounts together: some ten megabytes. */
 const MAX_KEPT_DAYS = 20_000
 
 /** Adds up the usage of some days, oldest first. `keyId`: only what came with this key. */
 type AddUp<Row> = (seen: Seen, from: string, to: string, keyId: KeyId | null) => Promise<DayUsage<Row>[]>
 
-/** Reads usage; keeps the days of which nothing can change any more. */
+/** Reads usage; caches the days in which nothing can change any more. */
 export class UsageDays<Row extends { day: string }> {
   private readonly addUp: AddUp<Row>
   /** By account, member, key and day. */

@@ -43,7 +43,7 @@ const memberUsageRow = z
   })
   .meta({ id: 'MemberUsage' })
 
-const declared = { method: 'get', tag: 'Records', auth: session, errors: [] } as const
+const declared = { method: 'get', tag: 'Records', auth: session } as const
 
 const ofKey = keyId.optional().meta({ description: 'Only calls made with this key.' })
 

@@ -1,10 +1,11 @@
 /**
- * /api/webhooks: where an account wants to be told of events (docs/webhooks.md).
+ * /api/webhooks: where events of an account are sent (docs/webhooks.md).
  */
 import { z } from 'zod'
 import { ApiError } from '../../shared/platform/errors.ts'
 import type { AccountId, DeliveryId, WebhookId } from '../../shared/platform/ids.ts'
 import { parseId, publicId } from '../../shared/platform/ids.ts'
+import type { Db } from '../../shared/platform/postgres/db.ts'
 import type { Trace } from '../../shared/platform/process/trace.ts'
 import { dueWebhooks, listDeliveries, redeliver, tellOne } from '../../shared/webhooks/deliveries.ts'
 import { createSecretBox } from '../../shared/webhooks/secrets.ts'
@@ -47,6 +48,13 @@ type WebhookDeps = Pick<WebDeps, 'db' | 'log' | 'config'>
 /** The answer where an owner has no webhook of an id. */
 export const noWebhook = () => new ApiError('not_found', { message: 'There is no such webhook.' })
 
+/** A webhook of an owner. @throws ApiError not_found */
+export async function webhookOf(db: Db, owner: Owner, id: WebhookId): Promise<Webhook> {
+  const webhook = await findWebhook(db, owner, id)
+  if (!webhook) throw noWebhook()
+  return webhook
+}
+
 /** Makes a webhook. Its secret is in this answer and nowhere else. */
 export const makeWebhook = endpoint({
   ...declared,
@@ -77,7 +85,6 @@ export const showWebhooks = endpoint({
   path: '/api/webhooks',
   summary: 'List the webhooks',
   answers: { 200: { description: 'All webhooks, oldest first.', schema: webhooksAnswer } },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth }) => ({
   ok: true,
   data: await listWebhooks(db, auth.accountId),
@@ -90,11 +97,8 @@ export const showWebhook = endpoint({
   path: '/api/webhooks/:id',
   summary: 'Show a webhook',
   answers: { 200: { description: 'The webhook.', schema: webhookAnswer } },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, params }) => {
-  const webhook = await findWebhook(db, auth.accountId, params.id)
-  if (!webhook) throw noWebhook()
-  return { ok: true, webhook }
+  return { ok: true, webhook: await webhookOf(db, auth.accountId, params.id) }
 })
 
 /** Changes, disables or enables a webhook. */
@@ -114,7 +118,7 @@ export const editWebhook = endpoint({
   return { ok: true, webhook }
 })
 
-/** Deletes a webhook, and what it was still to be told. */
+/** Deletes a webhook, and its undelivered events. */
 export const endWebhook = endpoint({
   ...onWebhook,
   method: 'delete',
@@ -122,20 +126,18 @@ export const endWebhook = endpoint({
   summary: 'Delete a webhook',
   description: 'What it has not been sent by then is not sent any more.',
   answers: { 200: { description: 'The webhook has been deleted.', schema: done } },
-  errors: [],
 }).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth: { accountId }, params, request }) => {
   if (!(await deleteWebhook(db, accountId, params.id))) throw noWebhook()
   logSecurity(log, request, 'webhook_deleted', accountId)
   return { ok: true }
 })
 
-const rotation = {
+/** What the endpoints that rotate a secret declare. */
+export const rotation = {
   method: 'post',
   description: 'For 24 hours every event is signed with both secrets; an earlier one stops signing at once.',
   body: 'ignored',
-  bodyIsOptional: true,
   answers: { 200: { description: 'The new secret, which is shown only this once.', schema: secretAnswer } },
-  errors: [],
 } as const
 
 const rotate = async (
@@ -161,7 +163,7 @@ export const renewWebhook = endpoint({
       rotate(deps, params.id, { auth, request }),
 )
 
-/** Shows the secret of the addresses that calls name themselves, once, and makes it where there is none. */
+/** Shows the secret of the addresses that calls name themselves, once, and makes it if it does not exist. */
 export const showCallback = endpoint({
   ...declared,
   method: 'get',
@@ -209,8 +211,7 @@ function enqueue({ db, queues, log }: SendDeps, id: WebhookId): void {
 
 /** A webhook of an owner that is sent events. @throws ApiError not_found; conflict where it is disabled */
 async function requireEnabled({ db }: SendDeps, owner: Owner, id: WebhookId): Promise<Webhook> {
-  const webhook = await findWebhook(db, owner, id)
-  if (!webhook) throw noWebhook()
+  const webhook = await webhookOf(db, owner, id)
   if (webhook.disabledAt === null) return webhook
   throw new ApiError('conflict', { message: 'The webhook is disabled. Enable it first.' })
 }
@@ -224,19 +225,28 @@ export async function sendTest(deps: SendDeps, owner: Owner, id: WebhookId): Pro
   return publicId('delivery', delivery)
 }
 
+/** What the endpoints that send an event declare. */
+const sends = {
+  method: 'post',
+  // Each is a request to a server that the caller chooses.
+  limits: [{ limit: 'webhookSends', per: 'account' }],
+  body: 'ignored',
+  errors: ['conflict'],
+} as const
+
+/** What the endpoints that send a test event declare. */
+export const sendsTest = {
+  ...sends,
+  answers: { 200: { description: 'The delivery that was queued.', schema: deliveryAnswer } },
+} as const
+
 /** Sends a test event. */
 export const testWebhook = endpoint({
   ...onWebhook,
-  method: 'post',
+  ...sendsTest,
   path: '/api/webhooks/:id/test',
-  // Each is a request to a server of somebody's choice.
-  limits: [{ limit: 'webhookSends', per: 'account' }],
   summary: 'Send a test event',
   description: 'An event of the type `webhook.test`, whatever types the webhook lists.',
-  body: 'ignored',
-  bodyIsOptional: true,
-  answers: { 200: { description: 'The delivery that was queued.', schema: deliveryAnswer } },
-  errors: ['conflict'],
 }).handle((deps: SendDeps) => async ({ auth, params }) => ({
   ok: true,
   delivery: await sendTest(deps, auth.accountId, params.id),
@@ -247,7 +257,6 @@ export const listsDeliveries = {
   method: 'get',
   query: z.object({ limit: pageLimit, cursor: pageCursor }),
   answers: { 200: { description: 'A page of the deliveries of 30 days, newest first.', schema: deliveriesAnswer } },
-  errors: [],
 } as const
 
 /** A page of a list, as its query asks for it. */
@@ -257,7 +266,7 @@ type Page = { cursor?: string | undefined; limit: number }
 export function deliveryPages({ db, config }: Pick<WebDeps, 'db' | 'config'>) {
   const cursors = createCursors(config.APP_SECRET, 'deliveries')
   return async (owner: Owner, viewer: AccountId, id: WebhookId, { cursor, limit }: Page) => {
-    if (!(await findWebhook(db, owner, id))) throw noWebhook()
+    await webhookOf(db, owner, id)
     const before = cursor === undefined ? null : (cursors.read(viewer, cursor) as DeliveryId)
     const data = await listDeliveries(db, id, limit, before)
     const last = data.length === limit ? parseId('delivery', data.at(-1)!.id) : null
@@ -278,18 +287,13 @@ export const showDeliveries = endpoint({
 
 /** What the endpoints that send an event again declare. */
 export const sendsAgain = {
-  method: 'post',
-  // Each is a request to a server of somebody's choice.
-  limits: [{ limit: 'webhookSends', per: 'account' }],
+  ...sends,
   params: z.object({
     ...pathId('webhook', 'The `id` of a webhook.').shape,
     delivery: pathId('delivery', 'The `id` of a delivery.').shape.id,
   }),
   description: 'The same id and bytes, with a full set of tries.',
-  body: 'ignored',
-  bodyIsOptional: true,
   answers: { 200: { description: 'The delivery has been queued.', schema: done } },
-  errors: ['conflict'],
 } as const
 
 /** Queues an event of an owner's webhook once more. @throws ApiError not_found, conflict where it is disabled */

@@ -5,7 +5,7 @@ import type { TokenAllowance } from '../../shared/identity/token-allowance.ts'
 import { tightest } from '../../shared/identity/token-allowance.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 
-/** Where a counter stands after this request. Times in whole seconds. */
+/** The state of a counter after this request. Times in whole seconds. */
 export type Allowance = { limit: number; remaining: number; resetSeconds: number }
 
 /** `points`: events of somebody in a window, where that is not the same for all. `count`: 1 where absent. */
@@ -23,7 +23,7 @@ export type NetworkLimit = Limit & {
   refuseSpent: (subject: string) => Promise<void>
 }
 
-/** The refusal of a request that nothing is left for. */
+/** The refusal of a request beyond its limit. */
 export const spent = (allowance: Allowance): ApiError =>
   new ApiError('rate_limited', { retryAfterSeconds: allowance.resetSeconds, headers: allowanceHeaders(allowance) })
 
@@ -37,7 +37,7 @@ export const TOKEN_HEADERS = [
   'X-RateLimit-Reset-Tokens',
 ] as const
 
-/** What is left of the tokens of a minute, for the client: of the tightest limit. Empty where there is none. */
+/** What is left of the tokens of a minute, for the client: of the tightest limit. Empty without a limit. */
 export function tokenHeaders(allowances: readonly TokenAllowance[]): Record<string, string> {
   const least = tightest(allowances)
   if (!least) return {}

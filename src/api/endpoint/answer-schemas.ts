@@ -1,6 +1,6 @@
 /**
- * The schemas of answers. They are strict: a field that is not named here is in no answer, and a test says so of every
- * endpoint. Only what an upstream adds to a chat answer is open.
+ * The schemas of answers. They are strict: a field that is not named here is in no answer, which a test checks of
+ * every endpoint. Only what an upstream adds to a chat answer is open.
  */
 import { z } from 'zod'
 import { MAX_SECONDS } from '../../shared/requests/media-options.ts'
@@ -32,19 +32,19 @@ export const pageOf = <Row extends z.ZodType>(row: Row) => z.strictObject({ ok, 
 /** A list that is whole. */
 export const listOf = <Row extends z.ZodType>(row: Row) => z.strictObject({ ok, data: z.array(row) })
 
-/** It is done, and there is nothing to show. */
+/** An answer without data. */
 export const done = z.strictObject({ ok })
 
-/** It is done, and this is what to tell the person. */
+/** It is done, with a message for the person. */
 export const messageAnswer = z.strictObject({ ok, message: z.string() })
 
-/** What a `conflict` about the catalogue says beside its sentence. */
+/** The fields of a `conflict` about the catalogue besides its message. */
 const CONFLICT = {
   version: z.int().optional().meta({ description: 'For the catalogue: the version that is now current.' }),
   changes: catalogueChanges.optional().meta({ description: 'What differs between it and the expected version.' }),
 }
 
-/** An error in its envelope, with the codes that can stand in it. */
+/** An error in its envelope, with its possible codes. */
 export function errorSchema(envelope: Envelope, codes: readonly ErrorCode[]): z.ZodType {
   const code = z.enum(codes.map(shownCodeOf) as [ErrorCode, ...ErrorCode[]])
   const message = z.string().meta({ description: 'A sentence for people to read.' })

@@ -1,6 +1,6 @@
 /**
  * Who may use an endpoint: a user who is logged in, by their role for the account that they act for; an operator; or
- * the holder of an API key. What somebody may not is 403 `forbidden`.
+ * the holder of an API key. Anything else is 403 `forbidden`.
  *
  * | role for the account | endpoints |
  * |---|---|
@@ -109,12 +109,12 @@ export function identify(ctx: ParameterizedContext<RequestState>, holder: Princi
   return holder
 }
 
-/** Tells the holder of a request's key, if it has one, what is left of their tokens, where no endpoint does. */
+/** Sets the headers with the remaining tokens of a request's key, if it has one, where no endpoint does. */
 export async function tellTokens(
   deps: Pick<WebDeps, 'keys' | 'config'>,
   ctx: ParameterizedContext<RequestState>,
 ): Promise<void> {
-  // Requests without a key are answered without, and all are while Postgres is away.
+  // Requests without a key are answered without, and all are while Postgres is unreachable.
   await authenticateKey(deps, ctx).catch(() => null)
 }
 

@@ -32,7 +32,7 @@ type Tag =
 
 /** Who may use an endpoint, and how they are found. */
 export type Auth<Holder> = {
-  /** What they are known by. */
+  /** How they are identified. */
   scheme: 'apiKey' | 'sessionToken' | 'metricsToken'
   /** The codes that everybody else is refused with. */
   errors: readonly ErrorCode[]
@@ -81,7 +81,7 @@ export type Declaration = {
   query?: z.ZodObject
   /** Headers of the request, for the document alone: a handler that obeys one reads it by itself. */
   headers?: z.ZodObject
-  /** `ignored`: nothing is asked for, but whatever comes must be a JSON object. */
+  /** `ignored`: nothing is asked for, but a body that is sent must be a JSON object. */
   body?: z.ZodType | 'ignored'
   /** Present where the body is a form, whose texts and files `body` checks: of endpoints that place calls. */
   form?: DeclaredForm
@@ -90,22 +90,22 @@ export type Declaration = {
    * longest form follows from its files.
    */
   bodyBytes?: (config: Config) => number
-  /** The endpoint can also be asked without a body, which is the same as an empty object. */
+  /** The body may be absent, which is the same as an empty object. */
   bodyIsOptional?: boolean
   /** By their status. */
   answers: { readonly [status: number]: DeclaredAnswer }
-  /** The codes that its handler answers with, and its fields where they have codes of their own. */
-  errors: readonly ErrorCode[]
+  /** The codes that its handler answers with, and its fields where they have codes of their own; none if absent. */
+  errors?: readonly ErrorCode[]
 }
 
-/** What a declaration must say beside its type: an operator's endpoint, what it shows of accounts. */
+/** What a declaration must state besides its type: an operator's endpoint, what it shows of accounts. */
 export type Complete<D extends Declaration> = D['auth'] extends { sees: 'others' } ? { views: Views } : unknown
 
 type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined
 
 type HolderOf<D extends Declaration> = D['auth'] extends Auth<infer Holder> ? Holder : null
 
-/** What a handler may know of a request beside its fields. */
+/** What a handler may know of a request besides its fields. */
 export type RequestFacts = Trace & {
   /** From where it was sent. */
   device: () => Device
@@ -184,7 +184,7 @@ export const longestOf = (endpoints: readonly Declaration[], config: Config): { 
 
 /** The codes that a declaration states, and those that its holder, its limits, its fields and its body bring along. */
 function codesOf(declaration: Declaration): ReadonlySet<ErrorCode> {
-  const { auth, limits = [], params, query, anthropic, body, form, errors } = declaration
+  const { auth, limits = [], params, query, anthropic, body, form, errors = [] } = declaration
   return new Set<ErrorCode>([
     ...(auth?.errors ?? []),
     ...(body ? (form && !form.orJson ? BODY_ERRORS : JSON_ERRORS) : []),

@@ -1,5 +1,5 @@
 /**
- * One declaration per endpoint: everything about it stands in one place, its handler beside it.
+ * One declaration per endpoint: everything about it is in one place, next to its handler.
  */
 import type { Complete, Declaration, Handler, Writer } from './declaration.ts'
 import { servedOf } from './declaration.ts'

@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import { DEFAULT_DAYS, MAX_DAYS } from '../../shared/reports/days.ts'
-import type { KeyId, UserId } from '../../shared/platform/ids.ts'
+import type { Id, IdKind } from '../../shared/platform/ids.ts'
 import { parseId } from '../../shared/platform/ids.ts'
 import { MAX_GRANT_CREDITS } from '../../shared/ledger/ledger.ts'
 import { isStorable } from '../../shared/platform/storable.ts'
@@ -86,18 +86,16 @@ export const creditAmount = z
   .min(1, 'must be at least 1')
   .max(MAX_GRANT_CREDITS, `must be at most ${MAX_GRANT_CREDITS}`)
 
+const idOf = <K extends IdKind>(kind: K, message: string) =>
+  z.string({ error: 'must appear only once' }).transform((text, context): Id<K> => {
+    const id = parseId(kind, text)
+    if (id) return id
+    context.addIssue({ code: 'custom', message })
+    return z.NEVER
+  })
+
 /** The id of a key. */
-export const keyId = z.string({ error: 'must appear only once' }).transform((text, context): KeyId => {
-  const id = parseId('key', text)
-  if (id) return id
-  context.addIssue({ code: 'custom', message: 'is not a key id' })
-  return z.NEVER
-})
+export const keyId = idOf('key', 'is not a key id')
 
 /** The id of a member. */
-export const memberId = z.string({ error: 'must appear only once' }).transform((text, context): UserId => {
-  const id = parseId('user', text)
-  if (id) return id
-  context.addIssue({ code: 'custom', message: 'is not the id of a member' })
-  return z.NEVER
-})
+export const memberId = idOf('user', 'is not the id of a member')

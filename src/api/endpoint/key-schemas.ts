@@ -118,12 +118,12 @@ export function checkLimits(
 
 const FIELDS = Object.keys(keyChangesBody.shape)
 
-/** How many fields of a body are looked at for misspellings: a body of 1 MB can have a hundred thousand. */
+/** How many fields of a body are checked for misspellings: a body of 1 MB can have a hundred thousand. */
 const MOST_FIELDS = 30
 
 /**
- * What an answer says of likely mistakes, and nothing where there are none: of fields that look like one of a key,
- * since nothing reads them, and the missing limit would go unnoticed; and of models that the account is not offered,
+ * The warnings about likely mistakes, if there are any: about fields that resemble one of a key,
+ * since nothing reads them, and the missing limit would go unnoticed; and about models that the account is not offered,
  * which are allowed, since the catalogue changes.
  */
 export function warningsOf(

@@ -10,7 +10,7 @@ import { Quota } from './quota.ts'
 
 const MEGABYTE = 1024 * 1024
 
-/** A body is large beyond so many bytes. */
+/** A body with more bytes than this is large. */
 export const LARGE_BYTES = 65_536
 
 /** How many bytes of bodies may wait for their turn: two of the longest that an endpoint takes, and four in all. */

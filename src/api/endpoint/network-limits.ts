@@ -10,9 +10,9 @@ import { secondsOf, spent } from './allowances.ts'
 
 /**
  * Counts one event in each network, from the narrowest to the first that has none left: what a network is refused uses
- * up nothing of the wider one, which others share. With ARGV[1] = 0 it only looks whether one is left.
+ * up nothing of the wider one, which others share. With ARGV[1] = 0 it only checks whether one is left.
  * KEYS: the counters. ARGV: the window in seconds, then how many events each may have.
- * Returns which counter decides, where it stands with this event, and the rest of its window in ms.
+ * Returns which counter decides, its value with this event, and the rest of its window in ms.
  */
 const COUNT = `
 local first
@@ -30,12 +30,12 @@ for index, key in ipairs(KEYS) do
 end
 return first`
 
-/** Where a counter stands: which it is, from 1, its events with this one, and the rest of its window in ms. */
+/** The state of a counter: its index, from 1, its events with this one, and the rest of its window in ms. */
 type Standing = [index: number, count: number, restMs: number]
 
 type Script = (keys: number, ...rest: (string | number)[]) => Promise<Standing>
 
-/** A counter's name, and how many events one client has in a window of so many seconds. */
+/** A counter's name, and how many events one client has in a window of `seconds`. */
 export type Window = { keyPrefix: string; points: number; seconds: number }
 
 /** A limit of clients. While Redis is unreachable each process counts for itself: more generous, never open. */

@@ -1,6 +1,6 @@
 /**
- * Guesses at the password of one address, from wherever they come. Whether the address has an account is not asked
- * here, so that a pause does not tell (docs/accounts-and-mail.md#guesses).
+ * Guesses at the password of one address, from all networks. Whether the address has an account is not read here, so
+ * that a pause does not reveal it (docs/accounts-and-mail.md#guesses).
  */
 import { createHmac } from 'node:crypto'
 import type { Redis } from 'ioredis'
@@ -27,7 +27,7 @@ const MANY_MS = 86_400_000
  * Counts a guess as a failure, unless there is a pause. One network alone has a limit of its own: its failures never
  * pause it, and count as a few for others.
  * KEYS[1]: the counter. ARGV: the network, empty where only the pause is asked for; then the numbers above.
- * Returns the rest of the pause in ms; 0 where there is none.
+ * Returns the rest of the pause in ms; 0 without a pause.
  */
 const GUESS = `
 local network, free, alone, first, longest, few, many = unpack(ARGV)
@@ -76,7 +76,7 @@ export function createGuesses(
     count: (address, client) => refuse(address, networkOf(client)),
     forget: async (address) => {
       await here.delete(hashOf(address))
-      // Away: the failures end by themselves.
+      // Redis is unreachable: the failures expire by themselves.
       await redis.del(keyOf(address)).catch(() => {})
     },
   }

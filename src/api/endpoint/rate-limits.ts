@@ -15,7 +15,7 @@ import { createNetworkLimit } from './network-limits.ts'
 export type Limits = ReturnType<typeof createLimits>
 
 /**
- * Says that an endpoint's requests count against a limit, separately for the networks of each client, each account,
+ * A limit that an endpoint's requests count against, separately for the networks of each client, each account,
  * each account by its own limit (`holder`: of a key), each user, or each key with a limit of its own. By user where an
  * account is no bound: anybody can make more of them.
  */
@@ -85,7 +85,7 @@ export function createLimits(redis: Redis, config: Config) {
   }
   const networkLimit = (name: string, points: number, seconds: number): NetworkLimit =>
     createNetworkLimit(redis, { keyPrefix: prefixOf(name), points, seconds })
-  // One counter for each whatever their limit, so that a change of the limit does not restart its window.
+  // One counter for each, with any limit, so that a change of the limit does not restart its window.
   const limitOfEach = (name: string, usual: number, seconds: number): Limit => {
     const limiters = new LRUCache<number, Limit['take']>({ max: KEPT_LIMITERS })
     return {

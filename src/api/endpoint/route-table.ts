@@ -20,8 +20,8 @@ const MAX_PARAM_LENGTH = 1 << 20
 
 /**
  * What is at each path, by the declarations of a router. A path has one spelling: its case and its slashes count, and
- * nothing in it is decoded before it is compared. A pattern without parameters hides those with parameters, whatever
- * the method: `DELETE /v1/videos/generations` deletes no video. Wildcards are at the end of a pattern.
+ * nothing in it is decoded before it is compared. A pattern without parameters hides those with parameters, for
+ * every method: `DELETE /v1/videos/generations` deletes no video. Wildcards are at the end of a pattern.
  * @returns a function that answers null where nothing was declared
  */
 export function tableOf(router: Router<RequestState>): (path: string) => Found | null {

@@ -25,7 +25,7 @@ export type Table = {
   /** Serves a request, or lets it pass where nothing is at its path. */
   dispatch: Serve
   /**
-   * For what nothing served. A browser that looks for a page gets one, with the status 404.
+   * For what nothing served. A browser that asks for a page gets one, with the status 404.
    * @throws ApiError method_not_allowed with `Allow` for a known path, else not_found
    */
   refuse: Serve
@@ -90,7 +90,7 @@ function nothingAt({ path, state }: Parameters<Serve>[0], hint: string | null): 
   return new ApiError('not_found', { message: hint })
 }
 
-/** A page whose path a program has taken for one below `/v1`: it says that it wants JSON, as no browser does. */
+/** A page whose path a program has taken for one below `/v1`: it asks for JSON, as no browser does. */
 function refusePrograms(at: At): Serve {
   return (ctx, next) => {
     const wanted = ctx.get('accept').toLowerCase()

@@ -1,5 +1,5 @@
 /**
- * How a declared endpoint is served: what its declaration says is checked, in one order, before its handler runs.
+ * How a declared endpoint is served: what it declares is checked, in one order, before its handler runs.
  */
 import type { Context, Middleware, ParameterizedContext } from 'koa'
 import type { z } from 'zod'
@@ -32,7 +32,7 @@ type Request = ParameterizedContext<RequestState>
 
 const [, REMAINING] = ALLOWANCE_HEADERS
 
-/** A handler as it is called: its input is what its declaration says. */
+/** A handler as it is called: its input is what was declared. */
 export type AnyHandler = (input: never, ctx: Context & { state: RequestState }) => unknown
 
 /**
@@ -99,7 +99,7 @@ function send(ctx: Request, answer: unknown): void {
 }
 
 /**
- * Counts a request of a holder; if the limit is shown, answers say what is left. Nothing to wait for where the holder
+ * Counts a request of a holder; if the limit is shown, answers have what is left. Null if the holder
  * has no such limit. @throws ApiError rate_limited.
  */
 type Counter = (ctx: Request, auth: unknown) => Promise<void> | null
@@ -149,7 +149,7 @@ async function showTaken(ctx: Request, shown: boolean | undefined, take: () => P
   show(ctx, shown, await take())
 }
 
-/** Sets the headers that show what is left of a limit, unless another one leaves less. */
+/** Sets the headers that show what is left of a limit, unless less is left of another one. */
 function show(ctx: Request, shown: boolean | undefined, allowance: Allowance): void {
   if (!shown) return
   const leavesLess = !ctx.res.hasHeader(REMAINING) || allowance.remaining < Number(ctx.res.getHeader(REMAINING))

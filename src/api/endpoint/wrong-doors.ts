@@ -1,6 +1,6 @@
 /**
- * What clients are told that come to the wrong door: with a base URL that is nearly right, or with another API. One
- * sentence on what this gateway speaks and what to set, where a 404 alone sends people to look for a wrong model name.
+ * The hint for clients with a base URL that is nearly right, or with another API. One sentence on what this gateway
+ * speaks and what to set, because a 404 alone makes people search for a wrong model name.
  */
 
 const SPEAKS =
@@ -35,7 +35,7 @@ const DOORS: readonly [path: RegExp, sentence: string][] = [
 ]
 
 /**
- * What to tell a client about a path at which there is nothing; null where it is like nothing that is known.
+ * The hint for a client that asks for an unknown path; null if the path resembles nothing known.
  * @param isServed whether the gateway has something at a path
  */
 export function doorHint(path: string, isServed: (path: string) => boolean): string | null {
@@ -47,7 +47,7 @@ export function doorHint(path: string, isServed: (path: string) => boolean): str
   return DOORS.find(([door]) => door.test(path) || door.test(bare))?.[1] ?? null
 }
 
-/** Longer paths are nobody's mistake. */
+/** Longer paths are not checked. */
 const MAX_PATH = 300
 
 /** The path below `/v1` that a base URL was nearly right for: without a version or with two, with slashes too many. */

@@ -20,7 +20,7 @@ export type DeclaredForm = {
   orJson?: true
 }
 
-/** How much longer than its files a form may be, in bytes: its texts and what stands around its parts. */
+/** How much longer than its files a form may be, in bytes: its texts and what surrounds its parts. */
 export const AROUND_FILES_BYTES = 1_048_576
 
 /** The longest form, in bytes. */

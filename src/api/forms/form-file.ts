@@ -1,6 +1,6 @@
 /**
  * The files of a form while its request is checked. All of them are in one temporary file that has no name any more:
- * whatever becomes of the request or of this process, the system frees them with its only descriptor.
+ * the system always frees them with its only descriptor, after a crash, too.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { close, openSync, read, unlinkSync, write } from 'node:fs'
@@ -16,7 +16,7 @@ const closeFile = promisify(close)
 const readFile = promisify(read)
 const writeFile = promisify(write)
 
-/** The longest name of a file that is kept, in characters. */
+/** The most characters of a file's name that are used. */
 const MAX_NAME = 255
 
 /**
@@ -128,7 +128,7 @@ export class FormFile {
     return this.length - this.begin
   }
 
-  /** Leaves out its first bytes from now on: they are neither read nor sent on. */
+  /** Skips its first bytes from now on: they are neither read nor sent on. */
   skip(bytes: number): void {
     this.begin += bytes
   }
@@ -143,7 +143,7 @@ export class FormFile {
     this.length += chunk.length
   }
 
-  /** What stands from a place on: `length` bytes, or as many as there are. */
+  /** The bytes from a place on: `length`, or as many as there are. */
   async read(from: number, length: number): Promise<Buffer> {
     const buffer = Buffer.allocUnsafe(Math.max(0, Math.min(length, this.bytes - from)))
     const first = this.begin + from

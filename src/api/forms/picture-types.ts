@@ -1,5 +1,5 @@
 /**
- * The types of a form's pictures by their bytes: what a client says of them is often wrong, and is not sent on.
+ * The types of a form's pictures by their bytes: what a client states is often wrong, and is not sent on.
  */
 import { IMAGE_HEAD_BYTES, imageTypeOf } from '../../shared/media/image-type.ts'
 import type { MediaExtension } from '../../shared/media/media.ts'
@@ -12,7 +12,7 @@ const TYPES = Symbol('the types of files')
 
 type Looked = JsonObject & { [TYPES]?: ReadonlyMap<FormFile, MediaExtension | null> }
 
-/** Looks at the first bytes of each file, for `pictureTypeOf`. */
+/** Reads the first bytes of each file, for `pictureTypeOf`. */
 export async function withPictureTypes(body: JsonObject): Promise<JsonObject> {
   const files = Object.values(body)
     .flat()

@@ -1,6 +1,6 @@
 /**
- * Reads a form: its texts become an object, as that of a JSON body, and its files temporary files, as they come. What
- * is wrong with it is known at the first byte that says so, and nothing is read after that.
+ * Reads a form: its texts become an object, as that of a JSON body, and its files temporary files, as they come. A
+ * fault ends the reading at the first byte that shows it.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
@@ -88,7 +88,7 @@ const malformed = (how: string): ApiError => new ApiError('invalid_request', { m
 
 const partFault = (name: string, fault: string): ApiError => fieldRefusal(name.slice(0, MAX_PARAM), fault)
 
-/** What comes of one form. */
+/** What is read of one form. */
 class Gathering {
   readonly fields: JsonObject = {}
   readonly files: FormFile[] = []
@@ -109,7 +109,7 @@ class Gathering {
   }
 
   /**
-   * Reads all of a form. Whatever happens, nothing is written any more when it returns.
+   * Reads all of a form. Nothing is written any more once it has returned or thrown.
    * @param begun is called once somebody reads: a listener before would let the first bytes pass
    */
   async readFrom(req: IncomingMessage, maxBytes: number, begun: () => void): Promise<void> {
@@ -149,7 +149,7 @@ class Gathering {
 
   /**
    * Gives the parser the next piece, or the end (null). What it has not taken once no file is being written it never
-   * takes: it waits for the rest of a head that has none, and says nothing.
+   * takes: it waits for the rest of a head that has none, without an error.
    */
   private async feed(parser: BusboyInstance, chunk: Buffer | null): Promise<void> {
     let isTaken = false

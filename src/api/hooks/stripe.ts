@@ -38,7 +38,7 @@ export const receiveStripeEvent = endpoint({
   const hint = provider.verify(body, ctx.get('stripe-signature'))
   const isNew = await storeEvent(db, provider.name, hint)
   observer.eventHandled(isNew ? 'stored' : 'passed')
-  // Redis may be unreachable: the event's row says that it is due.
+  // Redis may be unreachable: the event's row is marked as due.
   if (isNew)
     queues
       .enqueuePayments([{ kind: 'event', id: hint.id, traceparent: ctx.state.traceparent }])

@@ -10,10 +10,10 @@ const TOKEN = /^[\w.~+/=-]{1,512}$/
 /** The scheme in any case. */
 const SCHEME = /^bearer(?: +|$)/i
 
-/** What stands behind `Bearer` in an Authorization header, whatever it is; nothing under another scheme. */
+/** The text after `Bearer` in an Authorization header; nothing under another scheme. */
 const behindBearer = (header: string): string => (SCHEME.test(header) ? header.replace(SCHEME, '').trimEnd() : '')
 
-/** The token in an Authorization header. @throws ApiError unauthorized where there is none. */
+/** The token in an Authorization header. @throws ApiError unauthorized if it has no token. */
 export function bearerToken(header: string): string {
   const token = behindBearer(header)
   if (TOKEN.test(token)) return token
@@ -22,9 +22,9 @@ export function bearerToken(header: string): string {
 
 /**
  * The API key of a request, from `Authorization: Bearer` or from `x-api-key`. An Authorization of another scheme is
- * for somebody else, such as a proxy on the way, and one with nothing behind `Bearer` is no key: neither counts beside
+ * for somebody else, such as a proxy on the way, and one with nothing after `Bearer` is no key: neither counts next to
  * `x-api-key`.
- * @throws ApiError unauthorized where there is none, or where there are two that differ
+ * @throws ApiError unauthorized if there is no key, or two that differ
  */
 export function apiKeyToken({ authorization = '', 'x-api-key': given }: IncomingHttpHeaders): string {
   const key = String(given ?? '')

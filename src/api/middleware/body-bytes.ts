@@ -24,7 +24,7 @@ export const tooLarge = (maxBytes: number): ApiError =>
     message: `The request body must be at most ${maxBytes.toLocaleString('en-US')} bytes.`,
   })
 
-// latin1 maps each byte to one character, so that the bytes come through unharmed, whatever they are said to be.
+// latin1 maps each byte to one character, so that the bytes come through unchanged, in any declared charset.
 const gatherer = (textLimit: number) =>
   koaBody({
     json: false,

@@ -11,7 +11,7 @@ import type { Log } from '../../shared/platform/process/log.ts'
 /**
  * The client's IP address, IPv4-mapped IPv6 as IPv4, IPv6 in its canonical form without a zone; empty when it is not
  * known.
- * @param trustedHops how many proxies stand before this process (TRUST_PROXY); 0 ignores the header.
+ * @param trustedHops how many proxies are in front of this process (TRUST_PROXY); 0 ignores the header.
  */
 export function clientAddress(request: Pick<IncomingMessage, 'headers' | 'socket'>, trustedHops: number): string {
   const forwarded = trustedHops > 0 ? [request.headers['x-forwarded-for'] ?? []].flat().join(',').split(',') : []
@@ -20,7 +20,7 @@ export function clientAddress(request: Pick<IncomingMessage, 'headers' | 'socket
   return claimed ?? parseAddress(request.socket.remoteAddress ?? '') ?? ''
 }
 
-/** Warns, once a process, of a proxy whose word about its clients is not believed: all of them share one limit. */
+/** Warns, once a process, of a proxy that is not trusted to name its clients: all of them share one limit. */
 export function warnOfProxies(
   trustedHops: number,
   log: Pick<Log, 'warn'>,

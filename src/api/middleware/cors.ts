@@ -1,6 +1,6 @@
 /**
  * Which pages of other origins may read an answer. `/v1` may be called from any page: it takes a key and no cookie, so
- * the browser never adds anything that the page does not have. `/api` allows no other origin, so it says nothing.
+ * the browser never adds anything that the page does not have. `/api` allows no other origin, so it sets no header.
  */
 import type { Context } from 'koa'
 import { ALLOWANCE_HEADERS, TOKEN_HEADERS } from '../endpoint/allowances.ts'
@@ -8,7 +8,7 @@ import { ALLOWANCE_HEADERS, TOKEN_HEADERS } from '../endpoint/allowances.ts'
 /** Whether pages of any origin may read the answers of a path. */
 export const isOpenToOrigins = (path: string): boolean => /^\/v1(?:\/|$)/.test(path)
 
-/** What a page may read of an answer, beside what every page may read. */
+/** What a page may read of an answer, besides what every page may read. */
 const EXPOSED_HEADERS = [
   'X-Request-Id',
   'Request-Id',
@@ -31,7 +31,7 @@ const EXPOSED_HEADERS = [
 
 const METHODS = 'GET, POST, DELETE'
 
-/** What a page may send. `*` would not do: it leaves Authorization out. */
+/** What a page may send. `*` would not do: it does not include Authorization. */
 const REQUEST_HEADERS = [
   'Authorization',
   'Content-Type',
@@ -55,7 +55,7 @@ const REQUEST_HEADERS = [
   'Baggage',
 ]
 
-/** Headers that OpenAI SDKs add, of which every version has others. */
+/** Headers that OpenAI SDKs add: every version has others. */
 const SDK_HEADER = /^(?:x-stainless|openai|anthropic)-[a-z0-9-]{1,40}$/
 
 /** How many headers of SDKs one preflight may ask for. */

@@ -17,7 +17,7 @@ export function envelopeFor(ctx: Pick<ParameterizedContext<RequestState>, 'state
   return endpoint.envelope ?? 'console'
 }
 
-/** Says which endpoint serves a request, and gives its answer the id where its clients look for it. */
+/** Records which endpoint serves a request, and sets the id of its answer in the header that its clients read. */
 export function beginAt(ctx: ParameterizedContext<RequestState>, endpoint: Served): void {
   ctx.state.endpoint = endpoint
   const header = errorsOf(envelopeFor(ctx))?.requestIdHeader

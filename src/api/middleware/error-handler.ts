@@ -1,5 +1,5 @@
 /**
- * The one place where an error becomes an answer. Nothing of a defect's cause leaves the process.
+ * The one place where an error becomes an answer. The cause of a defect is never sent.
  */
 import { PassThrough } from 'node:stream'
 import type { Context, Middleware } from 'koa'
@@ -71,7 +71,7 @@ function answerError(ctx: Context & { state: RequestState }, error: ApiError): v
   else ctx.body = body
 }
 
-/** Answers at once, and ends the connection when its client has sent what it will. */
+/** Answers at once, and ends the connection when its client has sent the rest. */
 function answerAndClose(ctx: Context, text: string): void {
   const body = new PassThrough()
   body.write(text)

@@ -17,7 +17,7 @@ const MAX_DEPTH = 64
 /**
  * Lists, objects, their fields and further elements in one body. A body is walked several times before its call is
  * charged, so its values cost more than its bytes. No request of ours needs more of them, nor a long session of an
- * agent more than one for each 64 bytes that its body may have: a walk of so many takes a quarter of a second of CPU.
+ * agent more than one for each 64 bytes that its body may have: a walk of that many takes a quarter of a second of CPU.
  */
 const mostValues = (maxBytes: number): number => Math.max(65_536, Math.floor(maxBytes / 64))
 
@@ -27,7 +27,7 @@ export type JsonObject = Record<string, unknown>
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 
 /**
- * Whether more of a body may still come than is ever read: one that is too long, or of a length that nobody knows. An
+ * Whether more of a body may still come than is ever read: it is too long, or its length is unknown. An
  * answer to such a request ends its connection, because Node would go on reading the rest.
  */
 export function mayStillSend(ctx: Pick<Context, 'req' | 'state'>): boolean {

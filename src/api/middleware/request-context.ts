@@ -53,7 +53,7 @@ export type RequestState = Trace & {
   errorCode?: ErrorCode
 }
 
-/** A client's own X-Request-Id is kept when it is a sane one. */
+/** A client's own X-Request-Id is used if it is a sane one. */
 const SANE_ID = /^[\w.:+/=@-]{1,128}$/
 
 /** The id of a request: its client's own X-Request-Id if it is a sane one, or a new one. */
@@ -62,7 +62,7 @@ export function requestIdOf({ headers: { 'x-request-id': given } }: Pick<Incomin
 }
 
 /**
- * Gives every request an id, answers it as X-Request-Id, and logs and counts it when the answer has gone or was cut.
+ * Gives every request an id, answers it as X-Request-Id, and logs and counts it when the answer was sent or cut off.
  */
 export function requestContext({
   log,
@@ -92,7 +92,7 @@ export function requestContext({
 /** Polled every few seconds by machines: spans of these are of no use. */
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
 
-/** What there is to say of every request. */
+/** What is logged of every request. */
 const factsOf = (ctx: ParameterizedContext<RequestState>) => ({
   method: ctx.method,
   // The route's pattern, never the address: it may hold what must not be logged.

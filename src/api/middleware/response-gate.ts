@@ -1,6 +1,6 @@
 /**
- * The gate that every answer passes before its first byte, whatever wrote it: a long one takes its bytes from what its
- * account may leave unread (docs/guarantees.md#what-a-hostile-customer-cannot-do).
+ * The gate that every answer passes before its first byte: a long one takes its bytes from what its account may have
+ * unread (docs/guarantees.md#what-a-hostile-customer-cannot-do).
  */
 import { Readable } from 'node:stream'
 import type { Context } from 'koa'

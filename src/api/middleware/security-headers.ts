@@ -1,5 +1,5 @@
 /**
- * Security headers of every answer. A page says more exactly what it needs; everything else is data, which no
+ * Security headers of every answer. A page states more exactly what it needs; everything else is data, which no
  * browser should ever run, frame or keep.
  */
 import type { Context } from 'koa'
@@ -8,10 +8,10 @@ import type { Config } from '../../shared/platform/config/config.ts'
 /** An answer that is not a page loads nothing and cannot be framed. */
 const NO_PAGE = "default-src 'none'; frame-ancestors 'none'"
 
-/** A year, in seconds. Subdomains are left out: they are not ours to promise for. */
+/** A year, in seconds. Without subdomains: they are not ours. */
 const HTTPS_ONLY = 'max-age=31536000'
 
-/** Answers of these paths belong to one caller and must rest in no cache. */
+/** Answers of these paths belong to one caller and must not be cached. */
 const PRIVATE = /^\/(?:api|v1)(?:\/|$)/
 
 /** Sets the headers before anything can answer, so that it may set its own in their place. */

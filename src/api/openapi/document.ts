@@ -66,7 +66,7 @@ export function openApiDocument(
   )
 }
 
-/** A format says it; zod's pattern for a date is a screen long. */
+/** The format is enough; zod's pattern for a date is a screen long. */
 const withoutLongPatterns: CreateDocumentOptions['override'] = ({ jsonSchema }) => {
   if (jsonSchema.format === 'date' || jsonSchema.format === 'date-time') delete jsonSchema.pattern
 }
@@ -84,7 +84,7 @@ function pathsOf(all: readonly Described[]): ZodOpenApiPathsObject {
 const webhooksOf = (): ZodOpenApiPathsObject =>
   Object.fromEntries([
     ...EVENTS.map((event) => [event.type, received(event, 'Webhooks')] as const),
-    // A type that accounts are told of too has another name here: its data say whose it is.
+    // A type that is sent to accounts, too, has another name here: its data name the account.
     ...OPERATORS_EVENTS.map((event) => [`operators: ${event.type}`, received(event, 'Operators')] as const),
   ])
 

@@ -82,7 +82,7 @@ function contentOf(schema: z.ZodType | undefined, content: DeclaredAnswer['conte
   )
 }
 
-/** One answer a status: the codes that share it stand together. */
+/** One answer a status: the codes that share it are listed together. */
 function errorAnswers({ codes: all, envelope = 'console', anthropic }: Described): ZodOpenApiResponsesObject {
   const envelopes: Envelope[] = anthropic ? [envelope, 'messages'] : [envelope]
   const answers = envelopes.flatMap((form) => [...all].map((code) => ({ form, code, status: statusIn(form, code) })))

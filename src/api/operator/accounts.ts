@@ -60,7 +60,6 @@ export const searchAccounts = endpoint({
     cursor: pageCursor,
   }),
   answers: { 200: { description: 'A page of accounts.', schema: pageOf(listedAccount) } },
-  errors: [],
 }).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => {
   const cursors = createCursors(config.APP_SECRET, 'accounts')
   return async ({ auth, query: { search, standing, sort, limit, cursor } }) => {
@@ -105,7 +104,6 @@ export const showOperated = endpoint({
       }),
     },
   },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ params }) => {
   const [account, standing, grants, { calls }, actions, groups] = await Promise.all([
     findAccount(db, params.id),

@@ -18,7 +18,7 @@ import { moment, pageCursor, pageLimit, searchText } from '../endpoint/fields.ts
 import { operator } from '../endpoint/auth.ts'
 import { operatorAction } from './answers.ts'
 
-const declared = { tag: 'Operators', auth: operator, method: 'get', errors: [] } as const
+const declared = { tag: 'Operators', auth: operator, method: 'get' } as const
 
 const COMMAND_LINE = 'command line'
 
@@ -32,7 +32,7 @@ const filters = {
 
 type Query = z.output<z.ZodObject<typeof filters>>
 
-/** The filter that a query means; null where it names somebody who is not there. */
+/** The filter that a query means; null where it names somebody unknown. */
 async function narrowed(db: Db, { account, operator: auth, ...rest }: Query): Promise<ActionFilter | null> {
   const named = async (text: string) => (await findUserByEmail(db, text.trim().toLowerCase())) ?? null
   const filter: ActionFilter = filterOf(rest)

@@ -1,5 +1,5 @@
 /**
- * /api/banner and /api/operator/banner: what stands above every page of the console.
+ * /api/banner and /api/operator/banner: the notice above every page of the console.
  */
 import { z } from 'zod'
 import { newId } from '../../shared/platform/ids.ts'
@@ -13,7 +13,7 @@ import { moment, startOf } from '../endpoint/fields.ts'
 import { fieldRefusal } from '../../shared/platform/field-errors.ts'
 import { operator } from '../endpoint/auth.ts'
 
-/** How long a process keeps what it read, in ms: everybody asks for it, again and again. */
+/** How long a process caches what it read, in ms: every page asks for it repeatedly. */
 const KEPT_MS = 5000
 
 const level = z.enum(LEVELS, { error: `must be one of ${LEVELS.join(', ')}` })
@@ -50,7 +50,6 @@ export const showTheBanner = endpoint({
   method: 'get',
   summary: 'Show the banner that is set',
   answers: { 200: { description: 'It may be still to come; null: none is set.', schema: bannerAnswer } },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async () => ({ ok: true, banner: await findBanner(db) }))
 
 const when = moment.nullish().transform((text) => (text ? startOf(text) : null))
@@ -88,7 +87,6 @@ export const removeTheBanner = endpoint({
   method: 'delete',
   summary: 'Remove the banner',
   answers: { 200: { description: 'There is no banner any more.', schema: done } },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth }) => {
   await removeBanner(db, auth.userId)
   return { ok: true }

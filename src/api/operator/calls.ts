@@ -47,7 +47,6 @@ export const showAllCalls = endpoint({
     cursor: pageCursor,
   }),
   answers: { 200: { description: 'A page of calls, newest first.', schema: pageOf(anyCall) } },
-  errors: [],
 }).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => {
   const cursors = createCursors(config.APP_SECRET, 'any calls')
   return async ({ auth, query: { cursor, limit, account, ...fields } }) => {
@@ -66,7 +65,7 @@ export const showAllCalls = endpoint({
   }
 })
 
-/** The account whose calls a filter asks for; undefined if it asks for those of all, null if there is none. */
+/** The account whose calls a filter asks for; undefined if it asks for those of all, null if it is unknown. */
 async function ownerOf(db: Db, text: string, { keyId }: AnyCallFilter): Promise<AccountId | null | undefined> {
   const named =
     text === '' ? undefined : (parseId('account', text) ?? (await findUserByEmail(db, text.toLowerCase()))?.account_id)
@@ -90,7 +89,6 @@ export const showAnyCall = endpoint({
       schema: callWithLedger.extend({ account: operatedAccount.nullable() }),
     },
   },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ params }) => {
   const [found, origin] = await Promise.all([findRecord(db, params.id), findOrigin(db, params.id)])
   if (!found || !origin) throw new ApiError('not_found')

@@ -1,5 +1,5 @@
 /**
- * What differs between two versions of the catalogue, as answers and conflicts say it.
+ * What differs between two versions of the catalogue, as answers and conflicts list it.
  */
 import { z } from 'zod'
 

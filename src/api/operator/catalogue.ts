@@ -178,7 +178,6 @@ export const showVersions = endpoint({
     before: wholeNumber(1, MAX_VERSION).optional().meta({ description: 'Lists those older than this version.' }),
   }),
   answers: { 200: { description: 'At most 100, newest first.', schema: listOf(versionRecord) } },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ query }) => ({
   ok: true,
   data: await listVersions(db, LISTED, query.before),
@@ -198,7 +197,6 @@ export const showVersion = endpoint({
       schema: z.strictObject({ ok, ...aboutVersion, catalogue: content, changes, needsPassword }),
     },
   },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ params }) => {
   const { content: catalogue, ...about } = found(await readVersion(db, params.version))
   const current = await readVersion(db, 'newest')
@@ -266,7 +264,7 @@ async function confirm(
 
 /**
  * The answer, once this process uses the version and the others have been notified.
- * @throws ApiError conflict that says what another operator has changed.
+ * @throws ApiError conflict that lists what another operator has changed.
  */
 async function answerOf({ redis, config, catalogue, log }: Needed, done: Applied) {
   if (done.is === 'unchanged') return { ok: true as const, version: done.version, changes: [] }

@@ -86,7 +86,6 @@ export const showCodes = endpoint({
   path: '/api/operator/codes',
   summary: 'List redemption codes',
   answers: { 200: { description: 'At most 200, newest first.', schema: listOf(shownCode) } },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async () => ({ ok: true, data: await listCodes(db, LISTED) }))
 
 /** Disables a code for good. */
@@ -99,7 +98,6 @@ export const endCode = endpoint({
   params: pathId('code', 'The `id` of a code.'),
   body: 'ignored',
   answers: { 200: { description: 'It can no longer be redeemed.', schema: z.strictObject({ ok, code: shownCode }) } },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, params }) => {
   const code = await disableCode(db, auth.userId, params.id)
   if (!code) throw new ApiError('not_found')
@@ -116,7 +114,6 @@ export const showDebts = endpoint({
   path: '/api/operator/debts',
   summary: 'List accounts with debt',
   answers: { 200: { description: 'At most 200, the largest debts first.', schema: listOf(debtor) } },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async () => ({ ok: true, data: await listDebtors(db, LISTED) }))
 
 /** Lets a debt go. */
@@ -134,7 +131,6 @@ export const forgiveDebtOf = endpoint({
       schema: z.strictObject({ ok, forgiven: credits }),
     },
   },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, params }) => {
   if (!(await findAccount(db, params.id))) throw new ApiError('not_found')
   return { ok: true, forgiven: await forgive(db, auth.userId, params.id) }

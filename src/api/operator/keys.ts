@@ -30,7 +30,6 @@ export const showKeysOf = endpoint({
   summary: 'List the API keys of an account',
   params: pathId('account', 'The `id` of an account.'),
   answers: listedKeys,
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ params }) => {
   if (!(await findAccount(db, params.id))) throw new ApiError('not_found')
   return { ok: true, data: await listKeys(db, allOf(params.id)) }
@@ -75,7 +74,6 @@ export const endSecretOf = endpoint({
   answers: {
     200: { description: 'The key, without a secret.', schema: z.strictObject({ ok, key: shownKey }) },
   },
-  errors: [],
 }).handle(({ db, log, queues }: Pick<WebDeps, 'db' | 'log' | 'queues'>) => async ({ auth, params }) => {
   const ended = await endSecretOfAnyKey(db, auth.userId, params.id)
   if (!ended) throw new ApiError('not_found')
@@ -91,7 +89,6 @@ export const endAnyKey = endpoint({
   path: '/api/operator/keys/:id',
   summary: 'Revoke any API key',
   answers: { 200: { description: 'The key has been revoked.', schema: done } },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, params }) => {
   if (!(await revokeAnyKey(db, auth.userId, params.id))) throw new ApiError('not_found')
   return { ok: true }

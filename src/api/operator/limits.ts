@@ -1,5 +1,5 @@
 /**
- * /api/operator/accounts/:id/limits: what an account is held to, beyond what the house has for all.
+ * /api/operator/accounts/:id/limits: the limits of an account that replace the usual ones.
  */
 import { z } from 'zod'
 import { accountLimitFields } from '../../shared/identity/limit-fields.ts'

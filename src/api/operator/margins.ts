@@ -50,7 +50,6 @@ export const showMargins = endpoint({
       }),
     },
   },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ query }) => {
   const creditMicroUsd = await creditWorth(db)
   const days = daysOf(query, dayOf(Date.now()))

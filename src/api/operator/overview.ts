@@ -17,7 +17,7 @@ import { endpoint } from '../endpoint/endpoint.ts'
 import { DASHBOARD_PATH } from '../ops/dashboard.ts'
 import { operator } from '../endpoint/auth.ts'
 
-/** How long a reading is kept, in ms: operators who look at the same time, or reload, cost one. */
+/** How long a reading is cached, in ms: operators who read at the same time, or reload, cost one. */
 const KEPT_MS = 10_000
 
 /** How many accounts and models are named. */
@@ -86,7 +86,6 @@ export const showOverview = endpoint({
     'Figures are of the last 24 hours unless stated otherwise, and may be 10 seconds old; with millions of calls a ' +
     'day, up to a minute.',
   answers: { 200: { description: 'The figures.', schema: overview } },
-  errors: [],
 }).handle((deps: Pick<WebDeps, 'config' | 'db' | 'queues'>) => cachedReading({ forMs: KEPT_MS }, () => read(deps)))
 
 async function read({

@@ -89,7 +89,6 @@ export const findPayments = endpoint({
     cursor: pageCursor,
   }),
   answers: { 200: { description: 'A page of payments, newest first.', schema: pageOf(operatedPayment) } },
-  errors: [],
 }).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => {
   const cursors = createCursors(config.APP_SECRET, 'operated payments')
   return async ({ auth: { accountId }, query }) => {
@@ -115,7 +114,6 @@ export const showAnyPayment = endpoint({
   summary: 'Show any payment',
   params,
   answers: { 200: { description: 'The payment, its ledger entries and its refunds.', schema: shown } },
-  errors: [],
 }).handle(
   ({ db }: Pick<WebDeps, 'db'>) =>
     async ({ params: { id: paymentId } }) =>

@@ -28,7 +28,7 @@ export function viewOf({ path, params, query, answer }: Exchange): View | null {
 const accountsOfPath = (path: string, params: unknown): AccountId[] =>
   path.startsWith('/api/operator/accounts/:id') ? [(params as { id: AccountId }).id] : []
 
-/** Every id of an account that stands in a value, however deep. */
+/** Every id of an account in a value, however deep. */
 function accountsIn(value: unknown): AccountId[] {
   if (typeof value === 'string') return [parseId('account', value)].filter((id) => id !== null)
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(accountsIn) : []

@@ -43,7 +43,6 @@ export const showDeadMails = endpoint({
   summary: 'List dead letters',
   query: z.object({ limit: pageLimit, cursor: pageCursor }),
   answers: { 200: { description: 'A page of them, newest first.', schema: pageOf(deadMail) } },
-  errors: [],
 }).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => {
   const cursors = createCursors(config.APP_SECRET, 'dead mails')
   return async ({ auth: { accountId }, query: { limit, cursor } }) => {
@@ -66,7 +65,6 @@ export const retryMail = endpoint({
   params: pathId('mail', 'The `id` of a mail.'),
   body: 'ignored',
   answers: { 200: { description: 'The mail has been queued.', schema: done } },
-  errors: [],
 }).handle(({ db, log, queues }: Pick<WebDeps, 'db' | 'log' | 'queues'>) => async ({ auth, params }) => {
   if ((await requeueDeadMails(db, auth.userId, params.id)) === 0) throw new ApiError('not_found')
   enqueueMail({ queues, log }, params.id)
@@ -83,13 +81,12 @@ export const discardMail = endpoint({
   description: 'It is not sent any more, and deleted in two days.',
   params: pathId('mail', 'The `id` of a mail.'),
   answers: { 200: { description: 'The mail has been discarded.', schema: done } },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, params }) => {
   if ((await discardDeadMails(db, auth.userId, params.id)) === 0) throw new ApiError('not_found')
   return { ok: true }
 })
 
-/** How long the report on upstreams is kept, in ms: operators who look at the same time, or reload, cost one. */
+/** How long the report on upstreams is cached, in ms: operators who read at the same time, or reload, cost one. */
 const KEPT_MS = 10_000
 
 const upstreamReport = z
@@ -122,7 +119,6 @@ export const showUpstreams = endpoint({
   summary: 'Show the health of upstreams',
   description: 'It may be 10 seconds old.',
   answers: { 200: { description: 'Upstreams that had calls in the last 24 hours.', schema: listOf(upstreamReport) } },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => {
   const report = cachedReading({ forMs: KEPT_MS }, () => reportUpstreams(db))
   return async () => ({ ok: true, data: await report() })

@@ -20,7 +20,6 @@ const declared = {
   tag: 'Operators',
   auth: operator,
   params: pathId('account', 'The `id` of an account.'),
-  errors: [],
 } as const
 
 /** Lists where the owner of an account is logged in. */

@@ -1,5 +1,5 @@
 /**
- * /api/operator/webhooks: where operators are told of what concerns the house (docs/webhooks.md#for-operators).
+ * /api/operator/webhooks: where events of the whole service are reported to operators (docs/webhooks.md#for-operators).
  */
 import {
   addOperatorsWebhook,
@@ -8,9 +8,19 @@ import {
   switchOperatorsWebhook,
 } from '../../shared/operators/webhooks.ts'
 import { createSecretBox } from '../../shared/webhooks/secrets.ts'
-import { findWebhook, listWebhooks } from '../../shared/webhooks/webhooks.ts'
+import { listWebhooks } from '../../shared/webhooks/webhooks.ts'
 import type { SendDeps } from '../console/webhooks.ts'
-import { deliveryPages, listsDeliveries, noWebhook, sendEventAgain, sendTest, sendsAgain } from '../console/webhooks.ts'
+import {
+  deliveryPages,
+  listsDeliveries,
+  noWebhook,
+  rotation,
+  sendEventAgain,
+  sendTest,
+  sendsAgain,
+  sendsTest,
+  webhookOf,
+} from '../console/webhooks.ts'
 import type { WebDeps } from '../deps.ts'
 import { done } from '../endpoint/answer-schemas.ts'
 import { operator } from '../endpoint/auth.ts'
@@ -18,11 +28,9 @@ import { endpoint } from '../endpoint/endpoint.ts'
 import { pathId } from '../endpoint/path-id.ts'
 import {
   checkReceiver,
-  deliveryAnswer,
   newWebhookAnswer,
   operatorsWebhookBody,
   operatorsWebhookSwitch,
-  secretAnswer,
   webhookAnswer,
   webhooksAnswer,
 } from '../endpoint/webhook-schemas.ts'
@@ -39,7 +47,6 @@ export const showOperatorsWebhooks = endpoint({
   path: '/api/operator/webhooks',
   summary: "List the operators' webhooks",
   answers: { 200: { description: 'All of them, oldest first.', schema: webhooksAnswer } },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async () => ({ ok: true, data: await listWebhooks(db, null) }))
 
 /** Makes one. Its secret is in this answer and nowhere else. */
@@ -68,11 +75,8 @@ export const showOperatorsWebhook = endpoint({
   path: '/api/operator/webhooks/:id',
   summary: "Show a webhook of the operators'",
   answers: { 200: { description: 'The webhook.', schema: webhookAnswer } },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ params }) => {
-  const webhook = await findWebhook(db, null, params.id)
-  if (!webhook) throw noWebhook()
-  return { ok: true, webhook }
+  return { ok: true, webhook: await webhookOf(db, null, params.id) }
 })
 
 /** Disables or enables one. */
@@ -93,14 +97,9 @@ export const editOperatorsWebhook = endpoint({
 /** Gives one another secret. */
 export const renewOperatorsWebhook = endpoint({
   ...onWebhook,
-  method: 'post',
+  ...rotation,
   path: '/api/operator/webhooks/:id/rotate',
   summary: "Rotate the secret of a webhook of the operators'",
-  description: 'For 24 hours every event is signed with both secrets; an earlier one stops signing at once.',
-  body: 'ignored',
-  bodyIsOptional: true,
-  answers: { 200: { description: 'The new secret, which is shown only this once.', schema: secretAnswer } },
-  errors: [],
 }).handle(({ db, config }: Deps) => {
   const box = createSecretBox(config)
   return async ({ auth, params }) => {
@@ -113,15 +112,9 @@ export const renewOperatorsWebhook = endpoint({
 /** Sends a test event. */
 export const testOperatorsWebhook = endpoint({
   ...onWebhook,
-  method: 'post',
+  ...sendsTest,
   path: '/api/operator/webhooks/:id/test',
-  // Each is a request to a server of somebody's choice.
-  limits: [{ limit: 'webhookSends', per: 'account' }],
   summary: "Send a test event to a webhook of the operators'",
-  body: 'ignored',
-  bodyIsOptional: true,
-  answers: { 200: { description: 'The delivery that was queued.', schema: deliveryAnswer } },
-  errors: ['conflict'],
 }).handle((deps: SendDeps) => async ({ params }) => ({ ok: true, delivery: await sendTest(deps, null, params.id) }))
 
 /** Lists what one was sent, and what was answered. */
@@ -146,14 +139,13 @@ export const sendOperatorsEventAgain = endpoint({
   return { ok: true }
 })
 
-/** Deletes one, and what it was still to be told. */
+/** Deletes one, and its undelivered events. */
 export const endOperatorsWebhook = endpoint({
   ...onWebhook,
   method: 'delete',
   path: '/api/operator/webhooks/:id',
   summary: "Delete a webhook of the operators'",
   answers: { 200: { description: 'The webhook has been deleted.', schema: done } },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, params }) => {
   if (!(await removeOperatorsWebhook(db, auth.userId, params.id))) throw noWebhook()
   return { ok: true }

@@ -18,7 +18,7 @@ import { ApiError } from '../../shared/platform/errors.ts'
 /** Reads what a request sends; an empty object where it sends nothing. */
 type ReadBody = (ctx: Context) => Promise<Record<string, unknown>>
 
-/** The page names a style sheet of another host, which its policy refuses; without the line nobody asks for it. */
+/** The page names a style sheet of another host, which its policy refuses: the line is removed. */
 const FOREIGN_STYLES = /<link href="https:[^>]*>\s*/g
 
 /** A value in the page: `<%= name %>`, or `<%- name %>` for one that is safe already. */

@@ -1,6 +1,6 @@
 /**
  * `/admin/queues`: the queues, for operators (bull-board). Prompts never leave Redis this way: of a job only a few
- * fields are shown. Whatever is done here moves no credits: a call whose job is gone is refunded by the reconciler.
+ * fields are shown. Nothing that is done here moves credits: a call whose job is gone is refunded by the reconciler.
  */
 import type { BoardHooks } from '@bull-board/api/typings/app'
 import type { Context, Middleware } from 'koa'
@@ -19,7 +19,7 @@ import { Board } from './board.ts'
 
 type DashboardDeps = Pick<WebDeps, 'config' | 'queues' | 'limits' | 'bodyMemory' | 'largeBodies'>
 
-/** Where it lives; bull-board must know. */
+/** Its path, which bull-board needs. */
 export const DASHBOARD_PATH = '/admin/queues'
 
 /** The page writes style elements of its own while it runs. Everything it loads comes from this server. */
@@ -35,18 +35,15 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** What an error said may quote what it was about; the worker's log has its code. */
+/** The message of an error may quote the prompt; the worker's log has its code. */
 const HIDDEN_REASON = 'See the log of the worker.'
 
-/** The handlers of the dashboard, in their order: who may come, what may be done, the board. */
+/** The handlers of the dashboard, in their order: authentication, permitted actions, the board. */
 export function createDashboard(deps: DashboardDeps, password: string): Middleware<RequestState>[] {
   return [requireOperator(deps, password), refuseChanges(deps.config), serveBoard(deps)]
 }
 
-/**
- * HTTP Basic, user `admin`. Failures count against the networks of the client, and so many of
- * them lock these out for a while.
- */
+/** HTTP Basic, user `admin`. Failures count against the networks of the client; too many lock these out for a while. */
 function requireOperator({ config, limits }: DashboardDeps, password: string): Middleware<RequestState> {
   const expected = `admin:${password}`
   return async (ctx, next) => {
@@ -96,7 +93,7 @@ function isOwnPage(ctx: Context, baseUrl: string): boolean {
   return origin === new URL(baseUrl).origin || (URL.canParse(origin) && new URL(origin).host === ctx.get('host'))
 }
 
-/** Bull-board itself. It takes 0.2 s to load, so it is loaded beside everything else, and only where it is wanted. */
+/** Bull-board itself. It takes 0.2 s to load, so it is loaded in the background, and only where it is wanted. */
 function serveBoard(deps: DashboardDeps): Middleware<RequestState> {
   const loading = loadBoard(deps)
   // The request for the page reports it.

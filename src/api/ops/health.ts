@@ -8,7 +8,7 @@ import { Reply } from '../endpoint/declaration.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 
-const declared = { method: 'get', tag: 'Service', auth: null, errors: [] } as const
+const declared = { method: 'get', tag: 'Service', auth: null } as const
 
 /** 200 while the process lives: it checks nothing else. */
 export const healthz = endpoint({

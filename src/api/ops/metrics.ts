@@ -32,7 +32,7 @@ export type WebMetrics = {
   registry: Registry
   observer: CallsObserver
   payments: PaymentsObserver
-  /** A request is over. `hasAnswer` is false where its client left before an answer began. */
+  /** A request is over. `hasAnswer` is false if its client disconnected before an answer began. */
   request: (about: { method: string; route: string; status: number; ms: number }, hasAnswer: boolean) => void
   /** A call was refused before any charge. */
   refused: (modality: Modality, error: ErrorCode) => void

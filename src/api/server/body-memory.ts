@@ -22,8 +22,8 @@ export const bodyBounds = (longest: number): BodyBounds => ({
 export const formBounds = (longest: number): BodyBounds => ({ slowPerSender: 2 * longest, perProcess: 16 * longest })
 
 /**
- * A body is slow when it is not whole after so many ticks of so many ms. Ticks of the event loop are counted and no
- * time: what came while this process was busy must be read before its client can be called slow.
+ * A body is slow when it is not whole after SLOW_TICKS of TICK_MS. Ticks of the event loop are counted and no
+ * time: what came while this process was busy must be read before its client counts as slow.
  */
 const SLOW_TICKS = 4
 const TICK_MS = 500
@@ -41,9 +41,9 @@ type Body = {
 }
 
 /**
- * Counts in one process. A client that sends at full speed may send as much in parallel as its rate limit lets it: only
- * of slow bodies has a sender a bound. Where the process is full, the sender of which most lies here loses its largest
- * body.
+ * Counts in one process. A client that sends at full speed may send as much in parallel as its rate limit lets it: a
+ * sender is limited in slow bodies only. Where the process is full, the sender with the most bytes here loses its
+ * largest body.
  */
 export class BodyMemory {
   private readonly all: Quota
@@ -57,8 +57,8 @@ export class BodyMemory {
   }
 
   /**
-   * Counts what comes of a body that somebody reads already, and ends that reading with an ApiError where it is too
-   * much: rate_limited for slow bodies of the sender, overloaded for all of the process.
+   * Counts the bytes of a body that is being read, and ends the reading with an ApiError where they are too many:
+   * rate_limited for slow bodies of the sender, overloaded for all of the process.
    * @returns what ends the count: to be called when the reading has ended.
    */
   count(req: IncomingMessage, sender: string): () => void {
@@ -102,7 +102,7 @@ export class BodyMemory {
     else body.refuse(new ApiError('rate_limited', { message: TOO_SLOW, retryAfterSeconds: RETRY_SECONDS }))
   }
 
-  /** The largest body of the sender of which most lies here. */
+  /** The largest body of the sender with the most bytes here. */
   private greediest(first: Body): Body {
     let most = first
     for (const one of this.bodies) {

@@ -9,7 +9,7 @@ import { answerParserError, answerUnknownExpectation } from './malformed-http.ts
 import { closeSlowReaders } from './slow-clients.ts'
 
 /**
- * Times in ms. Kept-alive connections outlive those of Heroku's router (90 s), so that it never meets a closed one.
+ * Times in ms. Idle connections outlive those of Heroku's router (90 s), so that it never uses a closed one.
  * Whether a request has a Host is checked where it is dispatched: Node's own refusal has no X-Request-Id.
  */
 const OPTIONS = {

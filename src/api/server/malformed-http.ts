@@ -31,7 +31,7 @@ const UNKNOWN_EXPECTATION: Refusal = { status: 417, message: 'The only supported
 const LOOKED_AT = 2048
 
 /**
- * Answers an error of a connection, and closes it. Where an answer is already on its way, nothing can be said.
+ * Answers an error of a connection, and closes it. Where an answer is already on its way, none can be sent.
  * A listener for `clientError` (https://nodejs.org/docs/latest-v20.x/api/http.html#event-clienterror).
  */
 export function answerParserError(error: ParserError, socket: Socket): void {

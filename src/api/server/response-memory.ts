@@ -1,6 +1,6 @@
 /**
- * The bytes of answers that their clients have not taken yet, over all sockets. What a client does not read lies in
- * this process, so an account, and all together, may leave so much unread and no more.
+ * The bytes of answers that their clients have not taken yet, over all sockets. What a client does not read stays in
+ * this process, so it is limited for each account, and for all together.
  */
 import type { Socket } from 'node:net'
 import type { Context } from 'koa'
@@ -38,9 +38,9 @@ export class Hold {
     onFinished(ctx, () => this.end())
   }
 
-  /** Says how many bytes are on the way now. @returns false, with nothing changed, where that is too much. */
+  /** Sets how many bytes are on the way now. @returns false, with nothing changed, where that is too much. */
   set(bytes: number): boolean {
-    // Nothing lies about for a connection that is closed.
+    // A closed connection holds nothing.
     const next = this.isOver ? 0 : bytes
     if (!this.all.change(this, this.held, next)) return false
     this.held = next
@@ -76,7 +76,7 @@ export class Hold {
 }
 
 /**
- * The count of one process. Where it is full, the account that leaves most unread loses its largest answer: readers of
+ * The count of one process. Where it is full, the account that has most unread loses its largest answer: readers of
  * a few accounts must not keep everybody else from theirs.
  */
 export class ResponseMemory {

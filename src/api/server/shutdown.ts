@@ -5,13 +5,13 @@ import { setMaxListeners } from 'node:events'
 import type { Server } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** How long the answers that say where to come back may take to leave, in ms. */
+/** How long the answers that name where to retry may take to be sent, in ms. */
 const LAST_ANSWERS_MS = 2000
 
 /** How often connections are closed that have become idle meanwhile, in ms. */
 const IDLE_SWEEP_MS = 100
 
-/** The stop of one web process, and the signals by which its parts learn of it. */
+/** The stop of one web process, and the signals that notify its parts. */
 export class OrderlyStop {
   private readonly terminating = new AbortController()
   private readonly draining = new AbortController()
@@ -20,7 +20,7 @@ export class OrderlyStop {
   private readonly drainMs: number
 
   /**
-   * @param openMs how long the port stays open after the process has said that it is not ready any more
+   * @param openMs how long the port stays open after the process has reported that it is not ready any more
    * @param drainMs how long, from the same moment, waiting requests may have their answers
    */
   constructor(openMs: number, drainMs: number) {
@@ -36,7 +36,7 @@ export class OrderlyStop {
   }
 
   /**
-   * Leaves balancers the time to see that the process is not ready, then takes no more connections, lets the requests
+   * Gives balancers the time to see that the process is not ready, then takes no more connections, lets the requests
    * that wait have their answers, and closes every connection.
    */
   async drain(server: Server): Promise<void> {

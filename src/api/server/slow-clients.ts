@@ -16,7 +16,7 @@ type Progress = { taken: string; idleMs: number }
 
 /** A watch over the connections of a server. */
 export type ReaderWatch = {
-  /** Closes those whose client has taken nothing for too long, when so many ms have passed since the last check. */
+  /** Closes those whose client has read nothing for too long. Takes the ms since the last check. */
   look: (passedMs: number) => void
   stop: () => void
 }
@@ -46,7 +46,7 @@ export function closeSlowReaders(server: Server, slowMs = SLOW_MS): () => void {
   let lookedAt = performance.now()
   const timer = setInterval(() => {
     const now = performance.now()
-    // A process that stood still is not its clients' fault: such a pause counts as two checks.
+    // A pause of the process is not its clients' fault: it counts as two checks at most.
     const passedMs = Math.min(now - lookedAt, 2 * paceMs)
     lookedAt = now
     readers.look(passedMs)
@@ -67,8 +67,8 @@ function look(socket: Socket, before: Progress | null, passedMs: number, slowMs:
 }
 
 /**
- * What the kernel has taken for the client, as a text that changes with it. Of the write that is under way Node tells
- * nothing but at its end; its handle knows what is left of it, as Node's own socket time-outs ask it.
+ * What the kernel has taken for the client, as a text that changes with it. Node reports
+ * a write only at its end; its handle knows the remaining bytes, and Node's own socket time-outs read it, too.
  */
 export function takenBy(socket: Socket): string {
   const handle = (socket as { _handle?: { writeQueueSize?: number } })._handle

@@ -4,10 +4,10 @@
  */
 import type { IncomingMessage } from 'node:http'
 
-/** The most that is read of such a rest: in bytes, in ms, and in ms since its last byte. */
+/** The most that is read of the rest of a body: in bytes, in ms, and in ms since its last byte. */
 const MOST = { bytes: 128 * 1024 * 1024, ms: 10_000, idleMs: 2_000 }
 
-/** Reads what still comes of a body, and keeps nothing of it. Resolves when it has ended, or when that is enough. */
+/** Reads the rest of a body, and drops it. Resolves when it has ended, or at these limits. */
 export function readAway(req: IncomingMessage): Promise<void> {
   if (req.complete || req.destroyed) return Promise.resolve()
   return new Promise((resolve) => {

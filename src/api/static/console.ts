@@ -32,7 +32,7 @@ export function consolePolicy({ BASE_URL, S3_ENDPOINT }: Pick<Config, 'BASE_URL'
   ].join('; ')
 }
 
-/** The pages' paths. Any other path is 404: for a browser with the page that says so, for a program with an error. */
+/** The pages' paths. Any other path is 404: for a browser with a page, for a program with an error. */
 export const CONSOLE_PATHS = [
   '/',
   '/sign-in',
@@ -77,8 +77,7 @@ const NOT_BUILT =
 const FOREVER = 'public, max-age=31536000, immutable'
 
 /**
- * Adds the console to the table of endpoints. `folder` is where the build put it; `admit` lets those to its pages who
- * want them.
+ * Adds the console to the table of endpoints. `folder` is where the build put it; `admit` decides who gets its pages.
  * @returns what serves the console's document at any path, undefined where the console is not built
  */
 export function routeConsole(

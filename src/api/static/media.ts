@@ -72,7 +72,7 @@ export const serveMedia = endpoint({
 
 /**
  * Sends a stored result, whole or by one range, or its client to the bucket that holds it.
- * @param kept for how long its client may keep the file, and the address in the bucket: values of Cache-Control
+ * @param kept how long its client may cache the file, and the address in the bucket: values of Cache-Control
  * @throws ApiError not_found, service_unavailable
  */
 export async function sendMedia(

@@ -6,7 +6,7 @@ import type { ChatModel } from '../../shared/catalogue/catalogue.ts'
 import { fieldRefusal } from '../../shared/platform/field-errors.ts'
 import { wholeNumber } from '../endpoint/fields.ts'
 
-/** How many models a page has, where the request does not say. */
+/** How many models a page has by default. */
 const PAGE = 20
 
 const id = z.string({ error: 'must appear only once' }).min(1, 'must not be empty').optional()
@@ -33,7 +33,7 @@ export const anthropicHeaders = z.object({
 
 const tokens = z.int().nullable()
 
-/** A model in Anthropic's form. What the catalogue does not say is null. */
+/** A model in Anthropic's form. What the catalogue does not state is null. */
 export const anthropicModel = z
   .strictObject({
     type: z.literal('model'),

@@ -118,7 +118,7 @@ export function clientFieldsOf(one: Model) {
 const carriedBy = ({ partTokens = {} }: ChatModel): string[] =>
   Object.keys(partTokens).flatMap((part) => (Object.hasOwn(CARRIED_BY, part) ? CARRIED_BY[part]! : []))
 
-/** The fields that no route of a chat leaves out. */
+/** The fields that every route of a chat accepts. */
 function parametersOf({ routes }: ChatModel): string[] {
   const dropped = new Set(routes.flatMap(({ drop }) => drop))
   return Object.entries(FIELD_OF).flatMap(([parameter, field]) => (dropped.has(field) ? [] : [parameter]))

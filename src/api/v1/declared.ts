@@ -5,6 +5,7 @@ import { z } from 'zod'
 import type { Config } from '../../shared/platform/config/config.ts'
 import { MAX_RECEIVER_LENGTH } from '../../shared/webhooks/addresses.ts'
 import type { ErrorCode } from '../../shared/platform/errors.ts'
+import { apiKey } from '../endpoint/auth.ts'
 import { events, id, ok } from '../endpoint/answer-schemas.ts'
 import { LARGE_BYTES } from '../endpoint/large-body-queue.ts'
 
@@ -47,7 +48,7 @@ export const CALL_ERRORS = [
   'upstream_failed',
 ] as const satisfies ErrorCode[]
 
-/** How the upstream of a call failed, in dialects that tell it as its vendor does. */
+/** How the upstream of a call failed, in dialects that report it as its vendor does. */
 export const QUOTED_ERRORS = [
   'upstream_refused',
   'upstream_rate_limited',
@@ -126,6 +127,16 @@ export const callRequestHeaders = z.object({
   }),
 })
 
+/** Of every endpoint that places calls, where it declares nothing else. */
+export const placesCalls = {
+  ...gateway,
+  method: 'post',
+  auth: apiKey,
+  limits: CALL_LIMITS,
+  headers: callRequestHeaders,
+  errors: CALL_ERRORS,
+} as const
+
 /** 202. */
 export const accepted = {
   description: 'The call continues; fetch its answer at `Location`.',
@@ -164,7 +175,7 @@ const choice = z.looseObject({
   finish_reason: z.string().nullable(),
 })
 
-/** A chat's answer. What an upstream adds to it is kept. */
+/** A chat's answer. What an upstream adds to it is passed on. */
 export const chatResult = z
   .looseObject({
     ok,

@@ -11,7 +11,6 @@ import type { EmbeddingInput, EmbeddingRequest } from '../../shared/requests/emb
 import { closed, optional } from '../../shared/requests/field-schemas.ts'
 import type { Tokens } from '../../shared/terms/pricing.ts'
 import { chatCost } from '../../shared/terms/pricing.ts'
-import { apiKey } from '../endpoint/auth.ts'
 import type { JsonObject } from '../middleware/json-body.ts'
 import { answerWhenDone } from './calls/answer-call.ts'
 import { modelId } from './calls/call-schemas.ts'
@@ -19,7 +18,7 @@ import { parseBody } from '../../shared/requests/parse-body.ts'
 import { prefersLater } from './calls/preferences.ts'
 import type { CallKind } from './calls/serve-call.ts'
 import { callEndpoint } from './calls/serve-call.ts'
-import { CALL_ERRORS, CALL_LIMITS, agentBody, callHeaders, callRequestHeaders, gateway } from './declared.ts'
+import { agentBody, callHeaders, callRequestHeaders, placesCalls } from './declared.ts'
 
 const text = { type: 'string', minLength: 1 } as const
 const tokens = { type: 'array', items: { type: 'integer', minimum: 0 }, minItems: 1 } as const
@@ -133,20 +132,16 @@ const embeddingResult = z
 /** Makes vectors of texts. Charged by their tokens, settled on the real usage. */
 export const createEmbeddings = callEndpoint(
   {
-    ...gateway,
-    method: 'post',
+    ...placesCalls,
     path: '/v1/embeddings',
     summary: 'Make embeddings of texts',
     description:
       'Input in tokens is charged exactly, texts at a token for three bytes, and settled on the real usage. ' +
       'Answers are not stored: a retry after the end gets 410 `result_expired`, and is not charged again.',
-    auth: apiKey,
-    limits: CALL_LIMITS,
     headers: callRequestHeaders.omit({ Prefer: true }),
     body: embeddingBody,
     bodyBytes: agentBody,
     answers: { 200: { description: 'The embeddings.', schema: embeddingResult, headers: callHeaders } },
-    errors: CALL_ERRORS,
   },
   embeddingKind,
 )

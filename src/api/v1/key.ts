@@ -25,5 +25,4 @@ export const showKey = endpoint({
       headers: allowanceHeaders,
     },
   },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth }) => ({ ok: true, key: (await findKey(db, auth.keyId))! }))

@@ -165,7 +165,6 @@ export const listModels = endpoint({
       headers: allowanceHeaders,
     },
   },
-  errors: [],
 }).write(({ catalogue }: Pick<WebDeps, 'catalogue'>) => ({ auth }, ctx) => {
   const current = offerTo(catalogue.current(), auth)
   const models = shownModels(current, auth)

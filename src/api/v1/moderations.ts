@@ -7,7 +7,6 @@ import { chosen, closed, documented, listOf, optional, within } from '../../shar
 import { MAX_INPUTS } from '../../shared/requests/moderations.ts'
 import type { ModerationPart, ModerationRequest } from '../../shared/requests/moderations.ts'
 import { callCost } from '../../shared/terms/pricing.ts'
-import { apiKey } from '../endpoint/auth.ts'
 import type { JsonObject } from '../middleware/json-body.ts'
 import { answerWhenDone } from './calls/answer-call.ts'
 import { imageUrl, modelId } from './calls/call-schemas.ts'
@@ -15,7 +14,7 @@ import { parseBody } from '../../shared/requests/parse-body.ts'
 import type { CallKind } from './calls/serve-call.ts'
 import { callEndpoint } from './calls/serve-call.ts'
 import { isFields } from '../../shared/platform/fields.ts'
-import { CALL_ERRORS, CALL_LIMITS, accepted, callHeaders, callRequestHeaders, callUsage, gateway } from './declared.ts'
+import { accepted, callHeaders, callUsage, placesCalls } from './declared.ts'
 
 const text = z.string().min(1, 'must not be empty')
 
@@ -84,20 +83,15 @@ const moderationResult = z
 /** Judges texts and pictures. */
 export const createModeration = callEndpoint(
   {
-    ...gateway,
-    method: 'post',
+    ...placesCalls,
     path: '/v1/moderations',
     summary: 'Judge texts and pictures',
     description: 'Every call costs the same, whatever it carries; nothing where the model is free.',
-    auth: apiKey,
-    limits: CALL_LIMITS,
-    headers: callRequestHeaders,
     body: moderationBody,
     answers: {
       200: { description: 'The moderation.', schema: moderationResult, headers: callHeaders },
       202: accepted,
     },
-    errors: CALL_ERRORS,
   },
   moderationKind,
 )

@@ -7,7 +7,6 @@ import { closed, documented, listOf, optional, within } from '../../shared/reque
 import { searchCost } from '../../shared/terms/pricing.ts'
 import { MAX_DOCUMENTS, searchesOf } from '../../shared/requests/rerank.ts'
 import type { RerankRequest } from '../../shared/requests/rerank.ts'
-import { apiKey } from '../endpoint/auth.ts'
 import type { JsonObject } from '../middleware/json-body.ts'
 import { answerWhenDone } from './calls/answer-call.ts'
 import { modelId } from './calls/call-schemas.ts'
@@ -15,7 +14,7 @@ import { parseBody } from '../../shared/requests/parse-body.ts'
 import type { CallKind } from './calls/serve-call.ts'
 import { callEndpoint } from './calls/serve-call.ts'
 import { isFields } from '../../shared/platform/fields.ts'
-import { CALL_ERRORS, CALL_LIMITS, accepted, callHeaders, callRequestHeaders, gateway } from './declared.ts'
+import { accepted, callHeaders, placesCalls } from './declared.ts'
 
 const text = z.string().min(1, 'must not be empty')
 const textObject = closed({ text })
@@ -92,19 +91,14 @@ const rerankResult = z
 /** Ranks documents by a query. Charged by the search. */
 export const rankDocuments = callEndpoint(
   {
-    ...gateway,
-    method: 'post',
+    ...placesCalls,
     path: '/v1/rerank',
     summary: 'Rank documents by a query',
     description:
       'A search is one query with up to 100 documents, and each further hundred is one more. A long document counts ' +
       'as several, by the tokens that its model states.',
-    auth: apiKey,
-    limits: CALL_LIMITS,
-    headers: callRequestHeaders,
     body: rerankBody,
     answers: { 200: { description: 'The ranking.', schema: rerankResult, headers: callHeaders }, 202: accepted },
-    errors: CALL_ERRORS,
   },
   rerankKind,
 )

@@ -26,7 +26,7 @@ export type RerankFields = { model: string; query: string; documents: string[] }
 
 export type SpeechFields = { model: string; voice: string; input: string }
 
-/** A form: `file` is a path on the machine of whoever runs it. */
+/** A form: `file` is a path on the machine of the caller. */
 export type TranscriptionFields = { model: string; file: string }
 
 /** The APIs of chats, by the names that their makers gave them. */

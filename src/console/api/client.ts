@@ -6,7 +6,7 @@ import { endSession, token } from '../state/session.ts'
 import { requestOf } from './requests.ts'
 
 /**
- * What went wrong: `code` is the API's own, or `unreachable` where nobody answered. `message` is one sentence for
+ * What went wrong: `code` is the API's own, or `unreachable` without an answer. `message` is one sentence for
  * people.
  */
 export class Problem extends Error {
@@ -22,7 +22,7 @@ export class Problem extends Error {
     return /^([a-z][A-Za-z_]*(?:\.[A-Za-z_]+|\[\d+\])*) (?:must|is|has) /.exec(this.message)?.[1]
   }
 
-  /** The message as a sentence of its own, where no field with a label stands for the one that it names. */
+  /** The message as a sentence of its own, where no label replaces the name of its field. */
   get sentence(): string {
     const { field, message } = this
     if (field === undefined) return message
@@ -38,7 +38,7 @@ export const problemOf = (thrown: unknown): Problem =>
     ? thrown
     : new Problem('unreachable', thrown instanceof Error ? thrown.message : String(thrown))
 
-/** Waits for a removal. What is gone already is removed: the answer to an earlier try may have been lost. */
+/** Waits for a removal. `not_found` counts as removed: the answer to an earlier try may have been lost. */
 export async function removal(asked: Promise<unknown>): Promise<void> {
   await asked.catch((thrown: unknown) => {
     if (problemOf(thrown).code !== 'not_found') throw thrown
@@ -49,14 +49,14 @@ const UNREACHABLE = 'The server cannot be reached right now. Try again in a mome
 
 type Fields = Record<string, unknown>
 
-/** Sends a request with the session token, if there is one. @throws Problem; a session that is over is forgotten. */
+/** Sends a request with the session token, if there is one. @throws Problem; forgets a session that has ended. */
 export const send = <Body>(method: string, path: string, fields?: Fields): Promise<Body> =>
   request(
     (sent) => fetch(path, requestOf(method, sent, fields)),
     (response) => response.json() as Promise<Body>,
   )
 
-/** Fetches a file with the session token. @throws Problem; a session that is over is forgotten. */
+/** Fetches a file with the session token. @throws Problem; forgets a session that has ended. */
 export const fetchFile = (path: string): Promise<Blob> =>
   request(
     (sent) => fetch(path, requestOf('GET', sent)),

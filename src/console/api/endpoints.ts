@@ -17,7 +17,7 @@ export type AccountLatency = Answered<'GET /api/usage/latency'>
 export type ModelLatency = RowOf<'GET /api/models/latency'>
 export type User = Answered<'GET /api/auth/me'>['user']
 
-/** Where the account stands, and whose it is. */
+/** The state of the account, and whose it is. */
 export type AccountState = Answered<'GET /api/account'>
 
 export type Data<T> = { data: T[] }
@@ -26,7 +26,7 @@ export type Page<T> = Data<T> & { nextCursor: string | null }
 /** A call with everything that is known of it. `startedAt`: when a worker began it. */
 export type CallDetails = Answered<'GET /api/calls/:id'>
 
-/** What the list of calls can be narrowed to; texts as they stand in the address. */
+/** What the list of calls can be narrowed to; texts as in the address. */
 export type CallQuery = {
   model?: string
   modality?: string
@@ -65,7 +65,7 @@ export const endSession = (id: string) => removal(ask('DELETE /api/auth/sessions
 export const endOtherSessions = () => ask('DELETE /api/auth/sessions')
 export const sendTestMail = () => ask('POST /api/mail/test', { body: {} })
 
-/** What stands above every page. */
+/** The notice above every page. */
 export type Banner = NonNullable<Answered<'GET /api/banner'>['banner']>
 export const getBanner = () => ask('GET /api/banner')
 export const getModels = () => ask('GET /api/models')
@@ -80,7 +80,7 @@ export const rotateKey = (id: string, graceSeconds: number) =>
   ask('POST /api/keys/:id/rotate', { params: { id }, body: { graceSeconds } })
 export const revokeKey = (id: string) => ask('DELETE /api/keys/:id', { params: { id } })
 
-/** Filters are whatever stands in the address: the server says what is wrong with them. */
+/** Filters are passed as the address has them: the server reports what is wrong with them. */
 export const getCalls = (query: CallQuery & { limit?: string; cursor?: string }) =>
   ask('GET /api/calls', { query: query as Asked<'GET /api/calls'>['query'] })
 export const getCall = (id: string) => ask('GET /api/calls/:id', { params: { id } })

@@ -6,7 +6,7 @@ import { PATHS } from './call-forms.ts'
 import { Problem } from './client.ts'
 import { readEvents } from './event-reader.ts'
 
-/** What a call came to, as its answer's `usage` says. */
+/** What a call cost, from its answer's `usage`. */
 export type Cost = {
   credits: number
   balance: number
@@ -83,7 +83,7 @@ async function* chatUpdate(response: Response): AsyncGenerator<ChatUpdate> {
 }
 
 /**
- * Makes an image or a video, with updates on its progress. Aborting `signal` leaves the call, which continues. @throws
+ * Makes an image or a video, with updates on its progress. Aborting `signal` disconnects; the call continues. @throws
  * Problem; the generator too.
  */
 export async function media(

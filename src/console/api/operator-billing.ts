@@ -5,14 +5,14 @@ import type { Answered, Asked, RowOf } from './declared.ts'
 import { ask } from './declared.ts'
 
 export type OperatedPayment = RowOf<'GET /api/operator/payments'>
-/** A payment with what it moved; `spent`: how many of its credits are gone already. */
+/** A payment with what it moved; `spent`: how many of its credits are already used. */
 export type PaymentDetails = Answered<'GET /api/operator/payments/:id'>
 export type RedemptionCode = RowOf<'GET /api/operator/codes'>
 export type Debtor = RowOf<'GET /api/operator/debts'>
 
 type Search = Asked<'GET /api/operator/payments'>['query']
 
-/** Filters are whatever stands in the address: the server says what is wrong with them. */
+/** Filters are passed as the address has them: the server reports what is wrong with them. */
 export const searchPayments = (query: { search?: string; status?: string; cursor?: string }) =>
   ask('GET /api/operator/payments', { query: query as Search })
 export const getPayment = (id: string) => ask('GET /api/operator/payments/:id', { params: { id } })

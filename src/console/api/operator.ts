@@ -15,13 +15,13 @@ export type Margin = RowOf<'GET /api/operator/margins'>
 export type Overview = Answered<'GET /api/operator/overview'>
 export type UpstreamReport = RowOf<'GET /api/operator/upstreams'>
 
-/** An account with what an operator wants to know of it. */
+/** An account with its details for operators. */
 export type AccountDetails = Answered<'GET /api/operator/accounts/:id'>
 
 export type GrantFields = Asked<'POST /api/operator/accounts/:id/grants'>['body']
 
 export const getOverview = () => ask('GET /api/operator/overview')
-/** Filters are whatever stands in the address: the server says what is wrong with them. */
+/** Filters are passed as the address has them: the server reports what is wrong with them. */
 export const searchAccounts = (query: { search?: string; standing?: string; sort?: string; cursor?: string }) =>
   ask('GET /api/operator/accounts', { query: query as Asked<'GET /api/operator/accounts'>['query'] })
 export const getAccountDetails = (id: string) => ask('GET /api/operator/accounts/:id', { params: { id } })
@@ -46,11 +46,11 @@ export const setAccountStatus = (id: string, verb: 'suspend' | 'activate') =>
   ask(`POST /api/operator/accounts/:id/${verb}`, { params: { id } })
 export const setAccountGroup = (id: string, group: string | null) =>
   ask('PUT /api/operator/accounts/:id/group', { params: { id }, body: { group } })
-/** What the calls of all can be narrowed to; texts as they stand in the address. */
+/** What the calls of all can be narrowed to; texts as in the address. */
 export type AnyCallQuery = CallQuery & { account?: string; upstream?: string; errorType?: string; cursor?: string }
 export type AnyCall = RowOf<'GET /api/operator/calls'>
 
-/** Filters are whatever stands in the address: the server says what is wrong with them. */
+/** Filters are passed as the address has them: the server reports what is wrong with them. */
 export const getAnyCalls = (query: AnyCallQuery) =>
   ask('GET /api/operator/calls', { query: query as Asked<'GET /api/operator/calls'>['query'] })
 export const getAnyCall = (id: string) => ask('GET /api/operator/calls/:id', { params: { id } })
@@ -60,7 +60,7 @@ export const retryMail = (id: string) => ask('POST /api/operator/mails/:id/retry
 export const getMargins = (query: Asked<'GET /api/operator/margins'>['query']) =>
   ask('GET /api/operator/margins', { query })
 export const getUpstreams = () => ask('GET /api/operator/upstreams')
-/** Filters are whatever stands in the address: the server says what is wrong with them. */
+/** Filters are passed as the address has them: the server reports what is wrong with them. */
 export const getActions = (query: Record<string, string | undefined>) =>
   ask('GET /api/operator/actions', { query: query as Asked<'GET /api/operator/actions'>['query'] })
 

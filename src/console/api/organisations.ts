@@ -12,7 +12,7 @@ export type Invitation = RowOf<'GET /api/invitations'>
 export type NewInvitation = Asked<'POST /api/invitations'>['body']
 
 export const getAccounts = () => ask('GET /api/accounts')
-/** Makes the session act for another account: the pages' own way there is `switchTo`. */
+/** Makes the session act for another account. Pages use `switchTo`. */
 export const actFor = (account: string) => ask('POST /api/auth/switch', { body: { account } })
 export const createOrganisation = (name: string) => ask('POST /api/organisations', { body: { name } })
 export const deleteOrganisation = (id: string, body: Asked<'DELETE /api/organisations/:id'>['body']) =>

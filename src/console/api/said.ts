@@ -1,5 +1,5 @@
 /**
- * What a model said in the stored answer of a chat, whichever API it is in.
+ * The output of a model in the stored answer of a chat, in any API.
  */
 import type { Dialect } from './call-forms.ts'
 
@@ -52,6 +52,6 @@ function inItem({ type, content, summary, encrypted_content: sealed, name, input
   return [{ is: 'thinking', text: thoughts || (sealed === undefined ? '' : 'Encrypted by the provider.') }]
 }
 
-/** The parts of an answer that say something, in their order. */
+/** The parts of an answer that are not empty, in their order. */
 export const saidIn = (dialect: Dialect, answer: Fields): Said[] =>
   READERS[dialect](answer).filter((one) => one.is === 'tool' || one.text !== '')

@@ -1,5 +1,5 @@
 /**
- * One call, beside the list it came from.
+ * One call, next to its list.
  */
 import { useEffect } from 'preact/hooks'
 import type { CallRecord, ModelEntry } from '../api/endpoints.ts'

@@ -1,5 +1,5 @@
 /**
- * Every call, with filters that stand in the address, and the drawer of one.
+ * Every call, with filters in the address, and the drawer of one.
  */
 import { useEffect, useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso'

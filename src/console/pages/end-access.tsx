@@ -6,7 +6,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { endAccess, getAccess } from '../api/endpoints.ts'
 import { Problem } from '../api/client.ts'
 import { counted } from '../parts/format.ts'
-import { Form, Submit, Username, fieldsOf, useSubmit } from '../parts/forms.tsx'
+import { Form, Submit, Username, useSubmit } from '../parts/forms.tsx'
 import { forgetToken, token as session } from '../state/session.ts'
 import { ABOUT_PASSWORD, NewPasswordField } from './signed-out.tsx'
 
@@ -15,7 +15,7 @@ type Steps = { token: string; ended: () => void; invalid: () => void }
 
 const isInvalid = (thrown: unknown): boolean => thrown instanceof Problem && thrown.code === 'invalid_token'
 
-/** Says how many keys and sessions there are; its button ends them, with a new password. */
+/** Shows how many keys and sessions there are; its button ends them, with a new password. */
 export function EndAccess({ token, ended, invalid }: Steps) {
   const [found, setFound] = useState<{ email: string; keys: number; sessions: number } | null>(null)
   const [asking, setAsking] = useState(false)
@@ -43,21 +43,18 @@ export function EndAccess({ token, ended, invalid }: Steps) {
 }
 
 function NewPassword({ token, email, ended, invalid }: Steps & { email: string }) {
-  const { busy, problem, run } = useSubmit()
-  const submit = (event: Event): void => {
-    const { password = '' } = fieldsOf(event)
-    run(async () => {
-      try {
-        await endAccess(token, password)
-        // The session of this browser has ended with all others.
-        if (session.value !== null) forgetToken()
-        ended()
-      } catch (thrown) {
-        if (!isInvalid(thrown)) throw thrown
-        invalid()
-      }
-    })
-  }
+  const { busy, problem, submits } = useSubmit()
+  const submit = submits(async ({ password = '' }) => {
+    try {
+      await endAccess(token, password)
+      // The session of this browser has ended with all others.
+      if (session.value !== null) forgetToken()
+      ended()
+    } catch (thrown) {
+      if (!isInvalid(thrown)) throw thrown
+      invalid()
+    }
+  })
   return (
     <Form problem={problem} onSubmit={submit} about={ABOUT_PASSWORD}>
       <Username of={email} />

@@ -1,5 +1,5 @@
 /**
- * The pictures and videos of the account, while they are kept.
+ * The pictures and videos of the account, while they are stored.
  */
 import { useLocation } from 'preact-iso'
 import type { CallRecord } from '../api/endpoints.ts'
@@ -50,7 +50,7 @@ export function GalleryPage({ query }: PageProps) {
   )
 }
 
-/** The results that are still kept, each picture of a call by itself, and of how many calls none is. */
+/** The results that are still stored, each picture of a call by itself, and how many calls have none. */
 function Pieces({ calls }: { calls: CallRecord[] }) {
   const kept = calls.flatMap((call) => call.resultUrls.map((url) => ({ call, url })))
   const gone = calls.filter(({ resultUrls }) => resultUrls.length === 0).length
@@ -73,7 +73,7 @@ function Pieces({ calls }: { calls: CallRecord[] }) {
   )
 }
 
-/** One picture or video. Where it cannot be shown, its place says whether it is gone, or has a link. */
+/** One picture or video. Where it cannot be shown, its place has a note that it is gone, or a link. */
 function Piece({ call, url }: { call: CallRecord; url: string }) {
   const address = ownAddress(url)
   const { failure, check } = useLoadFailure(address)

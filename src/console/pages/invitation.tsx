@@ -16,7 +16,7 @@ import { Card } from './signed-out.tsx'
 
 const PLACE = 'tollgate.invitation'
 
-/** The token that was kept over a sign-in; empty where none was, or where the browser forbids storage. */
+/** The token that was stored during a sign-in; empty without one, or where the browser forbids storage. */
 function kept(): string {
   try {
     return sessionStorage.getItem(PLACE) ?? ''
@@ -73,7 +73,7 @@ type AcceptProps = { token: string; come: (stage: 'done' | 'invalid') => void; a
 
 function Accept({ token, come, another }: AcceptProps) {
   const { busy, problem, run } = useSubmit()
-  // What was kept is for one return.
+  // What was stored is for one return.
   useEffect(() => keep(''), [])
   const accept = (): void =>
     run(async () => {
@@ -108,7 +108,7 @@ function Accept({ token, come, another }: AcceptProps) {
   )
 }
 
-/** Whose mailbox is another one is told no more of an invitation than that it is not theirs to use. */
+/** Somebody with another mailbox only learns that the invitation is not for them. */
 const Unusable = ({ again }: { again: () => void }) => (
   <Card title="You cannot use this invitation" announce>
     <p class="soft">

@@ -7,7 +7,7 @@ import { changeKey, rotateKey } from '../api/endpoints.ts'
 import { Action } from '../parts/basics.tsx'
 import { BudgetFields, budgetOf } from '../parts/budget.tsx'
 import { Dialog } from '../parts/dialogs.tsx'
-import { Choice, Field, Form, FormError, Submit, fieldsOf, useSubmit } from '../parts/forms.tsx'
+import { Choice, Field, Form, FormError, Submit, useSubmit } from '../parts/forms.tsx'
 import { KINDS, MODALITIES } from '../../shared/terms/kinds.ts'
 import { SecretDialog } from '../parts/secret-dialog.tsx'
 
@@ -16,7 +16,7 @@ type Texts = Record<string, string>
 /** The name of the box that lets a key make calls of a kind. */
 const boxOf = (kind: string): string => `modality-${kind}`
 
-/** The limits of a key as texts of its form; empty where there is none. */
+/** The limits of a key as texts of its form; empty without a limit. */
 const textsOf = (key: ApiKey | null): Texts => ({
   models: key?.models?.join(', ') ?? '',
   modalities: MODALITIES.filter((kind) => key?.modalities?.includes(kind)).join(', '),
@@ -96,29 +96,20 @@ export function LimitFields({ apiKey }: { apiKey: ApiKey | null }) {
   )
 }
 
-/** Changes the limits of a key. `change` is asked for operators, who change any key, in place of the owner's own. */
-export function EditKey({
-  apiKey,
-  close,
-  changed,
-  change = changeKey,
-}: {
-  apiKey: ApiKey
-  close: () => void
-  changed: (key: ApiKey) => void
-  change?: (id: string, limits: KeyLimits) => Promise<{ key: ApiKey; warnings?: string[] }>
-}) {
-  const { busy, problem, run } = useSubmit()
+type Props = { apiKey: ApiKey; close: () => void; changed: (key: ApiKey) => void }
+
+type Change = (id: string, limits: KeyLimits) => Promise<{ key: ApiKey; warnings?: string[] }>
+
+/** Changes the limits of a key. Operators pass a `change` of their own, which changes any key. */
+export function EditKey({ apiKey, close, changed, change = changeKey }: Props & { change?: Change }) {
+  const { busy, problem, submits } = useSubmit()
   const [warnings, setWarnings] = useState<string[]>([])
-  const submit = (event: Event): void => {
-    const texts = fieldsOf(event)
-    run(async () => {
-      const { key, warnings: said } = await change(apiKey.id, limitsOf(texts, apiKey))
-      changed(key)
-      if (said) setWarnings(said)
-      else close()
-    })
-  }
+  const submit = submits(async (texts) => {
+    const { key, warnings: said } = await change(apiKey.id, limitsOf(texts, apiKey))
+    changed(key)
+    if (said) setWarnings(said)
+    else close()
+  })
   return (
     <Dialog title={`Limits of ${apiKey.name}`} close={close}>
       <Form problem={problem} onSubmit={submit}>
@@ -147,25 +138,14 @@ const GRACES = [
 ] as const
 
 /** Gives a key another secret, which is shown until the dialog is closed. */
-export function RotateKey({
-  apiKey,
-  close,
-  changed,
-}: {
-  apiKey: ApiKey
-  close: () => void
-  changed: (key: ApiKey) => void
-}) {
-  const { busy, problem, run } = useSubmit()
+export function RotateKey({ apiKey, close, changed }: Props) {
+  const { busy, problem, submits } = useSubmit()
   const [secret, setSecret] = useState<string | null>(null)
-  const submit = (event: Event): void => {
-    const { grace = '0' } = fieldsOf(event)
-    run(async () => {
-      const answer = await rotateKey(apiKey.id, Number(grace))
-      setSecret(answer.secret)
-      changed(answer.key)
-    })
-  }
+  const submit = submits(async ({ grace = '0' }) => {
+    const answer = await rotateKey(apiKey.id, Number(grace))
+    setSecret(answer.secret)
+    changed(answer.key)
+  })
   if (secret !== null) {
     return <SecretDialog title="The new secret" secret={secret} close={close} />
   }

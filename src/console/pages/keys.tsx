@@ -8,7 +8,7 @@ import type { Member } from '../api/organisations.ts'
 import { Code, Empty, Page, Time } from '../parts/basics.tsx'
 import { BudgetMeter } from '../parts/budget.tsx'
 import { Confirm, Dialog } from '../parts/dialogs.tsx'
-import { Field, Form, Submit, fieldsOf, useSubmit } from '../parts/forms.tsx'
+import { Field, Form, Submit, useSubmit } from '../parts/forms.tsx'
 import { List } from '../parts/list.tsx'
 import { SecretDialog } from '../parts/secret-dialog.tsx'
 import { EditKey, LimitFields, RotateKey, limitsOf } from './key-limits.tsx'
@@ -165,16 +165,13 @@ export function KeyTable({ keys, members = [], revoke, edit, rotate, callsOf }: 
 
 /** Makes a key. Its secret is shown until the dialog is closed, and never again. */
 export function NewKey({ close, made }: { close: () => void; made: (key: ApiKey, secret: string) => void }) {
-  const { busy, problem, run } = useSubmit()
+  const { busy, problem, submits } = useSubmit()
   const [secret, setSecret] = useState<string | null>(null)
-  const submit = (event: Event): void => {
-    const { name = '', ...texts } = fieldsOf(event)
-    run(async () => {
-      const answer = await createKey(name, limitsOf(texts, null))
-      setSecret(answer.secret)
-      made(answer.key, answer.secret)
-    })
-  }
+  const submit = submits(async ({ name = '', ...texts }) => {
+    const answer = await createKey(name, limitsOf(texts, null))
+    setSecret(answer.secret)
+    made(answer.key, answer.secret)
+  })
   if (secret !== null) {
     return (
       <SecretDialog title="Your new key" secret={secret} close={close}>

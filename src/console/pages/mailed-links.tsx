@@ -1,6 +1,6 @@
 /**
- * The pages behind mailed links. The token comes in the fragment, which no server, log or Referer ever sees, and leaves
- * the address bar at once. Only a press of the page's button spends it: mail scanners open links too.
+ * The pages behind mailed links. The token comes in the fragment, which no server, log or Referer ever sees, and is
+ * removed from the address bar at once. Only a press of the page's button spends it: mail scanners open links too.
  */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
@@ -16,7 +16,7 @@ import { ABOUT_PASSWORD, Card, NewPasswordField } from './signed-out.tsx'
 
 type Stage = 'ready' | 'done' | 'ended' | 'invalid' | 'missing'
 
-/** The token of the address, taken out of the address bar and the history; empty where there is none. */
+/** The token of the address, taken out of the address bar and the history; empty without one. */
 function takeToken(): string {
   const token = tokenIn(location.hash) ?? tokenIn(location.search) ?? ''
   if (location.hash !== '' || location.search !== '') history.replaceState(history.state, '', location.pathname)
@@ -73,7 +73,7 @@ export function Missing({ paste }: { paste: (token: string) => void }) {
   )
 }
 
-/** What is said of a link that no longer works. @param next what can be done instead */
+/** The page of a link that no longer works. @param next what can be done instead */
 const Invalid = ({ children, next = <ContinueLink /> }: { children: string; next?: ComponentChildren }) => (
   <Card title="This link no longer works" announce>
     <p class="soft">{children}</p>
@@ -186,13 +186,13 @@ const NEW_ADDRESS = {
   prove: confirmAddress,
 }
 
-/** Says which address the account will have. A link that no longer works is told at once. */
+/** Shows which address the account will have, or at once that a link no longer works. */
 function NewAddress({ token, come, proved }: Step & { proved: (email: string) => void }) {
   const [address, setAddress] = useState<string | null>(null)
   useEffect(() => {
     getNewAddress(token).then(
       ({ email }) => (email === null ? come('invalid') : setAddress(email)),
-      // The button says what is wrong.
+      // The button reports what is wrong.
       () => undefined,
     )
   }, [])
@@ -258,29 +258,26 @@ export function ResetPage() {
 }
 
 function Reset({ token, come, say }: Step & { say: (message: string) => void }) {
-  const { busy, problem, run } = useSubmit()
+  const { busy, problem, submits } = useSubmit()
   const [email, setEmail] = useState<string>()
   useEffect(() => {
     getResetAddress(token).then(
       (found) => (found.email === null ? come('invalid') : setEmail(found.email)),
-      // The button says what is wrong.
+      // The button reports what is wrong.
       () => undefined,
     )
   }, [])
-  const submit = (event: Event): void => {
-    const { password = '' } = fieldsOf(event)
-    run(async () => {
-      try {
-        say((await reset(token, password)).message)
-        // The session of this browser has ended with all others.
-        if (session.value !== null) forgetToken()
-        come('done')
-      } catch (thrown) {
-        if ((thrown as Problem).code === 'invalid_token') return come('invalid')
-        throw thrown
-      }
-    })
-  }
+  const submit = submits(async ({ password = '' }) => {
+    try {
+      say((await reset(token, password)).message)
+      // The session of this browser has ended with all others.
+      if (session.value !== null) forgetToken()
+      come('done')
+    } catch (thrown) {
+      if ((thrown as Problem).code === 'invalid_token') return come('invalid')
+      throw thrown
+    }
+  })
   return (
     <Card title="Choose a new password">
       <p class="soft">

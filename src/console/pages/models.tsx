@@ -6,7 +6,7 @@ import { useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { ModelEntry, ModelLatency } from '../api/endpoints.ts'
 import { getModelLatency, getModels } from '../api/endpoints.ts'
-import { Copy, Empty, ErrorMessage, Loading, Page } from '../parts/basics.tsx'
+import { Copy, Empty, ErrorMessage, Fact, Loading, Page } from '../parts/basics.tsx'
 import { PLAYED } from '../api/call-forms.ts'
 import { MODALITY_CHOICES, MODALITY_WORDS, credits, duration, number } from '../parts/format.ts'
 import { Choice, Field } from '../parts/forms.tsx'
@@ -118,7 +118,6 @@ const Found = ({ models, latencies }: { models: ModelEntry[]; latencies: Latenci
     </ul>
   )
 
-/** What the playground shows. */
 /** Leads to the playground. */
 const TryIt = ({ model: { id, modality } }: { model: ModelEntry }) =>
   PLAYED.some((one) => one === modality) ? (
@@ -147,7 +146,7 @@ const PriceLine = ({ model }: { model: ModelEntry }) => (
   </p>
 )
 
-/** What is known of a model beside its price; nothing where that is nothing. */
+/** What is known of a model besides its price; nothing if that is nothing. */
 function Facts({ model, latency }: { model: ModelEntry; latency: ModelLatency | undefined }) {
   const { contextLength, maxDimensions, resolutions, durations, sizes, qualities } = model
   const facts: [string, ComponentChildren][] = [
@@ -163,10 +162,9 @@ function Facts({ model, latency }: { model: ModelEntry; latency: ModelLatency | 
   return known.length === 0 ? null : (
     <dl class="facts">
       {known.map(([name, fact]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{fact}</dd>
-        </div>
+        <Fact key={name} name={name}>
+          {fact}
+        </Fact>
       ))}
     </dl>
   )

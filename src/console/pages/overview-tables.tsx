@@ -68,7 +68,7 @@ export const Totals = ({ rows, by, latencyOf, callsOf }: TotalsProps) => (
   />
 )
 
-/** The chart's numbers. Their hundreds of cells are made for whoever opens them. */
+/** The chart's numbers. Their hundreds of cells are made only when they are opened. */
 export function EachDay({ rows, by }: { rows: UsedOn[]; by: By }) {
   const [open, setOpen] = useState(false)
   return (

@@ -66,5 +66,5 @@ export function useByMember(wanted: boolean, days: string[]): Divided {
   return { usage, rows, latencyOf: () => null, fieldOf }
 }
 
-/** A key as people tell it from others. */
+/** The name of a key, with which people recognise it. */
 export const labelOf = ({ name, hint }: ApiKey): string => `${name} (${hint})`

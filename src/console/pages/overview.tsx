@@ -69,6 +69,8 @@ const MEASURE_TITLES: Record<Measure, string> = {
 /** What usage can be divided by: by member where others are seen. */
 const dividers = (): By[] => (seesOthers() ? ['model', 'key', 'member'] : ['model', 'key'])
 
+const RANGE_WORDS = Object.fromEntries(RANGES.map((days) => [String(days), `Last ${days} days`]))
+
 const BY_WORDS: Record<By, string> = { model: 'By model', key: 'By key', member: 'By member' }
 
 export function OverviewPage({ query }: PageProps) {
@@ -93,7 +95,7 @@ export function OverviewPage({ query }: PageProps) {
       aside={
         <span class="row">
           <OfKey keys={keys ?? []} query={query} />
-          <Ranges count={count} query={query} />
+          <Choose label="Days" words={RANGE_WORDS} value={String(count)} name="days" query={query} />
         </span>
       }
     >
@@ -189,7 +191,7 @@ type ChooseProps = {
   query: Record<string, string>
 }
 
-/** Chooses what the chart shows. */
+/** Chooses a field of the address. */
 function Choose({ label, words, value, name, query }: ChooseProps) {
   const { route } = useLocation()
   return (
@@ -210,41 +212,9 @@ function Choose({ label, words, value, name, query }: ChooseProps) {
 
 /** Chooses the key whose usage is shown; nothing where there is no choice. */
 function OfKey({ keys, query }: { keys: ApiKey[]; query: Record<string, string> }) {
-  const { route } = useLocation()
   if (keys.length < 2 && !query.keyId) return null
-  return (
-    <select
-      aria-label="Key"
-      class="small"
-      value={query.keyId ?? ''}
-      onChange={(event) => route(withFields('/overview', query, { keyId: event.currentTarget.value }), true)}
-    >
-      <option value="">All keys</option>
-      {keys.map((key) => (
-        <option key={key.id} value={key.id}>
-          {labelOf(key)}
-        </option>
-      ))}
-    </select>
-  )
-}
-
-function Ranges({ count, query }: { count: number; query: Record<string, string> }) {
-  const { route } = useLocation()
-  return (
-    <select
-      aria-label="Days"
-      class="small"
-      value={String(count)}
-      onChange={(event) => route(withFields('/overview', query, { days: event.currentTarget.value }), true)}
-    >
-      {RANGES.map((days) => (
-        <option key={days} value={String(days)}>
-          Last {days} days
-        </option>
-      ))}
-    </select>
-  )
+  const words = { '': 'All keys', ...Object.fromEntries(keys.map((key) => [key.id, labelOf(key)])) }
+  return <Choose label="Key" words={words} value={query.keyId ?? ''} name="keyId" query={query} />
 }
 
 /** What to do first, until a call has succeeded. @param latest the newest calls, as they change */

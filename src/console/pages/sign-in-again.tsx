@@ -5,16 +5,15 @@
 import { signIn } from '../api/endpoints.ts'
 
 import { Dialog } from '../parts/dialogs.tsx'
-import { Field, Form, PasswordField, Submit, fieldsOf, useSubmit } from '../parts/forms.tsx'
+import { Field, Form, PasswordField, Submit, useSubmit } from '../parts/forms.tsx'
 import { forgetToken, keepToken, signedInAs, staysSignedIn } from '../state/session.ts'
 
 export function SignInAgain() {
-  const { busy, problem, run } = useSubmit()
+  const { busy, problem, submits } = useSubmit()
   const email = signedInAs.value ?? ''
-  const submit = (event: Event): void => {
-    const { password = '' } = fieldsOf(event)
-    run(async () => keepToken((await signIn({ email, password })).token, staysSignedIn()))
-  }
+  const submit = submits(async ({ password = '' }) =>
+    keepToken((await signIn({ email, password })).token, staysSignedIn()),
+  )
   return (
     <Dialog title="Sign in again" close={() => {}} keep>
       <p class="soft">Your session has ended. Sign in again to continue: what you have typed is still there.</p>

@@ -6,13 +6,13 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { forgot, signIn, signUp } from '../api/endpoints.ts'
 import { Mark } from '../parts/basics.tsx'
-import { Field, Form, PasswordField, Submit, fieldsOf, useSubmit } from '../parts/forms.tsx'
+import { Field, Form, PasswordField, Submit, useSubmit } from '../parts/forms.tsx'
 import { withFields } from '../parts/route.ts'
 import { signOutNotice, keepToken } from '../state/session.ts'
 
 const PASSWORD_HINT = '8 to 72 characters, with at least one letter and one digit.'
 
-/** The field that the errors of a new password stand beside. */
+/** The field that shows the errors of a new password. */
 export const ABOUT_PASSWORD = {
   password_too_short: 'password',
   password_too_long: 'password',
@@ -26,16 +26,10 @@ export const NewPasswordField = (props: { label?: string; required?: boolean; id
   <PasswordField label="New password" {...props} name="password" autoComplete="new-password" hint={PASSWORD_HINT} />
 )
 
-/** The narrow frame of the pages outside. Its heading takes the focus where it says something new. */
-export function Card({
-  title,
-  announce = false,
-  children,
-}: {
-  title: string
-  announce?: boolean
-  children: ComponentChildren
-}) {
+type CardProps = { title: string; announce?: boolean; children: ComponentChildren }
+
+/** The narrow frame of the pages outside. Its heading takes the focus when its text is new. */
+export function Card({ title, announce = false, children }: CardProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   // With the heading, not after it was drawn: a key that is pressed then must meet what is new.
   useLayoutEffect(() => {
@@ -74,11 +68,10 @@ function useNext(): (path: string) => string {
 
 export function SignInPage() {
   const onward = useNext()
-  const { busy, problem, run } = useSubmit()
-  const submit = (event: Event): void => {
-    const { email = '', password = '', stay } = fieldsOf(event)
-    run(async () => keepToken((await signIn({ email, password })).token, stay !== undefined))
-  }
+  const { busy, problem, submits } = useSubmit()
+  const submit = submits(async ({ email = '', password = '', stay }) =>
+    keepToken((await signIn({ email, password })).token, stay !== undefined),
+  )
   return (
     <Card title="Sign in">
       <p class="soft">One gateway to image, video and chat models, paid for with prepaid credits.</p>
@@ -104,11 +97,10 @@ export function SignInPage() {
 
 export function SignUpPage() {
   const onward = useNext()
-  const { busy, problem, run } = useSubmit()
-  const submit = (event: Event): void => {
-    const { email = '', password = '', displayName = '', stay } = fieldsOf(event)
-    run(async () => keepToken((await signUp({ email, password, displayName })).token, stay !== undefined))
-  }
+  const { busy, problem, submits } = useSubmit()
+  const submit = submits(async ({ email = '', password = '', displayName = '', stay }) =>
+    keepToken((await signUp({ email, password, displayName })).token, stay !== undefined),
+  )
   return (
     <Card title="Create an account">
       <p class="soft">Then create a key and call your first model.</p>
@@ -127,12 +119,9 @@ export function SignUpPage() {
 }
 
 export function ForgotPage() {
-  const { busy, problem, run } = useSubmit()
+  const { busy, problem, submits } = useSubmit()
   const [said, setSaid] = useState<string | null>(null)
-  const submit = (event: Event): void => {
-    const { email = '' } = fieldsOf(event)
-    run(async () => setSaid((await forgot(email)).message))
-  }
+  const submit = submits(async ({ email = '' }) => setSaid((await forgot(email)).message))
   if (said !== null) {
     return (
       <Card title="Check your inbox" announce>

@@ -5,7 +5,7 @@ import { banner, dismiss } from '../state/banner.ts'
 
 const WORDS = { info: 'Notice', warning: 'Warning', critical: 'Important' } as const
 
-/** A live region that is always there, so that screen readers announce what comes into it. */
+/** A live region that is always there, so that screen readers announce its content. */
 export function BannerBar() {
   const shown = banner.value
   return (

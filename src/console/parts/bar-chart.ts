@@ -5,16 +5,16 @@
 /** Around the bars, in CSS pixels: the place of the axes' numbers at the left and below. */
 const [TOP, RIGHT, BOTTOM, LEFT] = [8, 8, 32, 62]
 
-/** A bar is so much of its day's width, and at most so wide. */
+/** The share of a day's width that its bar has, and its largest width. */
 const [BAR_SHARE, BAR_MOST] = [0.72, 48]
 
 /** The least between two numbers of an axis. */
 const [LINE_SPACE, DAY_SPACE] = [30, 60]
 
-/** Every so many days can have a label. */
+/** The steps, in days, at which labels may be. */
 const DAY_STEPS = [1, 2, 5, 10, 15, 30]
 
-/** What is drawn: `rows[m][d]` is the value of model m on day d. The first model stands on top. */
+/** What is drawn: `rows[m][d]` is the value of model m on day d. The first model is on top. */
 export type Bars = {
   days: readonly string[]
   rows: readonly (readonly number[])[]
@@ -50,7 +50,7 @@ export class BarChart {
 
   constructor(place: HTMLElement, bars: Bars) {
     this.bars = bars
-    // It says the size that this frame has anyway; asking the element would have the page laid out once more.
+    // It has the current size of the frame; reading that of the element would lay out the page once more.
     this.sized = new ResizeObserver(([entry]) => {
       const { width, height } = entry!.contentRect
       this.size = { width: Math.round(width), height: Math.round(height) }
@@ -62,7 +62,7 @@ export class BarChart {
     if (document.fonts.status === 'loading') void document.fonts.ready.then(() => this.draw())
   }
 
-  /** The day at so many pixels from the left; null beside the bars. */
+  /** The day at a number of pixels from the left; null outside the bars. */
   dayAt(x: number): number | null {
     const day = Math.floor((x - LEFT) / this.slot)
     return day >= 0 && day < this.bars.days.length ? day : null
@@ -75,7 +75,7 @@ export class BarChart {
     this.draw()
   }
 
-  /** Takes it away. */
+  /** Removes it. */
   end(): void {
     this.over = true
     this.sized.disconnect()
@@ -110,7 +110,7 @@ export class BarChart {
     this.drawBars(pen, tops, yOf)
   }
 
-  /** The lines of the values, and the values beside them. */
+  /** The lines of the values, and the values next to them. */
   private drawLines(pen: CanvasRenderingContext2D, lines: number[], yOf: (value: number) => number): void {
     const { ink, valueText } = this.bars
     pen.textAlign = 'right'

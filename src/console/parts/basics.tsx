@@ -44,7 +44,7 @@ export const AccountLink = ({ id, email }: { id: string; email: string }) => (
   </a>
 )
 
-/** What a call came to, as a word with a dot beside it: never colour alone. */
+/** The status of a call, as a word with a dot next to it: never colour alone. */
 export const Status = ({ status }: { status: CallRecord['status'] }) => (
   <span class={`status ${status}`}>{STATUS_WORDS[status]}</span>
 )
@@ -89,16 +89,20 @@ export const Loading = ({ rows = 6 }: { rows?: number }) => (
   </div>
 )
 
+type FactProps = { name: string; long?: boolean; testId?: string; children: ComponentChildren }
+
+/** A name and its value in a list of class `facts`. A long one takes two columns. */
+export const Fact = ({ name, long = false, testId, children }: FactProps) => (
+  <div class={long ? 'long' : undefined}>
+    <dt>{name}</dt>
+    <dd data-testid={testId}>{children}</dd>
+  </div>
+)
+
+type PageProps = { title: string; aside?: ComponentChildren; children: ComponentChildren }
+
 /** A page's frame: its title is the document's, and takes the focus when the page was changed. */
-export function Page({
-  title,
-  aside,
-  children,
-}: {
-  title: string
-  aside?: ComponentChildren
-  children: ComponentChildren
-}) {
+export function Page({ title, aside, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   // With the heading, not after it was drawn: a key that is pressed then must meet the new page.
   useLayoutEffect(() => {
@@ -120,18 +124,13 @@ export function Page({
 
 let pages = 0
 
-/** Whether this page was come to from another one: the first page leaves the focus where the browser has it. */
+/** Whether this page was opened from another one: the first page does not move the focus. */
 const navigated = (): boolean => pages++ > 0
 
+type ActionProps = { busy: boolean; busyText?: string; type?: 'button' | 'submit' } & JSX.IntrinsicElements['button']
+
 /** A button that works on something: it stays focusable, and cannot be pressed twice. */
-export function Action({
-  busy,
-  busyText,
-  children,
-  onClick,
-  type = 'button',
-  ...rest
-}: { busy: boolean; busyText?: string; type?: 'button' | 'submit' } & JSX.IntrinsicElements['button']) {
+export function Action({ busy, busyText, children, onClick, type = 'button', ...rest }: ActionProps) {
   return (
     <button
       {...rest}
@@ -147,7 +146,7 @@ export function Action({
   )
 }
 
-/** Copies a text and says so. */
+/** Copies a text and confirms it. */
 export function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {
   const [state, setState] = useState<'idle' | 'done' | 'failed'>('idle')
   useEffect(() => {

@@ -24,7 +24,7 @@ const periodText = ({ period }: Budget): string => PERIODS.find(([one]) => one =
 /** A budget in words. */
 export const budgetText = (budget: Budget): string => `${number(budget.credits)} credits ${periodText(budget)}`
 
-/** The fields of a budget, in whatever form. */
+/** The fields of a budget, for several forms. */
 export function BudgetFields({ budget, hint }: { budget: Budget | null; hint: string }) {
   const [period, setPeriod] = useState<string>(budget?.period ?? 'month')
   return (
@@ -48,7 +48,7 @@ export function BudgetFields({ budget, hint }: { budget: Budget | null; hint: st
   )
 }
 
-/** What these fields ask for beside the budget before; null lifts it, nothing where it stays as it is. */
+/** What these fields change of the budget before; null lifts it, empty if it stays as it is. */
 export function budgetOf(texts: Record<string, string>, before: Budget | null): { budget?: Budget | null } {
   const text = (texts['credits'] ?? '').trim()
   if (text === '') return before ? { budget: null } : {}

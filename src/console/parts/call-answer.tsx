@@ -11,7 +11,7 @@ import { withPlaygroundKey } from '../state/playground-key.ts'
 import { Code, ErrorMessage, Loading } from './basics.tsx'
 import { Markdown } from './markdown.tsx'
 
-/** The answer of a call, folded until somebody wants to read it. */
+/** The answer of a call, folded until it is opened. */
 export function CallAnswer({ id, dialect }: { id: string; dialect: Dialect }) {
   const [opened, setOpened] = useState(false)
   return (

@@ -54,7 +54,7 @@ const first = (one: string, other = one): string => (other < one ? other : one)
 const balanceNote = (entries: LedgerEntry[]): string | undefined =>
   entries.length === 0 ? undefined : `Balance ${number(entries.at(-1)!.balanceAfter)}`
 
-/** The trail as a list of times, each with what it moved. The date stands where it begins, and where a day is over. */
+/** The trail as a list of times, each with what it moved. The first step of each day has the date. */
 export function Trail({ details }: { details: CallDetails }) {
   const steps = trailOf(details)
   const startsDay = (nth: number): boolean => steps[nth]!.at !== null && dateOf(steps[nth]) !== dateOf(steps[nth - 1])
@@ -170,7 +170,7 @@ export const ErrorNote = ({ call }: { call: CallRecord }) =>
     </div>
   )
 
-/** A result of ours is shown from this very origin, whatever public address it was answered with. */
+/** A result of ours is shown from this very origin, even if its public address is another one. */
 export function ownAddress(url: string): string {
   const { pathname } = new URL(url, location.origin)
   return pathname.startsWith('/media/') ? pathname : url
@@ -180,7 +180,7 @@ export function ownAddress(url: string): string {
 export function useLoadFailure(address: string): { failure: 'gone' | 'unreachable' | null; check: () => void } {
   const [failure, setFailure] = useState<'gone' | 'unreachable' | null>(null)
   const check = (): void => {
-    // A redirect to the bucket is an answer too: only the address itself says that the result is gone.
+    // A redirect to the bucket is an answer too: only the address itself shows that the result is gone.
     void fetch(address, { method: 'HEAD', redirect: 'manual', credentials: 'omit' }).then(
       ({ status }) => setFailure(status === 404 || status === 410 ? 'gone' : 'unreachable'),
       () => setFailure('unreachable'),
@@ -189,7 +189,7 @@ export function useLoadFailure(address: string): { failure: 'gone' | 'unreachabl
   return { failure, check }
 }
 
-/** All that a call has made, as long as it is kept. */
+/** All that a call has made, as long as it is stored. */
 export const AllMedia = ({ urls, modality }: { urls: string[]; modality: CallRecord['modality'] }) => (
   <>
     {urls.map((url) => (
@@ -198,7 +198,7 @@ export const AllMedia = ({ urls, modality }: { urls: string[]; modality: CallRec
   </>
 )
 
-/** A picture or film, as long as it is kept. */
+/** A picture or film, as long as it is stored. */
 function Media({ url, modality }: { url: string; modality: CallRecord['modality'] }) {
   const address = ownAddress(url)
   const { failure, check } = useLoadFailure(address)

@@ -10,7 +10,7 @@ type Props<T> = {
   id: string
   /** What is loaded of the call. */
   of: { data: T | undefined; problem: Problem | null; reload: () => void }
-  /** What to say if there is no such call. */
+  /** The message if there is no such call. */
   missing: string
   close: () => void
   children: (data: T) => ComponentChildren

@@ -8,15 +8,9 @@ import type { Column } from './table.tsx'
 import { Table } from './table.tsx'
 
 /** `href` leads to a call; `keyNames` are the account's keys by their ids. */
-export function CallTable({
-  calls,
-  href,
-  keyNames,
-}: {
-  calls: CallRecord[]
-  href: (id: string) => string
-  keyNames?: Map<string, string>
-}) {
+type Props = { calls: CallRecord[]; href: (id: string) => string; keyNames?: Map<string, string> }
+
+export function CallTable({ calls, href, keyNames }: Props) {
   const columns: Column<CallRecord>[] = [
     {
       header: 'Time',
@@ -38,7 +32,7 @@ export function CallTable({
 
 type Outcome = Pick<CallRecord, 'model' | 'count' | 'status' | 'errorType' | 'credits' | 'latencyMs'>
 
-/** The model of a call, and how many refusals its record stands for. */
+/** The model of a call, and how many refusals its record combines. */
 export const MODEL: Column<Outcome> = {
   header: 'Model',
   cell: (call) => (

@@ -1,5 +1,5 @@
 /**
- * Credits a day, stacked by model. Whoever cannot see it has the same numbers as a table.
+ * Credits a day, stacked by model. A table has the same numbers for people who cannot see it.
  */
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { UsageRow } from '../api/endpoints.ts'
@@ -30,7 +30,7 @@ const MEASURES = {
 }
 export type Measure = keyof typeof MEASURES
 
-/** What is drawn: `rows[m][d]` is the measure of model m, or whatever else is stacked, on day d. */
+/** What is drawn: `rows[m][d]` is the measure of model m, or of another stacked series, on day d. */
 export type Stack = { days: string[]; models: string[]; rows: number[][] }
 
 /** @param others what those are called together that have no colour of their own. */
@@ -60,7 +60,7 @@ type ChartProps = {
   choose: (day: string) => void
 }
 
-/** The chart of a usage. `usage` undefined: on its way; its place is kept. */
+/** The chart of a usage. `usage` undefined: on its way; its place is reserved. */
 export function UsageChart({ usage, days, measure, others, choose }: ChartProps) {
   const stack = useMemo(() => stackOf(usage ?? [], days, measure, others), [usage, days, measure, others])
   return <StackChart stack={stack} isThere={usage !== undefined} text={number} choose={choose} />
@@ -68,7 +68,7 @@ export function UsageChart({ usage, days, measure, others, choose }: ChartProps)
 
 type StackProps = {
   stack: Stack
-  /** Its numbers have come; until then its place is kept. */
+  /** Its numbers have come; until then its place is reserved. */
   isThere: boolean
   /** A value as people read it. */
   text: (value: number) => string

@@ -1,21 +1,15 @@
 /**
- * What a wide screen shows beside the content, and a phone folds away until it is asked for.
+ * What a wide screen shows next to the content, and a phone only on request.
  */
 import type { ComponentChildren } from 'preact'
 
-/** From here on there is room for everything; the style sheets' own bound. */
+/** The style sheets' bound of a wide screen. */
 const WIDE = matchMedia('(min-width: 52.01rem)')
 
+type Props = { name: string; open?: boolean; children: ComponentChildren }
+
 /** @param open on a phone too, because something is chosen in it */
-export const Collapsible = ({
-  name,
-  open = false,
-  children,
-}: {
-  name: string
-  open?: boolean
-  children: ComponentChildren
-}) => (
+export const Collapsible = ({ name, open = false, children }: Props) => (
   <details class="fold" open={open || WIDE.matches}>
     <summary>{name}</summary>
     {children}

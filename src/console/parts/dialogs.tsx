@@ -17,7 +17,7 @@ type Props = {
   keep?: boolean
 }
 
-/** Shown while it is rendered. Escape and a press outside close it, unless `keep` says otherwise. */
+/** Shown while it is rendered. Escape and a press outside close it, unless `keep` is set. */
 export function Dialog({ title, close, children, drawer = false, wide = false, keep = false }: Props) {
   const dialog = useRef<HTMLDialogElement>(null)
   // Before it is drawn: no key or press reaches the page behind it.
@@ -27,7 +27,7 @@ export function Dialog({ title, close, children, drawer = false, wide = false, k
     own.showModal()
     return () => {
       own.close()
-      // What was pressed to come here may be gone by now.
+      // The button that opened this may have been removed by now.
       const restore = (): void => {
         if (before?.isConnected) before.focus()
       }

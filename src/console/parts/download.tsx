@@ -18,7 +18,7 @@ function save(name: string, file: Blob): void {
 /** Asks for a byte order mark: without one, spreadsheets take UTF-8 for an older encoding. */
 const forSpreadsheets = (path: string): string => `${path}${path.includes('?') ? '&' : '?'}bom`
 
-/** Downloads what stands at `path` as a file of this name. */
+/** Downloads `path` as a file of this name. */
 export function Download({ path, name }: { path: string; name: string }) {
   const { busy, problem, run } = useSubmit()
   return (

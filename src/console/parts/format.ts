@@ -21,7 +21,7 @@ const percent = lazily(
 )
 const wholePercent = lazily(() => new Intl.NumberFormat(undefined, { style: 'percent' }))
 const ago = lazily(() => new Intl.RelativeTimeFormat(undefined, { style: 'short', numeric: 'auto' }))
-/** Hours to minutes: 3:14 PM, but 03:14 of 24 hours, so that times stand below each other. */
+/** Hours to minutes: 3:14 PM, but 03:14 of 24 hours, so that times are aligned. */
 const toMinute = lazily(() => {
   const { hour12 } = new Intl.DateTimeFormat(undefined, { hour: 'numeric' }).resolvedOptions()
   return { hour: hour12 ? 'numeric' : '2-digit', minute: '2-digit' } as const
@@ -60,7 +60,7 @@ export const share = (part: number, all: number): string =>
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
-/** Local time as people say it: "2 min. ago", "3:14 PM" of today, "Nov 3, 3:14 PM"; with its year in another year. */
+/** Local time in words: "2 min. ago", "3:14 PM" of today, "Nov 3, 3:14 PM"; with its year in another year. */
 export function localTime(iso: string, now = Date.now()): string {
   const date = new Date(iso)
   const today = new Date(now)
@@ -97,7 +97,7 @@ export function duration(ms: number): string {
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`
 }
 
-/** What prices of tokens are quoted for, whatever number of tokens the catalogue states them for. */
+/** What prices of tokens are shown for, whatever number the catalogue states. */
 export const MILLION = 1_000_000
 
 /** The price of a model in a line. */
@@ -128,7 +128,7 @@ export const MODALITY_CHOICES: readonly (readonly [string, string])[] = [
   ...Object.entries(MODALITY_WORDS),
 ]
 
-/** One word for what a call came to. */
+/** One word for the status of a call. */
 export const STATUS_WORDS: Record<CallRecord['status'], string> = {
   queued: 'Queued',
   running: 'Running',

@@ -7,7 +7,7 @@ import { useContext, useId, useLayoutEffect, useRef, useState } from 'preact/hoo
 import { Problem, problemOf } from '../api/client.ts'
 import { Action, ErrorMessage } from './basics.tsx'
 
-/** What went wrong in a form, and the name of the field that it stands beside; null: beside none. */
+/** What went wrong in a form, and the name of the field that it is about; null: about none. */
 const FormProblem = createContext<{ problem: Problem | null; name: string | null }>({ problem: null, name: null })
 
 type FormProps = {
@@ -20,7 +20,7 @@ type FormProps = {
   children: ComponentChildren
 }
 
-/** A form whose errors stand beside their fields, and bring the focus there. Others are its `<FormError>`. */
+/** A form whose errors are shown at their fields, and bring the focus there. Others are its `<FormError>`. */
 export function Form({ problem: asked, onSubmit, about, form, children, ...rest }: FormProps) {
   const own = useRef<HTMLFormElement>(null)
   const [unread, setUnread] = useState<Problem | null>(null)
@@ -53,7 +53,7 @@ function namesOf(path: string): string[] {
   return [path, names.at(-1)!, names[0]!]
 }
 
-/** The name of the field that a problem stands beside; null: beside none. */
+/** The name of the field that a problem is about; null: about none. */
 function fieldOf(problem: Problem, about: string | undefined, form: HTMLFormElement | null): string | null {
   const names = about === undefined ? (problem.field === undefined ? [] : namesOf(problem.field)) : [about]
   return names.find((name) => form?.elements.namedItem(name)) ?? null
@@ -68,7 +68,7 @@ function unreadable(form: HTMLFormElement): Problem | null {
     : null
 }
 
-/** The error of a form that stands beside none of its fields. */
+/** The error of a form that is about none of its fields. */
 export function FormError() {
   const { problem, name } = useContext(FormProblem)
   return <ErrorMessage problem={name === null ? problem : null} />
@@ -77,7 +77,7 @@ export function FormError() {
 type SubmitProps = {
   busy: boolean
   busyText?: string
-  /** What the button says, and its class. */
+  /** The button's text, and its class. */
   verb: string
   class?: string
   /** The button is at the foot of a dialog. */
@@ -87,7 +87,7 @@ type SubmitProps = {
   cancelText?: string
 }
 
-/** The end of a form: the error that stands next to none of its fields, and the button that submits it. */
+/** The end of a form: the error that is about none of its fields, and the button that submits it. */
 export function Submit({ verb, foot = false, cancel, cancelText = 'Cancel', ...rest }: SubmitProps) {
   const button = (
     <Action type="submit" {...rest}>
@@ -164,7 +164,7 @@ export function Field({ label, hint, invalid = false, after, id, ...input }: Fie
   )
 }
 
-/** A box to tick. A fault about it stands below, in its own words. */
+/** A box to tick. A fault about it is shown below, in its own words. */
 export function Check({ name, children }: { name: string; children: ComponentChildren }) {
   const id = useId()
   const { problem, name: at } = useContext(FormProblem)
@@ -209,8 +209,8 @@ export function PasswordField(props: Omit<FieldProps, 'type' | 'after'>) {
 }
 
 /**
- * Whose password a form is about, for password managers: a form with a password and no name makes them keep a second
- * entry, or the old one. Nobody else meets it.
+ * Whose password a form is about, for password managers: a form with a password and no name makes them save a second
+ * entry, or the old one. It is invisible.
  */
 export function Username({ of }: { of: string | undefined }) {
   return of === undefined ? null : (
@@ -218,13 +218,10 @@ export function Username({ of }: { of: string | undefined }) {
   )
 }
 
+type ChoiceProps = { label: string; options: readonly (readonly [string, string])[] } & JSX.IntrinsicElements['select']
+
 /** A labelled choice. */
-export function Choice({
-  label,
-  options,
-  id,
-  ...select
-}: { label: string; options: readonly (readonly [string, string])[] } & JSX.IntrinsicElements['select']) {
+export function Choice({ label, options, id, ...select }: ChoiceProps) {
   const own = useId()
   const name = (id as string | undefined) ?? own
   return (
@@ -246,7 +243,8 @@ export type SubmitState = {
   busy: boolean
   problem: Problem | null
   run: (work: () => Promise<void>) => void
-  clear: () => void
+  /** Makes the handler that submits a form, of work on its fields. */
+  submits: (work: (fields: Record<string, string>) => Promise<void>) => (event: Event) => void
 }
 
 export function useSubmit(): SubmitState {
@@ -265,7 +263,11 @@ export function useSubmit(): SubmitState {
         setBusy(false)
       })
   }
-  return { busy, problem, run, clear: () => setProblem(null) }
+  const submits: SubmitState['submits'] = (work) => (event) => {
+    const fields = fieldsOf(event)
+    run(() => work(fields))
+  }
+  return { busy, problem, run, submits }
 }
 
 /** The fields of a submitted form as texts. */
@@ -276,7 +278,7 @@ export function fieldsOf(event: Event): Record<string, string> {
 }
 
 /**
- * A form that stays open: it says what was done, and is empty again where `form` is its `form`.
+ * A form that stays open: it shows what was done, and is empty again where `form` is its `form`.
  * `submits` makes the handler that submits it, of work on its fields that answers with what was done.
  */
 export function useStaying() {

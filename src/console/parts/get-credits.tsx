@@ -1,5 +1,5 @@
 /**
- * How to get credits: bought here, or as an operator says (`CREDITS_HELP_URL`: a sentence or an address).
+ * How to get credits: bought here, or as an operator states (`CREDITS_HELP_URL`: a sentence or an address).
  */
 import { mayManage } from '../state/account.ts'
 import { buying } from '../state/billing.ts'

@@ -6,7 +6,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { ErrorMessage, Loading } from './basics.tsx'
 import type { PageProps } from './route.ts'
 
-/** A page of `load`. Until it is there its place is kept; where it cannot be fetched, reloading is offered. */
+/** A page of `load`. Until it is there, a placeholder is shown; if it cannot be fetched, a button to reload. */
 export function lazyPage(load: () => Promise<ComponentType<PageProps>>): ComponentType<PageProps> {
   let page: ComponentType<PageProps> | undefined
   return function LazyPage(props) {

@@ -1,14 +1,14 @@
 /**
- * The token of a mailed link, in whatever the gateways between have made of it. Pure.
+ * The token of a mailed link, even if mail gateways have rewritten it. Pure.
  */
 
-/** 32 bytes in base64url, with nothing of its alphabet beside them. */
+/** 32 bytes in base64url, with nothing of its alphabet next to them. */
 const TOKEN = /(?<![\w-])[\w-]{43}(?![\w-])/
 
 /** How often a gateway may have encoded a link. */
 const MAX_DECODINGS = 3
 
-/** The first token in a text: a link, a part of one, or what somebody has copied from a mail. Null where none is. */
+/** The first token in a text: a link, a part of one, or text copied from a mail. Null without one. */
 export function tokenIn(text: string): string | null {
   let read = text
   for (let nth = 0; nth <= MAX_DECODINGS; nth++) {

@@ -1,5 +1,5 @@
 /**
- * What is for owner and admins of an account alone. The server refuses it to members; this says so before it is asked.
+ * What is for owner and admins of an account alone. The server refuses it to members; this shows it before a request.
  */
 import type { ComponentChildren } from 'preact'
 import { account, mayManage } from '../state/account.ts'

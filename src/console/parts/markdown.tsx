@@ -7,7 +7,7 @@ import type { Token, Tokens } from 'marked'
 import { lexer } from 'marked'
 import { Copy } from './basics.tsx'
 
-/** A text in Markdown. A text that is still being written reads as far as it goes. */
+/** A text in Markdown. A text may be incomplete, while it is being written. */
 export const Markdown = ({ text }: { text: string }) => <div class="markdown">{lexer(text).map(block)}</div>
 
 const inline = (tokens: Token[] | undefined): ComponentChildren[] => (tokens ?? []).map(span)

@@ -46,7 +46,7 @@ export function amountFault(minor: number | null, { currency, minMinor, maxMinor
 
 /**
  * What credits are worth at the rate that they are sold at, like "about €4.20"; null where none are sold. Less than the
- * smallest coin is said as such.
+ * smallest coin is "less than €0.01".
  */
 export function worth(credits: number): string | null {
   const rate = account.value?.buying?.rate

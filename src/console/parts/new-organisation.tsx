@@ -5,14 +5,13 @@ import { createOrganisation } from '../api/organisations.ts'
 import { switchTo } from '../state/acting-for.ts'
 
 import { Dialog } from './dialogs.tsx'
-import { Field, Form, Submit, fieldsOf, useSubmit } from './forms.tsx'
+import { Field, Form, Submit, useSubmit } from './forms.tsx'
 
 export function NewOrganisation({ close }: { close: () => void }) {
-  const { busy, problem, run } = useSubmit()
-  const submit = (event: Event): void => {
-    const { name = '' } = fieldsOf(event)
-    run(async () => switchTo((await createOrganisation(name)).organisation.id, '/members'))
-  }
+  const { busy, problem, submits } = useSubmit()
+  const submit = submits(async ({ name = '' }) =>
+    switchTo((await createOrganisation(name)).organisation.id, '/members'),
+  )
   return (
     <Dialog title="New organisation" close={close}>
       <Form problem={problem} onSubmit={submit}>

@@ -2,7 +2,7 @@
 export type PageProps = { params: Record<string, string | undefined>; query: Record<string, string> }
 
 /**
- * Leaves a page that was opened over another one: back to where it was opened from, so that the browser's Back does not
+ * Closes a page that was opened over another one: back to where it was opened from, so that the browser's Back does not
  * open it again; to `otherwise` where this page was the first.
  */
 export function leave(route: (path: string, replace?: boolean) => void, otherwise: string): void {
@@ -14,7 +14,7 @@ export function leave(route: (path: string, replace?: boolean) => void, otherwis
 
 type HistoryEntry = { sameDocument: boolean }
 
-/** An address with some fields of its query changed; empty ones leave it. */
+/** An address with some fields of its query changed; empty ones are removed. */
 export function withFields(
   path: string,
   query: Record<string, string | undefined>,

@@ -24,7 +24,7 @@ import { AccountMenu } from './account-menu.tsx'
 import { Mark } from './basics.tsx'
 import { number } from './format.ts'
 
-/** `of`: whom a page is for, where that is not everybody: owner and admins, or those who act for an organisation. */
+/** `of`: who may use a page, if not everybody: owner and admins, or those who act for an organisation. */
 type PageLink = { href: string; name: string; icon: LucideIcon; of?: 'managers' | 'organisation' }
 type Group = { name: string; links: PageLink[] }
 
@@ -53,12 +53,12 @@ const GROUPS: Group[] = [
 
 const OPERATE: Group = { name: 'Operate', links: [{ href: '/operator', name: 'Operator', icon: ShieldCheck }] }
 
-/** Below this balance the header says so. */
+/** Below this balance the header shows a warning. */
 export const LOW_CREDITS = 50
 
 export function Shell({ path, children }: { path: string; children: ComponentChildren }) {
   const [open, setOpen] = useState(false)
-  // On a phone the menu lies over the page: it goes with the page it was opened on.
+  // On a phone the menu covers the page: it closes with the page on which it was opened.
   useLayoutEffect(() => setOpen(false), [path])
   return (
     <div class="shell">
@@ -130,7 +130,7 @@ function Pages({ path, open }: { path: string; open: boolean }) {
 /** The balance, and what running calls hold beyond it; a dot shows whether it is up to date. */
 function Balance() {
   const now = account.value
-  // Where they come from is for owner and admins to see.
+  // Only owner and admins see where they come from.
   return (
     <a
       class={now && now.credits < LOW_CREDITS ? 'balance low' : 'balance'}

@@ -7,7 +7,7 @@ import type { ReadonlySignal } from '@preact/signals'
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 
-/** Whether the window is at most so many rem wide, as it changes. */
+/** Whether the window is at most `rem` wide, as it changes. */
 function atMost(rem: number): ReadonlySignal<boolean> {
   const query = matchMedia(`(max-width: ${rem}rem)`)
   const is = signal(query.matches)
@@ -21,17 +21,17 @@ function atMost(rem: number): ReadonlySignal<boolean> {
 const PHONE = atMost(52)
 const TABLET = atMost(64)
 
-/** A table of more columns than this does not fit beside the navigation of a tablet. */
+/** A table of more columns than this does not fit next to the navigation of a tablet. */
 const TABLET_COLUMNS = 5
 
 /** One column of a table whose rows are `T`. */
 export type Column<T> = {
-  /** What stands above it, different for each column of a table. */
+  /** Its heading, different for each column of a table. */
   header: string
   /** The header is for screen readers alone. */
   hidden?: boolean
   cell: (row: T) => ComponentChildren
-  /** Header and cells stand at the right, as numbers do. */
+  /** Header and cells are aligned right, as numbers are. */
   right?: boolean
   /** Further classes of its cells. */
   class?: string | ((row: T) => string)
@@ -46,7 +46,7 @@ type Props<T> = {
   keyOf: (row: T) => string
   /** Rows that no longer count. */
   faded?: (row: T) => boolean
-  /** Its rows are cards on a tablet, too: by the number of its columns, unless it says so itself. */
+  /** Its rows are cards on a tablet, too: by the number of its columns if absent. */
   broad?: boolean
   /** Further classes, for cards of its own. */
   class?: string

@@ -1,5 +1,5 @@
 /**
- * What credits and prices are worth in money, beside their number.
+ * What credits and prices are worth in money, next to their number.
  */
 import type { ModelEntry } from '../api/endpoints.ts'
 import { priceText } from './format.ts'

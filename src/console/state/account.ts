@@ -1,5 +1,5 @@
 /**
- * The account that is signed in, and its changes as they happen: one stream a browser, which comes back by itself.
+ * The account that is signed in, and its changes as they happen: one stream a browser, which reconnects by itself.
  */
 import { effect, signal } from '@preact/signals'
 import type { AccountState, CallRecord, User } from '../api/endpoints.ts'
@@ -18,7 +18,7 @@ export const account = signal<(AccountState & { user: User }) | null>(null)
 /** Whether changes arrive at this moment. */
 export const live = signal(false)
 
-/** Whether they have arrived before, and do not for longer than a stream takes to come back. */
+/** Whether they have arrived before, and have not for longer than a stream takes to reconnect. */
 export const reconnecting = signal(false)
 
 /** The last state that came as an event, and how many have come. */
@@ -46,8 +46,8 @@ export function onRefresh(listener: () => void): () => void {
 }
 
 /**
- * Asks for the account again; a failure leaves what is shown, and the next event corrects it. An answer replaces
- * neither what was asked for later nor an event that came meanwhile: it may have been read before that.
+ * Asks for the account again; a failure changes nothing that is shown, and the next event corrects it. An answer
+ * replaces neither what was asked for later nor an event that came meanwhile: it may have been read before that.
  */
 export async function loadAccount(): Promise<void> {
   const [mine, seen, nth] = [token.value, events, ++asked]
@@ -100,7 +100,7 @@ async function read(session: string, over: AbortSignal, tell: (told: Told) => vo
     await listen(session, over, tell, again || tries > 0).catch(() => {})
     if (over.aborted) return
     const lasted = performance.now() - began > PAUSES_MS.at(-1)!
-    // A stream that ended is opened again at once; one that cannot be opened is worth a word.
+    // A stream that ended is opened again at once; one that cannot be opened is shown.
     tell({ state: { live: false, reconnecting: tries > 0 && !lasted } })
     if (lasted) tries = 0
     await pause(PAUSES_MS[Math.min(tries, PAUSES_MS.length - 1)]!, over)

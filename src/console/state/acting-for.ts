@@ -1,6 +1,6 @@
 /**
  * Which account the pages of this tab belong to. A session can be made to act for another one, in this tab or in
- * another: then everything begins anew, and nothing that one account's pages showed or kept is there for the other.
+ * another: then everything is loaded again, and nothing that one account's pages showed or stored is left.
  */
 import { effect } from '@preact/signals'
 import { revokeKey } from '../api/endpoints.ts'
@@ -8,7 +8,7 @@ import { actFor } from '../api/organisations.ts'
 import { forgetOwnKey, ownKey, token } from './session.ts'
 import { TOKEN_KEY } from './stored-token.ts'
 
-/** The account's id, beside what pages keep for this tab: a tab that was put away and comes back still knows it. */
+/** The account's id, next to what pages store for this tab: a tab that is restored still has it. */
 const PLACE = 'tollgate.account'
 
 function kept(): string | null {
@@ -21,12 +21,12 @@ function kept(): string | null {
 
 let known = kept()
 
-// Who signs in next begins with their own.
+// The next user begins with their own.
 effect(() => {
   if (token.value === null) known = null
 })
 
-/** Makes this tab belong to an account, without what it kept for the one before. */
+/** Makes this tab belong to an account, without what it stored for the one before. */
 function turnTo(account: string): void {
   const before = known
   known = account
@@ -38,7 +38,7 @@ function turnTo(account: string): void {
     }
     sessionStorage.setItem(PLACE, account)
   } catch {
-    // Nothing is kept where storage is forbidden.
+    // Nothing is stored where storage is forbidden.
   }
 }
 

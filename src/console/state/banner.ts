@@ -1,5 +1,5 @@
 /**
- * The banner that operators set: asked for when a page is opened, and again every minute while it is looked at.
+ * The banner that operators set: asked for when a page is opened, and again every minute while the page is visible.
  */
 import { computed, signal } from '@preact/signals'
 import { getBanner } from '../api/endpoints.ts'
@@ -14,10 +14,10 @@ const standing = signal<Banner | null>(null)
 
 const dismissed = signal(read())
 
-/** The banner to show: the one that stands, unless it was dismissed here. */
+/** The banner to show: the current one, unless it was dismissed here. */
 export const banner = computed(() => (standing.value?.id === dismissed.value ? null : standing.value))
 
-/** Asks for the banner; a failure leaves what is shown. */
+/** Asks for the banner; a failure changes nothing that is shown. */
 export async function loadBanner(): Promise<void> {
   const answer = await getBanner().catch(() => null)
   if (answer) standing.value = answer.banner

@@ -7,7 +7,7 @@ import { account } from './account.ts'
 import type { Loaded } from './load.ts'
 import { useLoad } from './load.ts'
 
-/** Who takes the money, and what the operator says where nobody does; undefined until the account is known. */
+/** Who takes the money, and the operator's text where nobody does; undefined until the account is known. */
 export const buying = () => account.value?.buying
 
 /** What is for sale and how it is paid. Only where there is a provider. */

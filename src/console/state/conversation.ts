@@ -1,6 +1,6 @@
 /**
  * The chats of the playground: one, or two side by side. They outlive the page: an answer goes on while its reader
- * looks at another page.
+ * is on another page.
  */
 import type { Signal } from '@preact/signals'
 import { effect, signal } from '@preact/signals'
@@ -36,10 +36,10 @@ const EMPTY: Conversation = {
 
 export type Lane = Signal<Conversation>
 
-/** The chat, and the one beside it where two models are compared. */
+/** The chat, and the one next to it where two models are compared. */
 export const lanes: readonly [Lane, Lane] = [signal(EMPTY), signal(EMPTY)]
 
-/** Begins a new chat, perhaps with what was said in another one; an answer that is on its way is stopped. */
+/** Begins a new chat, perhaps with the messages of another one; an answer that is on its way is stopped. */
 export function beginConversation(lane: Lane, messages: ChatMessage[] = []): void {
   lane.peek().running?.abort()
   lane.value = { ...EMPTY, messages }
@@ -84,7 +84,7 @@ export async function converse(lane: Lane, fields: ChatFields): Promise<void> {
   void loadAccount()
 }
 
-// What a stopped answer cost is known when its call has ended, shortly after the client left.
+// What a stopped answer cost is known when its call has ended, shortly after the client has disconnected.
 onCall(({ id, status, credits }) => {
   if (status !== 'succeeded' && status !== 'failed') return
   for (const lane of lanes) {

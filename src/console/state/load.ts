@@ -1,5 +1,5 @@
 /**
- * What pages show: asked for when they open, kept so that going back shows it at once while it is asked for again.
+ * What pages show: asked for when they open, cached so that going back shows it at once while it is asked for again.
  */
 import { effect, untracked } from '@preact/signals'
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
@@ -14,7 +14,7 @@ effect(() => {
   if (token.value === null) kept.clear()
 })
 
-/** Who shows each key now, by the function that asks for it again. */
+/** The pages that show each key now, by the function that asks for it again. */
 const showing = new Map<string, Set<() => void>>()
 
 function show(key: string, reload: () => void): () => void {

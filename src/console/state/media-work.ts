@@ -1,5 +1,5 @@
 /**
- * The picture and the video that the playground makes. They outlive the page: a call goes on while its caller looks at
+ * The picture and the video that the playground makes. They outlive the page: a call goes on while its caller reads
  * another page.
  */
 import type { Signal } from '@preact/signals'

@@ -12,7 +12,7 @@ export function seesOthers(): boolean {
   return organisation ? organisation.role !== 'member' : false
 }
 
-/** Everybody whose keys and calls are seen beside one's own; undefined while that is not known. */
+/** Everybody whose keys and calls are seen besides one's own; undefined while that is not known. */
 export function useMembers(): Member[] | undefined {
   const sees = seesOthers()
   const members = useLoad(sees ? 'members' : 'no members', async () => (sees ? getMembers() : { data: [] }))

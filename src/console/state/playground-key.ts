@@ -10,10 +10,10 @@ import { keepOwnKey, token } from './session.ts'
 
 const PLACE = 'tollgate.playground-key'
 
-/** Says that the kept key is the account's own, and may be replaced. */
+/** Marks the stored key as the account's own, which may be replaced. */
 const OWN_PLACE = 'tollgate.playground-key-is-own'
 
-/** The key that the playground makes for itself. It stands in the list of keys, and can be limited as any other. */
+/** The key that the playground makes for itself. It is in the list of keys, and can be limited as any other. */
 export const OWN_NAME = 'Console playground'
 
 /** A secret of another tab goes on working this long after this tab has got one, in seconds. */

@@ -19,7 +19,7 @@ const browser = () => localStorage
 /** The session token; null while nobody is signed in. */
 export const token = signal<string | null>(storedToken())
 
-/** The address of who is signed in, as far as the server has said it. */
+/** The address of who is signed in, once the server has sent it. */
 export const signedInAs = signal<string | null>(null)
 
 /** Whether the session has ended by itself while a page was in use: the page stays, and asks for the password. */
@@ -38,24 +38,24 @@ export function keepToken(value: string, stay: boolean): void {
   hasEnded.value = false
 }
 
-/** Whether the session lasts beyond the tab: it is kept in the browser. */
+/** Whether the session lasts beyond the tab: it is stored in the browser. */
 export const staysSignedIn = (): boolean => token.value !== null && read(browser) === token.value
 
 /**
- * The server says that the session is over. Who had begun something signs in again over it and loses nothing; a page
- * that never knew whose it is asks for everything anew.
+ * The server reports that the session has ended. A user with a loaded page signs in again over it and loses nothing;
+ * a page that never knew its user loads everything again.
  */
 export function endSession(): void {
   if (signedInAs.value === null) forgetToken('Your session has ended. Sign in again to continue.')
   else if (token.value !== null) hasEnded.value = true
 }
 
-/** Removes a token from where it is kept, unless another one is kept there by now: somebody else's, who signed in. */
+/** Removes a token from its storage, unless that has another one by now: of somebody else, who signed in. */
 function forgetOwn(storage: () => Storage, own: string | null): void {
   if (own !== null && read(storage) === own) write(storage, null)
 }
 
-/** The id of the key that the playground made in this browser, in whatever tab; it is no secret. */
+/** The id of the key that the playground made in this browser, in any tab; it is no secret. */
 const OWN_KEY_PLACE = 'tollgate.playground-key-id'
 
 /** Remembers the playground's own key, to revoke it at the sign-out. */
@@ -67,7 +67,7 @@ export function keepOwnKey(id: string): void {
   }
 }
 
-/** The playground's own key, which ends with the sign-out; null where there is none. */
+/** The playground's own key, which ends with the sign-out; null without one. */
 export function ownKey(): string | null {
   try {
     return localStorage.getItem(OWN_KEY_PLACE)
@@ -81,18 +81,18 @@ export function forgetOwnKey(): void {
   try {
     localStorage.removeItem(OWN_KEY_PLACE)
   } catch {
-    // Nothing is kept where storage is forbidden.
+    // Nothing is stored where storage is forbidden.
   }
 }
 
-/** Forgets the token, and whatever pages have kept for this tab. `reason` is shown on the sign-in page. */
+/** Forgets the token, and all that pages have stored for this tab. `reason` is shown on the sign-in page. */
 export function forgetToken(reason: string | null = null): void {
   forgetOwn(browser, token.value)
   try {
-    // The page that kept a key here may not be loaded, to forget it by itself.
+    // The page that stored a key here may not be loaded, to forget it by itself.
     sessionStorage.clear()
   } catch {
-    // Nothing is kept where storage is forbidden.
+    // Nothing is stored where storage is forbidden.
   }
   forgetOwnKey()
   signOutNotice.value = reason

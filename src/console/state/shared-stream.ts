@@ -6,13 +6,13 @@
  */
 import type { ServerEvent } from '../api/event-reader.ts'
 
-/** What the tab with the stream tells the others, and itself: events, and how the stream is doing. */
+/** What the tab with the stream sends to the others, and itself: events, and how the stream is doing. */
 export type Told = { event: ServerEvent } | { state: StreamState }
 
-/** Whether events arrive now; whether they have before, and do not for longer than a stream takes to come back. */
+/** Whether events arrive now; whether they have before, and have not for longer than a stream takes to reconnect. */
 export type StreamState = { live: boolean; reconnecting: boolean }
 
-/** A tab that has just come asks how the stream is doing. */
+/** A new tab asks for the state of the stream. */
 type Message = Told | 'ask'
 
 /**

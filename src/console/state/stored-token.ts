@@ -13,5 +13,5 @@ export function read(storage: () => Storage): string | null {
   }
 }
 
-/** The token; null where nobody is signed in, or nothing can be kept. */
+/** The token; null where nobody is signed in, or nothing can be stored. */
 export const storedToken = (): string | null => read(() => sessionStorage) ?? read(() => localStorage)

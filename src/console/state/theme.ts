@@ -1,5 +1,5 @@
 /**
- * Light or dark: the system's choice, or the one made in the settings, kept in this browser.
+ * Light or dark: the system's choice, or the one made in the settings, stored in this browser.
  */
 import { effect, signal } from '@preact/signals'
 

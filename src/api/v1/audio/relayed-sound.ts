@@ -1,6 +1,5 @@
 /**
- * What a web process has sent on of the sound of one call. It is paid in full from its first byte on, whatever happens
- * then.
+ * What a web process has sent on of the sound of one call. From its first byte on, it is always paid in full.
  */
 import type { CallUpdate } from '../../../shared/replies/channels.ts'
 import type { OpenRequest, StoredSettlement } from '../../../shared/calls/types.ts'
@@ -34,7 +33,7 @@ export class RelayedSound implements Relayed {
     return this.isEnded && !this.isBroken
   }
 
-  /** The reader has gone. @returns whether there is something to settle */
+  /** The reader has disconnected. @returns whether there is something to settle */
   leave(): boolean {
     return this.hasBegun
   }
@@ -51,6 +50,6 @@ export class RelayedSound implements Relayed {
     return { type: 'chunks', from: this.next, chunks: [], words: 0, isEnd: false }
   }
 
-  /** Nothing is kept. */
+  /** Nothing is stored. */
   release(): void {}
 }

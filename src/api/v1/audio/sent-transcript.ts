@@ -27,7 +27,7 @@ export async function sendTranscript(ctx: Context, deps: BodyDeps, answer: Answe
   ctx.body = as ? text : body
 }
 
-/** Says what a call cost, and what that left, where its body has no room for it. */
+/** Sets the headers for the cost of a call and the balance, where its body has no room for them. */
 export function showPaid(ctx: Context, { credits, balance }: { credits: number; balance: number }): void {
   ctx.set('X-Credits', String(credits))
   ctx.set('X-Balance', String(balance))

@@ -1,6 +1,5 @@
 /**
- * The answer of a call for speech: its sound, as it comes. What is not whole must not look so: it ends with its
- * connection.
+ * The answer of a call for speech: its sound, as it comes. The connection of incomplete sound is broken.
  */
 import { PassThrough } from 'node:stream'
 import { ApiError } from '../../../shared/platform/errors.ts'
@@ -20,7 +19,7 @@ import type { UpdateListener } from '../calls/call-updates.ts'
 import type { CallContext, PlacedCall } from '../calls/placed-call.ts'
 import { showPaid } from './sent-transcript.ts'
 
-/** What a reader may leave unread, in bytes; beyond it the reader is cut off, so that it cannot fill our memory. */
+/** The most unread bytes of a reader; beyond it the reader is cut off, so that it cannot fill our memory. */
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024
 
 /**
@@ -59,7 +58,7 @@ export async function answerWithSound(
   })
 }
 
-/** Writes pieces of sound, in base64, and cuts off a reader that leaves too much of them unread. */
+/** Writes pieces of sound, in base64, and cuts off a reader that has too many of them unread. */
 function soundWriter(body: PassThrough, hold: Hold): (piece: string) => void {
   body.on('drain', () => hold.set(body.writableLength + body.readableLength))
   return (piece) => {

@@ -11,14 +11,13 @@ import { closed, optional } from '../../../shared/requests/field-schemas.ts'
 import { speechCost } from '../../../shared/terms/pricing.ts'
 import type { SpeechRequest } from '../../../shared/requests/speech.ts'
 import { MAX_CHARACTERS, SPEECH_TYPES, chargedCharacters } from '../../../shared/requests/speech.ts'
-import { apiKey } from '../../endpoint/auth.ts'
 import type { JsonObject } from '../../middleware/json-body.ts'
 import { modelId } from '../calls/call-schemas.ts'
 import { parseBody } from '../../../shared/requests/parse-body.ts'
 import { prefersLater } from '../calls/preferences.ts'
 import type { CallKind } from '../calls/serve-call.ts'
 import { callEndpoint } from '../calls/serve-call.ts'
-import { CALL_ERRORS, CALL_LIMITS, callRequestHeaders, gateway, paidHeaders } from '../declared.ts'
+import { callRequestHeaders, paidHeaders, placesCalls } from '../declared.ts'
 import { answerWithSound } from './sound-answer.ts'
 
 const spoken = z
@@ -86,19 +85,15 @@ const sounds = Object.fromEntries(Object.values(SPEECH_TYPES).map((type) => [typ
 /** Speaks a text. Charged by its characters, and in full from the first byte of sound on. */
 export const createSpeech = callEndpoint(
   {
-    ...gateway,
-    method: 'post',
+    ...placesCalls,
     path: '/v1/audio/speech',
     summary: 'Speak a text',
     description:
       'The sound is sent as it comes. An error before its first byte is JSON, and refunded; what breaks off after it ' +
       'ends its connection, and is charged. Sound is not stored: a retry after its end gets 410 `result_expired`.',
-    auth: apiKey,
-    limits: CALL_LIMITS,
     headers: callRequestHeaders.omit({ Prefer: true }),
     body: speechBody,
     answers: { 200: { description: 'The sound.', content: sounds, headers: paidHeaders } },
-    errors: CALL_ERRORS,
   },
   speechKind,
 )

@@ -13,7 +13,6 @@ import { MAX_SOUND, TRANSCRIPT_FORMATS } from '../../../shared/requests/transcri
 import type { Sound } from '../../../shared/media-files/reader.ts'
 import { NoSound, SOUND_KINDS } from '../../../shared/media-files/reader.ts'
 import type { WebDeps } from '../../deps.ts'
-import { apiKey } from '../../endpoint/auth.ts'
 import { ok } from '../../endpoint/answer-schemas.ts'
 import type { DeclaredForm } from '../../forms/declared-form.ts'
 import { formBoolean, formFile, formNumber } from '../../forms/declared-form.ts'
@@ -24,7 +23,7 @@ import { modelId } from '../calls/call-schemas.ts'
 import { parseBody } from '../../../shared/requests/parse-body.ts'
 import type { CallKind } from '../calls/serve-call.ts'
 import { callEndpoint } from '../calls/serve-call.ts'
-import { CALL_ERRORS, CALL_LIMITS, accepted, callRequestHeaders, gateway, paidHeaders } from '../declared.ts'
+import { accepted, paidHeaders, placesCalls } from '../declared.ts'
 import { TRANSCRIPT_TYPES, sendTranscript } from './sent-transcript.ts'
 
 const form: DeclaredForm = {
@@ -105,7 +104,7 @@ function requireSent(fields: readonly string[], model: TranscriptionModel): void
   }
 }
 
-/** Whether an upstream can be asked when something is said. */
+/** Whether an upstream can be asked for the times of words and segments. */
 const hasTimes = ({ drop, set }: TranscriptionModel['upstreams'][number]): boolean =>
   !drop.includes('response_format') && (set.response_format ?? 'verbose_json') === 'verbose_json'
 
@@ -120,7 +119,7 @@ function soundOf({ [MEASURED]: sound }: Measured): { seconds: number; kind: Soun
   return { seconds, kind: sound.kind }
 }
 
-/** What so many seconds cost. */
+/** What a number of seconds costs. */
 export const chargeFor = ({ price }: Pick<TranscriptionModel, 'price'>, seconds: number): number =>
   mediaCost(price, { duration: seconds })!
 
@@ -152,14 +151,10 @@ export const transcriptResult = z
   .meta({ id: 'Transcript', description: '`verbose_json` has language, duration, segments and words beside the text.' })
 
 const declared = {
-  ...gateway,
-  method: 'post',
+  ...placesCalls,
   description:
     'A form (`multipart/form-data`). Charged by the whole seconds that the file lasts, which are counted and not ' +
     'taken from its head, before it is sent on. `text`, `srt` and `vtt` tell credits and balance in headers.',
-  auth: apiKey,
-  limits: CALL_LIMITS,
-  headers: callRequestHeaders,
   form,
   answers: {
     200: {
@@ -170,16 +165,15 @@ const declared = {
     },
     202: accepted,
   },
-  errors: CALL_ERRORS,
 } as const
 
-/** Writes down what is said in a file of sound. */
+/** Transcribes a file of sound. */
 export const createTranscription = callEndpoint(
   { ...declared, path: '/v1/audio/transcriptions', summary: 'Transcribe speech', body: transcriptionBody },
   kindWith(transcriptionBody, 'transcribe'),
 )
 
-/** Writes down in English what is said in a file of sound. */
+/** Transcribes a file of sound into English. */
 export const createTranslation = callEndpoint(
   { ...declared, path: '/v1/audio/translations', summary: 'Translate speech into English', body: translationBody },
   kindWith(translationBody, 'translate'),

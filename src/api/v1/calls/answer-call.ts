@@ -38,7 +38,7 @@ type Patience = { ms: number; afterwards: 'accepted' | 'heartbeat'; preference: 
 /**
  * Waits for a placed call and answers in the form that the client prefers. A client that disconnects does not end its
  * call.
- * @param how `isStored`: whether the answer can be fetched later; else its client has to wait, whatever it prefers.
+ * @param how `isStored`: whether the answer can be fetched later; else its client has to wait in any case.
  * `send` sends what is no JSON, before which no sign of life may come.
  */
 export async function answerWhenDone(
@@ -101,7 +101,7 @@ export async function deliver(
   }
 }
 
-/** 202: the call goes on, and here is where its answer will be. */
+/** 202: the call continues, with the address of its answer. */
 export function answerAccepted(
   ctx: Context,
   placed: Pick<PlacedCall, 'callId' | 'status'> & { wait?: PlacedCall['wait'] },
@@ -138,7 +138,7 @@ function patienceOf(
 }
 
 /**
- * The preferences of RFC 7240 that we honour; unknown ones are ignored, as the RFC asks. Together, `wait` says how long
+ * The preferences of RFC 7240 that we honour; unknown ones are ignored, as the RFC asks. Together, `wait` is how long
  * `respond-async` may be put off (its section 4.3).
  */
 function preferenceOf({ req }: Pick<Context, 'req'>): Patience | null {
@@ -160,7 +160,7 @@ function onDisconnect(ctx: Context, then: () => void): void {
   })
 }
 
-/** A client may leave before it has read all of its answer: its retry is to join the call. */
+/** A client may disconnect before it has read all of its answer: its retry is to join the call. */
 export function joinableIfLeft(ctx: CallContext, deps: Pick<AnswerDeps, 'calls' | 'log'>, callId: CallId): void {
   onDisconnect(ctx, () => {
     recordAbandoned(ctx, deps, callId).catch(reportDefect)
@@ -228,14 +228,14 @@ function stopsOf(signal: AbortSignal): Set<() => void> {
   return stops
 }
 
-/** Stops waiting for a client that has gone, and records that it got no answer, so that its retry can join the call. */
+/** Stops waiting for a disconnected client, and records that it got no answer, so that its retry can join the call. */
 export async function handleDisconnect(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): Promise<void> {
   stopWaiting(ctx, placed)
   await recordAbandoned(ctx, deps, placed.callId)
 }
 
 /**
- * Stops waiting for a client that has gone. Only a stream that has delivered something is still waited for: this
+ * Stops waiting for a disconnected client. Only a stream that has delivered something is still waited for: this
  * process settles it should its worker be lost.
  */
 export function stopWaiting(ctx: CallContext, placed: PlacedCall): void {
@@ -275,8 +275,8 @@ function keepAlive(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): void
 }
 
 /**
- * Ends an answer that has begun, when its call has ended (`answer`), its client has left or this process stops (null).
- * The handler does not wait for it: where it fails, the connection is broken, and a retry joins the call.
+ * Ends an answer that has begun, when its call has ended (`answer`), or its client disconnects or this process
+ * stops (null). The handler does not wait for it: where it fails, the connection is broken, and a retry joins the call.
  */
 export function endWhenDone(
   ctx: CallContext,
@@ -296,7 +296,7 @@ export function endWhenDone(
 }
 
 /**
- * Ends a body that has begun where this process stops before the call does: an error that says where the answer will
+ * Ends a body that has begun where this process stops before the call does: an error that names where the answer will
  * be, and a connection that breaks before the end of the body, so that no client takes it for the answer. A retry,
  * which some SDKs make by themselves, joins the call.
  */
@@ -311,8 +311,8 @@ async function breakOff(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, 
 }
 
 /**
- * The end of a body that has begun. If it cannot be read, the connection is broken, so that half a body does not look
- * like a whole one.
+ * The end of a body that has begun. If it cannot be read, the connection is broken, so that a client does not take half
+ * a body for a whole one.
  */
 async function endWith(
   ctx: CallContext,

@@ -11,12 +11,12 @@ import type { CallRequest } from '../../../shared/requests/requests.ts'
 /** What a chat costs with a lower limit of its output. */
 export type Lowered = { maxTokens: number; estimate: Tokens; charge: number }
 
-/** Lowers the limit of a chat's output to what its call may come to; null if that is fewer than `least` tokens. */
+/** Lowers the limit of a chat's output to what can be paid; null if that is fewer than `least` tokens. */
 export type LowerTo = (bounds: CallBounds, least: number) => Lowered | null
 
 /**
  * What lowers the limit of a chat, and charges less for it.
- * @param asked the limit of each of so many choices, and what all of them are estimated at
+ * @param asked the number of choices, the limit of each, and the estimate for all of them
  */
 export const loweringOf =
   (price: ChatPrice & Share, asked: { limit: number; choices: number; estimate: Tokens }): LowerTo =>
@@ -41,12 +41,12 @@ export type CallOrder = {
   sort?: string | undefined
   /** The files of its form, as far as it refers to them by their places. */
   files?: readonly FormFile[] | undefined
-  /** In which a chat is asked, where that is not chat completions, and the betas that its upstream may be asked for. */
+  /** The API of a chat, if it is not chat completions, and the betas that its upstream may be asked for. */
   dialect?: Dialect | undefined
   betas?: string[] | undefined
   /** The tools of upstreams that were left out, by their names. */
   droppedTools?: readonly string[] | undefined
-  /** How long it may take where its model does not say, in seconds; as its modality where absent. */
+  /** How long it may take where its model states nothing, in seconds; as its modality where absent. */
   deadlineSeconds?: number | undefined
   /** Absent where the limit of the output must not be lowered. */
   lowerTo?: LowerTo | undefined

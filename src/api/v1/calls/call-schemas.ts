@@ -18,11 +18,11 @@ export const modelId = z
   .max(200)
   .meta({ description: 'A model id of GET /v1/models that belongs to this endpoint.' })
 
-/** What is wrong with the length of a prompt of at most so many code points; null where that is nothing. */
+/** What is wrong with the length of a prompt, which is limited in code points; null if nothing is. */
 export const promptFault = (text: string, most: number): string | null =>
   hasAtMost(text, most) ? null : `must be at most ${most.toLocaleString('en-US')} characters`
 
-/** What is to be made, in at most so many code points. */
+/** What is to be made, limited in code points. */
 export const promptOf = (most: number) =>
   z
     .string()

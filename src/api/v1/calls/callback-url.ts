@@ -1,5 +1,5 @@
 /**
- * `X-Callback-Url`: where a client wants to be told of the end of its call (docs/webhooks.md#callbacks).
+ * `X-Callback-Url`: where the end of a call is reported (docs/webhooks.md#callbacks).
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { AccountId } from '../../../shared/platform/ids.ts'

@@ -63,7 +63,7 @@ async function hasChanged(deps: KeyDeps, ctx: CallContext): Promise<boolean> {
   return !isDeepStrictEqual(limitsOf(now), limitsOf(before))
 }
 
-/** Only the holder of a valid key is shown what is left of its limits. */
+/** Only the holder of a valid key sees what is left of its limits. */
 function hideLimits(ctx: CallContext): void {
   for (const name of [...ALLOWANCE_HEADERS, ...TOKEN_HEADERS]) ctx.remove(name)
 }

@@ -7,13 +7,12 @@ import type { Hold } from '../../server/response-memory.ts'
 import { HEARTBEAT_MS } from './answer-call.ts'
 
 /**
- * What the reader of one stream may leave unread, in bytes; beyond it the reader is cut off, so that it cannot fill our
- * memory. Twice the largest event that an upstream may send: a reader that is only slow over a picture is not one that
- * does not read.
+ * The most unread bytes of the reader of one stream; beyond it the reader is cut off, so that it cannot fill our
+ * memory. Twice the largest event that an upstream may send, so that a reader may be slow over a picture.
  */
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024
 
-/** What every stream may leave unread without being counted, in bytes. */
+/** What every stream may have unread without being counted, in bytes. */
 const UNCOUNTED_BYTES = 64 * 1024
 
 /** An open answer of server-sent events. */
@@ -30,7 +29,7 @@ const COMMENT = ': still here\n'
 
 /**
  * Begins a 200 whose body is a stream of events, with a comment after 15 s without a byte, so that no router cuts it.
- * What is sent in one turn of the event loop leaves in one write. A reader that leaves too much unread is cut off,
+ * What is sent in one turn of the event loop is one write. A reader that has too much unread is cut off,
  * which its handler sees as a client that disconnects.
  * @param signOfLife is sent in place of a comment
  */
@@ -52,7 +51,7 @@ export function beginEventStream(ctx: Context, hold: Hold, signOfLife = COMMENT)
     else res.write(sent)
   }
   const write = (more: string): void => {
-    // Whatever adds headers has ended before the first write.
+    // All headers are set before the first write.
     if (text === '') process.nextTick(flush)
     text += more
     beat.refresh()

@@ -1,6 +1,6 @@
 /**
  * Retries never pay twice: a request with a known Idempotency-Key, one that an SDK numbers as a retry of a call whose
- * requester went away, or one that equals such a call, joins that call instead of opening another.
+ * client disconnected, or one that equals such a call, joins that call instead of opening another.
  */
 import { createHash } from 'node:crypto'
 import type { Context } from 'koa'
@@ -24,13 +24,10 @@ const KEY = /^[\x20-\x7e]{1,255}$/
 
 const RETRY_COUNT = 'x-stainless-retry-count'
 
-/** Whether an SDK says that a request is a retry. */
+/** Whether an SDK marks a request as a retry. */
 export const isNumberedRetry = ({ req }: Pick<Context, 'req'>): boolean => Number(req.headers[RETRY_COUNT]) >= 1
 
-/**
- * What identifies a request for its retries. `isNew`: it says that it is none, but wants a call of its own
- * (`X-New-Call: true`).
- */
+/** What identifies a request for its retries. `isNew`: it asks for a call of its own (`X-New-Call: true`). */
 export type Identity = { idempotencyKey: string | null; hash: string; isNumberedRetry: boolean; isNew: boolean }
 
 /** Reads a request's identity. @throws ApiError invalid_request for a key that cannot be one. */
@@ -59,8 +56,8 @@ const LEAVING_PAUSES_MS = [25, 50, 100, 200, 400, 800]
 type RetryDeps = Pick<WebDeps, 'db' | 'calls' | 'replies' | 'joins' | 'webProcesses'>
 
 /**
- * Joins the call that an SDK's numbered retry is a retry of, if its requester went away unanswered; null where there is
- * none. Of several such calls each retry joins another one.
+ * Joins the call that an SDK's numbered retry is a retry of, if its client disconnected unanswered; null if there is no
+ * such call. Of several such calls each retry joins another one.
  * @throws like `joinCall`; the call then waits for the next retry.
  */
 export async function joinRetried(
@@ -111,8 +108,8 @@ async function claimWithPauses({ db, webProcesses }: RetryDeps, retry: Retry): P
 }
 
 /**
- * Joins a call: its answer comes when it ends, or at once when it has ended. `onUpdate` is told once a worker has begun
- * it, and no more than that: its progress and chunks go to the request that opened it.
+ * Joins a call: its answer comes when it ends, or at once when it has ended. `onUpdate` is called when a worker has
+ * begun it, and not again: its progress and chunks go to the request that opened it.
  * @throws ApiError idempotency_conflict when it was another request, result_expired when its answer is gone,
  * rate_limited when too many wait already.
  */
@@ -172,7 +169,7 @@ export async function joinWithin(
 
 /**
  * SHA-256 of what is asked for, in hex: equal for two requests that differ only in the form of their answer, or in what
- * an agent tells its vendor about itself.
+ * an agent reports to its vendor about itself.
  */
 export function requestHash(modality: string, body: Record<string, unknown>): string {
   const { stream: _stream, stream_options: _options, client_metadata: _client, ...rest } = body

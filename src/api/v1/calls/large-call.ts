@@ -46,7 +46,7 @@ export class LargeCall implements LargeBody {
     this.ends = end
   }
 
-  /** Leaves the rest of the work on a large body to another turn of the event loop. */
+  /** Continues the work on a large body in another turn of the event loop. */
   async pause(): Promise<void> {
     if (this.bytes > 0) await nextTurn()
   }
@@ -64,7 +64,7 @@ export class LargeCall implements LargeBody {
 }
 
 /**
- * Refuses what could not be paid whatever it asks for: the account is in debt; or it has no credits, its open calls
+ * Refuses a call that could not be paid, of any content: the account is in debt; or it has no credits, its open calls
  * hold none, and its key may call no free model of this modality (docs/api/errors.md#the-order-of-checks).
  * @throws ApiError insufficient_credits
  */
@@ -84,7 +84,7 @@ async function requireFunds(
   throw unpaid('has no credits')
 }
 
-/** Only a model that says `free` has a price of zero; a group may pay nothing of any price. */
+/** Only a model that states `free` has a price of zero; a group may pay nothing of any price. */
 const isFree = ({ free, price }: Model): boolean => free === true || price.priceBasisPoints === 0
 
 const unpaid = (why: string): ApiError =>

@@ -14,7 +14,7 @@ import type { CallContext, PlacedCall } from './placed-call.ts'
 /** Whether the client asked for events. */
 export const wantsEvents = (ctx: CallContext): boolean => /\btext\/event-stream\b/i.test(ctx.get('accept'))
 
-/** Answers with events until the call has ended. A client that leaves does not end its call. */
+/** Answers with events until the call has ended. A client that disconnects does not end its call. */
 export function answerWithEvents(
   ctx: CallContext,
   deps: AnswerDeps,

@@ -8,14 +8,14 @@ import type { Answer } from '../../../shared/calls/stored-answers.ts'
 import type { MediaName } from '../../../shared/media/media.ts'
 import type { MediaReader } from '../../../shared/media/reader.ts'
 
-/** An answer in whose body names stand for pictures. */
+/** An answer whose body has names in place of pictures. */
 export type PicturesAnswer = Answer & Required<Pick<Answer, 'pictures'>>
 
-/** Whether names in an answer stand for pictures. */
+/** Whether an answer has names in place of pictures. */
 export const hasPictures = (answer: Answer): answer is PicturesAnswer => answer.pictures !== undefined
 
 /**
- * @throws ApiError result_expired where one of the pictures is no longer kept, service_unavailable where the storage
+ * @throws ApiError result_expired where one of the pictures is no longer stored, service_unavailable where the storage
  * cannot be reached
  */
 export async function requirePictures(media: MediaReader, { pictures }: PicturesAnswer): Promise<void> {
@@ -25,7 +25,7 @@ export async function requirePictures(media: MediaReader, { pictures }: Pictures
   if (found.includes(null)) throw new ApiError('result_expired')
 }
 
-/** The body in pieces. Reading throws where a picture is gone meanwhile: its reader sees a broken connection. */
+/** The body in pieces. Reading throws if a picture was deleted meanwhile: its reader sees a broken connection. */
 export async function* piecesWithPictures(
   media: MediaReader,
   { body, pictures }: PicturesAnswer,

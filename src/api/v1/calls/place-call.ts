@@ -225,7 +225,7 @@ function openRequest(
 
 const bytesOf = (files: CallOrder['files'] = []): number => files.reduce((sum, { bytes }) => sum + bytes, 0)
 
-/** Puts the files of a call where its worker finds them. The call is held meanwhile: nobody else takes it for lost. */
+/** Puts the files of a call where its worker finds them. Its lease is renewed meanwhile: nobody takes it for lost. */
 async function keepFiles({ db, calls }: PlaceDeps, id: CallId, files: readonly FormFile[]): Promise<void> {
   const lease = setInterval(() => {
     calls.renew([{ id, attempt: 0 }], QUEUED_LEASE_SECONDS).catch(() => {})

@@ -19,7 +19,7 @@ const CREDITS = /^\d{1,15}$/
 
 type Request = Pick<Context, 'req'>
 
-/** The most that a request is willing to pay; null where it does not say. @throws ApiError invalid_request. */
+/** The most that a request is willing to pay; null if it states nothing. @throws ApiError invalid_request. */
 export function maxCreditsOf({ req }: Request): number | null {
   const { 'x-max-credits': most } = req.headers
   if (most === undefined) return null

@@ -1,5 +1,5 @@
 /**
- * The record that a refused call leaves.
+ * The record of a refused call.
  */
 import type { Context } from 'koa'
 import type { Refusal } from '../../../shared/calls/refusal-records.ts'

@@ -102,7 +102,7 @@ class RelayedStream {
     return this.state !== 'broken' && this.isEnd
   }
 
-  /** The reader has gone: nothing more is sent on. @returns whether words were, so that there is something to settle */
+  /** The reader has disconnected: nothing more is sent on. @returns whether words were, which are to be settled */
   leave(): boolean {
     if (this.state !== 'settled') this.state = 'left'
     return this.words > 0

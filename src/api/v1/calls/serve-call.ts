@@ -47,7 +47,7 @@ export type CallKind<M extends Model, P extends Parsed> = {
   modality: M['modality']
   /** Where a body names no model, the first that its key may call is taken. */
   mayOmitModel?: true
-  /** In which a chat is asked, where that is not chat completions. */
+  /** The API of a chat, if it is not chat completions. */
   dialect?: Dialect
   /** What is asked of the model by a JSON object or a form. @throws ApiError that names the field at fault. */
   parse: (body: JsonObject, model: M, headers?: IncomingHttpHeaders) => P
@@ -132,7 +132,7 @@ function serveCall<M extends Model, P extends Parsed>(
   }
 }
 
-/** How often a call is asked anew because its account is given another group. */
+/** How often a call is placed again because its account is given another group. */
 const REGROUPINGS = 3
 
 /**
@@ -221,5 +221,5 @@ const NO_MODEL = 'model is missing: send the id of one of GET /v1/models.'
 
 const isNamed = ({ model }: JsonObject): boolean => model !== undefined && model !== null && model !== ''
 
-/** The `model` of a body, or an empty text where there is none: no model has that id. */
+/** The `model` of a body, or an empty text without one: no model has that id. */
 const namedIn = (body: JsonObject): string => (typeof body.model === 'string' ? body.model : '')

@@ -18,7 +18,7 @@ const OF: Record<Short, string> = {
   memberBudget: ' of your budget in this account',
 }
 
-/** The sentences of a refusal for credits; undefined, which leaves the code's own, where the account has gone. */
+/** The message of a refusal for credits; undefined, which means the code's own, if the account was deleted. */
 export function shortageMessage(
   { charge, request }: Pick<CallOrder, 'charge' | 'request'>,
   funds: Funds | null,

@@ -29,7 +29,7 @@ const RESTARTING = 'The service is restarting. The answer to this call can be fe
 
 /** How a dialect streams an answer. */
 export type FrameStream = {
-  /** An event of the dialect that says nothing, where it has one; else a comment is the sign of life. */
+  /** An event of the dialect without content, where it has one; else a comment is the sign of life. */
   signOfLife?: string
   begin: (events: EventStream) => FrameWriter
 }
@@ -50,8 +50,8 @@ export type FrameWriter = {
 
 /**
  * Streams a placed call. Until its first chunk a failure is answered with its own status; the stream begins with the
- * first chunk, or after 15 s of silence; where this process stops before that, 202 says where the answer will be, or
- * 503 has it asked for again. A client that leaves stops the upstream's work.
+ * first chunk, or after 15 s of silence; where this process stops before that, 202 names where the answer will be, or
+ * 503 asks for a retry. A client that disconnects stops the upstream's work.
  */
 export async function answerWithFrames(
   ctx: CallContext,
@@ -99,12 +99,12 @@ const silence = (): Promise<'silence'> =>
     setTimeout(() => resolve('silence'), HEARTBEAT_MS).unref()
   })
 
-/** How long a stream that was left before its first chunk goes on, for a retry to join it, in ms. */
+/** How long a stream without a chunk goes on after its client has disconnected, for a retry to join it, in ms. */
 const LEFT_MS = 10_000
 
 /**
- * The client of a stream has gone. One that has delivered something is cancelled at its worker; another is so where no
- * retry joins it. A joined call is only cancelled by the request that opened it.
+ * The client of a stream has disconnected. A stream that has delivered something is cancelled at its worker; any other
+ * only if no retry joins it. A joined call is only cancelled by the request that opened it.
  */
 async function abandon(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): Promise<void> {
   const { calls, db, queues, replies, log } = deps

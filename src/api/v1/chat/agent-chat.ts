@@ -8,11 +8,10 @@ import { chatCharge } from '../../../shared/terms/pricing.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import { loweringOf } from '../calls/call-order.ts'
 import type { Parsed } from '../calls/serve-call.ts'
-import { apiKey } from '../../endpoint/auth.ts'
 import { events } from '../../endpoint/answer-schemas.ts'
-import { CALL_LIMITS, accepted, agentBody, callRequestHeaders, chatHeaders } from '../declared.ts'
+import { CALL_ERRORS, QUOTED_ERRORS, accepted, agentBody, chatHeaders, placesCalls } from '../declared.ts'
 
-/** How long an answer to an agent may take where its model does not say, in seconds: agents ask for long ones. */
+/** How long an answer to an agent may take where its model states nothing, in seconds: agents ask for long ones. */
 const DEADLINE_SECONDS = 900
 
 /** A chat, and what it is charged. */
@@ -26,12 +25,9 @@ export function clampedChat(request: ChatRequest, estimate: Tokens, { price }: C
 
 /** What is declared of each endpoint. */
 export const agentChat = {
-  tag: 'Models and calls',
-  method: 'post',
-  auth: apiKey,
+  ...placesCalls,
   bodyBytes: agentBody,
-  limits: CALL_LIMITS,
-  headers: callRequestHeaders,
+  errors: [...CALL_ERRORS, ...QUOTED_ERRORS],
 } as const
 
 /** The answers of an endpoint: what it is called, its schema, and the API whose events a stream has. */

@@ -7,29 +7,19 @@ import { estimateChat } from '../../../shared/chat/completions/estimate.ts'
 import type { ChatModel } from '../../../shared/catalogue/catalogue.ts'
 import { DEFAULT_MAX_TOKENS, chatCharge } from '../../../shared/terms/pricing.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
-import { apiKey } from '../../endpoint/auth.ts'
 import { answerWhenDone } from '../calls/answer-call.ts'
 import type { AskedChat } from './agent-chat.ts'
 import { chunksFor } from './completions-stream.ts'
 import { answerWithFrames } from '../calls/streamed-answer.ts'
-import {
-  CALL_ERRORS,
-  CALL_LIMITS,
-  CHAT_EVENTS,
-  accepted,
-  callRequestHeaders,
-  chatHeaders,
-  chatResult,
-  gateway,
-} from '../declared.ts'
+import { CALL_ERRORS, CHAT_EVENTS, accepted, chatHeaders, chatResult, placesCalls } from '../declared.ts'
 import { chatBody } from '../calls/call-schemas.ts'
 import { loweringOf } from '../calls/call-order.ts'
 import type { CallKind } from '../calls/serve-call.ts'
 import { callEndpoint } from '../calls/serve-call.ts'
 
 /**
- * What a chat is to cost. Where it leaves its output to a model that gives more than 1024 tokens, the limit is lowered
- * to what can be paid.
+ * What a chat is to cost. Where it states no limit and its model gives more than 1024 tokens, the limit is lowered to
+ * what can be paid.
  */
 function askedOf(body: CountedChat, request: ChatRequest, model: ChatModel): AskedChat {
   // What is left out of an assistant's messages is not charged either.
@@ -55,16 +45,12 @@ export const chatKind: CallKind<ChatModel, AskedChat> = {
 /** Completes a chat. Charged on an estimate of its tokens, settled on the real usage. */
 export const completeChat = callEndpoint(
   {
-    ...gateway,
-    method: 'post',
+    ...placesCalls,
     path: '/v1/chat/completions',
     summary: 'Complete a chat',
     description:
       'An estimate is charged first, and settled on the real usage at the end. ' +
       'Other fields are refused, unless an upstream of the model allows them.',
-    auth: apiKey,
-    limits: CALL_LIMITS,
-    headers: callRequestHeaders,
     body: chatBody,
     answers: {
       200: {

@@ -1,6 +1,6 @@
 /**
- * The body of an image call: Tollgate's own fields, and OpenAI's beside them. Each is sent on or refused; fields that
- * stand in neither list are ignored and never passed on.
+ * The body of an image call: Tollgate's own fields, and OpenAI's. Each is sent on or refused; fields in neither
+ * list are ignored and never passed on.
  */
 import { z } from 'zod'
 import { optional } from '../../../shared/requests/field-schemas.ts'

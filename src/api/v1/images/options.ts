@@ -21,7 +21,7 @@ export function requireShortPrompt(prompt: unknown, { maxPromptLength = MAX_PROM
 /**
  * The request as every upstream gets it: with the size or the resolution that it names, or else the model's first
  * resolution, and with the quality that it names. `auto` names nothing.
- * @throws ApiError invalid_request for what the model does not offer, and for a size beside a resolution
+ * @throws ApiError invalid_request for what the model does not offer, and for a size together with a resolution
  */
 export function resolvePictures(model: MediaModel, asked: MediaRequest): MediaRequest {
   const { resolution: _resolution, size: _size, quality, ...rest } = asked
@@ -41,7 +41,7 @@ function areaOf(model: MediaModel, { resolution, size }: Area): Area {
   return first === undefined ? {} : { resolution: first }
 }
 
-/** A resolution; where the model states sizes alone, the size that it stands for. */
+/** A resolution; where the model states sizes alone, the matching size. */
 function areaOfResolution(model: MediaModel, resolution: string): Area {
   const offered = offeredResolutions(model)
   if (offered.includes(resolution)) return { resolution }
@@ -50,7 +50,7 @@ function areaOfResolution(model: MediaModel, resolution: string): Area {
   throw notOffered('resolution', model.resolutions || !model.sizes ? offered : model.sizes)
 }
 
-/** A size; where the model states none, the resolution that stands for it. */
+/** A size; where the model states none, the matching resolution. */
 function areaOfSize(model: MediaModel, size: string): Area {
   if (model.sizes) {
     if (model.sizes.includes(size)) return { size }

@@ -12,7 +12,7 @@ import { agentAnswers, agentChat, clampedChat, settled } from '../chat/agent-cha
 import { answerWithFrames } from '../calls/streamed-answer.ts'
 import type { CallKind } from '../calls/serve-call.ts'
 import { callEndpoint } from '../calls/serve-call.ts'
-import { CALL_ERRORS, QUOTED_ERRORS, callRequestHeaders } from '../declared.ts'
+import { callRequestHeaders } from '../declared.ts'
 import { messageEvents } from './stream.ts'
 
 /** What is a message's own of a call. */
@@ -72,7 +72,6 @@ export const createMessage = callEndpoint(
     }),
     body: messagesBody.meta({ id: 'MessageRequest' }),
     answers: agentAnswers('message', messageResult, 'Messages API'),
-    errors: [...CALL_ERRORS, ...QUOTED_ERRORS],
   },
   messagesKind,
 )

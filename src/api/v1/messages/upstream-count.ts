@@ -20,7 +20,7 @@ const MOST_BYTES = { perAccount: 4 * 1024 * 1024, perProcess: 64 * 1024 * 1024 }
 
 type Deps = Pick<WebDeps, 'catalogue' | 'queues' | 'replies'>
 
-/** What is to be counted, and for whom. */
+/** What is to be counted, and for which account. */
 export type Counted = Trace & { request: ChatRequest; betas: string[]; model: ChatModel; auth: Principal }
 
 /** Asks upstreams of this process for counts. Each is null where the upstream has none, or none in time. */
@@ -28,7 +28,7 @@ export function createUpstreamCounts(deps: Deps): (counted: Counted) => Promise<
   const held = new Quota(MOST_BYTES)
   return async (counted) => {
     const { request, model, auth } = counted
-    // Names of hosts are looked up for calls alone: no upstream is to fetch what nobody has checked.
+    // Names of hosts are resolved for calls alone: no upstream may fetch an unchecked address.
     if (model.routes[0]?.upstream.protocol !== 'anthropic' || dialectOf('messages').addresses(request).length > 0)
       return null
     const bytes = bytesAsJson(request)
@@ -36,7 +36,7 @@ export function createUpstreamCounts(deps: Deps): (counted: Counted) => Promise<
     try {
       return await askFor(deps, counted)
     } catch {
-      // Without Redis there is the estimate.
+      // Without Redis the estimate is used.
       return null
     } finally {
       held.give(auth.accountId, bytes)

@@ -7,7 +7,7 @@ import type { ItemPlace } from '../../../shared/calls/item-scan.ts'
 /** The most bytes of the items of a page, but for one item alone. */
 const PAGE_BYTES = 2 * 1_048_576
 
-/** How many items a page has if its client does not say. */
+/** How many items a page has by default. */
 const SOME_ITEMS = 20
 
 type Wanted = { limit?: number | undefined; order?: 'asc' | 'desc' | undefined; after?: string | undefined }
@@ -15,7 +15,7 @@ type Wanted = { limit?: number | undefined; order?: 'asc' | 'desc' | undefined; 
 /** A page before its items are read: where they are, what is around them, and the length of all of it in bytes. */
 export type ItemPage = { items: readonly ItemPlace[]; head: string; tail: string; bytes: number }
 
-/** A page of these items, which are in the order in which they were sent. It has the next one, whatever its length. */
+/** A page of these items, which are in the order in which they were sent. It has the next one, of any length. */
 export function itemPage(input: readonly ItemPlace[], { limit = SOME_ITEMS, order, after }: Wanted): ItemPage {
   const ordered = order === 'asc' ? input : input.toReversed()
   const from = after === undefined ? 0 : ordered.findIndex(({ id }) => id === after) + 1

@@ -57,7 +57,7 @@ export async function withPrevious(deps: ResolveDeps, body: JsonObject, holder: 
   })
 }
 
-/** @throws ApiError invalid_request for more items than a request may have, before any of them is looked at */
+/** @throws ApiError invalid_request for more items than a request may have, before any of them is read */
 function requireFewItems(input: unknown): void {
   if (Array.isArray(input) && input.length > MOST.items)
     throw refusal('input', `must have at most ${MOST.items} elements`)
@@ -87,7 +87,7 @@ async function findAll(
   return found
 }
 
-/** All that was said up to a response, and its answer. */
+/** All items up to a response, and its answer. */
 function itemsBefore(previous: string, found: ReadonlyMap<CallId, StoredResponse>): Fields[] {
   const id = callOfResponse(previous)
   const response = id === null ? undefined : found.get(id)

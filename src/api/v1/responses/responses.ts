@@ -21,7 +21,6 @@ import { callEndpoint } from '../calls/serve-call.ts'
 import { answerWithFrames } from '../calls/streamed-answer.ts'
 import type { CallContext, PlacedCall } from '../calls/placed-call.ts'
 import type { UpdateListener } from '../calls/call-updates.ts'
-import { CALL_ERRORS, QUOTED_ERRORS } from '../declared.ts'
 import { withPrevious } from './previous.ts'
 import { responseEvents } from './stream.ts'
 
@@ -50,7 +49,7 @@ export const responsesKind: CallKind<ChatModel, AskedResponse> = {
   },
 }
 
-/** Answers where a response in the background stands. It goes on without its client. */
+/** Answers with the status of a response in the background. It goes on without its client. */
 function answerBegun(
   ctx: CallContext,
   { callId, status }: PlacedCall,
@@ -63,8 +62,8 @@ function answerBegun(
 }
 
 /**
- * Keeps what was asked beside the answer, before that leaves: its client may refer to it at once. One that does not
- * wait for a whole answer, or has left, may so later; of a stream that was left its retry keeps it.
+ * Stores the input next to the answer, before that is sent: its client may refer to it at once. A client that does not
+ * wait, or has disconnected, may refer to it later; if a stream was cut off, its retry stores the input.
  */
 function keepWithAnswer({ db, log }: WebDeps, placed: PlacedCall, request: ChatRequest, accountId: AccountId): void {
   const { callId, wait } = placed
@@ -113,7 +112,7 @@ export const createResponse = callEndpoint(
       'to what can be paid, and settled on the real usage at the end.',
     body: responsesBody.meta({ id: 'ResponseRequest' }),
     answers: agentAnswers('response', responseResult, 'Responses API'),
-    errors: ['previous_response_not_found', ...CALL_ERRORS, ...QUOTED_ERRORS],
+    errors: ['previous_response_not_found', ...agentChat.errors],
   },
   responsesKind,
 )

@@ -1,5 +1,5 @@
 /**
- * Responses that are kept: to read, to read what they were asked with, and to delete.
+ * Stored responses: to read, to read their input, and to delete.
  */
 import type { Context } from 'koa'
 import { z } from 'zod'
@@ -35,7 +35,7 @@ const params = parsedId(callOfResponse, 'The `id` of a response.', NO_RESPONSE)
 
 const missing = (): ApiError => new ApiError('not_found', { message: NO_RESPONSE })
 
-/** Shows a response of one's own: as it was answered, or where it stands. */
+/** Shows a response of one's own: as it was answered, or its status. */
 export const showResponse = endpoint({
   ...stored,
   method: 'get',
@@ -55,7 +55,7 @@ export const showResponse = endpoint({
   await sendState(ctx, deps, asked, state)
 })
 
-/** Sends a response as it was answered, or where it stands. */
+/** Sends a response as it was answered, or its status. */
 async function sendState(
   ctx: Context,
   deps: BodyDeps,
@@ -81,7 +81,7 @@ function errorOf(body: string): { code: unknown; message: unknown } {
   return { code, message }
 }
 
-/** How long a cancellation may take until its answer is that the response goes on, in seconds. */
+/** How long a cancellation may take, in seconds; after that the answer is that the response continues. */
 const CANCEL_SECONDS = 30
 
 type CancelDeps = BodyDeps & Pick<WebDeps, 'db' | 'calls' | 'queues' | 'replies' | 'joins' | 'stopping'>
@@ -95,7 +95,6 @@ export const cancelResponse = endpoint({
   description: 'It ends as a stream whose client has left: what was made of it is charged. What comes whole goes on.',
   params,
   body: 'ignored',
-  bodyIsOptional: true,
   answers: { 200: { description: 'The response.', schema: responseResult, headers: callHeaders } },
   errors: ['overloaded'],
 }).write((deps: CancelDeps) => async ({ auth, params: { id } }, ctx) => {
@@ -121,7 +120,7 @@ const MOST_ITEMS = 100
 
 const MEGABYTE = 1_048_576
 
-/** Lists the items that a response was asked with, the newest first unless `order` says otherwise. */
+/** Lists the items that a response was asked with, the newest first unless `order` is `asc`. */
 export const listInputItems = endpoint({
   ...stored,
   method: 'get',
@@ -148,7 +147,6 @@ export const listInputItems = endpoint({
       }),
     },
   },
-  errors: [],
 }).write(
   ({ db, limits, responseMemory }: Pick<WebDeps, 'db' | 'limits' | 'responseMemory'>) =>
     async ({ auth, params: { id }, query }, ctx) => {
@@ -171,7 +169,7 @@ export const listInputItems = endpoint({
     },
 )
 
-/** Hands over piece after piece, each in a turn of the event loop. @returns false if the client has left meanwhile */
+/** Hands over piece after piece, each in a turn of the event loop. @returns false if the client has disconnected */
 async function pushAll(
   pieces: AsyncIterable<Buffer>,
   to: { push(piece: Buffer): void },
@@ -184,7 +182,7 @@ async function pushAll(
   return true
 }
 
-/** Ends the keeping of a response: of its answer, and of what it was asked with. */
+/** Deletes a stored response: its answer and its input. */
 export const deleteResponse = endpoint({
   ...stored,
   method: 'delete',
@@ -198,7 +196,6 @@ export const deleteResponse = endpoint({
       schema: z.strictObject({ id: z.string(), object: z.literal('response'), deleted: z.literal(true) }),
     },
   },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, params: { id } }) => {
   if (!(await forgetResponse(db, auth, id))) throw missing()
   return { id: responseId(publicId('call', id)), object: 'response' as const, deleted: true as const }

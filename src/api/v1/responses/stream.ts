@@ -1,6 +1,6 @@
 /**
- * A response as a stream of the events of OpenAI's Responses API, numbered as they leave. Its last event is held back
- * until the call is settled: it carries the whole answer, with the usage that was charged.
+ * A response as a stream of the events of OpenAI's Responses API, numbered as they are sent. Its last event is held
+ * back until the call is settled: it carries the whole answer, with the usage that was charged.
  */
 import { typeOfLine } from '../../../shared/chat/answer-form.ts'
 import { endOfResponse, eventsOfResponse } from '../../../shared/chat/responses/answer.ts'
@@ -45,7 +45,7 @@ class ResponseWriter implements FrameWriter {
 
   take(text: string): void {
     const type = typeOfLine(text)!
-    // Most events are pieces of words, and nothing has to be known of them.
+    // Most events are pieces of words, which need not be parsed.
     if (type.endsWith('.delta')) this.sendText(text, type)
     else this.pass(JSON.parse(text) as Fields)
   }

@@ -1,5 +1,5 @@
 /**
- * The deletion of a video, whatever its call is doing.
+ * The deletion of a video, in any state of its call.
  */
 import type { Membership } from '../../../shared/identity/members.ts'
 import { hasEnded } from '../../../shared/terms/lifecycle.ts'
@@ -24,7 +24,7 @@ export async function removeVideo(deps: DeleteDeps, holder: Membership, id: Call
   return true
 }
 
-/** How long a deletion waits for the end of its call, in seconds: whoever looks after it sees what the call cost. */
+/** How long a deletion waits for the end of its call, in seconds: who asks after it sees what the call cost. */
 const STOP_SECONDS = 10
 
 const DELETED = gatewayError('upstream_failed', 'The video was deleted before it began. It cost nothing.')

@@ -13,19 +13,9 @@ import { mediaCost } from '../../../shared/terms/pricing.ts'
 import type { MediaRequest } from '../../../shared/requests/requests.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import type { JsonObject } from '../../middleware/json-body.ts'
-import { apiKey } from '../../endpoint/auth.ts'
 import type { AnswerDeps } from '../calls/answer-call.ts'
 import { answerWhenDone, prefersAsync } from '../calls/answer-call.ts'
-import {
-  CALL_ERRORS,
-  CALL_LIMITS,
-  MEDIA_EVENTS,
-  accepted,
-  callHeaders,
-  callRequestHeaders,
-  gateway,
-  mediaResult,
-} from '../declared.ts'
+import { CALL_ERRORS, MEDIA_EVENTS, accepted, callHeaders, mediaResult, placesCalls } from '../declared.ts'
 import { answerWithEvents, wantsEvents } from '../calls/media-events.ts'
 import type { UpdateListener } from '../calls/call-updates.ts'
 import type { CallContext, PlacedCall } from '../calls/placed-call.ts'
@@ -39,11 +29,7 @@ import { requireServed } from '../images/options.ts'
 /** The declaration of an endpoint of media. @param result what it answers */
 export const declaredMedia = <Result extends z.ZodType>(result: Result) =>
   ({
-    ...gateway,
-    method: 'post',
-    auth: apiKey,
-    limits: CALL_LIMITS,
-    headers: callRequestHeaders,
+    ...placesCalls,
     answers: {
       200: {
         description: 'The result.',

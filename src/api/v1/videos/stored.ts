@@ -1,5 +1,5 @@
 /**
- * Videos that were asked for, at either endpoint: to look at, to list, to fetch and to delete.
+ * Videos that were asked for, at either endpoint: to read, to list, to fetch and to delete.
  */
 import { z } from 'zod'
 import { hasEnded } from '../../../shared/terms/lifecycle.ts'
@@ -39,7 +39,6 @@ export const showVideo = endpoint({
   description: 'Where it stands. Reads have a separate rate limit.',
   params,
   answers: { 200: { description: 'The video.', schema: video, headers: videoHeaders } },
-  errors: [],
 }).write(({ db, config }: StoredDeps) => async ({ auth, params: { id } }, ctx) => {
   const row = await findVideo(db, auth, id)
   if (!row) throw missing()
@@ -50,7 +49,7 @@ export const showVideo = endpoint({
 const MOST_VIDEOS = 100
 const SOME_VIDEOS = 20
 
-/** Lists one's own videos, the newest first unless `order` says otherwise. */
+/** Lists one's own videos, the newest first unless `order` is `asc`. */
 export const listVideos = endpoint({
   ...stored,
   method: 'get',
@@ -75,7 +74,6 @@ export const listVideos = endpoint({
       headers: allowanceHeaders,
     },
   },
-  errors: [],
 }).handle(({ db, config }: StoredDeps) => async ({ auth, query }) => {
   const { after, limit = SOME_VIDEOS, order = 'desc' } = query
   const from = after === undefined ? null : callOfVideo(after)
@@ -92,7 +90,7 @@ export const listVideos = endpoint({
   }
 })
 
-/** It may be deleted before it expires: whoever keeps it asks again. */
+/** It may be deleted before it expires: a cache must ask again. */
 const KEPT = { file: 'private, no-cache', redirect: 'no-store' }
 
 /** Fetches what was made, whole or by one range. */
@@ -159,7 +157,6 @@ export const deleteVideo = endpoint({
       headers: creditHeaders,
     },
   },
-  errors: [],
 }).write((deps: DeleteDeps) => async ({ auth, params: { id } }, ctx) => {
   if (!(await removeVideo(deps, auth, id))) throw missing()
   const row = await findAskedVideo(deps.db, auth, id)

@@ -12,7 +12,7 @@ import { parseId, publicId } from '../../../shared/platform/ids.ts'
 import { nameInUrl } from '../../../shared/media/media.ts'
 import { sizeOf } from '../../../shared/requests/sizes.ts'
 
-/** How long a client is to wait between two looks at a video, in ms. Of itself Python's SDK looks every second. */
+/** How long a client is to wait between two polls of a video, in ms. By default Python's SDK polls every second. */
 const POLL_AFTER_MS = 5000
 
 const DAY_SECONDS = 86_400
@@ -49,11 +49,11 @@ export const video = z
 
 const STATUSES = { queued: 'queued', running: 'in_progress', succeeded: 'completed', failed: 'failed' } as const
 
-/** Until when the content of a video is kept, in Unix seconds; null where there is none, or not with us. */
+/** Until when the content of a video is stored, in Unix seconds; null if it has none, or is stored elsewhere. */
 export const expiryOf = ({ resultUrl, finishedAt }: VideoRow, days: number): number | null =>
   resultUrl !== null && finishedAt !== null && nameInUrl(resultUrl) !== null ? finishedAt + days * DAY_SECONDS : null
 
-/** A video as its owner gets it. @param days for how many its content is kept */
+/** A video as its owner gets it. @param days for how many its content is stored */
 export const videoOf = (row: VideoRow, days: number): z.output<typeof video> => ({
   id: videoId(row.id),
   object: 'video',
@@ -70,14 +70,14 @@ export const videoOf = (row: VideoRow, days: number): z.output<typeof video> => 
   remixed_from_video_id: null,
 })
 
-/** Why a video failed, in its own words as long as its answer is kept. */
+/** Why a video failed, in its own words as long as its answer is stored. */
 function errorOf({ errorType, error }: VideoRow): { code: string; message: string } {
   const { code, message } = error === null ? {} : asFields(JSON.parse(error))
   const general = gatewayError(errorType as ErrorCode)
   return { code: isText(code) ? code : general.code, message: isText(message) ? message : general.message }
 }
 
-/** Says of an answer which call it is about, and what that costs. */
+/** Sets the headers that name the call of an answer, and what it costs. */
 export function describeCost(ctx: Context, { id, credits, balance }: VideoRow): void {
   ctx.set({
     'X-Call-Id': publicId('call', id),
@@ -87,7 +87,7 @@ export function describeCost(ctx: Context, { id, credits, balance }: VideoRow): 
   })
 }
 
-/** The same, and when to look again. */
+/** The same, and when to poll again. */
 export function describeVideo(ctx: Context, row: VideoRow): void {
   describeCost(ctx, row)
   ctx.set('OpenAI-Poll-After-Ms', String(POLL_AFTER_MS))

@@ -1,18 +1,17 @@
 /**
- * POST /v1/videos: a video in OpenAI's form, which is answered at once, and looked at until it has ended.
+ * POST /v1/videos: a video in OpenAI's form, which is answered at once, and polled until it has ended.
  */
 import { z } from 'zod'
 import type { MediaModel } from '../../../shared/catalogue/catalogue.ts'
 import { findVideo } from '../../../shared/calls/videos.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import type { WebDeps } from '../../deps.ts'
-import { apiKey } from '../../endpoint/auth.ts'
 import { withPictureTypes } from '../../forms/picture-types.ts'
 import { joinableIfLeft } from '../calls/answer-call.ts'
 import type { CallContext, PlacedCall } from '../calls/placed-call.ts'
 import type { CallKind } from '../calls/serve-call.ts'
 import { callEndpoint } from '../calls/serve-call.ts'
-import { CALL_ERRORS, CALL_LIMITS, callRequestHeaders, creditHeaders, gateway } from '../declared.ts'
+import { CALL_ERRORS, callRequestHeaders, creditHeaders, placesCalls } from '../declared.ts'
 import type { AskedMedia } from './generations.ts'
 import { openaiVideoBody, parseVideo, videoForm } from './body.ts'
 import { describeVideo, video, videoOf } from './video.ts'
@@ -30,12 +29,12 @@ export const videosKind: CallKind<MediaModel, AskedMedia> = {
   answer: (ctx, deps, placed, { request }) => answerBegun(ctx, deps, placed, request.prompt),
 }
 
-/** Answers where a video stands. It goes on without its client. */
+/** Answers with the status of a video. It goes on without its client. */
 async function answerBegun(ctx: CallContext, deps: WebDeps, placed: PlacedCall, prompt: string): Promise<void> {
   placed.wait.cancel()
   joinableIfLeft(ctx, deps, placed.callId)
   const row = await findVideo(deps.db, ctx.state.principal, placed.callId)
-  // Deleted between the look at its retry and this one.
+  // Deleted after its retry was read.
   if (!row) throw new ApiError('result_expired')
   describeVideo(ctx, row)
   const found = { ...videoOf(row, deps.config.MEDIA_TTL_DAYS), prompt }
@@ -45,15 +44,12 @@ async function answerBegun(ctx: CallContext, deps: WebDeps, placed: PlacedCall, 
 /** Begins a video. */
 export const createVideo = callEndpoint(
   {
-    ...gateway,
-    method: 'post',
+    ...placesCalls,
     path: '/v1/videos',
     summary: "Make a video, in the form of OpenAI's API",
     description:
       'The same call as `POST /v1/videos/generations`, answered at once: look at the video until it is `completed` ' +
       'or `failed`. The price of what is asked for is charged first, and refunded if the call fails.',
-    auth: apiKey,
-    limits: CALL_LIMITS,
     headers: callRequestHeaders.omit({ Prefer: true }),
     body: openaiVideoBody,
     form: videoForm,

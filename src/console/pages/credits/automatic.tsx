@@ -1,5 +1,5 @@
 /**
- * What happens when the balance falls: a mail, or a payment by the card that was kept.
+ * What happens when the balance falls: a mail, or a payment by the stored card.
  */
 import { useState } from 'preact/hooks'
 import type { AutoTopUp, Billing, Card, TopUp, TopUpFailure } from '../../api/billing.ts'
@@ -50,7 +50,7 @@ type ButtonsProps = {
   said: string | null
 }
 
-/** Saves or turns off what a form sets, and says what came of it. */
+/** Saves or turns off what a form sets, and shows the result. */
 const Buttons = ({ busy, off, said }: ButtonsProps) => (
   <>
     <FormError />
@@ -72,7 +72,7 @@ const Buttons = ({ busy, off, said }: ButtonsProps) => (
 const currencyOf = ({ packs, topUp }: Billing, what: string): string | undefined =>
   packs.find(({ id }) => id === what)?.currency ?? topUp?.currency ?? packs[0]?.currency
 
-/** Buys credits by the kept card when the balance falls; nothing where nothing is sold. */
+/** Buys credits by the stored card when the balance falls; nothing where nothing is sold. */
 export function TopUpByCard({ billing, changed }: Props) {
   if (currencyOf(billing, FREE) === undefined) return null
   return (
@@ -169,7 +169,7 @@ const ABOUT = { invalid_amount: 'amount' } as const
 function TopUpForm({ billing, changed }: Props) {
   const { settings, packs, topUp } = billing
   const now = settings.autoTopUp
-  const { busy, problem, run } = useSubmit()
+  const { busy, problem, run, submits } = useSubmit()
   const [said, setSaid] = useState<string | null>(null)
   const [what, setWhat] = useState(now ? (now.pack ?? FREE) : (packs[0]?.id ?? FREE))
   const currency = currencyOf(billing, what)!
@@ -179,10 +179,7 @@ function TopUpForm({ billing, changed }: Props) {
     setSaid(autoTopUp === null ? 'Automatic top-up is off.' : 'Automatic top-up is on.')
     changed()
   }
-  const submit = (event: Event): void => {
-    const texts = fieldsOf(event)
-    run(async () => set(wishOf(texts, what, billing)))
-  }
+  const submit = submits(async (texts) => set(wishOf(texts, what, billing)))
   return (
     <Form problem={problem} onSubmit={submit} about={ABOUT}>
       <Field

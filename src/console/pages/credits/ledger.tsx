@@ -19,7 +19,7 @@ export function GrantsAndLedger({ query }: Pick<PageProps, 'query'>) {
   const grants = useLoad('grants', getGrants)
   const ledger = useLoad(`ledger ${query.cursor ?? ''}`, () => getLedger({ cursor: query.cursor, limit: String(PAGE) }))
   const { credits: balance, debt = 0 } = account.value ?? {}
-  // Every movement changes the balance or the debt, or stands beside one that did.
+  // Every movement changes the balance or the debt, or comes with one that did.
   useEffect(() => {
     if (balance === undefined) return
     grants.reload()
@@ -96,7 +96,7 @@ const ledgerColumns = (callHref: (call: string) => string): Column<LedgerEntry>[
 
 type LedgerProps = {
   entries: LedgerEntry[]
-  /** Where a call can be looked at; the owner's own page where absent. */
+  /** The page of a call; the owner's own page if absent. */
   callHref?: (call: string) => string
 }
 

@@ -17,10 +17,10 @@ import { Table } from '../../parts/table.tsx'
 import { loadAccount } from '../../state/account.ts'
 import type { Loaded } from '../../state/load.ts'
 
-/** How often a payment that is still open is looked at again, in ms; the last pause repeats. */
+/** The pauses between checks of a payment that is still open, in ms; the last pause repeats. */
 const LOOKS_MS = [1000, 2000, 3000, 5000, 10_000]
 
-/** The classes are those of calls: a payment that is on its way looks like a call that is. */
+/** The classes are those of calls: a payment that is on its way has the style of a running call. */
 export const STATUSES: Record<Payment['status'], readonly [word: string, look: string]> = {
   created: ['Starting', 'queued'],
   open: ['Waiting for payment', 'running'],
@@ -106,11 +106,11 @@ export const Payments = ({ payments, cursor, changed }: Props) => (
   </section>
 )
 
-/** Nothing more happens to it by itself: nobody pays a payment while they look at this page. */
+/** Nothing more happens to it by itself: nobody pays a payment while they are on this page. */
 const isOver = ({ status, payable }: Payment, tries: number): boolean =>
   status === 'paid' || status === 'expired' || status === 'failed' || (payable !== null && tries >= LOOKS_MS.length)
 
-/** The payment that somebody comes back from: looked at until it has come to its end. */
+/** The payment that somebody comes back from: checked until it has ended. */
 export function Returned({ id, changed }: { id: string; changed: () => void }) {
   const [looks, setLooks] = useState(0)
   const [payment, setPayment] = useState<Payment | null>(null)

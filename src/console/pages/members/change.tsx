@@ -7,7 +7,7 @@ import { changeMember, makeOwner, removeMember } from '../../api/organisations.t
 
 import { BudgetFields, budgetOf } from '../../parts/budget.tsx'
 import { Confirm, Dialog } from '../../parts/dialogs.tsx'
-import { Choice, Form, PasswordField, Submit, Username, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Choice, Form, PasswordField, Submit, Username, useSubmit } from '../../parts/forms.tsx'
 import { account, loadAccount } from '../../state/account.ts'
 
 type Role = NewInvitation['role']
@@ -23,20 +23,17 @@ export const BUDGET_HINT = 'The most that calls with all keys of theirs may cost
 type ChangeProps = { member: Member; close: () => void; changed: (member: Member) => void }
 
 export function ChangeMember({ member, close, changed }: ChangeProps) {
-  const { busy, problem, run } = useSubmit()
-  const submit = (event: Event): void => {
-    const { role, ...texts } = fieldsOf(event)
-    run(async () => {
-      const changes = {
-        ...(role !== member.role && { role: role as Role }),
-        ...budgetOf(texts, member.budget),
-      }
-      changed((await changeMember(member.id, changes)).member)
-      // It may be one's own role.
-      await loadAccount()
-      close()
-    })
-  }
+  const { busy, problem, submits } = useSubmit()
+  const submit = submits(async ({ role, ...texts }) => {
+    const changes = {
+      ...(role !== member.role && { role: role as Role }),
+      ...budgetOf(texts, member.budget),
+    }
+    changed((await changeMember(member.id, changes)).member)
+    // It may be one's own role.
+    await loadAccount()
+    close()
+  })
   return (
     <Dialog title={`Change ${member.displayName || member.email}`} close={close}>
       <Form problem={problem} onSubmit={submit}>
@@ -84,16 +81,13 @@ type HandOverProps = { member: Member; organisation: string; close: () => void; 
 
 /** Makes another member the owner. */
 export function HandOver({ member, organisation, close, done }: HandOverProps) {
-  const { busy, problem, run } = useSubmit()
-  const submit = (event: Event): void => {
-    const { password = '' } = fieldsOf(event)
-    run(async () => {
-      await makeOwner(member.id, password)
-      await loadAccount()
-      done()
-      close()
-    })
-  }
+  const { busy, problem, submits } = useSubmit()
+  const submit = submits(async ({ password = '' }) => {
+    await makeOwner(member.id, password)
+    await loadAccount()
+    done()
+    close()
+  })
   return (
     <Dialog title={`Make ${member.displayName || member.email} the owner?`} close={close}>
       <Form problem={problem} onSubmit={submit} about={{ wrong_password: 'password' }}>

@@ -1,12 +1,12 @@
 /**
- * The ways out of an organisation: a member leaves it, its owner deletes it.
+ * The ways out of an organisation: a member ends their membership, its owner deletes it.
  */
 import { useState } from 'preact/hooks'
 import { deleteOrganisation, leaveOrganisation } from '../../api/organisations.ts'
 
 import { Confirm, Dialog } from '../../parts/dialogs.tsx'
 import { credits } from '../../parts/format.ts'
-import { Check, Field, Form, PasswordField, Submit, Username, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Check, Field, Form, PasswordField, Submit, Username, useSubmit } from '../../parts/forms.tsx'
 import { account } from '../../state/account.ts'
 import { forgetToken } from '../../state/session.ts'
 
@@ -58,18 +58,15 @@ export function DeleteOrganisation({ id, name }: Props) {
 }
 
 function ConfirmDeletion({ id, name, close }: Props & { close: () => void }) {
-  const { busy, problem, run } = useSubmit()
+  const { busy, problem, submits } = useSubmit()
   const now = account.value
   if (!now) return null
   // Of the conflicts, only that of credits is about something in this form.
   const conflict = problem?.message.includes('Give them up') ? 'giveUp' : undefined
-  const submit = (event: Event): void => {
-    const { name: typed = '', password = '', giveUp } = fieldsOf(event)
-    run(async () => {
-      await deleteOrganisation(id, { name: typed.trim(), password, giveUpCredits: giveUp !== undefined })
-      forgetToken(`${name} has been deleted. Sign in to use your own account.`)
-    })
-  }
+  const submit = submits(async ({ name: typed = '', password = '', giveUp }) => {
+    await deleteOrganisation(id, { name: typed.trim(), password, giveUpCredits: giveUp !== undefined })
+    forgetToken(`${name} has been deleted. Sign in to use your own account.`)
+  })
   return (
     <Dialog title="Delete this organisation?" close={close}>
       <Form problem={problem} onSubmit={submit} about={{ wrong_password: 'password', conflict }}>

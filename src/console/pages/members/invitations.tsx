@@ -1,5 +1,5 @@
 /**
- * Whom an organisation has invited, for its owner and admins.
+ * The invitations of an organisation, for its owner and admins.
  */
 import { useState } from 'preact/hooks'
 import type { Invitation } from '../../api/organisations.ts'
@@ -7,7 +7,7 @@ import { getInvitations, invite, revokeInvitation } from '../../api/organisation
 import { Email, Empty, Time } from '../../parts/basics.tsx'
 import { BudgetFields, budgetOf, budgetText } from '../../parts/budget.tsx'
 import { Confirm, Dialog } from '../../parts/dialogs.tsx'
-import { Field, Form, Submit, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Field, Form, Submit, useSubmit } from '../../parts/forms.tsx'
 import { List } from '../../parts/list.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
@@ -86,14 +86,11 @@ const revocation = (revoke: (invitation: Invitation) => void): Column<Invitation
 })
 
 function Invite({ close, made }: { close: () => void; made: (invitation: Invitation) => void }) {
-  const { busy, problem, run } = useSubmit()
-  const submit = (event: Event): void => {
-    const { email = '', role = 'member', ...texts } = fieldsOf(event)
-    run(async () => {
-      made((await invite({ email, role: role as Invitation['role'], ...budgetOf(texts, null) })).invitation)
-      close()
-    })
-  }
+  const { busy, problem, submits } = useSubmit()
+  const submit = submits(async ({ email = '', role = 'member', ...texts }) => {
+    made((await invite({ email, role: role as Invitation['role'], ...budgetOf(texts, null) })).invitation)
+    close()
+  })
   return (
     <Dialog title="Invite somebody" close={close}>
       <Form problem={problem} onSubmit={submit} about={{ invalid_email: 'email', already_member: 'email' }}>

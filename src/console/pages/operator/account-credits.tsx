@@ -45,7 +45,7 @@ export function GiveCredits({ id, email, done }: Props) {
   )
 }
 
-/** A name for a request that nobody else uses. It works without https, too. */
+/** A unique name for a request. It works without https, too. */
 const newKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
 
@@ -66,7 +66,7 @@ export function TakeCredits({ id, email, done }: Props) {
     } catch (thrown) {
       const { code } = problemOf(thrown)
       if (code === 'credits_spent') setMayAsk(true)
-      // Something else was typed since the first press, of which nobody knows what became.
+      // Something else was typed since the first press, whose outcome is unknown.
       if (code === 'idempotency_conflict') key.current = newKey()
       throw thrown
     }

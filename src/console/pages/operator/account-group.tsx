@@ -6,7 +6,7 @@ import type { OperatedAccount } from '../../api/operator.ts'
 import { setAccountGroup } from '../../api/operator.ts'
 
 import { Dialog } from '../../parts/dialogs.tsx'
-import { Choice, Form, Submit, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Choice, Form, Submit, useSubmit } from '../../parts/forms.tsx'
 import { isOwnAccount } from '../../state/account.ts'
 
 type Props = { account: OperatedAccount; groups: readonly string[]; changed: () => void }
@@ -32,15 +32,12 @@ export function GroupOf({ account, groups, changed }: Props) {
 }
 
 function Regroup({ account, groups, changed, close }: Props & { close: () => void }) {
-  const { busy, problem, run } = useSubmit()
-  const submit = (event: Event): void => {
-    const { group = '' } = fieldsOf(event)
-    run(async () => {
-      await setAccountGroup(account.id, group || null)
-      close()
-      changed()
-    })
-  }
+  const { busy, problem, submits } = useSubmit()
+  const submit = submits(async ({ group = '' }) => {
+    await setAccountGroup(account.id, group || null)
+    close()
+    changed()
+  })
   const options = [['', 'none'] as const, ...groups.map((name) => [name, name] as const)]
   return (
     <Dialog title={`Group of ${account.email}`} close={close}>

@@ -1,5 +1,5 @@
 /**
- * What the owner of an account sees of it, for whoever helps them: their sessions, their ledger and their payments.
+ * What the owner of an account sees of it, for operators who help them: sessions, ledger and payments.
  */
 import { useState } from 'preact/hooks'
 import type { LedgerEntry, Session } from '../../api/endpoints.ts'

@@ -4,7 +4,7 @@
 import { useState } from 'preact/hooks'
 import type { AccountDetails, OperatedAccount } from '../../api/operator.ts'
 import { getAccountDetails, setAccountStatus } from '../../api/operator.ts'
-import { Email, Empty, Time, ErrorMessage, Loading } from '../../parts/basics.tsx'
+import { Email, Empty, ErrorMessage, Fact, Loading, Time } from '../../parts/basics.tsx'
 import { CallTable } from '../../parts/call-table.tsx'
 import { Confirm } from '../../parts/dialogs.tsx'
 import { counted, credits } from '../../parts/format.ts'
@@ -79,20 +79,6 @@ export function AccountSection({ id }: { id: string }) {
   )
 }
 
-/** What kind of an account it is, and its name. */
-const WhoseAccount = ({ account: { kind, name, displayName } }: { account: OperatedAccount }) => (
-  <>
-    <div>
-      <dt>Name</dt>
-      <dd>{name || displayName || 'none'}</dd>
-    </div>
-    <div>
-      <dt>Kind</dt>
-      <dd>{kind === 'organisation' ? 'Organisation; the address is its owner’s' : 'Personal'}</dd>
-    </div>
-  </>
-)
-
 type HeadProps = { file: AccountDetails; reload: () => void }
 
 function Head({ file: { account, groups, held, openCalls, debt }, reload }: HeadProps) {
@@ -111,42 +97,31 @@ function Head({ file: { account, groups, held, openCalls, debt }, reload }: Head
         )}
       </div>
       <dl class="facts">
-        <div>
-          <dt>Status</dt>
-          <dd>
-            <Standing account={account} />
-          </dd>
-        </div>
-        <div>
-          <dt>Balance</dt>
-          <dd data-testid="account-balance">{credits(account.credits)}</dd>
-        </div>
+        <Fact name="Status">
+          <Standing account={account} />
+        </Fact>
+        <Fact name="Balance" testId="account-balance">
+          {credits(account.credits)}
+        </Fact>
         {debt > 0 && (
-          <div>
-            <dt>Debt</dt>
-            <dd data-testid="account-debt">{credits(debt)}, repaid by the next grant</dd>
-          </div>
+          <Fact name="Debt" testId="account-debt">
+            {credits(debt)}, repaid by the next grant
+          </Fact>
         )}
-        <div>
-          <dt>Held</dt>
-          <dd>
-            {held === 0 && openCalls === 0 ? 'nothing' : `${credits(held)}, ${counted(openCalls, 'call')} running`}
-          </dd>
-        </div>
+        <Fact name="Held">
+          {held === 0 && openCalls === 0 ? 'nothing' : `${credits(held)}, ${counted(openCalls, 'call')} running`}
+        </Fact>
         <GroupOf account={account} groups={groups} changed={reload} />
-        <WhoseAccount account={account} />
-        <div>
-          <dt>Joined</dt>
-          <dd>
-            <Time iso={account.createdAt} />
-          </dd>
-        </div>
-        <div class="long">
-          <dt>ID</dt>
-          <dd>
-            <code>{account.id}</code>
-          </dd>
-        </div>
+        <Fact name="Name">{account.name || account.displayName || 'none'}</Fact>
+        <Fact name="Kind">
+          {account.kind === 'organisation' ? 'Organisation; the address is its owner’s' : 'Personal'}
+        </Fact>
+        <Fact name="Joined">
+          <Time iso={account.createdAt} />
+        </Fact>
+        <Fact name="ID" long>
+          <code>{account.id}</code>
+        </Fact>
       </dl>
       {asking && <Ask account={account} verb={verb} close={() => setAsking(false)} done={reload} />}
     </section>

@@ -1,5 +1,5 @@
 /**
- * The audit log: what operators did, whom it was about, and who looked.
+ * The audit log: what operators did, whom it was about, and who read.
  */
 import { useLocation } from 'preact-iso'
 import { withQuery } from '../../api/requests.ts'
@@ -102,7 +102,7 @@ const ACTION_WORDS: Record<OperatorAction['action'], string> = {
 
 const ACTION_CHOICES = [['', 'Everything'], ...Object.entries(ACTION_WORDS)] as (readonly [string, string])[]
 
-/** Ids of what nobody can open. */
+/** Ids of what has no page. */
 const UNTOLD = new Set(['grantId', 'deductionId', 'bannerId'])
 
 /** The name of a detail in words: "expires at", "key". */
@@ -128,7 +128,7 @@ const ACTION_COLUMNS: Column<OperatorAction>[] = [
 
 const COLUMNS_OF_ONE = ACTION_COLUMNS.filter(({ header }) => header !== 'Account')
 
-/** @param ofOne all of them are about one account, which stands above them */
+/** @param ofOne all of them are about one account, which is shown above them */
 export const ActionTable = ({ actions, ofOne = false }: { actions: OperatorAction[]; ofOne?: boolean }) => (
   <Table
     label="Audit"

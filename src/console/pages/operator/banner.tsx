@@ -1,5 +1,5 @@
 /**
- * The banner that everybody sees above every page: set, looked at, removed.
+ * The banner that everybody sees above every page: set, shown, removed.
  */
 import type { BannerFields } from '../../api/operator.ts'
 import { getTheBanner, removeBanner, setBanner } from '../../api/operator.ts'

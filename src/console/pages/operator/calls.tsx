@@ -1,5 +1,5 @@
 /**
- * The calls of everybody, with filters that stand in the address, and the drawer of one.
+ * The calls of everybody, with filters in the address, and the drawer of one.
  */
 import { useLocation } from 'preact-iso'
 import { DIALECT_WORDS } from '../../api/call-forms.ts'

@@ -1,5 +1,5 @@
 /**
- * The catalogue: its prices in a form beside its text, what a change would do before it is applied, and its history.
+ * The catalogue: its prices in a form next to its text, what a change would do before it is applied, and its history.
  */
 import { useState } from 'preact/hooks'
 import type { CatalogueChange, CatalogueCheck, CatalogueVersion } from '../../api/operator.ts'
@@ -58,7 +58,7 @@ type EditorProps = { version: number; catalogue: unknown; done: () => void }
 
 /**
  * Edits one version. `seen` is the version that the last comparison was with: only that one is replaced. What was typed
- * stays, whatever others apply meanwhile.
+ * stays, even if others apply a version meanwhile.
  */
 function Editor({ version, catalogue, done }: EditorProps) {
   const [base, setBase] = useState({ version, text: textOf(catalogue) })
@@ -142,7 +142,7 @@ const OwnPassword = ({ value, put }: { value: string; put: (value: string) => vo
   />
 )
 
-/** The form of the prices, and the text beside it: what is typed in one stands in the other. */
+/** The form of the prices, and the text next to it: what is typed in one appears in the other. */
 function Sides({ text, edit }: { text: string; edit: (text: string) => void }) {
   const given = read(text)
   return (

@@ -6,7 +6,7 @@ import type { RedemptionCode } from '../../api/operator-billing.ts'
 import { createCode, disableCode, getCodes } from '../../api/operator-billing.ts'
 import { Action, Amount, Code, Empty, ErrorMessage, Time } from '../../parts/basics.tsx'
 import { number } from '../../parts/format.ts'
-import { Field, Form, FormError, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Field, Form, FormError, useSubmit } from '../../parts/forms.tsx'
 import { List } from '../../parts/list.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
@@ -31,23 +31,20 @@ export function CodesSection() {
 const endOf = (day: string): string => `${day}T23:59:59Z`
 
 function NewCode({ done }: { done: () => void }) {
-  const { busy, problem, run } = useSubmit()
+  const { busy, problem, submits } = useSubmit()
   const [code, setCode] = useState<string | null>(null)
   const form = useRef<HTMLFormElement>(null)
-  const submit = (event: Event): void => {
-    const { credits = '', uses = '', expiresAt, creditsExpireAt } = fieldsOf(event)
-    run(async () => {
-      const made = await createCode({
-        credits: Number(credits),
-        uses: Number(uses),
-        ...(expiresAt && { expiresAt: endOf(expiresAt) }),
-        ...(creditsExpireAt && { creditsExpireAt: endOf(creditsExpireAt) }),
-      })
-      setCode(made.code)
-      form.current?.reset()
-      done()
+  const submit = submits(async ({ credits = '', uses = '', expiresAt, creditsExpireAt }) => {
+    const made = await createCode({
+      credits: Number(credits),
+      uses: Number(uses),
+      ...(expiresAt && { expiresAt: endOf(expiresAt) }),
+      ...(creditsExpireAt && { creditsExpireAt: endOf(creditsExpireAt) }),
     })
-  }
+    setCode(made.code)
+    form.current?.reset()
+    done()
+  })
   return (
     <section class="panel">
       <h2>New code</h2>

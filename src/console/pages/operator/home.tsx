@@ -1,5 +1,5 @@
 /**
- * The operators' first page: how the service does, and what waits for somebody. Every number leads to its page.
+ * The operators' first page: how the service does, and what waits for an operator. Every number leads to its page.
  */
 import { useEffect } from 'preact/hooks'
 import type { Overview } from '../../api/operator.ts'
@@ -204,7 +204,7 @@ const MODEL_COLUMNS: Column<TopModel>[] = [
 /** A count, which is unknown while Redis is unreachable. */
 const orUnknown = (value: number | null): string => (value === null ? 'unknown' : number(value))
 
-/** Where the failures of a queue can be looked at. */
+/** Where the failures of a queue are listed. */
 const failuresOf = (queue: Queue['queue']): string =>
   queue === 'mail' ? '/operator/mails' : `/operator/calls?status=failed&modality=${queue}&from=${dayAgo()}`
 

@@ -1,5 +1,5 @@
 /**
- * The operator's pages: a home, and one for each thing that operators look at or change.
+ * The operator's pages: a home, and one for each thing that operators read or change.
  */
 import { useEffect, useRef } from 'preact/hooks'
 import { Empty, Page } from '../../parts/basics.tsx'
@@ -44,7 +44,7 @@ const SECTIONS: readonly (readonly [section: string, name: string, heading?: str
 /** The headings of the sections' own pages about one thing. */
 const ONE: Record<string, string> = { accounts: 'Account', payments: 'Payment', webhooks: 'Webhook' }
 
-/** Without a provider there are no payments to look at. */
+/** Without a provider there are no payments. */
 const sections = () => SECTIONS.filter(([one]) => one !== 'payments' || buying()?.provider != null)
 
 export function OperatorPage({ params, query }: PageProps) {

@@ -6,7 +6,7 @@ import { useState } from 'preact/hooks'
 import { Problem, problemOf } from '../../api/client.ts'
 import type { OperatedPayment, PaymentDetails } from '../../api/operator-billing.ts'
 import { getPayment, checkPayment, refundPayment, resolvePayment } from '../../api/operator-billing.ts'
-import { AccountLink, Action, ErrorMessage, Loading, Time } from '../../parts/basics.tsx'
+import { AccountLink, Action, ErrorMessage, Fact, Loading, Time } from '../../parts/basics.tsx'
 import { Dialog } from '../../parts/dialogs.tsx'
 import { credits, number } from '../../parts/format.ts'
 import { Field, Form, Submit, fieldsOf, useSubmit } from '../../parts/forms.tsx'
@@ -128,20 +128,16 @@ function Facts({ payment, spent }: { payment: OperatedPayment; spent: number }) 
   return (
     <dl class="facts">
       {facts.map(([name, value, testId]) => (
-        <div key={name} class={LONG.has(name) ? 'long' : undefined}>
-          <dt>{name}</dt>
-          <dd data-testid={testId}>{value}</dd>
-        </div>
+        <Fact key={name} name={name} long={LONG.has(name)} testId={testId}>
+          {value}
+        </Fact>
       ))}
       {receiptUrl && (
-        <div>
-          <dt>Receipt</dt>
-          <dd>
-            <a href={receiptUrl} target="_blank" rel="noreferrer">
-              Open at Stripe
-            </a>
-          </dd>
-        </div>
+        <Fact name="Receipt">
+          <a href={receiptUrl} target="_blank" rel="noreferrer">
+            Open at Stripe
+          </a>
+        </Fact>
       )}
     </dl>
   )
@@ -149,7 +145,7 @@ function Facts({ payment, spent }: { payment: OperatedPayment; spent: number }) 
 
 type RefundProps = { payment: OperatedPayment; spent: number; close: () => void; done: () => void }
 
-/** Says what is spent before it is asked to go on, and again when the server says so. */
+/** Shows what is spent before it asks to go on, and again when the server reports it. */
 function Refund({ payment, spent, close, done }: RefundProps) {
   const { id, currency } = payment
   const left = leftOf(payment)

@@ -1,11 +1,11 @@
 /**
- * A form of the prices and groups in a catalogue, which writes into its text: whatever else stands there stays.
+ * A form of the prices and groups in a catalogue, which writes into its text: all else in it stays.
  */
 import type { Fields } from '../../../shared/platform/fields.ts'
 import { asList, isFields } from '../../../shared/platform/fields.ts'
 import { useId } from 'preact/hooks'
 
-/** Where a number stands in the catalogue: `['models', 0, 'pricing', 'input']`. */
+/** The place of a number in the catalogue: `['models', 0, 'pricing', 'input']`. */
 type Path = readonly (string | number)[]
 
 type Price = { path: Path; name: string; value: unknown }
@@ -36,7 +36,7 @@ function pricesOf(model: Fields, at: number): Price[] {
   })
 }
 
-/** A copy with another value at one place; undefined takes it away. */
+/** A copy with another value at one place; undefined removes it. */
 function withValue(value: unknown, [step, ...rest]: Path, to: unknown): unknown {
   if (step === undefined) return to
   if (Array.isArray(value)) {

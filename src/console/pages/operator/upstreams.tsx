@@ -52,7 +52,7 @@ const hourText = ({ hour, calls, failed, openings }: Hour): string =>
 
 const sum = (hours: Hour[], of: (hour: Hour) => number): number => hours.reduce((all, hour) => all + of(hour), 0)
 
-/** A day as a row of hours; what it shows is said in words, too. */
+/** A day as a row of hours, with a text for screen readers. */
 function Day({ upstream: { hours } }: { upstream: UpstreamReport }) {
   const text = `${counted(
     sum(hours, (hour) => hour.calls),

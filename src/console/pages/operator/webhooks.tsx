@@ -1,5 +1,5 @@
 /**
- * The operators' own webhooks: where they are told of what concerns the house.
+ * The operators' own webhooks: where events of the whole service are reported.
  */
 import { useState } from 'preact/hooks'
 import type { OperatorsEvent } from '../../api/operator.ts'

@@ -1,5 +1,5 @@
 /**
- * What a playground request will cost at most, as long as the gateway has not said it.
+ * What a playground request will cost at most, until the gateway has sent its quote.
  */
 import { chatCharge, outputLimit } from '../../../shared/terms/pricing.ts'
 import { priceOfShown } from '../../../shared/terms/shown-price.ts'

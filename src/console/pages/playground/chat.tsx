@@ -39,7 +39,7 @@ function useSide(lane: Lane, model: ModelEntry | null, text: string, options: Op
   return model && fields && { lane, model, fields, most }
 }
 
-/** What can be done with all chats at once. `take` says whether there is something to send, and clears the field. */
+/** What can be done with all chats at once. `take` returns whether there is something to send, and clears the field. */
 function useActions(sides: Side[], options: Options, field: RefObject<HTMLTextAreaElement>, take: () => boolean) {
   // The button that was pressed is gone then: what comes next is typed.
   const afterwards = (): void => field.current?.focus()
@@ -130,7 +130,7 @@ const AfterBoth = () =>
 /** The other model, or the offer to compare with one. */
 function Comparison({ models, model, other, compare }: Omit<Props, 'choose'>) {
   const another = models.find(({ id }) => id !== model.id)
-  // Models are compared from where the chat stands.
+  // Models are compared from the current state of the chat.
   useEffect(() => {
     if (other && lanes[1].peek().messages.length === 0) beginConversation(lanes[1], lanes[0].peek().messages)
     if (!other) beginConversation(lanes[1])
@@ -178,7 +178,7 @@ const Head = ({ side: { lane, model, most }, afterwards }: { side: Side; afterwa
   </header>
 )
 
-/** What would be sent now: the chat, and what is typed. Where there is neither, words that say what belongs there. */
+/** What would be sent now: the chat, and what is typed. Without both, a placeholder. */
 function nextMessages(messages: ChatMessage[], text: string): ChatMessage[] {
   if (text.trim() !== '' || messages.length === 0)
     return [...messages, { role: 'user', content: text || 'Your message' }]

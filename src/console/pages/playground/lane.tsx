@@ -1,5 +1,5 @@
 /**
- * One chat: what was said, and what the last answer cost. Two stand beside each other where models are compared.
+ * One chat: its messages, and what the last answer cost. Two are next to each other where models are compared.
  */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'

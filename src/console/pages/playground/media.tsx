@@ -111,7 +111,7 @@ function Options({ kind, model, chosen, put }: OptionsProps) {
             ['', withDefault(model.resolutions?.[0])],
             ...resolutionsOf(kind, model).map((one) => [one, one] as const),
           ]}
-          // A size says the same: one of them is asked for.
+          // A size means the same: one of them is asked for.
           onChange={(event) => put({ ...chosen, resolution: event.currentTarget.value, size: '' })}
         />
       )}

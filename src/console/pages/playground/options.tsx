@@ -23,7 +23,7 @@ export function withOptions(
 }
 
 type Props = {
-  /** Those that are asked: what they answer at most stands where no limit is typed. */
+  /** Those that are asked: the most that they answer is shown where no limit is typed. */
   models: ModelEntry[]
   options: Options
   put: (options: Options) => void

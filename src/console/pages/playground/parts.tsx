@@ -16,7 +16,7 @@ import { OWN_NAME, playgroundKey, setPlaygroundKey } from '../../state/playgroun
 import { CodeSamples } from '../../parts/samples/code-samples.tsx'
 import type { Example } from '../../parts/samples/samples.ts'
 
-/** Which key calls: the playground's own, unless another was pasted, which is kept until the tab is closed. */
+/** Which key calls: the playground's own, unless another was pasted, which is stored until the tab is closed. */
 function KeyBar() {
   const [asking, setAsking] = useState(false)
   const key = playgroundKey.value
@@ -70,7 +70,7 @@ function KeyBar() {
   )
 }
 
-/** What is called and who pays: beside the content, and on a phone one line that opens. */
+/** What is called and who pays: next to the content, and on a phone one line that opens. */
 export const Setup = ({ model, children }: { model: ModelEntry; children: ComponentChildren }) => {
   const key = playgroundKey.value
   const payer = key === '' ? 'your balance' : `key …${key.slice(-4)}`
@@ -82,18 +82,10 @@ export const Setup = ({ model, children }: { model: ModelEntry; children: Compon
   )
 }
 
+type ModelProps = { label?: string; models: ModelEntry[]; model: ModelEntry; choose: (id: string) => void }
+
 /** Which model. */
-export function ModelChoice({
-  label = 'Model',
-  models,
-  model,
-  choose,
-}: {
-  label?: string
-  models: ModelEntry[]
-  model: ModelEntry
-  choose: (id: string) => void
-}) {
+export function ModelChoice({ label = 'Model', models, model, choose }: ModelProps) {
   return (
     <>
       <Choice

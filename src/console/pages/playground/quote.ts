@@ -1,5 +1,5 @@
 /**
- * What a request would be charged, as the gateway itself says it: asked for a moment after the last change of a field.
+ * What a request would be charged, as quoted by the gateway: asked for a moment after the last change of a field.
  */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ChatFields, MediaFields } from '../../api/call-forms.ts'

@@ -1,12 +1,12 @@
 /**
- * The end of an account, by its owner: what goes and what stays is said before.
+ * The end of an account, by its owner: what goes and what stays is shown before.
  */
 import { useState } from 'preact/hooks'
 import { deleteAccount } from '../../api/endpoints.ts'
 
 import { Dialog } from '../../parts/dialogs.tsx'
 import { credits } from '../../parts/format.ts'
-import { Check, Field, Form, PasswordField, Submit, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Check, Field, Form, PasswordField, Submit, useSubmit } from '../../parts/forms.tsx'
 import { account } from '../../state/account.ts'
 import { forgetToken } from '../../state/session.ts'
 
@@ -37,19 +37,16 @@ export function DeleteAccount() {
 }
 
 function Confirm({ close }: { close: () => void }) {
-  const { busy, problem, run } = useSubmit()
+  const { busy, problem, submits } = useSubmit()
   const now = account.value
   if (!now) return null
   const left = now.credits
   // Of the conflicts, only that of credits is about something in this form.
   const conflict = problem?.message.includes('Give them up') ? 'giveUp' : undefined
-  const submit = (event: Event): void => {
-    const { email = '', password = '', giveUp } = fieldsOf(event)
-    run(async () => {
-      await deleteAccount({ email: email.trim(), password, giveUpCredits: giveUp !== undefined })
-      forgetToken('Your account has been deleted.')
-    })
-  }
+  const submit = submits(async ({ email = '', password = '', giveUp }) => {
+    await deleteAccount({ email: email.trim(), password, giveUpCredits: giveUp !== undefined })
+    forgetToken('Your account has been deleted.')
+  })
   return (
     <Dialog title="Delete your account?" close={close}>
       <Form problem={problem} onSubmit={submit} about={{ wrong_password: 'password', conflict }}>

@@ -1,5 +1,5 @@
 /**
- * Profile, address, password, sessions, how the console looks, and the way out.
+ * Profile, address, password, sessions, the theme of the console, and the way out.
  */
 import { useState } from 'preact/hooks'
 import type { Session } from '../../api/endpoints.ts'

@@ -1,5 +1,5 @@
 /**
- * The secret that signs what calls are told at addresses of their own (docs/webhooks.md#callbacks).
+ * The secret that signs the events of calls with addresses of their own (docs/webhooks.md#callbacks).
  */
 import { useState } from 'preact/hooks'
 import { newCallbackSecret } from '../../api/webhooks.ts'

@@ -13,7 +13,7 @@ import {
   rotateWebhook,
   testWebhook,
 } from '../../api/webhooks.ts'
-import { Action, ErrorMessage, Loading, Page, Time } from '../../parts/basics.tsx'
+import { Action, ErrorMessage, Fact, Loading, Page, Time } from '../../parts/basics.tsx'
 import { Confirm } from '../../parts/dialogs.tsx'
 import { useSubmit } from '../../parts/forms.tsx'
 import { SecretDialog } from '../../parts/secret-dialog.tsx'
@@ -72,26 +72,18 @@ export function OneWebhook({ id, query }: { id: string; query: Record<string, st
 /** What a webhook is. */
 export const Facts = ({ webhook }: { webhook: Webhook }) => (
   <dl class="facts">
-    <div class="long">
-      <dt>Address</dt>
-      <dd>{webhook.url}</dd>
-    </div>
-    <div>
-      <dt>State</dt>
-      <dd>
-        <State webhook={webhook} />
-      </dd>
-    </div>
-    <div>
-      <dt>Created</dt>
-      <dd>
-        <Time iso={webhook.createdAt} />
-      </dd>
-    </div>
-    <div class="long">
-      <dt>Events</dt>
-      <dd>{webhook.types.join(', ')}</dd>
-    </div>
+    <Fact name="Address" long>
+      {webhook.url}
+    </Fact>
+    <Fact name="State">
+      <State webhook={webhook} />
+    </Fact>
+    <Fact name="Created">
+      <Time iso={webhook.createdAt} />
+    </Fact>
+    <Fact name="Events" long>
+      {webhook.types.join(', ')}
+    </Fact>
   </dl>
 )
 

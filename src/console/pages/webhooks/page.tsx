@@ -1,5 +1,5 @@
 /**
- * The webhooks: where the account is told of events.
+ * The webhooks: where events of the account are sent.
  */
 import { useState } from 'preact/hooks'
 import type { Webhook } from '../../api/webhooks.ts'

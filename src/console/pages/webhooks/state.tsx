@@ -1,5 +1,5 @@
 /**
- * Whether a webhook is sent to, and how far a delivery is: words with a dot beside them, as calls have.
+ * Whether a webhook is sent to, and how far a delivery is: words with a dot next to them, as calls have.
  */
 import type { Delivery, Webhook } from '../../api/webhooks.ts'
 import { Time } from '../../parts/basics.tsx'

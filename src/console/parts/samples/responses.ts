@@ -6,7 +6,7 @@ import { PATHS } from '../../api/call-forms.ts'
 import type { Writers } from './write.ts'
 import { BEARER, OPENAI, curl, javaScript, lines, python } from './write.ts'
 
-/** A chat in the form of Responses, of which nothing but the answer is kept. */
+/** A chat in the form of Responses, of which only the answer is used. */
 function responseOf({ model, messages, max_tokens: limit, temperature }: ChatFields) {
   const instructions = messages.flatMap(({ role, content }) => (role === 'system' ? [content] : []))
   const input = messages.filter(({ role }) => role !== 'system')

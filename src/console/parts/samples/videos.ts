@@ -1,5 +1,5 @@
 /**
- * A video as code: OpenAI's SDK as it is, which looks until the video has ended.
+ * A video as code: OpenAI's SDK as it is, which polls until the video has ended.
  */
 import type { MediaFields } from '../../api/call-forms.ts'
 import { PATHS } from '../../api/call-forms.ts'

@@ -1,5 +1,5 @@
 /**
- * How programs and shells write a request. The key stands in a variable: what is copied is often pasted where others
+ * How programs and shells write a request. The key is in a variable: what is copied is often pasted where others
  * see it.
  */
 
