@@ -137,6 +137,9 @@ describe('the length of a file of sound', () => {
   it('of Vorbis is that of the blocks which its modes state, with short and long ones', () => {
     for (const file of ['vorbis.ogg', 'vorbis.webm'])
       expect(measured(recording(file)).seconds, file).to.be.within(LENGTH - 0.01, LENGTH + 0.1)
+    // It has blocks of 256 and of 2048 samples.
+    const both = atPosition(recording('vorbis-blocks.ogg'), 0n)
+    expect(measured(both).seconds).to.be.within(LENGTH - 0.1, LENGTH + 0.1)
     const again = recording('vorbis.webm')
     const header = Buffer.from([0x1f, 0x43, 0xb6, 0x75, 0xff, 0xa3, 0x80 | 34, 0x81, 0, 0, 0x80])
     const first = again.indexOf('\x01vorbis', 0, 'latin1')
