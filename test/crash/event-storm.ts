@@ -12,8 +12,12 @@ import type { Receiver } from '../support/webhooks.ts'
 import { startReceiver } from '../support/webhooks.ts'
 import { inSoak } from './scale.ts'
 
-/** How late an event is answered at its first try, in ms: in the soak later than a receiver has time for. */
+/**
+ * How late an event is answered at its first try, in ms: in the soak later than a receiver has time for. Only every
+ * eighth request: in the slow lane a webhook is tried once in a round, so that each costs all of that time.
+ */
 const LATE_MS = inSoak ? 16_000 : 1000
+const LATE_EVERY = 8
 
 /** How a receiver treats what it is sent. `hanging` and `redirecting` never take anything. */
 export type Manner = 'good' | 'flaky' | 'late' | 'gone' | 'hanging' | 'redirecting'
@@ -40,8 +44,9 @@ export async function openAudience({ db, config }: Installation): Promise<Audien
   const answers: Record<Manner, Parameters<typeof startReceiver>[0]> = {
     good: (response) => response.writeHead(204).end(),
     flaky: (response, _nth, tries) => response.writeHead(tries === 1 ? 503 : 204).end(),
-    late: (response, _nth, tries) => {
-      setTimeout(() => response.writeHead(204).end(), tries === 1 ? LATE_MS : 0).unref()
+    late: (response, nth, tries) => {
+      const isLate = tries === 1 && nth % LATE_EVERY === 1
+      setTimeout(() => response.writeHead(204).end(), isLate ? LATE_MS : 0).unref()
     },
     gone: (response) => response.writeHead(isGone ? 410 : 204).end(),
     hanging: () => {},
