@@ -33,3 +33,5 @@ function readFrom(descriptor: number, from: number, length: number): Buffer {
 }
 
 parentPort!.on('message', (file: OpenFile) => parentPort!.postMessage(measure(file)))
+// It is loaded.
+parentPort!.postMessage(null)

@@ -29,7 +29,7 @@ export class ThreadPool<Task, Result> {
   private readonly jobs = new Map<Worker, Job<Result>>()
   private readonly idle = new Set<Worker>()
 
-  /** @param script answers each message, which is a task, with one message, which is its result */
+  /** @param script sends a message once it is loaded, and one for each task, with its result */
   constructor(script: URL, limits: TaskLimits) {
     this.script = script
     this.limits = limits
@@ -40,8 +40,9 @@ export class ThreadPool<Task, Result> {
    * @throws TaskTooLarge; any other error is a defect of the script
    */
   async run(task: Task): Promise<Result> {
-    const [thread = this.start()] = this.idle
-    this.idle.delete(thread)
+    const [idle] = this.idle
+    if (idle) this.idle.delete(idle)
+    const thread = idle ?? (await this.start())
     thread.ref()
     try {
       const result = await this.resultOf(thread, task)
@@ -61,7 +62,8 @@ export class ThreadPool<Task, Result> {
     await Promise.all([...this.idle, ...this.jobs.keys()].map((thread) => thread.terminate()))
   }
 
-  private start(): Worker {
+  /** Starts a thread. Loading its script is no task's CPU time: on a busy machine it takes longer than most tasks. */
+  private async start(): Promise<Worker> {
     const resourceLimits = { maxOldGenerationSizeMb: this.limits.heapMb }
     const thread = new Worker(this.script, { resourceLimits })
     thread.on('message', (result: Result) => this.jobs.get(thread)?.resolve(result))
@@ -73,6 +75,9 @@ export class ThreadPool<Task, Result> {
       this.idle.delete(thread)
       this.jobs.get(thread)?.reject(new Error('a thread ended before its task'))
     })
+    await new Promise<void>((resolve, reject) => {
+      this.jobs.set(thread, { resolve: () => resolve(), reject })
+    }).finally(() => this.jobs.delete(thread))
     return thread
   }
 

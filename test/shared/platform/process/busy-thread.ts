@@ -8,3 +8,5 @@ parentPort!.on('message', (task: string) => {
   while (task === 'fill') hoard.push({ at: hoard.length, text: `${hoard.length}` })
   parentPort!.postMessage(`did ${task}`)
 })
+// It is loaded.
+parentPort!.postMessage(null)
