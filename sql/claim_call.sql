@@ -19,16 +19,21 @@ DECLARE
   claimed uuid;
 BEGIN
   PERFORM FROM accounts acc WHERE acc.id = of_account FOR NO KEY UPDATE;
-  UPDATE calls SET abandoned_at = NULL, reply_to = new_reply_to WHERE id = coalesce(
-    (SELECT c.id FROM retried_calls(of_account, of_key, of_request, is_numbered) c
-      WHERE c.abandoned_at < CASE WHEN is_numbered THEN 'infinity' ELSE now() - interval '100 milliseconds' END
-      ORDER BY c.id LIMIT 1),
-    (SELECT c.id FROM retried_calls(of_account, of_key, of_request, is_numbered) c
+  UPDATE calls SET abandoned_at = NULL, reply_to = new_reply_to WHERE id = (
+    SELECT c.id FROM retried_calls(of_account, of_key, of_request, is_numbered) c
+    WHERE c.abandoned_at < CASE WHEN is_numbered THEN 'infinity' ELSE now() - interval '100 milliseconds' END
+    ORDER BY c.id LIMIT 1) AND abandoned_at IS NOT NULL
+  RETURNING id INTO claimed;
+  -- Only where there are any: it reads all equal requests of the last minutes.
+  IF claimed IS NULL AND dead <> '[]' THEN
+    UPDATE calls SET reply_to = new_reply_to WHERE id = (
+      SELECT c.id FROM retried_calls(of_account, of_key, of_request, is_numbered) c
       JOIN jsonb_to_recordset(dead) AS d (address text, "lastSeenMs" float) ON d.address = c.reply_to
       WHERE c.abandoned_at IS NULL AND (c.finished_at IS NULL
         OR c.finished_at > to_timestamp(d."lastSeenMs" / 1000) - interval '2 seconds')
-      ORDER BY c.id LIMIT 1))
-  RETURNING id INTO claimed;
+      ORDER BY c.id LIMIT 1) AND abandoned_at IS NULL
+    RETURNING id INTO claimed;
+  END IF;
   RETURN claimed;
 END $$;
 COMMENT ON FUNCTION claim_call IS
