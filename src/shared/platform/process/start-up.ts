@@ -14,7 +14,7 @@ import { missingPermission } from '../redis/redis-permissions.ts'
 import { connectOnce, evictionPolicyOf, isRedisAway } from '../redis/redis.ts'
 import type { SchemaGate } from '../postgres/schema.ts'
 
-/** How often a service that is away is checked, and how often that is logged, in ms. */
+/** How often an unavailable service is checked, and how often that is logged, in ms. */
 const LOOK_EVERY_MS = 1000
 const SAY_EVERY_MS = 30_000
 
@@ -129,7 +129,7 @@ export async function within<T>(ms: number, ask: () => PromiseLike<T>): Promise<
 }
 
 /**
- * Checks until the service is there. That it is away is logged at once and every 30 s, and that it is back, too.
+ * Checks until the service is available. An outage is logged at once and every 30 s, and so is its end.
  * @param around `signal` ends the wait, with an AbortError; `away` is called when the service is found away.
  * @throws ConfigError where it is there and cannot be used.
  */
