@@ -19,6 +19,7 @@ import * as operatorsWebhooks from './010_operators_webhooks.ts'
 import * as uploads from './011_uploads.ts'
 import * as organisations from './012_organisations.ts'
 import * as rowRules from './013_row_rules.ts'
+import * as leftCalls from './014_left_calls.ts'
 import { MigrationLock } from './lock.ts'
 import { applySql, dropSql, staleSql } from './sql.ts'
 
@@ -47,6 +48,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '011_uploads': uploads,
   '012_organisations': organisations,
   '013_row_rules': rowRules,
+  '014_left_calls': leftCalls,
 }
 
 /** The functions of `sql/` are written for the newest schema: every step back begins with taking them out. */

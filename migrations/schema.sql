@@ -291,11 +291,11 @@ CREATE INDEX calls_deleted_results ON calls USING btree (id) WHERE ((deleted_at 
 CREATE UNIQUE INDEX calls_folded_refusals ON calls USING btree (key_id, modality, model, error_type, fold_minute) WHERE (fold_minute IS NOT NULL);
 CREATE UNIQUE INDEX calls_idempotency ON calls USING btree (account_id, idempotency_key, user_id) WHERE (idempotency_key IS NOT NULL);
 CREATE INDEX calls_idempotency_expiry ON calls USING btree (idempotency_expires_at) WHERE (idempotency_key IS NOT NULL);
-CREATE INDEX calls_left ON calls USING btree (request_hash) WHERE (abandoned_at IS NOT NULL);
+CREATE INDEX calls_left_in_order ON calls USING btree (request_hash, account_id, created_at, id) WHERE (abandoned_at IS NOT NULL);
 CREATE INDEX calls_of_errors ON calls USING btree (id) WHERE (error_type IS NOT NULL);
 CREATE INDEX calls_open ON calls USING btree (created_at) WHERE (finished_at IS NULL);
-CREATE INDEX calls_to_join ON calls USING btree (account_id, request_hash, id DESC) WHERE ((finished_at IS NULL) OR (abandoned_at IS NOT NULL));
 CREATE INDEX calls_videos ON calls USING btree (account_id, created_at DESC, id DESC) WHERE (((modality)::text = 'video'::text) AND (deleted_at IS NULL));
+CREATE INDEX calls_waited_for ON calls USING btree (account_id, request_hash) WHERE (COALESCE(finished_at, abandoned_at) IS NULL);
 CREATE TRIGGER calls_swept_stay_used AFTER DELETE ON calls REFERENCING OLD TABLE AS swept FOR EACH STATEMENT EXECUTE FUNCTION keep_swept_use();
 
 -- Every version of the catalogue. The newest is the current one: rows are added, never changed.

@@ -22,7 +22,7 @@ BEGIN
   UPDATE calls SET abandoned_at = NULL, reply_to = new_reply_to WHERE id = (
     SELECT c.id FROM retried_calls(of_account, of_key, of_request, is_numbered) c
     WHERE c.abandoned_at < CASE WHEN is_numbered THEN 'infinity' ELSE now() - interval '100 milliseconds' END
-    ORDER BY c.id LIMIT 1) AND abandoned_at IS NOT NULL
+    ORDER BY c.created_at, c.id LIMIT 1) AND abandoned_at IS NOT NULL
   RETURNING id INTO claimed;
   -- Only where there are any: it reads all equal requests of the last minutes.
   IF claimed IS NULL AND dead <> '[]' THEN
@@ -31,7 +31,7 @@ BEGIN
       JOIN jsonb_to_recordset(dead) AS d (address text, "lastSeenMs" float) ON d.address = c.reply_to
       WHERE c.abandoned_at IS NULL AND (c.finished_at IS NULL
         OR c.finished_at > to_timestamp(d."lastSeenMs" / 1000) - interval '2 seconds')
-      ORDER BY c.id LIMIT 1) AND abandoned_at IS NULL
+      ORDER BY c.created_at, c.id LIMIT 1) AND abandoned_at IS NULL
     RETURNING id INTO claimed;
   END IF;
   RETURN claimed;

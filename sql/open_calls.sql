@@ -136,9 +136,10 @@ BEGIN
       acc.group_name IS NOT DISTINCT FROM u.group_name AS is_in_group,
       k.user_id, k.models, k.modalities, k.max_outstanding AS most_of_key, k.outstanding_calls AS open_of_key,
       k.last_used_at, acc.ledger_seq,
-      -- One at most, so that it is looked up for each call, and never read for all of them.
-      (SELECT u.joins_left FROM calls l WHERE l.request_hash = u.request_hash AND l.abandoned_at IS NOT NULL LIMIT 1)
-        AS may_join,
+      -- One at most, so that it is looked up for each call, and never read for all of them. By its hash alone, so that
+      -- no plan reads the calls of the account.
+      (SELECT u.joins_left FROM calls l WHERE l.request_hash = u.request_hash AND l.abandoned_at IS NOT NULL
+        AND l.created_at > moment - interval '2 minutes' LIMIT 1) AS may_join,
       acc.tokens_per_minute, acc.token_window_at, acc.token_window_used,
       k.tokens_per_minute AS tokens_of_key, k.token_window_at AS key_window_at, k.token_window_used AS key_window_used
     FROM unnest(asked) WITH ORDINALITY AS u

@@ -4,6 +4,7 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import { ensureTemplate } from '../harness/database.ts'
 import { ownerLives, processName } from '../harness/services.ts'
@@ -16,18 +17,24 @@ import { readIfThere } from '../services/secrets.ts'
 import { startTestServices, stopTestServices } from '../services/test-services.ts'
 import type { TestAddresses } from '../services/test-services.ts'
 import { bundlePrograms } from './programs.ts'
-import { namesFiles } from './arguments.ts'
-import { testFiles } from './order.ts'
+import { namesFiles, readArguments } from './arguments.ts'
+import { affectedTests, changedSince } from './changed.ts'
+import { testFiles, timesFile } from './order.ts'
+import type { Times } from './order.ts'
 import { runTool, seconds } from '../tools.ts'
 
 /**
  * `npm test`: checks, builds, starts its own services, runs all tests, or those that its arguments name, and stops the
- * services. `--times` writes the ms of each file to `.test-data/times.json`, slowest first, and prints the slowest;
- * other options are passed to mocha. The last line counts the tests; the exit code is 0 only if none failed.
+ * services. `--changed` runs the tests that uncommitted changes affect, `--changed=COMMIT` those that the changes since
+ * a commit do. `--times` prints the slowest files; after a whole run it records the times in `test/times.json`, by which
+ * the next run orders its files. Other options are passed to mocha. The last line counts the tests; the exit code is 0
+ * only if none failed.
  */
-const args = process.argv.slice(2).filter((arg) => arg !== '--times')
+const { times, since, rest: args } = readArguments(process.argv.slice(2))
+const isWhole = args.length === 0 && since === undefined
 const runFolder = join(testData, `run-${processName}`)
-const timesFile = process.argv.includes('--times') ? join(runFolder, 'times.jsonl') : undefined
+const timesLog = times ? join(runFolder, 'times.jsonl') : undefined
+const stages: Record<string, number> = {}
 const counts: Counts = { passed: 0, failed: 0, skipped: 0 }
 let interrupted = false
 let mocha: ChildProcess | undefined
@@ -41,6 +48,7 @@ async function stage<T>(name: string, work: () => Promise<T>): Promise<T | undef
   const startedAt = Date.now()
   try {
     const result = await work()
+    stages[name] = Math.round((Date.now() - startedAt) / 1000)
     console.log(`${name.padEnd(10)} ${seconds(Date.now() - startedAt)}`)
     return result
   } catch (error) {
@@ -76,11 +84,14 @@ async function sweep(): Promise<void> {
   }
 }
 
-async function runMocha(addresses: TestAddresses): Promise<void> {
+/** Many tests wait for upstreams, so two in turn keep a core busy. */
+const JOBS_PER_CORE = 2
+
+async function runMocha(addresses: TestAddresses, files: string[]): Promise<void> {
   const result = join(runFolder, 'result.json')
   const bin = join(dirname(createRequire(import.meta.url).resolve('mocha/package.json')), 'bin', 'mocha.js')
-  const files = namesFiles(args) ? [] : testFiles()
-  const command = [process.execPath, bin, '--parallel', '--jobs', '4', '--forbid-only', ...args, ...files]
+  const jobs = String(JOBS_PER_CORE * availableParallelism())
+  const command = [process.execPath, bin, '--parallel', '--jobs', jobs, '--forbid-only', ...args, ...files]
   const [program = '', ...rest] = dyingWithParent('SIGTERM', command)
   // A group of its own, so that Ctrl-C reaches only this process, which ends mocha and its workers together.
   mocha = spawn(program, rest, {
@@ -93,7 +104,7 @@ async function runMocha(addresses: TestAddresses): Promise<void> {
       TOLLGATE_TEST_REDIS_URL: addresses.redisUrl,
       TOLLGATE_TEST_FOLDER: runFolder,
       TOLLGATE_TEST_RESULT: result,
-      ...(timesFile && { TOLLGATE_TEST_TIMES: timesFile }),
+      ...(timesLog && { TOLLGATE_TEST_TIMES: timesLog }),
       ...(programs && { TOLLGATE_TEST_PROGRAMS: programs }),
     },
   })
@@ -109,13 +120,24 @@ async function runMocha(addresses: TestAddresses): Promise<void> {
   }
 }
 
-function reportTimes(file: string): void {
-  const lines = (readIfThere(file) ?? '').split('\n').filter((line) => line !== '')
-  const slowestFirst = lines
-    .map((line) => JSON.parse(line) as { file: string; ms: number })
+/** Files of less than this are not recorded, in s. */
+const LEAST_RECORDED = 1
+
+function reportTimes(log: string): void {
+  const slowestFirst = (readIfThere(log) ?? '')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as { file: string; ms: number; cpuMs: number })
     .toSorted((one, other) => other.ms - one.ms)
-  writeFileSync(join(testData, 'times.json'), `${JSON.stringify(slowestFirst, null, 2)}\n`)
-  for (const { file: name, ms } of slowestFirst.slice(0, 20)) console.log(`${seconds(ms).padStart(8)}  ${name}`)
+  for (const { file, ms, cpuMs } of slowestFirst.slice(0, 20))
+    console.log(`${seconds(ms).padStart(8)}, CPU ${seconds(cpuMs).padStart(7)}  ${file}`)
+  if (!isWhole) return
+  const files = slowestFirst
+    .map(({ file, ms }): [string, number] => [file, Math.round(ms / 1000)])
+    .filter(([, s]) => s >= LEAST_RECORDED)
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+  const recorded: Times = { stages, files: Object.fromEntries(files) }
+  writeFileSync(timesFile, `${JSON.stringify(recorded, null, 2)}\n`)
 }
 
 function interrupt(name: NodeJS.Signals): void {
@@ -127,12 +149,23 @@ function interrupt(name: NodeJS.Signals): void {
 
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupt(name))
 
+/** The files to run; none if the arguments name them, or if no change affects one. */
+async function chosenFiles(): Promise<string[]> {
+  if (since !== undefined) return await affectedTests(changedSince(since), testFiles())
+  return namesFiles(args) ? [] : testFiles()
+}
+
 await sweep()
-const checked = args.length > 0 ? undefined : stage('check', check)
+const files = await chosenFiles()
+if (since !== undefined && files.length === 0) {
+  console.log(`No test is affected by what has changed since ${since}.`)
+  process.exit(0)
+}
+const checked = isWhole ? stage('check', check) : undefined
 const [, addresses] = await Promise.all([stage('build', built), stage('services', services)])
-if (addresses !== undefined && !interrupted) await runMocha(addresses)
+if (addresses !== undefined && !interrupted) await stage('tests', () => runMocha(addresses, files))
 await checked
-if (timesFile) reportTimes(timesFile)
+if (timesLog) reportTimes(timesLog)
 await stopTestServices(runFolder)
 if (programs) rmSync(programs, { recursive: true })
 

@@ -62,11 +62,10 @@ const aRetry = ({ id, userId, keyId }: LoadedAccount) => ({
 
 /** What `claim_call` reads. */
 const retried = ({ db, mine }: Scene, which: string) =>
-  db.raw(`SELECT c.id FROM retried_calls(?, ?, decode(?, 'hex'), true) c WHERE ${which} ORDER BY c.id LIMIT 1`, [
-    mine.id,
-    mine.keyId,
-    aRetry(mine).requestHash,
-  ])
+  db.raw(
+    `SELECT c.id FROM retried_calls(?, ?, decode(?, 'hex'), true) c WHERE ${which} ORDER BY c.created_at, c.id LIMIT 1`,
+    [mine.id, mine.keyId, aRetry(mine).requestHash],
+  )
 
 /** Every list and look-up in the code, by what runs it, and the index that it must use. */
 export const READS: Record<string, Record<string, Read>> = {
@@ -188,8 +187,7 @@ export const READS: Record<string, Record<string, Read>> = {
     'which calls have ended': { read: ({ db, call }) => findEnded(db, [call, newId('call')]), index: 'calls_pkey' },
     'the call that a retry joins': {
       read: (scene) => retried(scene, 'c.abandoned_at < now()'),
-      index: 'calls_to_join',
-      sorts: true,
+      index: 'calls_left_in_order',
     },
     'the call that a dead process left': {
       read: (scene) => retried(scene, "c.abandoned_at IS NULL AND c.reply_to = 'dead'"),
@@ -198,7 +196,7 @@ export const READS: Record<string, Record<string, Read>> = {
     },
     'the processes that a retry asks for': {
       read: ({ db, mine }) => waitingProcesses(db, aRetry(mine)),
-      index: 'calls_to_join',
+      index: 'calls_waited_for',
       sorts: true,
     },
     'what an account can spend': {

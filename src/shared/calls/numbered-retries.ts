@@ -43,9 +43,8 @@ export async function giveUpLeft(db: Db, id: CallId): Promise<boolean> {
 }
 
 /**
- * The web processes at which equal open calls still wait, as far as Postgres knows. An open call is identified here by
- * its status, and found by the conditions of the index `calls_to_join`: by `finished_at` or `created_at` as they are,
- * Postgres would go through the open calls of every account.
+ * The web processes at which equal open calls still wait, as far as Postgres knows. Their condition is written as that
+ * of the index `calls_waited_for`.
  */
 export async function waitingProcesses(db: Db, { accountId, userId, requestHash }: Retry): Promise<string[]> {
   const { rows } = await db
@@ -53,8 +52,7 @@ export async function waitingProcesses(db: Db, { accountId, userId, requestHash 
       `
     SELECT DISTINCT reply_to AS address FROM calls
     WHERE account_id = :accountId AND request_hash = decode(:requestHash, 'hex') AND user_id = :userId
-      AND (finished_at IS NULL OR abandoned_at IS NOT NULL)
-      AND status IN ('queued', 'running') AND abandoned_at IS NULL`,
+      AND coalesce(finished_at, abandoned_at) IS NULL`,
       { accountId, userId, requestHash },
     )
     .options({ name: 'waiting_processes' })

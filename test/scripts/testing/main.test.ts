@@ -6,8 +6,10 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { closingLine } from '../../../scripts/testing/closing-line.ts'
 import { root } from '../../../scripts/folders.ts'
-import { namesFiles } from '../../../scripts/testing/arguments.ts'
-import { testFiles } from '../../../scripts/testing/order.ts'
+import { namesFiles, readArguments } from '../../../scripts/testing/arguments.ts'
+import { affectedTests } from '../../../scripts/testing/changed.ts'
+import { testFiles, timesFile } from '../../../scripts/testing/order.ts'
+import type { Times } from '../../../scripts/testing/order.ts'
 import { privateFolder } from '../../../scripts/harness/services.ts'
 
 async function mocha(
@@ -140,13 +142,36 @@ describe('the closing line', () => {
 })
 
 describe('the order of test files', () => {
-  it('has every file once, long ones first, and the pages of the console never one after the other', () => {
+  it('has every file once, the longest of the last measured run first', () => {
     const files = testFiles()
     expect(new Set(files).size).to.equal(files.length)
     expect(files).to.include.members(['test/journey.test.ts', 'test/scripts/testing/main.test.ts'])
-    expect(files.slice(0, 6)).to.include('test/starts/waiting.test.ts')
-    const pages = files.flatMap((file, at) => (file.startsWith('test/console/') ? [at] : []))
-    expect(Math.min(...pages.slice(1).map((at, index) => at - pages[index]!))).to.be.greaterThan(1)
+    const { files: recorded } = JSON.parse(readFileSync(timesFile, 'utf8')) as Times
+    const inOrder = files.map((file) => recorded[file] ?? 0)
+    expect(inOrder).to.deep.equal(inOrder.toSorted((one, other) => other - one))
+    expect(inOrder[0]).to.be.greaterThan(0)
+  })
+})
+
+describe('the tests that a change affects', () => {
+  const affectedBy = (...changed: string[]) => affectedTests(changed, testFiles())
+
+  it('are those that import a changed file, directly or through others', async () => {
+    const affected = await affectedBy('src/shared/media-files/ebml.ts')
+    expect(affected).to.include('test/shared/media-files/measure.test.ts')
+    expect(affected).not.to.include('test/shared/platform/places.test.ts')
+  })
+
+  it('are those that start a changed program, read a changed function of SQL or a changed page', async () => {
+    expect(await affectedBy('sql/open_calls.sql')).to.include('test/shared/calls/verbs.test.ts')
+    expect(await affectedBy('src/api/main.ts')).to.include('test/crash/kills.test.ts')
+    expect(await affectedBy('src/console/main.tsx')).to.include('test/console/pages.test.ts')
+    expect(await affectedBy('docs/money.md')).to.include('test/docs/links.test.ts')
+  })
+
+  it('are all after a change of what every test uses, and none without a change', async () => {
+    expect(await affectedBy('package-lock.json')).to.deep.equal(testFiles())
+    expect(await affectedBy()).to.deep.equal([])
   })
 })
 
@@ -158,5 +183,15 @@ describe('the arguments of npm test', () => {
     expect(namesFiles(['test/x.test.ts'])).to.equal(true)
     expect(namesFiles(['--grep', 'x', 'test'])).to.equal(true)
     expect(namesFiles(['test/api/**'])).to.equal(true)
+  })
+
+  it('are its own options, and those of mocha', () => {
+    expect(readArguments(['--times', '--grep', 'x'])).to.deep.equal({
+      times: true,
+      since: undefined,
+      rest: ['--grep', 'x'],
+    })
+    expect(readArguments(['--changed']).since).to.equal('HEAD')
+    expect(readArguments(['--changed=main', '-b'])).to.deep.equal({ times: false, since: 'main', rest: ['-b'] })
   })
 })

@@ -29,6 +29,15 @@ const failed = (id: OutcomeRow['id']): { row: OutcomeRow; output: string } => ({
   output: JSON.stringify(gatewayError('upstream_failed')),
 })
 
+/** A count of the current backend. It has those of earlier transactions too, until it reports them. */
+async function countOf(db: Db, count: 'n_tup_upd' | 'idx_tup_fetch', table: string): Promise<number> {
+  const { rows } = await db.raw<{ rows: { count: number }[] }>(
+    'SELECT ??::integer AS count FROM pg_stat_xact_user_tables WHERE relname = ?',
+    [count, table],
+  )
+  return rows[0]!.count
+}
+
 describe('a batch of calls in one statement', () => {
   let db: Db
   before(async () => {
@@ -54,13 +63,7 @@ describe('a batch of calls in one statement', () => {
     const account = await anAccount(db, [{ amount: 30, days: 1 }, { amount: 30, days: 2 }, { amount: 40 }])
     const orders = [20, 20, 20, 30].map((amount) => anOrder(account, amount))
     await db.transaction(async (transaction) => {
-      const updates = async (): Promise<number> => {
-        const { rows } = await transaction.raw<{ rows: { updates: number }[] }>(
-          `SELECT n_tup_upd::integer AS updates FROM pg_stat_xact_user_tables WHERE relname = 'accounts'`,
-        )
-        return rows[0]!.updates
-      }
-      // A backend has counts of earlier transactions too, until it reports them.
+      const updates = (): Promise<number> => countOf(transaction, 'n_tup_upd', 'accounts')
       const before = await updates()
       await openCalls(transaction, orders, { maxOutstanding: 1000 })
       expect((await updates()) - before).to.equal(1)
@@ -71,6 +74,30 @@ describe('a batch of calls in one statement', () => {
     expect(await balanceOf(db, account.id)).to.equal(100 - 5 - 24 - 23)
     expect(await remainders(db, account.grants)).to.deep.equal([15, 0, 33])
   })
+
+  const left = {
+    'one was left so recently that none can be joined': { count: 1, ago: -60, outcome: 'opened' },
+    'all were left and each request joins one': { count: 300, ago: 60, outcome: 'claimed' },
+  }
+  for (const [name, { count, ago, outcome }] of Object.entries(left))
+    it(`reads few of many equal calls where ${name}`, async () => {
+      const account = await anAccount(db, 10_000)
+      const equal = (times: number) =>
+        Array.from({ length: times }, () => anOrder(account, 1, { requestHash: 'ab'.repeat(32), joinsLeft: true }))
+      const [running, batch] = [equal(300), equal(20)]
+      await openCalls(db, running, { maxOutstanding: 1000 })
+      const ids = running.slice(0, count).map(({ id }) => id)
+      await db('calls')
+        .whereIn('id', ids)
+        .update({ abandoned_at: db.raw('now() - make_interval(secs => ?)', [ago]) })
+      await db.transaction(async (transaction) => {
+        const before = await countOf(transaction, 'idx_tup_fetch', 'calls')
+        const rows = await openCalls(transaction, batch, { maxOutstanding: 1000 })
+        expect(rows.map((row) => row.outcome)).to.deep.equal(batch.map(() => outcome))
+        const fetched = (await countOf(transaction, 'idx_tup_fetch', 'calls')) - before
+        expect(fetched).to.be.lessThan(10 * batch.length)
+      })
+    })
 
   it('affects no other account by a refusal', async () => {
     const [funded, short, suspended, revoked] = [
