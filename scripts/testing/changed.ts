@@ -1,9 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { createRequire } from 'node:module'
-import { join } from 'node:path'
-import { cruise } from 'dependency-cruiser'
-import type { ICruiseOptions, ICruiseResult } from 'dependency-cruiser'
+import type { ICruiseResult } from 'dependency-cruiser'
 import { root } from '../folders.ts'
+import { runTool } from '../tools.ts'
 
 /** Folders whose imports are read. */
 const SOURCES = ['src', 'sandbox', 'scripts', 'bench', 'test', 'migrations']
@@ -31,11 +29,13 @@ export function changedSince(commit: string): string[] {
   return [...git('diff', '--name-only', commit), ...git('ls-files', '--others', '--exclude-standard')]
 }
 
+/** By file, the files that import it. */
+export type Importers = Map<string, string[]>
+
 /** Those of `tests` that a change of files affects, by imports and by what is used without an import. */
-export async function affectedTests(changed: string[], tests: string[]): Promise<string[]> {
+export function affectedTests(changed: string[], tests: string[], users: Importers): string[] {
   if (changed.some((file) => EVERYTHING.test(file))) return tests
   const affected = new Set(changed)
-  const users = await usersByFile()
   const waiting = [...changed]
   for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
     const next = [...(users.get(file) ?? []), ...unimportedUsers(file, [...users.keys()])]
@@ -51,12 +51,10 @@ export async function affectedTests(changed: string[], tests: string[]): Promise
 const unimportedUsers = (file: string, all: string[]): string[] =>
   UNIMPORTED.filter(({ used }) => used.test(file)).flatMap(({ user }) => all.filter((one) => user.test(one)))
 
-/** By file, the files that import it. */
-async function usersByFile(): Promise<Map<string, string[]>> {
-  const { options } = createRequire(import.meta.url)(join(root, '.dependency-cruiser.cjs')) as {
-    options: ICruiseOptions
-  }
-  const { output } = await cruise(SOURCES, { ...options, baseDir: root, doNotFollow: 'node_modules' })
-  const { modules } = output as ICruiseResult
+/** Reads all imports, which takes seconds. Throws an Error if they cannot be read. */
+export async function readImporters(): Promise<Importers> {
+  const { output } = await runTool('npx', ['depcruise', '--config', '--output-type', 'json', ...SOURCES])
+  if (!output.startsWith('{')) throw new Error(`The imports cannot be read: ${output}`)
+  const { modules } = JSON.parse(output) as ICruiseResult
   return new Map(modules.map(({ source, dependents }) => [source, dependents ?? []]))
 }

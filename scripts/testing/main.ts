@@ -18,7 +18,7 @@ import { startTestServices, stopTestServices } from '../services/test-services.t
 import type { TestAddresses } from '../services/test-services.ts'
 import { bundlePrograms } from './programs.ts'
 import { namesFiles, readArguments } from './arguments.ts'
-import { affectedTests, changedSince } from './changed.ts'
+import { affectedTests, changedSince, readImporters } from './changed.ts'
 import { testFiles, timesFile } from './order.ts'
 import type { Times } from './order.ts'
 import { runTool, seconds } from '../tools.ts'
@@ -151,7 +151,7 @@ for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, ()
 
 /** The files to run; none if the arguments name them, or if no change affects one. */
 async function chosenFiles(): Promise<string[]> {
-  if (since !== undefined) return await affectedTests(changedSince(since), testFiles())
+  if (since !== undefined) return affectedTests(changedSince(since), testFiles(), await readImporters())
   return namesFiles(args) ? [] : testFiles()
 }
 

@@ -7,7 +7,8 @@ import { dirname, join } from 'node:path'
 import { closingLine } from '../../../scripts/testing/closing-line.ts'
 import { root } from '../../../scripts/folders.ts'
 import { namesFiles, readArguments } from '../../../scripts/testing/arguments.ts'
-import { affectedTests } from '../../../scripts/testing/changed.ts'
+import { affectedTests, readImporters } from '../../../scripts/testing/changed.ts'
+import type { Importers } from '../../../scripts/testing/changed.ts'
 import { testFiles, timesFile } from '../../../scripts/testing/order.ts'
 import type { Times } from '../../../scripts/testing/order.ts'
 import { privateFolder } from '../../../scripts/harness/services.ts'
@@ -154,24 +155,28 @@ describe('the order of test files', () => {
 })
 
 describe('the tests that a change affects', () => {
-  const affectedBy = (...changed: string[]) => affectedTests(changed, testFiles())
+  let users: Importers
+  before(async () => {
+    users = await readImporters()
+  })
+  const affectedBy = (...changed: string[]) => affectedTests(changed, testFiles(), users)
 
-  it('are those that import a changed file, directly or through others', async () => {
-    const affected = await affectedBy('src/shared/media-files/ebml.ts')
+  it('are those that import a changed file, directly or through others', () => {
+    const affected = affectedBy('src/shared/media-files/ebml.ts')
     expect(affected).to.include('test/shared/media-files/measure.test.ts')
     expect(affected).not.to.include('test/shared/platform/places.test.ts')
   })
 
-  it('are those that start a changed program, read a changed function of SQL or a changed page', async () => {
-    expect(await affectedBy('sql/open_calls.sql')).to.include('test/shared/calls/verbs.test.ts')
-    expect(await affectedBy('src/api/main.ts')).to.include('test/crash/kills.test.ts')
-    expect(await affectedBy('src/console/main.tsx')).to.include('test/console/pages.test.ts')
-    expect(await affectedBy('docs/money.md')).to.include('test/docs/links.test.ts')
+  it('are those that start a changed program, read a changed function of SQL or a changed page', () => {
+    expect(affectedBy('sql/open_calls.sql')).to.include('test/shared/calls/verbs.test.ts')
+    expect(affectedBy('src/api/main.ts')).to.include('test/crash/kills.test.ts')
+    expect(affectedBy('src/console/main.tsx')).to.include('test/console/pages.test.ts')
+    expect(affectedBy('docs/money.md')).to.include('test/docs/links.test.ts')
   })
 
-  it('are all after a change of what every test uses, and none without a change', async () => {
-    expect(await affectedBy('package-lock.json')).to.deep.equal(testFiles())
-    expect(await affectedBy()).to.deep.equal([])
+  it('are all after a change of what every test uses, and none without a change', () => {
+    expect(affectedBy('package-lock.json')).to.deep.equal(testFiles())
+    expect(affectedBy()).to.deep.equal([])
   })
 })
 
