@@ -11,6 +11,8 @@ export type Described = {
   check: (method: string, path: string, reply: Reply) => void
 }
 
+type JsonSchema = Parameters<typeof z.fromJSONSchema>[0]
+
 type Content = Record<string, { schema?: object }>
 
 /** `/v1/calls/call_1?wait=5` is `/v1/calls/{id}`. */
@@ -33,6 +35,13 @@ const toJsonSchema = (schema: unknown): object =>
 export async function readDescribed(url: string): Promise<Described> {
   const document = (await get(`${url}/openapi.json`)).json as oas31.OpenAPIObject
   const definitions = toJsonSchema(document.components?.schemas ?? {})
+  const read = new Map<object, z.ZodType>()
+  /** What a schema of the document describes: reading it takes much longer than to check a body. */
+  const described = (schema: object): z.ZodType => {
+    const known = read.get(schema) ?? z.fromJSONSchema({ ...toJsonSchema(schema), $defs: definitions } as JsonSchema)
+    read.set(schema, known)
+    return known
+  }
   const check = (method: string, path: string, reply: Reply): void => {
     const place = `${method} ${path} ${reply.status}`
     const item = document.paths?.[templateOf(document, path) ?? ''] as Record<string, oas31.OperationObject> | undefined
@@ -47,11 +56,7 @@ export async function readDescribed(url: string): Promise<Described> {
       `${place}: ${type}`,
     ).to.equal(true)
     if (type !== 'application/json') return
-    const schema = z.fromJSONSchema({
-      ...toJsonSchema(response!.content[type]!.schema),
-      $defs: definitions,
-    } as Parameters<typeof z.fromJSONSchema>[0])
-    const parsed = schema.safeParse(reply.json)
+    const parsed = described(response!.content[type]!.schema!).safeParse(reply.json)
     expect(parsed.error?.issues ?? [], `${place}: ${reply.text.slice(0, 300)}`).to.deep.equal([])
   }
   return { document, check }

@@ -1,27 +1,16 @@
 import { expect } from 'chai'
-import { expectBooksToBalance } from '../../support/books.ts'
-import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
+import { balanceOf } from '../../../scripts/harness/factories.ts'
 import { get, send } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { IMAGES, callOf, chat, image, imageBody, prompted, recordOf } from '../../../scripts/harness/calling.ts'
+import { useAccount, useGateway } from '../../support/gateway.ts'
 
 const ASYNC = { prefer: 'respond-async' }
 
 describe('coming back for an answer', () => {
-  let gateway: Gateway
-  let account: TestAccount
-  before(async () => {
-    gateway = await startGateway()
-  })
-  after(() => gateway.stop())
-  beforeEach(async () => {
-    account = await anAccount(gateway.db, 1000)
-  })
-  afterEach(() => expectBooksToBalance(gateway.db))
+  const gateway = useGateway()
+  const account = useAccount(gateway, 1000)
 
   const fetchCall = (id: string, query = ''): Promise<Reply> =>
     get(`${gateway.url}/v1/calls/${id}${query}`, account.key)

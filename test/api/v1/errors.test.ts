@@ -2,11 +2,7 @@ import { expect } from 'chai'
 import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
 import { messageOf, statusOf } from '../../../src/shared/platform/errors.ts'
 import type { ErrorCode } from '../../../src/shared/platform/errors.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
-import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
+import { balanceOf } from '../../../scripts/harness/factories.ts'
 import { get, send } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import {
@@ -23,18 +19,11 @@ import {
   recordOf,
 } from '../../../scripts/harness/calling.ts'
 import { expectError } from './support/errors.ts'
+import { useAccount, useGateway } from '../../support/gateway.ts'
 
 describe('refusals of the gateway', () => {
-  let gateway: Gateway
-  let account: TestAccount
-  before(async () => {
-    gateway = await startGateway()
-  })
-  after(() => gateway.stop())
-  beforeEach(async () => {
-    account = await anAccount(gateway.db, 100)
-  })
-  afterEach(() => expectBooksToBalance(gateway.db))
+  const gateway = useGateway()
+  const account = useAccount(gateway, 100)
 
   const request = (
     path: string,
@@ -165,18 +154,6 @@ describe('refusals of the gateway', () => {
     })
   }
 
-  it('answer 402 insufficient_credits without asking an upstream, and leave one record and no entry', async () => {
-    const prompt = prompted()
-    const reply = await send('POST', `${gateway.url}${VIDEOS}`, {
-      key: account.key,
-      body: { model: 'sandbox-video', prompt },
-    })
-    expectError(reply, 'insufficient_credits')
-    await expectUntouched(reply, 'insufficient_credits')
-    expect(gateway.sandbox.journal(prompt)).to.deep.equal([])
-    expect(gateway.sandbox.billed(prompt).total).to.equal(0)
-  })
-
   it('answer 403 account_suspended to a suspended account until it is active again', async () => {
     await setAccountStatus(gateway.db, null, account.id, 'suspended')
     const reply = await image(gateway, account, 'x')
@@ -220,6 +197,8 @@ describe('refusals of the gateway', () => {
   it('have the message of the catalogue of errors by default', async () => {
     const reply = await request(VIDEOS, { model: 'no-such-model', prompt: 'x' })
     expect(reply.json.error.message).to.equal(messageOf('unsupported_model'))
+    for (const path of [CHAT, IMAGES, VIDEOS])
+      expect((await request(path, {})).json.error.message, path).to.match(/^model is missing/)
   })
 
   describe('carry ids', () => {

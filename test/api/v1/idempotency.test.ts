@@ -1,11 +1,8 @@
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
 import { eventChannel } from '../../../src/shared/replies/channels.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
 import { aGrant, anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway, startTestWeb } from '../../../scripts/harness/harness.ts'
+import { startTestWeb } from '../../../scripts/harness/harness.ts'
 import { post, send } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
@@ -20,21 +17,14 @@ import {
   imageBody,
   prompted,
 } from '../../../scripts/harness/calling.ts'
+import { useAccount, useGateway } from '../../support/gateway.ts'
 
 const keyed = (key: string): Record<string, string> => ({ 'idempotency-key': key })
 const isReplay = (reply: Reply): boolean => reply.headers.get('idempotent-replayed') === 'true'
 
 describe('Idempotency-Key', () => {
-  let gateway: Gateway
-  let account: TestAccount
-  before(async () => {
-    gateway = await startGateway()
-  })
-  after(() => gateway.stop())
-  beforeEach(async () => {
-    account = await anAccount(gateway.db, 1000)
-  })
-  afterEach(() => expectBooksToBalance(gateway.db))
+  const gateway = useGateway()
+  const account = useAccount(gateway, 1000)
 
   /** Waits until a request has joined a call of the account. */
   async function toBeJoined(): Promise<void> {

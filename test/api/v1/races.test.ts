@@ -3,28 +3,21 @@ import { expect } from 'chai'
 import type { Trx } from '../../../src/shared/platform/postgres/db.ts'
 import { newId } from '../../../src/shared/platform/ids.ts'
 import { grant } from '../../../src/shared/ledger/ledger.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
 import { get } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { callOf, chat, countsOf, image, prompted, recordOf } from '../../../scripts/harness/calling.ts'
 import { untilItWaits } from '../../support/lock-waits.ts'
+import { useGateway } from '../../support/gateway.ts'
 
 describe('a change between the checks of a call and its charge', () => {
-  let gateway: Gateway
+  const gateway = useGateway()
   let account: TestAccount
-  before(async () => {
-    gateway = await startGateway()
-  })
-  after(() => gateway.stop())
   beforeEach(async () => {
     account = await anAccount(gateway.db, 40)
   })
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   /**
    * Locks the account while a call passes its checks and waits to be charged, changes something, and lets the call
