@@ -5,10 +5,9 @@ import { until } from '../../scripts/harness/until.ts'
 
 /**
  * Another client, in a thread of its own, so that this one's work does not count. It asks for /healthz again and again,
- * and answers each message with how many answers it got since the last one, and how long the process blocked the slowest
- * of them, in ms: the time that it took, but no more than the CPU time of the process's main thread meanwhile (from
- * /proc, in steps of 10 ms). What blocks an event loop uses its CPU; what other programs of the machine take does not
- * count.
+ * and answers each message with how many answers it got since the last one, and how long the process blocked the
+ * slowest of them, in ms: the time that it took, but no more than the CPU time of the process's main thread meanwhile
+ * (from /proc, in steps of 10 ms). What blocks an event loop uses its CPU; what other programs take does not count.
  */
 const CLIENT = `
   const { readFileSync } = require('node:fs')

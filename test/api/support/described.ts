@@ -31,14 +31,29 @@ function templateOf(document: oas31.OpenAPIObject, path: string): string | undef
 const toJsonSchema = (schema: unknown): object =>
   JSON.parse(JSON.stringify(schema).replaceAll('#/components/schemas/', '#/$defs/')) as object
 
+/** The definitions that a schema refers to, and those that they refer to. */
+function definitionsIn(schema: object, all: Record<string, object>): Record<string, object> {
+  const found: Record<string, object> = {}
+  const add = (one: object): void => {
+    for (const [, name] of JSON.stringify(one).matchAll(/"#\/\$defs\/(\w+)"/g)) {
+      if (found[name!]) continue
+      found[name!] = all[name!]!
+      add(all[name!]!)
+    }
+  }
+  add(schema)
+  return found
+}
+
 /** Reads the document of a running service. */
 export async function readDescribed(url: string): Promise<Described> {
   const document = (await get(`${url}/openapi.json`)).json as oas31.OpenAPIObject
-  const definitions = toJsonSchema(document.components?.schemas ?? {})
+  const definitions = toJsonSchema(document.components?.schemas ?? {}) as Record<string, object>
   const read = new Map<object, z.ZodType>()
   /** What a schema of the document describes: reading it takes much longer than to check a body. */
   const described = (schema: object): z.ZodType => {
-    const known = read.get(schema) ?? z.fromJSONSchema({ ...toJsonSchema(schema), $defs: definitions } as JsonSchema)
+    const own = toJsonSchema(schema)
+    const known = read.get(schema) ?? z.fromJSONSchema({ ...own, $defs: definitionsIn(own, definitions) } as JsonSchema)
     read.set(schema, known)
     return known
   }

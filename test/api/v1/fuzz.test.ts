@@ -210,8 +210,8 @@ describe('random requests', () => {
   })
 
   /**
-   * Sends a request until it is answered with anything but a refusal because Postgres or Redis took too long, as they may
-   * on a busy machine: its client is charged nothing, and told to send it again.
+   * Sends a request until it is answered with anything but a refusal because Postgres or Redis took too long, as they
+   * may on a busy machine: its client is charged nothing, and told to send it again.
    */
   const answerTo = (agent: Agent, key: string, { method, path, headers, body }: Sending, about: string) =>
     until(`an answer to ${about}`, async (): Promise<Answered | false> => {

@@ -119,7 +119,7 @@ describe('credits that running calls hold', () => {
       .where({ key_id: account.keyId })
       .first('used')
     // Enough for the charge of the next call, whose input costs more in the end.
-    await changeKey(gateway.db, account.keyId, { budget: { credits: used + 350, period: 'month' } })
+    await changeKey(gateway.db, account.keyId, { budget: { credits: used + 370, period: 'month' } })
     expect((await spend(80, 100)).status).to.equal(200)
     expect(await marks()).to.deep.equal([80, 100])
     const mails = await gateway.db('mails').where({ user_id: account.userId, kind: 'budget' }).select('details')

@@ -95,7 +95,7 @@ describe('the fields of an image or a video', () => {
 
   it('that are unknown are ignored, and never sent', () => {
     const body = JSON.parse('{"__proto__":{"polluted":true},"toString":1,"steps":50,"user":null,"constructor":{}}')
-    expect(parse('image', body as Fields).request).to.deep.equal({ prompt: 'a tree' })
+    expect(JSON.stringify(parse('image', body as Fields).request)).to.equal('{"prompt":"a tree"}')
     expect(({} as { polluted?: boolean }).polluted).to.equal(undefined)
   })
 

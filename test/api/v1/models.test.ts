@@ -172,7 +172,7 @@ describe('the models', () => {
       expect((await model('maker%2Fchat')).json.id).to.equal('maker/chat')
     })
 
-    it('answers 400 with one sentence for a model that is not there, and for one that the key may not call', async () => {
+    it('answers 400 with one sentence for a model that is not there, and one that the key may not call', async () => {
       const account = await anAccount(web.db)
       await changeKey(web.db, account.keyId, { models: ['maker/chat'] })
       const hidden = ['none', 'disabled-image', 'unavailable-image', 'sandbox-chat', 'maker/none', 'maker/chat/', '%zz']

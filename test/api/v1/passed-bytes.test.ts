@@ -148,7 +148,7 @@ describe('a call and its upstream', () => {
     expect(reply.text).to.include(`"content":${JSON.stringify([USE])}`)
   })
 
-  it('of the same dialect exchange the events of a stream byte for byte, but for the first and the last two', async () => {
+  it('of the same dialect exchange a stream byte for byte, but for its first event and the last two', async () => {
     const { content: _content, ...head } = message([])
     const text = JSON.stringify(INPUT)
     const middle = [

@@ -213,22 +213,6 @@ describe('a streamed chat', () => {
       expect(await recordOf(gateway.db, reply)).to.include({ status: 'succeeded', credits })
       expect(await movementsOf(gateway.db, reply)).to.have.lengthOf(2)
     })
-
-    it('before anything was produced is charged for the input', async () => {
-      const content = prompted('[delay 20000]')
-      const leaving = new AbortController()
-      const left = begin(`${gateway.url}${CHAT}`, account.key, chatBody(content, { stream: true }), {
-        signal: leaving.signal,
-      }).catch(() => null)
-      await until('the upstream to have it', () => gateway.sandbox.open(content).open === 1)
-      leaving.abort()
-      await left
-      await until('the upstream to notice', () => gateway.sandbox.open(content).aborted === 1)
-      await until('the end of the call', () =>
-        gateway.db('calls').where({ account_id: account.id, status: 'succeeded' }).first(),
-      )
-      expect(await balanceOf(gateway.db, account.id)).to.equal(9_999)
-    })
   })
 
   it('is complete and in order for each of many concurrent readers', async () => {

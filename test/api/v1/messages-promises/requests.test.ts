@@ -101,7 +101,7 @@ describe('a request to POST /v1/messages, where other gateways were wrong', () =
     }
   })
 
-  it('8. it stands behind the results of tools where no upstream takes it there, and in a turn of its own at the end', async () => {
+  it('8. it stands behind results of tools where it may only come first, and in its own turn at the end', async () => {
     const prompt = prompted('[answer x]')
     const result = { type: 'tool_result', tool_use_id: 'a', content: 'seen' }
     const messages = [
