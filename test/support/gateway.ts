@@ -19,28 +19,25 @@ function useFor<T extends object>(start: () => Promise<T>, end: (started: T) => 
   return started
 }
 
+/** Expects every rule of the audit to hold, and stops. */
+async function audited({ db, stop }: TestWeb): Promise<void> {
+  try {
+    await expectBooksToBalance(db)
+  } finally {
+    await stop()
+  }
+}
+
 /**
  * The gateway of a suite. When its tests have ended, every rule of the audit must hold. What `change` needs is declared
  * before it.
  */
 export const useGateway = (settings: Settings = {}, change?: Change): Gateway =>
-  useFor(
-    () => startGateway(settings, change),
-    async ({ db, stop }) => {
-      try {
-        await expectBooksToBalance(db)
-      } finally {
-        await stop()
-      }
-    },
-  )
+  useFor(() => startGateway(settings, change), audited)
 
 /** A web process of a suite without a worker and upstreams: for what calls no model. */
 export const useWeb = (settings: Settings = {}, change?: Change): TestWeb =>
-  useFor(
-    async () => startTestWeb(await testConfig('http://127.0.0.1:9', settings, change)),
-    ({ stop }) => stop(),
-  )
+  useFor(async () => startTestWeb(await testConfig('http://127.0.0.1:9', settings, change)), audited)
 
 /** Another web process of a gateway. */
 export const useSecondWeb = (gateway: Gateway): TestWeb =>

@@ -18,6 +18,7 @@ import {
   prompted,
 } from '../../../scripts/harness/calling.ts'
 import { useAccount, useGateway } from '../../support/gateway.ts'
+import { chunksOf, textOf } from './support/chunks.ts'
 
 const keyed = (key: string): Record<string, string> => ({ 'idempotency-key': key })
 const isReplay = (reply: Reply): boolean => reply.headers.get('idempotent-replayed') === 'true'
@@ -195,15 +196,11 @@ describe('Idempotency-Key', () => {
       keyed('form'),
     )
     expect([streamed.status, isReplay(streamed)]).to.deep.equal([200, true])
-    const chunks = streamed.text
-      .split('\n\n')
-      .filter((line) => line.startsWith('data: '))
-      .map((line) => line.slice(6))
-    expect(chunks.at(-1)).to.equal('[DONE]')
-    const parsed = chunks.slice(0, -1).map((chunk) => JSON.parse(chunk))
-    expect(parsed.map((chunk) => chunk.choices[0]?.delta.content ?? '').join('')).to.equal('one two')
-    expect(parsed.at(-1).usage).to.deep.equal(whole.json.usage)
-    expect(parsed.filter((chunk) => chunk.choices[0]?.finish_reason === 'stop').length).to.equal(1)
+    expect(streamed.text).to.match(/data: \[DONE\]\n\n$/)
+    const chunks = chunksOf(streamed.text)
+    expect(textOf(chunks)).to.equal('one two')
+    expect(chunks.at(-1)!.usage).to.deep.equal(whole.json.usage)
+    expect(chunks.filter((chunk) => chunk.choices[0]?.finish_reason === 'stop').length).to.equal(1)
     const back = await chat(gateway, account, content, {}, keyed('form'))
     expect(back.text).to.equal(whole.text)
 

@@ -5,23 +5,8 @@ import { begin, get } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { CHAT, chat, chatBody, movementsOf, prompted, recordOf } from '../../../scripts/harness/calling.ts'
 import { useAccount, useGateway } from '../../support/gateway.ts'
-
-// oxlint-disable-next-line typescript/no-explicit-any
-type Chunk = Record<string, any>
-
-/** The chunks of a stream, without its `[DONE]`. */
-const chunksOf = (text: string): Chunk[] =>
-  text
-    .split('\n\n')
-    .filter((line) => line.startsWith('data: ') && line !== 'data: [DONE]')
-    .map((line) => JSON.parse(line.slice(6)) as Chunk)
-
-const textOf = (chunks: Chunk[], index = 0): string =>
-  chunks
-    .flatMap((chunk) => chunk.choices ?? [])
-    .filter((choice: Chunk) => choice.index === index)
-    .map((choice: Chunk) => choice.delta.content ?? '')
-    .join('')
+import { chunksOf, textOf } from './support/chunks.ts'
+import type { Chunk } from './support/chunks.ts'
 
 describe('a streamed chat', () => {
   const gateway = useGateway()
@@ -101,16 +86,6 @@ describe('a streamed chat', () => {
     expect(chunks.at(-1)).to.deep.include({ choices: [] })
     expect(chunks.filter(({ usage }) => usage)).to.deep.equal(chunks.slice(-1))
     expect(chunks.at(-2)!.choices[0].finish_reason).to.equal('stop')
-  })
-
-  it('has a choice in every chunk where it is a replay', async () => {
-    const headers = { 'idempotency-key': 'replayed' }
-    const content = prompted('[answer one two]')
-    await chat(gateway, account, content, {}, headers)
-    const chunks = chunksOf((await chat(gateway, account, content, { stream: true }, headers)).text)
-    expect(textOf(chunks)).to.equal('one two')
-    expect(chunks.every(({ choices }) => choices.length > 0)).to.equal(true)
-    expect(chunks.at(-1)!.usage).to.include.keys('credits', 'balance')
   })
 
   it('comes as it is produced, not at the end', async () => {

@@ -5,6 +5,7 @@ import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { get, post } from '../../../scripts/harness/http.ts'
 import { blocksOf, messageEvents } from './support/message-events.ts'
 import { useGateway } from '../../support/gateway.ts'
+import { chunksOf } from './support/chunks.ts'
 
 const PATCH = { type: 'custom', custom: { name: 'patch', description: 'Patches a file.', format: { type: 'text' } } }
 const CHOICE = { tool_choice: { type: 'custom', custom: { name: 'patch' } } }
@@ -91,11 +92,7 @@ describe('a chat that is translated', () => {
     it('come back in a stream whole, and the stored answer is the same', async () => {
       const content = prompted('[tool patch]')
       const reply = await chat(gateway, account, content, { model: 'claude-chat', tools: [PATCH], stream: true })
-      const chunks = reply.text
-        .split('\n\n')
-        .filter((line) => line.startsWith('data: {'))
-        .map((line) => JSON.parse(line.slice(6)) as { choices: { delta: { tool_calls?: object[] } }[] })
-      const calls = chunks.flatMap(({ choices }) => choices.flatMap(({ delta }) => delta.tool_calls ?? []))
+      const calls = chunksOf(reply.text).flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? [])
       expect(calls).to.have.lengthOf(1)
       expect(calls[0]).to.include({ type: 'custom', index: 0 })
       const fetched = await get(`${gateway.url}/v1/calls/${reply.headers.get('x-call-id')}`, account.key)

@@ -257,16 +257,6 @@ describe('videos in the form of OpenAI', () => {
     expect(await balanceOf(gateway.db, account.id)).to.equal(9750)
   })
 
-  it('are refused like every call for a balance, a limit and a key that is not enough', async () => {
-    const poor = await anAccount(gateway.db, 249)
-    const fields = { model: 'sandbox-video', prompt: prompted() }
-    expect((await post(at(), poor.key, fields)).json.error.code).to.equal('insufficient_credits')
-    expect((await create(fields, { 'x-max-credits': '249' })).json.error.code).to.equal('price_above_limit')
-    expect((await post(at(), 'tg_no', fields)).status).to.equal(401)
-    const quote = await post(`${gateway.url}/v1/quotes`, account.key, { endpoint: '/v1/videos', body: fields })
-    expect(quote.json).to.include({ credits: 250, affordable: true })
-  })
-
   it('tell their end to the address that their request names', async () => {
     const begun = await create({}, { 'x-callback-url': 'https://example.com/told' })
     await untilEnded(begun.json.id)
