@@ -43,3 +43,17 @@ export const post = (url: string, key: string, body: unknown, headers?: Record<s
   send('POST', url, { key, body, headers })
 export const get = (url: string, key?: string, headers?: Record<string, string>): Promise<Reply> =>
   send('GET', url, { key, headers })
+
+/** Sends JSON, and returns once the head of the answer has come: its body is left to the caller. */
+export const begin = (
+  url: string,
+  key: string,
+  body: unknown,
+  { headers, signal }: { headers?: Record<string, string>; signal?: AbortSignal } = {},
+): Promise<Response> =>
+  fetch(url, {
+    method: 'POST',
+    signal,
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}`, ...headers },
+    body: JSON.stringify(body),
+  })

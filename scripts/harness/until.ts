@@ -9,17 +9,23 @@ type Look<T> = () => Promise<T | null | undefined | false> | T | null | undefine
  */
 export const PATIENCE_MS = 120_000
 
+/** The first pause between two checks and the longest, in ms: what does not come soon is checked less often. */
+const PAUSES_MS = { first: 20, longest: 100 }
+
+/** By how much each pause is longer than the one before. */
+const LONGER = 1.2
+
 /**
- * Waits until a check is fulfilled, checking every `everyMs`, and returns its value. Returns undefined when `withinMs`
- * have passed.
+ * Waits until a check is fulfilled, and returns its value. Returns undefined when `withinMs` have passed.
+ * @param everyMs the pause between two checks; it grows from 20 ms to 100 ms where it is absent
  */
-export async function seenWithin<T>(look: Look<T>, withinMs: number, everyMs = 20): Promise<T | undefined> {
+export async function seenWithin<T>(look: Look<T>, withinMs: number, everyMs?: number): Promise<T | undefined> {
   const end = performance.now() + withinMs
-  for (;;) {
+  for (let ms = everyMs ?? PAUSES_MS.first; ; ms = everyMs ?? Math.min(PAUSES_MS.longest, ms * LONGER)) {
     const seen = await look()
     if (seen) return seen
     if (performance.now() > end) return undefined
-    await pause(everyMs)
+    await pause(ms)
   }
 }
 
@@ -30,15 +36,17 @@ export async function until<T>(what: string, look: Look<T>, ms = PATIENCE_MS): P
   return seen
 }
 
-/** Waits until expectations are met, checking every 20 ms. Throws what they threw last when `ms` have passed. */
+/** Waits until expectations are met. Throws what they threw last when `ms` have passed. */
 export async function eventually(expectations: () => Promise<void> | void, ms = PATIENCE_MS): Promise<void> {
-  const end = performance.now() + ms
-  for (;;) {
+  let last: unknown
+  const met = async (): Promise<boolean> => {
     try {
-      return await expectations()
+      await expectations()
+      return true
     } catch (error) {
-      if (performance.now() > end) throw error
+      last = error
+      return false
     }
-    await pause(20)
   }
+  if (!(await seenWithin(met, ms))) throw last
 }

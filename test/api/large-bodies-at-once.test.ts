@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { setTimeout as pause } from 'node:timers/promises'
 import { createSandbox } from '../../sandbox/server.ts'
 import type { Sandbox } from '../../sandbox/server.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
@@ -77,9 +78,10 @@ const ATTACKS: Record<string, Attack> = {
     }),
   },
   ...Object.fromEntries(
-    ['Ogg of empty packets', 'WebM of laces', 'WebM of empty elements', 'M4A of entries'].map(
-      (name): [string, Attack] => [name, { path: TRANSCRIPTIONS, body: () => formOf(WORST[name]!(LARGEST[name]!)) }],
-    ),
+    ['Ogg of empty packets', 'WebM of empty elements'].map((name): [string, Attack] => [
+      name,
+      { path: TRANSCRIPTIONS, body: () => formOf(WORST[name]!(LARGEST[name]!)) },
+    ]),
   ),
 }
 
@@ -121,9 +123,8 @@ describe('a web process with a heap of 512 MB', () => {
       const account = accounts[at % ACCOUNTS]!
       const body = attacks[(at >> 1) % attacks.length]!
       if (at % 2 === 1) return void refused.push(await send(body, account))
-      let status: number
-      do status = await send(body, account)
-      while (LATER.includes(status))
+      let status = await send(body, account)
+      for (; LATER.includes(status); status = await send(body, account)) await pause(500)
       considered.set(body.name, status)
     }
     const calls = await responsesWithPictures(installation.db, accounts)
@@ -136,7 +137,10 @@ describe('a web process with a heap of 512 MB', () => {
     const over = all.finally(() => {
       isOver = true
     })
-    while (!isOver) expect((await fetch(`${web.url}/healthz`)).status).to.equal(200)
+    while (!isOver) {
+      expect((await fetch(`${web.url}/healthz`)).status).to.equal(200)
+      await pause(20)
+    }
     await over
     for (const socket of readers) socket.destroy()
     expect(web.end, web.log()).to.equal(null)

@@ -8,7 +8,7 @@ import { anAccount } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
 import type { Gateway } from '../../scripts/harness/harness.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
-import { claudeAndGpt } from '../api/v1/support/claude-and-gpt.ts'
+import { claudeAndGpt } from '../api/v1/support/message-models.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 
 const THOUGHT = 'One after the other.'

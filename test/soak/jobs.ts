@@ -113,7 +113,7 @@ export function jobsOf(addresses: TestAddresses, { seed, part, every, programs, 
       crash('releases', 'releases'),
       crash('webhooks', 'webhooks'),
       crash('catalogue', 'catalogue'),
-      test('quotes', ['test/api/v1/quotes.test.ts']),
+      test('quotes and random requests', ['test/api/v1/quotes.test.ts', 'test/api/v1/fuzz.test.ts']),
     ],
     planted: plantedBugs(
       addresses,

@@ -40,6 +40,8 @@ export async function runMocha(
     `--max-semi-space-size=${YOUNG_MB}`,
     // mocha requires its files: the hooks for imports, with a thread of their own, would start for nothing.
     '--require=tsx/cjs',
+    // Threads start with a script that they import.
+    '--import=./scripts/thread-loader.mjs',
     cli,
     '--exit',
     '--forbid-only',

@@ -6,6 +6,7 @@
 import { appendFileSync, readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import type { Context } from 'mocha'
+import { afterEachFile } from './after-file.ts'
 
 const times = process.env['TOLLGATE_TEST_TIMES']
 
@@ -22,14 +23,16 @@ function cpuMs(): number {
 let since = performance.now()
 let cpuBefore = times ? cpuMs() : 0
 
+function record(path: string): void {
+  const [now, cpu] = [performance.now(), cpuMs()]
+  const line = { file: relative(process.cwd(), path), ms: Math.round(now - since), cpuMs: cpu - cpuBefore }
+  appendFileSync(times!, `${JSON.stringify(line)}\n`)
+  since = now
+  cpuBefore = cpu
+}
+
 export const mochaHooks = {
-  afterAll(this: Context): void {
-    if (!times) return
-    const [now, cpu] = [performance.now(), cpuMs()]
-    const file = relative(process.cwd(), this.test?.parent?.suites[0]?.file ?? 'a file without suites')
-    const line = { file, ms: Math.round(now - since), cpuMs: cpu - cpuBefore }
-    appendFileSync(times, `${JSON.stringify(line)}\n`)
-    since = now
-    cpuBefore = cpu
+  beforeAll(this: Context): void {
+    if (times) afterEachFile(this, record)
   },
 }

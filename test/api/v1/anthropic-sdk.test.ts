@@ -3,39 +3,25 @@ import { expect } from 'chai'
 import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
-import { prompted } from '../../../scripts/harness/calling.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
-import { claudeAndGpt } from './support/claude-and-gpt.ts'
+import { useWeb } from '../../support/gateway.ts'
+import { refusal as refusalOf } from './support/errors.ts'
 
 const CHATS = ['sandbox-chat', 'dear-chat', 'hasty-chat', 'fallback-chat', 'maker/chat']
 
 describe("Anthropic's own SDK", () => {
-  let gateway: Gateway
+  const web = useWeb({}, ({ models }) => {
+    const chat = models.find(({ id }) => id === 'sandbox-chat')!
+    models.push({ ...chat, id: 'maker/chat', name: 'A chat', contextLength: 200_000, maxOutputTokens: 8000 })
+  })
   let account: TestAccount
   before(async () => {
-    gateway = await startGateway({}, ({ models }) => {
-      const chat = models.find(({ id }) => id === 'sandbox-chat')!
-      models.push({ ...chat, id: 'maker/chat', name: 'A chat', contextLength: 200_000, maxOutputTokens: 8000 })
-    })
-    account = await anAccount(gateway.db)
+    account = await anAccount(web.db)
   })
-  after(() => gateway.stop())
 
   const client = (options: object = {}): Anthropic =>
-    new Anthropic({ baseURL: gateway.url, apiKey: account.key, maxRetries: 0, ...options })
+    new Anthropic({ baseURL: web.url, apiKey: account.key, maxRetries: 0, ...options })
 
-  /** The error that a request is refused with. */
-  async function refusal(request: PromiseLike<unknown>): Promise<APIError> {
-    try {
-      await request
-    } catch (error) {
-      expect(error).to.be.an.instanceOf(APIError)
-      return error as APIError
-    }
-    throw new Error('was taken')
-  }
+  const refusal = (request: PromiseLike<unknown>): Promise<APIError> => refusalOf(request, APIError)
 
   it('lists the chats page by page, with a key in either header', async () => {
     const authorization = `Bearer ${account.key}`
@@ -99,96 +85,11 @@ describe("Anthropic's own SDK", () => {
         .to.equal(error.requestID)
         .and.be.a('string')
     }
-    const suspended = await anAccount(gateway.db)
-    await setAccountStatus(gateway.db, null, suspended.id, 'suspended')
+    const suspended = await anAccount(web.db)
+    await setAccountStatus(web.db, null, suspended.id, 'suspended')
     expect(await refusal(client({ apiKey: suspended.key }).models.list())).to.include({
       status: 403,
       type: 'permission_error',
     })
   })
-})
-
-const THOUGHT = 'Both of them, I think.'
-const TOOLS = ['get_weather', 'get_time'].map((name): Anthropic.Tool => ({
-  name,
-  input_schema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
-}))
-
-describe("a conversation by Anthropic's own SDK, with thinking and parallel tools", () => {
-  let gateway: Gateway
-  let account: TestAccount
-  before(async () => {
-    gateway = await startGateway({}, claudeAndGpt)
-    account = await anAccount(gateway.db, 1_000_000)
-  })
-  after(() => gateway.stop())
-  afterEach(() => expectBooksToBalance(gateway.db))
-
-  type Turn = Anthropic.MessageParam
-
-  async function answerTo(model: string, messages: Turn[], stream: boolean): Promise<Anthropic.Message> {
-    const client = new Anthropic({ baseURL: gateway.url, apiKey: account.key, maxRetries: 0 })
-    const thinking = { type: 'enabled' as const, budget_tokens: 1024 }
-    const asked = { model, max_tokens: 3000, thinking, tools: TOOLS, messages }
-    return stream ? client.messages.stream(asked).finalMessage() : client.messages.create(asked)
-  }
-
-  const kindsOf = ({ content }: Anthropic.Message) =>
-    content.map((block) => (block.type === 'tool_use' ? block.name : block.type))
-
-  const resultsOf = ({ content }: Anthropic.Message): Anthropic.ToolResultBlockParam[] =>
-    content.flatMap((block) =>
-      block.type === 'tool_use' ? [{ type: 'tool_result', tool_use_id: block.id, content: `of ${block.name}` }] : [],
-    )
-
-  /** Two answers with calls, and a third one; with the prompt of the last question, and all that was said before. */
-  async function conversation(model: string, stream: boolean) {
-    const calling = () => prompted(`[tools 2] [thoughts ${THOUGHT}] [answer Let me look.]`)
-    const said: Turn[] = [{ role: 'user', content: calling() }]
-    const answers: Anthropic.Message[] = []
-    for (const prompt of [calling(), prompted(`[answer Done.] [thoughts ${THOUGHT}]`)]) {
-      const answer = await answerTo(model, said, stream)
-      answers.push(answer)
-      said.push(
-        { role: 'assistant', content: answer.content },
-        { role: 'user', content: [...resultsOf(answer), { type: 'text', text: prompt }] },
-      )
-    }
-    const last = await answerTo(model, said, stream)
-    const prompt = (said.at(-1)!.content as Anthropic.TextBlockParam[]).at(-1)!.text
-    return { answers, last, said, sent: gateway.sandbox.journal(prompt).at(-1)!.body as { messages: unknown[] } }
-  }
-
-  for (const stream of [false, true]) {
-    const how = stream ? 'streamed' : 'whole'
-
-    it(`gives its thoughts and calls back byte for byte to an upstream of the same dialect, ${how}`, async () => {
-      const { answers, last, said, sent } = await conversation('claude', stream)
-      for (const answer of answers) {
-        expect(answer.stop_reason).to.equal('tool_use')
-        expect(kindsOf(answer)).to.deep.equal(['thinking', 'text', 'get_weather', 'get_time'])
-        expect(answer.content[0]).to.deep.include({ thinking: THOUGHT }).and.property('signature').match(/.{40}/)
-      }
-      expect(kindsOf(last)).to.deep.equal(['thinking', 'text'])
-      expect(last.content.at(-1)).to.deep.include({ type: 'text', text: 'Done.' })
-      // The sandbox takes no signature but its own, for the very text that it signed.
-      expect(sent.messages).to.deep.equal(said)
-    })
-
-    it(`reads its thoughts and calls over chat completions, ${how}`, async () => {
-      const { answers, last, sent } = await conversation('gpt', stream)
-      for (const answer of answers) {
-        expect(kindsOf(answer)).to.deep.equal(['thinking', 'text', 'get_weather', 'get_time'])
-        expect(answer.content[0]).to.deep.include({ thinking: THOUGHT, signature: '' })
-      }
-      expect(last.content.at(-1)).to.deep.equal({ type: 'text', text: 'Done.' })
-      const roles = ['assistant', 'tool', 'tool', 'user']
-      const messages = sent.messages as { role: string; tool_calls?: { id: string }[]; tool_call_id?: string }[]
-      expect(messages.map(({ role }) => role)).to.deep.equal(['user', ...roles, ...roles])
-      const ids = messages.flatMap(({ tool_calls: calls = [] }) => calls.map(({ id }) => id))
-      expect(ids).to.have.lengthOf(4)
-      expect(messages.flatMap(({ tool_call_id: id }) => id ?? [])).to.deep.equal(ids)
-      expect(messages[1]).to.deep.include({ content: 'Let me look.', reasoning_content: THOUGHT })
-    })
-  }
 })

@@ -4,32 +4,25 @@ import { parseId } from '../../../src/shared/platform/ids.ts'
 import { createSecretBox } from '../../../src/shared/webhooks/secrets.ts'
 import { createWebhook, showCallbackSecret } from '../../../src/shared/webhooks/webhooks.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
 import { startReceiver } from '../../support/webhooks.ts'
 import type { Receiver } from '../../support/webhooks.ts'
+import { useGateway } from '../../support/gateway.ts'
 
 const CHAT = { model: 'sandbox-chat', messages: [{ role: 'user', content: 'a secret prompt' }] }
 const IMAGE = { model: 'sandbox-image', prompt: 'a secret prompt', resolution: '1K' }
 
 describe('X-Callback-Url', () => {
-  let gateway: Gateway
+  const gateway = useGateway({ WEBHOOK_ALLOW_PRIVATE: 'on' })
   let receiver: Receiver
   before(async () => {
-    gateway = await startGateway({ WEBHOOK_ALLOW_PRIVATE: 'on' })
     receiver = await startReceiver()
   })
-  after(async () => {
-    await receiver.stop()
-    await gateway.stop()
-  })
+  after(() => receiver.stop())
   beforeEach(() => {
     receiver.received.length = 0
   })
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   const call = (key: string, path: string, body: object, headers: Record<string, string>) =>
     send('POST', `${gateway.url}/v1/${path}`, { key, body, headers })

@@ -1,41 +1,34 @@
 import { expect } from 'chai'
-import { expectBooksToBalance } from '../../support/books.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
 import { post } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { outstandingOf } from '../../shared/calls/opening.ts'
 import { CHAT, chat, chatBody, countsOf, prompted, recordOf } from '../../../scripts/harness/calling.ts'
+import { useGateway } from '../../support/gateway.ts'
 
-const PRICING = { input: 1, output: 3, perTokens: 1000, minimum: 1 }
+const PRICING = { input: 1, output: 3, perTokens: 25, minimum: 1 }
 const PARTS = { file: 100, input_audio: 100, video: 100, document: 100 }
-const FILLING = 'A'.repeat(960 * 1024)
+const FILLING = 'A'.repeat(24 * 1024)
 
-/**
- * By how much bodies that are sent at once are shorter, at a price as much higher: fifty of a megabyte keep a busy
- * machine longer than a client may take to send a request.
- */
-const SHORTER = 40
 const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }
 
 /** Chats with the filling in each place. `[usage]` makes the sandbox bill a token for every four bytes of it. */
-function chatsWith(filling: string, model: string): Record<string, object> {
-  const hidden = `data:text/plain;base64,${filling}`
-  const words = `[usage ${filling.length / 4} 1]`
-  const asked = (more: object): object => chatBody(prompted(words), { model, max_tokens: 1, ...more })
+function chats(): Record<string, object> {
+  const hidden = `data:text/plain;base64,${FILLING}`
+  const words = `[usage ${FILLING.length / 4} 1]`
+  const asked = (more: object): object => chatBody(prompted(words), { model: 'priced-chat', max_tokens: 1, ...more })
   const besides = (...messages: object[]): object =>
     asked({ messages: [...messages, { role: 'user', content: prompted(words) }] })
   const schemaOf = (value: string): object => ({ type: 'object', properties: { link: { default: { url: value } } } })
   const formatOf = (schema: object): object =>
     asked({ response_format: { type: 'json_schema', json_schema: { name: 'x', schema } } })
   return {
-    response_format: formatOf({ enum: [filling] }),
+    response_format: formatOf({ enum: [FILLING] }),
     'a data: URI in response_format': formatOf(schemaOf(hidden)),
-    functions: asked({ functions: [{ name: 'f', description: filling }] }),
-    prediction: asked({ prediction: { type: 'content', content: filling } }),
+    functions: asked({ functions: [{ name: 'f', description: FILLING }] }),
+    prediction: asked({ prediction: { type: 'content', content: FILLING } }),
     'a file part': besides({ role: 'user', content: [{ type: 'file', file: { file_data: hidden } }] }),
     'a video_url part': besides({ role: 'user', content: [{ type: 'video_url', video_url: { url: hidden } }] }),
     'tools[].function.parameters…default.url': asked({
@@ -53,54 +46,42 @@ function chatsWith(filling: string, model: string): Record<string, object> {
 }
 
 describe('what is billed was charged', () => {
-  let gateway: Gateway
-  before(async () => {
-    gateway = await startGateway({}, ({ models }) => {
-      const entry = { upstream: 'sandbox', model: 'gpt-sandbox' }
-      models.push(
-        { id: 'priced-chat', modality: 'chat', pricing: PRICING, partTokens: PARTS, upstreams: [entry] },
-        {
-          id: 'short-chat',
-          modality: 'chat',
-          pricing: { ...PRICING, perTokens: PRICING.perTokens / SHORTER },
-          partTokens: PARTS,
-          upstreams: [entry],
-        },
-        {
-          id: 'tiered-chat',
-          modality: 'chat',
-          pricing: PRICING,
-          upstreams: [
-            { ...entry, model: 'refusing-gpt' },
-            { ...entry, allow: ['service_tier'] },
-          ],
-        },
-        {
-          id: 'set-chat',
-          modality: 'chat',
-          pricing: PRICING,
-          upstreams: [{ ...entry, allow: ['service_tier'], set: { service_tier: 'default' } }],
-        },
-        {
-          id: 'narrow-chat',
-          modality: 'chat',
-          pricing: { ...PRICING, perTokens: 1 },
-          bytesPerToken: 1,
-          upstreams: [entry],
-        },
-      )
-    })
+  const gateway = useGateway({}, ({ models }) => {
+    const entry = { upstream: 'sandbox', model: 'gpt-sandbox' }
+    models.push(
+      { id: 'priced-chat', modality: 'chat', pricing: PRICING, partTokens: PARTS, upstreams: [entry] },
+      {
+        id: 'tiered-chat',
+        modality: 'chat',
+        pricing: PRICING,
+        upstreams: [
+          { ...entry, model: 'refusing-gpt' },
+          { ...entry, allow: ['service_tier'] },
+        ],
+      },
+      {
+        id: 'set-chat',
+        modality: 'chat',
+        pricing: PRICING,
+        upstreams: [{ ...entry, allow: ['service_tier'], set: { service_tier: 'default' } }],
+      },
+      {
+        id: 'narrow-chat',
+        modality: 'chat',
+        pricing: { ...PRICING, perTokens: 1 },
+        bytesPerToken: 1,
+        upstreams: [entry],
+      },
+    )
   })
-  after(() => gateway.stop())
-  afterEach(() => expectBooksToBalance(gateway.db))
 
-  for (const [place, body] of Object.entries(chatsWith(FILLING, 'priced-chat'))) {
-    it(`with 960 KB in ${place}`, async () => {
+  for (const [place, body] of Object.entries(chats())) {
+    it(`with 24 KB in ${place}`, async () => {
       const account = await anAccount(gateway.db, 10_000)
       const reply = await post(`${gateway.url}${CHAT}`, account.key, body)
       expect(reply.status, reply.text.slice(0, 500)).to.equal(200)
       const record = await recordOf(gateway.db, reply)
-      expect(record.creditsPrecharged).to.be.at.least(Math.ceil((960 * 1024) / 3 / 1000))
+      expect(record.creditsPrecharged).to.be.at.least(Math.ceil(FILLING.length / 3 / 25))
       expect(record.creditsPrecharged).to.be.at.least(record.credits)
       expect(record).to.include({ credits: 246, creditsUncollected: 0 })
     })
@@ -108,7 +89,7 @@ describe('what is billed was charged', () => {
 
   /** Fifty calls at once, of each place in turn. */
   async function fifty(account: TestAccount): Promise<Reply[]> {
-    const bodies = Object.values(chatsWith(FILLING.slice(0, FILLING.length / SHORTER), 'short-chat'))
+    const bodies = Object.values(chats())
     const replies = await Promise.all(
       Array.from({ length: 50 }, (_one, nth) =>
         post(`${gateway.url}${CHAT}`, account.key, bodies[nth % bodies.length]),

@@ -1,25 +1,18 @@
 import { expect } from 'chai'
 import { checkChat } from '../../../src/shared/chat/completions/check.ts'
 import type { JsonObject } from '../../../src/api/middleware/json-body.ts'
-import { ApiError } from '../../../src/shared/platform/errors.ts'
 import { cpuRatio } from '../../support/pace.ts'
 import { PIXEL_URI } from '../../support/pixel.ts'
+import { OK, verdict } from './support/parsing.ts'
 
-const OK = 'ok'
 const PARTS = { file: 100, input_audio: 100, video: 100, document: 100 }
 const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }
 const tool = { type: 'function', function: { name: 'f' } }
 
 /** `ok`, or the code of a body's error and the field that it names. */
-function verdictOn(body: object, partTokens?: Record<string, number>, allow: string[] = []): string {
-  try {
-    checkChat(body as JsonObject, { upstreams: [{ allow }], partTokens })
-    return OK
-  } catch (error) {
-    if (error instanceof ApiError) return `${error.code} ${error.param}`
-    throw error
-  }
-}
+const verdictOn = (body: object, partTokens?: Record<string, number>, allow: string[] = []): string =>
+  verdict(() => checkChat(body as JsonObject, { upstreams: [{ allow }], partTokens }))
+
 const withField = (name: string, value: unknown): object => ({
   messages: [{ role: 'user', content: 'x' }],
   [name]: value,

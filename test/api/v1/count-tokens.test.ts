@@ -3,40 +3,33 @@ import type { Redis } from 'ioredis'
 import { countsOf } from '../../../scripts/harness/calling.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import { connectProducer } from '../../../src/shared/platform/redis/redis.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
-import type { Script, Scripted } from '../../upstreams/support/scripted.ts'
-import { saying, startScripted } from '../../upstreams/support/scripted.ts'
+import type { Script } from '../../upstreams/support/scripted.ts'
+import { saying } from '../../upstreams/support/scripted.ts'
+import { useGateway, useScripted } from '../../support/gateway.ts'
 
 type Fields = Record<string, unknown>
 
 describe('POST /v1/messages/count_tokens', () => {
-  let gateway: Gateway
-  let scripted: Scripted
+  const scripted = useScripted()
+  const gateway = useGateway({}, ({ upstreams, models }) => {
+    upstreams.native = { ...upstreams.sandbox, protocol: 'anthropic', baseUrl: scripted.origin }
+    const pricing = { input: 1, output: 3, perTokens: 1000, minimum: 1 }
+    models.push({ id: 'claude', modality: 'chat', pricing, upstreams: [{ upstream: 'native', model: 'a-claude' }] })
+  })
   let account: TestAccount
   let redis: Redis
   before(async () => {
-    scripted = await startScripted()
-    gateway = await startGateway({}, ({ upstreams, models }) => {
-      upstreams.native = { ...upstreams.sandbox, protocol: 'anthropic', baseUrl: scripted.origin }
-      const pricing = { input: 1, output: 3, perTokens: 1000, minimum: 1 }
-      models.push({ id: 'claude', modality: 'chat', pricing, upstreams: [{ upstream: 'native', model: 'a-claude' }] })
-    })
     redis = connectProducer(gateway.config)
     // It has never had a credit.
     account = await anAccount(gateway.db)
   })
   after(async () => {
     redis.disconnect()
-    await gateway.stop()
-    await scripted.close()
   })
   afterEach(async () => {
-    await expectBooksToBalance(gateway.db)
     expect(await balanceOf(gateway.db, account.id)).to.equal(0)
     expect(await countsOf(gateway.db, account)).to.deep.equal({ calls: 0, charged: 0, entries: 0 })
     expect(await redis.keys(`${gateway.config.REDIS_PREFIX}:request:*`)).to.deep.equal([])

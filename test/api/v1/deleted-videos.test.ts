@@ -1,33 +1,22 @@
 import { expect } from 'chai'
 import { callOf, movementsOf, prompted, recordOf, VIDEOS } from '../../../scripts/harness/calling.ts'
-import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
+import { balanceOf } from '../../../scripts/harness/factories.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { get, post, send } from '../../../scripts/harness/http.ts'
 import { eventually, until } from '../../../scripts/harness/until.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
+import { useAccount, useGateway } from '../../support/gateway.ts'
 
 describe('a video that is deleted', () => {
-  let gateway: Gateway
-  let account: TestAccount
-  before(async () => {
-    gateway = await startGateway({}, ({ upstreams, models }) => {
-      const { baseUrl, ...sandbox } = upstreams.sandbox as { baseUrl: string }
-      upstreams.queue = { ...sandbox, protocol: 'fal', baseUrl: baseUrl.replace('/v1', '/fal') }
-      upstreams.narrow = { ...upstreams.sandbox, concurrency: 1 }
-      for (const upstream of ['queue', 'narrow']) {
-        const model = upstream === 'queue' ? 'fal-ai/video-sandbox' : 'video-sandbox'
-        models.push({ id: `${upstream}-video`, modality: 'video', credits: 250, upstreams: [{ upstream, model }] })
-      }
-    })
+  const gateway = useGateway({}, ({ upstreams, models }) => {
+    const { baseUrl, ...sandbox } = upstreams.sandbox as { baseUrl: string }
+    upstreams.queue = { ...sandbox, protocol: 'fal', baseUrl: baseUrl.replace('/v1', '/fal') }
+    upstreams.narrow = { ...upstreams.sandbox, concurrency: 1 }
+    for (const upstream of ['queue', 'narrow']) {
+      const model = upstream === 'queue' ? 'fal-ai/video-sandbox' : 'video-sandbox'
+      models.push({ id: `${upstream}-video`, modality: 'video', credits: 250, upstreams: [{ upstream, model }] })
+    }
   })
-  after(() => gateway.stop())
-  beforeEach(async () => {
-    account = await anAccount(gateway.db, 1000)
-  })
-  afterEach(() => expectBooksToBalance(gateway.db))
+  const account = useAccount(gateway, 1000)
 
   const at = (path = ''): string => `${gateway.url}/v1/videos${path}`
   const create = (fields: object = {}, headers?: Record<string, string>): Promise<Reply> =>

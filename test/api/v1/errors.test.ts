@@ -2,11 +2,7 @@ import { expect } from 'chai'
 import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
 import { messageOf, statusOf } from '../../../src/shared/platform/errors.ts'
 import type { ErrorCode } from '../../../src/shared/platform/errors.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
-import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
+import { balanceOf } from '../../../scripts/harness/factories.ts'
 import { get, send } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import {
@@ -23,18 +19,11 @@ import {
   recordOf,
 } from '../../../scripts/harness/calling.ts'
 import { expectError } from './support/errors.ts'
+import { useAccount, useGateway } from '../../support/gateway.ts'
 
 describe('refusals of the gateway', () => {
-  let gateway: Gateway
-  let account: TestAccount
-  before(async () => {
-    gateway = await startGateway()
-  })
-  after(() => gateway.stop())
-  beforeEach(async () => {
-    account = await anAccount(gateway.db, 100)
-  })
-  afterEach(() => expectBooksToBalance(gateway.db))
+  const gateway = useGateway()
+  const account = useAccount(gateway, 100)
 
   const request = (
     path: string,
@@ -60,77 +49,35 @@ describe('refusals of the gateway', () => {
     })
   }
 
-  const ROWS: [code: ErrorCode, when: string, path: string, body: unknown, param: string | null][] = [
-    ['unsupported_model', 'the model does not exist', IMAGES, { model: 'nothing', prompt: 'x' }, 'model'],
-    ['unsupported_model', 'the model is missing', IMAGES, { prompt: 'x' }, 'model'],
-    ['unsupported_model', 'the model is no text', CHAT, chatBody('x', { model: 7 }), 'model'],
-    ['unsupported_model', 'the model is null', CHAT, chatBody('x', { model: null }), 'model'],
-    ['unsupported_model', 'the model is disabled', IMAGES, imageBody('x', { model: 'disabled-image' }), 'model'],
-    ['unsupported_model', 'an image model is asked to chat', CHAT, chatBody('x', { model: 'sandbox-image' }), 'model'],
+  const imageOf = (model: unknown) => imageBody('x', { model })
+  const chatOf = (more: object) => chatBody('x', more)
+  const large = JSON.stringify(chatBody('x'.repeat(1_048_576)))
+  type Row = [code: ErrorCode, when: string, path: string, body: unknown, param?: string]
+  const OF_MODELS = (
     [
-      'unsupported_model',
-      'a chat model is asked for an image',
-      IMAGES,
-      imageBody('x', { model: 'sandbox-chat' }),
-      'model',
-    ],
-    [
-      'unsupported_model',
-      'an image model is asked for a video',
-      VIDEOS,
-      imageBody('x', { model: 'sandbox-image' }),
-      'model',
-    ],
-    [
-      'unsupported_model',
-      'a video model is asked for an image',
-      IMAGES,
-      imageBody('x', { model: 'sandbox-video' }),
-      'model',
-    ],
-    [
-      'unsupported_model',
-      'the model is a property of objects',
-      IMAGES,
-      imageBody('x', { model: '__proto__' }),
-      'model',
-    ],
+      ['the model does not exist', IMAGES, imageOf('nothing')],
+      ['the model is missing', IMAGES, { prompt: 'x' }],
+      ['the model is no text', CHAT, chatOf({ model: 7 })],
+      ['the model is null', CHAT, chatOf({ model: null })],
+      ['the model is disabled', IMAGES, imageOf('disabled-image')],
+      ['an image model is asked to chat', CHAT, chatOf({ model: 'sandbox-image' })],
+      ['a chat model is asked for an image', IMAGES, imageOf('sandbox-chat')],
+      ['an image model is asked for a video', VIDEOS, imageOf('sandbox-image')],
+      ['a video model is asked for an image', IMAGES, imageOf('sandbox-video')],
+      ['the model is a property of objects', IMAGES, imageOf('__proto__')],
+    ] as const
+  ).map((row): Row => ['unsupported_model', ...row, 'model'])
+  const ROWS: Row[] = [
+    ...OF_MODELS,
     ['invalid_prompt', 'the prompt is missing', IMAGES, { model: 'sandbox-image' }, 'prompt'],
-    [
-      'invalid_prompt',
-      'the prompt is too long',
-      VIDEOS,
-      { model: 'sandbox-video', prompt: 'x'.repeat(2001) },
-      'prompt',
-    ],
     ['invalid_messages', 'the messages are missing', CHAT, { model: 'sandbox-chat' }, 'messages'],
-    ['invalid_messages', 'the messages are empty', CHAT, { model: 'sandbox-chat', messages: [] }, 'messages'],
     ['invalid_request', 'another field is bad', IMAGES, imageBody('x', { resolution: '!' }), 'resolution'],
-    ['invalid_request', 'the temperature is too high', CHAT, chatBody('x', { temperature: 2.1 }), 'temperature'],
-    [
-      'upstream_unavailable',
-      'no upstream of the model is configured',
-      IMAGES,
-      imageBody('x', { model: 'unavailable-image' }),
-      'model',
-    ],
-    [
-      'insufficient_credits',
-      'a video costs more than the balance',
-      VIDEOS,
-      { model: 'sandbox-video', prompt: 'x' },
-      null,
-    ],
-    [
-      'insufficient_credits',
-      'the pre-charge of a chat is more than the balance',
-      CHAT,
-      chatBody('x', { model: 'dear-chat' }),
-      null,
-    ],
-    ['invalid_json', 'the body is not JSON', CHAT, '{"model":', null],
-    ['invalid_json', 'the body is an array', CHAT, '[]', null],
-    ['payload_too_large', 'the body has more than 1 MB', CHAT, JSON.stringify(chatBody('x'.repeat(1_048_576))), null],
+    ['upstream_unavailable', 'no upstream of the model is configured', IMAGES, imageOf('unavailable-image'), 'model'],
+    ['insufficient_credits', 'a video costs more than the balance', VIDEOS, imageOf('sandbox-video')],
+    ['insufficient_credits', 'a chat may cost more than the balance', CHAT, chatOf({ model: 'dear-chat' })],
+    ['invalid_json', 'the body is not JSON', CHAT, '{"model":'],
+    ['invalid_json', 'the body is an array', CHAT, '[]'],
+    ['payload_too_large', 'the body has more than 1 MB', CHAT, large],
   ]
   for (const [code, when, path, body, param] of ROWS) {
     it(`answer ${statusOf(code)} ${code} if ${when}, charge nothing, and record it`, async () => {
@@ -164,18 +111,6 @@ describe('refusals of the gateway', () => {
       expectError(reply, 'invalid_request', 'Idempotency-Key')
     })
   }
-
-  it('answer 402 insufficient_credits without asking an upstream, and leave one record and no entry', async () => {
-    const prompt = prompted()
-    const reply = await send('POST', `${gateway.url}${VIDEOS}`, {
-      key: account.key,
-      body: { model: 'sandbox-video', prompt },
-    })
-    expectError(reply, 'insufficient_credits')
-    await expectUntouched(reply, 'insufficient_credits')
-    expect(gateway.sandbox.journal(prompt)).to.deep.equal([])
-    expect(gateway.sandbox.billed(prompt).total).to.equal(0)
-  })
 
   it('answer 403 account_suspended to a suspended account until it is active again', async () => {
     await setAccountStatus(gateway.db, null, account.id, 'suspended')
@@ -220,6 +155,8 @@ describe('refusals of the gateway', () => {
   it('have the message of the catalogue of errors by default', async () => {
     const reply = await request(VIDEOS, { model: 'no-such-model', prompt: 'x' })
     expect(reply.json.error.message).to.equal(messageOf('unsupported_model'))
+    for (const path of [CHAT, IMAGES, VIDEOS])
+      expect((await request(path, {})).json.error.message, path).to.match(/^model is missing/)
   })
 
   describe('carry ids', () => {

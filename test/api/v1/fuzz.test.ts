@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { startGateway } from '../../../scripts/harness/harness.ts'
+import { Agent, request } from 'undici'
 import {
   CHAT,
   EMBEDDINGS,
@@ -10,42 +10,46 @@ import {
   RERANK,
   VIDEOS,
 } from '../../../scripts/harness/calling.ts'
-import type { Answered } from './support/floods.ts'
-import { fuzz } from './support/fuzzing.ts'
+import { anAccount } from '../../../scripts/harness/factories.ts'
+import { get } from '../../../scripts/harness/http.ts'
+import { PATIENCE_MS, until } from '../../../scripts/harness/until.ts'
+import { inSoak, seed } from '../../crash/scale.ts'
+import { outstandingOf } from '../../shared/calls/opening.ts'
+import { useGateway } from '../../support/gateway.ts'
+import { messageBodies } from '../../upstreams/support/message-bodies.ts'
+import { responseBodies } from '../../upstreams/support/response-bodies.ts'
 import type { Sending } from './support/random-requests.ts'
-import { mostly, nasty, sendingOf, spoilt, word } from './support/random-requests.ts'
+import { mostly, nasty, sendingOf, spoilt, spoiltWithin, word } from './support/random-requests.ts'
+import { MODELS, addDialects } from './support/responses.ts'
 
-const KEYS = [
-  'model',
-  'messages',
-  'prompt',
-  'image_url',
-  'resolution',
-  'duration',
-  'seconds',
-  'size',
-  'input_reference',
-  'input_reference[image_url]',
-  'max_tokens',
-  'max_completion_tokens',
-  'temperature',
-  'n',
-  'stream',
-  'stream_options',
-  'tools',
-  '__proto__',
-  'constructor',
-  'toString',
-  'user',
-  'response_format',
-  'input',
-  'query',
-  'documents',
-  'top_n',
-  'encoding_format',
-  '',
-  '\0',
-]
+/** How many requests are sent to each API, and how often each expected status is answered at least. */
+const [REQUESTS, LEAST] = inSoak ? [3000, 10] : [400, 1]
+
+const AT_ONCE = 40
+
+/** Far more than thousands of requests can cost. */
+const FUNDS = 100_000_000_000
+
+/** An answer; `json` is what it is if it is an object. */
+type Answered = {
+  status: number
+  text: string
+  json: { error?: { type?: string; code?: string; param?: unknown } } | null
+}
+
+/** Requests of one API, and how their answers are judged. */
+type Api = {
+  sending: fc.Arbitrary<Sending>
+  /** The statuses that a request can get, whatever is wrong with it. */
+  allowed: readonly number[]
+  /** Each of these is answered, or the test would prove little. */
+  expected: readonly number[]
+  /** Another condition on an answer. `about`: what a failure says of its request. */
+  check?: (answered: Answered, about: string) => void
+}
+
+const ODD_KEYS = ['__proto__', 'constructor', 'toString', '', '\0']
+const keys = (names: string): string[] => [...names.split(' '), ...ODD_KEYS]
 
 const message = mostly(
   fc.record({ role: mostly(fc.constantFrom('user', 'system'), word), content: mostly(word, nasty) }),
@@ -56,79 +60,60 @@ const message = mostly(
 const text = word.map((one) => `${one} .`)
 const part = fc.record({ type: mostly(fc.constant('text'), nasty), text: mostly(text, nasty) })
 const RESOLUTIONS = ['16x16', '720p']
-const media = {
-  prompt: mostly(text, nasty),
-  resolution: fc.constantFrom(...RESOLUTIONS),
+const prompt = mostly(text, nasty)
+const resolution = fc.constantFrom(...RESOLUTIONS)
+const model = (usual: string[], ...odd: string[]) => mostly(fc.constantFrom(...usual), fc.constantFrom(...odd))
+const videoModel = mostly(fc.constantFrom('unavailable-video', 'disabled-image'), fc.constant('sandbox-video'), 4)
+
+/** The fields of each endpoint, the first two required. */
+const FIELDS: Record<string, Record<string, fc.Arbitrary<unknown>>> = {
+  [CHAT]: {
+    model: model(['sandbox-chat', 'dear-chat', 'fallback-chat'], 'sandbox-image', 'nothing'),
+    messages: fc.array(message, { minLength: 1, maxLength: 3 }),
+    max_tokens: mostly(fc.integer({ min: 1, max: 50 }), nasty),
+    n: mostly(fc.integer({ min: 1, max: 8 }), nasty),
+    stream: fc.boolean(),
+  },
+  [IMAGES]: {
+    model: model(['sandbox-image', 'fallback-image'], 'unavailable-image', 'disabled-image', 'sandbox-chat'),
+    prompt,
+    resolution,
+  },
+  [VIDEOS]: { model: videoModel, prompt, resolution, duration: mostly(fc.constant(1), nasty) },
+  [OPENAI_VIDEOS]: {
+    model: videoModel,
+    prompt,
+    seconds: mostly(fc.constantFrom('1', 1), nasty),
+    size: mostly(fc.constant('1280x720'), nasty),
+    input_reference: mostly(fc.constant(null), fc.oneof(nasty, fc.record({ image_url: nasty }))),
+  },
+  [EMBEDDINGS]: {
+    model: model(['sandbox-embedding'], 'sandbox-chat', 'nothing'),
+    input: mostly(fc.oneof(text, fc.array(text, { minLength: 1, maxLength: 3 })), nasty),
+    encoding_format: mostly(fc.constantFrom('float', 'base64'), nasty),
+    dimensions: mostly(fc.integer({ min: 1, max: 50 }), nasty),
+  },
+  [MODERATIONS]: {
+    input: mostly(fc.oneof(text, fc.array(mostly(text, part), { minLength: 1, maxLength: 3 })), nasty),
+    model: model(['sandbox-moderation'], 'sandbox-rerank', 'nothing'),
+  },
+  [RERANK]: {
+    model: model(['sandbox-rerank'], 'sandbox-moderation', 'nothing'),
+    query: mostly(text, nasty),
+    documents: mostly(fc.array(mostly(text, nasty), { minLength: 1, maxLength: 3 }), nasty),
+    top_n: mostly(fc.integer({ min: 1, max: 5 }), nasty),
+    return_documents: fc.boolean(),
+  },
 }
-const FIELDS: Record<string, fc.Arbitrary<object>> = {
-  [CHAT]: fc.record(
-    {
-      model: mostly(
-        fc.constantFrom('sandbox-chat', 'dear-chat', 'fallback-chat'),
-        fc.constantFrom('sandbox-image', 'nothing'),
-      ),
-      messages: fc.array(message, { minLength: 1, maxLength: 3 }),
-      max_tokens: mostly(fc.integer({ min: 1, max: 50 }), nasty),
-      n: mostly(fc.integer({ min: 1, max: 8 }), nasty),
-      stream: fc.boolean(),
-    },
-    { requiredKeys: ['model', 'messages'] },
-  ),
-  [IMAGES]: fc.record(
-    {
-      model: mostly(
-        fc.constantFrom('sandbox-image', 'fallback-image'),
-        fc.constantFrom('unavailable-image', 'disabled-image', 'sandbox-chat'),
-      ),
-      ...media,
-    },
-    { requiredKeys: ['model', 'prompt'] },
-  ),
-  [VIDEOS]: fc.record(
-    {
-      model: mostly(fc.constantFrom('unavailable-video', 'disabled-image'), fc.constant('sandbox-video'), 4),
-      ...media,
-      duration: mostly(fc.constant(1), nasty),
-    },
-    { requiredKeys: ['model', 'prompt'] },
-  ),
-  [OPENAI_VIDEOS]: fc.record(
-    {
-      model: mostly(fc.constantFrom('unavailable-video', 'disabled-image'), fc.constant('sandbox-video'), 4),
-      prompt: media.prompt,
-      seconds: mostly(fc.constantFrom('1', 1), nasty),
-      size: mostly(fc.constant('1280x720'), nasty),
-      input_reference: mostly(fc.constant(null), fc.oneof(nasty, fc.record({ image_url: nasty }))),
-    },
-    { requiredKeys: ['model', 'prompt'] },
-  ),
-  [EMBEDDINGS]: fc.record(
-    {
-      model: mostly(fc.constant('sandbox-embedding'), fc.constantFrom('sandbox-chat', 'nothing')),
-      input: mostly(fc.oneof(text, fc.array(text, { minLength: 1, maxLength: 3 })), nasty),
-      encoding_format: mostly(fc.constantFrom('float', 'base64'), nasty),
-      dimensions: mostly(fc.integer({ min: 1, max: 50 }), nasty),
-    },
-    { requiredKeys: ['model', 'input'] },
-  ),
-  [MODERATIONS]: fc.record(
-    {
-      model: mostly(fc.constant('sandbox-moderation'), fc.constantFrom('sandbox-rerank', 'nothing')),
-      input: mostly(fc.oneof(text, fc.array(mostly(text, part), { minLength: 1, maxLength: 3 })), nasty),
-    },
-    { requiredKeys: ['input'] },
-  ),
-  [RERANK]: fc.record(
-    {
-      model: mostly(fc.constant('sandbox-rerank'), fc.constantFrom('sandbox-moderation', 'nothing')),
-      query: mostly(text, nasty),
-      documents: mostly(fc.array(mostly(text, nasty), { minLength: 1, maxLength: 3 }), nasty),
-      top_n: mostly(fc.integer({ min: 1, max: 5 }), nasty),
-      return_documents: fc.boolean(),
-    },
-    { requiredKeys: ['model', 'query', 'documents'] },
-  ),
+const bodyOf = (path: string): fc.Arbitrary<object> => {
+  const fields = FIELDS[path] ?? FIELDS[CHAT]!
+  return fc.record(fields, { requiredKeys: Object.keys(fields).slice(0, 2) })
 }
+const OF_CALLS = keys(
+  'model messages prompt image_url resolution duration seconds size input_reference input_reference[image_url] ' +
+    'max_tokens max_completion_tokens temperature n stream stream_options tools user response_format input query ' +
+    'documents top_n encoding_format',
+)
 const odd = fc.constantFrom(
   '/v1/models',
   '/v1/calls/x',
@@ -139,37 +124,137 @@ const odd = fc.constantFrom(
   '/v1/images/generations/',
 )
 
-const sending: fc.Arbitrary<Sending> = mostly(
-  fc.constantFrom(CHAT, CHAT, IMAGES, IMAGES, VIDEOS, OPENAI_VIDEOS, EMBEDDINGS, MODERATIONS, RERANK),
-  odd,
-).chain((path) => sendingOf(path, spoilt(FIELDS[path] ?? FIELDS[CHAT]!, KEYS)))
+const OF_MESSAGES = keys(
+  'model messages max_tokens system stop_sequences stream temperature thinking tool_choice tools metadata ' +
+    'output_config cache_control context_management service_tier mcp_servers n',
+)
+const messages = spoiltWithin(messageBodies, model(['claude', 'gpt'], 'nobody'))
 
-/** The statuses that a request can get, whatever is wrong with it. */
-const ALLOWED = new Set([200, 202, 400, 401, 402, 404, 405, 410, 413, 415, 417, 422, 429])
+const OF_RESPONSES = keys(
+  'model input max_output_tokens instructions stream background store previous_response_id reasoning tool_choice ' +
+    'tools metadata text include service_tier conversation n',
+)
+/** Ids that are none of a response of this account, and what is no id. */
+const ID = `resp_${'0'.repeat(32)}`
+const ids = fc.constantFrom(
+  ID,
+  'resp_',
+  `${ID}0`,
+  `call_${ID.slice(5)}`,
+  '%00',
+  '..%2f',
+  '%ff',
+  'a'.repeat(300),
+  '__proto__',
+)
+const referring = fc.tuple(responseBodies, ids, fc.nat(3)).map(([body, id, repeated]) => ({
+  ...body,
+  ...(repeated === 0
+    ? { previous_response_id: id }
+    : { input: Array.from({ length: repeated }, () => ({ type: 'item_reference', id: id.replace('resp_', 'msg_') })) }),
+}))
+const responses = spoiltWithin(mostly(responseBodies, referring), model(MODELS, 'nobody'))
 
-const isPutOff = ({ status, retryAfter, json }: Answered): boolean =>
-  status === 503 && json?.error?.type === 'service_unavailable' && /^\d+$/.test(retryAfter ?? '')
+/** What refuses a body of a response, and names the field. */
+const OF_FIELDS = new Set(['invalid_request', 'previous_response_not_found'])
 
-function check({ status, text, json }: Answered, about: string): void {
-  if (status === 502) expect(json?.error?.type, about).to.equal('upstream_failed')
-  else if (status === 503) expect(json?.error?.type, about).to.equal('upstream_unavailable')
-  else expect(ALLOWED.has(status), `${status} ${text} to ${about}`).to.equal(true)
+const EVERYWHERE = [200, 202, 400, 401, 402, 404, 405, 410, 413, 415, 417, 422, 429, 502]
+
+const APIS: Record<string, Api> = {
+  requests: {
+    sending: mostly(
+      fc.constantFrom(CHAT, CHAT, IMAGES, IMAGES, VIDEOS, OPENAI_VIDEOS, EMBEDDINGS, MODERATIONS, RERANK),
+      odd,
+    ).chain((path) => sendingOf(path, spoilt(bodyOf(path), OF_CALLS))),
+    allowed: [...EVERYWHERE, 503],
+    expected: [200, 202, 400, 401, 415, 503],
+    check: ({ status, json }, about) => {
+      if (status === 502) expect(json?.error?.type, about).to.equal('upstream_failed')
+      if (status === 503) expect(json?.error?.type, about).to.equal('upstream_unavailable')
+    },
+  },
+  messages: {
+    sending: mostly(
+      fc.constant('/v1/messages'),
+      fc.constantFrom('/v1/messages?beta=true', '/v1/messages/count_tokens', '/v1/messages/', '/v1/messages/batches'),
+      6,
+    ).chain((path) => sendingOf(path, spoilt(messages, OF_MESSAGES))),
+    allowed: [...EVERYWHERE, 409],
+    expected: [200, 202, 400, 401, 404, 415],
+  },
+  responses: {
+    sending: mostly(
+      fc.constant('/v1/responses'),
+      fc.oneof(
+        fc.constantFrom('/v1/responses?x=1', '/v1/responses/', '/v1/responses/input_tokens'),
+        fc.tuple(ids, fc.constantFrom('', '/cancel', '/input_items')).map(([id, rest]) => `/v1/responses/${id}${rest}`),
+      ),
+      6,
+    ).chain((path) => sendingOf(path, spoilt(responses, OF_RESPONSES))),
+    allowed: [...EVERYWHERE, 409],
+    expected: [200, 202, 400, 401, 404, 415],
+    check: ({ status, json }, about) => {
+      const { code, param } = json?.error ?? {}
+      if (status === 400 && OF_FIELDS.has(String(code))) expect(param, about).to.be.a('string')
+    },
+  },
 }
 
-fuzz('requests', {
-  start: () =>
-    startGateway({}, ({ models }) => {
-      models.push({
-        id: 'unavailable-video',
-        modality: 'video',
-        credits: 250,
-        upstreams: [{ upstream: 'unconfigured', model: 'video-sandbox' }],
+describe('random requests', () => {
+  const gateway = useGateway({}, (catalogue) => {
+    addDialects(catalogue)
+    const upstreams = [{ upstream: 'unconfigured', model: 'video-sandbox' }]
+    catalogue.models.push({ id: 'unavailable-video', modality: 'video', credits: 250, upstreams })
+    for (const one of catalogue.models)
+      if (one.modality === 'image' || one.modality === 'video') one.resolutions = RESOLUTIONS
+  })
+
+  /**
+   * Sends a request until it is answered with anything but a refusal because Postgres or Redis took too long, as they
+   * may on a busy machine: its client is charged nothing, and told to send it again.
+   */
+  const answerTo = (agent: Agent, key: string, { method, path, headers, body }: Sending, about: string) =>
+    until(`an answer to ${about}`, async (): Promise<Answered | false> => {
+      const answer = await request(`${gateway.url}${path}`, {
+        dispatcher: agent,
+        method: method as 'POST',
+        body,
+        headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }), ...headers },
+      }).catch((error: Error) => {
+        throw new Error(`${error.message}: ${about}`)
       })
-      for (const model of models)
-        if (model.modality === 'image' || model.modality === 'video') model.resolutions = RESOLUTIONS
-    }),
-  sending,
-  isPutOff,
-  check,
-  statuses: [200, 202, 400, 401, 415, 503],
+      const status = answer.statusCode
+      const said = await answer.body.text()
+      const json = (said.startsWith('{') ? JSON.parse(said) : null) as Answered['json']
+      const isAway = json === null || !('ok' in json) || json.error?.type === 'service_unavailable'
+      const isPutOff = status === 503 && isAway && /^\d+$/.test(String(answer.headers['retry-after']))
+      return !isPutOff && { status, text: said, json }
+    })
+
+  for (const [what, { sending, allowed, expected, check }] of Object.entries(APIS)) {
+    it(`are answered with their fault, and leave the books balanced and the process serving: ${what}`, async () => {
+      const { id, key } = await anAccount(gateway.db, FUNDS)
+      const agent = new Agent({ connections: AT_ONCE, headersTimeout: PATIENCE_MS, bodyTimeout: PATIENCE_MS })
+      const statuses = new Map<number, number>()
+      const rest = fc.sample(sending, { numRuns: REQUESTS, seed })
+      const client = async (): Promise<void> => {
+        for (let next = rest.pop(); next; next = rest.pop()) {
+          const content = next.body?.toString('latin1').slice(0, 500)
+          const about = `seed ${seed}: ${next.method} ${next.path} ${JSON.stringify(next.headers)} ${content}`
+          const answered = await answerTo(agent, key, next, about)
+          statuses.set(answered.status, (statuses.get(answered.status) ?? 0) + 1)
+          expect(answered.status, `${answered.text} to ${about}`).to.be.oneOf([...allowed])
+          check?.(answered, `${answered.text} to ${about}`)
+        }
+      }
+      await Promise.all(Array.from({ length: AT_ONCE }, client))
+      await agent.close()
+      for (const status of expected)
+        expect(statuses.get(status) ?? 0, `answers of ${status}, ${JSON.stringify([...statuses])}`).to.be.at.least(
+          LEAST,
+        )
+      await until('the end of every call', async () => (await outstandingOf(gateway.db, id)) === 0)
+      expect((await get(`${gateway.url}/healthz`)).status).to.equal(200)
+    })
+  }
 })

@@ -7,11 +7,9 @@ import type { ChatPrice, MediaPrice } from '../../../src/shared/terms/pricing.ts
 import { CHAT, EMBEDDINGS, IMAGES, VIDEOS, callOf, prompted, recordOf } from '../../../scripts/harness/calling.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
 import { get, post, send } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
+import { useGateway } from '../../support/gateway.ts'
 import { untilItWaits } from '../../support/lock-waits.ts'
 
 const FUNDS = 100_000
@@ -57,23 +55,14 @@ const PAID: [title: string, path: string, body: () => object, due: number][] = [
 ]
 
 describe('groups of customers', () => {
-  let gateway: Gateway
-  before(async () => {
-    gateway = await startGateway({ GATEWAY_RATE_LIMIT: '1000' }, (catalogue) => {
-      Object.assign(catalogue, { groups: GROUPS, creditMicroUsd: 1000 })
-      const chat = catalogue.models.find(({ id }) => id === 'sandbox-chat')!
-      catalogue.models.push({ ...chat, id: 'odd-chat', pricing: { input: 1, output: 3, perTokens: 10, minimum: 1 } })
-      const video = catalogue.models.find(({ id }) => id === 'ranged-video')!
-      delete video['credits']
-      Object.assign(video, { prices: [{ perSecond: 31 }] })
-    })
+  const gateway = useGateway({ GATEWAY_RATE_LIMIT: '1000' }, (catalogue) => {
+    Object.assign(catalogue, { groups: GROUPS, creditMicroUsd: 1000 })
+    const chat = catalogue.models.find(({ id }) => id === 'sandbox-chat')!
+    catalogue.models.push({ ...chat, id: 'odd-chat', pricing: { input: 1, output: 3, perTokens: 10, minimum: 1 } })
+    const video = catalogue.models.find(({ id }) => id === 'ranged-video')!
+    delete video['credits']
+    Object.assign(video, { prices: [{ perSecond: 31 }] })
   })
-  after(async () => {
-    // Other tests of this database have no groups.
-    await gateway.db('accounts').update({ group_name: null })
-    await gateway.stop()
-  })
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   const aMember = async (group: keyof typeof GROUPS | null): Promise<TestAccount> => {
     const account = await anAccount(gateway.db, FUNDS)

@@ -4,16 +4,14 @@ import OpenAI from 'openai'
 import { chat, prompted, recordOf } from '../../../scripts/harness/calling.ts'
 import type { TestAccount, TestMember } from '../../../scripts/harness/factories.ts'
 import { aMember, anAccount, anOrganisation, balanceOf, proveAddress } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { post } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { changeKey } from '../../../src/shared/identity/key-limits.ts'
 import { dueTopUps } from '../../../src/shared/payments/top-ups.ts'
 import { outstandingOf } from '../../shared/calls/opening.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
-import { claudeAndGpt } from './support/claude-and-gpt.ts'
+import { claudeAndGpt } from './support/message-models.ts'
+import { useGateway } from '../../support/gateway.ts'
 
 /** The most output that an agent asks for. */
 const AGENTS_LIMIT = 64_000
@@ -21,12 +19,7 @@ const AGENTS_LIMIT = 64_000
 const user = (content: string) => [{ role: 'user' as const, content }]
 
 describe('credits that running calls hold', () => {
-  let gateway: Gateway
-  before(async () => {
-    gateway = await startGateway({}, claudeAndGpt)
-  })
-  after(() => gateway.stop())
-  afterEach(() => expectBooksToBalance(gateway.db))
+  const gateway = useGateway({}, claudeAndGpt)
 
   /** What these calls send, by their endpoint. */
   const SENT = {
@@ -126,7 +119,7 @@ describe('credits that running calls hold', () => {
       .where({ key_id: account.keyId })
       .first('used')
     // Enough for the charge of the next call, whose input costs more in the end.
-    await changeKey(gateway.db, account.keyId, { budget: { credits: used + 350, period: 'month' } })
+    await changeKey(gateway.db, account.keyId, { budget: { credits: used + 370, period: 'month' } })
     expect((await spend(80, 100)).status).to.equal(200)
     expect(await marks()).to.deep.equal([80, 100])
     const mails = await gateway.db('mails').where({ user_id: account.userId, kind: 'budget' }).select('details')

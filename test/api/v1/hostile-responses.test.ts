@@ -1,36 +1,22 @@
 import { expect } from 'chai'
 import { randomBytes } from 'node:crypto'
 import { callOf, prompted } from '../../../scripts/harness/calling.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { get, send } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { findResponses, keepInput } from '../../../src/shared/calls/stored-responses.ts'
 import { outstandingOf } from '../../shared/calls/opening.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
-import { MODELS, startDialects } from './support/responses.ts'
+import { useAccount, useGateway } from '../../support/gateway.ts'
+import { MODELS, addDialects } from './support/responses.ts'
 
 const BALANCE = 10_000_000
 
-const odd = { toString: 1 }
 const search = { type: 'web_search' }
-const reference = (id: unknown) => ({ input: [{ type: 'item_reference', id }] })
 const items = (...input: unknown[]) => ({ input })
-const saying = (...content: unknown[]) => items({ role: 'user', content })
-
 describe('a hostile client of POST /v1/responses', () => {
-  let gateway: Gateway
-  let account: TestAccount
-  before(async () => {
-    gateway = await startDialects()
-  })
-  beforeEach(async () => {
-    account = await anAccount(gateway.db, BALANCE)
-  })
-  after(() => gateway.stop())
-  afterEach(() => expectBooksToBalance(gateway.db))
+  const gateway = useGateway({}, addDialects)
+  const account = useAccount(gateway, BALANCE)
 
   const bodyOf = (more: object = {}) => ({
     model: 'native',
@@ -40,53 +26,6 @@ describe('a hostile client of POST /v1/responses', () => {
   })
   const post = (body: unknown, headers: Record<string, string> = {}, path = '/v1/responses'): Promise<Reply> =>
     send('POST', `${gateway.url}${path}`, { key: account.key, body, headers })
-
-  const REFUSED: [what: string, more: object, message: RegExp][] = [
-    ['a reference whose id is an object', reference(odd), /id of an item/],
-    ['one without an id', reference(undefined), /id of an item/],
-    ['an item whose type is an object', items({ type: odd }), /^Invalid 'input\.0'/],
-    ['a part whose type is an object', saying({ type: odd }), /^Invalid 'input\.0\.content\.0'/],
-    ['a tool whose type is an object', { tools: [{ type: odd }] }, /^Invalid 'tools\.0\.type'/],
-    [
-      'a member of a namespace whose type is one',
-      { tools: [{ type: 'namespace', name: 'a', tools: [{ type: odd }] }] },
-      /tools/,
-    ],
-    ['a hosted tool whose name is one', { tools: [{ ...search, name: odd }] }, /^Invalid 'tools\.0\.name'/],
-    ['a hosted tool whose name splits a header', { tools: [{ ...search, name: 'a\r\nx: y' }] }, /tools\.0\.name/],
-    ['a hosted tool whose type splits a header', { tools: [{ type: 'a\nb' }] }, /tools\.0\.type/],
-    [
-      'a hosted tool deep in what was searched for',
-      items({ type: 'tool_search_output', x: [{ tools: [search] }] }),
-      /input\.0\.x\.0\.tools/,
-    ],
-    [
-      'a tier in a change of the configuration',
-      items({ type: 'configuration_update', a: { service_tier: 'priority' } }),
-      /input\.0\.a\.service_tier/,
-    ],
-    [
-      'a longer limit in one',
-      items({ type: 'configuration_update', max_output_tokens: 1e6 }),
-      /input\.0\.max_output_tokens/,
-    ],
-    [
-      'a cache of a mark that lives longer',
-      saying({ type: 'input_text', text: 'a', prompt_cache_breakpoint: { ttl: '12h' } }),
-      /ttl/,
-    ],
-    ['20,001 items', items(...Array.from({ length: 20_001 }, () => 0)), /input/],
-    ['more than all tokens', { max_output_tokens: 1e21 }, /max_output_tokens/],
-    ['a field of a prototype', { constructor: 1 }, /Unknown parameter: 'constructor'/],
-  ]
-  for (const [what, more, message] of REFUSED)
-    it(`gets a refusal for ${what}, uncharged`, async () => {
-      const reply = await post(bodyOf(more))
-      expect(reply.status, reply.text).to.equal(400)
-      expect(reply.json.error.param).to.be.a('string')
-      expect(reply.json.error.message).to.match(message)
-      expect(await balanceOf(gateway.db, account.id)).to.equal(BALANCE)
-    })
 
   it('has no hosted tool run that stands among its items, and is told of those by a short header', async () => {
     const prompt = prompted('[answer fine]')
@@ -133,17 +72,6 @@ describe('a hostile client of POST /v1/responses', () => {
       expect(next.status, next.text).to.be.oneOf([200, 400])
       expect((await get(path, account.key)).status).to.equal(404)
     }
-  })
-
-  it('is charged once for equal requests with one key at once, and refused for it in another dialect', async () => {
-    const headers = { 'idempotency-key': 'one' }
-    const body = bodyOf({ input: prompted('[answer fine] [delay 200]') })
-    const replies = await Promise.all(Array.from({ length: 5 }, () => post(body, headers)))
-    for (const reply of replies) expect(reply.json, reply.text).to.deep.equal(replies[0]!.json)
-    expect(await balanceOf(gateway.db, account.id)).to.equal(BALANCE - replies[0]!.json.usage.credits)
-    const chat = { model: 'native', max_tokens: 100, messages: [{ role: 'user', content: 'hello' }] }
-    for (const path of ['/v1/chat/completions', '/v1/messages'])
-      expect((await post(chat, headers, path)).status).to.be.within(409, 422)
   })
 
   it('can go on with what it did not wait for, or left and asked for again', async () => {

@@ -1,11 +1,8 @@
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
 import { eventChannel } from '../../../src/shared/replies/channels.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
 import { aGrant, anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway, startTestWeb } from '../../../scripts/harness/harness.ts'
+import { startTestWeb } from '../../../scripts/harness/harness.ts'
 import { post, send } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
@@ -20,21 +17,15 @@ import {
   imageBody,
   prompted,
 } from '../../../scripts/harness/calling.ts'
+import { useAccount, useGateway } from '../../support/gateway.ts'
+import { chunksOf, textOf } from './support/chunks.ts'
 
 const keyed = (key: string): Record<string, string> => ({ 'idempotency-key': key })
 const isReplay = (reply: Reply): boolean => reply.headers.get('idempotent-replayed') === 'true'
 
 describe('Idempotency-Key', () => {
-  let gateway: Gateway
-  let account: TestAccount
-  before(async () => {
-    gateway = await startGateway()
-  })
-  after(() => gateway.stop())
-  beforeEach(async () => {
-    account = await anAccount(gateway.db, 1000)
-  })
-  afterEach(() => expectBooksToBalance(gateway.db))
+  const gateway = useGateway()
+  const account = useAccount(gateway, 1000)
 
   /** Waits until a request has joined a call of the account. */
   async function toBeJoined(): Promise<void> {
@@ -205,15 +196,11 @@ describe('Idempotency-Key', () => {
       keyed('form'),
     )
     expect([streamed.status, isReplay(streamed)]).to.deep.equal([200, true])
-    const chunks = streamed.text
-      .split('\n\n')
-      .filter((line) => line.startsWith('data: '))
-      .map((line) => line.slice(6))
-    expect(chunks.at(-1)).to.equal('[DONE]')
-    const parsed = chunks.slice(0, -1).map((chunk) => JSON.parse(chunk))
-    expect(parsed.map((chunk) => chunk.choices[0]?.delta.content ?? '').join('')).to.equal('one two')
-    expect(parsed.at(-1).usage).to.deep.equal(whole.json.usage)
-    expect(parsed.filter((chunk) => chunk.choices[0]?.finish_reason === 'stop').length).to.equal(1)
+    expect(streamed.text).to.match(/data: \[DONE\]\n\n$/)
+    const chunks = chunksOf(streamed.text)
+    expect(textOf(chunks)).to.equal('one two')
+    expect(chunks.at(-1)!.usage).to.deep.equal(whole.json.usage)
+    expect(chunks.filter((chunk) => chunk.choices[0]?.finish_reason === 'stop').length).to.equal(1)
     const back = await chat(gateway, account, content, {}, keyed('form'))
     expect(back.text).to.equal(whole.text)
 

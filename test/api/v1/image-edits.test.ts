@@ -3,37 +3,32 @@ import OpenAI, { BadRequestError, toFile } from 'openai'
 import { drawPng } from '../../../sandbox/media/png.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
 import { post } from '../../../scripts/harness/http.ts'
 import { countsOf, prompted } from '../../../scripts/harness/calling.ts'
 import { until } from '../../../scripts/harness/until.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
 import { PIXEL, PIXEL_URI } from '../../support/pixel.ts'
 import { imageModels } from './support/image-models.ts'
+import { useGateway } from '../../support/gateway.ts'
 
 const EDITS = '/v1/images/edits'
 
 describe("POST /v1/images/edits, and images by OpenAI's own SDK", () => {
-  let gateway: Gateway
+  const gateway = useGateway({}, (catalogue) => {
+    const { sandbox } = catalogue.upstreams as Record<string, { baseUrl: string }>
+    const baseUrl = `${new URL(sandbox!.baseUrl).origin}/fal`
+    Object.assign(catalogue.upstreams, { linking: sandbox, falling: { ...sandbox, protocol: 'fal', baseUrl } })
+    catalogue.models.push(...(imageModels() as never[]))
+  })
   let account: TestAccount
   let small: Buffer
   let wide: Buffer
   before(async () => {
-    gateway = await startGateway({}, (catalogue) => {
-      const { sandbox } = catalogue.upstreams as Record<string, { baseUrl: string }>
-      const baseUrl = `${new URL(sandbox!.baseUrl).origin}/fal`
-      Object.assign(catalogue.upstreams, { linking: sandbox, falling: { ...sandbox, protocol: 'fal', baseUrl } })
-      catalogue.models.push(...(imageModels() as never[]))
-    })
     account = await anAccount(gateway.db, 100_000)
     small = await drawPng({ width: 16, height: 16 }, 'small')
     wide = await drawPng({ width: 32, height: 16 }, 'wide')
   })
-  after(() => gateway.stop())
   afterEach(async () => {
     await until('uploads are removed', async () => (await gateway.db('uploads').count().first())!.count === 0)
-    await expectBooksToBalance(gateway.db)
   })
 
   const client = (): OpenAI => new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: account.key, maxRetries: 0 })

@@ -2,27 +2,17 @@ import { expect } from 'chai'
 import { allOf } from '../../../src/shared/identity/members.ts'
 import { newSecret, revokeKey } from '../../../src/shared/identity/api-keys.ts'
 import { openSession } from '../../../src/shared/identity/sessions.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
 import { get, send } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { IMAGES, countsOf, image, imageBody, prompted } from '../../../scripts/harness/calling.ts'
 import { expectError } from './support/errors.ts'
+import { useAccount, useGateway } from '../../support/gateway.ts'
 
 describe('keys', () => {
-  let gateway: Gateway
-  let account: TestAccount
-  before(async () => {
-    gateway = await startGateway()
-  })
-  after(() => gateway.stop())
-  beforeEach(async () => {
-    account = await anAccount(gateway.db, 100)
-  })
-  afterEach(() => expectBooksToBalance(gateway.db))
+  const gateway = useGateway()
+  const account = useAccount(gateway, 100)
 
   async function sessionOf({ id, userId }: TestAccount): Promise<string> {
     const login = { userId, accountId: id, passwordHash: 'none', userAgent: '', ip: '' }

@@ -1,26 +1,19 @@
 import { expect } from 'chai'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { post } from '../../../scripts/harness/http.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
+import { useGateway } from '../../support/gateway.ts'
 
 const KILOBYTE = 1024
 const MEGABYTE = 1024 * KILOBYTE
 
 describe('a call with a large body', () => {
-  let gateway: Gateway
-  before(async () => {
-    gateway = await startGateway({ GATEWAY_RATE_LIMIT: '1000' }, ({ models }) => {
-      const [route] = (models.find(({ id }) => id === 'sandbox-chat') as { upstreams: object[] }).upstreams
-      const pricing = { input: 0, output: 0, perTokens: 1000, minimum: 0 }
-      models.push({ id: 'gratis', modality: 'chat', free: true, pricing, upstreams: [route!] })
-    })
+  const gateway = useGateway({ GATEWAY_RATE_LIMIT: '1000' }, ({ models }) => {
+    const [route] = (models.find(({ id }) => id === 'sandbox-chat') as { upstreams: object[] }).upstreams
+    const pricing = { input: 0, output: 0, perTokens: 1000, minimum: 0 }
+    models.push({ id: 'gratis', modality: 'chat', free: true, pricing, upstreams: [route!] })
   })
-  after(() => gateway.stop())
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   const ask = (account: TestAccount, bytes: number, more: object = {}, path = '/v1/messages'): Promise<Reply> => {
     const messages = [{ role: 'user', content: 'a'.repeat(bytes) }]
@@ -62,16 +55,8 @@ describe('a call with a large body', () => {
     expect(statuses).to.deep.equal([404, 404, 404, 404, 404, 404, 429])
     expect((await ask(account, 10)).status).to.equal(200)
   })
-})
 
-describe('a count of tokens', () => {
-  let gateway: Gateway
-  before(async () => {
-    gateway = await startGateway()
-  })
-  after(() => gateway.stop())
-
-  it('counts as a read for each 64 kB of its body that it begins', async () => {
+  it('counts as a read for each 64 kB of it that it begins, where its tokens are counted', async () => {
     const account = await anAccount(gateway.db)
     const left = async (bytes: number): Promise<number> => {
       const messages = [{ role: 'user', content: 'a'.repeat(bytes) }]

@@ -1,33 +1,21 @@
 import { expect } from 'chai'
 import type { Redis } from 'ioredis'
 import { CHAT, chat, chatBody, prompted, recordOf } from '../../../scripts/harness/calling.ts'
-import { anAccount } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
 import { post } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { connectProducer } from '../../../src/shared/platform/redis/redis.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
+import { useAccount, useGateway } from '../../support/gateway.ts'
 
 const MOST = 4 * 1024 * 1024
 
 describe('a large request', () => {
-  let gateway: Gateway
-  let account: TestAccount
+  const gateway = useGateway({ MAX_BODY_BYTES: String(MOST) })
+  const account = useAccount(gateway, 1_000_000)
   let redis: Redis
-  before(async () => {
-    gateway = await startGateway({ MAX_BODY_BYTES: String(MOST) })
+  before(() => {
     redis = connectProducer(gateway.config)
   })
-  after(async () => {
-    redis.disconnect()
-    await gateway.stop()
-  })
-  beforeEach(async () => {
-    account = await anAccount(gateway.db, 1_000_000)
-  })
-  afterEach(() => expectBooksToBalance(gateway.db))
+  after(() => redis.disconnect())
 
   /** Requests that lie beside their jobs, and the longest job. */
   async function inRedis(): Promise<{ beside: number; longestJob: number }> {
@@ -58,19 +46,6 @@ describe('a large request', () => {
       expect((await recordOf(gateway.db, reply)).inputTokens).to.be.at.least((3 * 1024 * 1024) / 4)
       await until('it to be gone', async () => (await inRedis()).beside === 0)
     }
-  })
-
-  it('lies beside its job as a message too', async () => {
-    const content = filled('[hold]', 200_000)
-    const body = { model: 'sandbox-chat', max_tokens: 50, messages: [{ role: 'user', content }] }
-    const waiting = post(`${gateway.url}/v1/messages`, account.key, body)
-    await until('the upstream to have it', () => gateway.sandbox.open(content.slice(-40)).open > 0)
-    const { beside, longestJob } = await inRedis()
-    gateway.sandbox.release(content.slice(-40))
-    expect(beside).to.equal(1)
-    expect(longestJob).to.be.within(1, 10_000)
-    expect((await waiting).status).to.equal(200)
-    await until('it to be gone', async () => (await inRedis()).beside === 0)
   })
 
   it('travels in its job up to 64 KB', async () => {

@@ -4,11 +4,9 @@ import type { KeyChanges } from '../../../src/shared/identity/key-limits.ts'
 import { changeKey } from '../../../src/shared/identity/key-limits.ts'
 import { findKey } from '../../../src/shared/identity/shown-key.ts'
 import type { ErrorCode } from '../../../src/shared/platform/errors.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
+import { useGateway, useSecondWeb } from '../../support/gateway.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway, TestWeb } from '../../../scripts/harness/harness.ts'
-import { startGateway, startTestWeb } from '../../../scripts/harness/harness.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { get, post } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
@@ -30,18 +28,9 @@ const ASYNC = { prefer: 'respond-async' }
 const EVENTS = { accept: 'text/event-stream' }
 
 describe('keys with limits', () => {
-  let gateway: Gateway
-  let second: TestWeb
-  before(async () => {
-    await withinOneDay()
-    gateway = await startGateway({ TRUST_PROXY: '1' })
-    second = await startTestWeb(gateway.config)
-  })
-  after(async () => {
-    await second.stop()
-    await gateway.stop()
-  })
-  afterEach(() => expectBooksToBalance(gateway.db))
+  before(withinOneDay)
+  const gateway = useGateway({ TRUST_PROXY: '1' })
+  const second = useSecondWeb(gateway)
 
   async function limited(changes: KeyChanges, credits = 100_000): Promise<TestAccount> {
     const account = await anAccount(gateway.db, credits)
@@ -56,17 +45,6 @@ describe('keys with limits', () => {
   }
 
   describe('a budget', () => {
-    it('for 50 calls opens exactly 50 of 200 parallel ones over two web processes', async () => {
-      const account = await limited({ budget: { credits: 50 * 40 + 39, period: 'month' } })
-      const replies = await Promise.all(
-        Array.from({ length: 200 }, (_, at) => image([gateway, second][at % 2]!, account, prompted(), {}, ASYNC)),
-      )
-      expect(replies.filter(({ status }) => status === 202).length).to.equal(50)
-      expect(replies.filter(({ json }) => json.error?.type === 'key_budget_exceeded').length).to.equal(150)
-      expect((await countsOf(gateway.db, account)).charged).to.equal(50)
-      expect((await findKey(gateway.db, account.keyId))!.budget).to.include({ used: 2000, remaining: 39 })
-    })
-
     it('that is spent is 402 with the time of its reset, and recorded, whatever the balance', async () => {
       const account = await limited({ budget: { credits: 40, period: 'day' } }, 40)
       expect((await image(gateway, account, prompted())).status).to.equal(200)

@@ -1,33 +1,26 @@
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
+import type { LimitChanges } from '../../../src/shared/identity/account-limits.ts'
+import { setAccountLimits } from '../../../src/shared/operators/changes.ts'
+import type { TestWeb } from '../../../scripts/harness/harness.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { createKey } from '../../../src/shared/identity/api-keys.ts'
 import { changeKey } from '../../../src/shared/identity/key-limits.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
 import { aGrant, anAccount } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
 import { get } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { MAX_REQUEST_BYTES } from '../../../src/shared/terms/lifecycle.ts'
 import { aResult, opened, outstandingOf, verbs } from '../../shared/calls/opening.ts'
 import { chat, countsOf, image, prompted, recordOf } from '../../../scripts/harness/calling.ts'
+import { useAccount, useGateway, useSecondWeb } from '../../support/gateway.ts'
 
 const LIMIT = 5
 const ASYNC = { prefer: 'respond-async' }
 
 describe('the limits of the gateway', () => {
-  let gateway: Gateway
-  let account: TestAccount
-  before(async () => {
-    gateway = await startGateway({ GATEWAY_RATE_LIMIT: String(LIMIT), MAX_OUTSTANDING_CALLS: '3' })
-  })
-  after(() => gateway.stop())
-  beforeEach(async () => {
-    account = await anAccount(gateway.db, 10_000)
-  })
-  afterEach(() => expectBooksToBalance(gateway.db))
+  const gateway = useGateway({ GATEWAY_RATE_LIMIT: String(LIMIT), MAX_OUTSTANDING_CALLS: '3' })
+  const account = useAccount(gateway, 10_000)
 
   /** A request that costs nothing, but counts as a call does. */
   const counted = (key = account.key): Promise<Reply> => get(`${gateway.url}/v1/key`, key)
@@ -177,5 +170,71 @@ describe('the limits of the gateway', () => {
     await gateway.startWorker()
     await until('the calls to end', async () => (await outstandingOf(gateway.db, account.id)) === 0)
     expect((await image(gateway, account, prompted())).status).to.equal(200)
+  })
+
+  describe('of an account itself', () => {
+    const second = useSecondWeb(gateway)
+
+    const limit = (account: TestAccount, changes: LimitChanges) =>
+      setAccountLimits(gateway.db, null, account.id, changes)
+
+    const countedAt = (account: TestAccount, web: TestWeb = gateway): Promise<Reply> =>
+      get(`${web.url}/v1/key`, account.key)
+    const left = (reply: Reply) => allowance(reply).slice(0, 2)
+
+    it('take the place of the usual rate limit on every process at once, and go on in its window', async () => {
+      const account = await anAccount(gateway.db)
+      expect(left(await countedAt(account))).to.deep.equal(['5', '4'])
+      await limit(account, { rateLimit: 8 })
+      expect(left(await countedAt(account, second))).to.deep.equal(['8', '6'])
+      expect(left(await countedAt(account))).to.deep.equal(['8', '5'])
+      await limit(account, { rateLimit: 3 })
+      const refused = [await countedAt(account), await countedAt(account, second)]
+      expect(refused.map(({ status }) => status)).to.deep.equal([429, 429])
+      expect(refused.map(left)).to.deep.equal([
+        ['3', '0'],
+        ['3', '0'],
+      ])
+      await limit(account, { rateLimit: null })
+      expect(left(await countedAt(account))[0]).to.equal('5')
+      expect(left(await countedAt(await anAccount(gateway.db)))).to.deep.equal(['5', '4'])
+    })
+
+    it('hold a key with a higher limit to that of its account', async () => {
+      const account = await anAccount(gateway.db)
+      await limit(account, { rateLimit: 100 })
+      await changeKey(gateway.db, account.keyId, { rateLimit: 50 })
+      expect(left(await countedAt(account))).to.deep.equal(['50', '49'])
+      await limit(account, { rateLimit: 2 })
+      expect(left(await countedAt(account, second))).to.deep.equal(['2', '0'])
+      expect((await countedAt(account)).status).to.equal(429)
+    })
+
+    it('take the place of the usual number of open calls', async () => {
+      const [more, fewer, usual] = [
+        await anAccount(gateway.db, 1000),
+        await anAccount(gateway.db, 1000),
+        await anAccount(gateway.db, 1000),
+      ]
+      for (const account of [more, fewer, usual]) await limit(account, { rateLimit: 100 })
+      await limit(more, { maxOutstanding: 4 })
+      await limit(fewer, { maxOutstanding: 1 })
+      await gateway.stopWorker()
+      try {
+        const statuses = async (account: TestAccount): Promise<number[]> => {
+          const replies: Reply[] = []
+          for (let call = 0; call < 5; call++)
+            replies.push(await image([gateway, second][call % 2]!, account, prompted(), {}, ASYNC))
+          return replies.map(({ status }) => status)
+        }
+        expect(await statuses(more)).to.deep.equal([202, 202, 202, 202, 429])
+        expect(await statuses(fewer)).to.deep.equal([202, 429, 429, 429, 429])
+        expect(await statuses(usual)).to.deep.equal([202, 202, 202, 429, 429])
+        await limit(fewer, { maxOutstanding: null })
+        expect(await statuses(fewer)).to.deep.equal([202, 202, 429, 429, 429])
+      } finally {
+        await gateway.startWorker()
+      }
+    })
   })
 })

@@ -4,30 +4,20 @@ import { Redis } from 'ioredis'
 import { chatBody as chatSchema } from '../../../src/api/v1/calls/call-schemas.ts'
 import { parseBody } from '../../../src/shared/requests/parse-body.ts'
 import { requestHash } from '../../../src/api/v1/calls/joined-calls.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
-import type { TestWeb } from '../../../scripts/harness/harness.ts'
-import { startTestWeb } from '../../../scripts/harness/harness.ts'
+import { useAccount, useWeb } from '../../support/gateway.ts'
 import { get, post } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { aStoredChat, readsOnlyTheHead } from '../../support/stored-answers.ts'
 import { CHAT, chatBody, prompted } from '../../../scripts/harness/calling.ts'
+import { chunksOf, textOf } from './support/chunks.ts'
 
 const MEGABYTE = 1024 * 1024
 const SLICE = 512 * 1024
 
 describe('a long answer', function () {
-  let web: TestWeb
-  let account: TestAccount
-  before(async () => {
-    web = await startTestWeb()
-  })
-  after(() => web.stop())
-  beforeEach(async () => {
-    account = await anAccount(web.db, 1000)
-  })
-  afterEach(() => expectBooksToBalance(web.db))
+  const web = useWeb()
+  const account = useAccount(web, 1000)
 
   /** Empties the count of reads: these answers are longer than an account may read in a minute. */
   async function forgetReads(): Promise<void> {
@@ -76,16 +66,10 @@ describe('a long answer', function () {
     expect([json.status, json.headers.get('idempotent-replayed')]).to.deep.equal([200, 'true'])
     expect(json.json.choices[0].message.content === content).to.equal(true)
     const stream = await again({ stream: true })
-    const lines = stream.text
-      .split('\n\n')
-      .filter(Boolean)
-      .map((line) => line.slice('data: '.length))
-    const chunks = lines
-      .slice(0, -1)
-      .map((line) => JSON.parse(line) as { choices: { delta: { content?: string } }[]; usage?: object })
-    expect(chunks[0]!.choices[0]!.delta.content === content).to.equal(true)
+    const chunks = chunksOf(stream.text)
+    expect(textOf(chunks) === content).to.equal(true)
     expect(chunks.at(-1)!.usage).to.deep.equal(json.json.usage)
-    expect(lines.at(-1)).to.equal('[DONE]')
+    expect(stream.text).to.match(/data: \[DONE\]\n\n$/)
     expect(await balanceOf(web.db, account.id)).to.equal(999)
   })
 

@@ -1,14 +1,13 @@
 import { expect } from 'chai'
 import { createParser } from 'eventsource-parser'
-import { expectBooksToBalance } from '../../support/books.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway, TestWeb } from '../../../scripts/harness/harness.ts'
-import { startGateway, startTestWeb } from '../../../scripts/harness/harness.ts'
-import { get } from '../../../scripts/harness/http.ts'
+import type { TestWeb } from '../../../scripts/harness/harness.ts'
+import { startTestWeb } from '../../../scripts/harness/harness.ts'
+import { begin, get } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { IMAGES, VIDEOS, chat, chatBody, image, imageBody, prompted } from '../../../scripts/harness/calling.ts'
+import { useAccount, useGateway } from '../../support/gateway.ts'
 
 type Event = { event: string | undefined; data: Record<string, any> } // oxlint-disable-line typescript/no-explicit-any
 
@@ -33,16 +32,8 @@ async function readUntilBroken(response: Response): Promise<string> {
 }
 
 describe('a call that takes long', () => {
-  let gateway: Gateway
-  let account: TestAccount
-  before(async () => {
-    gateway = await startGateway()
-  })
-  after(() => gateway.stop())
-  beforeEach(async () => {
-    account = await anAccount(gateway.db, 1000)
-  })
-  afterEach(() => expectBooksToBalance(gateway.db))
+  const gateway = useGateway()
+  const account = useAccount(gateway, 1000)
 
   /** A web process of the same service with another LONG_CALL_REPLY. */
   function useWeb(reply: string): { readonly url: string } {
@@ -149,11 +140,7 @@ describe('a call that takes long', () => {
 
     it('begins its answer with a space and ends it with the JSON', async () => {
       const prompt = prompted('[hold]')
-      const response = await fetch(`${web.url}${IMAGES}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: `Bearer ${account.key}` },
-        body: JSON.stringify(imageBody(prompt)),
-      })
+      const response = await begin(`${web.url}${IMAGES}`, account.key, imageBody(prompt))
       expect(response.status).to.equal(200)
       expect(response.headers.get('content-type')).to.match(/^application\/json/)
       await until('the upstream to have it', () => gateway.sandbox.release(prompt) > 0)
@@ -214,11 +201,12 @@ describe('a call that takes long', () => {
 
     it('has events for queued, running and progress, and then the result', async () => {
       const prompt = prompted('[hold]')
-      const reply = await fetch(`${gateway.url}${VIDEOS}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: `Bearer ${account.key}`, ...EVENTS },
-        body: JSON.stringify({ model: 'sandbox-video', prompt }),
-      })
+      const reply = await begin(
+        `${gateway.url}${VIDEOS}`,
+        account.key,
+        { model: 'sandbox-video', prompt },
+        { headers: EVENTS },
+      )
       expect(reply.status).to.equal(200)
       expect(reply.headers.get('content-type')).to.match(/^text\/event-stream/)
       expect(reply.headers.get('cache-control')).to.equal('no-store')
@@ -262,11 +250,9 @@ describe('a call that takes long', () => {
     it('continues when its reader disconnects', async () => {
       const prompt = prompted('[hold]')
       const leaving = new AbortController()
-      const response = await fetch(`${gateway.url}${IMAGES}`, {
-        method: 'POST',
+      const response = await begin(`${gateway.url}${IMAGES}`, account.key, imageBody(prompt), {
         signal: leaving.signal,
-        body: JSON.stringify(imageBody(prompt)),
-        headers: { 'content-type': 'application/json', authorization: `Bearer ${account.key}`, ...EVENTS },
+        headers: EVENTS,
       })
       const id = response.headers.get('x-call-id')
       await until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)

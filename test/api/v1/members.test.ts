@@ -2,31 +2,20 @@ import { expect } from 'chai'
 import { changeKey } from '../../../src/shared/identity/key-limits.ts'
 import { changeMember, removeMember } from '../../../src/shared/identity/member-changes.ts'
 import { listMembers } from '../../../src/shared/identity/shown-member.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
+import { useGateway, useSecondWeb } from '../../support/gateway.ts'
 import { withinOneDay } from '../../support/one-day.ts'
 import { CHAT, chat, chatBody, countsOf, image, prompted, recordOf } from '../../../scripts/harness/calling.ts'
 import { aMember, anOrganisation, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestMember } from '../../../scripts/harness/factories.ts'
-import type { Gateway, TestWeb } from '../../../scripts/harness/harness.ts'
-import { startGateway, startTestWeb } from '../../../scripts/harness/harness.ts'
 import { get, post, send } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 
 const ASYNC = { prefer: 'respond-async' }
 
 describe('members at the gateway', () => {
-  let gateway: Gateway
-  let second: TestWeb
-  before(async () => {
-    await withinOneDay()
-    gateway = await startGateway()
-    second = await startTestWeb(gateway.config)
-  })
-  after(async () => {
-    await second.stop()
-    await gateway.stop()
-  })
-  afterEach(() => expectBooksToBalance(gateway.db))
+  before(withinOneDay)
+  const gateway = useGateway()
+  const second = useSecondWeb(gateway)
 
   const openOf = async ({ id }: TestMember): Promise<number> =>
     (await gateway.db('accounts').where({ id }).first<{ open: number }>({ open: 'outstanding_calls' })).open
@@ -34,20 +23,6 @@ describe('members at the gateway', () => {
   const memberOf = ({ id, userId }: TestMember) => ({ userId, accountId: id })
 
   describe('the budget of a member', () => {
-    it('for 50 calls opens exactly 50 of 200 parallel ones over two web processes', async () => {
-      const organisation = await anOrganisation(gateway.db, 100_000)
-      const member = await aMember(gateway.db, organisation, { budget: { credits: 50 * 40 + 39, period: 'month' } })
-      const replies = await Promise.all(
-        Array.from({ length: 200 }, (_, at) => image([gateway, second][at % 2]!, member, prompted(), {}, ASYNC)),
-      )
-      expect(replies.filter(({ status }) => status === 202).length).to.equal(50)
-      expect(replies.filter(({ json }) => json.error?.type === 'member_budget_exceeded').length).to.equal(150)
-      expect((await countsOf(gateway.db, member)).charged).to.equal(50)
-      const [shown] = await listMembers(gateway.db, { accountId: member.id, memberId: member.userId })
-      expect(shown!.budget).to.include({ used: 2000, remaining: 39 })
-      await until('all calls end', async () => (await openOf(member)) === 0)
-    })
-
     it('that is spent is 402 with the time of its reset, beside one of the key too, and recorded', async () => {
       const organisation = await anOrganisation(gateway.db, 1000)
       const member = await aMember(gateway.db, organisation, { budget: { credits: 40, period: 'day' } })

@@ -3,11 +3,10 @@ import { expect } from 'chai'
 import { prompted } from '../../../scripts/harness/calling.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
 import { get, send } from '../../../scripts/harness/http.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
-import { claudeAndGpt } from './support/claude-and-gpt.ts'
+import { claudeAndGpt } from './support/message-models.ts'
+import { useGateway } from '../../support/gateway.ts'
+import { refusal as refusalOf } from './support/errors.ts'
 
 const WEATHER: Anthropic.Tool = {
   name: 'get_weather',
@@ -16,14 +15,11 @@ const WEATHER: Anthropic.Tool = {
 }
 
 describe('POST /v1/messages', () => {
-  let gateway: Gateway
+  const gateway = useGateway({}, claudeAndGpt)
   let account: TestAccount
   before(async () => {
-    gateway = await startGateway({}, claudeAndGpt)
     account = await anAccount(gateway.db, 1_000_000)
   })
-  after(() => gateway.stop())
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   const client = (key = account.key): Anthropic => new Anthropic({ baseURL: gateway.url, apiKey: key, maxRetries: 0 })
 
@@ -34,15 +30,7 @@ describe('POST /v1/messages', () => {
     ...more,
   })
 
-  async function refusal(request: PromiseLike<unknown>): Promise<APIError> {
-    try {
-      await request
-    } catch (error) {
-      expect(error).to.be.an.instanceOf(APIError)
-      return error as APIError
-    }
-    throw new Error('was taken')
-  }
+  const refusal = (request: PromiseLike<unknown>): Promise<APIError> => refusalOf(request, APIError)
 
   for (const model of ['claude', 'gpt']) {
     describe(`over an upstream of ${model === 'claude' ? 'the same dialect' : 'chat completions'}`, () => {
@@ -82,40 +70,6 @@ describe('POST /v1/messages', () => {
         expect(message.usage.output_tokens).to.be.above(0)
       })
 
-      it('calls a tool, and takes its result on the next turn', async () => {
-        const prompt = prompted('[tool]')
-        for (const stream of [false, true]) {
-          const request = asked(model, prompt, { tools: [WEATHER] })
-          const message = stream
-            ? await client().messages.stream(request).finalMessage()
-            : await client().messages.create(request)
-          expect(message.stop_reason).to.equal('tool_use')
-          const [call] = message.content
-          expect(call).to.include({ type: 'tool_use', name: 'get_weather' })
-          expect((call as Anthropic.ToolUseBlock).input).to.be.an('object')
-          const next = await client().messages.create({
-            ...request,
-            messages: [
-              ...request.messages,
-              { role: 'assistant', content: message.content },
-              {
-                role: 'user',
-                content: [
-                  {
-                    type: 'tool_result',
-                    tool_use_id: (call as Anthropic.ToolUseBlock).id,
-                    content: 'rain',
-                    is_error: false,
-                  },
-                  { type: 'text', text: prompted('[answer It rains.]') },
-                ],
-              },
-            ],
-          })
-          expect(next.content).to.deep.equal([{ type: 'text', text: 'It rains.' }])
-        }
-      })
-
       it('says in its own form that it was refunded when its upstream fails', async () => {
         const before = await balanceOf(gateway.db, account.id)
         const failed = await refusal(client().messages.create(asked(model, prompted('[status 500]'))))
@@ -141,18 +95,6 @@ describe('POST /v1/messages', () => {
       })
     })
   }
-
-  it('lowers the limit of the output to what can be paid, and refuses where too little is left', async () => {
-    const poor = await anAccount(gateway.db, 20_000)
-    const { response } = await client(poor.key)
-      .messages.create(asked('claude', prompted('[answer short]'), { max_tokens: 20_000 }))
-      .withResponse()
-    expect(Number(response.headers.get('x-max-output-tokens'))).to.be.within(4096, 6700)
-    const broke = await anAccount(gateway.db, 5000)
-    const refused = await refusal(client(broke.key).messages.create(asked('claude', 'hello', { max_tokens: 20_000 })))
-    expect([refused.status, refused.type]).to.deep.equal([402, 'billing_error'])
-    expect(refused.headers?.get('x-should-retry')).to.equal('false')
-  })
 
   it('sends an upstream of the same dialect the body as it came, but for what is listed', async () => {
     const prompt = prompted('[answer fine]')
@@ -194,53 +136,13 @@ describe('POST /v1/messages', () => {
     expect(sent.headers['anthropic-beta']).to.equal('interleaved-thinking-2025-05-14')
   })
 
-  const REFUSED: [what: string, more: object, status: number, message: RegExp][] = [
-    ['an unknown field', { foo: 1 }, 400, /^foo: Extra inputs are not permitted/],
-    [
-      'an unknown field of a block',
-      { messages: [{ role: 'user', content: [{ type: 'text', text: 'a', b: 1 }] }] },
-      400,
-      /^messages\.0\.content\.0\.b: Extra inputs/,
-    ],
-    [
-      'an unknown kind of block',
-      { messages: [{ role: 'user', content: [{ type: 'odd' }] }] },
-      400,
-      /Input tag 'odd' found using 'type'/,
-    ],
-    ['a tier of its own price', { service_tier: 'priority' }, 400, /^service_tier: /],
-    [
-      'a cache for an hour',
-      { system: [{ type: 'text', text: 'a', cache_control: { type: 'ephemeral', ttl: '1h' } }] },
-      400,
-      /^system\.0\.cache_control\.ttl/,
-    ],
-    ['a compaction', { context_management: { edits: [{ type: 'compact_20260112' }] } }, 400, /^context_management/],
-    [
-      'a hosted tool that is forced',
-      {
-        tools: [{ type: 'web_search_20250305', name: 'web_search' }],
-        tool_choice: { type: 'tool', name: 'web_search' },
-      },
-      400,
-      /^tool_choice/,
-    ],
-    ['no limit', { max_tokens: undefined }, 400, /^max_tokens: Field required/],
-    ['an unknown model', { model: 'nobody' }, 404, /model/],
-    [
-      'a role of nobody',
-      { messages: [{ role: 'tool', content: 'a' }] },
-      400,
-      /^messages\.0\.role: Input should be 'user'/,
-    ],
-  ]
-  for (const [what, more, status, message] of REFUSED) {
-    it(`refuses ${what} in the words of the API, uncharged`, async () => {
-      const refused = await refusal(client().messages.create({ ...asked('claude', 'hello'), ...more } as never))
-      expect(refused.status).to.equal(status)
-      expect((refused.error as { error: { message: string } }).error.message).to.match(message)
-    })
-  }
+  it('refuses an unknown field in the words of the API, uncharged', async () => {
+    const before = await balanceOf(gateway.db, account.id)
+    const refused = await refusal(client().messages.create({ ...asked('claude', 'hello'), foo: 1 } as never))
+    expect(refused.status).to.equal(400)
+    expect((refused.error as { error: { message: string } }).error.message).to.match(/^foo: Extra inputs/)
+    expect(await balanceOf(gateway.db, account.id)).to.equal(before)
+  })
 
   it('counts tokens for free, at any balance and without a limit', async () => {
     const broke = await anAccount(gateway.db, 1)

@@ -2,38 +2,31 @@ import { expect } from 'chai'
 import OpenAI from 'openai'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
 import { get, post } from '../../../scripts/harness/http.ts'
 import { MODERATIONS, callOf, countsOf, movementsOf, prompted, recordOf } from '../../../scripts/harness/calling.ts'
 import { changeKey } from '../../../src/shared/identity/key-limits.ts'
 import { createLog } from '../../../src/shared/platform/process/log.ts'
 import { publicId } from '../../../src/shared/platform/ids.ts'
 import { startWorker } from '../../../src/workers/worker.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
 import { PIXEL_URI } from '../../support/pixel.ts'
+import { useGateway } from '../../support/gateway.ts'
 
 const FUNDS = 1000
 
 describe('POST /v1/moderations', () => {
-  let gateway: Gateway
-  let account: TestAccount
-  before(async () => {
-    gateway = await startGateway({}, ({ models, upstreams }) => {
-      const at = (upstream: string, name = 'moderation-sandbox') => [{ upstream, model: name }]
-      upstreams.fetching = { ...upstreams.sandbox, fetchImages: true }
-      models.unshift({ id: 'unavailable', modality: 'moderation', credits: 3, upstreams: at('unconfigured') })
-      models.push(
-        { id: 'paid', modality: 'moderation', credits: 3, upstreams: at('sandbox') },
-        { id: 'fetching', modality: 'moderation', credits: 3, upstreams: at('fetching') },
-      )
-    })
+  const gateway = useGateway({}, ({ models, upstreams }) => {
+    const at = (upstream: string, name = 'moderation-sandbox') => [{ upstream, model: name }]
+    upstreams.fetching = { ...upstreams.sandbox, fetchImages: true }
+    models.unshift({ id: 'unavailable', modality: 'moderation', credits: 3, upstreams: at('unconfigured') })
+    models.push(
+      { id: 'paid', modality: 'moderation', credits: 3, upstreams: at('sandbox') },
+      { id: 'fetching', modality: 'moderation', credits: 3, upstreams: at('fetching') },
+    )
   })
-  after(() => gateway.stop())
+  let account: TestAccount
   beforeEach(async () => {
     account = await anAccount(gateway.db, FUNDS)
   })
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   const moderate = (input: unknown, more: object = {}, headers: Record<string, string> = {}) =>
     post(`${gateway.url}${MODERATIONS}`, account.key, { model: 'paid', input, ...more }, headers)
@@ -133,34 +126,6 @@ describe('POST /v1/moderations', () => {
   })
 
   const picture = (url: unknown) => [{ type: 'image_url', image_url: { url } }]
-  const REFUSED: [what: string, body: object, param: string][] = [
-    ['no input', { input: undefined }, 'input'],
-    ['an empty text', { input: '' }, 'input'],
-    ['an empty list', { input: [] }, 'input'],
-    ['an empty text in a list', { input: ['a', ''] }, 'input[1]'],
-    ['a number', { input: 7 }, 'input'],
-    ['an object', { input: { text: 'a' } }, 'input'],
-    ['texts and parts together', { input: ['a', { type: 'text', text: 'a' }] }, 'input[1]'],
-    ['a part of another kind', { input: [{ type: 'file', file: {} }] }, 'input[0].type'],
-    ['a part with a field that is unknown', { input: [{ type: 'text', text: 'a', url: 'b' }] }, 'input[0].url'],
-    ['more than 100 texts', { input: Array.from({ length: 101 }, () => 'a') }, 'input'],
-    ['a field that is unknown', { user: 'a' }, 'user'],
-    ['a private address', { input: picture('http://127.0.0.1/a.png') }, 'input[0].image_url.url'],
-    ['an address of a cloud', { input: picture('http://169.254.169.254/') }, 'input[0].image_url.url'],
-    ['a picture that is none', { input: picture('data:text/html;base64,aGk=') }, 'input[0].image_url.url'],
-  ]
-  for (const [what, body, param] of REFUSED) {
-    it(`refuses ${what} before any charge, and names ${param}`, async () => {
-      const reply = await moderate('a', body)
-      expect(reply.status, reply.text).to.equal(400)
-      expect(reply.json.error).to.include({ code: 'invalid_request', param })
-      expect(await countsOf(gateway.db, account)).to.include({ charged: 0 })
-    })
-  }
-
-  it('takes null for what is optional or unknown, as for absent', async () => {
-    expect((await moderate('a', { model: null, user: null })).status).to.equal(200)
-  })
 
   it('looks its pictures up like those of chats: what leads inside ends the call, refunded', async () => {
     await gateway.stopWorker()

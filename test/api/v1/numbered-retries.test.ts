@@ -5,8 +5,7 @@ import type { Sandbox } from '../../../sandbox/server.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway, startTestWeb } from '../../../scripts/harness/harness.ts'
+import { startTestWeb } from '../../../scripts/harness/harness.ts'
 import { get, send } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
@@ -14,21 +13,14 @@ import { install } from '../../../scripts/harness/installation.ts'
 import type { Installation, Program } from '../../../scripts/harness/installation.ts'
 import { IMAGES, callOf, image, imageBody, prompted } from '../../../scripts/harness/calling.ts'
 import { untilItWaits } from '../../support/lock-waits.ts'
+import { useAccount, useGateway } from '../../support/gateway.ts'
 
 const numbered = (count: number): Record<string, string> => ({ 'x-stainless-retry-count': String(count) })
 const isReplay = (reply: Reply): boolean => reply.headers.get('idempotent-replayed') === 'true'
 
 describe('a retry that an SDK numbers', () => {
-  let gateway: Gateway
-  let account: TestAccount
-  before(async () => {
-    gateway = await startGateway()
-  })
-  after(() => gateway.stop())
-  beforeEach(async () => {
-    account = await anAccount(gateway.db, 1000)
-  })
-  afterEach(() => expectBooksToBalance(gateway.db))
+  const gateway = useGateway()
+  const account = useAccount(gateway, 1000)
 
   /** Sends a call and disconnects once it is charged. */
   async function abandon(prompt: string): Promise<void> {
@@ -54,12 +46,14 @@ describe('a retry that an SDK numbers', () => {
     expect(await balanceOf(gateway.db, account.id)).to.equal(960)
   })
 
-  it('gets the answer of such a call that has ended meanwhile', async () => {
+  it('gets the answer of such a call that has ended meanwhile, and only once: the next makes a new call', async () => {
     const prompt = prompted('[delay 150]')
     await abandon(prompt)
     await until('the end', () => gateway.db('calls').where({ account_id: account.id, status: 'succeeded' }).first())
     expect(isReplay(await image(gateway, account, prompt, {}, numbered(2)))).to.equal(true)
     expect(gateway.sandbox.billed(prompt).total).to.equal(1)
+    expect(isReplay(await image(gateway, account, prompt, {}, numbered(2)))).to.equal(false)
+    expect(gateway.sandbox.billed(prompt).total).to.equal(2)
   })
 
   it('makes a new call if the first was answered, or if the body differs', async () => {
@@ -69,14 +63,6 @@ describe('a retry that an SDK numbers', () => {
     const slow = prompted('[delay 300]')
     await abandon(slow)
     expect(isReplay(await image(gateway, account, `${slow} other`, {}, numbered(1)))).to.equal(false)
-  })
-
-  it('gets an answer only once: the next request makes a new call', async () => {
-    const prompt = prompted('[delay 200]')
-    await abandon(prompt)
-    expect(isReplay(await image(gateway, account, prompt, {}, numbered(1)))).to.equal(true)
-    expect(isReplay(await image(gateway, account, prompt, {}, numbered(1)))).to.equal(false)
-    expect(gateway.sandbox.billed(prompt).total).to.equal(2)
   })
 
   it('joins a call whose client disconnected before it was charged', async () => {
@@ -151,24 +137,6 @@ describe('a retry that an SDK numbers', () => {
   const callIds = (replies: Reply[]): Set<string | null> =>
     new Set(replies.map((reply) => reply.headers.get('x-call-id')))
 
-  it('joins another call than a parallel retry: of two, neither is charged again', async () => {
-    const prompt = prompted('[hold]')
-    await abandonMany(prompt, 2)
-    const retries = Promise.all([
-      image(gateway, account, prompt, {}, numbered(1)),
-      image(gateway, account, prompt, {}, numbered(1)),
-    ])
-    await release(prompt, 2)
-    const replies = await retries
-    expect(replies.map((reply) => [reply.status, isReplay(reply)])).to.deep.equal([
-      [200, true],
-      [200, true],
-    ])
-    expect(callIds(replies).size).to.equal(2)
-    expect(gateway.sandbox.billed(prompt).total).to.equal(2)
-    expect(await balanceOf(gateway.db, account.id)).to.equal(920)
-  })
-
   it('joins another call than the retry before: of two, neither is charged again; a third is a new call', async () => {
     const prompt = prompted('[delay 300]')
     await abandonMany(prompt, 2)
@@ -190,48 +158,36 @@ describe('a retry that an SDK numbers', () => {
     expect(await balanceOf(gateway.db, account.id)).to.equal(880)
   })
 
-  for (const [when, words] of [
-    ['run', '[hold]'],
-    ['have ended meanwhile', ''],
-  ] as const) {
-    it(`joins one of five calls that ${when}, beside four retries at three processes; a sixth is new`, async () => {
-      const others = [await startTestWeb(gateway.config), await startTestWeb(gateway.config)]
-      try {
-        const prompt = prompted(words)
-        const webs = [gateway, ...others]
-        await abandonMany(
-          prompt,
-          5,
-          webs.map(({ url }) => url),
-        )
-        await until('the disconnect to be recorded', async () => (await left()) === 5)
-        if (when !== 'run')
-          await until(
-            'the end of all',
-            async () => (await gateway.db('calls').where({ account_id: account.id, status: 'succeeded' })).length === 5,
-          )
-        const answered: string[] = []
-        const retrying = Array.from({ length: 6 }, (_, at) => image(webs[at % 3]!, account, prompt, {}, numbered(1)))
-        for (const one of retrying) one.then(({ text }) => answered.push(text)).catch(() => {})
-        if (when === 'run') {
-          await until('a sixth call', async () => {
-            // The upstream holds all of them: an answer now is a refusal.
-            expect(answered).to.deep.equal([])
-            return (await callCount()) === 6
-          })
-          await release(prompt, 6)
-        }
-        const retries = await Promise.all(retrying)
-        expect(retries.map((reply) => reply.status)).to.deep.equal([200, 200, 200, 200, 200, 200])
-        expect(retries.filter(isReplay).length).to.equal(5)
-        expect(callIds(retries).size).to.equal(6)
-        expect(gateway.sandbox.billed(prompt).total).to.equal(6)
-        expect(await balanceOf(gateway.db, account.id)).to.equal(760)
-      } finally {
-        await Promise.all(others.map((web) => web.stop()))
-      }
-    })
-  }
+  it('joins one of five calls that run, beside four retries at three processes; a sixth is new', async () => {
+    const others = [await startTestWeb(gateway.config), await startTestWeb(gateway.config)]
+    try {
+      const prompt = prompted('[hold]')
+      const webs = [gateway, ...others]
+      await abandonMany(
+        prompt,
+        5,
+        webs.map(({ url }) => url),
+      )
+      await until('the disconnect to be recorded', async () => (await left()) === 5)
+      const answered: string[] = []
+      const retrying = Array.from({ length: 6 }, (_, at) => image(webs[at % 3]!, account, prompt, {}, numbered(1)))
+      for (const one of retrying) one.then(({ text }) => answered.push(text)).catch(() => {})
+      await until('a sixth call', async () => {
+        // The upstream holds all of them: an answer now is a refusal.
+        expect(answered).to.deep.equal([])
+        return (await callCount()) === 6
+      })
+      await release(prompt, 6)
+      const retries = await Promise.all(retrying)
+      expect(retries.map((reply) => reply.status)).to.deep.equal([200, 200, 200, 200, 200, 200])
+      expect(retries.filter(isReplay).length).to.equal(5)
+      expect(callIds(retries).size).to.equal(6)
+      expect(gateway.sandbox.billed(prompt).total).to.equal(6)
+      expect(await balanceOf(gateway.db, account.id)).to.equal(760)
+    } finally {
+      await Promise.all(others.map((web) => web.stop()))
+    }
+  })
 
   it('joins a call even before its disconnect is recorded', async () => {
     for (let time = 0; time < 5; time++) {
@@ -267,40 +223,35 @@ describe('a retry after the web process of its first attempt was killed', functi
   let installation: Installation
   let account: TestAccount
   let survivor: Program
+  let worker: Promise<Program> | undefined
   before(async () => {
     sandbox = await createSandbox({ imageSeconds: 0.05 })
     installation = await install(sandbox)
     survivor = await installation.start('web')
   })
   after(async () => {
+    await expectBooksToBalance(installation.db)
     await installation.end()
     await sandbox.close()
   })
   beforeEach(async () => {
     account = await anAccount(installation.db, 1000)
   })
-  afterEach(() => expectBooksToBalance(installation.db))
 
-  const ended = (count: number): Promise<unknown> =>
-    until(
-      'the end',
-      async () =>
-        (await installation.db('calls').where({ account_id: account.id, status: 'succeeded' })).length === count,
+  const startWorker = (): Promise<Program> => (worker ??= installation.start('worker'))
+
+  it('joins a call that runs, or has ended since, each retry another one', async () => {
+    const running = prompted('[delay 1000]')
+    const quick = prompted()
+    const victim = await installation.start('web')
+    const sent = [running, running, quick, quick].map((prompt) =>
+      image(victim, account, prompt, {}, numbered(0)).catch(() => null),
     )
-
-  for (const [when, words] of [
-    ['runs', '[delay 1000]'],
-    ['has ended since', ''],
-  ] as const) {
-    it(`joins the call that ${when}, each retry another one`, async () => {
-      const prompt = prompted(words)
-      const victim = await installation.start('web')
-      const sent = [1, 2].map(() => image(victim, account, prompt, {}, numbered(0)).catch(() => null))
-      await victim.reaches('call.enqueued', 2)
-      await victim.kill()
-      expect(await Promise.all(sent)).to.deep.equal([null, null])
-      const worker = await installation.start('worker')
-      if (when !== 'runs') await ended(2)
+    await victim.reaches('call.enqueued', 4)
+    await victim.kill()
+    expect(await Promise.all(sent)).to.deep.equal([null, null, null, null])
+    await startWorker()
+    for (const prompt of [running, quick]) {
       const retries = await Promise.all([1, 2].map(() => image(survivor, account, prompt, {}, numbered(1))))
       expect(
         retries.map((reply) => [reply.status, isReplay(reply)]),
@@ -312,13 +263,15 @@ describe('a retry after the web process of its first attempt was killed', functi
       expect(new Set(retries.map((reply) => reply.headers.get('x-call-id'))).size).to.equal(2)
       expect(isReplay(await image(survivor, account, prompt, {}, numbered(2)))).to.equal(false)
       expect(sandbox.billed(prompt).total).to.equal(3)
-      expect(await balanceOf(installation.db, account.id)).to.equal(880)
-      await worker.stop()
-    })
-  }
+      // Its next retries come once it has ended.
+      const calls = () => installation.db('calls').where({ account_id: account.id, status: 'succeeded' })
+      await until('the end of all', async () => (await calls()).length >= 5)
+    }
+    expect(await balanceOf(installation.db, account.id)).to.equal(1000 - 6 * 40)
+  })
 
   it('makes a new call if that process had answered the first, or stopped in order', async () => {
-    await installation.start('worker')
+    await startWorker()
     const redis = new Redis(installation.config.REDIS_URL)
     const heartbeats = `${installation.config.REDIS_PREFIX}:web-processes`
     try {

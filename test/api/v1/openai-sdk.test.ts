@@ -1,43 +1,24 @@
 import { expect } from 'chai'
 import OpenAI, { APIError, AuthenticationError, BadRequestError, InternalServerError, RateLimitError } from 'openai'
-import { expectBooksToBalance } from '../../support/books.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
 import { countsOf, prompted } from '../../../scripts/harness/calling.ts'
 import { until } from '../../../scripts/harness/until.ts'
+import { useAccount, useGateway } from '../../support/gateway.ts'
+import { refusal as refusalOf } from './support/errors.ts'
 
 const LIMIT = 25
 
 describe("OpenAI's own SDK", () => {
-  let gateway: Gateway
-  let account: TestAccount
-  before(async () => {
-    gateway = await startGateway({ GATEWAY_RATE_LIMIT: String(LIMIT) }, ({ models }) => {
-      models.push({ ...models.find(({ id }) => id === 'sandbox-chat')!, id: 'maker/chat' })
-    })
+  const gateway = useGateway({ GATEWAY_RATE_LIMIT: String(LIMIT) }, ({ models }) => {
+    models.push({ ...models.find(({ id }) => id === 'sandbox-chat')!, id: 'maker/chat' })
   })
-  after(() => gateway.stop())
-  beforeEach(async () => {
-    account = await anAccount(gateway.db, 10_000)
-  })
-  afterEach(() => expectBooksToBalance(gateway.db))
+  const account = useAccount(gateway, 10_000)
 
   const client = (options: object = {}): OpenAI =>
     new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: account.key, ...options })
   const asked = (content: string) => ({ model: 'sandbox-chat', messages: [{ role: 'user' as const, content }] })
 
-  /** The error that a call is refused with. */
-  async function refusal(call: PromiseLike<unknown>): Promise<APIError> {
-    try {
-      await call
-    } catch (error) {
-      expect(error).to.be.an.instanceOf(APIError)
-      return error as APIError
-    }
-    throw new Error('was taken')
-  }
+  const refusal = (request: PromiseLike<unknown>): Promise<APIError> => refusalOf(request, APIError)
 
   it('lists the models', async () => {
     const { data } = await client().models.list()
@@ -50,46 +31,6 @@ describe("OpenAI's own SDK", () => {
     expect(await refusal(client().models.retrieve('maker/none')))
       .to.be.an.instanceOf(BadRequestError)
       .and.include({ status: 400, code: 'unsupported_model' })
-  })
-
-  it('chats, with tools passed through', async () => {
-    const answer = await client().chat.completions.create(asked('[answer Good day] [usage 10 20]'))
-    expect(answer.choices[0]!.message.content).to.equal('Good day')
-    expect(answer.usage).to.include({ prompt_tokens: 10, completion_tokens: 20, total_tokens: 30, credits: 1 })
-    const called = await client().chat.completions.create({
-      ...asked('[tool weather]'),
-      tools: [
-        {
-          type: 'function',
-          function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } },
-        },
-      ],
-    })
-    const [call] = called.choices[0]!.message.tool_calls!
-    expect(call).to.include({ type: 'function' })
-    expect(called.choices[0]!.finish_reason).to.equal('tool_calls')
-  })
-
-  it('streams a chat, with usage', async () => {
-    const stream = await client().chat.completions.create({
-      ...asked('[answer one two three] [usage 3 4]'),
-      stream: true,
-      stream_options: { include_usage: true },
-    })
-    let text = ''
-    let usage: unknown
-    for await (const chunk of stream) {
-      text += chunk.choices[0]?.delta.content ?? ''
-      usage = chunk.usage ?? usage
-    }
-    expect(text).to.equal('one two three')
-    expect(usage).to.include({ prompt_tokens: 3, completion_tokens: 4, credits: 1, balance: 9999 })
-  })
-
-  it('makes images', async () => {
-    const image = await client().images.generate({ model: 'sandbox-image', prompt: prompted() })
-    expect(image.data![0]!.url).to.match(/^http.*\/media\/.*\.png$/)
-    expect(await balanceOf(gateway.db, account.id)).to.equal(9960)
   })
 
   it('throws its own classes of errors', async () => {

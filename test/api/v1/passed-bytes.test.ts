@@ -1,13 +1,11 @@
 import { expect } from 'chai'
-import { anAccount } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../../../scripts/folders.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
-import { send } from '../../../scripts/harness/http.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
-import type { Scripted } from '../../upstreams/support/scripted.ts'
-import { saying, startScripted, streaming } from '../../upstreams/support/scripted.ts'
+import { post, send } from '../../../scripts/harness/http.ts'
+import { eventsOf, saying, streaming } from '../../upstreams/support/scripted.ts'
+import { useAccount, useGateway, useScripted } from '../../support/gateway.ts'
 
 type Fields = Record<string, unknown>
 
@@ -25,24 +23,95 @@ const TOOLS = [
 /** JSON as some clients spell it, and Node does not. */
 const ODD = String.raw`{"a":1.0,"b":10.50,"c":"\u0041\/\u00e9","d":1,"d":2,"10":"ten"}`
 
-describe('a message and its upstream of the same dialect', () => {
-  let gateway: Gateway
-  let scripted: Scripted
-  let account: TestAccount
-  before(async () => {
-    scripted = await startScripted()
-    gateway = await startGateway({}, ({ upstreams, models }) => {
-      upstreams.native = { ...upstreams.sandbox, protocol: 'anthropic', baseUrl: scripted.origin }
-      const pricing = { input: 1, output: 3, perTokens: 1000, minimum: 1 }
-      models.push({ id: 'claude', modality: 'chat', pricing, upstreams: [{ upstream: 'native', model: 'a-claude' }] })
-    })
-    account = await anAccount(gateway.db, 100_000)
+/** Set, the samples are written anew from what is answered: to be read before they are committed. */
+const RECORDS = process.env.RECORD_SAMPLES === '1'
+
+const chunk = (choice: object, more: object = {}) => ({
+  id: 'chatcmpl-1',
+  object: 'chat.completion.chunk',
+  created: 1_790_000_000,
+  model: 'upstream-model',
+  system_fingerprint: 'fp_1',
+  choices: [{ index: 0, finish_reason: null, ...choice }],
+  ...more,
+})
+const call = (index: number, more: object) => chunk({ delta: { tool_calls: [{ index, ...more }] } })
+
+/** What upstreams of each protocol stream: thoughts, words, two calls of tools, usage. */
+const STREAMS = {
+  openai: eventsOf(
+    chunk({ delta: { role: 'assistant', content: '' } }),
+    chunk({ delta: { reasoning_content: 'Two ' } }),
+    chunk({ delta: { reasoning_content: 'cities.' } }),
+    chunk({ delta: { content: 'I look ' }, logprobs: null }),
+    chunk({ delta: { content: 'at é 你好 😀.' } }),
+    call(0, { id: 'call_a', type: 'function', function: { name: 'look', arguments: '' } }),
+    call(0, { function: { arguments: '{"at":"Ro' } }),
+    call(1, { id: 'call_b', type: 'function', function: { name: 'look', arguments: '{"at":"Oslo"}' } }),
+    call(0, { function: { arguments: 'me"}' } }),
+    chunk({ delta: {}, finish_reason: 'tool_calls' }),
+    { ...chunk({}), choices: [], usage: { prompt_tokens: 20, completion_tokens: 9, total_tokens: 29 } },
+  ),
+  anthropic: eventsOf(
+    {
+      type: 'message_start',
+      message: {
+        id: 'msg_1',
+        type: 'message',
+        role: 'assistant',
+        model: 'upstream-model',
+        content: [],
+        stop_reason: null,
+        stop_sequence: null,
+        usage: { input_tokens: 12, cache_read_input_tokens: 8, cache_creation_input_tokens: 0, output_tokens: 1 },
+      },
+    },
+    { type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '', signature: '' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking: 'Two cities.' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'signature_delta', signature: 'c2lnbmVk' } },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'content_block_start', index: 1, content_block: { type: 'text', text: '' } },
+    { type: 'ping' },
+    { type: 'content_block_delta', index: 1, delta: { type: 'text_delta', text: 'I look at é 你好 😀.' } },
+    { type: 'content_block_stop', index: 1 },
+    {
+      type: 'content_block_start',
+      index: 2,
+      content_block: { type: 'tool_use', id: 'toolu_a', name: 'look', input: {} },
+    },
+    { type: 'content_block_delta', index: 2, delta: { type: 'input_json_delta', partial_json: '{"at":"Ro' } },
+    { type: 'content_block_delta', index: 2, delta: { type: 'input_json_delta', partial_json: 'me"}' } },
+    { type: 'content_block_stop', index: 2 },
+    { type: 'message_delta', delta: { stop_reason: 'tool_use', stop_sequence: null }, usage: { output_tokens: 9 } },
+    { type: 'message_stop' },
+  ),
+}
+
+/** How a chat is asked for in each dialect. */
+const ASKED = {
+  chat: {
+    path: '/v1/chat/completions',
+    tools: [{ type: 'function', function: { name: 'look', parameters: { type: 'object', properties: {} } } }],
+  },
+  messages: { path: '/v1/messages', tools: [{ name: 'look', input_schema: { type: 'object', properties: {} } }] },
+}
+
+/** What differs from one answer to the next. */
+const steady = (text: string): string =>
+  text
+    .replaceAll(/"id":"(msg|chatcmpl|toolu|call)[-_][0-9a-zA-Z-]{16,}"/g, '"id":"$1-…"')
+    .replaceAll(/"created":\d+/g, '"created":…')
+
+describe('a call and its upstream', () => {
+  const scripted = useScripted()
+  const gateway = useGateway({}, ({ upstreams, models }) => {
+    const pricing = { input: 1000, output: 3000, perTokens: 1000, minimum: 1 }
+    for (const protocol of Object.keys(STREAMS)) {
+      upstreams[protocol] = { ...upstreams.sandbox, protocol, baseUrl: scripted.origin }
+      models.push({ id: `by-${protocol}`, modality: 'chat', pricing, upstreams: [{ upstream: protocol, model: 'm' }] })
+    }
   })
-  after(async () => {
-    await gateway.stop()
-    await scripted.close()
-  })
-  afterEach(() => expectBooksToBalance(gateway.db))
+  const account = useAccount(gateway, 100_000)
 
   const ask = (body: string): Promise<Reply> => send('POST', `${gateway.url}/v1/messages`, { key: account.key, body })
 
@@ -64,14 +133,14 @@ describe('a message and its upstream of the same dialect', () => {
     { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'seen', is_error: false }] },
   ]
 
-  it('exchange turns, tools and answers byte for byte', async () => {
+  it('of the same dialect exchange turns, tools and answers byte for byte', async () => {
     let sent = ''
     const prompt = scripted.prompt((request, response, body) => {
       sent = body
       saying(JSON.stringify(message([USE])))(request, response, body)
     })
     const messages = turnsOf(prompt)
-    const reply = await ask(JSON.stringify({ model: 'claude', max_tokens: 50, tools: TOOLS, messages }))
+    const reply = await ask(JSON.stringify({ model: 'by-anthropic', max_tokens: 50, tools: TOOLS, messages }))
     expect(reply.status, reply.text).to.equal(200)
     expect(sent)
       .to.include(`"messages":${JSON.stringify(messages)}`)
@@ -79,7 +148,7 @@ describe('a message and its upstream of the same dialect', () => {
     expect(reply.text).to.include(`"content":${JSON.stringify([USE])}`)
   })
 
-  it('exchange the events of a stream byte for byte, but for the first and the last two', async () => {
+  it('of the same dialect exchange a stream byte for byte, but for its first event and the last two', async () => {
     const { content: _content, ...head } = message([])
     const text = JSON.stringify(INPUT)
     const middle = [
@@ -97,12 +166,12 @@ describe('a message and its upstream of the same dialect', () => {
     const frame = (event: Fields): string => `event: ${String(event.type)}\ndata: ${JSON.stringify(event)}\n\n`
     const prompt = scripted.prompt(streaming(events.map(frame).join('')))
     const reply = await ask(
-      JSON.stringify({ model: 'claude', max_tokens: 50, stream: true, messages: turnsOf(prompt) }),
+      JSON.stringify({ model: 'by-anthropic', max_tokens: 50, stream: true, messages: turnsOf(prompt) }),
     )
     expect(reply.text).to.include(middle.map(frame).join(''))
   })
 
-  it('exchange JSON that is spelt in another way as what it says', async () => {
+  it('of the same dialect exchange JSON that is spelt in another way as what it says', async () => {
     let sent = ''
     const answer = JSON.stringify(message([{ ...USE, input: 'ODD' }])).replace('"ODD"', ODD)
     const prompt = scripted.prompt((request, response, body) => {
@@ -114,11 +183,25 @@ describe('a message and its upstream of the same dialect', () => {
       { role: 'assistant', content: [{ ...USE, input: 'ODD' }] },
       { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'seen' }] },
     ]
-    const reply = await ask(JSON.stringify({ model: 'claude', max_tokens: 50, messages }).replace('"ODD"', ODD))
+    const reply = await ask(JSON.stringify({ model: 'by-anthropic', max_tokens: 50, messages }).replace('"ODD"', ODD))
     expect(reply.status, reply.text).to.equal(200)
     const said = JSON.parse(ODD) as unknown
     const turns = (JSON.parse(sent) as { messages: { content: { input: unknown }[] }[] }).messages
     expect(turns[1]!.content[0]!.input).to.deep.equal(said)
     expect(reply.json.content[0].input).to.deep.equal(said)
   })
+
+  for (const [dialect, { path, tools }] of Object.entries(ASKED)) {
+    for (const [protocol, said] of Object.entries(STREAMS)) {
+      it(`stream the bytes of the sample: ${dialect} over ${protocol}`, async () => {
+        const messages = [{ role: 'user', content: scripted.prompt(streaming(said)) }]
+        const body = { model: `by-${protocol}`, max_tokens: 100, stream: true, messages, tools }
+        const { status, text } = await post(`${gateway.url}${path}`, account.key, JSON.stringify(body))
+        expect(status, text).to.equal(200)
+        const file = join(root, 'test/api/v1/stream-samples', `${dialect}-over-${protocol}.txt`)
+        if (RECORDS) writeFileSync(file, steady(text))
+        expect(steady(text)).to.equal(readFileSync(file, 'utf8'))
+      })
+    }
+  }
 })

@@ -2,8 +2,6 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { post } from '../../../scripts/harness/http.ts'
 import {
@@ -17,9 +15,9 @@ import {
   recordOf,
 } from '../../../scripts/harness/calling.ts'
 import { inSoak, report, seed } from '../../crash/scale.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
 import { chatBodies } from '../../upstreams/support/chat-bodies.ts'
 import { pricedModels } from './support/priced-models.ts'
+import { useGateway } from '../../support/gateway.ts'
 
 const QUOTES = '/v1/quotes'
 
@@ -69,13 +67,11 @@ const requests: fc.Arbitrary<Asked> = fc.oneof(
 )
 
 describe('POST /v1/quotes', () => {
-  let gateway: Gateway
+  const gateway = useGateway({}, (catalogue) => catalogue.models.push(...pricedModels()))
   before(async () => {
-    gateway = await startGateway({}, (catalogue) => catalogue.models.push(...pricedModels()))
     // What is compared is charged when a call opens.
     await gateway.stopWorker()
   })
-  after(() => gateway.stop())
 
   const quote = ({ key }: Pick<TestAccount, 'key'>, asked: object): Promise<Reply> =>
     post(`${gateway.url}${QUOTES}`, key, asked)
@@ -143,7 +139,6 @@ describe('POST /v1/quotes', () => {
     report(`${BODIES} quotes: ${counts.charged} charged as they said, ${counts.refused} refused alike; seed ${seed}`)
     expect(counts.charged).to.be.above(BODIES / 4)
     expect(counts.refused).to.be.above(0)
-    await expectBooksToBalance(gateway.db)
   }).timeout(180_000 + 200 * BODIES)
 
   it('refuses what is no quote, and names the field', async () => {

@@ -1,30 +1,20 @@
-import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import type { Trx } from '../../../src/shared/platform/postgres/db.ts'
 import { newId } from '../../../src/shared/platform/ids.ts'
 import { grant } from '../../../src/shared/ledger/ledger.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
-import { get } from '../../../scripts/harness/http.ts'
-import { until } from '../../../scripts/harness/until.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
-import { callOf, chat, countsOf, image, prompted, recordOf } from '../../../scripts/harness/calling.ts'
+import { chat, countsOf, image, prompted, recordOf } from '../../../scripts/harness/calling.ts'
 import { untilItWaits } from '../../support/lock-waits.ts'
+import { useGateway } from '../../support/gateway.ts'
 
 describe('a change between the checks of a call and its charge', () => {
-  let gateway: Gateway
+  const gateway = useGateway()
   let account: TestAccount
-  before(async () => {
-    gateway = await startGateway()
-  })
-  after(() => gateway.stop())
   beforeEach(async () => {
     account = await anAccount(gateway.db, 40)
   })
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   /**
    * Locks the account while a call passes its checks and waits to be charged, changes something, and lets the call
@@ -95,38 +85,5 @@ describe('a change between the checks of a call and its charge', () => {
       0,
     )
     expect(await balanceOf(gateway.db, account.id)).to.equal(250 - collected)
-  })
-
-  it('a retry whose first process has died joins its call', async () => {
-    account = await anAccount(gateway.db, 400)
-    const prompt = prompted('[hold]')
-    const first = await image(gateway, account, prompt, {}, { prefer: 'respond-async', 'x-stainless-retry-count': '0' })
-    await gateway
-      .db('calls')
-      .where({ id: callOf(first) })
-      .update({ reply_to: randomUUID() })
-    const retrying = image(gateway, account, prompt, {}, { 'x-stainless-retry-count': '1' })
-    await until('the upstream to have it', () => gateway.sandbox.release(prompt) > 0)
-    const retry = await retrying
-    expect([retry.status, retry.headers.get('idempotent-replayed'), retry.headers.get('x-call-id')]).to.deep.equal([
-      200,
-      'true',
-      first.json.id,
-    ])
-    expect(gateway.sandbox.billed(prompt).total).to.equal(1)
-  })
-
-  it('a retry does not join a call that is older than ten minutes', async () => {
-    account = await anAccount(gateway.db, 400)
-    const prompt = prompted('[delay 300]')
-    const first = await image(gateway, account, prompt, {}, { prefer: 'respond-async', 'x-stainless-retry-count': '0' })
-    await gateway
-      .db('calls')
-      .where({ id: callOf(first) })
-      .update({ reply_to: randomUUID(), created_at: gateway.db.raw("now() - interval '11 minutes'") })
-    const retry = await image(gateway, account, prompt, {}, { 'x-stainless-retry-count': '1' })
-    expect([retry.status, retry.headers.get('idempotent-replayed')]).to.deep.equal([200, null])
-    expect((await get(`${gateway.url}/v1/calls/${first.json.id}?wait=60`, account.key)).status).to.equal(200)
-    expect(gateway.sandbox.billed(prompt).total).to.equal(2)
   })
 })

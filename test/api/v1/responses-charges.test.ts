@@ -4,20 +4,16 @@ import type { ResponseStreamEvent } from 'openai/resources/responses/responses'
 import { prompted } from '../../../scripts/harness/calling.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { until } from '../../../scripts/harness/until.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
-import { MODELS, asked, clientOf, refusal, startDialects, streamed } from './support/responses.ts'
+import { useGateway } from '../../support/gateway.ts'
+import { MODELS, asked, clientOf, refusal, addDialects, streamed } from './support/responses.ts'
 
 describe('what a response costs', () => {
-  let gateway: Gateway
+  const gateway = useGateway({}, addDialects)
   let account: TestAccount
   before(async () => {
-    gateway = await startDialects()
     account = await anAccount(gateway.db, 1_000_000)
   })
-  after(() => gateway.stop())
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   const client = (key = account.key): OpenAI => clientOf(gateway, key)
 
@@ -74,45 +70,14 @@ describe('what a response costs', () => {
     }
   })
 
-  const REFUSED: [what: string, more: object, status: number, message: RegExp][] = [
-    ['an unknown field', { foo: 1 }, 400, /^Unknown parameter: 'foo'/],
-    ['an unknown field of an item', { input: [{ role: 'user', content: 'a', b: 1 }] }, 400, /'input\.0\.b'/],
-    ['an unknown kind of item', { input: [{ type: 'odd' }] }, 400, /'odd' is no known type of item/],
-    ['an unknown kind of part', { input: [{ role: 'user', content: [{ type: 'odd' }] }] }, 400, /input\.0\.content\.0/],
-    ['a tier of its own price', { service_tier: 'priority' }, 400, /service_tier/],
-    ['a mode of its own price', { reasoning: { mode: 'pro' } }, 400, /reasoning\.mode/],
-    ['a cache of a day', { prompt_cache_retention: '24h' }, 400, /prompt_cache_retention/],
-    ['a stored prompt', { prompt: { id: 'pmpt_1' } }, 400, /'prompt'/],
-    ['a stored conversation', { conversation: 'conv_1' }, 400, /'conversation'/],
-    ['a compaction', { context_management: [{ type: 'compaction' }] }, 400, /context_management/],
-    [
-      'a stored file',
-      { input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'data:,', file_id: 'file_1' }] }] },
-      400,
-      /input\.0\.content\.0\.file_id/,
-    ],
-    [
-      'a hosted tool that is forced',
-      { tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } },
-      400,
-      /tool_choice/,
-    ],
-    [
-      'a private address',
-      { input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'http://127.0.0.1/a' }] }] },
-      400,
-      /image_url/,
-    ],
-    ['an unknown model', { model: 'nobody' }, 404, /model/],
-  ]
-  for (const [what, more, status, message] of REFUSED) {
+  for (const [what, more, status, code] of [
+    ['an unknown field', { foo: 1 }, 400, 'invalid_request'],
+    ['an unknown model', { model: 'nobody' }, 404, 'model_not_found'],
+  ] as const)
     it(`refuses ${what}, uncharged`, async () => {
       const before = await balanceOf(gateway.db, account.id)
       const refused = await refusal(client().responses.create({ ...asked('claude', 'hello'), ...more } as never))
-      expect(refused.status).to.equal(status)
-      expect((refused.error as { message: string }).message).to.match(message)
-      if (status === 404) expect(refused.code).to.equal('model_not_found')
+      expect([refused.status, refused.code]).to.deep.equal([status, code])
       expect(await balanceOf(gateway.db, account.id)).to.equal(before)
     })
-  }
 })

@@ -5,10 +5,9 @@ import { z } from 'zod'
 import { prompted } from '../../../scripts/harness/calling.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { get } from '../../../scripts/harness/http.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
-import { MODELS, UPSTREAMS, asked, clientOf, refusal, startDialects, streamed } from './support/responses.ts'
+import { useGateway } from '../../support/gateway.ts'
+import { MODELS, UPSTREAMS, asked, clientOf, refusal, addDialects, streamed } from './support/responses.ts'
 
 const WEATHER: OpenAI.Responses.FunctionTool = {
   type: 'function',
@@ -19,14 +18,11 @@ const WEATHER: OpenAI.Responses.FunctionTool = {
 }
 
 describe('POST /v1/responses', () => {
-  let gateway: Gateway
+  const gateway = useGateway({}, addDialects)
   let account: TestAccount
   before(async () => {
-    gateway = await startDialects()
     account = await anAccount(gateway.db, 1_000_000)
   })
-  after(() => gateway.stop())
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   const client = (key = account.key): OpenAI => clientOf(gateway, key)
 
@@ -70,25 +66,6 @@ describe('POST /v1/responses', () => {
           status: 'in_progress',
         })
         expect(response.usage?.output_tokens).to.be.above(0)
-      })
-
-      it('calls a tool, and takes its result on the next turn', async () => {
-        for (const isStreamed of [false, true]) {
-          const input: OpenAI.Responses.ResponseInput = [{ role: 'user', content: prompted('[tool]') }]
-          const request = asked(model, input, { tools: [WEATHER] })
-          const first = isStreamed
-            ? (await streamed(client(), request)).response
-            : await client().responses.create(request)
-          const call = first.output[0] as OpenAI.Responses.ResponseFunctionToolCall
-          expect(call).to.include({ type: 'function_call', name: 'get_weather', status: 'completed' })
-          expect(JSON.parse(call.arguments)).to.be.an('object')
-          const output = { type: 'function_call_output' as const, call_id: call.call_id, output: 'rain' }
-          const next = await client().responses.create({
-            ...request,
-            input: [...input, call, output, { role: 'user', content: prompted('[answer It rains.]') }],
-          })
-          expect(next.output_text).to.equal('It rains.')
-        }
       })
 
       it('says in its form that it was refunded when its upstream fails, in mid-stream too', async () => {

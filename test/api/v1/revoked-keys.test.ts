@@ -6,11 +6,8 @@ import { allOf } from '../../../src/shared/identity/members.ts'
 import { Redis } from 'ioredis'
 import { createKey, revokeKey } from '../../../src/shared/identity/api-keys.ts'
 import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
-import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
+import { useAccount, useGateway } from '../../support/gateway.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
@@ -70,19 +67,14 @@ function beginRequest(url: string, headers: Record<string, string>) {
 }
 
 describe('a revoked or suspended key', () => {
-  let gateway: Gateway
-  let account: TestAccount
+  const gateway = useGateway()
+  const account = useAccount(gateway, 2000)
   let redis: Redis
-  before(async () => {
-    gateway = await startGateway()
+  before(() => {
     redis = new Redis(gateway.config.REDIS_URL)
   })
-  after(async () => {
-    redis.disconnect()
-    await gateway.stop()
-  })
+  after(() => redis.disconnect())
   beforeEach(async () => {
-    account = await anAccount(gateway.db, 1000)
     expect((await image(gateway, account, 'paid', {}, IDEMPOTENT)).status).to.equal(200)
     const left = await image(gateway, account, 'left', {}, { 'x-stainless-retry-count': '0' })
     await gateway
@@ -90,7 +82,6 @@ describe('a revoked or suspended key', () => {
       .where({ id: callOf(left) })
       .update({ abandoned_at: gateway.db.fn.now() })
   })
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   const request = ({ path, body, headers = {} }: (typeof REQUESTS)[string]): Promise<Reply> =>
     send('POST', `${gateway.url}${path}`, {
@@ -103,28 +94,32 @@ describe('a revoked or suspended key', () => {
   const requestsOf = async ({ id }: TestAccount): Promise<number> =>
     Number(await redis.get(`${gateway.config.REDIS_PREFIX}:limit:calls:${id}`))
 
-  for (const [what, asked] of Object.entries(REQUESTS)) {
-    it(`refuses ${what} once it is revoked, and records no call`, async () => {
-      const before = await countsOf(gateway.db, account)
-      await revokeKey(gateway.db, allOf(account.id), account.keyId)
+  it('is refused for every request once it is revoked, which records no call', async () => {
+    const before = await countsOf(gateway.db, account)
+    await revokeKey(gateway.db, allOf(account.id), account.keyId)
+    for (const [what, asked] of Object.entries(REQUESTS)) {
       const reply = await request(asked)
-      expect([reply.status, reply.json.error.type]).to.deep.equal([401, 'unauthorized'])
+      expect([reply.status, reply.json.error.type], what).to.deep.equal([401, 'unauthorized'])
       for (const name of ['x-call-id', ...ALLOWANCE, 'idempotent-replayed'])
-        expect(reply.headers.get(name), name).to.equal(null)
-      expect(await countsOf(gateway.db, account)).to.deep.equal(before)
-    })
+        expect(reply.headers.get(name), `${what}: ${name}`).to.equal(null)
+    }
+    expect(await countsOf(gateway.db, account)).to.deep.equal(before)
+  })
 
-    it(`refuses ${what} while its account is suspended, and accepts it afterwards`, async () => {
-      const usual = await request(asked)
-      await setAccountStatus(gateway.db, null, account.id, 'suspended')
+  it('is refused for every request while its account is suspended, and accepted afterwards', async () => {
+    const statuses = new Map<string, number>()
+    for (const [what, asked] of Object.entries(REQUESTS)) statuses.set(what, (await request(asked)).status)
+    await setAccountStatus(gateway.db, null, account.id, 'suspended')
+    for (const [what, asked] of Object.entries(REQUESTS)) {
       const refused = await request(asked)
-      expect([refused.status, refused.json.error.type]).to.deep.equal([403, 'account_suspended'])
+      expect([refused.status, refused.json.error.type], what).to.deep.equal([403, 'account_suspended'])
       expect(await recordOf(gateway.db, refused)).to.include({ status: 'rejected', errorType: 'account_suspended' })
-      for (const name of ALLOWANCE) expect(refused.headers.get(name), name).to.equal(null)
-      await setAccountStatus(gateway.db, null, account.id, 'active')
-      expect((await request(asked)).status).to.equal(usual.status)
-    })
-  }
+      for (const name of ALLOWANCE) expect(refused.headers.get(name), `${what}: ${name}`).to.equal(null)
+    }
+    await setAccountStatus(gateway.db, null, account.id, 'active')
+    for (const [what, asked] of Object.entries(REQUESTS))
+      expect((await request(asked)).status, what).to.equal(statuses.get(what))
+  })
 
   it('refuses a body that arrives after its key was revoked, and does not join a paid call', async () => {
     const { id, secret } = await createKey(gateway.db, account.id, 'second')

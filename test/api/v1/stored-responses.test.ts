@@ -4,21 +4,17 @@ import type OpenAI from 'openai'
 import { prompted } from '../../../scripts/harness/calling.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { until } from '../../../scripts/harness/until.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
-import { clientOf, refusal, startDialects } from './support/responses.ts'
+import { useGateway } from '../../support/gateway.ts'
+import { clientOf, refusal, addDialects } from './support/responses.ts'
 import type { Asked } from './support/responses.ts'
 
 describe('a response that is stored', () => {
-  let gateway: Gateway
+  const gateway = useGateway({ MAX_DIALECT_BODY_BYTES: '2000000' }, addDialects)
   let account: TestAccount
   before(async () => {
-    gateway = await startDialects()
     account = await anAccount(gateway.db, 1_000_000)
   })
-  after(() => gateway.stop())
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   const client = (key = account.key): OpenAI => clientOf(gateway, key)
 
@@ -168,7 +164,7 @@ describe('a response that is stored', () => {
   })
 
   it('is not gone on with where all of it is longer than a body may be', async () => {
-    const long = `[answer long] ${'x'.repeat(20 * 1024 * 1024)}`
+    const long = `[answer long] ${'x'.repeat(1_200_000)}`
     const rich = await anAccount(gateway.db, 1_000_000_000)
     const asking = (previous: string | null) =>
       client(rich.key).responses.create({

@@ -2,6 +2,8 @@ import { expect } from 'chai'
 import { checkChat } from '../../../src/shared/chat/completions/check.ts'
 import type { JsonObject } from '../../../src/api/middleware/json-body.ts'
 import type { ChatMessage, ChatRequest } from '../../../src/shared/requests/requests.ts'
+import { PIXEL_URI } from '../../support/pixel.ts'
+import { OK, verdict } from './support/parsing.ts'
 
 const asked = { role: 'user', content: 'x' }
 
@@ -179,4 +181,78 @@ describe('what clients send of themselves', () => {
   it('is no null where a value is needed', () => {
     expect(() => sent({ messages: [{ role: 'user', content: [{ type: 'text', text: null }] }] })).to.throw('text')
   })
+})
+
+describe('the messages and limits of a chat', () => {
+  const verdictOn = (body: object): string =>
+    verdict(() => checkChat({ messages: [asked], ...body } as JsonObject, { upstreams: [] }))
+  const said = (message: unknown): string => verdictOn({ messages: [message] })
+  const calling = { tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }] }
+  const picture = (image_url: unknown) => ({ role: 'user', content: [{ type: 'image_url', image_url }] })
+
+  const GOOD: [what: string, message: object][] = [
+    ...['system', 'developer', 'user', 'assistant', 'tool'].map((role): [string, object] => [
+      `of the role ${role}`,
+      { role, content: 'x' },
+    ]),
+    ['with an empty text', { role: 'user', content: '' }],
+    ['with a picture', picture({ url: PIXEL_URI })],
+    [
+      'of an assistant, as it answered',
+      {
+        role: 'assistant',
+        content: 'x',
+        refusal: null,
+        annotations: [{ url: 'http://10.0.0.1/' }],
+        audio: null,
+        tool_calls: [],
+        reasoning_content: 'hm',
+      },
+    ],
+    ["of an assistant's tool calls without content", { role: 'assistant', ...calling }],
+    ["of an assistant's tool calls with null", { role: 'assistant', content: null, ...calling }],
+    ['with fields of their own', { ...asked, name: 'bob', cache_control: { type: 'ephemeral' } }],
+  ]
+  for (const [what, message] of GOOD) it(`may be ${what}`, () => expect(said(message)).to.equal(OK))
+
+  const BAD: [what: string, messages: unknown, param: string][] = [
+    ['null', null, 'messages'],
+    ['a text', 'hi', 'messages'],
+    ['an object', asked, 'messages'],
+    ['empty', [], 'messages'],
+    ['of texts', ['hi'], 'messages[0]'],
+    ['of null', [null], 'messages[0]'],
+    ['without a role', [{ content: 'x' }], 'messages[0].role'],
+    ['of an unknown role', [{ role: 'system2', content: 'x' }], 'messages[0].role'],
+    ['without content', [{ role: 'user' }], 'messages[0].content'],
+    ['with null for content', [{ role: 'user', content: null }], 'messages[0].content'],
+    ['with a number for content', [{ role: 'user', content: 5 }], 'messages[0].content'],
+    ['with an object for content', [{ role: 'user', content: {} }], 'messages[0].content'],
+    ['of which the second is bad', [asked, { role: 'user' }], 'messages[1].content'],
+  ]
+  for (const [what, messages, param] of BAD)
+    it(`are refused if they are ${what}`, () => expect(verdictOn({ messages })).to.equal(`invalid_messages ${param}`))
+
+  it('are refused with a broken part, and a picture without an address or at a private one', () => {
+    for (const content of [['x'], [null], [{}], [{ type: 5 }], [{ type: 'text' }], [{ type: 'text', text: 5 }]])
+      expect(said({ role: 'user', content })).to.match(/^invalid_messages messages\[0\]\.content/)
+    for (const address of [{}, undefined, null, 5, { url: 5 }])
+      expect(said(picture(address))).to.equal('invalid_messages messages[0].content[0].image_url')
+    for (const address of [{ url: 'http://127.0.0.1/a.png' }, 'http://10.0.0.1/', { url: '' }])
+      expect(said(picture(address))).to.equal('invalid_request messages[0].content[0].image_url')
+  })
+
+  const WHOLE = [0, -1, 1.5, '5', true, [5], {}, 2 ** 53, Infinity, -0, 1e21]
+  const LIMITS: Record<string, { good: unknown[]; bad: unknown[] }> = {
+    max_tokens: { good: [1, 4096, null, undefined], bad: WHOLE },
+    max_completion_tokens: { good: [1, 4096, null, undefined], bad: WHOLE },
+    n: { good: [1, 8, null], bad: [0, 9, -1, 1.5, '2', true] },
+    temperature: { good: [0, 0.5, 2, null], bad: [-0.1, 2.01, '1', true, [1], Infinity] },
+    stream: { good: [true, false], bad: ['true', 1, {}] },
+  }
+  for (const [name, { good, bad }] of Object.entries(LIMITS))
+    it(`have ${name} in its range`, () => {
+      for (const value of good) expect(verdictOn({ [name]: value }), String(value)).to.equal(OK)
+      for (const value of bad) expect(verdictOn({ [name]: value }), String(value)).to.equal(`invalid_request ${name}`)
+    })
 })

@@ -3,11 +3,9 @@ import OpenAI from 'openai'
 import { setLimitsOf } from '../../../src/shared/identity/account-limits.ts'
 import type { LimitChanges } from '../../../src/shared/identity/account-limits.ts'
 import { changeKey } from '../../../src/shared/identity/key-limits.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
+import { useGateway, useSecondWeb } from '../../support/gateway.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway, TestWeb } from '../../../scripts/harness/harness.ts'
-import { startGateway, startTestWeb } from '../../../scripts/harness/harness.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { get, post, send } from '../../../scripts/harness/http.ts'
 import {
@@ -28,20 +26,11 @@ const RESPONSES = '/v1/responses'
 const USED = '[usage 30 20]'
 
 describe('tokens a minute', () => {
-  let gateway: Gateway
-  let second: TestWeb
-  before(async () => {
-    gateway = await startGateway({}, ({ models }) => {
-      const plain = models.find(({ id }) => id === 'sandbox-chat')!
-      models.push({ ...plain, id: 'long-chat', maxOutputTokens: 128_000, defaultOutputTokens: 16_384 })
-    })
-    second = await startTestWeb(gateway.config)
+  const gateway = useGateway({}, ({ models }) => {
+    const plain = models.find(({ id }) => id === 'sandbox-chat')!
+    models.push({ ...plain, id: 'long-chat', maxOutputTokens: 128_000, defaultOutputTokens: 16_384 })
   })
-  after(async () => {
-    await second.stop()
-    await gateway.stop()
-  })
-  afterEach(() => expectBooksToBalance(gateway.db))
+  const second = useSecondWeb(gateway)
 
   const limit = (account: TestAccount, changes: LimitChanges) =>
     gateway.db.transaction((trx) => setLimitsOf(trx, account.id, changes))
@@ -162,25 +151,6 @@ describe('tokens a minute', () => {
         expect(reply.headers.get('x-should-retry')).to.equal('true')
       }
     }))
-
-  it('open exactly 50 of 200 calls at once over two web processes, with room for 50', async () => {
-    const account = await anAccount(gateway.db, 100_000)
-    await limit(account, { tokensPerMinute: 1 })
-    const probe = await chat(gateway, account, prompted(), { max_tokens: 64 })
-    const each = tokensOf(probe)
-    expect(probe.status, probe.text).to.equal(400)
-    await limit(account, { tokensPerMinute: 51 * each - 1 })
-    await withoutWorker(async () => {
-      const replies = await Promise.all(
-        Array.from({ length: 200 }, (_, at) =>
-          chat([gateway, second][at % 2]!, account, prompted(), { max_tokens: 64 }, ASYNC),
-        ),
-      )
-      expect(replies.filter(({ status }) => status === 202).length).to.equal(50)
-      expect(replies.filter(({ status }) => status === 429).length).to.equal(150)
-      expect((await countsOf(gateway.db, account)).charged).to.equal(50)
-    })
-  })
 
   it('let the tighter one of account and key decide, and be shown', async () => {
     const account = await limited(5000)

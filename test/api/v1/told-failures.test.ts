@@ -2,13 +2,11 @@ import { expect } from 'chai'
 import { prompted, recordOf } from '../../../scripts/harness/calling.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { get, send } from '../../../scripts/harness/http.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
-import type { Script, Scripted } from '../../upstreams/support/scripted.ts'
-import { startScripted, streaming } from '../../upstreams/support/scripted.ts'
+import type { Script } from '../../upstreams/support/scripted.ts'
+import { streaming } from '../../upstreams/support/scripted.ts'
+import { useGateway, useScripted } from '../../support/gateway.ts'
 
 const MENDABLE = 'context_management: Extra inputs are not permitted'
 
@@ -20,30 +18,23 @@ const failing =
   }
 
 describe('a message whose upstream fails', () => {
-  let gateway: Gateway
-  let scripted: Scripted
+  const scripted = useScripted()
+  const gateway = useGateway({ LOG_LEVEL: 'silent' }, ({ upstreams, models }) => {
+    const { sandbox } = upstreams
+    Object.assign(upstreams, {
+      native: { ...sandbox, protocol: 'anthropic', baseUrl: scripted.origin },
+      chat: { ...sandbox, baseUrl: `${scripted.origin}/v1` },
+    })
+    for (const upstream of ['native', 'chat']) {
+      const pricing = { input: 1, output: 3, perTokens: 1000, minimum: 1 }
+      models.push({ id: upstream, modality: 'chat', pricing, upstreams: [{ upstream, model: 'its-own-name' }] })
+    }
+  })
   let account: TestAccount
   before(async () => {
-    scripted = await startScripted()
-    gateway = await startGateway({ LOG_LEVEL: 'silent' }, ({ upstreams, models }) => {
-      const { sandbox } = upstreams
-      Object.assign(upstreams, {
-        native: { ...sandbox, protocol: 'anthropic', baseUrl: scripted.origin },
-        chat: { ...sandbox, baseUrl: `${scripted.origin}/v1` },
-      })
-      for (const upstream of ['native', 'chat']) {
-        const pricing = { input: 1, output: 3, perTokens: 1000, minimum: 1 }
-        models.push({ id: upstream, modality: 'chat', pricing, upstreams: [{ upstream, model: 'its-own-name' }] })
-      }
-    })
     account = await anAccount(gateway.db, 10_000)
   })
-  after(async () => {
-    await gateway.stop()
-    await scripted.close()
-  })
   afterEach(async () => {
-    await expectBooksToBalance(gateway.db)
     expect(await balanceOf(gateway.db, account.id)).to.equal(10_000)
   })
 
@@ -132,21 +123,6 @@ describe('a message whose upstream fails', () => {
       const second = await ask('native', failing(500, 'x', 'x'), { messages }, headers)
       expect(second.status).to.equal(first.status)
       expect(second.headers.get('x-call-id') !== first.headers.get('x-call-id')).to.equal(isFree)
-    }
-  })
-})
-
-describe('a chat completion whose upstream refuses it', () => {
-  it('is 502, as the specification has it', async () => {
-    const gateway = await startGateway()
-    try {
-      const account = await anAccount(gateway.db, 1000)
-      const body = { model: 'sandbox-chat', messages: [{ role: 'user', content: prompted('[status 400]') }] }
-      const reply = await send('POST', `${gateway.url}/v1/chat/completions`, { key: account.key, body })
-      expect([reply.status, reply.json.error.type]).to.deep.equal([502, 'upstream_failed'])
-      await expectBooksToBalance(gateway.db)
-    } finally {
-      await gateway.stop()
     }
   })
 })

@@ -1,14 +1,12 @@
 import { expect } from 'chai'
-import { expectBooksToBalance } from '../../support/books.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestGrant, TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
 import { post } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { remainders } from '../../shared/calls/opening.ts'
 import { VIDEOS, chat, image, movementsOf, prompted, recordOf } from '../../../scripts/harness/calling.ts'
+import { useGateway } from '../../support/gateway.ts'
 
 /** A price that takes credits of three grants with different expiries. */
 const GRANTS: TestGrant[] = [{ amount: 10, days: 1 }, { amount: 15, days: 2 }, { amount: 1000 }]
@@ -17,29 +15,25 @@ const TOTAL = 1025
 type Scene = { account: TestAccount; prompt: string; reply: Reply }
 type Calling = (account: TestAccount, prompt: string) => Promise<Reply>
 
+// Every failure is told apart in test/workers/upstreams; here is what becomes of a call.
 describe('an upstream that fails', () => {
-  let gateway: Gateway
-  // Before the preparation of the groups, which calls it.
-  before(async () => {
-    gateway = await startGateway({}, ({ models }) => {
-      models.push({
-        id: 'brief-image',
-        modality: 'image',
-        timeoutSeconds: 3,
-        credits: 40,
-        upstreams: [{ upstream: 'sandbox', model: 'image-sandbox' }],
-      })
-      models.push({
-        id: 'brief-chat',
-        modality: 'chat',
-        timeoutSeconds: 3,
-        pricing: { input: 1, output: 3, perTokens: 1000, minimum: 30 },
-        upstreams: [{ upstream: 'sandbox', model: 'gpt-sandbox' }],
-      })
+  const gateway = useGateway({}, ({ models }) => {
+    models.push({
+      id: 'brief-image',
+      modality: 'image',
+      timeoutSeconds: 3,
+      credits: 40,
+      upstreams: [{ upstream: 'sandbox', model: 'image-sandbox' }],
+    })
+    models.push({
+      id: 'brief-chat',
+      modality: 'chat',
+      timeoutSeconds: 3,
+      pricing: { input: 1, output: 3, perTokens: 1000, minimum: 30 },
+      upstreams: [{ upstream: 'sandbox', model: 'gpt-sandbox' }],
     })
   })
-  after(() => gateway.stop())
-  afterEach(() => expectBooksToBalance(gateway.db))
+  // Before the preparation of the groups, which calls it.
 
   /** Makes the call of each row at the same time, each from its own account: many of them wait. */
   function inParallel(
@@ -81,18 +75,11 @@ describe('an upstream that fails', () => {
   describe('at an image', () => {
     const ROWS = [
       ['500', '[status 500]', 0],
-      ['a failure of its own', '[fail]', 0],
-      ['502', '[status 502]', 0],
-      ['504', '[status 504]', 0],
       ['400', '[status 400]', 0],
       ['401: our key is bad', '[status 401]', 0],
-      ['402', '[status 402]', 0],
       ['spent credit', '[quota]', 0],
-      ['a redirect', '[status 302]', 0],
       ['a redirect to somewhere else', '[redirect http://127.0.0.1:9/]', 0],
       ['an HTML page', '[garbage]', 1],
-      ['JSON that is cut', '[truncated]', 1],
-      ['nothing', '[empty]', 0],
       ['a reset after taking the work', '[reset]', 1],
       ['an SVG', '[wrong-type]', 1],
       ['an SVG that says it is a PNG', '[lying-type]', 1],
@@ -110,8 +97,6 @@ describe('an upstream that fails', () => {
 
     const SILENT = [
       ['silence', '[hang]'],
-      ['silence after its headers', '[hang-body]'],
-      ['an answer that comes too late', '[delay 60000]'],
       ['one byte after the other', '[drip 5000]'],
     ] as const
     const silent = inParallel(SILENT, (account, prompt) => image(gateway, account, prompt, { model: 'brief-image' }))
@@ -157,13 +142,8 @@ describe('an upstream that fails', () => {
     // What may have been billed is asked once more, but not what was refused.
     const ROWS = [
       ['400', '[status 400]', 1],
-      ['401', '[status 401]', 1],
-      ['403', '[status 403]', 1],
-      ['404', '[status 404]', 1],
       ['spent credit', '[quota]', 1],
       ['500', '[status 500]', 2],
-      ['502', '[status 502]', 2],
-      ['504', '[status 504]', 2],
       ['an HTML page', '[garbage]', 2],
       ['JSON that is cut', '[truncated]', 2],
       ['no choices', '[empty]', 2],
@@ -190,8 +170,6 @@ describe('an upstream that fails', () => {
 
     const PASSING = [
       ['500', '[fail-times 1 500]'],
-      ['502', '[fail-times 1 502]'],
-      ['504', '[fail-times 1 504]'],
       ['429', '[fail-times 1 429]'],
     ] as const
     const passing = inParallel(PASSING, (account, prompt) => chat(gateway, account, prompt))

@@ -1,32 +1,23 @@
 import { expect } from 'chai'
+import { begin } from '../../../scripts/harness/http.ts'
 import OpenAI, { APIError, toFile } from 'openai'
 import { prompted } from '../../../scripts/harness/calling.ts'
-import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
+import { balanceOf } from '../../../scripts/harness/factories.ts'
 import { until } from '../../../scripts/harness/until.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
 import { PIXEL as PIXEL_TEXT, PIXEL_URI } from '../../support/pixel.ts'
+import { useAccount, useGateway } from '../../support/gateway.ts'
+import { refusal as refusalOf } from './support/errors.ts'
 
 const PIXEL = Buffer.from(PIXEL_TEXT, 'base64')
 
 describe("videos of OpenAI's own SDK", () => {
-  let gateway: Gateway
-  let account: TestAccount
-  before(async () => {
-    gateway = await startGateway({}, ({ upstreams, models }) => {
-      const { baseUrl, ...sandbox } = upstreams.sandbox as { baseUrl: string }
-      upstreams.queue = { ...sandbox, protocol: 'fal', baseUrl: baseUrl.replace('/v1', '/fal') }
-      const route = { upstream: 'queue', model: 'fal-ai/video-sandbox' }
-      models.push({ id: 'queue-video', modality: 'video', credits: 250, upstreams: [route] })
-    })
+  const gateway = useGateway({}, ({ upstreams, models }) => {
+    const { baseUrl, ...sandbox } = upstreams.sandbox as { baseUrl: string }
+    upstreams.queue = { ...sandbox, protocol: 'fal', baseUrl: baseUrl.replace('/v1', '/fal') }
+    const route = { upstream: 'queue', model: 'fal-ai/video-sandbox' }
+    models.push({ id: 'queue-video', modality: 'video', credits: 250, upstreams: [route] })
   })
-  after(() => gateway.stop())
-  beforeEach(async () => {
-    account = await anAccount(gateway.db, 10_000)
-  })
-  afterEach(() => expectBooksToBalance(gateway.db))
+  const account = useAccount(gateway, 10_000)
 
   const client = (): OpenAI => new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: account.key, maxRetries: 0 })
 
@@ -36,15 +27,7 @@ describe("videos of OpenAI's own SDK", () => {
       return (video.status === 'completed' || video.status === 'failed') && video
     })
 
-  /** The error that a call is refused with. */
-  async function refusal(call: PromiseLike<unknown>): Promise<APIError> {
-    const error: unknown = await call.then(
-      () => null,
-      (thrown: unknown) => thrown,
-    )
-    expect(error).to.be.an.instanceOf(APIError)
-    return error as APIError
-  }
+  const refusal = (request: PromiseLike<unknown>): Promise<APIError> => refusalOf(request, APIError)
 
   it('are created, retrieved, downloaded, listed and deleted', async () => {
     const prompt = prompted()
@@ -112,10 +95,10 @@ describe("videos of OpenAI's own SDK", () => {
 
   it('of JSON may be as long as every call, and those of forms as their files', async () => {
     const reference = { image_url: `data:image/png;base64,${'A'.repeat(1_100_000)}` }
-    const long = await fetch(`${gateway.url}/v1/videos`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${account.key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'sandbox-video', prompt: prompted(), input_reference: reference }),
+    const long = await begin(`${gateway.url}/v1/videos`, account.key, {
+      model: 'sandbox-video',
+      prompt: prompted(),
+      input_reference: reference,
     })
     expect(long.status).to.equal(413)
     const file = await toFile(Buffer.alloc(21_000_000), 'pixel.png', { type: 'image/png' })

@@ -1,8 +1,8 @@
 import type { Mutant } from './mutant.ts'
 import {
+  DIALECT_FIELDS,
   HOSTILE_MESSAGES,
   RELAYED,
-  MESSAGES,
   MESSAGE_ESTIMATE,
   MESSAGE_HOLDS,
   MESSAGE_MONEY,
@@ -86,7 +86,7 @@ export const OF_MESSAGES: readonly Mutant[] = [
         replace: "else if (!isFree(name, value) && name === '') throw",
       },
     ],
-    tests: [MESSAGES],
+    tests: [DIALECT_FIELDS],
   },
   {
     name: 'a cache for an hour inside a document',
@@ -98,13 +98,13 @@ export const OF_MESSAGES: readonly Mutant[] = [
         replace: "'content', 'tool'",
       },
     ],
-    tests: [HOSTILE_MESSAGES],
+    tests: [DIALECT_FIELDS],
   },
   {
     name: 'hosted tools are passed on',
     why: 'A tool that runs at its upstream is billed by its use.',
     edits: [{ file: CHECK, find: '.filter(isHosted)\n  if', replace: '.filter(() => false)\n  if' }],
-    tests: [HOSTILE_MESSAGES, MESSAGE_HOLDS],
+    tests: [DIALECT_FIELDS, MESSAGE_HOLDS],
   },
   {
     name: 'a hosted tool is added in the middle',
@@ -116,7 +116,7 @@ export const OF_MESSAGES: readonly Mutant[] = [
         replace: 'TOOL_CHANGE.test(String(type)) && namesHosted(type)',
       },
     ],
-    tests: [HOSTILE_MESSAGES, MESSAGE_HOLDS],
+    tests: [DIALECT_FIELDS, MESSAGE_HOLDS],
   },
   {
     name: 'the words around tools are not held',

@@ -1,5 +1,5 @@
 import type { Mutant } from './mutant.ts'
-import { IMAGES, IMAGE_EDITS, PICTURE_PRICES, SCHEDULES } from './killing-tests.ts'
+import { IMAGES, IMAGE_EDITS, MEDIA_FIELDS, PICTURE_PRICES, SCHEDULES } from './killing-tests.ts'
 
 const PRICING_SOURCE = 'src/shared/terms/pricing.ts'
 const ROWS = 'src/shared/terms/media-rows.ts'
@@ -61,7 +61,7 @@ export const OF_PICTURES: readonly Mutant[] = [
         replace: 'if (UNKNOWN',
       },
     ],
-    tests: [IMAGES],
+    tests: [MEDIA_FIELDS],
   },
   {
     name: 'only the first of the uploaded pictures is sent',

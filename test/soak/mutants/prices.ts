@@ -1,5 +1,5 @@
 import type { Mutant } from './mutant.ts'
-import { ARITHMETIC, GUARDS } from './killing-tests.ts'
+import { ARITHMETIC, GUARDS, MEDIA_FIELDS } from './killing-tests.ts'
 
 const PRICING_SOURCE = 'src/shared/terms/pricing.ts'
 
@@ -57,7 +57,7 @@ export const PRICES: readonly Mutant[] = [
         replace: 'return wholeCredits(price, due ? [due[0] * BigInt(pictures), due[1]] : [0n, 1n])',
       },
     ],
-    tests: [ARITHMETIC, 'test/api/v1/media-prices.test.ts'],
+    tests: [ARITHMETIC, MEDIA_FIELDS],
   },
   {
     name: 'one price for a video of any length',
@@ -69,7 +69,7 @@ export const PRICES: readonly Mutant[] = [
         replace: 'mediaCost(price, { resolution, duration: duration && 1 })',
       },
     ],
-    tests: ['test/api/v1/media-prices.test.ts'],
+    tests: [MEDIA_FIELDS],
   },
   {
     name: 'X-Max-Credits is ignored on streams',

@@ -1,5 +1,5 @@
 import type { Mutant } from './mutant.ts'
-import { DELETED_VIDEOS, SCHEDULES, UPLOADED_PICTURES, VIDEOS, VIDEO_FIELDS, VIDEO_ROWS } from './killing-tests.ts'
+import { DELETED_VIDEOS, MEDIA_FIELDS, SCHEDULES, UPLOADED_PICTURES, VIDEOS, VIDEO_ROWS } from './killing-tests.ts'
 
 const RUN_MEDIA = 'src/workers/calls/run-media.ts'
 
@@ -116,7 +116,7 @@ export const OF_VIDEOS: readonly Mutant[] = [
     name: 'a size is made in whatever form has its height',
     why: 'What is charged is what was asked for: a square one is refused, not made wide.',
     edits: [{ file: 'src/shared/requests/sizes.ts', find: '=> isWide && ', replace: '=> ' }],
-    tests: [VIDEO_FIELDS],
+    tests: [MEDIA_FIELDS],
   },
   {
     name: 'an uploaded picture is left out for upstreams that fetch by themselves',

@@ -1,25 +1,27 @@
 import { expect } from 'chai'
 import { anAccount, balanceOf } from '../../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../../scripts/harness/harness.ts'
 import type { Reply } from '../../../../scripts/harness/http.ts'
 import { get, post } from '../../../../scripts/harness/http.ts'
-import { CHAT, IMAGES, VIDEOS, chatBody, countsOf, prompted, recordOf } from '../../../../scripts/harness/calling.ts'
-import { expectBooksToBalance } from '../../../support/books.ts'
+import {
+  CHAT,
+  IMAGES,
+  VIDEOS,
+  chatBody,
+  countsOf,
+  movementsOf,
+  prompted,
+  recordOf,
+} from '../../../../scripts/harness/calling.ts'
 import { pricedModels } from '../support/priced-models.ts'
+import { useAccount, useGateway } from '../../../support/gateway.ts'
 
 type Headers = Record<string, string>
 
 const ASYNC = { prefer: 'respond-async' }
 
 describe('X-Max-Credits and X-Price-Version', () => {
-  let gateway: Gateway
-  before(async () => {
-    gateway = await startGateway({}, (catalogue) => catalogue.models.push(...pricedModels()))
-  })
-  after(() => gateway.stop())
-  afterEach(() => expectBooksToBalance(gateway.db))
+  const gateway = useGateway({}, (catalogue) => catalogue.models.push(...pricedModels()))
 
   const send = ({ key }: Pick<TestAccount, 'key'>, path: string, body: object, headers: Headers): Promise<Reply> =>
     post(`${gateway.url}${path}`, key, body, headers)
@@ -115,5 +117,63 @@ describe('X-Max-Credits and X-Price-Version', () => {
     expect([again.status, again.headers.get('idempotent-replayed')]).to.deep.equal([200, 'true'])
     expect(again.json.data).to.deep.equal(paid.json.data)
     expect(await balanceOf(gateway.db, account.id)).to.equal(975)
+  })
+})
+
+describe('the price of an image or a video', () => {
+  const gateway = useGateway({}, (catalogue) => catalogue.models.push(...pricedModels()))
+  const account = useAccount(gateway, 10_000)
+
+  /** The body of the request that the sandbox got for this prompt. */
+  function sentOf(prompt: string): object {
+    const body = gateway.sandbox.journal(prompt).find(({ method }) => method === 'POST')!.body as { fields?: object }
+    // Videos are sent as a form.
+    return body.fields ?? body
+  }
+
+  // Every shape of a price: test/api/v1/media-fields.test.ts.
+  const PRICED: [path: string, fields: Record<string, unknown>, charge: number, sent: Record<string, string>][] = [
+    [VIDEOS, { model: 'priced-video', duration: 1.1, resolution: '1080p' }, 44, { seconds: '1.1', size: '1920x1080' }],
+    [IMAGES, { model: 'priced-image' }, 25, { size: '1024x1024' }],
+  ]
+  for (const [path, fields, charge, sent] of PRICED) {
+    it(`is that of what is sent: ${JSON.stringify(fields)} costs ${charge}`, async () => {
+      const prompt = prompted()
+      const reply = await post(`${gateway.url}${path}`, account.key, { ...fields, prompt })
+      expect(reply.status, reply.text).to.equal(200)
+      expect(reply.json.usage).to.include({ credits: charge })
+      expect(await movementsOf(gateway.db, reply)).to.deep.equal([`charge -${charge}`])
+      const record = await recordOf(gateway.db, reply)
+      expect(record).to.include({ credits: charge, creditsPrecharged: charge })
+      expect(record.price).to.deep.equal({ prices: pricedModels().find(({ id }) => id === fields.model)!.prices })
+      expect(sentOf(prompt)).to.include(sent)
+    })
+  }
+
+  it('is refunded whole where the call fails', async () => {
+    const body = { model: 'priced-video', prompt: prompted('[fail]'), duration: 3 }
+    const reply = await post(`${gateway.url}${VIDEOS}`, account.key, body)
+    expect(reply.status).to.equal(502)
+    expect(await movementsOf(gateway.db, reply)).to.deep.equal(['charge -75', 'refund 75'])
+  })
+
+  it('is listed: the least of it, its rows, durations and resolutions', async () => {
+    const { data } = (await get(`${gateway.url}/v1/models`, account.key)).json
+    const listed = (id: string) => data.find((one: { id: string }) => one.id === id)
+    expect(listed('priced-video')).to.deep.include({
+      credits: 25,
+      prices: [
+        { resolution: '1080p', perSecond: 40 },
+        { resolution: '720p', perSecond: 25 },
+      ],
+      durations: { min: 1, max: 10, default: 4, step: 0.1 },
+      resolutions: ['720p', '1080p', '480p'],
+    })
+    expect(listed('listed-video')).to.include({ credits: 44 })
+    expect(listed('priced-image')).to.include({ credits: 25 })
+    expect(listed('priced-chat')).to.deep.include({
+      credits: 7,
+      pricing: { input: 10, cachedInput: 1, cacheWrite: 13, output: 30, perCall: 7, perTokens: 1000, minimum: 2 },
+    })
   })
 })

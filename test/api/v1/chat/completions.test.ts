@@ -1,42 +1,35 @@
 import { expect } from 'chai'
-import { expectBooksToBalance } from '../../../support/books.ts'
 import { anAccount, balanceOf } from '../../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../../scripts/harness/harness.ts'
 import { CHAT, chat, chatBody, movementsOf, prompted, recordOf } from '../../../../scripts/harness/calling.ts'
 import { post } from '../../../../scripts/harness/http.ts'
+import { useGateway } from '../../../support/gateway.ts'
 
 describe('POST /v1/chat/completions', () => {
-  let gateway: Gateway
-  before(async () => {
-    gateway = await startGateway({}, ({ models }) => {
-      models.push(
-        {
-          id: 'short-chat',
-          modality: 'chat',
-          maxOutputTokens: 100,
-          pricing: { input: 0, output: 1, perTokens: 1, minimum: 1 },
-          upstreams: [{ upstream: 'sandbox', model: 'gpt-sandbox' }],
-        },
-        {
-          id: 'reasoning-chat',
-          modality: 'chat',
-          pricing: { input: 1, output: 3, perTokens: 1000, minimum: 1 },
-          upstreams: [
-            {
-              upstream: 'sandbox',
-              model: 'reasoning-sandbox',
-              rename: { max_tokens: 'max_completion_tokens' },
-              drop: ['temperature'],
-              set: { reasoning_effort: 'low' },
-            },
-          ],
-        },
-      )
-    })
+  const gateway = useGateway({}, ({ models }) => {
+    models.push(
+      {
+        id: 'short-chat',
+        modality: 'chat',
+        maxOutputTokens: 100,
+        pricing: { input: 0, output: 1, perTokens: 1, minimum: 1 },
+        upstreams: [{ upstream: 'sandbox', model: 'gpt-sandbox' }],
+      },
+      {
+        id: 'reasoning-chat',
+        modality: 'chat',
+        pricing: { input: 1, output: 3, perTokens: 1000, minimum: 1 },
+        upstreams: [
+          {
+            upstream: 'sandbox',
+            model: 'reasoning-sandbox',
+            rename: { max_tokens: 'max_completion_tokens' },
+            drop: ['temperature'],
+            set: { reasoning_effort: 'low' },
+          },
+        ],
+      },
+    )
   })
-  after(() => gateway.stop())
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   it('answers in the specified form, settled on the real usage', async () => {
     const account = await anAccount(gateway.db, 1000)
@@ -182,6 +175,28 @@ describe('POST /v1/chat/completions', () => {
       messages: [{ role: 'user', content: prompt }],
       max_completion_tokens: 1024,
       reasoning_effort: 'low',
+    })
+  })
+
+  it('sends the upstream the fields unchanged, except for those of the gateway', async () => {
+    const account = await anAccount(gateway.db, 1000)
+    const prompt = prompted()
+    const more = {
+      response_format: { type: 'json_object' },
+      seed: 7,
+      logit_bias: { 50: 1 },
+      metadata: { a: ['b', null] },
+      temperature: 0.5,
+      stop: ['x'],
+    }
+    const reply = await chat(gateway, account, prompt, { max_completion_tokens: 77, ...more })
+    expect(reply.status, reply.text).to.equal(200)
+    expect(gateway.sandbox.journal(prompt)[0]!.body).to.deep.equal({
+      model: 'gpt-sandbox',
+      messages: [{ role: 'user', content: prompt }],
+      max_tokens: 77,
+      stream: false,
+      ...more,
     })
   })
 

@@ -3,21 +3,17 @@
  */
 import { expect } from 'chai'
 import { callOf, prompted, recordOf } from '../../../../scripts/harness/calling.ts'
-import { anAccount, balanceOf } from '../../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../../scripts/harness/harness.ts'
+import { balanceOf } from '../../../../scripts/harness/factories.ts'
 import type { Reply } from '../../../../scripts/harness/http.ts'
 import { send } from '../../../../scripts/harness/http.ts'
 import { until } from '../../../../scripts/harness/until.ts'
 import { hasEnded } from '../../../../src/shared/terms/lifecycle.ts'
 import { findRecord } from '../../../../src/shared/reports/call-records.ts'
-import { expectBooksToBalance } from '../../../support/books.ts'
-import { eventsOf, saying, startScripted, streaming } from '../../../upstreams/support/scripted.ts'
-import type { Scripted } from '../../../upstreams/support/scripted.ts'
-import { claudeAndGpt } from '../support/claude-and-gpt.ts'
+import { eventsOf, saying, streaming } from '../../../upstreams/support/scripted.ts'
+import { claudeAndGpt } from '../support/message-models.ts'
 import type { Event } from '../support/message-events.ts'
 import { blocksOf, messageEvents } from '../support/message-events.ts'
+import { useAccount, useGateway, useScripted } from '../../../support/gateway.ts'
 
 type Fields = Record<string, unknown>
 
@@ -57,34 +53,22 @@ const ended = (usage?: Fields, reason = 'end_turn') => ({
 const STOP = { type: 'message_stop' }
 
 describe('an answer of POST /v1/messages, where other gateways were wrong', () => {
-  let gateway: Gateway
-  let scripted: Scripted
-  let account: TestAccount
-  before(async () => {
-    scripted = await startScripted()
-    gateway = await startGateway({}, (catalogue) => {
-      claudeAndGpt(catalogue)
-      const { upstreams, models } = catalogue
-      Object.assign(upstreams, {
-        'scripted-chat': { protocol: 'openai', baseUrl: scripted.origin },
-        'scripted-messages': { protocol: 'anthropic', baseUrl: scripted.origin },
-      })
-      // One that is never asked to think: what was thought is waited for.
-      const served = [{ upstream: 'claude', model: 'claude-brief' }]
-      models.push({ ...models.find(({ id }) => id === 'claude')!, id: 'brief', upstreams: served })
-      const pricing = { input: 10, cachedInput: 1, cacheWrite: 12, output: 30, perTokens: 10, minimum: 1 }
-      for (const upstream of ['scripted-chat', 'scripted-messages'])
-        models.push({ id: upstream, modality: 'chat', pricing, upstreams: [{ upstream, model: 'sandbox/chat' }] })
+  const scripted = useScripted()
+  const gateway = useGateway({}, (catalogue) => {
+    claudeAndGpt(catalogue)
+    const { upstreams, models } = catalogue
+    Object.assign(upstreams, {
+      'scripted-chat': { protocol: 'openai', baseUrl: scripted.origin },
+      'scripted-messages': { protocol: 'anthropic', baseUrl: scripted.origin },
     })
+    // One that is never asked to think: what was thought is waited for.
+    const served = [{ upstream: 'claude', model: 'claude-brief' }]
+    models.push({ ...models.find(({ id }) => id === 'claude')!, id: 'brief', upstreams: served })
+    const pricing = { input: 10, cachedInput: 1, cacheWrite: 12, output: 30, perTokens: 10, minimum: 1 }
+    for (const upstream of ['scripted-chat', 'scripted-messages'])
+      models.push({ id: upstream, modality: 'chat', pricing, upstreams: [{ upstream, model: 'sandbox/chat' }] })
   })
-  after(async () => {
-    await gateway.stop()
-    await scripted.close()
-  })
-  beforeEach(async () => {
-    account = await anAccount(gateway.db, FUNDS)
-  })
-  afterEach(() => expectBooksToBalance(gateway.db))
+  const account = useAccount(gateway, FUNDS)
 
   function ask(
     model: string,
@@ -255,33 +239,5 @@ describe('an answer of POST /v1/messages, where other gateways were wrong', () =
     const events = await streamed('scripted-messages', started(), ...said(0, 'a'), ended(usage), STOP)
     expect(events.at(-2)!.usage).to.include({ ...usage, credits: 900 + 5 + 60 })
     expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - 965)
-  })
-
-  it('12. a client that leaves before the last event pays what was delivered, once', async () => {
-    const leaving = new AbortController()
-    const prompt = prompted('[tokens 30] [chunks 30 0] [hang-after 10]')
-    const response = await fetch(`${gateway.url}/v1/messages`, {
-      method: 'POST',
-      signal: leaving.signal,
-      headers: { 'x-api-key': account.key, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'brief', max_tokens: 2000, stream: true, messages: [user(prompt)] }),
-    })
-    let text = ''
-    for await (const piece of response.body!.pipeThrough(new TextDecoderStream())) {
-      text += piece
-      if (text.split('text_delta').length > 10) break
-    }
-    leaving.abort()
-    const words = text
-      .split('\n')
-      .flatMap((line) => (line.includes('text_delta') ? (JSON.parse(line.slice(6)) as Event).delta.text : []))
-      .join('')
-    const reply = { status: 200, headers: response.headers, text: '', json: null }
-    const record = await until('the end of the call', async () => {
-      const found = await findRecord(gateway.db, callOf(reply))
-      return found && hasEnded(found.status) ? found : null
-    })
-    expect(record).to.include({ status: 'succeeded', outputTokens: Math.ceil(words.length / 3) })
-    expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - (await recordOf(gateway.db, reply)).credits!)
   })
 })

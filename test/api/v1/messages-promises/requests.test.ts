@@ -6,13 +6,11 @@ import { expect } from 'chai'
 import { prompted } from '../../../../scripts/harness/calling.ts'
 import { anAccount } from '../../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../../scripts/harness/harness.ts'
 import type { Reply } from '../../../../scripts/harness/http.ts'
 import { send } from '../../../../scripts/harness/http.ts'
-import { expectBooksToBalance } from '../../../support/books.ts'
-import { claudeAndGpt } from '../support/claude-and-gpt.ts'
+import { claudeAndGpt } from '../support/message-models.ts'
 import type { Event } from '../support/message-events.ts'
+import { useGateway } from '../../../support/gateway.ts'
 
 type Fields = Record<string, unknown>
 
@@ -21,20 +19,17 @@ const user = (content: unknown) => ({ role: 'user', content })
 const assistant = (...content: unknown[]) => ({ role: 'assistant', content })
 
 describe('a request to POST /v1/messages, where other gateways were wrong', () => {
-  let gateway: Gateway
+  const gateway = useGateway({}, (catalogue) => {
+    claudeAndGpt(catalogue)
+    const { upstreams, models } = catalogue
+    Object.assign(upstreams, { strict: { ...upstreams.sandbox, systemAnywhere: false } })
+    const served = [{ upstream: 'strict', model: 'sandbox/chat' }]
+    models.push({ ...models.find(({ id }) => id === 'gpt')!, id: 'strict', upstreams: served })
+  })
   let account: TestAccount
   before(async () => {
-    gateway = await startGateway({}, (catalogue) => {
-      claudeAndGpt(catalogue)
-      const { upstreams, models } = catalogue
-      Object.assign(upstreams, { strict: { ...upstreams.sandbox, systemAnywhere: false } })
-      const served = [{ upstream: 'strict', model: 'sandbox/chat' }]
-      models.push({ ...models.find(({ id }) => id === 'gpt')!, id: 'strict', upstreams: served })
-    })
     account = await anAccount(gateway.db, 1_000_000)
   })
-  after(() => gateway.stop())
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   function ask(
     model: string,
@@ -104,6 +99,28 @@ describe('a request to POST /v1/messages, where other gateways were wrong', () =
       if (model === 'strict')
         expect(messagesFor(prompt)[2]!.content).to.equal('two\n\n<system>\nThe date has changed.\n</system>')
     }
+  })
+
+  it('8. it stands behind results of tools where it may only come first, and in its own turn at the end', async () => {
+    const prompt = prompted('[answer x]')
+    const result = { type: 'tool_result', tool_use_id: 'a', content: 'seen' }
+    const messages = [
+      user('one'),
+      assistant({ type: 'tool_use', id: 'a', name: 'look', input: {} }),
+      { role: 'system', content: 'be brief' },
+      user([result]),
+      { role: 'system', content: prompt },
+    ]
+    const reply = await ask('strict', '', { messages, tools: [TOOL] })
+    expect(reply.status, reply.text).to.equal(200)
+    // The sandbox knows a prompt by its last message.
+    const last = `<system>\n${prompt}\n</system>`
+    expect(messagesFor(last).map(({ role }) => role)).to.deep.equal(['user', 'assistant', 'tool', 'user', 'user'])
+    expect(
+      messagesFor(last)
+        .slice(3)
+        .map(({ content }) => content),
+    ).to.deep.equal(['<system>\nbe brief\n</system>', last])
   })
 
   it('9. fields and their betas pass together to Anthropic, and neither to others', async () => {

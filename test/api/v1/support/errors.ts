@@ -15,3 +15,16 @@ export function expectError(reply: Reply, code: ErrorCode, param: string | null 
   expect(reply.headers.get('x-request-id')).to.be.a('string')
   expect(reply.headers.get('x-should-retry')).to.equal(String(shouldRetry(code)))
 }
+
+/** The error of this class that an SDK throws for a request. */
+export async function refusal<T extends Error>(
+  request: PromiseLike<unknown>,
+  kind: abstract new (...all: never[]) => T,
+): Promise<T> {
+  const error = await Promise.resolve(request).then(
+    () => new Error('was taken'),
+    (thrown: unknown) => thrown,
+  )
+  expect(error, String(error)).to.be.an.instanceOf(kind)
+  return error as T
+}

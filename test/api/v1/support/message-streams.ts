@@ -9,10 +9,7 @@ type Event = {
 
 /** A streamed message as its client reads it. */
 export type MessageStream = {
-  status: number
   headers: Headers
-  /** The raw text so far. */
-  text: () => string
   /** The events so far. */
   events: () => Event[]
   /** The words so far. */
@@ -41,9 +38,7 @@ export async function startMessage(
   const events = (): Event[] =>
     [...text.matchAll(/^data: (\{.*\})\n\n/gm)].map(([, json]) => JSON.parse(json!) as Event)
   return {
-    status: response.status,
     headers: response.headers,
-    text: () => text,
     events,
     words: () =>
       events()

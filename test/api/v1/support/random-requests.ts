@@ -8,67 +8,27 @@ export type Sending = { method: string; path: string; headers: Record<string, st
 
 /** Values that no client should send. */
 const NASTY: unknown[] = [
-  null,
-  true,
-  false,
-  0,
-  -1,
-  1.5,
-  1e308,
-  2 ** 53,
-  1e21,
-  '',
-  ' ',
-  'x',
-  '1',
-  'NaN',
-  '\0',
-  'a\0b',
-  '\ud800',
-  '😀',
-  '__proto__',
-  'toString',
-  [],
-  {},
-  [[]],
-  [null],
-  [{}],
-  'a'.repeat(2001),
-  '\u202e',
-  "' OR 1=1 --",
-  '<script>',
-  '../../x',
-  '%00',
-  { toString: 1 },
-  { length: -1 },
-  { url: null },
-  [[[[[[[[[]]]]]]]]],
+  ...(JSON.parse(
+    '[null,true,false,0,-1,1.5,1e308,1e21,[],{},[[]],[null],[{}],{"toString":1},{"length":-1},{"url":null},' +
+      '[[[[[[[[[]]]]]]]]],9007199254740992]',
+  ) as unknown[]),
+  ...['', ' ', 'x', '1', 'NaN', '\0', 'a\0b', '\ud800', '😀', '__proto__', 'toString', '\u202e', 'a'.repeat(2001)],
+  ...["' OR 1=1 --", '<script>', '../../x', '%00'],
 ]
+const TRACE = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
 const HEADERS: Record<string, string[]> = {
-  'content-type': [
-    'application/json',
-    'application/json; charset=utf-8',
-    'application/json; charset=x',
-    'text/plain',
-    'multipart/form-data',
-    ';',
-    'application/json;;;=',
-  ],
+  'content-type': ['', '; charset=utf-8', '; charset=x', ';;;=']
+    .map((more) => `application/json${more}`)
+    .concat('text/plain', 'multipart/form-data', ';'),
   'content-encoding': ['identity', 'gzip', 'br', 'x', 'gzip, gzip'],
-  prefer: [
-    'respond-async',
-    'wait=0',
-    'wait=1',
-    'wait=999999',
-    'wait=99999999999',
-    'x=y; z, ,',
-    'respond-async, wait=1',
-  ],
+  prefer: ['0', '1', '999999', '99999999999']
+    .map((seconds) => `wait=${seconds}`)
+    .concat('respond-async', 'x=y; z, ,', 'respond-async, wait=1'),
   accept: ['text/event-stream', '*/*', 'image/png', 'x'],
   'idempotency-key': ['a', 'b', ' ', 'x'.repeat(255), 'x'.repeat(300)],
   'x-stainless-retry-count': ['0', '1', '-1', 'x', '1e9'],
   'x-request-id': ['a', 'x'.repeat(500), '__proto__', '%0d%0aSet-Cookie: x'],
-  traceparent: ['00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', 'x', '00-'],
+  traceparent: [TRACE, 'x', '00-'],
   authorization: ['Bearer x', 'Bearer', 'Basic x', `Bearer tg_${'0'.repeat(40)}`],
   'x-forwarded-for': ['1.2.3.4', "';--", '::1, x'],
 }
