@@ -6,9 +6,14 @@ import Stripe from 'stripe'
 import { stripeAccountAt, stripeClient } from '../../scripts/harness/stripe-sandbox.ts'
 import type { StripeAccount } from '../../scripts/harness/stripe-sandbox.ts'
 import { createSandbox } from '../../sandbox/server.ts'
+import { until } from '../../scripts/harness/until.ts'
 import { send, useSandbox } from './support/client.ts'
+import { startHook } from './support/hook.ts'
+import type { Hooked } from './support/hook.ts'
 import type { Fields } from './support/client.ts'
 import { order, refusalOf, RETURN } from './support/stripe.ts'
+
+const SECRET = 'whsec_sandbox_test'
 
 /** Runs a sandbox of its own until the work is done. */
 async function withSandbox<T>(options: { stripeFile: string }, work: (client: Stripe) => Promise<T>): Promise<T> {
@@ -157,5 +162,64 @@ describe('the sandbox as Stripe', () => {
     expect((await refusalOf(stripeAccountAt(own.url).stripe.customers.retrieve(id))).statusCode).to.equal(404)
     const unknown = await refusalOf(stripeClient(own.url, 'sk_wrong').customers.retrieve(id))
     expect(unknown).to.be.instanceOf(Stripe.errors.StripeAuthenticationError)
+  })
+
+  it('repeats the same answer to an idempotency key, and refuses another body', async () => {
+    const key = { idempotencyKey: 'pay_1' }
+    const first = await stripe.checkout.sessions.create(order(), key)
+    const again = await stripe.checkout.sessions.create(order(), key)
+    expect(again.id).to.equal(first.id)
+    expect(again.lastResponse.headers['idempotent-replayed']).to.equal('true')
+    const refusal = await refusalOf(stripe.checkout.sessions.create(order({ client_reference_id: 'other' }), key))
+    expect(refusal).to.be.instanceOf(Stripe.errors.StripeIdempotencyError)
+    expect(refusal.statusCode).to.equal(400)
+    expect((await stripe.checkout.sessions.list()).data).to.have.length(1)
+  })
+
+  describe('its events', () => {
+    let hook: Awaited<ReturnType<typeof startHook>>
+    beforeEach(async () => {
+      hook = await startHook()
+      await account.deliverTo(hook.url, SECRET, { retryMs: [20, 20] })
+    })
+    afterEach(() => hook.close())
+
+    function verified({ headers, payload }: Hooked): Stripe.Event {
+      return account.stripe.webhooks.constructEvent(payload, headers['stripe-signature']!, SECRET)
+    }
+
+    function customerEvent(): Promise<Stripe.Customer> {
+      return account.stripe.customers.create({ email: 'a@example.com' })
+    }
+
+    it('are signed so that the official client accepts them, unless a byte was changed', async () => {
+      const { id } = await customerEvent()
+      const [hooked] = await until('the event', () => hook.received.length > 0 && hook.received)
+      const event = verified(hooked!)
+      expect(event).to.include({ object: 'event', type: 'customer.created', livemode: false })
+      expect((event.data.object as Stripe.Customer).id).to.equal(id)
+      expect(await account.stripe.events.retrieve(event.id)).to.include({ id: event.id, type: event.type })
+      const forged = { ...hooked!, payload: hooked!.payload.replace('a@example', 'b@example') }
+      expect(() => verified(forged)).to.throw(Stripe.errors.StripeSignatureVerificationError)
+      const encodedAnew = { ...hooked!, payload: JSON.stringify(JSON.parse(hooked!.payload)) }
+      expect(() => verified(encodedAnew)).to.throw(Stripe.errors.StripeSignatureVerificationError)
+    })
+
+    it('are kept back and delivered by hand: late, twice, with a stale signature or a foreign secret', async () => {
+      await account.deliverTo(hook.url, SECRET, { hold: true })
+      await account.fault('customer.created', 'day-late')
+      const begun = Math.floor(Date.now() / 1000)
+      await customerEvent()
+      const { data } = await account.stripe.events.list({ type: 'customer.created' })
+      const { id, created } = data[0]!
+      expect(created + 86_400).to.be.within(begun, Date.now() / 1000)
+      expect(hook.received).to.be.empty
+      expect(await account.control('POST', `events/${id}/deliver`)).to.deep.equal({ status: 200 })
+      await account.control('POST', `events/${id}/deliver`, { secondsAgo: 301 })
+      await account.control('POST', `events/${id}/deliver`, { secret: 'whsec_other' })
+      expect(verified(hook.received[0]!).id).to.equal(id)
+      expect(() => verified(hook.received[1]!)).to.throw('Timestamp outside the tolerance zone')
+      expect(() => verified(hook.received[2]!)).to.throw('No signatures found matching')
+    })
   })
 })
