@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { Person, TestConsole } from '../../support/console.ts'
 import { aPerson, consoleConfig, startConsole } from '../../support/console.ts'

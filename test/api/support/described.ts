@@ -33,6 +33,16 @@ const toJsonSchema = (schema: unknown): object =>
 export async function readDescribed(url: string): Promise<Described> {
   const document = (await get(`${url}/openapi.json`)).json as oas31.OpenAPIObject
   const definitions = toJsonSchema(document.components?.schemas ?? {})
+  /** The schemas that were read: each takes some ms. */
+  const schemas = new Map<object, z.ZodType>()
+  const schemaOf = (described: object): z.ZodType => {
+    const known = schemas.get(described)
+    if (known) return known
+    const whole = { ...toJsonSchema(described), $defs: definitions } as Parameters<typeof z.fromJSONSchema>[0]
+    const schema = z.fromJSONSchema(whole)
+    schemas.set(described, schema)
+    return schema
+  }
   const check = (method: string, path: string, reply: Reply): void => {
     const place = `${method} ${path} ${reply.status}`
     const item = document.paths?.[templateOf(document, path) ?? ''] as Record<string, oas31.OperationObject> | undefined
@@ -47,11 +57,7 @@ export async function readDescribed(url: string): Promise<Described> {
       `${place}: ${type}`,
     ).to.equal(true)
     if (type !== 'application/json') return
-    const schema = z.fromJSONSchema({
-      ...toJsonSchema(response!.content[type]!.schema),
-      $defs: definitions,
-    } as Parameters<typeof z.fromJSONSchema>[0])
-    const parsed = schema.safeParse(reply.json)
+    const parsed = schemaOf(response!.content[type]!.schema!).safeParse(reply.json)
     expect(parsed.error?.issues ?? [], `${place}: ${reply.text.slice(0, 300)}`).to.deep.equal([])
   }
   return { document, check }
