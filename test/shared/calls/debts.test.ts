@@ -230,7 +230,7 @@ describe('debt', () => {
           expect(await debtOf(db, account.id)).to.be.at.most(balance)
         },
       ),
-      { numRuns: 40 },
+      { numRuns: 15 },
     )
   })
 })
