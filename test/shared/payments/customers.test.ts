@@ -122,7 +122,7 @@ describe('customers, cards and unpaid orders', () => {
     const topUpOn = () =>
       changeSettings(db, account.id, { autoTopUp: { threshold: 10, pack: 'starter', monthlyCapMinor: 5000 } }, false)
 
-    it('belong to a mode: a purchase in the other one has a customer of its own, and the card is not shown', async () => {
+    it('belong to a mode: a purchase in the other has a customer of its own, and the card is not shown', async () => {
       const { customer } = await fixture.buy(account.id, undefined, true)
       await topUpOn()
       expect(await billingOf(db, account.id, true)).to.deep.include({ customer: null, card: null })

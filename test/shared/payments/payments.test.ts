@@ -84,7 +84,7 @@ describe('payments at Stripe', () => {
       expect([await balanceOf(db, account.id), await debtOf(db, account.id)]).to.deep.equal([0, 0])
     })
 
-    it('take from other purchases, newest first, before anything becomes debt, and leave gifts to the debt', async () => {
+    it('take from other purchases, newest first, before it becomes debt, and leave gifts to the debt', async () => {
       const account = await anAccount(db)
       const first = await fixture.buy(account.id)
       const other = await fixture.buy(account.id, { ...PACK, credits: 300, bonus: 0 })
