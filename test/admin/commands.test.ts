@@ -7,7 +7,7 @@ import { moneyCommands } from '../../src/admin/commands/money.ts'
 import type { Db } from '../../src/shared/platform/postgres/db.ts'
 import { createKeyLookup } from '../../src/shared/identity/key-lookup.ts'
 import { publicId } from '../../src/shared/platform/ids.ts'
-import { connectTestDb, testDatabaseUrl } from '../../scripts/harness/database.ts'
+import { connectTestDb, newDatabaseUrl } from '../../scripts/harness/database.ts'
 import { anAccount, balanceOf } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
 import { aResult, opened, verbs } from '../shared/calls/opening.ts'
@@ -20,7 +20,7 @@ import { createSecretBox } from '../../src/shared/webhooks/secrets.ts'
 describe('commands of operators', () => {
   let db: Db
   before(async () => {
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 3 })
+    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 3 })
   })
   after(() => db.destroy())
 

@@ -4,7 +4,7 @@ import { keyCommands } from '../../src/admin/commands/keys.ts'
 import { listActions } from '../../src/shared/action-log/actions.ts'
 import type { Db } from '../../src/shared/platform/postgres/db.ts'
 import { publicId } from '../../src/shared/platform/ids.ts'
-import { connectTestDb, testDatabaseUrl } from '../../scripts/harness/database.ts'
+import { connectTestDb, newDatabaseUrl } from '../../scripts/harness/database.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
 import { sandboxCatalogue } from '../../scripts/harness/harness.ts'
 import { createKeyLookup } from '../../src/shared/identity/key-lookup.ts'
@@ -14,7 +14,7 @@ import { applyCatalogue } from '../../src/shared/operators/catalogue-changes.ts'
 describe('the commands of limits, keys and groups', () => {
   let db: Db
   before(async () => {
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
     const content = { ...sandboxCatalogue('http://127.0.0.1:9'), groups: { partner: { rateLimit: 600 }, idle: {} } }
     await applyCatalogue(db, { content, source: 'command', operator: null, note: null, expect: null })
   })

@@ -24,7 +24,7 @@ describe('/api/auth', () => {
     web.post('/api/auth/register', { email: anEmail(), password: PASSWORD, ...fields })
 
   describe('register', () => {
-    it('answers a session token and the unverified user, with sign-up credits if they are granted at once', async () => {
+    it('answers a session token and the unverified user, with sign-up credits if granted at once', async () => {
       const email = anEmail()
       const { status, json, headers } = await register({ email: email.toUpperCase(), displayName: 'Ada' })
       expect(status).to.equal(200)

@@ -209,7 +209,7 @@ describe('the address of a person', () => {
         expect([spent.status, spent.json.error]).to.deep.equal([400, 'invalid_token'])
     })
 
-    it('reveals to nobody whether another account has the address, and mails no link to one that is taken', async () => {
+    it('reveals to nobody whether an account has the address, and mails no link to one that is taken', async () => {
       const [person, other] = [await aPerson(mailing.web), await aPerson(mailing.web)]
       const free = anEmail()
       const [taken, open] = [await ask(person, other.email), await ask(person, free)]

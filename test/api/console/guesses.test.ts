@@ -140,7 +140,7 @@ describe('guesses at a password', () => {
     expect(await kept()).to.deep.equal([])
   })
 
-  it('in a flood of ten addresses are refused themselves: logins and registrations from elsewhere are answered', async () => {
+  it('in a flood of ten addresses are refused: logins and registrations from elsewhere are answered', async () => {
     const { email } = await aPerson(web)
     let end = (): void => {}
     const ended = new Promise<void>((resolve) => (end = resolve))

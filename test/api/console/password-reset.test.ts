@@ -13,7 +13,7 @@ describe('a forgotten password', () => {
   after(() => mailing.stop())
 
   describe('forgot', () => {
-    it('answers every address with the same bytes, writes the same row, and mails only those with an account', async () => {
+    it('answers every address alike, writes the same row, and mails only those with an account', async () => {
       const { email } = await aPerson(mailing.web)
       const nobody = anEmail()
       const [unknown, known] = [await mailing.forgot(nobody), await mailing.forgot(email.toUpperCase())]

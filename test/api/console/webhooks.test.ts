@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { aPerson, consoleConfig, startConsole } from '../../support/console.ts'
+import { aVisitor, consoleConfig, startConsole } from '../../support/console.ts'
 import type { Person, TestConsole } from '../../support/console.ts'
 import { untilItWaits } from '../../support/lock-waits.ts'
 import { send } from '../../../scripts/harness/http.ts'
@@ -16,7 +16,7 @@ describe('/api/webhooks', () => {
   })
   after(() => web.stop())
   beforeEach(async () => {
-    person = await aPerson(web)
+    person = await aVisitor(web)
   })
 
   const ask = (method: string, path: string, body?: unknown, who: Person = person) =>
@@ -108,7 +108,7 @@ describe('/api/webhooks', () => {
   it("shows nobody another account's, and changes nothing of it", async () => {
     const { webhook } = await make()
     const { delivery } = (await ask('POST', `/${webhook.id}/test`)).json
-    const stranger = await aPerson(web)
+    const stranger = await aVisitor(web)
     for (const [method, path, body] of [
       ['GET', '', undefined],
       ['PATCH', '', { disabled: true }],

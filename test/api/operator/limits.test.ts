@@ -5,14 +5,14 @@ import { setAccountRole } from '../../../src/shared/operators/changes.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import type { Person, TestConsole } from '../../support/console.ts'
-import { aPerson, consoleConfig, startConsole } from '../../support/console.ts'
+import { aVisitor, consoleConfig, startConsole } from '../../support/console.ts'
 
 describe('what an operator grants an account', () => {
   let web: TestConsole
   let operator: Person
   before(async () => {
     web = await startConsole(await consoleConfig({ DATABASE_URL: await newDatabaseUrl(), GATEWAY_RATE_LIMIT: '60' }))
-    operator = await aPerson(web)
+    operator = await aVisitor(web)
     await setAccountRole(web.db, null, parseId('account', operator.id)!, 'admin')
   })
   after(() => web.stop())
@@ -23,7 +23,7 @@ describe('what an operator grants an account', () => {
     const shown = async (id: string) => (await web.get(`/api/operator/accounts/${id}`, operator.token)).json
 
     it('sets limits, keeps those that are not named, lifts those that are null, and records each change', async () => {
-      const { id } = await aPerson(web)
+      const { id } = await aVisitor(web)
       const none = { rateLimit: null, maxOutstanding: null, tokensPerMinute: null }
       expect((await shown(id)).account.limits).to.deep.equal(none)
       const set = await limit(id, { rateLimit: 600, tokensPerMinute: 1_000_000 })
@@ -47,7 +47,7 @@ describe('what an operator grants an account', () => {
     })
 
     it('names the field at fault, and changes nothing', async () => {
-      const { id, token } = await aPerson(web)
+      const { id, token } = await aVisitor(web)
       for (const field of ['rateLimit', 'maxOutstanding', 'tokensPerMinute'])
         for (const value of [0, -1, 1.5, '5', true, [], 1e15]) {
           const reply = await limit(id, { [field]: value })
@@ -60,7 +60,7 @@ describe('what an operator grants an account', () => {
     })
 
     it('bounds the rate limit of keys, which owners, too, may set as high as that of their account', async () => {
-      const { id, token } = await aPerson(web)
+      const { id, token } = await aVisitor(web)
       const asOwner = (body: object) => web.post('/api/keys', { name: 'mine', ...body }, token)
       const refused = await asOwner({ rateLimit: 100 })
       expect([refused.status, refused.json.message]).to.deep.equal([
@@ -90,7 +90,7 @@ describe('what an operator grants an account', () => {
   describe('the group of an account, for operators', () => {
     let customer: Person
     before(async () => {
-      customer = await aPerson(web)
+      customer = await aVisitor(web)
       const { catalogue, version } = (await web.get(CATALOGUE, operator.token)).json
       const groups = { partner: { priceBasisPoints: 8000, models: ['sandbox-chat'] } }
       const body = { catalogue: { ...catalogue, groups }, expect: version }

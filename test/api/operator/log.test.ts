@@ -7,7 +7,7 @@ import { setAccountRole, setAccountStatus } from '../../../src/shared/operators/
 import { get, send } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { Person, TestConsole } from '../../support/console.ts'
-import { aPerson, consoleConfig, startConsole } from '../../support/console.ts'
+import { aVisitor, consoleConfig, startConsole } from '../../support/console.ts'
 import { listAnyCalls } from '../../../src/shared/reports/all-calls.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
@@ -21,7 +21,7 @@ describe('what operators see of everybody', () => {
   let operator: Person
   before(async () => {
     web = await startConsole(await consoleConfig({ DATABASE_URL: await newDatabaseUrl() }))
-    operator = await aPerson(web)
+    operator = await aVisitor(web)
     await setAccountRole(web.db, null, parseId('account', operator.id)!, 'admin')
   })
   after(() => web.stop())
@@ -31,7 +31,7 @@ describe('what operators see of everybody', () => {
       send(method, `${web.url}/api/operator/${path}`, { key: operator.token, ...(body && { body }) })
 
     it('narrows the log by account, operator, action and time, in pages, and exports it', async () => {
-      const person = await aPerson(web)
+      const person = await aVisitor(web)
       const id = parseId('account', person.id)!
       await ask('POST', `accounts/${person.id}/grants`, { amount: 5, origin: 'bonus', note: '=1+1, "so"' })
       await setAccountStatus(web.db, null, id, 'suspended')
@@ -224,7 +224,7 @@ describe('what operators see of everybody', () => {
     })
 
     it('are nothing to customers, and lead to no webhook of theirs', async () => {
-      const customer = await aPerson(web)
+      const customer = await aVisitor(web)
       expect((await ask('GET', 'operator/webhooks', undefined, customer)).status).to.equal(403)
       const theirs = await ask('POST', 'webhooks', { url: 'https://theirs.example/', types: ['chat'] }, customer)
       const path = `operator/webhooks/${theirs.json.webhook.id}`

@@ -8,7 +8,7 @@ import { aResult, opened, verbs } from '../../shared/calls/opening.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import type { Person, TestConsole } from '../../support/console.ts'
-import { aPerson, logIn, startConsole } from '../../support/console.ts'
+import { aPerson, aVisitor, logIn, startConsole } from '../../support/console.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 
@@ -22,7 +22,7 @@ describe('/api/operator', () => {
   after(() => web.stop())
 
   async function anOperator(): Promise<Person> {
-    const person = await aPerson(web)
+    const person = await aVisitor(web)
     await setAccountRole(web.db, null, parseId('account', person.id)!, 'admin')
     return person
   }
